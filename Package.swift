@@ -1,0 +1,53 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One table of targets. What each may import is written once more, for people, in
+// docs/internals/architecture.md, and checked by Tests/TidyTests.
+
+/// Settings of every Swift target. `HEARTH_STRICT=1` (CI) turns warnings into errors; it is off
+/// by default so that a newer compiler's new warning never breaks somebody's build.
+let settings: [SwiftSetting] =
+  [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ] + (Context.environment["HEARTH_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+let package = Package(
+  name: "hearth",
+  products: [],
+  dependencies: [],
+  targets: [
+    .systemLibrary(
+      name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    .target(name: "HearthCRDT", swiftSettings: settings),
+    .target(name: "HearthCrypto", dependencies: ["CSodium", "CZstd"], swiftSettings: settings),
+    .target(
+      name: "HearthSync", dependencies: ["HearthCRDT", "HearthCrypto"], swiftSettings: settings),
+    .target(
+      name: "HearthTransport", dependencies: ["HearthCRDT", "HearthCrypto", "HearthSync"],
+      swiftSettings: settings),
+    .target(
+      name: "Household", dependencies: ["HearthCRDT", "HearthSync"], swiftSettings: settings),
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    .testTarget(
+      name: "HearthCRDTTests", dependencies: ["HearthCRDT", "TestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HearthCryptoTests", dependencies: ["HearthCrypto", "TestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HearthSyncTests",
+      dependencies: ["HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HearthTransportTests",
+      dependencies: ["HearthTransport", "HearthSync", "TestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HouseholdTests",
+      dependencies: ["Household", "HearthCRDT", "HearthSync", "TestSupport"],
+      swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)
