@@ -1,0 +1,79 @@
+/// One life of one device: the unit that numbers changes.
+///
+/// A device that was restored from a copy, or cloned, starts a new incarnation, so that a sequence
+/// number is never used twice for different content.
+public struct Author: Hashable, Comparable, Sendable {
+  /// The device.
+  public let device: DeviceID
+  /// The device's life: count of lives in the upper 32 bits, random in the lower 32.
+  ///
+  /// The random half keeps two copies of one image apart when both start their next life.
+  public let incarnation: UInt64
+
+  /// Names one life of one device.
+  @inlinable
+  public init(device: DeviceID, incarnation: UInt64) {
+    self.device = device
+    self.incarnation = incarnation
+  }
+
+  /// Which life this is, counted from 1.
+  public var life: Int { Int(incarnation >> 32) }
+
+  @inlinable
+  public static func < (left: Author, right: Author) -> Bool {
+    left.device != right.device
+      ? left.device < right.device : left.incarnation < right.incarnation
+  }
+}
+
+extension Author: CustomStringConvertible {
+  public var description: String { "\(device.hex.prefix(8))/\(life)" }
+}
+
+/// The name of one change: its author and its number in that author's log, counted from 1.
+public struct Dot: Hashable, Comparable, Sendable {
+  /// Who made the change.
+  public let author: Author
+  /// The change's place in the author's log of that zone, from 1, without gaps.
+  public let sequence: UInt64
+
+  /// Names one change.
+  @inlinable
+  public init(author: Author, sequence: UInt64) {
+    self.author = author
+    self.sequence = sequence
+  }
+
+  @inlinable
+  public static func < (left: Dot, right: Dot) -> Bool {
+    left.author != right.author ? left.author < right.author : left.sequence < right.sequence
+  }
+}
+
+extension Dot: CustomStringConvertible {
+  public var description: String { "\(author)#\(sequence)" }
+}
+
+/// A dot together with the author's clock when it wrote.
+///
+/// Ordered by (time, author, sequence): the order that picks the shown one among concurrent values
+/// and the credited one among concurrent events. Never used to decide what came before what.
+public struct Version: Hashable, Comparable, Sendable {
+  /// The change that wrote.
+  public let dot: Dot
+  /// The author's hybrid clock at that change.
+  public let time: HybridTime
+
+  /// Pairs a dot with its time.
+  @inlinable
+  public init(dot: Dot, time: HybridTime) {
+    self.dot = dot
+    self.time = time
+  }
+
+  @inlinable
+  public static func < (left: Version, right: Version) -> Bool {
+    left.time != right.time ? left.time < right.time : left.dot < right.dot
+  }
+}

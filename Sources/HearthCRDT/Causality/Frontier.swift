@@ -1,0 +1,153 @@
+/// A version vector: for each author the greatest sequence number known without a gap.
+///
+/// Kept as an array sorted by author: households have tens of authors, and a short sorted array
+/// is smaller and faster than a dictionary and has one order only, which encoding needs.
+public struct Frontier: Hashable, Sendable {
+  /// One author's mark.
+  public struct Entry: Hashable, Sendable {
+    /// The author.
+    public let author: Author
+    /// The greatest sequence number known without a gap, at least 1.
+    public internal(set) var sequence: UInt64
+  }
+
+  /// The marks in order of author; an author that is absent stands at 0.
+  public private(set) var entries: [Entry]
+
+  /// Knows nothing.
+  public init() {
+    entries = []
+  }
+
+  /// Makes a frontier of entries in any order; entries of 0 are dropped, of doubles the greatest
+  /// stays.
+  package init(_ pairs: some Sequence<(Author, UInt64)>) {
+    entries = []
+    for (author, sequence) in pairs {
+      advance(author, to: sequence)
+    }
+  }
+
+  /// Takes entries that the caller has sorted by author, without doubles or zeros.
+  init(sortedEntries: [Entry]) {
+    entries = sortedEntries
+  }
+
+  /// Whether nothing is known.
+  public var isEmpty: Bool { entries.isEmpty }
+
+  /// The author's mark, 0 if it has none. O(log n).
+  public subscript(author: Author) -> UInt64 {
+    let place = position(of: author)
+    guard place < entries.count, entries[place].author == author else { return 0 }
+    return entries[place].sequence
+  }
+
+  /// Whether the change named by the dot is part of this knowledge.
+  public func covers(_ dot: Dot) -> Bool {
+    self[dot.author] >= dot.sequence
+  }
+
+  /// Whether everything that `other` knows is known here. O(n).
+  public func covers(_ other: Frontier) -> Bool {
+    other.entries.allSatisfy { self[$0.author] >= $0.sequence }
+  }
+
+  /// Raises the author's mark to `sequence` if that is higher.
+  package mutating func advance(_ author: Author, to sequence: UInt64) {
+    guard sequence > 0 else { return }
+    let place = position(of: author)
+    if place < entries.count, entries[place].author == author {
+      entries[place].sequence = max(entries[place].sequence, sequence)
+    } else {
+      entries.insert(Entry(author: author, sequence: sequence), at: place)
+    }
+  }
+
+  /// The least frontier that covers both: commutative, associative, idempotent.
+  package func joined(with other: Frontier) -> Frontier {
+    var result = self
+    for entry in other.entries {
+      result.advance(entry.author, to: entry.sequence)
+    }
+    return result
+  }
+
+  /// The greatest frontier that both cover.
+  package func met(with other: Frontier) -> Frontier {
+    var result: [Entry] = []
+    for entry in entries {
+      let sequence = min(entry.sequence, other[entry.author])
+      if sequence > 0 {
+        result.append(Entry(author: entry.author, sequence: sequence))
+      }
+    }
+    return Frontier(sortedEntries: result)
+  }
+
+  /// What this frontier has beyond `base`, as increments; `base` must be covered by it.
+  package func difference(from base: Frontier) -> FrontierDifference {
+    precondition(covers(base), "difference of \(self) from the uncovered \(base)")
+    var increments: [Entry] = []
+    for entry in entries {
+      let increment = entry.sequence - base[entry.author]
+      if increment > 0 {
+        increments.append(Entry(author: entry.author, sequence: increment))
+      }
+    }
+    return FrontierDifference(increments: increments)
+  }
+
+  /// This frontier raised by a difference; nil where a mark would pass 2^63.
+  package func raised(by difference: FrontierDifference) -> Frontier? {
+    var result = self
+    for increment in difference.increments {
+      let (sum, overflow) = self[increment.author].addingReportingOverflow(increment.sequence)
+      guard !overflow, sum <= Frontier.maximumSequence else { return nil }
+      result.advance(increment.author, to: sum)
+    }
+    return result
+  }
+
+  /// The greatest sequence number that any encoding accepts.
+  package static let maximumSequence: UInt64 = 1 << 63 - 1
+
+  private func position(of author: Author) -> Int {
+    var low = 0
+    var high = entries.count
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].author < author {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return low
+  }
+}
+
+extension Frontier: CustomStringConvertible {
+  public var description: String {
+    "[" + entries.map { "\($0.author):\($0.sequence)" }.joined(separator: " ") + "]"
+  }
+}
+
+/// How far one frontier is beyond an earlier one, author by author.
+///
+/// Changes and sessions carry these instead of whole frontiers: what is new is usually the news of
+/// one or two authors.
+package struct FrontierDifference: Hashable, Sendable {
+  /// Author and increment (at least 1), in order of author.
+  package let increments: [Frontier.Entry]
+
+  /// No difference.
+  package static let none = FrontierDifference(increments: [])
+
+  /// Whether there is no difference.
+  package var isEmpty: Bool { increments.isEmpty }
+
+  init(increments: [Frontier.Entry]) {
+    self.increments = increments
+  }
+}

@@ -1,0 +1,83 @@
+/// A hybrid logical time: 48 bits of milliseconds since 1970 and a 16-bit counter.
+///
+/// Source: Kulkarni et al., "Logical Physical Clocks and Consistent Snapshots" (2014).
+public struct HybridTime: Hashable, Comparable, Sendable {
+  /// Milliseconds in the upper 48 bits, counter in the lower 16.
+  public let rawValue: UInt64
+
+  /// Takes the packed form as it is; every bit pattern is a valid time.
+  @inlinable
+  public init(rawValue: UInt64) {
+    self.rawValue = rawValue
+  }
+
+  /// Packs milliseconds (clamped to 48 bits) and a counter.
+  @inlinable
+  public init(milliseconds: UInt64, counter: UInt16 = 0) {
+    self.rawValue = min(milliseconds, HybridTime.maximumMilliseconds) << 16 | UInt64(counter)
+  }
+
+  /// Milliseconds since 1970-01-01T00:00:00Z.
+  @inlinable
+  public var milliseconds: UInt64 { rawValue >> 16 }
+
+  /// The counter that orders times within one millisecond.
+  @inlinable
+  public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
+
+  /// The greatest number of milliseconds that fits, in the year 10889.
+  public static let maximumMilliseconds: UInt64 = 1 << 48 - 1
+
+  @inlinable
+  public static func < (left: HybridTime, right: HybridTime) -> Bool {
+    left.rawValue < right.rawValue
+  }
+}
+
+/// The clock of one node: never behind what it saw, never dragged far ahead by others.
+///
+/// A pure value: the wall clock is passed in. Causality decides every merge and this clock only
+/// breaks ties, so its one duty beyond order is to be hard to poison: neither a remote time nor
+/// this node's own earlier mistake moves it more than ``maximumLeadMilliseconds`` beyond the wall
+/// clock. (A clock once set to 2099 would otherwise win every tie until then.)
+package struct HybridClock: Equatable, Sendable {
+  /// The greatest time given out or accepted.
+  package private(set) var latest: HybridTime
+
+  /// How far beyond the local wall clock a received time may push this clock: five minutes.
+  package static let maximumLeadMilliseconds: UInt64 = 5 * 60 * 1000
+
+  /// Starts from the last time this node is known to have used.
+  package init(latest: HybridTime = HybridTime(rawValue: 0)) {
+    self.latest = latest
+  }
+
+  /// Gives the time of a new local change: at least the wall clock, beyond all accepted times.
+  ///
+  /// - Parameter nowMilliseconds: the wall clock, milliseconds since 1970.
+  package mutating func tick(nowMilliseconds: UInt64) -> HybridTime {
+    let now = HybridTime(milliseconds: nowMilliseconds)
+    if now > latest || isBeyondLead(latest, nowMilliseconds: nowMilliseconds) {
+      latest = now
+    } else {
+      latest = HybridTime(rawValue: latest.rawValue &+ 1)
+    }
+    return latest
+  }
+
+  /// Accepts the time of a received change.
+  ///
+  /// - Returns: how many milliseconds the time was ahead of the accepted bound, 0 if within it. A
+  ///   time beyond the bound leaves the clock alone; the caller names the device to its people.
+  package mutating func receive(_ time: HybridTime, nowMilliseconds: UInt64) -> UInt64 {
+    if isBeyondLead(time, nowMilliseconds: nowMilliseconds) {
+      return time.milliseconds - (nowMilliseconds + HybridClock.maximumLeadMilliseconds)
+    }
+    latest = max(latest, time)
+    return 0
+  }
+
+  private func isBeyondLead(_ time: HybridTime, nowMilliseconds: UInt64) -> Bool {
+    time.milliseconds > nowMilliseconds + HybridClock.maximumLeadMilliseconds
+  }
+}

@@ -1,0 +1,105 @@
+/// A 128-bit identifier of a device, person, zone, group or record.
+///
+/// Two machine words instead of a byte array: comparing, hashing and copying need no memory of
+/// their own, which is what the merge path spends its time on. The order is that of the sixteen
+/// bytes read big-endian, so it is the same on every machine and in every encoding.
+public struct Identifier: Hashable, Comparable, Sendable {
+  /// Bytes 0-7, big-endian.
+  public let high: UInt64
+  /// Bytes 8-15, big-endian.
+  public let low: UInt64
+
+  /// Makes an identifier of its two halves.
+  @inlinable
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// Makes an identifier of exactly sixteen bytes; nil for any other count.
+  public init?(bytes: some Collection<UInt8>) {
+    guard bytes.count == Identifier.byteCount else { return nil }
+    var halves: (UInt64, UInt64) = (0, 0)
+    for (position, byte) in bytes.enumerated() {
+      if position < 8 {
+        halves.0 = halves.0 << 8 | UInt64(byte)
+      } else {
+        halves.1 = halves.1 << 8 | UInt64(byte)
+      }
+    }
+    self.init(high: halves.0, low: halves.1)
+  }
+
+  /// Makes an identifier of 32 hexadecimal digits; nil for anything else.
+  public init?(hex: String) {
+    guard hex.utf8.count == 2 * Identifier.byteCount else { return nil }
+    var halves: (UInt64, UInt64) = (0, 0)
+    for (position, digit) in hex.utf8.enumerated() {
+      guard let nibble = Identifier.nibble(digit) else { return nil }
+      if position < 16 {
+        halves.0 = halves.0 << 4 | nibble
+      } else {
+        halves.1 = halves.1 << 4 | nibble
+      }
+    }
+    self.init(high: halves.0, low: halves.1)
+  }
+
+  /// The sixteen bytes, most significant first.
+  public var bytes: [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: Identifier.byteCount) { buffer, count in
+      for position in 0..<8 {
+        buffer[position] = UInt8(truncatingIfNeeded: high >> UInt64(56 - 8 * position))
+        buffer[8 + position] = UInt8(truncatingIfNeeded: low >> UInt64(56 - 8 * position))
+      }
+      count = Identifier.byteCount
+    }
+  }
+
+  /// 32 lower-case hexadecimal digits.
+  public var hex: String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity(2 * Identifier.byteCount)
+    for byte in bytes {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// How many bytes an identifier has.
+  public static let byteCount = 16
+
+  /// The identifier of sixteen zero bytes, smaller than any other.
+  public static let zero = Identifier(high: 0, low: 0)
+
+  @inlinable
+  public static func < (left: Identifier, right: Identifier) -> Bool {
+    left.high != right.high ? left.high < right.high : left.low < right.low
+  }
+
+  private static func nibble(_ digit: UInt8) -> UInt64? {
+    switch digit {
+    case 0x30...0x39: UInt64(digit - 0x30)
+    case 0x61...0x66: UInt64(digit - 0x61 + 10)
+    case 0x41...0x46: UInt64(digit - 0x41 + 10)
+    default: nil
+    }
+  }
+}
+
+extension Identifier: CustomStringConvertible {
+  public var description: String { hex }
+}
+
+/// A device: the hash of its public keys.
+public typealias DeviceID = Identifier
+/// A person of a group: one human with one or more devices.
+public typealias PersonID = Identifier
+/// A group: a household, or one person's private database.
+public typealias GroupID = Identifier
+/// A zone: the unit of atomicity, sharing, encryption and deletion.
+public typealias ZoneID = Identifier
+/// A record within one zone and type.
+public typealias RecordID = Identifier

@@ -1,0 +1,171 @@
+/// One transaction of one author: the unit of causality and atomicity.
+///
+/// Its canonical bytes, in which nothing has two spellings, are what the author's hash chain runs
+/// over; segments carry the same content in columns.
+package struct Change: Equatable, Sendable {
+  /// Which change of which author this is.
+  package var dot: Dot
+  /// The author's chain hash before this change, 32 bytes.
+  package var previousHash: [UInt8]
+  /// What the author had seen of others since its previous change in this zone.
+  package var seen: FrontierDifference
+  /// What the author had seen of the group's control zone since its previous change in this zone.
+  package var controlSeen: FrontierDifference
+  /// The author's clock.
+  package var time: HybridTime
+  /// The version of the author's schema; informative.
+  package var schemaVersion: UInt32
+  /// What the transaction did, in order.
+  package var operations: [Operation]
+
+  package init(
+    dot: Dot, previousHash: [UInt8], seen: FrontierDifference = .none,
+    controlSeen: FrontierDifference = .none, time: HybridTime, schemaVersion: UInt32 = 1,
+    operations: [Operation]
+  ) {
+    self.dot = dot
+    self.previousHash = previousHash
+    self.seen = seen
+    self.controlSeen = controlSeen
+    self.time = time
+    self.schemaVersion = schemaVersion
+    self.operations = operations
+  }
+
+  /// The version of the canonical encoding; a greater one is kept and forwarded, not applied.
+  package static let formatVersion: UInt8 = 1
+}
+
+// MARK: - Canonical bytes
+
+extension Change {
+  /// Appends the canonical bytes.
+  package func encode(into writer: inout ByteWriter) {
+    writer.byte(Change.formatVersion)
+    writer.author(dot.author)
+    writer.varint(dot.sequence)
+    writer.raw(previousHash)
+    writer.difference(seen)
+    writer.difference(controlSeen)
+    writer.fixed64(time.rawValue)
+    writer.varint(UInt64(schemaVersion))
+    writer.varint(operations.count)
+    for operation in operations {
+      operation.encode(into: &writer)
+    }
+  }
+
+  /// Reads exactly one change; refuses other spellings and trailing bytes.
+  package init(decoding bytes: [UInt8]) throws(CodecError) {
+    guard bytes.count <= Limits.maximumChangeBytes else {
+      throw CodecError(.beyondLimit, "change", offset: 0)
+    }
+    var reader = ByteReader(bytes)
+    guard try reader.byte("change version") == Change.formatVersion else {
+      throw CodecError(.unknown, "change version", offset: 0)
+    }
+    let author = try reader.author("author")
+    let sequence = try reader.varint("sequence")
+    guard sequence > 0, sequence <= Frontier.maximumSequence else {
+      throw CodecError(.beyondLimit, "sequence", offset: 25)
+    }
+    dot = Dot(author: author, sequence: sequence)
+    previousHash = try reader.raw(32, "previous hash")
+    seen = try reader.difference("seen")
+    controlSeen = try reader.difference("control seen")
+    time = HybridTime(rawValue: try reader.fixed64("time"))
+    schemaVersion = UInt32(try reader.varint("schema version", atMost: Int(UInt32.max)))
+    let number = try reader.count("operations", itemBytes: 18, atMost: Limits.maximumOperations)
+    operations = []
+    operations.reserveCapacity(number)
+    for _ in 0..<number {
+      operations.append(try Operation(from: &reader))
+    }
+    try reader.finish()
+  }
+}
+
+extension Operation {
+  /// The code of each kind of operation.
+  package enum Code: UInt8, Sendable {
+    case insert = 0
+    case assign = 1
+    case count = 2
+    case include = 3
+    case exclude = 4
+    case delete = 5
+    case event = 6
+  }
+
+  /// The operation's code.
+  package var code: Code {
+    switch body {
+    case .insert: .insert
+    case .assign: .assign
+    case .count: .count
+    case .include: .include
+    case .exclude: .exclude
+    case .delete: .delete
+    case .event: .event
+    }
+  }
+
+  func encode(into writer: inout ByteWriter) {
+    writer.byte(code.rawValue)
+    writer.varint(UInt64(key.type.rawValue))
+    writer.identifier(key.id)
+    switch body {
+    case .insert, .delete: break
+    case .assign(let field, let value), .include(let field, let value),
+      .exclude(let field, let value):
+      writer.varint(UInt64(field.rawValue))
+      writer.value(value)
+    case .count(let field, let delta):
+      writer.varint(UInt64(field.rawValue))
+      writer.signed(delta)
+    case .event(let fields):
+      writer.varint(fields.count)
+      for item in fields {
+        writer.varint(UInt64(item.field.rawValue))
+        writer.value(item.value)
+      }
+    }
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    let start = reader.offset
+    guard let code = Code(rawValue: try reader.byte("operation")) else {
+      throw CodecError(.unknown, "operation", offset: start)
+    }
+    let type = TypeID(rawValue: UInt16(try reader.varint("type", atMost: Int(UInt16.max))))
+    key = RecordKey(type: type, id: try reader.identifier("record"))
+    switch code {
+    case .insert: body = .insert
+    case .delete: body = .delete
+    case .assign: body = .assign(try reader.field(), try reader.value("value"))
+    case .include: body = .include(try reader.field(), try reader.value("element"))
+    case .exclude: body = .exclude(try reader.field(), try reader.value("element"))
+    case .count: body = .count(try reader.field(), try reader.signed("delta"))
+    case .event:
+      let number = try reader.count(
+        "event fields", itemBytes: 2, atMost: Limits.maximumEventFields)
+      var fields: [EventField] = []
+      fields.reserveCapacity(number)
+      for _ in 0..<number {
+        let start = reader.offset
+        let field = try reader.field()
+        guard fields.last.map({ $0.field < field }) ?? true else {
+          throw CodecError(.notCanonical, "event fields", offset: start)
+        }
+        fields.append(EventField(field, try reader.value("value")))
+      }
+      body = .event(fields)
+    }
+  }
+}
+
+extension ByteReader {
+  package mutating func field() throws(CodecError) -> FieldID {
+    FieldID(rawValue: UInt16(try varint("field", atMost: Int(UInt16.max))))
+  }
+}

@@ -1,0 +1,57 @@
+/// One step of a change: what it does to one record.
+package struct Operation: Equatable, Sendable {
+  /// The record's type and id.
+  package var key: RecordKey
+  /// What is done.
+  package var body: Body
+
+  /// What an operation does.
+  package enum Body: Equatable, Sendable {
+    /// Marks the record as written, without setting a field.
+    case insert
+    /// Sets a register or history field, over every value the author has seen.
+    case assign(FieldID, Value)
+    /// Adds to a counter.
+    case count(FieldID, Int64)
+    /// Adds an element to a set.
+    case include(FieldID, Value)
+    /// Removes from a set the additions of an element that the author has seen.
+    case exclude(FieldID, Value)
+    /// Deletes the record as far as the author has seen it.
+    case delete
+    /// Creates an event with all its fields, in order of field.
+    case event([EventField])
+  }
+
+  package init(_ key: RecordKey, _ body: Body) {
+    self.key = key
+    self.body = body
+  }
+
+  /// Whether the operation fits the record's type and the field's kind.
+  ///
+  /// An operation that does not is void on every node: it is decoded, hashed and kept, and changes
+  /// nothing.
+  package var isWellFormed: Bool {
+    switch body {
+    case .event(let fields):
+      key.type.isEvent && fields.allSatisfy { $0.field.kind == .register }
+    case .insert, .delete: !key.type.isEvent
+    case .assign(let field, _):
+      !key.type.isEvent && (field.kind == .register || field.kind == .history)
+    case .count(let field, _): !key.type.isEvent && field.kind == .counter
+    case .include(let field, _), .exclude(let field, _): !key.type.isEvent && field.kind == .set
+    }
+  }
+}
+
+/// One field of an event.
+package struct EventField: Equatable, Sendable {
+  package let field: FieldID
+  package let value: Value
+
+  package init(_ field: FieldID, _ value: Value) {
+    self.field = field
+    self.value = value
+  }
+}

@@ -1,0 +1,85 @@
+/// A numbering of authors, so that encoded states name one in a byte instead of twenty-four.
+///
+/// Snapshots and digests number the authors of their frontier in order, so that equal states have
+/// equal bytes; a store numbers them as it meets them.
+package struct AuthorTable: Sendable {
+  /// The authors by number.
+  package private(set) var authors: [Author]
+  private var numbers: [Author: Int]
+
+  /// Numbers authors in the given order, from 0.
+  package init(_ authors: [Author] = []) {
+    self.authors = authors
+    numbers = Dictionary(
+      authors.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The number of an author that the table must have.
+  package func number(of author: Author) -> Int {
+    // A short table is searched faster than hashed.
+    if authors.count <= 8, let place = authors.firstIndex(of: author) { return place }
+    guard let number = numbers[author] else {
+      preconditionFailure("author \(author) is not in the table of \(authors.count)")
+    }
+    return number
+  }
+
+  /// Whether the table has the author.
+  package func contains(_ author: Author) -> Bool {
+    numbers[author] != nil
+  }
+
+  /// Adds an author at the end; its number stays if it is there already.
+  package mutating func add(_ author: Author) {
+    guard numbers[author] == nil else { return }
+    numbers[author] = authors.count
+    authors.append(author)
+  }
+}
+
+extension ByteWriter {
+  mutating func dot(_ dot: Dot, _ table: AuthorTable) {
+    varint(table.number(of: dot.author))
+    varint(dot.sequence)
+  }
+
+  /// A frontier with authors by number, in order of author.
+  package mutating func frontier(_ frontier: Frontier, _ table: AuthorTable) {
+    varint(frontier.entries.count)
+    for entry in frontier.entries {
+      varint(table.number(of: entry.author))
+      varint(entry.sequence)
+    }
+  }
+}
+
+extension ByteReader {
+  mutating func dot(_ item: String, _ table: AuthorTable) throws(CodecError) -> Dot {
+    let start = offset
+    let number = try varint(item, atMost: Int(UInt32.max))
+    guard number < table.authors.count else { throw CodecError(.unknown, item, offset: start) }
+    let sequence = try varint(item)
+    guard sequence > 0, sequence <= Frontier.maximumSequence else {
+      throw CodecError(.beyondLimit, item, offset: start)
+    }
+    return Dot(author: table.authors[number], sequence: sequence)
+  }
+
+  /// A frontier with authors by number, in order of author.
+  package mutating func frontier(_ item: String, _ table: AuthorTable) throws(CodecError)
+    -> Frontier
+  {
+    let number = try count(item, itemBytes: 2, atMost: Limits.maximumAuthors)
+    var entries: [Frontier.Entry] = []
+    entries.reserveCapacity(number)
+    for _ in 0..<number {
+      let start = offset
+      let dot = try dot(item, table)
+      guard entries.last.map({ $0.author < dot.author }) ?? true else {
+        throw CodecError(.notCanonical, item, offset: start)
+      }
+      entries.append(Frontier.Entry(author: dot.author, sequence: dot.sequence))
+    }
+    return Frontier(sortedEntries: entries)
+  }
+}

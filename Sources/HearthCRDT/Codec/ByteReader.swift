@@ -1,0 +1,187 @@
+/// Reads canonical bytes and refuses everything else.
+///
+/// Every length and count is compared with what is left, or with a limit the caller names, before
+/// anything is allocated; a spelling that ``ByteWriter`` would not produce is an error. Callers end
+/// with ``finish()``, which refuses trailing bytes.
+package struct ByteReader {
+  private let bytes: [UInt8]
+  /// The next byte to read.
+  package private(set) var offset: Int
+  private let end: Int
+
+  /// Reads an array from its first byte.
+  package init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    offset = 0
+    end = bytes.count
+  }
+
+  /// Reads a part of an array; offsets in errors count from the array's start.
+  package init(_ bytes: [UInt8], in range: Range<Int>) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count)
+    self.bytes = bytes
+    offset = range.lowerBound
+    end = range.upperBound
+  }
+
+  /// How many bytes are left.
+  package var remaining: Int { end - offset }
+
+  /// Ends the reading; throws if bytes are left.
+  package func finish() throws(CodecError) {
+    guard remaining == 0 else { throw CodecError(.trailingBytes, "end", offset: offset) }
+  }
+
+  package mutating func byte(_ item: String) throws(CodecError) -> UInt8 {
+    guard offset < end else { throw CodecError(.truncated, item, offset: offset) }
+    defer { offset += 1 }
+    return bytes[offset]
+  }
+
+  package mutating func varint(_ item: String) throws(CodecError) -> UInt64 {
+    let start = offset
+    var result: UInt64 = 0
+    var shift: UInt64 = 0
+    while true {
+      guard offset < end else { throw CodecError(.truncated, item, offset: offset) }
+      let next = bytes[offset]
+      offset += 1
+      if shift == 63, next > 1 { throw CodecError(.beyondLimit, item, offset: start) }
+      result |= UInt64(next & 0x7f) << shift
+      if next < 0x80 {
+        if next == 0, shift > 0 { throw CodecError(.notCanonical, item, offset: start) }
+        return result
+      }
+      shift += 7
+    }
+  }
+
+  /// A number no greater than `limit`.
+  package mutating func varint(_ item: String, atMost limit: Int) throws(CodecError) -> Int {
+    let start = offset
+    let value = try varint(item)
+    guard value <= UInt64(limit) else { throw CodecError(.beyondLimit, item, offset: start) }
+    return Int(value)
+  }
+
+  /// A count of items that take at least `itemBytes` bytes each, so that it cannot promise more
+  /// than the bytes left can hold.
+  package mutating func count(
+    _ item: String, itemBytes: Int = 1, atMost limit: Int = .max
+  ) throws(CodecError) -> Int {
+    let start = offset
+    let value = try varint(item)
+    guard value <= UInt64(limit) else { throw CodecError(.beyondLimit, item, offset: start) }
+    guard value <= UInt64(remaining / max(1, itemBytes)) else {
+      throw CodecError(.truncated, item, offset: start)
+    }
+    return Int(value)
+  }
+
+  package mutating func signed(_ item: String) throws(CodecError) -> Int64 {
+    let value = try varint(item)
+    return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
+  }
+
+  package mutating func fixed64(_ item: String) throws(CodecError) -> UInt64 {
+    guard remaining >= 8 else { throw CodecError(.truncated, item, offset: offset) }
+    let start = offset
+    offset += 8
+    return bytes.withUnsafeBytes {
+      UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+    }
+  }
+
+  package mutating func identifier(_ item: String) throws(CodecError) -> Identifier {
+    let high = try fixed64(item)
+    return Identifier(high: high, low: try fixed64(item))
+  }
+
+  package mutating func author(_ item: String) throws(CodecError) -> Author {
+    let device = try identifier(item)
+    return Author(device: device, incarnation: try fixed64(item))
+  }
+
+  package mutating func raw(_ count: Int, _ item: String) throws(CodecError) -> [UInt8] {
+    guard count >= 0, remaining >= count else {
+      throw CodecError(.truncated, item, offset: offset)
+    }
+    defer { offset += count }
+    return Array(bytes[offset..<offset + count])
+  }
+
+  package mutating func blob(_ item: String, atMost limit: Int) throws(CodecError) -> [UInt8] {
+    let length = try count(item, atMost: limit)
+    return try raw(length, item)
+  }
+
+  package mutating func text(_ item: String, atMost limit: Int) throws(CodecError) -> String {
+    let length = try count(item, atMost: limit)
+    return try utf8(length, item)
+  }
+
+  /// Exactly `count` bytes of UTF-8.
+  package mutating func utf8(_ count: Int, _ item: String) throws(CodecError) -> String {
+    guard count >= 0, remaining >= count else {
+      throw CodecError(.truncated, item, offset: offset)
+    }
+    let start = offset
+    let text = bytes.withUnsafeBytes { buffer in
+      String(
+        validating: UnsafeRawBufferPointer(rebasing: buffer[start..<start + count]), as: UTF8.self)
+    }
+    guard let text else { throw CodecError(.invalidText, item, offset: start) }
+    offset += count
+    return text
+  }
+
+  package mutating func value(_ item: String) throws(CodecError) -> Value {
+    let start = offset
+    switch try byte(item) {
+    case 0: return .null
+    case 1: return .bool(false)
+    case 2: return .bool(true)
+    case 3: return .int(try signed(item))
+    case 4: return .text(try text(item, atMost: Limits.maximumValueBytes))
+    case 5: return .bytes(try blob(item, atMost: Limits.maximumValueBytes))
+    default: throw CodecError(.unknown, item, offset: start)
+    }
+  }
+
+  package mutating func frontier(_ item: String) throws(CodecError) -> Frontier {
+    Frontier(sortedEntries: try entries(item))
+  }
+
+  package mutating func difference(_ item: String) throws(CodecError) -> FrontierDifference {
+    FrontierDifference(increments: try entries(item))
+  }
+
+  private mutating func entries(_ item: String) throws(CodecError) -> [Frontier.Entry] {
+    let number = try count(item, itemBytes: 25, atMost: Limits.maximumAuthors)
+    var result: [Frontier.Entry] = []
+    result.reserveCapacity(number)
+    for _ in 0..<number {
+      let start = offset
+      let author = try author(item)
+      let sequence = try varint(item)
+      guard sequence > 0, result.last.map({ $0.author < author }) ?? true else {
+        throw CodecError(.notCanonical, item, offset: start)
+      }
+      guard sequence <= Frontier.maximumSequence else {
+        throw CodecError(.beyondLimit, item, offset: start)
+      }
+      result.append(Frontier.Entry(author: author, sequence: sequence))
+    }
+    return result
+  }
+}
+
+extension String {
+  /// Decodes UTF-8 strictly; nil where the bytes are not UTF-8.
+  fileprivate init?(validating buffer: UnsafeRawBufferPointer, as encoding: UTF8.Type) {
+    guard let text = String(validating: buffer.bindMemory(to: UInt8.self), as: encoding) else {
+      return nil
+    }
+    self = text
+  }
+}

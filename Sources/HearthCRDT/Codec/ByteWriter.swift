@@ -1,0 +1,119 @@
+/// Builds canonical bytes: every value has exactly one spelling.
+///
+/// Numbers are unsigned LEB128 varints of minimal length, signed ones zigzag first; fixed-width
+/// numbers are big-endian; texts and byte strings carry their length in front.
+package struct ByteWriter {
+  /// What was written.
+  package private(set) var bytes: [UInt8]
+
+  /// Starts empty with room for `capacity` bytes.
+  package init(capacity: Int = 256) {
+    bytes = []
+    bytes.reserveCapacity(capacity)
+  }
+
+  /// How many bytes were written.
+  package var count: Int { bytes.count }
+
+  /// Forgets what was written and keeps the memory.
+  package mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  package mutating func byte(_ value: UInt8) {
+    bytes.append(value)
+  }
+
+  /// An unsigned number, 1 to 10 bytes.
+  package mutating func varint(_ value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(truncatingIfNeeded: rest))
+  }
+
+  /// An unsigned number from a count or index.
+  package mutating func varint(_ value: Int) {
+    varint(UInt64(value))
+  }
+
+  /// A signed number: zigzag, then varint, so that small magnitudes are short.
+  package mutating func signed(_ value: Int64) {
+    varint(UInt64(bitPattern: value << 1) ^ UInt64(bitPattern: value >> 63))
+  }
+
+  /// Eight bytes, big-endian.
+  package mutating func fixed64(_ value: UInt64) {
+    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  /// Sixteen bytes.
+  package mutating func identifier(_ value: Identifier) {
+    fixed64(value.high)
+    fixed64(value.low)
+  }
+
+  /// Twenty-four bytes: device, incarnation.
+  package mutating func author(_ value: Author) {
+    identifier(value.device)
+    fixed64(value.incarnation)
+  }
+
+  /// Bytes as they are.
+  package mutating func raw(_ value: [UInt8]) {
+    bytes.append(contentsOf: value)
+  }
+
+  /// A length and the bytes.
+  package mutating func blob(_ value: [UInt8]) {
+    varint(value.count)
+    bytes.append(contentsOf: value)
+  }
+
+  /// A length and the UTF-8 bytes.
+  package mutating func text(_ value: String) {
+    var value = value
+    value.withUTF8 { utf8 in
+      varint(utf8.count)
+      bytes.append(contentsOf: utf8)
+    }
+  }
+
+  /// A tag byte and the payload.
+  package mutating func value(_ value: Value) {
+    switch value {
+    case .null: byte(0)
+    case .bool(false): byte(1)
+    case .bool(true): byte(2)
+    case .int(let number):
+      byte(3)
+      signed(number)
+    case .text(let string):
+      byte(4)
+      text(string)
+    case .bytes(let array):
+      byte(5)
+      blob(array)
+    }
+  }
+
+  /// Count, then author and sequence of each, in order of author.
+  package mutating func frontier(_ frontier: Frontier) {
+    entries(frontier.entries)
+  }
+
+  /// Count, then author and increment of each, in order of author.
+  package mutating func difference(_ difference: FrontierDifference) {
+    entries(difference.increments)
+  }
+
+  private mutating func entries(_ entries: [Frontier.Entry]) {
+    varint(entries.count)
+    for entry in entries {
+      author(entry.author)
+      varint(entry.sequence)
+    }
+  }
+}

@@ -1,0 +1,19 @@
+/// The bounds on everything that is encoded, each with a reason.
+package enum Limits {
+  /// The longest text or byte string of one field: half a mebibyte, so that it fits a segment.
+  package static let maximumValueBytes = 512 * 1024
+  /// The longest canonical encoding of one change: it must fit one segment with room to spare.
+  package static let maximumChangeBytes = 768 * 1024
+  /// The most operations of one change.
+  package static let maximumOperations = 10_000
+  /// The most changes of one segment.
+  package static let maximumSegmentChanges = 10_000
+  /// The longest body of one segment before compression and sealing.
+  package static let maximumSegmentBytes = 1024 * 1024
+  /// The most authors of one zone: 200 devices with 20 lives each.
+  package static let maximumAuthors = 4_000
+  /// The most fields of one event.
+  package static let maximumEventFields = 64
+  /// The most fields of one record.
+  package static let maximumRecordFields = 1_024
+}

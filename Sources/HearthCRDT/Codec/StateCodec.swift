@@ -1,0 +1,338 @@
+// The bytes of record states, in snapshots and digests and, with the shown values left out, in the
+// store. docs/reference/snapshot-format.md describes them byte by byte.
+
+extension RecordState {
+  /// Which values an encoding carries.
+  package enum Values: Sendable {
+    /// All of them.
+    case all
+    /// All but those of registers that the given columns show.
+    case exceptShown(of: @Sendable (FieldID) -> Bool)
+  }
+
+  /// Appends the state: versions used, life, fields.
+  package func encode(into writer: inout ByteWriter, authors: AuthorTable, values: Values) {
+    let versions = versionsUsed()
+    writer.varint(versions.count)
+    var time: UInt64 = 0
+    for version in versions {
+      writer.dot(version.dot, authors)
+      writer.signed(Int64(bitPattern: version.time.rawValue &- time))
+      time = version.time.rawValue
+    }
+    encodeLife(into: &writer, authors: authors, versions: versions)
+    writer.varint(entries.count)
+    for entry in entries {
+      writer.varint(UInt64(entry.id.rawValue))
+      encode(entry, into: &writer, authors: authors, versions: versions, values: values)
+    }
+  }
+
+  /// Reads a state; values left out of the encoding are nil.
+  package init(
+    from reader: inout ByteReader, authors: AuthorTable, values: Values
+  ) throws(CodecError) {
+    let number = try reader.count("versions", itemBytes: 3)
+    var versions: [Version] = []
+    versions.reserveCapacity(number)
+    var time: UInt64 = 0
+    for _ in 0..<number {
+      let start = reader.offset
+      let dot = try reader.dot("version", authors)
+      time = time &+ UInt64(bitPattern: try reader.signed("version time"))
+      guard versions.last.map({ $0.dot < dot }) ?? true else {
+        throw CodecError(.notCanonical, "versions", offset: start)
+      }
+      versions.append(Version(dot: dot, time: HybridTime(rawValue: time)))
+    }
+    let life = try RecordState.decodeLife(from: &reader, authors: authors, versions: versions)
+    let fieldCount = try reader.count("fields", itemBytes: 2, atMost: Limits.maximumRecordFields)
+    var entries: [Entry] = []
+    entries.reserveCapacity(fieldCount)
+    for _ in 0..<fieldCount {
+      let start = reader.offset
+      let id = try reader.field()
+      guard entries.last.map({ $0.id < id }) ?? true else {
+        throw CodecError(.notCanonical, "fields", offset: start)
+      }
+      let field = try RecordState.decodeField(
+        id, from: &reader, authors: authors, versions: versions, values: values)
+      entries.append(Entry(id: id, field: field))
+    }
+    self.init(life: life, sortedEntries: entries)
+  }
+
+  /// The versions of all register and history values, in order of dot, each once.
+  private func versionsUsed() -> [Version] {
+    var versions: [Version] = []
+    func note(_ version: Version) {
+      // Most records have one to three versions: a search from the back beats a set.
+      if versions.last?.dot == version.dot { return }
+      if !versions.contains(version) { versions.append(version) }
+    }
+    for entry in entries {
+      switch entry.field {
+      case .register(let register):
+        note(register.shown.version)
+        for sibling in register.others { note(sibling.version) }
+      case .history(let history):
+        for item in history.entries { note(item.version) }
+      case .counter, .set: break
+      }
+    }
+    if versions.count > 1 { versions.sort { $0.dot < $1.dot } }
+    return versions
+  }
+
+  private static func place(of version: Version, in versions: [Version]) -> Int {
+    guard let place = versions.firstIndex(of: version) else {
+      preconditionFailure("version \(version) was not collected")
+    }
+    return place
+  }
+}
+
+// MARK: - Life
+
+extension RecordState {
+  /// The writes that the versions alone tell: what most records have.
+  private static func writesTold(by versions: [Version]) -> Frontier {
+    var told = Frontier()
+    for version in versions { told.advance(version.dot.author, to: version.dot.sequence) }
+    return told
+  }
+
+  /// A byte: bit 0 set where the writes differ from what the versions tell, bit 1 where somebody
+  /// deleted; then the writes, then the deletes, where their bit is set.
+  private func encodeLife(
+    into writer: inout ByteWriter, authors: AuthorTable, versions: [Version]
+  ) {
+    let isTold = life.writes == RecordState.writesTold(by: versions)
+    writer.byte((isTold ? 0 : 1) | (life.deletes.isEmpty ? 0 : 2))
+    if !isTold { writer.frontier(life.writes, authors) }
+    if !life.deletes.isEmpty { writer.frontier(life.deletes, authors) }
+  }
+
+  private static func decodeLife(
+    from reader: inout ByteReader, authors: AuthorTable, versions: [Version]
+  ) throws(CodecError) -> Life {
+    let start = reader.offset
+    let flags = try reader.byte("life")
+    guard flags < 4 else { throw CodecError(.unknown, "life", offset: start) }
+    let told = writesTold(by: versions)
+    let writes = flags & 1 == 0 ? told : try reader.frontier("writes", authors)
+    let deletes = flags & 2 == 0 ? Frontier() : try reader.frontier("deletes", authors)
+    guard flags & 1 == 0 || writes != told, flags & 2 == 0 || !deletes.isEmpty else {
+      throw CodecError(.notCanonical, "life", offset: start)
+    }
+    return Life(writes: writes, deletes: deletes)
+  }
+}
+
+// MARK: - Fields
+
+extension RecordState {
+  private func encode(
+    _ entry: Entry, into writer: inout ByteWriter, authors: AuthorTable, versions: [Version],
+    values: Values
+  ) {
+    switch entry.field {
+    case .register(let register):
+      writer.varint(register.others.count)
+      writer.varint(RecordState.place(of: register.shown.version, in: versions))
+      if values.carriesShown(of: entry.id) {
+        guard let value = register.shown.value else {
+          preconditionFailure("the shown value of \(entry.id) was not supplied")
+        }
+        writer.value(value)
+      }
+      for sibling in register.others {
+        writer.varint(RecordState.place(of: sibling.version, in: versions))
+        writer.value(sibling.value ?? .null)
+      }
+    case .history(let history):
+      writer.varint(history.entries.count)
+      for item in history.entries {
+        writer.varint(RecordState.place(of: item.version, in: versions))
+        writer.value(item.value)
+        writer.varint(item.replaced.count)
+        for dot in item.replaced { writer.dot(dot, authors) }
+      }
+    case .counter(let counter):
+      writer.varint(counter.shares.count)
+      for share in counter.shares {
+        writer.dot(Dot(author: share.author, sequence: share.sequence), authors)
+        writer.signed(share.total)
+      }
+    case .set(let set):
+      writer.varint(set.elements.count)
+      for element in set.elements {
+        writer.value(element.value)
+        writer.varint(element.additions.count)
+        for dot in element.additions { writer.dot(dot, authors) }
+      }
+    }
+  }
+
+  private static func decodeField(
+    _ id: FieldID, from reader: inout ByteReader, authors: AuthorTable, versions: [Version],
+    values: Values
+  ) throws(CodecError) -> Field {
+    switch id.kind {
+    case .register:
+      return .register(
+        try decodeRegister(id, from: &reader, versions: versions, values: values))
+    case .history:
+      return .history(try decodeHistory(from: &reader, authors: authors, versions: versions))
+    case .counter:
+      return .counter(try decodeCounter(from: &reader, authors: authors))
+    case .set:
+      return .set(try decodeSet(from: &reader, authors: authors))
+    }
+  }
+
+  private static func decodeRegister(
+    _ id: FieldID, from reader: inout ByteReader, versions: [Version], values: Values
+  ) throws(CodecError) -> Register {
+    let start = reader.offset
+    let number = try reader.count("siblings", itemBytes: 2)
+    let version = try decodeVersion(from: &reader, versions: versions)
+    let value: Value? = values.carriesShown(of: id) ? try reader.value("value") : nil
+    var register = Register(Sibling(version: version, value: value))
+    guard number > 0 else { return register }
+    var siblings = [register.shown]
+    for _ in 0..<number {
+      let version = try decodeVersion(from: &reader, versions: versions)
+      siblings.append(Sibling(version: version, value: try reader.value("value")))
+    }
+    guard let all = Register(siblings), all.siblings == siblings else {
+      throw CodecError(.notCanonical, "siblings", offset: start)
+    }
+    register = all
+    return register
+  }
+
+  private static func decodeVersion(
+    from reader: inout ByteReader, versions: [Version]
+  ) throws(CodecError) -> Version {
+    let start = reader.offset
+    let place = try reader.varint("version number", atMost: Int(UInt32.max))
+    guard place < versions.count else {
+      throw CodecError(.unknown, "version number", offset: start)
+    }
+    return versions[place]
+  }
+
+  private static func decodeHistory(
+    from reader: inout ByteReader, authors: AuthorTable, versions: [Version]
+  ) throws(CodecError) -> History {
+    let start = reader.offset
+    let number = try reader.count("history", itemBytes: 3)
+    var entries: [History.Entry] = []
+    entries.reserveCapacity(number)
+    for _ in 0..<number {
+      let version = try decodeVersion(from: &reader, versions: versions)
+      let value = try reader.value("value")
+      var replaced: [Dot] = []
+      for _ in 0..<(try reader.count("replaced", itemBytes: 2)) {
+        replaced.append(try reader.dot("replaced", authors))
+      }
+      guard isStrictlyRising(replaced), entries.last.map({ $0.version.dot < version.dot }) ?? true
+      else { throw CodecError(.notCanonical, "history", offset: start) }
+      entries.append(History.Entry(version: version, value: value, replaced: replaced))
+    }
+    return History(entries)
+  }
+
+  private static func decodeCounter(
+    from reader: inout ByteReader, authors: AuthorTable
+  ) throws(CodecError) -> Counter {
+    let start = reader.offset
+    let number = try reader.count("shares", itemBytes: 3)
+    var shares: [Counter.Share] = []
+    for _ in 0..<number {
+      let dot = try reader.dot("share", authors)
+      let total = try reader.signed("total")
+      guard shares.last.map({ $0.author < dot.author }) ?? true else {
+        throw CodecError(.notCanonical, "shares", offset: start)
+      }
+      shares.append(
+        Counter.Share(author: dot.author, sequence: dot.sequence, total: total))
+    }
+    return Counter(shares)
+  }
+
+  private static func decodeSet(
+    from reader: inout ByteReader, authors: AuthorTable
+  ) throws(CodecError) -> ElementSet {
+    let start = reader.offset
+    let number = try reader.count("elements", itemBytes: 4)
+    var elements: [ElementSet.Element] = []
+    for _ in 0..<number {
+      let value = try reader.value("element")
+      var additions: [Dot] = []
+      for _ in 0..<(try reader.count("additions", itemBytes: 2)) {
+        additions.append(try reader.dot("addition", authors))
+      }
+      guard !additions.isEmpty, isStrictlyRising(additions),
+        elements.last.map({ ElementSet.precedes($0.value, value) }) ?? true
+      else { throw CodecError(.notCanonical, "elements", offset: start) }
+      elements.append(ElementSet.Element(value: value, additions: additions))
+    }
+    return ElementSet(elements)
+  }
+
+  private static func isStrictlyRising(_ dots: [Dot]) -> Bool {
+    zip(dots, dots.dropFirst()).allSatisfy { $0 < $1 }
+  }
+}
+
+extension RecordState.Values {
+  fileprivate func carriesShown(of field: FieldID) -> Bool {
+    switch self {
+    case .all: true
+    case .exceptShown(let isColumn): !isColumn(field)
+    }
+  }
+}
+
+// MARK: - Events
+
+extension EventState {
+  /// Appends the event: version, cause where kept, fields that `isCarried` says.
+  package func encode(
+    into writer: inout ByteWriter, authors: AuthorTable, type: TypeID,
+    carrying isCarried: (FieldID) -> Bool = { _ in true }
+  ) {
+    writer.dot(version.dot, authors)
+    writer.fixed64(version.time.rawValue)
+    if type.keepsCause { writer.frontier(cause ?? Frontier(), authors) }
+    let carried = fields.filter { isCarried($0.field) }
+    writer.varint(carried.count)
+    for item in carried {
+      writer.varint(UInt64(item.field.rawValue))
+      writer.value(item.value)
+    }
+  }
+
+  /// Reads an event.
+  package init(
+    from reader: inout ByteReader, authors: AuthorTable, type: TypeID
+  ) throws(CodecError) {
+    let dot = try reader.dot("event", authors)
+    version = Version(dot: dot, time: HybridTime(rawValue: try reader.fixed64("event time")))
+    cause = type.keepsCause ? try reader.frontier("cause", authors) : nil
+    let number = try reader.count("event fields", itemBytes: 2, atMost: Limits.maximumEventFields)
+    var fields: [EventField] = []
+    fields.reserveCapacity(number)
+    for _ in 0..<number {
+      let start = reader.offset
+      let field = try reader.field()
+      guard fields.last.map({ $0.field < field }) ?? true else {
+        throw CodecError(.notCanonical, "event fields", offset: start)
+      }
+      fields.append(EventField(field, try reader.value("value")))
+    }
+    self.fields = fields
+  }
+}

@@ -1,0 +1,58 @@
+/// A number that is changed by adding: every addition counts exactly once.
+///
+/// Kept as one total for each author with the last change that is in it; additions are applied once
+/// because changes are. Totals wrap around on overflow, alike on every replica.
+package struct Counter: Equatable, Sendable {
+  /// One author's share.
+  package struct Share: Equatable, Sendable {
+    /// The author.
+    package let author: Author
+    /// The author's last change that is part of the total.
+    package internal(set) var sequence: UInt64
+    /// The sum of the author's additions.
+    package internal(set) var total: Int64
+
+    package init(author: Author, sequence: UInt64, total: Int64) {
+      self.author = author
+      self.sequence = sequence
+      self.total = total
+    }
+  }
+
+  /// The shares in order of author.
+  package private(set) var shares: [Share]
+
+  /// Takes shares in any order, without two of one author.
+  package init(_ shares: [Share] = []) {
+    self.shares = shares.sorted { $0.author < $1.author }
+  }
+
+  /// The sum of all shares.
+  package var value: Int64 {
+    shares.reduce(0) { $0 &+ $1.total }
+  }
+
+  /// Adds an author's amount.
+  package mutating func add(_ delta: Int64, dot: Dot) {
+    if let place = shares.firstIndex(where: { $0.author == dot.author }) {
+      shares[place].total &+= delta
+      shares[place].sequence = max(shares[place].sequence, dot.sequence)
+    } else {
+      let share = Share(author: dot.author, sequence: dot.sequence, total: delta)
+      shares.insert(share, at: shares.firstIndex { dot.author < $0.author } ?? shares.count)
+    }
+  }
+
+  /// Takes of each author the share with more of its changes: commutative, associative, idempotent.
+  package func joined(with other: Counter) -> Counter {
+    var result = shares
+    for share in other.shares {
+      if let place = result.firstIndex(where: { $0.author == share.author }) {
+        if share.sequence > result[place].sequence { result[place] = share }
+      } else {
+        result.append(share)
+      }
+    }
+    return Counter(result)
+  }
+}

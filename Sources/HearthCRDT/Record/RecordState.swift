@@ -1,0 +1,216 @@
+/// The replicated state of one mutable record: its life and its fields.
+package struct RecordState: Equatable, Sendable {
+  /// One field's state, of the kind its number says.
+  package enum Field: Equatable, Sendable {
+    case register(Register)
+    case history(History)
+    case counter(Counter)
+    case set(ElementSet)
+  }
+
+  /// A field and its state.
+  package struct Entry: Equatable, Sendable {
+    package let id: FieldID
+    package internal(set) var field: Field
+
+    package init(id: FieldID, field: Field) {
+      self.id = id
+      self.field = field
+    }
+  }
+
+  /// Whether the record exists.
+  package private(set) var life: Life
+  /// The fields that were ever written, in order of number.
+  package private(set) var entries: [Entry]
+
+  /// A record that nobody has written.
+  package init() {
+    life = Life()
+    entries = []
+  }
+
+  init(life: Life, sortedEntries: [Entry]) {
+    self.life = life
+    entries = sortedEntries
+  }
+
+  /// The state of a field; nil if it was never written.
+  package subscript(id: FieldID) -> Field? {
+    let place = position(of: id)
+    return place < entries.count && entries[place].id == id ? entries[place].field : nil
+  }
+
+  /// The value a field shows: null if never written, a counter's sum; nil if not read from the
+  /// store's column yet, or for a set.
+  package func shown(_ id: FieldID) -> Value? {
+    switch self[id] {
+    case nil: .null
+    case .register(let register): register.shown.value
+    case .history(let history): history.shown?.value ?? .null
+    case .counter(let counter): .int(counter.value)
+    case .set: nil
+    }
+  }
+
+  /// The elements of a set; none if it was never written.
+  package func elements(_ id: FieldID) -> [Value] {
+    if case .set(let set) = self[id] { set.values } else { [] }
+  }
+
+  /// Whether an operation needs a shown value that has not been read from the store's column.
+  ///
+  /// That is so where the write is concurrent with the shown value, which then becomes a sibling.
+  package func needsShownValue(for body: Operation.Body, past: Frontier) -> Bool {
+    guard case .assign(let id, _) = body, case .register(let register) = self[id] else {
+      return false
+    }
+    return register.isPartial && register.staysConcurrent(to: past)
+  }
+
+  /// Supplies the value of a register from the store's column.
+  package mutating func supply(_ value: Value, to id: FieldID) {
+    let place = position(of: id)
+    guard place < entries.count, entries[place].id == id,
+      case .register(var register) = entries[place].field, register.isPartial
+    else { return }
+    register.supply(value)
+    entries[place].field = .register(register)
+  }
+
+  /// Applies one operation of a change.
+  ///
+  /// - Parameters:
+  ///   - body: what is done; it must fit the field's kind (``Operation/isWellFormed``).
+  ///   - version: the change's dot and time.
+  ///   - past: everything the author had seen, its own earlier changes included.
+  package mutating func apply(_ body: Operation.Body, version: Version, past: Frontier) {
+    switch body {
+    case .event: preconditionFailure("an event is not applied to a record")
+    case .delete:
+      life.delete(version.dot, past: past)
+      return
+    case .insert: break
+    case .assign(let id, let value): assign(id, value, version: version, past: past)
+    case .count(let id, let delta):
+      var counter = Counter()
+      if case .counter(let present) = self[id] { counter = present }
+      counter.add(delta, dot: version.dot)
+      set(id, .counter(counter))
+    case .include(let id, let value):
+      var set = elementSet(id)
+      set.include(value, dot: version.dot, past: past)
+      self.set(id, .set(set))
+    case .exclude(let id, let value):
+      var set = elementSet(id)
+      set.exclude(value, dot: version.dot, past: past)
+      self.set(id, .set(set))
+    }
+    life.write(version.dot)
+  }
+
+  private mutating func assign(_ id: FieldID, _ value: Value, version: Version, past: Frontier) {
+    if id.kind == .history {
+      var history = History()
+      if case .history(let present) = self[id] { history = present }
+      history.assign(value, version: version, past: past)
+      set(id, .history(history))
+      return
+    }
+    let place = position(of: id)
+    if place < entries.count, entries[place].id == id,
+      case .register(var register) = entries[place].field
+    {
+      register.assign(value, version: version, past: past)
+      entries[place].field = .register(register)
+    } else {
+      set(id, .register(Register(Sibling(version: version, value: value))))
+    }
+  }
+
+  private func elementSet(_ id: FieldID) -> ElementSet {
+    if case .set(let set) = self[id] { set } else { ElementSet() }
+  }
+
+  private mutating func set(_ id: FieldID, _ field: Field) {
+    let place = position(of: id)
+    if place < entries.count, entries[place].id == id {
+      entries[place].field = field
+    } else {
+      entries.insert(Entry(id: id, field: field), at: place)
+    }
+  }
+
+  private func position(of id: FieldID) -> Int {
+    var place = 0
+    while place < entries.count, entries[place].id < id {
+      place += 1
+    }
+    return place
+  }
+}
+
+// MARK: - Merging states
+
+extension RecordState {
+  /// Merges two copies, given what each replica knows: commutative, associative, idempotent.
+  package static func joined(
+    _ left: RecordState, knowing leftKnows: Frontier, _ right: RecordState,
+    knowing rightKnows: Frontier
+  ) -> RecordState {
+    let ids = Set(left.entries.map(\.id) + right.entries.map(\.id)).sorted()
+    var entries: [Entry] = []
+    for id in ids {
+      if let field = joinedField(left[id], leftKnows, right[id], rightKnows) {
+        entries.append(Entry(id: id, field: field))
+      }
+    }
+    return RecordState(life: left.life.joined(with: right.life), sortedEntries: entries)
+  }
+
+  private static func joinedField(
+    _ left: Field?, _ leftKnows: Frontier, _ right: Field?, _ rightKnows: Frontier
+  ) -> Field? {
+    switch (left, right) {
+    case (.history(let a)?, .history(let b)?): .history(a.joined(with: b))
+    case (.counter(let a)?, .counter(let b)?): .counter(a.joined(with: b))
+    case (.set(let a)?, .set(let b)?):
+      .set(ElementSet.joined(a, knowing: leftKnows, b, knowing: rightKnows))
+    case (.set(let a)?, nil):
+      .set(ElementSet.joined(a, knowing: leftKnows, ElementSet(), knowing: rightKnows))
+    case (nil, .set(let b)?):
+      .set(ElementSet.joined(ElementSet(), knowing: leftKnows, b, knowing: rightKnows))
+    case (.history?, _), (.counter?, _): left
+    case (_, .history?), (_, .counter?): right
+    default:
+      Register.joined(
+        registerOf(left), knowing: leftKnows, registerOf(right), knowing: rightKnows
+      ).map(Field.register)
+    }
+  }
+
+  private static func registerOf(_ field: Field?) -> Register? {
+    if case .register(let register) = field { register } else { nil }
+  }
+}
+
+/// The replicated state of one event: who created it, when, and its fields for ever.
+package struct EventState: Equatable, Sendable {
+  /// The creating change.
+  package let version: Version
+  /// What the author had seen, its own earlier changes included; kept where the type says so.
+  package let cause: Frontier?
+  /// The fields in order of number.
+  package let fields: [EventField]
+
+  package init(version: Version, cause: Frontier?, fields: [EventField]) {
+    self.version = version
+    self.cause = cause
+    self.fields = fields
+  }
+
+  /// The value of a field, null if absent.
+  package subscript(id: FieldID) -> Value {
+    fields.first { $0.field == id }?.value ?? .null
+  }
+}

@@ -1,0 +1,164 @@
+/// The number of a record type; it never changes and is never used again.
+///
+/// Two bits of the number say how the type behaves, so that a node that does not know the type
+/// merges it like one that does:
+///
+/// - bit 15: an *event* type. Its records are created once and never change.
+/// - bit 14: events that keep their *cause*, the frontier their author had, because a rule asks
+///   what the author had seen.
+public struct TypeID: RawRepresentable, Hashable, Comparable, Sendable {
+  /// The number as encoded.
+  public let rawValue: UInt16
+
+  /// Takes the number as it is.
+  @inlinable
+  public init(rawValue: UInt16) {
+    self.rawValue = rawValue
+  }
+
+  /// A type of mutable records; numbers from 1 to 16383.
+  public static func record(_ number: UInt16) -> TypeID {
+    precondition((1..<1 << 14).contains(number), "type number \(number) is not in 1...16383")
+    return TypeID(rawValue: number)
+  }
+
+  /// A type of immutable events; numbers from 1 to 16383.
+  public static func event(_ number: UInt16, keepsCause: Bool = false) -> TypeID {
+    precondition((1..<1 << 14).contains(number), "type number \(number) is not in 1...16383")
+    return TypeID(rawValue: number | 1 << 15 | (keepsCause ? 1 << 14 : 0))
+  }
+
+  /// Whether records of the type are created once and never change.
+  @inlinable
+  public var isEvent: Bool { rawValue & 1 << 15 != 0 }
+
+  /// Whether events of the type keep the frontier that their author had.
+  @inlinable
+  public var keepsCause: Bool { rawValue & 1 << 14 != 0 }
+
+  @inlinable
+  public static func < (left: TypeID, right: TypeID) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// How concurrent writes of a field merge.
+public enum FieldKind: UInt16, Sendable, CaseIterable {
+  /// One value; concurrent ones stay as siblings until a later write has seen them.
+  case register = 0
+  /// A register that also keeps every value it ever had, for rules that ask what was seen when.
+  case history = 1
+  /// A number changed by adding to it; every addition counts once.
+  case counter = 2
+  /// A set in which an addition wins over a concurrent removal.
+  case set = 3
+}
+
+/// The number of a field within its type; its two upper bits are the ``FieldKind``.
+public struct FieldID: RawRepresentable, Hashable, Comparable, Sendable {
+  /// The number as encoded.
+  public let rawValue: UInt16
+
+  /// Takes the number as it is.
+  @inlinable
+  public init(rawValue: UInt16) {
+    self.rawValue = rawValue
+  }
+
+  /// A field of a kind; numbers from 1 to 16383, unique within the type whatever the kind.
+  public init(_ kind: FieldKind, _ number: UInt16) {
+    precondition((1..<1 << 14).contains(number), "field number \(number) is not in 1...16383")
+    self.init(rawValue: kind.rawValue << 14 | number)
+  }
+
+  /// How concurrent writes of the field merge.
+  @inlinable
+  public var kind: FieldKind {
+    switch rawValue >> 14 {
+    case 0: .register
+    case 1: .history
+    case 2: .counter
+    default: .set
+    }
+  }
+
+  @inlinable
+  public static func < (left: FieldID, right: FieldID) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// What a field holds, for the typed column that shows it.
+public enum FieldType: String, Sendable {
+  /// A truth value.
+  case bool
+  /// A whole number.
+  case int
+  /// UTF-8 text.
+  case text
+  /// Bytes.
+  case bytes
+}
+
+/// The declaration of one field.
+public struct FieldSchema: Hashable, Sendable {
+  /// Its number and kind.
+  public let id: FieldID
+  /// The column's name: lower-case letters, digits and underscores.
+  public let name: String
+  /// What it holds; the elements' type for a set, always `int` for a counter.
+  public let type: FieldType
+  /// Whether queries look records up by it.
+  public let isIndexed: Bool
+
+  /// Declares a field.
+  public init(_ id: FieldID, _ name: String, _ type: FieldType, indexed: Bool = false) {
+    self.id = id
+    self.name = name
+    self.type = type
+    self.isIndexed = indexed
+  }
+}
+
+/// The declaration of one record type. Adding fields and types later writes nothing.
+public struct RecordSchema: Hashable, Sendable {
+  /// Its number.
+  public let id: TypeID
+  /// The table's name: lower-case letters, digits and underscores.
+  public let name: String
+  /// Its fields; order is that of display, ids decide everything else.
+  public let fields: [FieldSchema]
+
+  /// Declares a type.
+  public init(_ id: TypeID, _ name: String, _ fields: [FieldSchema]) {
+    self.id = id
+    self.name = name
+    self.fields = fields
+  }
+
+  /// The declaration of a field by its name.
+  public func field(named name: String) -> FieldSchema? {
+    fields.first { $0.name == name }
+  }
+
+  /// The declaration of a field by its number.
+  public func field(_ id: FieldID) -> FieldSchema? {
+    fields.first { $0.id == id }
+  }
+}
+
+/// A record's place in a zone: its type and its id.
+public struct RecordKey: Hashable, Comparable, Sendable {
+  /// The record's type.
+  public let type: TypeID
+  /// The record's id within the type.
+  public let id: RecordID
+
+  /// Names a record.
+  @inlinable
+  public init(type: TypeID, id: RecordID) {
+    self.type = type
+    self.id = id
+  }
+
+  @inlinable
+  public static func < (left: RecordKey, right: RecordKey) -> Bool {
+    left.type != right.type ? left.type < right.type : left.id < right.id
+  }
+}
