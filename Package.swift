@@ -48,6 +48,7 @@ let package = Package(
       name: "HouseholdTests",
       dependencies: ["Household", "HearthCRDT", "HearthSync", "TestSupport"],
       swiftSettings: settings),
+    .testTarget(name: "TidyTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,51 @@
+# One place for every routine task. `make` alone lists what there is.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+SWIFT ?= swift
+OUT ?= docs/.docc-build
+
+# The folders and files that hold Swift, as far as they exist.
+SWIFT_PATHS := $(wildcard Sources Tests Simulations Benchmarks Examples Package.swift)
+SHELL_SCRIPTS := $(wildcard Scripts/*)
+
+.DEFAULT_GOAL := help
+.PHONY: help bootstrap demo test lint docs install bench clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+bootstrap: ## Install missing system libraries (apt) and check the Swift version
+	@Scripts/bootstrap
+
+demo: bootstrap ## Build the release binary and play a family day with three nodes
+	$(SWIFT) build -c release --product hearth
+	@HEARTH_BIN="$$($(SWIFT) build -c release --show-bin-path)/hearth" Scripts/demo
+
+test: bootstrap ## Run all tests, warnings as errors, reference oracles required
+	@Scripts/oracles
+	HEARTH_STRICT=1 HEARTH_REQUIRE_ORACLES=1 $(SWIFT) test --parallel $(TEST_FLAGS)
+
+lint: ## Check format and style of all Swift files and the syntax of the scripts
+	$(SWIFT) format lint --strict --recursive $(SWIFT_PATHS)
+	@for script in $(SHELL_SCRIPTS); do sh -n "$$script" || exit 1; done
+	@bash -n .ci/run
+
+docs: bootstrap ## Build the API reference of the module Hearth (DocC)
+	@grep -q swift-docc-plugin Package.swift || { \
+	  echo "docs: Package.swift does not depend on swift-docc-plugin, so there is no" \
+	    "documentation generator to run." >&2; exit 1; }
+	@mkdir -p "$(OUT)"
+	HEARTH_DOCS=1 $(SWIFT) package --allow-writing-to-directory "$(OUT)" generate-documentation \
+	  --target Hearth --output-path "$(OUT)" --transform-for-static-hosting --warnings-as-errors
+
+install: bootstrap ## Build with the Swift runtime inside and install below PREFIX
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" SWIFT="$(SWIFT)" Scripts/install
+
+bench: bootstrap ## Run the benchmarks (own package in Benchmarks/)
+	@test -f Benchmarks/Package.swift || { \
+	  echo "bench: there is no Benchmarks/Package.swift in this tree." >&2; exit 1; }
+	$(SWIFT) package --package-path Benchmarks --disable-sandbox benchmark
+
+clean: ## Remove everything that a build made
+	rm -rf .build .build-static Benchmarks/.build "$(OUT)"

@@ -1,0 +1,114 @@
+/// The only imports each module may have; `docs/internals/architecture.md` is the same for people.
+enum ImportRule {
+  /// Folder below `Sources` → what its files may import beyond `Synchronization`.
+  static let table: [String: Set<String>] = [
+    "CSodium": [],
+    "CZstd": [],
+    "HearthCRDT": [],
+    "HearthCrypto": ["CSodium", "CZstd"],
+    "HearthSync": ["HearthCRDT", "HearthCrypto"],
+    "HearthStore": [
+      "HearthCRDT", "HearthCrypto", "HearthSync", "GRDB", "GRDBSQLite", "Foundation",
+    ],
+    "HearthTransport": ["HearthCRDT", "HearthCrypto", "HearthSync", "Foundation", "Glibc"],
+    "HearthRelay": [
+      "HearthCRDT", "HearthCrypto", "HearthSync", "Foundation", "Glibc", "NIO*", "Logging",
+    ],
+    "Hearth": [
+      "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "HearthTransport", "Logging",
+      "Foundation",
+    ],
+    "Household": ["HearthCRDT", "HearthSync"],
+    "HearthCLI": [
+      "Hearth", "Household", "HearthCRDT", "HearthSync", "ArgumentParser", "Logging",
+      "Foundation", "Glibc",
+    ],
+    "hearth-cli": ["HearthCLI", "ArgumentParser"],
+    "hearth-relay": ["HearthRelay", "ArgumentParser"],
+  ]
+
+  /// Modules without a clock, a thread, a file or an operating system.
+  static let pureModules: Set<String> = ["HearthCRDT", "HearthSync", "Household"]
+
+  /// What simulations may import beside each other: the real engine, store, relay log and domain.
+  static let simulations: Set<String> = [
+    "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "HearthRelay", "Household",
+    "GRDB", "GRDBSQLite", "Foundation", "Glibc", "ArgumentParser",
+  ]
+
+  /// Checks one file.
+  ///
+  /// - Parameter simulationModules: Folders of `Simulations`, which may see each other.
+  static func violations(
+    in file: SourceText, simulationModules: Set<String> = []
+  ) -> [Violation] {
+    let parts = file.path.split(separator: "/").map(String.init)
+    guard parts.count > 2 else {
+      return [
+        Violation(path: file.path, line: 1, message: "source file outside of a module folder")
+      ]
+    }
+    let module = parts[1]
+    var allowed: Set<String>
+    if parts[0] == "Simulations" {
+      allowed = simulations.union(simulationModules)
+    } else if let row = table[module] {
+      allowed = row
+    } else {
+      return [unknownModule(module, path: file.path)]
+    }
+    if !pureModules.contains(module) { allowed.insert("Synchronization") }
+    return imports(in: file).compactMap { name, line in
+      if isAllowed(name, by: allowed) { return nil }
+      return Violation(
+        path: file.path, line: line,
+        message: "\(module) must not import \(name); it may import "
+          + "\(allowed.isEmpty ? "nothing" : allowed.sorted().joined(separator: ", "))")
+    }
+  }
+
+  /// Checks the folders of `Sources`, also those that hold no Swift.
+  static func violations(inModuleFolders folders: [String]) -> [Violation] {
+    folders.filter { table[$0] == nil }.map { unknownModule($0, path: "Sources/\($0)") }
+  }
+
+  /// The modules that a file imports, with their lines.
+  static func imports(in file: SourceText) -> [(module: String, line: Int)] {
+    file.codeLines.enumerated().flatMap { index, line in
+      // One statement a line is the rule of the formatter; be right without it too.
+      line.split(separator: ";").compactMap { statement in
+        module(importedBy: statement).map { ($0, index + 1) }
+      }
+    }
+  }
+
+  private static let kinds: Set<Substring> = [
+    "struct", "class", "enum", "protocol", "typealias", "func", "let", "var",
+  ]
+  private static let accessLevels: Set<Substring> = [
+    "public", "package", "internal", "fileprivate", "private",
+  ]
+
+  private static func module(importedBy statement: Substring) -> String? {
+    var words = statement.split(whereSeparator: \.isWhitespace)[...]
+    // Attributes (`@testable`, `@_spi(Name)`) and access levels may come first.
+    while let word = words.first, word.hasPrefix("@") || accessLevels.contains(word) {
+      words.removeFirst()
+    }
+    guard words.popFirst() == "import" else { return nil }
+    if let kind = words.first, kinds.contains(kind) { words.removeFirst() }
+    return words.first.map { String($0.prefix { $0 != "." }) }
+  }
+
+  private static func isAllowed(_ name: String, by allowed: Set<String>) -> Bool {
+    allowed.contains(name)
+      || allowed.contains { $0.hasSuffix("*") && name.hasPrefix($0.dropLast()) }
+  }
+
+  private static func unknownModule(_ module: String, path: String) -> Violation {
+    Violation(
+      path: path, line: 1,
+      message: "module \(module) is not in the import table of Tests/TidyTests/ImportRule.swift; "
+        + "add a row there and in docs/internals/architecture.md")
+  }
+}
