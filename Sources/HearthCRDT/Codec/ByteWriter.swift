@@ -41,7 +41,16 @@ package struct ByteWriter {
 
   /// A signed number: zigzag, then varint, so that small magnitudes are short.
   package mutating func signed(_ value: Int64) {
-    varint(UInt64(bitPattern: value << 1) ^ UInt64(bitPattern: value >> 63))
+    varint(ByteWriter.zigzag(value))
+  }
+
+  /// How many bytes ``signed(_:)`` writes.
+  static func byteCount(ofSigned value: Int64) -> Int {
+    max(1, (70 - zigzag(value).leadingZeroBitCount) / 7)
+  }
+
+  private static func zigzag(_ value: Int64) -> UInt64 {
+    UInt64(bitPattern: value << 1) ^ UInt64(bitPattern: value >> 63)
   }
 
   /// Eight bytes, big-endian.
@@ -66,6 +75,11 @@ package struct ByteWriter {
     bytes.append(contentsOf: value)
   }
 
+  /// Bytes as they are, from memory the caller lends.
+  mutating func raw(_ value: UnsafeBufferPointer<UInt8>) {
+    bytes.append(contentsOf: value)
+  }
+
   /// A length and the bytes.
   package mutating func blob(_ value: [UInt8]) {
     varint(value.count)
@@ -83,19 +97,12 @@ package struct ByteWriter {
 
   /// A tag byte and the payload.
   package mutating func value(_ value: Value) {
+    byte(value.tag)
     switch value {
-    case .null: byte(0)
-    case .bool(false): byte(1)
-    case .bool(true): byte(2)
-    case .int(let number):
-      byte(3)
-      signed(number)
-    case .text(let string):
-      byte(4)
-      text(string)
-    case .bytes(let array):
-      byte(5)
-      blob(array)
+    case .null, .bool: break
+    case .int(let number): signed(number)
+    case .text(let string): text(string)
+    case .bytes(let array): blob(array)
     }
   }
 
@@ -116,4 +123,23 @@ package struct ByteWriter {
       varint(entry.sequence)
     }
   }
+}
+
+extension Value {
+  /// The number that tells kinds of values apart in every encoding.
+  var tag: UInt8 {
+    switch self {
+    case .null: 0
+    case .bool(false): 1
+    case .bool(true): 2
+    case .int: 3
+    case .text: 4
+    case .bytes: 5
+    }
+  }
+
+  /// The tag of whole numbers; the tags beyond it have a length.
+  static let intTag: UInt32 = 3
+  /// The greatest tag there is.
+  static let maximumTag: UInt32 = 5
 }

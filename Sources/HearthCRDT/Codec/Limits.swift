@@ -2,14 +2,18 @@
 package enum Limits {
   /// The longest text or byte string of one field: half a mebibyte, so that it fits a segment.
   package static let maximumValueBytes = 512 * 1024
-  /// The longest canonical encoding of one change: it must fit one segment with room to spare.
-  package static let maximumChangeBytes = 768 * 1024
+  /// The longest canonical encoding of one change: it must fit one segment, whose columns can take
+  /// half as much again where field numbers are large and values small.
+  package static let maximumChangeBytes = 640 * 1024
   /// The most operations of one change.
   package static let maximumOperations = 10_000
   /// The most changes of one segment.
   package static let maximumSegmentChanges = 10_000
   /// The longest body of one segment before compression and sealing.
   package static let maximumSegmentBytes = 1024 * 1024
+  /// The most operations and event fields of one segment: more than any one change can hold, and
+  /// few enough that a short run-length column cannot ask for much memory.
+  package static let maximumSegmentItems = 400_000
   /// The most authors of one zone: 200 devices with 20 lives each.
   package static let maximumAuthors = 4_000
   /// The most fields of one event.

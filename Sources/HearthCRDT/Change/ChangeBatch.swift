@@ -1,0 +1,229 @@
+/// The columnar body of a segment: consecutive changes of one author in one zone.
+///
+/// The same content as the changes' canonical bytes, sorted into columns so that what repeats
+/// (codes, types, records, fields, clocks) costs next to nothing. docs/reference/segment-format.md
+/// describes it byte by byte.
+///
+/// A batch has exactly one encoding. Decoding need not encode again to know that: each column is a
+/// one-to-one mapping between its bytes and its values (varints are minimal, runs are maximal,
+/// numberings follow first use and hold no doubles, deltas wrap), the length of each column follows
+/// from the columns before it, and the one choice there is, whole numbers plain or as deltas, is
+/// compared with the choice that encoding makes.
+package enum ChangeBatch {
+  /// The version of the layout.
+  package static let formatVersion: UInt8 = 1
+
+  /// Encodes changes of one author with consecutive sequence numbers, at least one.
+  ///
+  /// The caller keeps within ``Limits/maximumSegmentChanges`` and
+  /// ``Limits/maximumSegmentItems``. O(n).
+  package static func encode(_ changes: [Change]) -> [UInt8] {
+    precondition(!changes.isEmpty, "a batch of no changes")
+    var columns = ChangeColumns()
+    for (place, change) in changes.enumerated() {
+      precondition(
+        change.dot.author == changes[0].dot.author
+          && change.dot.sequence == changes[0].dot.sequence + UInt64(place),
+        "\(change.dot) does not follow \(changes[0].dot) by \(place)")
+      columns.append(change)
+    }
+    return columns.finish(first: changes[0], count: changes.count)
+  }
+
+  /// Decodes a batch.
+  ///
+  /// Throws where the bytes are not exactly what ``encode(_:)`` makes, or pass a limit. The changes
+  /// but the first have an empty `previousHash`, which the caller fills while it verifies the
+  /// chain. O(n).
+  ///
+  /// - Parameters:
+  ///   - incarnation: the author's incarnation, from the segment's header.
+  ///   - first: the first change's sequence number, from the segment's header.
+  package static func decode(
+    _ bytes: [UInt8], incarnation: UInt64, first: UInt64
+  ) throws(CodecError) -> [Change] {
+    guard bytes.count <= Limits.maximumSegmentBytes else {
+      throw CodecError(.beyondLimit, "batch", offset: 0)
+    }
+    var decoder = ChangeBatchDecoder(bytes, incarnation: incarnation, first: first)
+    return try decoder.decode()
+  }
+
+  /// The field number with the kind in the low bits, so that it is small for every kind.
+  static func rotated(_ field: FieldID) -> UInt32 {
+    UInt32(field.rawValue << 2 | field.rawValue >> 14)
+  }
+
+  /// The inverse of ``rotated(_:)``.
+  static func field(rotated: UInt32) -> FieldID {
+    let bits = UInt16(truncatingIfNeeded: rotated)
+    return FieldID(rawValue: bits >> 2 | bits << 14)
+  }
+}
+
+/// Remembers the last whole number of each field, for coding the next as a difference.
+///
+/// A table of fixed size: fields that share a slot share their memory, alike on both sides, so it
+/// costs a little size and never correctness, and no input makes it grow.
+struct LastNumbers {
+  private var slots = [Int64](repeating: 0, count: 256)
+
+  /// The wrapping difference from the field's last number, which this becomes.
+  mutating func delta(to number: Int64, type: TypeID, field: FieldID) -> Int64 {
+    let slot = LastNumbers.slot(type, field)
+    defer { slots[slot] = number }
+    return number &- slots[slot]
+  }
+
+  /// The number that lies `delta` beyond the field's last number, which it becomes.
+  mutating func number(beyond delta: Int64, type: TypeID, field: FieldID) -> Int64 {
+    let slot = LastNumbers.slot(type, field)
+    slots[slot] &+= delta
+    return slots[slot]
+  }
+
+  private static func slot(_ type: TypeID, _ field: FieldID) -> Int {
+    Int(type.rawValue &* 37 &+ field.rawValue &+ field.rawValue >> 14 &* 64) & 255
+  }
+}
+
+/// The columns of a batch that is being encoded.
+struct ChangeColumns {
+  private var times = ByteWriter(capacity: 256)
+  private var lastTime: UInt64?
+  private var schemaVersions = RunColumnWriter()
+  private var authors = AuthorTable()
+  private var seenCounts = RunColumnWriter()
+  private var controlSeenCounts = RunColumnWriter()
+  private var increments = ByteWriter(capacity: 64)
+  private var operationCounts = RunColumnWriter()
+  private var codes = RunColumnWriter()
+  private var types = RunColumnWriter()
+  private var references = RunColumnWriter()
+  private var records: [RecordID: UInt32] = [:]
+  private var lastRecord: RecordID?
+  private var newRecords = ByteWriter(capacity: 1024)
+  private var eventFieldCounts = RunColumnWriter()
+  private var fields = RunColumnWriter()
+  private var tags = RunColumnWriter()
+  private var numbers = ByteWriter(capacity: 256)
+  private var deltas = ByteWriter(capacity: 256)
+  private var lastNumbers = LastNumbers()
+  private var lengths = ByteWriter(capacity: 256)
+  private var content = ByteWriter(capacity: 4096)
+
+  mutating func append(_ change: Change) {
+    if let lastTime {
+      times.signed(Int64(bitPattern: change.time.rawValue &- lastTime))
+    } else {
+      times.fixed64(change.time.rawValue)
+    }
+    lastTime = change.time.rawValue
+    schemaVersions.append(change.schemaVersion)
+    seenCounts.append(append(change.seen))
+    controlSeenCounts.append(append(change.controlSeen))
+    operationCounts.append(UInt32(change.operations.count))
+    for operation in change.operations {
+      append(operation)
+    }
+  }
+
+  /// Appends the increments and returns how many there are.
+  private mutating func append(_ difference: FrontierDifference) -> UInt32 {
+    for entry in difference.increments {
+      authors.add(entry.author)
+      increments.varint(authors.number(of: entry.author))
+      increments.varint(entry.sequence)
+    }
+    return UInt32(difference.increments.count)
+  }
+
+  private mutating func append(_ operation: Operation) {
+    codes.append(UInt32(operation.code.rawValue))
+    types.append(UInt32(operation.key.type.rawValue))
+    append(operation.key.id)
+    let type = operation.key.type
+    switch operation.body {
+    case .insert, .delete: break
+    case .assign(let field, let value), .include(let field, let value),
+      .exclude(let field, let value):
+      append(value, type, field)
+    case .count(let field, let delta):
+      fields.append(ChangeBatch.rotated(field))
+      append(delta, type, field)
+    case .event(let items):
+      eventFieldCounts.append(UInt32(items.count))
+      for item in items { append(item.value, type, item.field) }
+    }
+  }
+
+  private mutating func append(_ record: RecordID) {
+    if record == lastRecord {
+      references.append(0)
+      return
+    }
+    lastRecord = record
+    if let number = records[record] {
+      references.append(number + 2)
+    } else {
+      records[record] = UInt32(records.count)
+      references.append(1)
+      newRecords.identifier(record)
+    }
+  }
+
+  private mutating func append(_ value: Value, _ type: TypeID, _ field: FieldID) {
+    fields.append(ChangeBatch.rotated(field))
+    tags.append(UInt32(value.tag))
+    switch value {
+    case .null, .bool: break
+    case .int(let number):
+      append(number, type, field)
+    case .text(var text):
+      text.withUTF8 {
+        lengths.varint($0.count)
+        content.raw($0)
+      }
+    case .bytes(let array):
+      lengths.varint(array.count)
+      content.raw(array)
+    }
+  }
+
+  private mutating func append(_ number: Int64, _ type: TypeID, _ field: FieldID) {
+    numbers.signed(number)
+    deltas.signed(lastNumbers.delta(to: number, type: type, field: field))
+  }
+
+  /// The whole body.
+  mutating func finish(first: Change, count: Int) -> [UInt8] {
+    var body = ByteWriter(capacity: 1024 + newRecords.count + content.count)
+    body.byte(ChangeBatch.formatVersion)
+    body.raw(first.previousHash)
+    body.identifier(first.dot.author.device)
+    body.varint(count)
+    body.raw(times.bytes)
+    body.raw(schemaVersions.finish())
+    body.varint(authors.authors.count)
+    for author in authors.authors { body.author(author) }
+    body.raw(seenCounts.finish())
+    body.raw(controlSeenCounts.finish())
+    body.raw(increments.bytes)
+    body.raw(operationCounts.finish())
+    body.raw(codes.finish())
+    body.raw(types.finish())
+    body.raw(references.finish())
+    body.raw(newRecords.bytes)
+    body.raw(eventFieldCounts.finish())
+    body.raw(fields.finish())
+    body.raw(tags.finish())
+    // The shorter of two spellings, the plain one where they are equal: never longer than the
+    // canonical bytes, whatever the numbers.
+    let areDeltas = deltas.count < numbers.count
+    body.byte(areDeltas ? 1 : 0)
+    body.raw(areDeltas ? deltas.bytes : numbers.bytes)
+    body.raw(lengths.bytes)
+    body.raw(content.bytes)
+    return body.bytes
+  }
+}
