@@ -4,7 +4,9 @@ import PackageDescription
 // One table of targets. What each may import is written once more, for people, in
 // docs/internals/architecture.md, and checked by Tests/TidyTests.
 
-/// Settings of every Swift target. `HEARTH_STRICT=1` (CI) turns warnings into errors; it is off
+/// Settings of every Swift target.
+///
+/// `HEARTH_STRICT=1` (CI) turns warnings into errors; it is off
 /// by default so that a newer compiler's new warning never breaks somebody's build.
 let settings: [SwiftSetting] =
   [
@@ -15,7 +17,11 @@ let settings: [SwiftSetting] =
 let package = Package(
   name: "hearth",
   products: [],
-  dependencies: [],
+  dependencies: [
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+  ],
   targets: [
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
@@ -24,6 +30,12 @@ let package = Package(
     .target(name: "HearthCrypto", dependencies: ["CSodium", "CZstd"], swiftSettings: settings),
     .target(
       name: "HearthSync", dependencies: ["HearthCRDT", "HearthCrypto"], swiftSettings: settings),
+    .target(
+      name: "HearthStore",
+      dependencies: [
+        "HearthCRDT", "HearthCrypto", "HearthSync", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ], swiftSettings: settings),
     .target(
       name: "HearthTransport", dependencies: ["HearthCRDT", "HearthCrypto", "HearthSync"],
       swiftSettings: settings),
@@ -40,6 +52,12 @@ let package = Package(
       name: "HearthSyncTests",
       dependencies: ["HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport"],
       swiftSettings: settings),
+    .testTarget(
+      name: "HearthStoreTests",
+      dependencies: [
+        "HearthStore", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ], swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",
       dependencies: ["HearthTransport", "HearthSync", "TestSupport"],

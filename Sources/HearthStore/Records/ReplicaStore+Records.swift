@@ -1,0 +1,115 @@
+import HearthCRDT
+import HearthSync
+
+// The port's record half.
+extension ReplicaStore {
+  package func records(
+    _ keys: [RecordKey], in zone: ZoneID
+  ) throws -> [RecordKey: RecordState] {
+    let number = try number(of: zone)
+    var result: [RecordKey: RecordState] = [:]
+    result.reserveCapacity(keys.count)
+    for key in keys {
+      if let table = tables[key.type] {
+        result[key] = try codec(table).partialState(of: key.id, zone: number)
+      } else if case .record(let state) = try opaque.record(key, zone: number) {
+        result[key] = state
+      }
+    }
+    return result
+  }
+
+  package func supplyShownValues(
+    to state: inout RecordState, of key: RecordKey, in zone: ZoneID
+  ) throws {
+    guard let table = tables[key.type],
+      case .record(let full) = try codec(table).record(key.id, zone: try number(of: zone))
+    else { return }
+    for entry in full.entries {
+      guard case .register(let register) = entry.field, let value = register.shown.value else {
+        continue
+      }
+      state.supply(value, to: entry.id)
+    }
+  }
+
+  package func save(_ changes: [RecordChange], in zone: ZoneID) throws {
+    let number = try number(of: zone)
+    for change in changes {
+      guard let table = tables[change.key.type] else {
+        try opaque.save(.record(change.state), key: change.key, zone: number)
+        continue
+      }
+      if change.isNew {
+        try codec(table).insert(.record(change.state), key: change.key, zone: number)
+      } else {
+        try codec(table).update(change.state, key: change.key, zone: number)
+      }
+    }
+  }
+
+  package func insert(_ events: [(RecordKey, EventState)], in zone: ZoneID) throws {
+    let number = try number(of: zone)
+    for (key, event) in events {
+      if let table = tables[key.type] {
+        try codec(table).insert(.event(event), key: key, zone: number)
+      } else {
+        try opaque.save(.event(event), key: key, zone: number)
+      }
+    }
+  }
+
+  package func events(
+    of type: TypeID, in zone: ZoneID
+  ) throws -> [(RecordID, EventState)] {
+    try connection.run { _ in
+      var result: [(RecordID, EventState)] = []
+      try forEachRecord(of: type, zone: try number(of: zone)) { key, record in
+        if case .event(let event) = record { result.append((key.id, event)) }
+      }
+      return result
+    }
+  }
+
+  package func forEachRecord(
+    in zone: ZoneID, _ body: (RecordKey, StoredRecord) throws -> Void
+  ) throws {
+    try connection.run { _ in
+      let number = try number(of: zone)
+      let types = Set(tables.keys).union(try opaque.types(zone: number))
+      for type in types.sorted() {
+        try forEachRecord(of: type, zone: number, body)
+      }
+    }
+  }
+
+  private func forEachRecord(
+    of type: TypeID, zone: Int64, _ body: (RecordKey, StoredRecord) throws -> Void
+  ) throws {
+    if let table = tables[type] {
+      try codec(table).forEach(zone: zone, body)
+    } else {
+      try opaque.forEach(zone: zone, type: type, body)
+    }
+  }
+
+  package func removeRecords(of zone: ZoneID) throws {
+    let number = try number(of: zone)
+    for type in tables.keys.sorted() {
+      guard let table = tables[type] else { continue }
+      try connection.execute(
+        "DELETE FROM \(TypeTable.quoted(table.schema.name)) WHERE zone = \(number)")
+    }
+    try connection.statement("DELETE FROM hearth_opaque WHERE zone = ?").bind(number).execute()
+    try removeProjectionRows(of: number)
+  }
+
+  /// A record or event with all its values; nil if it is not in the zone.
+  package func record(_ key: RecordKey, in zone: ZoneID) throws -> StoredRecord? {
+    try connection.run { _ in
+      let number = try number(of: zone)
+      guard let table = tables[key.type] else { return try opaque.record(key, zone: number) }
+      return try codec(table).record(key.id, zone: number)
+    }
+  }
+}

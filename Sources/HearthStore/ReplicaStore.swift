@@ -1,0 +1,169 @@
+import Foundation
+import GRDB
+import HearthCRDT
+import HearthSync
+
+/// A node's replica on SQLite: log, records, projections and the node's own facts.
+///
+/// Confined to one executor at a time (its node's); every call runs on the connection's queue. The
+/// file is opened with `synchronous=EXTRA` before `journal_mode=WAL`, so that a commit that
+/// returned survives a power cut even where unlinking a file is not durable by itself.
+package final class ReplicaStore {
+  let connection: Connection
+  let authors: AuthorNumbers
+  private(set) var tables: [TypeID: TypeTable] = [:]
+  private(set) var zoneNumbers: [ZoneID: Int64] = [:]
+  let projections: [any Projection]
+  /// Where the database lies.
+  package let path: String
+
+  /// Opens or creates a replica.
+  ///
+  /// - Parameters:
+  ///   - path: the database file; its folder must exist.
+  ///   - schema: the record types of the program.
+  ///   - projections: the derived tables to keep.
+  /// - Throws: `StoreError`, with what is wrong with the file and what to do.
+  package init(
+    path: String, schema: [RecordSchema], projections: [any Projection] = []
+  ) throws {
+    self.path = path
+    self.projections = projections
+    let queue = try ReplicaStore.open(path)
+    do {
+      try Migrations.migrator().migrate(queue)
+      connection = try Connection(queue: queue)
+      let connection = connection
+      authors = try connection.run { _ in try AuthorNumbers(connection: connection) }
+    } catch {
+      throw ReplicaStore.opened(error, path: path)
+    }
+    do {
+      try connection.transaction {
+        try reloadZones()
+        tables = try SchemaRegistry(connection: connection).register(schema) { codec($0) }
+        try prepareProjections()
+      }
+    } catch {
+      throw ReplicaStore.opened(error, path: path)
+    }
+  }
+
+  /// Closes the database; nothing may be called afterwards.
+  package func close() throws {
+    try connection.close()
+  }
+
+  private static func open(_ path: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.label = "hearth"
+    configuration.busyMode = .timeout(2)
+    configuration.prepareDatabase { database in
+      try database.execute(sql: "PRAGMA synchronous = EXTRA")
+      try database.execute(sql: "PRAGMA journal_mode = WAL")
+      try database.execute(sql: "PRAGMA temp_store = MEMORY")
+      try database.execute(sql: "PRAGMA cache_size = -8000")
+      try database.execute(sql: "PRAGMA mmap_size = 0")
+    }
+    do {
+      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      // A library that sets its own level after preparing must not go unnoticed.
+      let isSafe = try queue.inDatabase { database in
+        try Int.fetchOne(database, sql: "PRAGMA synchronous") == 3
+          && String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal"
+      }
+      guard isSafe else {
+        throw StoreError(.io, "the database at \(path) cannot be opened for durable writing")
+      }
+      return queue
+    } catch {
+      throw opened(error, path: path)
+    }
+  }
+
+  private static func opened(_ error: any Error, path: String) -> any Error {
+    guard let database = error as? DatabaseError else { return error }
+    switch database.resultCode {
+    case .SQLITE_NOTADB, .SQLITE_CORRUPT:
+      return StoreError(
+        .corrupt,
+        "the database at \(path) is damaged: keep the folder, move it aside and join again; what "
+          + "was synced is on the other devices", cause: error)
+    case .SQLITE_FULL:
+      return StoreError(.full, "the disk is full: free some space and try again", cause: error)
+    case .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM:
+      return StoreError(
+        .readOnly, "the database at \(path) cannot be opened: check the folder's permissions",
+        cause: error)
+    case .SQLITE_BUSY, .SQLITE_LOCKED:
+      return StoreError(.locked, "another process works on \(path)", cause: error)
+    default:
+      return StoreError(
+        .io, "the database at \(path) cannot be opened: \(database.message ?? "unknown")",
+        cause: error)
+    }
+  }
+
+  // MARK: Shared by the parts
+
+  func codec(_ table: TypeTable) -> RowCodec {
+    RowCodec(table: table, connection: connection, authors: authors)
+  }
+
+  var opaque: OpaqueCodec { OpaqueCodec(connection: connection, authors: authors) }
+
+  func number(of zone: ZoneID) throws -> Int64 {
+    guard let number = zoneNumbers[zone] else {
+      throw StoreError(.notFound, "zone \(zone.hex) is not in this node's database")
+    }
+    return number
+  }
+
+  func note(zone: ZoneID, number: Int64) {
+    zoneNumbers[zone] = number
+  }
+
+  private func reloadZones() throws {
+    zoneNumbers = [:]
+    let statement = try connection.statement("SELECT id, number FROM hearth_zones")
+    while try statement.step() {
+      zoneNumbers[try statement.identifier(0)] = statement.int(1)
+    }
+  }
+
+  /// Runs a body in one durable transaction; an error undoes everything.
+  package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try connection.transaction(body)
+    } catch {
+      // What the undone transaction numbered must be forgotten with it; where even reading fails,
+      // the first error is the one to tell.
+      try? connection.run { _ in
+        guard !connection.isInTransaction else { return }
+        try authors.reload()
+        try reloadZones()
+      }
+      throw error
+    }
+  }
+
+  /// Runs reads on the connection's queue.
+  package func read<Result>(_ body: () throws -> Result) throws -> Result {
+    try connection.run { _ in try body() }
+  }
+
+  /// What SQLite says of the file's integrity: "ok", or what is wrong.
+  package func integrity() throws -> [String] {
+    try connection.run { _ in
+      let statement = try connection.statement("PRAGMA integrity_check")
+      var lines: [String] = []
+      while try statement.step() { lines.append(statement.text(0)) }
+      return lines
+    }
+  }
+
+  /// The declared types, in order of number.
+  package var schemas: [RecordSchema] {
+    tables.values.map(\.schema).sorted { $0.id < $1.id }
+  }
+}

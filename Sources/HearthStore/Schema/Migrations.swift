@@ -1,0 +1,88 @@
+import GRDB
+
+/// The numbered, forward-only steps from an empty file to the current layout.
+///
+/// A step that was released never changes; `Tests/HearthStoreTests` opens a file of every released
+/// version.
+enum Migrations {
+  static func migrator() -> DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("0001-log") { database in
+      for statement in version1 { try database.execute(sql: statement) }
+    }
+    return migrator
+  }
+
+  private static let version1 = [
+    """
+    CREATE TABLE hearth_facts(name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE hearth_zones(
+      number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, "group" BLOB NOT NULL,
+      kind INTEGER NOT NULL, "database" INTEGER NOT NULL, name TEXT NOT NULL,
+      secret BLOB NOT NULL)
+    """,
+    """
+    CREATE TABLE hearth_epochs(
+      zone INTEGER NOT NULL, number INTEGER NOT NULL, key BLOB NOT NULL,
+      PRIMARY KEY(zone, number)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE hearth_authors(
+      number INTEGER PRIMARY KEY, device BLOB NOT NULL, incarnation INTEGER NOT NULL,
+      UNIQUE(device, incarnation))
+    """,
+    """
+    CREATE TABLE hearth_heads(
+      zone INTEGER NOT NULL, author INTEGER NOT NULL, sequence INTEGER NOT NULL,
+      hash BLOB NOT NULL, time INTEGER NOT NULL, seen BLOB NOT NULL, control_seen BLOB NOT NULL,
+      forked_at INTEGER, PRIMARY KEY(zone, author)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE hearth_changes(
+      zone INTEGER NOT NULL, author INTEGER NOT NULL, sequence INTEGER NOT NULL,
+      bytes BLOB NOT NULL, PRIMARY KEY(zone, author, sequence)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE hearth_segments(
+      number INTEGER PRIMARY KEY, zone INTEGER NOT NULL, author INTEGER NOT NULL,
+      first INTEGER NOT NULL, last INTEGER NOT NULL, digest BLOB NOT NULL,
+      size INTEGER NOT NULL, UNIQUE(zone, digest))
+    """,
+    """
+    CREATE TABLE hearth_segment_bytes(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL)
+    """,
+    """
+    CREATE TABLE hearth_pending(
+      zone INTEGER NOT NULL, digest BLOB NOT NULL, reason TEXT NOT NULL, bytes BLOB NOT NULL,
+      PRIMARY KEY(zone, digest))
+    """,
+    """
+    CREATE TABLE hearth_snapshots(zone INTEGER PRIMARY KEY, bytes BLOB NOT NULL)
+    """,
+    """
+    CREATE TABLE hearth_notices(
+      number INTEGER PRIMARY KEY, kind TEXT NOT NULL, zone BLOB, device BLOB, text TEXT NOT NULL,
+      time INTEGER NOT NULL)
+    """,
+    """
+    CREATE TABLE hearth_types(
+      type INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)
+    """,
+    """
+    CREATE TABLE hearth_fields(
+      type INTEGER NOT NULL, field INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
+      indexed INTEGER NOT NULL, PRIMARY KEY(type, field)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE hearth_opaque(
+      zone INTEGER NOT NULL, type INTEGER NOT NULL, id BLOB NOT NULL, alive INTEGER NOT NULL,
+      meta BLOB NOT NULL, PRIMARY KEY(zone, type, id)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE hearth_projections(name TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL)
+      WITHOUT ROWID
+    """,
+  ]
+}

@@ -1,0 +1,84 @@
+import HearthCRDT
+
+/// The table of one record type, with the SQL that works on it.
+///
+/// A row is (zone, id), whether the record lives, a typed column for each field with the shown
+/// value, and `meta`: everything that merging needs and no column shows.
+struct TypeTable {
+  let schema: RecordSchema
+  /// The columns' fields in order of number.
+  let columns: [FieldSchema]
+  private let placeByField: [FieldID: Int]
+
+  let selectMeta: String
+  let selectRow: String
+  let selectRows: String
+  let insert: String
+  let exists: String
+
+  init(_ schema: RecordSchema) {
+    self.schema = schema
+    columns = schema.fields.sorted { $0.id < $1.id }
+    placeByField = Dictionary(
+      uniqueKeysWithValues: columns.enumerated().map { ($0.element.id, $0.offset) })
+    let table = TypeTable.quoted(schema.name)
+    let names = columns.map { ", " + TypeTable.quoted($0.name) }.joined()
+    selectMeta = "SELECT meta FROM \(table) WHERE zone = ? AND id = ?"
+    selectRow = "SELECT id, meta\(names) FROM \(table) WHERE zone = ? AND id = ?"
+    selectRows = "SELECT id, meta\(names) FROM \(table) WHERE zone = ? ORDER BY id"
+    exists = "SELECT 1 FROM \(table) WHERE zone = ? AND id = ?"
+    let marks = columns.map { _ in ", ?" }.joined()
+    insert = "INSERT INTO \(table)(zone, id, alive, meta\(names)) VALUES(?, ?, ?, ?\(marks))"
+  }
+
+  /// The statement that writes the columns whose bits are set, the life and `meta`.
+  func update(_ mask: UInt64) -> String {
+    var sql = "UPDATE \(TypeTable.quoted(schema.name)) SET alive = ?, meta = ?"
+    for (place, column) in columns.enumerated() where mask & 1 << UInt64(place) != 0 {
+      sql += ", \(TypeTable.quoted(column.name)) = ?"
+    }
+    return sql + " WHERE zone = ? AND id = ?"
+  }
+
+  /// Where a field's column is; nil if it has none.
+  func place(of field: FieldID) -> Int? { placeByField[field] }
+
+  /// Whether a field's shown value lies in a column.
+  func isColumn(_ field: FieldID) -> Bool { placeByField[field] != nil }
+
+  /// The statement that creates the table.
+  var create: String {
+    let names = columns.map { ", \(TypeTable.quoted($0.name)) \(TypeTable.storage(of: $0))" }
+    return """
+      CREATE TABLE \(TypeTable.quoted(schema.name))(
+        zone INTEGER NOT NULL, id BLOB NOT NULL, alive INTEGER NOT NULL, meta BLOB NOT NULL\
+      \(names.joined()), PRIMARY KEY(zone, id)) WITHOUT ROWID
+      """
+  }
+
+  /// The statement that creates the index of a field.
+  func createIndex(on field: FieldSchema) -> String {
+    let name = TypeTable.quoted("\(schema.name)_by_\(field.name)")
+    let table = TypeTable.quoted(schema.name)
+    return "CREATE INDEX IF NOT EXISTS \(name) ON \(table)"
+      + "(zone, \(TypeTable.quoted(field.name)))"
+  }
+
+  static func storage(of field: FieldSchema) -> String {
+    switch field.id.kind {
+    case .counter: "INTEGER"
+    case .set: "TEXT"
+    case .register, .history:
+      switch field.type {
+      case .bool, .int: "INTEGER"
+      case .text: "TEXT"
+      case .bytes: "BLOB"
+      }
+    }
+  }
+
+  /// A name in quotes. Names are checked when a schema is registered; this is the second lock.
+  static func quoted(_ name: String) -> String {
+    "\"" + name.filter { $0 != "\"" } + "\""
+  }
+}

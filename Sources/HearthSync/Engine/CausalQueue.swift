@@ -1,0 +1,142 @@
+import HearthCRDT
+
+/// Orders opened segments of one zone: each author's changes in sequence, each change after its
+/// causes.
+///
+/// A pure value. It verifies each author's chain where segments meet, moves the heads of the zone
+/// state it is given, and says what is to be applied, what is complete, and what still waits.
+struct CausalQueue {
+  /// A change that may be applied now.
+  struct Ready {
+    let change: Change
+    /// Everything its author had seen, its own earlier changes included.
+    let past: Frontier
+  }
+
+  /// An author that published two histories.
+  struct Fork {
+    let author: Author
+    /// The first sequence number known to have two contents.
+    let sequence: UInt64
+    /// The segment that contradicts what was applied.
+    let segment: OpenedSegment
+  }
+
+  /// The changes to apply, causes first.
+  private(set) var ready: [Ready] = []
+  /// The segments of which every change is applied.
+  private(set) var complete: [OpenedSegment] = []
+  /// The segments that held nothing new.
+  private(set) var covered: [OpenedSegment] = []
+  /// The segments that wait, with their reason.
+  private(set) var waiting: [(OpenedSegment, PendingReason)] = []
+  /// The contradictions found.
+  private(set) var forks: [Fork] = []
+
+  private var queues: [(author: Author, segments: [OpenedSegment])] = []
+  private let control: Frontier?
+
+  /// - Parameter control: the frontier of the group's control zone, for a data zone: a change waits
+  ///   until the membership operations that its author had seen are here.
+  init(_ segments: [OpenedSegment], control: Frontier?) {
+    self.control = control
+    for author in Set(segments.map(\.author)).sorted() {
+      let own = segments.filter { $0.author == author }
+      queues.append(
+        (author, own.sorted { $0.first != $1.first ? $0.first < $1.first : $0.last > $1.last }))
+    }
+  }
+
+  /// Takes everything that can be taken, until nothing moves.
+  mutating func run(on zone: inout ZoneState) throws {
+    var moved = true
+    while moved {
+      moved = false
+      for place in queues.indices {
+        while try step(place, on: &zone) { moved = true }
+      }
+    }
+    for queue in queues {
+      for segment in queue.segments {
+        waiting.append((segment, reason(of: segment, in: zone)))
+      }
+    }
+  }
+
+  /// Takes what it can of an author's next segment; whether anything moved.
+  private mutating func step(_ place: Int, on zone: inout ZoneState) throws -> Bool {
+    guard let segment = queues[place].segments.first else { return false }
+    var head = zone.head(of: queues[place].author)
+    guard head.forkedAt == nil, segment.first <= head.sequence + 1 else { return false }
+    guard segment.last > head.sequence else {
+      queues[place].segments.removeFirst()
+      if segment.last == head.sequence, segment.hash(after: segment.last) != head.hash {
+        note(Fork(author: segment.author, sequence: segment.last, segment: segment), &head, &zone)
+      } else {
+        covered.append(segment)
+      }
+      return true
+    }
+    guard segment.hash(after: head.sequence) == head.hash else {
+      queues[place].segments.removeFirst()
+      let sequence = max(segment.first, head.sequence)
+      note(Fork(author: segment.author, sequence: sequence, segment: segment), &head, &zone)
+      return true
+    }
+    let before = head.sequence
+    try take(segment, from: &head, on: &zone)
+    if head.sequence == segment.last {
+      queues[place].segments.removeFirst()
+      complete.append(segment)
+    }
+    return head.sequence > before
+  }
+
+  private mutating func take(
+    _ segment: OpenedSegment, from head: inout LogHead, on zone: inout ZoneState
+  ) throws {
+    while head.sequence < segment.last {
+      let change = segment.changes[Int(head.sequence + 1 - segment.first)]
+      guard let seen = head.seen.raised(by: change.seen),
+        let controlSeen = head.controlSeen.raised(by: change.controlSeen)
+      else {
+        throw SyncError(.malformed, "change \(change.dot) counts beyond the limit")
+      }
+      guard isKnown(change.seen, reaching: seen, in: zone),
+        control.map({ $0.covers(controlSeen) }) ?? true
+      else { break }
+      var past = seen
+      past.advance(head.author, to: head.sequence)
+      ready.append(Ready(change: change, past: past))
+      head.sequence = change.dot.sequence
+      head.hash = segment.hash(after: change.dot.sequence)
+      head.time = change.time
+      head.seen = seen
+      head.controlSeen = controlSeen
+    }
+    if head.sequence > 0 { zone.set(head) }
+  }
+
+  /// Whether what the change newly saw is here; what a forked author wrote after its fork is not
+  /// waited for.
+  private func isKnown(
+    _ news: FrontierDifference, reaching seen: Frontier, in zone: ZoneState
+  ) -> Bool {
+    news.increments.allSatisfy { increment in
+      zone.frontier[increment.author] >= seen[increment.author]
+        || zone.head(of: increment.author).forkedAt != nil
+    }
+  }
+
+  private mutating func note(_ fork: Fork, _ head: inout LogHead, _ zone: inout ZoneState) {
+    head.forkedAt = fork.sequence
+    zone.set(head)
+    forks.append(fork)
+  }
+
+  private func reason(of segment: OpenedSegment, in zone: ZoneState) -> PendingReason {
+    let head = zone.head(of: segment.author)
+    if head.forkedAt != nil { return .quarantine }
+    return segment.first > head.sequence + 1 ? .gap : .cause
+  }
+}

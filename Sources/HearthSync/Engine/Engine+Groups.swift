@@ -1,0 +1,115 @@
+import HearthCRDT
+import HearthCrypto
+
+/// What a person who creates a group brings along.
+package struct GroupFounding: Sendable {
+  package let database: DatabaseKind
+  package let zoneNames: [String]
+  package let person: PersonID
+  package let personName: String
+  package let deviceName: String
+
+  package init(
+    database: DatabaseKind, zoneNames: [String], person: PersonID, personName: String,
+    deviceName: String
+  ) {
+    self.database = database
+    self.zoneNames = zoneNames
+    self.person = person
+    self.personName = personName
+    self.deviceName = deviceName
+  }
+}
+
+extension Engine {
+  /// Creates a group: its control zone, its data zones, their first keys.
+  ///
+  /// - Returns: the group and its data zones in the order of their names.
+  package mutating func createGroup(
+    _ founding: GroupFounding, nowMilliseconds: UInt64
+  ) throws -> (group: GroupID, zones: [ZoneID]) {
+    let control = try Engine.randomIdentifier()
+    let declared = try founding.zoneNames.map { name in
+      ControlOperation.Genesis.ZoneDeclaration(id: try Engine.randomIdentifier(), name: name)
+    }
+    let genesis = ControlOperation.Genesis(
+      nonce: try Engine.randomIdentifier(), database: founding.database, controlZone: control,
+      zones: declared, founder: founding.person, founderName: founding.personName,
+      device: card(named: founding.deviceName), createdMilliseconds: nowMilliseconds)
+    let group = Membership.groupID(of: genesis)
+    var draft = self
+    try store.transaction {
+      draft = self
+      var operations = [ControlOperation.genesis(genesis)]
+      for zone in [ControlOperation.Genesis.ZoneDeclaration(id: control, name: "control")]
+        + declared
+      {
+        let epoch = try EpochKey.random(groupID: group.bytes, zoneID: zone.id.bytes)
+        try draft.add(
+          zone: zone.id, of: group, kind: zone.id == control ? .control : .data,
+          database: founding.database, name: zone.name, secret: try ZoneSecret.random(),
+          epochs: [epoch])
+        let sealed = try epoch.sealKey(to: identity.publicKeys.box)
+        operations.append(
+          .epoch(
+            ControlOperation.EpochGrant(
+              zone: zone.id, epoch: epoch.id, previous: [],
+              wraps: [.init(device: device, sealed: sealed)])))
+      }
+      _ = try draft.writeControl(operations, group: group, nowMilliseconds: nowMilliseconds)
+    }
+    self = draft
+    return (group, declared.map(\.id))
+  }
+
+  /// Writes membership operations of a group as one transaction of its control zone.
+  package mutating func writeControl(
+    _ operations: [ControlOperation], group: GroupID, nowMilliseconds: UInt64
+  ) throws -> Version {
+    let zone = try controlZone(of: group)
+    let dot = try nextDot(in: zone.id)
+    let events = operations.enumerated().map { index, operation in
+      Operation(
+        RecordKey(
+          type: ControlOperation.type,
+          id: eventID(in: zone.id, type: ControlOperation.type, dot: dot, index: index)),
+        .event([EventField(ControlOperation.bodyField, .bytes(operation.encoded))]))
+    }
+    return try write(events, to: zone.id, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Adds a zone whose keys are known.
+  mutating func add(
+    zone: ZoneID, of group: GroupID, kind: ZoneKind, database: DatabaseKind, name: String,
+    secret: ZoneSecret, epochs: [EpochKey]
+  ) throws {
+    guard !zones.contains(where: { $0.id == zone }) else {
+      throw SyncError(.exists, "this node already has zone \(name)")
+    }
+    let stored = StoredZone(
+      id: zone, group: group, kind: kind, database: database, name: name,
+      wrappedSecret: try identity.protect(secret.key, label: Engine.secretLabel(zone)),
+      wrappedEpochs: try epochs.map {
+        try identity.protect($0.key, label: Engine.epochLabel(zone))
+      })
+    try store.save(stored)
+    var state = try ZoneState(stored, secret: secret, epochs: epochs, heads: [])
+    state.recognise([device] + membership(of: group).devices.map(\.id))
+    zones.append(state)
+    zones.sort { $0.id < $1.id }
+  }
+
+  /// This device's public half.
+  package func card(named name: String) -> DeviceCard {
+    DeviceCard(
+      signKey: identity.publicKeys.sign, boxKey: identity.publicKeys.box, name: name)
+  }
+
+  /// A random identifier, from the one source of randomness.
+  package static func randomIdentifier() throws -> Identifier {
+    guard let identifier = Identifier(bytes: RandomBytes.make(count: Identifier.byteCount)) else {
+      throw SyncError(.corrupt, "a random id has the wrong length")
+    }
+    return identifier
+  }
+}

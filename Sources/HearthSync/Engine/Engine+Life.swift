@@ -1,0 +1,149 @@
+import HearthCRDT
+import HearthCrypto
+
+extension Engine {
+  /// Starts a new life of this device: new changes get a new author, so no number is used twice.
+  ///
+  /// Called when the node finds that its data was restored or copied. Own changes that may collide
+  /// with what another copy published are taken back and written again under the new author.
+  ///
+  /// - Parameters:
+  ///   - reason: what was found, in words, for the person and the group's log.
+  ///   - reissuing: whether changes that were never sealed are written again; true where another
+  ///     copy has published changes of the old life.
+  package mutating func beginNewLife(
+    reason: String, reissuing: Bool, nowMilliseconds: UInt64
+  ) throws {
+    let previous = incarnation
+    var draft = self
+    try store.transaction {
+      draft = self
+      draft.incarnation = try Engine.nextIncarnation(after: previous)
+      try store.setFact(
+        Engine.incarnationFact, Engine.bytes(of: draft.incarnation))
+      let reissued =
+        reissuing ? try draft.takeBackUnsealed(of: previous, now: nowMilliseconds) : []
+      try store.add(
+        Notice(
+          kind: .newLife, zone: nil, device: device,
+          text: reason + "; from now on it writes as life \(draft.incarnation >> 32)",
+          milliseconds: nowMilliseconds))
+      for zone in draft.zones where zone.kind == .control {
+        guard draft.membership(of: zone.group).device(device) != nil else { continue }
+        _ = try draft.writeControl(
+          [.incarnate(.init(previous: previous, reason: String(reason.prefix(200))))],
+          group: zone.group, nowMilliseconds: nowMilliseconds)
+      }
+      try draft.reissue(reissued, now: nowMilliseconds)
+    }
+    self = draft
+  }
+
+  /// The next life's number: one more, and random bits so that two copies do not choose alike.
+  static func nextIncarnation(after previous: UInt64) throws -> UInt64 {
+    let random = try randomIdentifier().low & 0xffff_ffff
+    return ((previous >> 32) + 1) << 32 | random
+  }
+
+  /// The first life of a device.
+  package static func firstIncarnation() throws -> UInt64 {
+    try nextIncarnation(after: 0)
+  }
+
+  /// The fact under which the store keeps the current life.
+  package static var incarnationFact: String { "incarnation" }
+
+  package static func bytes(of number: UInt64) -> [UInt8] {
+    var writer = ByteWriter(capacity: 8)
+    writer.fixed64(number)
+    return writer.bytes
+  }
+
+  /// Removes own changes that no segment holds, and rebuilds the zones they were in.
+  ///
+  /// - Returns: the changes' operations, by zone in order.
+  private mutating func takeBackUnsealed(
+    of incarnation: UInt64, now: UInt64
+  ) throws -> [(ZoneID, Change)] {
+    let old = Author(device: device, incarnation: incarnation)
+    var result: [(ZoneID, Change)] = []
+    for zone in zones {
+      let encoded = try store.changes(
+        of: old, in: zone.id, after: 0, limit: Limits.maximumSegmentChanges * 100)
+      guard !encoded.isEmpty else { continue }
+      let changes = try encoded.map { try Change(decoding: $0) }
+      result += changes.map { (zone.id, $0) }
+      if let last = changes.last {
+        try store.removeChanges(of: old, in: zone.id, through: last.dot.sequence)
+      }
+      try rebuild(zone.id, nowMilliseconds: now)
+    }
+    return result
+  }
+
+  /// Writes changes again as the current author; events get the ids of their new place.
+  private mutating func reissue(_ changes: [(ZoneID, Change)], now: UInt64) throws {
+    for (zone, change) in changes {
+      let dot = try nextDot(in: zone)
+      let operations = change.operations.enumerated().map { index, operation in
+        guard operation.key.type.isEvent else { return operation }
+        return Operation(
+          RecordKey(
+            type: operation.key.type,
+            id: eventID(in: zone, type: operation.key.type, dot: dot, index: index)),
+          operation.body)
+      }
+      _ = try write(operations, to: zone, nowMilliseconds: now)
+    }
+    guard !changes.isEmpty else { return }
+    try store.add(
+      Notice(
+        kind: .reissued, zone: nil, device: device,
+        text: "\(changes.count) changes that only this copy had were written again under the new "
+          + "life", milliseconds: now))
+  }
+
+  /// Builds a zone's records anew from its snapshot and its log.
+  package mutating func rebuild(_ zone: ZoneID, nowMilliseconds: UInt64) throws {
+    let place = try place(of: zone)
+    try store.transaction {
+      let segments = try store.segments(of: zone).sorted {
+        ($0.author, $0.first) < ($1.author, $1.first)
+      }
+      let blobs = try segments.compactMap { try store.bytes(of: $0.digest, in: zone) }
+      let unsealed = try zones[place].heads.map(\.author).filter { $0.device == device }
+        .map { author in
+          try store.changes(
+            of: author, in: zone, after: 0, limit: Limits.maximumSegmentChanges * 100)
+        }
+      try store.removeRecords(of: zone)
+      try store.removeHeads(of: zone)
+      zones[place].resetHeads()
+      if let base = try store.baseSnapshot(of: zone) {
+        try load(snapshot: base, into: zone, nowMilliseconds: nowMilliseconds)
+      }
+      _ = try receive(blobs, in: zone, nowMilliseconds: nowMilliseconds)
+      for encoded in unsealed { try replay(encoded, at: place) }
+    }
+  }
+
+  /// Applies own unsealed changes again, as they were.
+  private mutating func replay(_ encoded: [[UInt8]], at place: Int) throws {
+    for bytes in encoded {
+      let change = try Change(decoding: bytes)
+      var head = zones[place].head(of: change.dot.author)
+      guard change.dot.sequence == head.sequence + 1 else { continue }
+      let hash = chainHash(of: bytes, in: zones[place])
+      guard let seen = head.seen.raised(by: change.seen) else { continue }
+      var past = seen
+      past.advance(head.author, to: head.sequence)
+      var applier = Applier(zone: zones[place].id, store: store)
+      try applier.prepare(for: CollectionOfOne(change))
+      try applier.apply(change, past: past)
+      try applier.flush()
+      try advance(&head, over: change, hash: hash)
+      zones[place].set(head)
+    }
+    try store.save(zones[place].heads, of: zones[place].id)
+  }
+}

@@ -1,0 +1,107 @@
+import HearthCRDT
+import HearthCrypto
+
+extension Engine {
+  /// Seals all own changes of a zone that no segment holds yet.
+  ///
+  /// - Returns: how many segments were made.
+  package mutating func seal(_ zone: ZoneID) throws -> Int {
+    let state = try self.zone(zone)
+    let authors = state.heads.map(\.author).filter { $0.device == device }
+    var made = 0
+    try store.transaction {
+      made = 0
+      for author in authors {
+        made += try sealChanges(of: author, in: state)
+      }
+    }
+    return made
+  }
+
+  private func sealChanges(of author: Author, in state: ZoneState) throws -> Int {
+    let sealer = SegmentSealer(zone: state, identity: identity)
+    let head = state.head(of: author)
+    var made = 0
+    var after: UInt64 = 0
+    while true {
+      let encoded = try store.changes(
+        of: author, in: state.id, after: after, limit: Limits.maximumSegmentChanges)
+      guard !encoded.isEmpty else { break }
+      for segment in try sealer.seal(encoded) {
+        try store.save(segment.description, bytes: segment.bytes, in: state.id)
+        after = segment.description.last
+        made += 1
+      }
+    }
+    guard made > 0 else { return 0 }
+    // The head is saved first: opening reads own changes only beyond it.
+    try store.save([head], of: state.id)
+    try store.removeChanges(of: author, in: state.id, through: after)
+    return made
+  }
+
+  /// How many own small segments are merged into larger ones at a time.
+  package static var compactionThreshold: Int { 64 }
+
+  /// Merges this device's small segments of a zone into larger ones.
+  ///
+  /// The chain runs over changes, so the merged segment proves the same history. The old segments
+  /// leave the store in the same transaction; transports drop them once the new one is there.
+  ///
+  /// - Returns: how many segments were merged away; 0 while there are few.
+  package mutating func compact(_ zone: ZoneID) throws -> Int {
+    let state = try self.zone(zone)
+    var merged = 0
+    try store.transaction {
+      merged = 0
+      let own = try store.segments(of: zone).filter { $0.author == author }
+        .sorted { $0.first < $1.first }
+      let small = own.filter { $0.byteCount < Engine.smallSegmentBytes }
+      guard small.count >= Engine.compactionThreshold else { return }
+      for run in Engine.runs(of: small) where run.count > 1 {
+        merged += try merge(run, in: state)
+      }
+    }
+    return merged
+  }
+
+  /// A segment below this size is worth merging.
+  private static var smallSegmentBytes: Int { 128 * 1024 }
+
+  /// Groups segments that follow each other without a gap.
+  private static func runs(of segments: [StoredSegment]) -> [[StoredSegment]] {
+    var runs: [[StoredSegment]] = []
+    for segment in segments {
+      if let last = runs.last?.last, last.last + 1 == segment.first {
+        runs[runs.count - 1].append(segment)
+      } else {
+        runs.append([segment])
+      }
+    }
+    return runs
+  }
+
+  private func merge(_ run: [StoredSegment], in state: ZoneState) throws -> Int {
+    let opener = SegmentOpener(zone: state, membership: membership(of: state.group))
+    var encoded: [[UInt8]] = []
+    for segment in run {
+      guard let bytes = try store.bytes(of: segment.digest, in: state.id),
+        case .opened(let opened) = try opener.open(bytes)
+      else {
+        throw SyncError(.corrupt, "an own segment of zone \(state.name) cannot be read")
+      }
+      for change in opened.changes {
+        var writer = ByteWriter()
+        change.encode(into: &writer)
+        encoded.append(writer.bytes)
+      }
+    }
+    let sealed = try SegmentSealer(zone: state, identity: identity).seal(encoded)
+    guard sealed.count < run.count else { return 0 }
+    for segment in run { try store.removeSegment(segment.digest, in: state.id) }
+    for segment in sealed {
+      try store.save(segment.description, bytes: segment.bytes, in: state.id)
+    }
+    return run.count
+  }
+}

@@ -1,0 +1,132 @@
+import HearthCRDT
+import HearthCrypto
+
+extension Engine {
+  /// What a transaction will be called, before it is written: event ids follow from it.
+  package func nextDot(in zone: ZoneID) throws -> Dot {
+    let head = try self.zone(zone).head(of: author)
+    return Dot(author: author, sequence: head.sequence + 1)
+  }
+
+  /// Writes one transaction: applied, logged and durable when this returns.
+  ///
+  /// - Parameters:
+  ///   - operations: what to do, in order; events carry the ids that ``nextDot(in:)`` gives them.
+  ///   - nowMilliseconds: the wall clock.
+  /// - Returns: the change's dot and time.
+  /// - Throws: `SyncError` if an operation does not fit or the transaction is too large, and
+  ///   whatever the store throws; nothing is changed then.
+  package mutating func write(
+    _ operations: [Operation], to zone: ZoneID, nowMilliseconds: UInt64
+  ) throws -> Version {
+    let place = try place(of: zone)
+    try validate(operations, in: zones[place])
+    let state = zones[place]
+    var head = state.head(of: author)
+    var tickedClock = clock
+    let time = tickedClock.tick(nowMilliseconds: nowMilliseconds)
+    let change = try makeChange(operations, head: head, in: state, time: time)
+    var writer = ByteWriter(capacity: 256)
+    change.encode(into: &writer)
+    guard writer.count <= Limits.maximumChangeBytes else {
+      throw SyncError(
+        .tooLarge,
+        "this transaction has \(writer.count) bytes, more than the \(Limits.maximumChangeBytes) "
+          + "that one may have: split it")
+    }
+    let bytes = writer.bytes
+    try advance(&head, over: change, hash: chainHash(of: bytes, in: state))
+    try store.transaction {
+      var applier = Applier(zone: zone, store: store)
+      try applier.prepare(for: CollectionOfOne(change))
+      try applier.apply(change, past: state.frontier)
+      try store.append(bytes, dot: change.dot, to: zone)
+      if change.dot.sequence % UInt64(Engine.headInterval) == 0 {
+        try store.save([head], of: zone)
+      }
+      try applier.flush()
+    }
+    clock = tickedClock
+    zones[place].set(head)
+    if state.kind == .control { try refreshMembership(of: state.group) }
+    return Version(dot: change.dot, time: time)
+  }
+
+  private func makeChange(
+    _ operations: [Operation], head: LogHead, in state: ZoneState, time: HybridTime
+  ) throws -> Change {
+    let controlSeen =
+      state.kind == .data
+      ? try controlZone(of: state.group).frontier.difference(from: head.controlSeen) : .none
+    let seen = state.frontier.difference(from: head.past)
+    precondition(
+      !seen.increments.contains { $0.author == author }, "the own log is ahead of its head")
+    return Change(
+      dot: Dot(author: author, sequence: head.sequence + 1), previousHash: head.hash, seen: seen,
+      controlSeen: controlSeen, time: time, schemaVersion: schemaVersion, operations: operations)
+  }
+
+  /// Refuses what no replica would apply.
+  private func validate(_ operations: [Operation], in zone: ZoneState) throws {
+    guard !operations.isEmpty else {
+      throw SyncError(.invalidOperation, "a transaction without operations changes nothing")
+    }
+    guard operations.count <= Limits.maximumOperations else {
+      throw SyncError(
+        .tooLarge,
+        "this transaction has \(operations.count) operations, more than the "
+          + "\(Limits.maximumOperations) that one may have: split it")
+    }
+    if let role = membership(of: zone.group).role(of: device), role == .reader {
+      throw SyncError(.notAllowed, "you are a reader here: readers see everything, change nothing")
+    }
+    let next = try nextDot(in: zone.id)
+    var deleted: Set<RecordKey> = []
+    for (index, operation) in operations.enumerated() {
+      try validate(operation, at: index, dot: next, in: zone.id)
+      if case .delete = operation.body {
+        deleted.insert(operation.key)
+      } else if deleted.contains(operation.key) {
+        throw SyncError(
+          .invalidOperation, "a record cannot be written after its deletion in one transaction")
+      }
+    }
+  }
+
+  private func validate(
+    _ operation: Operation, at index: Int, dot: Dot, in zone: ZoneID
+  ) throws {
+    guard operation.isWellFormed else {
+      throw SyncError(
+        .invalidOperation, "operation \(index) does not fit its record type or its field's kind")
+    }
+    switch operation.body {
+    case .event(let fields):
+      guard operation.key.id == eventID(in: zone, type: operation.key.type, dot: dot, index: index)
+      else {
+        throw SyncError(.invalidOperation, "operation \(index): an event has the wrong id")
+      }
+      guard fields.count <= Limits.maximumEventFields else {
+        throw SyncError(.tooLarge, "operation \(index): an event has too many fields")
+      }
+      for field in fields { try validate(field.value) }
+    case .assign(_, let value), .include(_, let value), .exclude(_, let value):
+      try validate(value)
+    case .insert, .count, .delete: break
+    }
+  }
+
+  private func validate(_ value: Value) throws {
+    let count =
+      switch value {
+      case .text(let text): text.utf8.count
+      case .bytes(let bytes): bytes.count
+      case .null, .bool, .int: 0
+      }
+    guard count <= Limits.maximumValueBytes else {
+      throw SyncError(
+        .tooLarge,
+        "a value has \(count) bytes, more than the \(Limits.maximumValueBytes) that one may have")
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import HearthCRDT
+import HearthCrypto
+
+/// The sans-IO heart of a node: zones, keys, membership, and the rules by which changes are made,
+/// verified, ordered and applied.
+///
+/// A value: given the same store, inputs, times and randomness it does the same. It calls its store
+/// inside transactions and never touches a clock, a socket or a file. Memory follows the store:
+/// what a failed transaction would have changed is dropped with it.
+package struct Engine<S: Store> {
+  package let store: S
+  package let identity: DeviceIdentity
+  /// This device.
+  package let device: DeviceID
+  /// The life of this device that new changes belong to.
+  package internal(set) var incarnation: UInt64
+  /// The zones in order of id.
+  package internal(set) var zones: [ZoneState]
+  /// Each group's people and devices.
+  var memberships: [GroupID: Membership]
+  /// The clock of new changes.
+  var clock: HybridClock
+  /// The version of the program's schema, told to others.
+  package var schemaVersion: UInt32
+
+  /// Opens a node's engine over its store.
+  ///
+  /// - Parameters:
+  ///   - incarnation: the current life; the caller has decided whether a new one begins.
+  ///   - nowMilliseconds: the wall clock.
+  package init(
+    store: S, identity: DeviceIdentity, incarnation: UInt64, schemaVersion: UInt32 = 1,
+    nowMilliseconds: UInt64
+  ) throws {
+    self.store = store
+    self.identity = identity
+    guard let device = Identifier(bytes: identity.publicKeys.deviceID) else {
+      throw SyncError(.corrupt, "the device id has the wrong length")
+    }
+    self.device = device
+    self.incarnation = incarnation
+    self.schemaVersion = schemaVersion
+    zones = []
+    memberships = [:]
+    clock = HybridClock()
+    try load(nowMilliseconds: nowMilliseconds)
+  }
+
+  /// The author of new changes.
+  package var author: Author { Author(device: device, incarnation: incarnation) }
+
+  /// A zone by its id.
+  package func zone(_ id: ZoneID) throws -> ZoneState {
+    zones[try place(of: id)]
+  }
+
+  /// The people and devices of a group.
+  package func membership(of group: GroupID) -> Membership {
+    memberships[group] ?? Membership()
+  }
+
+  /// The control zone of a group.
+  package func controlZone(of group: GroupID) throws -> ZoneState {
+    guard let zone = zones.first(where: { $0.group == group && $0.kind == .control }) else {
+      throw SyncError(.notFound, "group \(group.hex) has no control zone here")
+    }
+    return zone
+  }
+
+  func place(of id: ZoneID) throws -> Int {
+    guard let place = zones.firstIndex(where: { $0.id == id }) else {
+      throw SyncError(.notFound, "zone \(id.hex) is not known to this node")
+    }
+    return place
+  }
+}
+
+// MARK: - Loading
+
+extension Engine {
+  /// Reads zones, keys, heads and memberships from the store.
+  mutating func load(nowMilliseconds: UInt64) throws {
+    zones = try store.zones().map { stored in
+      let secret = try ZoneSecret(
+        identity.recover(stored.wrappedSecret, label: Engine.secretLabel(stored.id)))
+      let epochs = try stored.wrappedEpochs.map { wrapped in
+        try EpochKey(
+          identity.recover(wrapped, label: Engine.epochLabel(stored.id)),
+          groupID: stored.group.bytes, zoneID: stored.id.bytes)
+      }
+      return try ZoneState(
+        stored, secret: secret, epochs: epochs, heads: try store.heads(of: stored.id))
+    }
+    zones.sort { $0.id < $1.id }
+    for place in zones.indices {
+      try catchUpOwnHead(at: place)
+      for head in zones[place].heads {
+        _ = clock.receive(head.time, nowMilliseconds: nowMilliseconds)
+      }
+    }
+    for zone in zones where zone.kind == .control {
+      try refreshMembership(of: zone.group)
+    }
+  }
+
+  /// Own changes are committed without their head each time; the last ones tell it.
+  private mutating func catchUpOwnHead(at place: Int) throws {
+    for author in zones[place].heads.map(\.author) + [author] where author.device == device {
+      var head = zones[place].head(of: author)
+      var found = true
+      while found {
+        found = false
+        let encoded = try store.changes(
+          of: author, in: zones[place].id, after: head.sequence, limit: Engine.headInterval)
+        for bytes in encoded {
+          let change = try Change(decoding: bytes)
+          try advance(&head, over: change, hash: chainHash(of: bytes, in: zones[place]))
+          found = true
+        }
+      }
+      if head.sequence > 0 { zones[place].set(head) }
+    }
+  }
+
+  /// How many own changes may follow a saved head: what opening has to read again at most.
+  static var headInterval: Int { 256 }
+
+  /// Moves a head over its author's next change.
+  func advance(_ head: inout LogHead, over change: Change, hash: [UInt8]) throws {
+    guard let seen = head.seen.raised(by: change.seen),
+      let controlSeen = head.controlSeen.raised(by: change.controlSeen)
+    else { throw SyncError(.malformed, "change \(change.dot) counts beyond the limit") }
+    head.sequence = change.dot.sequence
+    head.hash = hash
+    head.time = change.time
+    head.seen = seen
+    head.controlSeen = controlSeen
+  }
+
+  func chainHash(of change: [UInt8], in zone: ZoneState) -> [UInt8] {
+    change.withUnsafeBytes { zone.secret.chainHash(of: $0) }
+  }
+
+  /// Folds a group's control operations anew and lets its zones recognise its devices.
+  mutating func refreshMembership(of group: GroupID) throws {
+    let control = try controlZone(of: group)
+    let events = try store.events(of: ControlOperation.type, in: control.id)
+    let membership = Membership(group: group, events: events)
+    memberships[group] = membership
+    for place in zones.indices where zones[place].group == group {
+      zones[place].recognise(membership.devices.map(\.id))
+    }
+  }
+
+  static func secretLabel(_ zone: ZoneID) -> String { "HRTH/zone-secret/v1/\(zone.hex)" }
+
+  static func epochLabel(_ zone: ZoneID) -> String { "HRTH/zone-epoch/v1/\(zone.hex)" }
+}

@@ -1,0 +1,254 @@
+import HearthCRDT
+import HearthCrypto
+
+/// What an invitation's secret opens: how to reach the group, and its keys.
+///
+/// It lies sealed on the group's transports under a name that only the secret tells, so that
+/// joining needs nobody to be online.
+package struct InvitationCapsule: Sendable {
+  /// One zone with its keys.
+  package struct ZoneGrant: Sendable {
+    package let id: ZoneID
+    package let kind: ZoneKind
+    package let name: String
+    package let secret: SecretKey
+    package let epochs: [SecretKey]
+  }
+
+  package let group: GroupID
+  package let database: DatabaseKind
+  package let groupName: String
+  package let inviterName: String
+  package let role: Role
+  package let expiresMilliseconds: UInt64
+  package let zones: [ZoneGrant]
+  /// The control zone's frontier when the invitation was made: the joiner refuses to go on from
+  /// anything older.
+  package let controlFrontier: Frontier
+
+  /// The domain that keeps capsules apart from everything else that is sealed.
+  static let version: UInt8 = 1
+}
+
+extension InvitationCapsule {
+  /// Seals the capsule under an invitation's secret.
+  func sealed(for invite: InviteSecret) throws -> [UInt8] {
+    var writer = ByteWriter(capacity: 512)
+    writer.byte(InvitationCapsule.version)
+    writer.identifier(group)
+    writer.byte(database.rawValue)
+    writer.text(groupName)
+    writer.text(inviterName)
+    writer.byte(role.rawValue)
+    writer.fixed64(expiresMilliseconds)
+    writer.frontier(controlFrontier)
+    writer.varint(zones.count)
+    for zone in zones {
+      writer.identifier(zone.id)
+      writer.byte(zone.kind.rawValue)
+      writer.text(zone.name)
+      zone.secret.withUnsafeBytes { writer.raw(Array($0)) }
+      writer.varint(zone.epochs.count)
+      for epoch in zone.epochs {
+        epoch.withUnsafeBytes { writer.raw(Array($0)) }
+      }
+    }
+    return try Capsule.seal(writer.bytes, secret: invite)
+  }
+
+  /// Opens a capsule; the bytes come from a transport and are not trusted.
+  init(opening bytes: [UInt8], with invite: InviteSecret) throws {
+    let body = try Capsule.open(bytes, secret: invite)
+    do {
+      try self.init(decoding: body)
+    } catch let error as CodecError {
+      throw SyncError(.malformed, "the invitation's capsule is malformed: \(error)", cause: error)
+    }
+  }
+
+  private init(decoding body: [UInt8]) throws {
+    var reader = ByteReader(body)
+    let limit = ControlOperation.maximumNameBytes
+    guard try reader.byte("capsule version") == InvitationCapsule.version else {
+      throw SyncError(
+        .malformed, "this invitation was made by a newer version of this program: update it")
+    }
+    group = try reader.identifier("group")
+    guard let database = DatabaseKind(rawValue: try reader.byte("database")) else {
+      throw CodecError(.unknown, "database", offset: reader.offset)
+    }
+    self.database = database
+    groupName = try reader.text("group name", atMost: limit)
+    inviterName = try reader.text("inviter's name", atMost: limit)
+    guard let role = Role(rawValue: try reader.byte("role")) else {
+      throw CodecError(.unknown, "role", offset: reader.offset)
+    }
+    self.role = role
+    expiresMilliseconds = try reader.fixed64("expiry")
+    controlFrontier = try reader.frontier("control frontier")
+    let number = try reader.count(
+      "zones", itemBytes: 50, atMost: ControlOperation.maximumItems)
+    var zones: [ZoneGrant] = []
+    for _ in 0..<number { zones.append(try InvitationCapsule.zone(from: &reader)) }
+    self.zones = zones
+    try reader.finish()
+  }
+
+  private static func zone(from reader: inout ByteReader) throws -> ZoneGrant {
+    let id = try reader.identifier("zone")
+    guard let kind = ZoneKind(rawValue: try reader.byte("zone kind")) else {
+      throw CodecError(.unknown, "zone kind", offset: reader.offset)
+    }
+    let name = try reader.text("zone name", atMost: ControlOperation.maximumNameBytes)
+    let secret = try secretKey(from: &reader)
+    var epochs: [SecretKey] = []
+    for _ in 0..<(try reader.count("epochs", itemBytes: 32, atMost: 4_096)) {
+      epochs.append(try secretKey(from: &reader))
+    }
+    return ZoneGrant(id: id, kind: kind, name: name, secret: secret, epochs: epochs)
+  }
+
+  private static func secretKey(from reader: inout ByteReader) throws -> SecretKey {
+    var bytes = try reader.raw(32, "key")
+    return try SecretKey(consuming: &bytes)
+  }
+}
+
+/// An invitation as its maker gets it.
+package struct MadeInvitation: Sendable {
+  /// The secret that the link carries.
+  package let secret: InviteSecret
+  /// Where the capsule lies on transports.
+  package let capsuleName: BlobName
+  /// The sealed capsule, to be published.
+  package let capsule: [UInt8]
+}
+
+extension Engine {
+  /// Makes an invitation to a group.
+  package mutating func invite(
+    to group: GroupID, named groupName: String, role: Role, maximumUses: Int,
+    expiresMilliseconds: UInt64, nowMilliseconds: UInt64
+  ) throws -> MadeInvitation {
+    let membership = membership(of: group)
+    guard let own = membership.role(of: device), own.rank >= Role.admin.rank else {
+      throw SyncError(.notAllowed, "only an owner or admin can invite: ask one of them")
+    }
+    guard role.rank < own.rank else {
+      throw SyncError(
+        .notAllowed, "you are \(own.name) and can invite only below that, not a \(role.name)")
+    }
+    guard (1...1_000).contains(maximumUses) else {
+      throw SyncError(.invalidOperation, "an invitation can be for 1 to 1000 people")
+    }
+    let secret = try InviteSecret.random()
+    _ = try writeControl(
+      [
+        .inviteCreate(
+          ControlOperation.InviteCreate(
+            invite: try Engine.identifier(secret.inviteID), signKey: secret.signPublicKey,
+            boxKey: secret.boxPublicKey, role: role, maximumUses: maximumUses,
+            expiresMilliseconds: expiresMilliseconds))
+      ], group: group, nowMilliseconds: nowMilliseconds)
+    let grants = zones.filter { $0.group == group }.map { zone in
+      InvitationCapsule.ZoneGrant(
+        id: zone.id, kind: zone.kind, name: zone.name, secret: zone.secret.key,
+        epochs: zone.epochs.map(\.key))
+    }
+    let capsule = InvitationCapsule(
+      group: group, database: try controlZone(of: group).database, groupName: groupName,
+      inviterName: membership.person(of: device)?.name ?? "", role: role,
+      expiresMilliseconds: expiresMilliseconds, zones: grants,
+      controlFrontier: try controlZone(of: group).frontier)
+    return MadeInvitation(
+      secret: secret,
+      capsuleName: BlobName(
+        kind: .capsule, scope: try Engine.identifier(secret.rendezvousID)),
+      capsule: try capsule.sealed(for: secret))
+  }
+
+  /// Opens a capsule and adds its zones, so that the group's log can be fetched.
+  ///
+  /// - Throws: `expired` by this device's clock; `exists` if the node is in the group already.
+  package mutating func beginJoining(
+    _ capsule: [UInt8], with secret: InviteSecret, nowMilliseconds: UInt64
+  ) throws -> InvitationCapsule {
+    let opened = try InvitationCapsule(opening: capsule, with: secret)
+    if let role = membership(of: opened.group).role(of: device) {
+      throw SyncError(
+        .exists, "this device already belongs to \(opened.groupName), as \(role.name)")
+    }
+    guard nowMilliseconds <= opened.expiresMilliseconds else {
+      throw SyncError(
+        .expired, "this invitation has expired: ask \(opened.inviterName) for a new one")
+    }
+    var draft = self
+    try store.transaction {
+      draft = self
+      for zone in opened.zones where !draft.zones.contains(where: { $0.id == zone.id }) {
+        try draft.add(
+          zone: zone.id, of: opened.group, kind: zone.kind, database: opened.database,
+          name: zone.name, secret: try ZoneSecret(zone.secret),
+          epochs: try zone.epochs.map {
+            try EpochKey($0, groupID: opened.group.bytes, zoneID: zone.id.bytes)
+          })
+      }
+    }
+    self = draft
+    return opened
+  }
+
+  /// Joins the group, once its control log is here.
+  ///
+  /// - Throws: `used` if the invitation was used as often as it allows or closed, `notFound` if the
+  ///   log does not hold it yet.
+  package mutating func finishJoining(
+    _ capsule: InvitationCapsule, with secret: InviteSecret, person: PersonID, personName: String,
+    deviceName: String, nowMilliseconds: UInt64
+  ) throws {
+    let membership = membership(of: capsule.group)
+    guard try controlZone(of: capsule.group).frontier.covers(capsule.controlFrontier) else {
+      throw SyncError(
+        .notFound,
+        "the folder does not hold everything yet that \(capsule.inviterName) had when inviting: "
+          + "wait until it has arrived, then join again")
+    }
+    let id = try Engine.identifier(secret.inviteID)
+    guard let invite = membership.invites.first(where: { $0.operation.invite == id }) else {
+      throw SyncError(.notFound, "the household's log does not hold this invitation")
+    }
+    if invite.isClosed {
+      throw SyncError(
+        .used, "this invitation was closed: ask \(capsule.inviterName) for a new one")
+    }
+    guard invite.usesLeft > 0 else {
+      let names = invite.joins.compactMap { membership.person($0)?.name }
+      throw SyncError(
+        .used,
+        "this invitation was already used by \(names.joined(separator: ", ")): ask "
+          + "\(capsule.inviterName) for a new one")
+    }
+    var join = ControlOperation.Join(
+      invite: id, person: person, personName: personName, device: card(named: deviceName),
+      proof: [])
+    join.proof = try secret.sign(
+      domain: Membership.joinDomain, parts: [capsule.group.bytes, join.request])
+    _ = try writeControl(
+      [.join(join)], group: capsule.group, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Closes an invitation, so that nobody joins by it any more.
+  package mutating func closeInvitation(
+    _ invite: Identifier, of group: GroupID, nowMilliseconds: UInt64
+  ) throws {
+    _ = try writeControl(
+      [.inviteClose(invite: invite)], group: group, nowMilliseconds: nowMilliseconds)
+  }
+
+  static func identifier(_ bytes: [UInt8]) throws -> Identifier {
+    guard let identifier = Identifier(bytes: bytes) else {
+      throw SyncError(.corrupt, "an id has \(bytes.count) bytes instead of 16")
+    }
+    return identifier
+  }
+}

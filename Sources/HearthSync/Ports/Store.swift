@@ -1,0 +1,190 @@
+import HearthCRDT
+
+/// A zone as the store keeps it.
+package struct StoredZone: Equatable, Sendable {
+  package let id: ZoneID
+  package let group: GroupID
+  package let kind: ZoneKind
+  package let database: DatabaseKind
+  package let name: String
+  /// The zone's constant secret, wrapped under the device's key.
+  package let wrappedSecret: [UInt8]
+  /// The epoch keys this device holds, wrapped, in the order they were learnt.
+  package var wrappedEpochs: [[UInt8]]
+
+  package init(
+    id: ZoneID, group: GroupID, kind: ZoneKind, database: DatabaseKind, name: String,
+    wrappedSecret: [UInt8], wrappedEpochs: [[UInt8]]
+  ) {
+    self.id = id
+    self.group = group
+    self.kind = kind
+    self.database = database
+    self.name = name
+    self.wrappedSecret = wrappedSecret
+    self.wrappedEpochs = wrappedEpochs
+  }
+}
+
+/// A sealed segment as the store keeps it: the form in which it is forwarded.
+package struct StoredSegment: Equatable, Sendable {
+  package let author: Author
+  package let first: UInt64
+  package let last: UInt64
+  /// BLAKE2b-128 of the bytes.
+  package let digest: Identifier
+  package let byteCount: Int
+
+  package init(
+    author: Author, first: UInt64, last: UInt64, digest: Identifier, byteCount: Int
+  ) {
+    self.author = author
+    self.first = first
+    self.last = last
+    self.digest = digest
+    self.byteCount = byteCount
+  }
+}
+
+/// A segment that waits for something before it can be applied.
+package struct PendingSegment: Equatable, Sendable {
+  /// BLAKE2b-128 of the bytes.
+  package let digest: Identifier
+  /// What it waits for.
+  package var reason: PendingReason
+  package let bytes: [UInt8]
+
+  package init(digest: Identifier, reason: PendingReason, bytes: [UInt8]) {
+    self.digest = digest
+    self.reason = reason
+    self.bytes = bytes
+  }
+}
+
+/// What a segment waits for.
+package enum PendingReason: String, Sendable {
+  /// Earlier changes of its author.
+  case gap
+  /// Changes of others that its author had seen.
+  case cause
+  /// The operation that admits its author.
+  case author
+  /// A key of the epoch it is sealed under.
+  case epoch
+  /// Nothing: its author contradicted itself, and a person must decide.
+  case quarantine
+  /// A newer version of this program.
+  case format
+}
+
+/// A record whose state a transaction changed.
+package struct RecordChange: Sendable {
+  package let key: RecordKey
+  package var state: RecordState
+  /// Whether the store has no row of it yet.
+  package let isNew: Bool
+
+  package init(key: RecordKey, state: RecordState, isNew: Bool) {
+    self.key = key
+    self.state = state
+    self.isNew = isNew
+  }
+}
+
+/// A record or event with all its values.
+package enum StoredRecord: Equatable, Sendable {
+  case record(RecordState)
+  case event(EventState)
+}
+
+/// Something that happened to this node that its person should know, kept until seen.
+package struct Notice: Equatable, Sendable {
+  package enum Kind: String, Sendable {
+    /// The node's data was restored or copied; it writes as a new incarnation.
+    case newLife
+    /// An author published two histories.
+    case fork
+    /// A device's clock is far from this one's.
+    case clock
+    /// Changes were written again under a new incarnation.
+    case reissued
+  }
+
+  package let kind: Kind
+  package let zone: ZoneID?
+  package let device: DeviceID?
+  package let text: String
+  package let milliseconds: UInt64
+
+  package init(
+    kind: Kind, zone: ZoneID?, device: DeviceID?, text: String, milliseconds: UInt64
+  ) {
+    self.kind = kind
+    self.zone = zone
+    self.device = device
+    self.text = text
+    self.milliseconds = milliseconds
+  }
+}
+
+/// The port through which the engine keeps what it knows.
+///
+/// Every method runs inside the transaction of ``transaction(_:)``: what was written in one is
+/// durable together or not at all. The store holds no rules; the engine holds no SQL.
+package protocol Store: AnyObject {
+  /// Runs the body in one durable transaction; an error undoes everything.
+  func transaction<Result>(_ body: () throws -> Result) throws -> Result
+
+  // Zones and keys
+  func zones() throws -> [StoredZone]
+  func save(_ zone: StoredZone) throws
+
+  // Heads: how far each author's log is applied
+  func heads(of zone: ZoneID) throws -> [LogHead]
+  func save(_ heads: [LogHead], of zone: ZoneID) throws
+  func removeHeads(of zone: ZoneID) throws
+
+  /// Learns of authors before anything of theirs is saved.
+  func learn(_ authors: [Author]) throws
+
+  // Own changes that no segment holds yet
+  func append(_ change: [UInt8], dot: Dot, to zone: ZoneID) throws
+  func changes(
+    of author: Author, in zone: ZoneID, after sequence: UInt64, limit: Int
+  ) throws -> [[UInt8]]
+  func removeChanges(of author: Author, in zone: ZoneID, through sequence: UInt64) throws
+
+  // Sealed segments
+  func save(_ segment: StoredSegment, bytes: [UInt8], in zone: ZoneID) throws
+  func segments(of zone: ZoneID) throws -> [StoredSegment]
+  func bytes(of segment: Identifier, in zone: ZoneID) throws -> [UInt8]?
+  func removeSegment(_ digest: Identifier, in zone: ZoneID) throws
+
+  // Segments that wait
+  func save(_ pending: PendingSegment, in zone: ZoneID) throws
+  func pending(in zone: ZoneID) throws -> [PendingSegment]
+  func removePending(_ digest: Identifier, in zone: ZoneID) throws
+
+  // Records
+  func records(_ keys: [RecordKey], in zone: ZoneID) throws -> [RecordKey: RecordState]
+  func supplyShownValues(to state: inout RecordState, of key: RecordKey, in zone: ZoneID) throws
+  func save(_ changes: [RecordChange], in zone: ZoneID) throws
+  func insert(_ events: [(RecordKey, EventState)], in zone: ZoneID) throws
+  func events(of type: TypeID, in zone: ZoneID) throws -> [(RecordID, EventState)]
+  func forEachRecord(
+    in zone: ZoneID, _ body: (RecordKey, StoredRecord) throws -> Void
+  ) throws
+  func removeRecords(of zone: ZoneID) throws
+
+  // Projections
+  func updateProjections(for keys: [RecordKey], in zone: ZoneID) throws
+
+  // The snapshot a zone was started from, if it was
+  func baseSnapshot(of zone: ZoneID) throws -> [UInt8]?
+  func saveBaseSnapshot(_ bytes: [UInt8], of zone: ZoneID) throws
+
+  // Facts about the node and notices to its person
+  func fact(_ name: String) throws -> [UInt8]?
+  func setFact(_ name: String, _ value: [UInt8]?) throws
+  func add(_ notice: Notice) throws
+}

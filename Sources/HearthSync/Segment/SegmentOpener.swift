@@ -1,0 +1,157 @@
+import HearthCRDT
+import HearthCrypto
+
+/// A segment that was verified and opened.
+struct OpenedSegment {
+  let digest: Identifier
+  let bytes: [UInt8]
+  let author: Author
+  let first: UInt64
+  let last: UInt64
+  /// The changes with their chain hashes filled in.
+  let changes: [Change]
+  /// The chain hash before the first change, then after each.
+  let chain: [[UInt8]]
+
+  /// The chain hash after a change of the segment, or right before its first.
+  func hash(after sequence: UInt64) -> [UInt8] {
+    chain[Int(sequence - (first - 1))]
+  }
+}
+
+/// What came of trying to open a segment.
+enum OpeningResult {
+  /// Verified and readable.
+  case opened(OpenedSegment)
+  /// Cannot be judged yet; it waits for this.
+  case waits(PendingReason)
+}
+
+/// Opens segments of one zone: every check that needs no knowledge of other changes.
+///
+/// The order of the checks is that of the security contract: size, magic, suite and type; zone;
+/// author; signature; epoch and authenticity; padding and columns; inner author; chain.
+struct SegmentOpener {
+  let zone: ZoneState
+  let membership: Membership
+
+  func open(_ bytes: [UInt8]) throws -> OpeningResult {
+    let header = try Envelope.parseHeader(bytes)
+    guard header.type == .segment else {
+      throw SyncError(.malformed, "this is not a segment but a \(header.type)")
+    }
+    guard header.zoneTag == zone.tag.bytes else {
+      throw SyncError(.notAuthentic, "this segment belongs to another zone")
+    }
+    guard let authorTag = Identifier(bytes: header.authorTag) else {
+      throw SyncError(.malformed, "the author tag has the wrong length")
+    }
+    guard let epoch = zone.epoch(tag: header.epochTag) else { return .waits(.epoch) }
+    guard let device = zone.deviceByTag[authorTag] else {
+      return try openUnknown(bytes, header, authorTag: authorTag, epoch: epoch)
+    }
+    let author = Author(device: device, incarnation: header.incarnation)
+    if let card = membership.device(device)?.card {
+      try verify(bytes, author: author, card: card)
+    }
+    let changes = try decode(
+      try Envelope.open(bytes, zoneID: zone.id.bytes, epoch: epoch), header)
+    return .opened(try finish(bytes, header, author: author, changes: changes, epoch: epoch))
+  }
+
+  /// A segment of a device that is not known yet.
+  ///
+  /// In the control zone the device may introduce itself: its first change carries the keys that
+  /// hash to its id, and the signature is then verified with those. Elsewhere the segment waits.
+  private func openUnknown(
+    _ bytes: [UInt8], _ header: EnvelopeHeader, authorTag: Identifier, epoch: EpochKey
+  ) throws -> OpeningResult {
+    guard zone.kind == .control else { return .waits(.author) }
+    let changes = try decode(
+      try Envelope.open(bytes, zoneID: zone.id.bytes, epoch: epoch), header)
+    guard let author = changes.first?.dot.author,
+      zone.authorTag(of: author.device) == authorTag
+    else { throw SyncError(.notAuthentic, "the author inside is not the one outside") }
+    guard let card = introduction(in: changes, of: author.device) else {
+      return .waits(.author)
+    }
+    try verify(bytes, author: author, card: card)
+    return .opened(try finish(bytes, header, author: author, changes: changes, epoch: epoch))
+  }
+
+  /// The keys by which a device introduces itself: those of a genesis or join that hash to its id.
+  private func introduction(in changes: [Change], of device: DeviceID) -> DeviceCard? {
+    for change in changes {
+      for operation in change.operations where operation.key.type == ControlOperation.type {
+        guard case .event(let fields) = operation.body,
+          let body = fields.first(where: { $0.field == ControlOperation.bodyField })?.value.bytes,
+          let control = try? ControlOperation(decoding: body)
+        else { continue }
+        switch control {
+        case .genesis(let genesis) where Membership.deviceID(of: genesis.device) == device:
+          return genesis.device
+        case .join(let join) where Membership.deviceID(of: join.device) == device:
+          return join.device
+        default: continue
+        }
+      }
+    }
+    return nil
+  }
+
+  private func verify(_ bytes: [UInt8], author: Author, card: DeviceCard) throws {
+    let keys = try DevicePublicKeys(validating: card.signKey, box: card.boxKey)
+    try Envelope.verifySignature(
+      bytes, zoneID: zone.id.bytes, deviceID: author.device.bytes, keys: keys)
+  }
+
+  private func decode(_ body: [UInt8], _ header: EnvelopeHeader) throws -> [Change] {
+    let changes: [Change]
+    do {
+      changes = try ChangeBatch.decode(
+        body, incarnation: header.incarnation, first: header.firstSequence)
+    } catch {
+      throw SyncError(.malformed, "the segment's content is malformed: \(error)", cause: error)
+    }
+    guard UInt64(changes.count) == header.lastSequence - header.firstSequence + 1 else {
+      throw SyncError(.malformed, "the segment holds \(changes.count) changes, not as many as said")
+    }
+    return changes
+  }
+
+  /// Fills in the chain hashes and checks them against the links outside.
+  private func finish(
+    _ bytes: [UInt8], _ header: EnvelopeHeader, author: Author, changes: [Change], epoch: EpochKey
+  ) throws -> OpenedSegment {
+    guard let start = changes.first, start.dot.author == author else {
+      throw SyncError(.notAuthentic, "the author inside is not the one outside")
+    }
+    var chained = changes
+    var chain = [start.previousHash]
+    chain.reserveCapacity(changes.count + 1)
+    var writer = ByteWriter(capacity: 512)
+    for place in chained.indices {
+      chained[place].previousHash = chain[place]
+      writer.removeAll()
+      chained[place].encode(into: &writer)
+      guard writer.count <= Limits.maximumChangeBytes else {
+        throw SyncError(.malformed, "change \(chained[place].dot) is longer than allowed")
+      }
+      chain.append(writer.bytes.withUnsafeBytes { zone.secret.chainHash(of: $0) })
+    }
+    guard epoch.link(chain[0]) == header.linkBefore,
+      epoch.link(chain[changes.count]) == header.linkAfter
+    else { throw SyncError(.notAuthentic, "the segment's hash chain does not fit its ends") }
+    return OpenedSegment(
+      digest: segmentDigest(bytes), bytes: bytes, author: author, first: header.firstSequence,
+      last: header.lastSequence, changes: chained, chain: chain)
+  }
+}
+
+/// The digest by which transports and the store name sealed bytes: BLAKE2b-128.
+package func segmentDigest(_ bytes: [UInt8]) -> Identifier {
+  guard let digest = Identifier(bytes: Blake2b.hash(bytes, count: 16, key: nil)) else {
+    preconditionFailure("a digest has 16 bytes")
+  }
+  return digest
+}

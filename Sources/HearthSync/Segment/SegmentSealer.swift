@@ -1,0 +1,61 @@
+import HearthCRDT
+import HearthCrypto
+
+/// A segment ready to be stored and published.
+struct SealedSegment {
+  let description: StoredSegment
+  let bytes: [UInt8]
+}
+
+/// Seals consecutive changes of this device into segments of bounded size.
+struct SegmentSealer {
+  let zone: ZoneState
+  let identity: DeviceIdentity
+
+  /// Seals canonical changes, consecutive and all of one of this device's authors.
+  ///
+  /// As many go into one segment as its limits allow; the rest starts the next.
+  func seal(_ encoded: [[UInt8]]) throws -> [SealedSegment] {
+    var segments: [SealedSegment] = []
+    var batch: [Change] = []
+    var batchBytes = 0
+    for bytes in encoded {
+      let change = try Change(decoding: bytes)
+      if !batch.isEmpty,
+        batch.count == Limits.maximumSegmentChanges
+          || batchBytes + bytes.count > SegmentSealer.targetBytes
+      {
+        segments.append(try seal(batch))
+        batch.removeAll(keepingCapacity: true)
+        batchBytes = 0
+      }
+      batch.append(change)
+      batchBytes += bytes.count
+    }
+    if !batch.isEmpty { segments.append(try seal(batch)) }
+    return segments
+  }
+
+  /// How many bytes of canonical changes start a new segment: one change always fits, and columns
+  /// are never larger than the limit for a body.
+  static let targetBytes = Limits.maximumChangeBytes
+
+  private func seal(_ changes: [Change]) throws -> SealedSegment {
+    guard let first = changes.first, let last = changes.last, let epoch = zone.currentEpoch else {
+      throw SyncError(.corrupt, "zone \(zone.name) has no key to seal with")
+    }
+    var writer = ByteWriter(capacity: 1024)
+    last.encode(into: &writer)
+    let after = writer.bytes.withUnsafeBytes { zone.secret.chainHash(of: $0) }
+    let bytes = try Envelope.seal(
+      type: .segment, zoneID: zone.id.bytes, identity: identity,
+      incarnation: first.dot.author.incarnation, epoch: epoch, zone: zone.secret,
+      firstSequence: first.dot.sequence, lastSequence: last.dot.sequence,
+      chainBefore: first.previousHash, chainAfter: after, body: ChangeBatch.encode(changes))
+    return SealedSegment(
+      description: StoredSegment(
+        author: first.dot.author, first: first.dot.sequence, last: last.dot.sequence,
+        digest: segmentDigest(bytes), byteCount: bytes.count),
+      bytes: bytes)
+  }
+}

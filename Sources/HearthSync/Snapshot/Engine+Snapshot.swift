@@ -1,0 +1,158 @@
+import HearthCRDT
+import HearthCrypto
+
+extension Engine {
+  /// The zone's digest: equal on every replica that holds the same changes.
+  ///
+  /// BLAKE2b-256 over the canonical stream of the whole state. O(size of the zone).
+  package func digest(of zone: ZoneID) throws -> [UInt8] {
+    let state = try self.zone(zone)
+    var hasher = Blake2b.Hasher(count: 32, key: nil)
+    hasher.update(Array("HRTH/digest/v1".utf8))
+    try SnapshotWriter(zone: state).write(from: store, pieceBytes: 64 * 1024) {
+      hasher.update($0)
+    }
+    return hasher.finalize()
+  }
+
+  /// How many bytes of the stream one chunk holds before compression.
+  private static var chunkBytes: Int { 512 * 1024 }
+
+  /// Writes a snapshot of a zone as sealed chunks.
+  package func snapshot(of zone: ZoneID) throws -> [[UInt8]] {
+    let state = try self.zone(zone)
+    guard let epoch = state.currentEpoch else {
+      throw SyncError(.corrupt, "zone \(state.name) has no key to seal with")
+    }
+    var hasher = Blake2b.Hasher(count: 32, key: nil)
+    hasher.update(Array("HRTH/digest/v1".utf8))
+    var pieces: [[UInt8]] = []
+    try SnapshotWriter(zone: state).write(from: store, pieceBytes: Engine.chunkBytes) {
+      hasher.update($0)
+      pieces.append($0)
+    }
+    let digest = hasher.finalize()
+    return try pieces.enumerated().map { index, piece in
+      try Envelope.seal(
+        type: .snapshotChunk, zoneID: zone.bytes, identity: identity, incarnation: incarnation,
+        epoch: epoch, zone: state.secret, firstSequence: UInt64(index + 1),
+        lastSequence: UInt64(pieces.count), chainBefore: digest, chainAfter: digest, body: piece)
+    }
+  }
+
+  /// The longest snapshot that is accepted, before decompression of its records.
+  package static var maximumSnapshotBytes: Int { 1024 * 1024 * 1024 }
+
+  /// Starts an empty zone from a snapshot's chunks, in order.
+  ///
+  /// - Throws: if a chunk is missing, damaged, or not by an owner or admin of the group, or if the
+  ///   state inside does not have the digest outside; the zone is unchanged then.
+  package mutating func bootstrap(
+    _ zone: ZoneID, from chunks: [[UInt8]], nowMilliseconds: UInt64
+  ) throws {
+    let place = try place(of: zone)
+    guard zones[place].frontier.isEmpty else {
+      throw SyncError(.exists, "zone \(zones[place].name) already has changes")
+    }
+    var container = ByteWriter(capacity: chunks.reduce(0) { $0 + $1.count + 4 })
+    container.varint(chunks.count)
+    for chunk in chunks { container.blob(chunk) }
+    let before = zones[place]
+    do {
+      try store.transaction {
+        zones[place] = before
+        try load(snapshot: container.bytes, into: zone, nowMilliseconds: nowMilliseconds)
+        try store.saveBaseSnapshot(container.bytes, of: zone)
+      }
+    } catch {
+      zones[place] = before
+      throw error
+    }
+    if before.kind == .control { try refreshMembership(of: before.group) }
+  }
+
+  /// Loads a container of chunks into a zone whose records and heads are empty.
+  mutating func load(
+    snapshot container: [UInt8], into zone: ZoneID, nowMilliseconds: UInt64
+  ) throws {
+    let place = try place(of: zone)
+    let stream = try openSnapshot(container, zone: zones[place])
+    var reader = try SnapshotReader(stream, zone: zone)
+    try store.learn(reader.authors)
+    try insertRecords(from: &reader, into: zone)
+    for head in reader.heads {
+      zones[place].set(head)
+      _ = clock.receive(head.time, nowMilliseconds: nowMilliseconds)
+    }
+    try store.save(zones[place].heads, of: zone)
+  }
+
+  private func insertRecords(
+    from reader: inout SnapshotReader, into zone: ZoneID
+  ) throws {
+    var changes: [RecordChange] = []
+    var events: [(RecordKey, EventState)] = []
+    var keys: [RecordKey] = []
+    func flush() throws {
+      try store.save(changes, in: zone)
+      try store.insert(events, in: zone)
+      keys += changes.map(\.key) + events.map(\.0)
+      changes.removeAll(keepingCapacity: true)
+      events.removeAll(keepingCapacity: true)
+    }
+    while let (key, record) = try reader.next() {
+      switch record {
+      case .record(let state): changes.append(RecordChange(key: key, state: state, isNew: true))
+      case .event(let event): events.append((key, event))
+      }
+      if changes.count + events.count >= 10_000 { try flush() }
+    }
+    try flush()
+    try store.updateProjections(for: keys, in: zone)
+  }
+
+  /// Verifies, opens and joins the chunks; all of them must link to the digest of the whole.
+  private func openSnapshot(
+    _ container: [UInt8], zone: ZoneState
+  ) throws -> [UInt8] {
+    var reader = ByteReader(container)
+    let number = try reader.count("chunks", itemBytes: 64)
+    var stream: [UInt8] = []
+    var links: Set<[UInt8]> = []
+    var usedEpoch: EpochKey?
+    for index in 0..<number {
+      let chunk = try reader.blob("chunk", atMost: Envelope.maximumEnvelopeBytes)
+      let header = try Envelope.parseHeader(chunk)
+      guard header.type == .snapshotChunk, header.zoneTag == zone.tag.bytes,
+        header.firstSequence == UInt64(index + 1), header.lastSequence == UInt64(number)
+      else { throw SyncError(.malformed, "chunk \(index) does not belong to this snapshot") }
+      guard let epoch = zone.epoch(tag: header.epochTag),
+        let tag = Identifier(bytes: header.authorTag), let device = zone.deviceByTag[tag],
+        let card = membership(of: zone.group).device(device)?.card
+      else {
+        throw SyncError(.notAuthentic, "the snapshot is by a device or under a key not known here")
+      }
+      guard let role = membership(of: zone.group).role(of: device),
+        role.rank >= Role.admin.rank || device == self.device
+      else { throw SyncError(.notAllowed, "only an owner's or admin's snapshot is used") }
+      try Envelope.verifySignature(
+        chunk, zoneID: zone.id.bytes, deviceID: device.bytes,
+        keys: try DevicePublicKeys(validating: card.signKey, box: card.boxKey))
+      stream += try Envelope.open(chunk, zoneID: zone.id.bytes, epoch: epoch)
+      guard stream.count <= Engine.maximumSnapshotBytes else {
+        throw SyncError(.tooLarge, "the snapshot is larger than this program accepts")
+      }
+      links.formUnion([header.linkBefore, header.linkAfter])
+      usedEpoch = epoch
+    }
+    try reader.finish()
+    var hasher = Blake2b.Hasher(count: 32, key: nil)
+    hasher.update(Array("HRTH/digest/v1".utf8))
+    hasher.update(stream)
+    let digest = hasher.finalize()
+    guard let usedEpoch, links == [usedEpoch.link(digest)] else {
+      throw SyncError(.notAuthentic, "the snapshot's content does not have the digest it names")
+    }
+    return stream
+  }
+}

@@ -1,0 +1,102 @@
+import HearthCRDT
+import HearthCrypto
+
+/// One zone as the engine works with it: its keys, and how far every author's log is applied.
+package struct ZoneState: Sendable {
+  package let id: ZoneID
+  package let group: GroupID
+  package let kind: ZoneKind
+  package let database: DatabaseKind
+  package let name: String
+  /// The zone's constant secret, from which its opaque tags and chain hashes come.
+  let secret: ZoneSecret
+  /// The epochs whose keys are held, oldest first; the last is written under.
+  private(set) var epochs: [EpochKey]
+  /// How far each author's log is applied, in order of author.
+  package private(set) var heads: [LogHead]
+  /// The same as a frontier.
+  package private(set) var frontier: Frontier
+  /// The zone's opaque tag on transports.
+  package let tag: Identifier
+  /// Which device hides behind an opaque author tag.
+  private(set) var deviceByTag: [Identifier: DeviceID] = [:]
+
+  init(
+    _ stored: StoredZone, secret: ZoneSecret, epochs: [EpochKey], heads: [LogHead]
+  ) throws {
+    id = stored.id
+    group = stored.group
+    kind = stored.kind
+    database = stored.database
+    name = stored.name
+    self.secret = secret
+    self.epochs = epochs
+    self.heads = heads.sorted { $0.author < $1.author }
+    frontier = Frontier(heads.map { ($0.author, $0.sequence) })
+    guard let tag = Identifier(bytes: secret.zoneTag) else {
+      throw SyncError(.corrupt, "zone \(stored.name) has a tag of the wrong length")
+    }
+    self.tag = tag
+  }
+
+  /// The epoch to write under.
+  var currentEpoch: EpochKey? { epochs.last }
+
+  /// The epoch whose opaque tag a segment shows.
+  func epoch(tag: [UInt8]) -> EpochKey? {
+    epochs.first { $0.tag == tag }
+  }
+
+  /// The head of an author's log; one that stands before the first change if nothing is known.
+  package func head(of author: Author) -> LogHead {
+    let place = position(of: author)
+    return place < heads.count && heads[place].author == author
+      ? heads[place] : LogHead(author: author)
+  }
+
+  /// Puts an author's log at a head.
+  mutating func set(_ head: LogHead) {
+    let place = position(of: head.author)
+    if place < heads.count, heads[place].author == head.author {
+      heads[place] = head
+    } else {
+      heads.insert(head, at: place)
+    }
+    frontier.advance(head.author, to: head.sequence)
+  }
+
+  /// Forgets every head, before the zone is built anew from its log.
+  mutating func resetHeads() {
+    heads = []
+    frontier = Frontier()
+  }
+
+  /// The opaque tag of a device in this zone.
+  package func authorTag(of device: DeviceID) -> Identifier {
+    guard let tag = Identifier(bytes: secret.authorTag(deviceID: device.bytes)) else {
+      preconditionFailure("an author tag has 16 bytes")
+    }
+    return tag
+  }
+
+  /// Learns which devices there are, so that their tags are recognised.
+  mutating func recognise(_ devices: [DeviceID]) {
+    for device in devices {
+      deviceByTag[authorTag(of: device)] = device
+    }
+  }
+
+  private func position(of author: Author) -> Int {
+    var low = 0
+    var high = heads.count
+    while low < high {
+      let middle = (low + high) / 2
+      if heads[middle].author < author {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return low
+  }
+}
