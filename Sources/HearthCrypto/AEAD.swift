@@ -1,0 +1,132 @@
+import CSodium
+
+/// XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) with random, hedged 24-byte nonces.
+///
+/// Not key-committing: one ciphertext can be built to open under two chosen keys. Use it with
+/// keys that are themselves committed (epoch keys), and ``Capsule`` for anything else.
+package enum AEAD {
+  /// The length of a nonce.
+  static let nonceCount = 24
+  /// The length of an authentication tag.
+  static let tagCount = 16
+  /// The random bytes that go into a nonce.
+  static let randomCount = 32
+  /// How much longer ``seal(_:associatedData:key:)`` makes a message: nonce and tag.
+  package static let overheadBytes = nonceCount + tagCount
+
+  /// Encrypts a message under a key and a context.
+  /// - Parameters:
+  ///   - plaintext: The message; its length stays visible.
+  ///   - associatedData: The context, which must be given again to open; it is not stored.
+  ///   - key: The key.
+  /// - Returns: Nonce (24 bytes), ciphertext, tag (16 bytes).
+  package static func seal(
+    _ plaintext: UnsafeRawBufferPointer, associatedData: [UInt8], key: SecretKey
+  ) -> [UInt8] {
+    seal(plaintext, associatedData, key, random: RandomBytes.make(randomCount))
+  }
+
+  /// Encrypts a message under a key and a context.
+  package static func seal(_ plaintext: [UInt8], associatedData: [UInt8], key: SecretKey)
+    -> [UInt8]
+  {
+    plaintext.withUnsafeBytes { seal($0, associatedData: associatedData, key: key) }
+  }
+
+  static func seal(
+    _ plaintext: UnsafeRawBufferPointer, _ associatedData: [UInt8], _ key: SecretKey,
+    random: [UInt8]
+  ) -> [UInt8] {
+    key.withUnsafeBytes { key in
+      associatedData.withUnsafeBytes { context in
+        Blake2b.array(plaintext.count + overheadBytes) { out in
+          let nonce = out.part(0..<nonceCount)
+          hedgedNonce(key: key, random: random, context, plaintext, into: nonce)
+          encrypt(
+            plaintext, context, nonce: UnsafeRawBufferPointer(nonce), key: key,
+            into: out.part(nonceCount..<out.count))
+        }
+      }
+    }
+  }
+
+  /// Decrypts what ``seal(_:associatedData:key:)`` made.
+  /// - Throws: `authenticationFailed` for every kind of mismatch.
+  package static func open(
+    _ sealed: UnsafeRawBufferPointer, associatedData: [UInt8], key: SecretKey
+  ) throws -> [UInt8] {
+    guard sealed.count >= overheadBytes else { throw CryptoError.authentication }
+    return try Blake2b.array(sealed.count - overheadBytes) {
+      try open(sealed, associatedData: associatedData, key: key, into: $0)
+    }
+  }
+
+  /// Decrypts what ``seal(_:associatedData:key:)`` made.
+  package static func open(_ sealed: [UInt8], associatedData: [UInt8], key: SecretKey) throws
+    -> [UInt8]
+  {
+    try sealed.withUnsafeBytes { try open($0, associatedData: associatedData, key: key) }
+  }
+
+  /// Decrypts into memory of the plaintext's exact length.
+  static func open(
+    _ sealed: UnsafeRawBufferPointer, associatedData: [UInt8], key: SecretKey,
+    into out: UnsafeMutableRawBufferPointer
+  ) throws {
+    guard sealed.count == out.count + overheadBytes else { throw CryptoError.authentication }
+    try key.withUnsafeBytes { key in
+      try associatedData.withUnsafeBytes { context in
+        try decrypt(
+          sealed.part(nonceCount..<sealed.count), context, nonce: sealed.part(0..<nonceCount),
+          key: key, into: out)
+      }
+    }
+  }
+
+  /// A nonce that repeats only when randomness, context and plaintext all repeat.
+  ///
+  /// BLAKE2b-24(key, random 32 ‖ context ‖ BLAKE2b-256(plaintext)). A restored disk image or a
+  /// cloned machine whose generator repeats thus repeats a nonce only for the identical message.
+  static func hedgedNonce(
+    key: UnsafeRawBufferPointer, random: [UInt8], _ context: UnsafeRawBufferPointer,
+    _ plaintext: UnsafeRawBufferPointer, into nonce: UnsafeMutableRawBufferPointer
+  ) {
+    precondition(random.count == randomCount, "\(random.count) random bytes for a nonce")
+    withZeroisedMemory(32) { digest in
+      Blake2b.hash(plaintext, into: digest)
+      var hasher = Blake2b.Hasher(count: nonceCount, rawKey: key)
+      hasher.update(random)
+      hasher.update(context)
+      hasher.update(UnsafeRawBufferPointer(digest))
+      hasher.finalize(into: nonce)
+    }
+  }
+
+  /// Raw encryption; `out` has room for exactly the plaintext and the tag.
+  static func encrypt(
+    _ plaintext: UnsafeRawBufferPointer, _ context: UnsafeRawBufferPointer,
+    nonce: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer,
+    into out: UnsafeMutableRawBufferPointer
+  ) {
+    precondition(out.count == plaintext.count + tagCount, "ciphertext memory \(out.count)")
+    precondition(nonce.count == nonceCount && key.count == SecretKey.count, "nonce or key length")
+    let status = crypto_aead_xchacha20poly1305_ietf_encrypt(
+      out.unsignedBytes, nil, plaintext.unsignedBytes, UInt64(plaintext.count),
+      context.unsignedBytes, UInt64(context.count), nil, nonce.unsignedBytes, key.unsignedBytes)
+    precondition(status == 0, "XChaCha20-Poly1305 refused \(plaintext.count) bytes")
+  }
+
+  /// Raw decryption; `out` has room for exactly the plaintext.
+  static func decrypt(
+    _ sealed: UnsafeRawBufferPointer, _ context: UnsafeRawBufferPointer,
+    nonce: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer,
+    into out: UnsafeMutableRawBufferPointer
+  ) throws {
+    precondition(nonce.count == nonceCount && key.count == SecretKey.count, "nonce or key length")
+    guard sealed.count == out.count + tagCount else { throw CryptoError.authentication }
+    let status = crypto_aead_xchacha20poly1305_ietf_decrypt(
+      out.unsignedBytes, nil, nil, sealed.unsignedBytes, UInt64(sealed.count),
+      context.unsignedBytes, UInt64(context.count), nonce.unsignedBytes, key.unsignedBytes)
+    guard status == 0 else { throw CryptoError.authentication }
+  }
+}

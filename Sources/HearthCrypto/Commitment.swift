@@ -1,0 +1,28 @@
+/// A hash that fixes which key a ciphertext was made with: H(key, nonce ‖ ad ‖ ciphertext).
+///
+/// XChaCha20-Poly1305 alone lets an attacker who chooses keys build one ciphertext for several of
+/// them, which turns a passphrase check into an oracle for many passphrases at once. Verified
+/// before the decryption.
+enum Commitment {
+  static let count = 32
+
+  static func make(
+    _ domain: Domain, key: UnsafeRawBufferPointer, associatedData: [UInt8],
+    sealed: UnsafeRawBufferPointer
+  ) -> [UInt8] {
+    var hasher = Blake2b.Hasher(count: count, rawKey: key)
+    hasher.update(domain)
+    hasher.updateDelimited(associatedData)
+    hasher.update(sealed)
+    return hasher.finalize()
+  }
+
+  /// Whether a stored commitment is the right one, in constant time.
+  static func isValid(
+    _ commitment: UnsafeRawBufferPointer, _ domain: Domain, key: UnsafeRawBufferPointer,
+    associatedData: [UInt8], sealed: UnsafeRawBufferPointer
+  ) -> Bool {
+    make(domain, key: key, associatedData: associatedData, sealed: sealed)
+      .withUnsafeBytes { constantTimeEquals($0, commitment) }
+  }
+}

@@ -1,0 +1,60 @@
+/// What a device is: a pair to sign, a separate pair to receive keys, and a key for nonces.
+///
+/// All of it is derived from one master secret, the only thing a key file needs to keep.
+package final class DeviceIdentity: Sendable, Redacted {
+  /// The public half, with the device id.
+  package let publicKeys: DevicePublicKeys
+  /// The Ed25519 pair.
+  package let signingPair: SigningKeyPair
+  /// The X25519 pair.
+  package let boxPair: BoxKeyPair
+  /// The key of hedged nonces.
+  let nonceKey: SecretKey
+  private let relayRoot: SecretKey
+
+  /// Derives every key of a device from its master secret.
+  /// - Throws: `outOfMemory`, or an error of start-up.
+  package init(master: SecretKey) throws {
+    signingPair = try SigningKeyPair(seed: master.derive(id: 1, context: "HRTHsign"))
+    boxPair = try BoxKeyPair(seed: master.derive(id: 2, context: "HRTHbox1"))
+    nonceKey = try master.derive(id: 3, context: "HRTHnonc")
+    relayRoot = try master.derive(id: 4, context: "HRTHrely")
+    publicKeys = DevicePublicKeys(signingPair.publicKey, boxPair.publicKey)
+  }
+
+  /// A new device and the master secret to store for it.
+  /// - Throws: `outOfMemory`, or an error of start-up.
+  package static func generate() throws -> (identity: DeviceIdentity, master: SecretKey) {
+    let master = try SecretKey.random()
+    return (try DeviceIdentity(master: master), master)
+  }
+
+  /// Signs one canonical message, given in parts (see ``SigningKeyPair/sign(domain:_:)``).
+  package func sign(domain: Domain, _ parts: [UInt8]...) -> [UInt8] {
+    Blake2b.array(Signature.count) {
+      signingPair.sign(domain, digest: Signature.digest(parts), into: $0)
+    }
+  }
+
+  /// Opens a box sealed to this device.
+  /// - Throws: `authenticationFailed`.
+  package func openSealed(_ sealed: [UInt8]) throws -> [UInt8] {
+    try SealedBox.open(sealed, with: boxPair)
+  }
+
+  /// The pseudonymous pair with which this device shows itself to one relay.
+  ///
+  /// Two relays cannot tell that they serve the same device.
+  /// - Throws: `outOfMemory`.
+  package func relayPair(relayID: [UInt8]) throws -> SigningKeyPair {
+    let seed = try SecretKey { out in
+      relayRoot.withUnsafeBytes { root in
+        var hasher = Blake2b.Hasher(count: SecretKey.count, rawKey: root)
+        hasher.update("HRTH/relay-key/v1" as Domain)
+        hasher.updateDelimited(relayID)
+        hasher.finalize(into: out)
+      }
+    }
+    return try SigningKeyPair(seed: seed)
+  }
+}

@@ -1,0 +1,264 @@
+/// The sealed, signed form in which changes and snapshots leave a device.
+///
+/// Encrypt, then sign: whoever knows the author's key drops garbage before decrypting. The byte
+/// format is fixed in `docs/reference/envelope-format.md`; every step of reading happens in the
+/// order written there, and each failure of decryption reads the same.
+package enum Envelope {
+  /// Suite 1: XChaCha20-Poly1305-IETF, Ed25519, BLAKE2b.
+  package static let suite: UInt8 = 1
+  /// The clear header with the nonce.
+  package static let headerBytes = 166
+  /// Everything but the plaintext: header, tag, signature.
+  package static let overheadBytes = headerBytes + AEAD.tagCount + Signature.count
+  /// The longest envelope anybody reads or writes: 1 MiB and 64 KiB for padding and frame.
+  package static let maximumEnvelopeBytes = (1 << 20) + (64 << 10)
+  /// The longest padded plaintext.
+  package static let maximumPlaintextBytes = maximumEnvelopeBytes - overheadBytes
+  /// The longest body, before compression and after decompression: 8 MiB.
+  package static let maximumBodyBytes = 8 << 20
+  /// A body up to this length can always be sealed, even when it does not compress: 1 MiB.
+  package static let guaranteedBodyBytes = 1 << 20
+  /// The most by which a body may shrink; a body that shrinks more is sealed uncompressed.
+  package static let maximumCompressionRatio = 1024
+
+  /// Byte positions of the header.
+  enum Layout {
+    static let magicBytes = Array("HRE1".utf8)
+    static let magic = 0..<4
+    static let suite = 4
+    static let type = 5
+    static let zoneTag = 6..<22
+    static let authorTag = 22..<38
+    static let incarnation = 38
+    static let epochTag = 46..<62
+    static let firstSeq = 62
+    static let lastSeq = 70
+    static let linkBefore = 78..<110
+    static let linkAfter = 110..<142
+    static let nonce = 142..<166
+  }
+
+  private static let contextDomain: Domain = "HRTH/segment/v1"
+  private static let signatureDomain: Domain = "HRTH/segment-sig/v1"
+  private static let idDomain: Domain = "HRTH/envelope-id/v1"
+
+  // MARK: Sealing
+
+  /// Seals a body.
+  /// - Parameters:
+  ///   - type: What the body is.
+  ///   - zoneID: The zone, 16 bytes; not in the clear, but bound by encryption and signature.
+  ///   - device: The author.
+  ///   - incarnation: The author's incarnation.
+  ///   - epoch: The epoch to encrypt under; it must be of the same zone.
+  ///   - zone: The zone's secret, for the tags.
+  ///   - firstSeq: The first change's number, at least 1.
+  ///   - lastSeq: The last change's number.
+  ///   - chainBefore: The author's chain hash before the first change, 32 bytes (zeros for none).
+  ///   - chainAfter: The chain hash after the last change, 32 bytes.
+  ///   - body: The content, up to ``guaranteedBodyBytes``, or more when it compresses.
+  /// - Returns: The envelope; two calls with equal arguments give different bytes.
+  /// - Throws: `tooLarge`, `badLength`, `malformed` for arguments that break the rules.
+  package static func seal(
+    type: EnvelopeType, zoneID: [UInt8], device: DeviceIdentity, incarnation: UInt64,
+    epoch: EpochKey, zone: ZoneSecret, firstSeq: UInt64, lastSeq: UInt64, chainBefore: [UInt8],
+    chainAfter: [UInt8], body: [UInt8]
+  ) throws -> [UInt8] {
+    let header = try EnvelopeHeader(
+      type: type, zoneTag: zone.zoneTag,
+      authorTag: zone.authorTag(deviceID: device.publicKeys.deviceID), incarnation: incarnation,
+      epochTag: epoch.tag, firstSeq: firstSeq, lastSeq: lastSeq,
+      linkBefore: epoch.link(chainBefore), linkAfter: epoch.link(chainAfter))
+    return try body.withUnsafeBytes {
+      try seal(
+        header, zoneID: zoneID, device: device, epoch: epoch, body: $0,
+        random: RandomBytes.make(AEAD.randomCount))
+    }
+  }
+
+  static func seal(
+    _ header: EnvelopeHeader, zoneID: [UInt8], device: DeviceIdentity, epoch: EpochKey,
+    body: UnsafeRawBufferPointer, random: [UInt8]
+  ) throws -> [UInt8] {
+    let plaintext = try Payload.encode(body)
+    return try seal(
+      header, zoneID: zoneID, device: device, epoch: epoch, plaintext: plaintext, random: random)
+  }
+
+  /// Seals a plaintext that is already encoded; tests use it to build what no writer would.
+  static func seal(
+    _ header: EnvelopeHeader, zoneID: [UInt8], device: DeviceIdentity, epoch: EpochKey,
+    plaintext: [UInt8], random: [UInt8]
+  ) throws -> [UInt8] {
+    guard zoneID == epoch.zoneID else {
+      throw CryptoError(.malformed, "The epoch key belongs to another zone than the envelope.")
+    }
+    return Blake2b.array(overheadBytes + plaintext.count) { out in
+      header.store(into: out.part(0..<Layout.nonce.lowerBound))
+      let clear = UnsafeRawBufferPointer(out.part(0..<Layout.nonce.lowerBound))
+      let signed = headerBytes + plaintext.count + AEAD.tagCount
+      plaintext.withUnsafeBytes { plaintext in
+        device.nonceKey.withUnsafeBytes {
+          AEAD.hedgedNonce(key: $0, random: random, clear, plaintext, into: out.part(Layout.nonce))
+        }
+        let context = context(clear, zoneID, epoch)
+        context.withUnsafeBytes { context in
+          epoch.withEnvelopeKey(author: header.authorTag, incarnation: header.incarnation) {
+            AEAD.encrypt(
+              plaintext, context, nonce: UnsafeRawBufferPointer(out.part(Layout.nonce)), key: $0,
+              into: out.part(headerBytes..<signed))
+          }
+        }
+      }
+      let digest = signatureDigest(
+        UnsafeRawBufferPointer(out.part(0..<signed)), zoneID, device.publicKeys.deviceID)
+      device.signingPair.sign(signatureDomain, digest: digest, into: out.part(signed..<out.count))
+    }
+  }
+
+  // MARK: Reading
+
+  /// Reads the clear header and checks everything that needs no key.
+  ///
+  /// Length limits, magic, suite, type, sequence numbers, and that the ciphertext has one of the
+  /// padded lengths. The layout is fixed, so what passes has exactly one encoding.
+  /// - Parameter minimumSuite: The lowest suite the household still accepts; it only ever rises.
+  /// - Throws: `tooLarge`, `malformed`, `unsupportedSuite`, `unsupportedType`.
+  package static func parseHeader(
+    _ bytes: UnsafeRawBufferPointer, minimumSuite: UInt8 = suite
+  ) throws -> EnvelopeHeader {
+    guard bytes.count <= maximumEnvelopeBytes else {
+      throw CryptoError(
+        .tooLarge,
+        "The envelope has \(bytes.count) bytes; the limit is \(maximumEnvelopeBytes).")
+    }
+    guard bytes.count > Layout.type, bytes.part(Layout.magic).elementsEqual(Layout.magicBytes)
+    else { throw CryptoError(.malformed, "These bytes are not an envelope (no HRE1 in front).") }
+    let found = bytes[Layout.suite]
+    guard found == suite, found >= minimumSuite else {
+      throw CryptoError(
+        .unsupportedSuite,
+        "The envelope uses suite \(found); this version reads suite \(suite), "
+          + "this household accepts \(minimumSuite) and up.")
+    }
+    guard let type = EnvelopeType(rawValue: bytes[Layout.type]) else {
+      throw CryptoError(
+        .unsupportedType,
+        "The envelope has the unknown type \(bytes[Layout.type]); a newer version wrote it.")
+    }
+    guard Padding.isPaddedCount(bytes.count - overheadBytes) else {
+      throw CryptoError(
+        .malformed, "An envelope cannot have \(bytes.count) bytes; it was cut or extended.")
+    }
+    return try EnvelopeHeader(bytes, type: type)
+  }
+
+  /// Reads the clear header of an array.
+  package static func parseHeader(_ bytes: [UInt8], minimumSuite: UInt8 = suite) throws
+    -> EnvelopeHeader
+  {
+    try bytes.withUnsafeBytes { try parseHeader($0, minimumSuite: minimumSuite) }
+  }
+
+  /// Verifies that the device signed this envelope for this zone.
+  ///
+  /// About 0.2 ms. That the header's author tag is the device's is for the caller to establish:
+  /// it finds the device by the tag.
+  /// - Throws: `badSignature`; and what ``parseHeader(_:minimumSuite:)`` throws.
+  package static func verifySignature(
+    _ bytes: UnsafeRawBufferPointer, zoneID: [UInt8], keys: DevicePublicKeys
+  ) throws {
+    _ = try parseHeader(bytes)
+    try CryptoError.require("A zone id", zoneID.count, equals: 16)
+    let signed = bytes.count - Signature.count
+    let digest = signatureDigest(bytes.part(0..<signed), zoneID, keys.deviceID)
+    try Signature.verify(
+      bytes.part(signed..<bytes.count), signatureDomain, digest: digest, keys.signingKey)
+  }
+
+  /// Verifies the signature of an array.
+  package static func verifySignature(
+    _ bytes: [UInt8], zoneID: [UInt8], keys: DevicePublicKeys
+  ) throws {
+    try bytes.withUnsafeBytes { try verifySignature($0, zoneID: zoneID, keys: keys) }
+  }
+
+  /// Decrypts an envelope without looking at its signature.
+  ///
+  /// For two readers only: one that meets an author whose public keys stand *inside* (a joiner's
+  /// first segment), who must call ``verifySignature(_:zoneID:keys:)`` with them before anything
+  /// inside counts; and one that has verified a later head of the same hash chain, which covers
+  /// this envelope. Everybody else uses ``verifyAndOpen(_:zoneID:keys:epoch:)``.
+  /// - Returns: The body.
+  /// - Throws: `authenticationFailed` for a wrong key, epoch, zone or any altered bit; `malformed`
+  ///   or `tooLarge` when a member sealed nonsense; and what ``parseHeader(_:minimumSuite:)``
+  ///   throws.
+  package static func open(
+    _ bytes: UnsafeRawBufferPointer, zoneID: [UInt8], epoch: EpochKey
+  ) throws -> [UInt8] {
+    let header = try parseHeader(bytes)
+    guard header.epochTag == epoch.tag, zoneID == epoch.zoneID else {
+      throw CryptoError.authentication
+    }
+    let context = context(bytes.part(0..<Layout.nonce.lowerBound), zoneID, epoch)
+    let sealed = bytes.part(headerBytes..<(bytes.count - Signature.count))
+    let plaintext = try Blake2b.array(sealed.count - AEAD.tagCount) { out in
+      try context.withUnsafeBytes { context in
+        try epoch.withEnvelopeKey(author: header.authorTag, incarnation: header.incarnation) {
+          try AEAD.decrypt(
+            sealed, context, nonce: bytes.part(Layout.nonce), key: $0, into: out)
+        }
+      }
+    }
+    return try plaintext.withUnsafeBytes { try Payload.decode($0) }
+  }
+
+  /// Decrypts an array without looking at its signature.
+  package static func open(_ bytes: [UInt8], zoneID: [UInt8], epoch: EpochKey) throws -> [UInt8] {
+    try bytes.withUnsafeBytes { try open($0, zoneID: zoneID, epoch: epoch) }
+  }
+
+  /// Verifies, then decrypts: the normal way to read.
+  /// - Throws: `badSignature` before anything is decrypted, then what
+  ///   ``open(_:zoneID:epoch:)-swift.type.method`` throws.
+  package static func verifyAndOpen(
+    _ bytes: [UInt8], zoneID: [UInt8], keys: DevicePublicKeys, epoch: EpochKey
+  ) throws -> [UInt8] {
+    try bytes.withUnsafeBytes {
+      try verifySignature($0, zoneID: zoneID, keys: keys)
+      return try open($0, zoneID: zoneID, epoch: epoch)
+    }
+  }
+
+  /// The name of an envelope: BLAKE2b-256 over everything but the signature.
+  ///
+  /// Without the signature, so that nobody can give one content two names. It needs no key.
+  /// - Throws: what ``parseHeader(_:minimumSuite:)`` throws.
+  package static func id(_ bytes: [UInt8]) throws -> [UInt8] {
+    try bytes.withUnsafeBytes { bytes in
+      _ = try parseHeader(bytes)
+      var hasher = Blake2b.Hasher(count: 32)
+      hasher.update(idDomain)
+      hasher.update(bytes.part(0..<(bytes.count - Signature.count)))
+      return hasher.finalize()
+    }
+  }
+
+  // MARK: Parts
+
+  private static func context(
+    _ clear: UnsafeRawBufferPointer, _ zoneID: [UInt8], _ epoch: EpochKey
+  ) -> [UInt8] {
+    contextDomain.bytes + clear + zoneID + epoch.id
+  }
+
+  private static func signatureDigest(
+    _ signed: UnsafeRawBufferPointer, _ zoneID: [UInt8], _ deviceID: [UInt8]
+  ) -> [UInt8] {
+    var hasher = Blake2b.Hasher(count: 64)
+    hasher.update(zoneID)
+    hasher.update(deviceID)
+    hasher.update(signed)
+    return hasher.finalize()
+  }
+}

@@ -1,0 +1,201 @@
+import CSodium
+
+/// Memory for secrets: guard pages around it, locked against swapping, read-only once filled.
+///
+/// Each allocation takes four pages of address space, one of them resident and locked, and three
+/// or four system mappings. Two consequences, both reported against libsodium: `sodium_malloc`
+/// gives up after some 16,000 live allocations on a stock Linux because `vm.max_map_count` is used
+/// up, not because memory is (libsodium issues #901 and #902: raising RLIMIT_MEMLOCK does not
+/// help), and beyond RLIMIT_MEMLOCK pages are silently left unlocked. So secrets that live
+/// together share one allocation here, and short-lived subkeys use the stack and are zeroed.
+final class GuardedMemory: @unchecked Sendable {
+  // Sendable proof: both properties are `let`; the memory they describe is written only inside
+  // `init`, before any other reference exists, and the kernel refuses writes from then on
+  // (sodium_mprotect_readonly). `deinit` runs when no reference is left.
+  private let address: UnsafeMutableRawPointer
+  let count: Int
+
+  /// Allocates `count` bytes and lets a closure fill them; afterwards they never change.
+  /// - Throws: `outOfMemory`, or whatever the closure throws (the memory is then zeroed and freed).
+  init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
+    try Sodium.initialise()
+    guard let address = sodium_malloc(count) else {
+      throw CryptoError(
+        .outOfMemory,
+        "No guarded memory for a key of \(count) bytes; free memory or raise vm.max_map_count.")
+    }
+    self.address = address
+    self.count = count
+    try fill(UnsafeMutableRawBufferPointer(start: address, count: count))
+    sodium_mprotect_readonly(address)
+  }
+
+  deinit { sodium_free(address) }
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: address, count: count) }
+
+  func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
+    -> Result
+  {
+    try withExtendedLifetime(self) { try body(bytes) }
+  }
+}
+
+/// Sets bytes to zero in a way the compiler may not remove.
+func zeroise(_ bytes: UnsafeMutableRawBufferPointer) {
+  if let start = bytes.baseAddress { sodium_memzero(start, bytes.count) }
+}
+
+/// Sets an array to zero in place and empties it.
+func zeroise(_ bytes: inout [UInt8]) {
+  bytes.withUnsafeMutableBytes { zeroise($0) }
+  bytes = []
+}
+
+/// Whether two byte strings are equal, in time that depends on their length only.
+package func constantTimeEquals(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer)
+  -> Bool
+{
+  guard left.count == right.count else { return false }
+  guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+  return sodium_memcmp(first, second, left.count) == 0
+}
+
+/// Stack memory of `count` bytes for the length of a closure, zeroed afterwards.
+func withZeroisedMemory<Result>(
+  _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws -> Result
+) rethrows -> Result {
+  try withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { memory in
+    defer { zeroise(memory) }
+    return try body(memory)
+  }
+}
+
+/// A symmetric key of 32 bytes in guarded memory; it never changes and shows nothing.
+package final class SecretKey: Sendable, Redacted {
+  /// The length of every symmetric key.
+  package static let count = 32
+  private let memory: GuardedMemory
+
+  /// Makes a key whose bytes a closure writes straight into guarded memory.
+  /// - Throws: `outOfMemory`, or what the closure throws.
+  package init(fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
+    memory = try GuardedMemory(count: Self.count, fill)
+  }
+
+  /// Takes over 32 bytes and sets the source to zero.
+  ///
+  /// The source is zeroed even when the call fails. Copies that the array made earlier are beyond
+  /// reach, so hand over an array nobody else holds.
+  /// - Throws: `badLength`, `outOfMemory`.
+  package convenience init(consuming bytes: inout [UInt8]) throws {
+    defer { zeroise(&bytes) }
+    try CryptoError.require("A symmetric key", bytes.count, equals: Self.count)
+    try self.init { $0.copyBytes(from: bytes) }
+  }
+
+  /// A fresh random key.
+  /// - Throws: `outOfMemory`.
+  package static func random() throws -> SecretKey {
+    try SecretKey { RandomBytes.fill($0) }
+  }
+
+  /// Lends the bytes to a closure; they must not be copied out of it.
+  package func withUnsafeBytes<Result>(
+    _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) rethrows -> Result {
+    try memory.withUnsafeBytes(body)
+  }
+
+  /// Derives an independent key (libsodium `crypto_kdf`, BLAKE2b with salt and personalisation).
+  /// - Parameters:
+  ///   - id: The number of the subkey.
+  ///   - context: Exactly eight ASCII characters that name its purpose.
+  /// - Throws: `outOfMemory`.
+  package func derive(id: UInt64, context: StaticString) throws -> SecretKey {
+    try SecretKey { out in withUnsafeBytes { KDF.derive(from: $0, id, context, into: out) } }
+  }
+
+  /// A keyed hash of length-delimited parts.
+  ///
+  /// Each part is preceded by its length, so no two lists of parts share an input.
+  /// - Parameters:
+  ///   - count: The length of the result, 16 to 64 bytes.
+  ///   - domain: The purpose.
+  ///   - parts: The message.
+  package func mac(count: Int = 32, domain: Domain, _ parts: [UInt8]...) -> [UInt8] {
+    var hasher = Blake2b.Hasher(count: count, key: self)
+    hasher.update(domain)
+    for part in parts { hasher.updateDelimited(part) }
+    return hasher.finalize()
+  }
+}
+
+/// A secret of any length in guarded memory: a passphrase, a seed, an entry of a key file.
+package final class SecretBytes: Sendable, Redacted {
+  private let memory: GuardedMemory
+  /// The number of bytes, which is not secret.
+  package var count: Int { memory.count }
+
+  /// Makes a secret whose bytes a closure writes straight into guarded memory.
+  /// - Throws: `outOfMemory`, or what the closure throws.
+  package init(count: Int, fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
+    memory = try GuardedMemory(count: count, fill)
+  }
+
+  /// Takes over bytes and sets the source to zero, also when the call fails.
+  /// - Throws: `outOfMemory`.
+  package convenience init(consuming bytes: inout [UInt8]) throws {
+    defer { zeroise(&bytes) }
+    try self.init(count: bytes.count) { $0.copyBytes(from: bytes) }
+  }
+
+  /// A copy of a symmetric key, for a key file.
+  /// - Throws: `outOfMemory`.
+  package convenience init(_ key: SecretKey) throws {
+    try self.init(count: SecretKey.count) { out in key.withUnsafeBytes { out.copyMemory(from: $0) }
+    }
+  }
+
+  /// Random bytes.
+  /// - Throws: `outOfMemory`.
+  package static func random(count: Int) throws -> SecretBytes {
+    try SecretBytes(count: count) { RandomBytes.fill($0) }
+  }
+
+  /// Lends the bytes to a closure; they must not be copied out of it.
+  package func withUnsafeBytes<Result>(
+    _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) rethrows -> Result {
+    try memory.withUnsafeBytes(body)
+  }
+
+  /// The secret as a symmetric key.
+  /// - Throws: `badLength` unless it has 32 bytes; `outOfMemory`.
+  package func key() throws -> SecretKey {
+    try CryptoError.require("A symmetric key", count, equals: SecretKey.count)
+    return try SecretKey { out in withUnsafeBytes { out.copyMemory(from: $0) } }
+  }
+
+  /// Whether two secrets are equal, in time that depends on their lengths only.
+  package func isEqual(to other: SecretBytes) -> Bool {
+    withUnsafeBytes { left in other.withUnsafeBytes { constantTimeEquals(left, $0) } }
+  }
+}
+
+/// The subkey derivation of libsodium over raw memory.
+enum KDF {
+  static func derive(
+    from key: UnsafeRawBufferPointer, _ id: UInt64, _ context: StaticString,
+    into out: UnsafeMutableRawBufferPointer
+  ) {
+    precondition(
+      context.utf8CodeUnitCount == Int(crypto_kdf_CONTEXTBYTES) && context.isASCII,
+      "a key context has eight ASCII characters, not \(context)")
+    precondition(key.count == SecretKey.count, "key of \(key.count) bytes")
+    let name = context.withUTF8Buffer { text in text.map { CChar(bitPattern: $0) } }
+    let status = crypto_kdf_derive_from_key(
+      out.unsignedBytes, out.count, id, name, key.unsignedBytes)
+    precondition(status == 0, "crypto_kdf refused a subkey of \(out.count) bytes")
+  }
+}
