@@ -11,6 +11,8 @@ package final class DeviceIdentity: Sendable, Redacted {
   /// The key of hedged nonces.
   let nonceKey: SecretKey
   private let relayRoot: SecretKey
+  /// Seals keys in this device's own database.
+  let localKey: SecretKey
 
   /// Derives every key of a device from its master secret.
   /// - Throws: `outOfMemory`, or an error of start-up.
@@ -19,6 +21,7 @@ package final class DeviceIdentity: Sendable, Redacted {
     boxPair = try BoxKeyPair(seed: master.derive(id: 2, context: "HRTHbox1"))
     nonceKey = try master.derive(id: 3, context: "HRTHnonc")
     relayRoot = try master.derive(id: 4, context: "HRTHrely")
+    localKey = try master.derive(id: 5, context: "HRTHlocl")
     publicKeys = DevicePublicKeys(signingPair.publicKey, boxPair.publicKey)
   }
 

@@ -98,6 +98,13 @@ package final class EpochKey: Sendable, Redacted {
     try memory.withUnsafeBytes { try body($0.part(slot.range)) }
   }
 
+  /// The key itself, for sealing it within this module.
+  func withRoot<Result>(
+    _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) rethrows -> Result {
+    try withKey(.root, body)
+  }
+
   private func copy(_ slot: Slot) throws -> SecretKey {
     try SecretKey { out in withKey(slot) { out.copyMemory(from: $0) } }
   }

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthCrypto
 
 /// Applies changes of one zone to its records, within one transaction of the store.
 ///

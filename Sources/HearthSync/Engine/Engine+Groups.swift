@@ -49,7 +49,7 @@ extension Engine {
           zone: zone.id, of: group, kind: zone.id == control ? .control : .data,
           database: founding.database, name: zone.name, secret: try ZoneSecret.random(),
           epochs: [epoch])
-        let sealed = try epoch.sealKey(to: identity.publicKeys.box)
+        let sealed = try epoch.sealKey(to: identity.publicKeys.boxKey)
         operations.append(
           .epoch(
             ControlOperation.EpochGrant(
@@ -88,12 +88,10 @@ extension Engine {
     }
     let stored = StoredZone(
       id: zone, group: group, kind: kind, database: database, name: name,
-      wrappedSecret: try identity.protect(secret.key, label: Engine.secretLabel(zone)),
-      wrappedEpochs: try epochs.map {
-        try identity.protect($0.key, label: Engine.epochLabel(zone))
-      })
+      wrappedSecret: try secret.protected(by: identity, zoneID: zone.bytes),
+      wrappedEpochs: try epochs.map { try $0.protected(by: identity) })
     try store.save(stored)
-    var state = try ZoneState(stored, secret: secret, epochs: epochs, heads: [])
+    var state = ZoneState(stored, secret: secret, epochs: epochs, heads: [])
     state.recognise([device] + membership(of: group).devices.map(\.id))
     zones.append(state)
     zones.sort { $0.id < $1.id }
@@ -107,7 +105,7 @@ extension Engine {
 
   /// A random identifier, from the one source of randomness.
   package static func randomIdentifier() throws -> Identifier {
-    guard let identifier = Identifier(bytes: RandomBytes.make(count: Identifier.byteCount)) else {
+    guard let identifier = Identifier(bytes: RandomBytes.make(Identifier.byteCount)) else {
       throw SyncError(.corrupt, "a random id has the wrong length")
     }
     return identifier

@@ -81,14 +81,13 @@ extension Engine {
   /// Reads zones, keys, heads and memberships from the store.
   mutating func load(nowMilliseconds: UInt64) throws {
     zones = try store.zones().map { stored in
-      let secret = try ZoneSecret(
-        identity.recover(stored.wrappedSecret, label: Engine.secretLabel(stored.id)))
+      let secret = try ZoneSecret.recovered(
+        stored.wrappedSecret, by: identity, zoneID: stored.id.bytes)
       let epochs = try stored.wrappedEpochs.map { wrapped in
-        try EpochKey(
-          identity.recover(wrapped, label: Engine.epochLabel(stored.id)),
-          groupID: stored.group.bytes, zoneID: stored.id.bytes)
+        try EpochKey.recovered(
+          wrapped, by: identity, groupID: stored.group.bytes, zoneID: stored.id.bytes)
       }
-      return try ZoneState(
+      return ZoneState(
         stored, secret: secret, epochs: epochs, heads: try store.heads(of: stored.id))
     }
     zones.sort { $0.id < $1.id }
@@ -151,8 +150,4 @@ extension Engine {
       zones[place].recognise(membership.devices.map(\.id))
     }
   }
-
-  static func secretLabel(_ zone: ZoneID) -> String { "HRTH/zone-secret/v1/\(zone.hex)" }
-
-  static func epochLabel(_ zone: ZoneID) -> String { "HRTH/zone-epoch/v1/\(zone.hex)" }
 }

@@ -11,8 +11,12 @@ package struct InvitationCapsule: Sendable {
     package let id: ZoneID
     package let kind: ZoneKind
     package let name: String
-    package let secret: SecretKey
-    package let epochs: [SecretKey]
+    /// The zone's opaque tag, by which the opened secret is recognised.
+    let tag: Bytes16
+    /// The zone's secret, sealed to the invitation's key.
+    let sealedSecret: [UInt8]
+    /// The epochs, oldest first: id and sealed key.
+    let epochs: [(id: [UInt8], sealed: [UInt8])]
   }
 
   package let group: GroupID
@@ -47,18 +51,22 @@ extension InvitationCapsule {
       writer.identifier(zone.id)
       writer.byte(zone.kind.rawValue)
       writer.text(zone.name)
-      zone.secret.withUnsafeBytes { writer.raw(Array($0)) }
+      writer.raw(zone.tag.array)
+      writer.blob(zone.sealedSecret)
       writer.varint(zone.epochs.count)
       for epoch in zone.epochs {
-        epoch.withUnsafeBytes { writer.raw(Array($0)) }
+        writer.raw(epoch.id)
+        writer.blob(epoch.sealed)
       }
     }
-    return try Capsule.seal(writer.bytes, secret: invite)
+    return try Capsule.seal(
+      writer.bytes, key: invite.capsuleKey, associatedData: invite.rendezvousID)
   }
 
   /// Opens a capsule; the bytes come from a transport and are not trusted.
   init(opening bytes: [UInt8], with invite: InviteSecret) throws {
-    let body = try Capsule.open(bytes, secret: invite)
+    let body = try Capsule.open(
+      bytes, key: invite.capsuleKey, associatedData: invite.rendezvousID)
     do {
       try self.init(decoding: body)
     } catch let error as CodecError {
@@ -100,17 +108,15 @@ extension InvitationCapsule {
       throw CodecError(.unknown, "zone kind", offset: reader.offset)
     }
     let name = try reader.text("zone name", atMost: ControlOperation.maximumNameBytes)
-    let secret = try secretKey(from: &reader)
-    var epochs: [SecretKey] = []
-    for _ in 0..<(try reader.count("epochs", itemBytes: 32, atMost: 4_096)) {
-      epochs.append(try secretKey(from: &reader))
+    let tag = try Bytes16(try reader.raw(16, "zone tag"))
+    let sealedSecret = try reader.blob("zone secret", atMost: 256)
+    var epochs: [(id: [UInt8], sealed: [UInt8])] = []
+    for _ in 0..<(try reader.count("epochs", itemBytes: 33, atMost: 4_096)) {
+      let id = try reader.raw(32, "epoch id")
+      epochs.append((id, try reader.blob("epoch key", atMost: 256)))
     }
-    return ZoneGrant(id: id, kind: kind, name: name, secret: secret, epochs: epochs)
-  }
-
-  private static func secretKey(from reader: inout ByteReader) throws -> SecretKey {
-    var bytes = try reader.raw(32, "key")
-    return try SecretKey(consuming: &bytes)
+    return ZoneGrant(
+      id: id, kind: kind, name: name, tag: tag, sealedSecret: sealedSecret, epochs: epochs)
   }
 }
 
@@ -146,14 +152,17 @@ extension Engine {
       [
         .inviteCreate(
           ControlOperation.InviteCreate(
-            invite: try Engine.identifier(secret.inviteID), signKey: secret.signPublicKey,
-            boxKey: secret.boxPublicKey, role: role, maximumUses: maximumUses,
+            invite: try Engine.identifier(secret.publicKeys.inviteID),
+            signKey: secret.publicKeys.signingKey.bytes, boxKey: secret.publicKeys.boxKey.bytes,
+            role: role, maximumUses: maximumUses,
             expiresMilliseconds: expiresMilliseconds))
       ], group: group, nowMilliseconds: nowMilliseconds)
-    let grants = zones.filter { $0.group == group }.map { zone in
+    let boxKey = secret.publicKeys.boxKey
+    let grants = try zones.filter { $0.group == group }.map { zone in
       InvitationCapsule.ZoneGrant(
-        id: zone.id, kind: zone.kind, name: zone.name, secret: zone.secret.key,
-        epochs: zone.epochs.map(\.key))
+        id: zone.id, kind: zone.kind, name: zone.name, tag: zone.secret.zoneTag,
+        sealedSecret: try zone.secret.seal(to: boxKey),
+        epochs: try zone.epochs.map { ($0.id, try $0.sealKey(to: boxKey)) })
     }
     let capsule = InvitationCapsule(
       group: group, database: try controlZone(of: group).database, groupName: groupName,
@@ -188,9 +197,13 @@ extension Engine {
       for zone in opened.zones where !draft.zones.contains(where: { $0.id == zone.id }) {
         try draft.add(
           zone: zone.id, of: opened.group, kind: zone.kind, database: opened.database,
-          name: zone.name, secret: try ZoneSecret(zone.secret),
+          name: zone.name,
+          secret: try ZoneSecret.open(
+            zone.sealedSecret, with: secret.boxPair, expectingTag: zone.tag),
           epochs: try zone.epochs.map {
-            try EpochKey($0, groupID: opened.group.bytes, zoneID: zone.id.bytes)
+            try EpochKey.openKey(
+              $0.sealed, with: secret.boxPair, expectingID: $0.id,
+              groupID: opened.group.bytes, zoneID: zone.id.bytes)
           })
       }
     }
@@ -213,7 +226,7 @@ extension Engine {
         "the folder does not hold everything yet that \(capsule.inviterName) had when inviting: "
           + "wait until it has arrived, then join again")
     }
-    let id = try Engine.identifier(secret.inviteID)
+    let id = try Engine.identifier(secret.publicKeys.inviteID)
     guard let invite = membership.invites.first(where: { $0.operation.invite == id }) else {
       throw SyncError(.notFound, "the household's log does not hold this invitation")
     }
@@ -231,8 +244,7 @@ extension Engine {
     var join = ControlOperation.Join(
       invite: id, person: person, personName: personName, device: card(named: deviceName),
       proof: [])
-    join.proof = try secret.sign(
-      domain: Membership.joinDomain, parts: [capsule.group.bytes, join.request])
+    join.proof = secret.sign(Membership.joinHash(of: join, group: capsule.group))
     _ = try writeControl(
       [.join(join)], group: capsule.group, nowMilliseconds: nowMilliseconds)
   }

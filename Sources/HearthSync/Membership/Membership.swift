@@ -168,7 +168,7 @@ extension Membership {
       !closes.contains(where: {
         isEffective($0, on: invites[place]) && !$0.cause.covers(item.version.dot)
       }),
-      Membership.isProven(join, by: invites[place].operation.signKey, group: group)
+      Membership.isProven(join, by: invites[place].operation, group: group)
     else { return }
     // A second device of one person joins through an invitation to oneself; taking another
     // member's id is refused.
@@ -209,18 +209,22 @@ extension Membership {
   }
 
   private static func isProven(
-    _ join: ControlOperation.Join, by signKey: [UInt8], group: GroupID
+    _ join: ControlOperation.Join, by invite: ControlOperation.InviteCreate, group: GroupID
   ) -> Bool {
-    Signature.isValid(
-      join.proof, domain: joinDomain, parts: [group.bytes, join.request], signKey: signKey)
+    guard let keys = try? InvitePublicKeys(validating: invite.signKey, box: invite.boxKey) else {
+      return false
+    }
+    return (try? keys.verifyJoin(join.proof, joinHash(of: join, group: group))) != nil
   }
 
-  /// The domain of an invitation key's signature over a join.
-  package static let joinDomain = "HRTH/join/v1"
+  /// What an invitation's key signs: the group and the whole request, its keys included.
+  static func joinHash(of join: ControlOperation.Join, group: GroupID) -> [UInt8] {
+    Blake2b.hash(group.bytes + join.request, count: 64)
+  }
 }
 
 /// An identifier derived from public parts: BLAKE2b-128 over a domain and the parts.
-package func derivedIdentifier(_ domain: String, _ parts: [UInt8]...) -> Identifier {
+package func derivedIdentifier(_ domain: Domain, _ parts: [UInt8]...) -> Identifier {
   guard let identifier = Identifier(bytes: DerivedID.make(domain: domain, parts: parts)) else {
     preconditionFailure("a derived id has 16 bytes")
   }

@@ -40,12 +40,10 @@ struct SegmentOpener {
     guard header.type == .segment else {
       throw SyncError(.malformed, "this is not a segment but a \(header.type)")
     }
-    guard header.zoneTag == zone.tag.bytes else {
+    guard Identifier(header.zoneTag) == zone.tag else {
       throw SyncError(.notAuthentic, "this segment belongs to another zone")
     }
-    guard let authorTag = Identifier(bytes: header.authorTag) else {
-      throw SyncError(.malformed, "the author tag has the wrong length")
-    }
+    let authorTag = Identifier(header.authorTag)
     guard let epoch = zone.epoch(tag: header.epochTag) else { return .waits(.epoch) }
     guard let device = zone.deviceByTag[authorTag] else {
       return try openUnknown(bytes, header, authorTag: authorTag, epoch: epoch)
@@ -101,19 +99,18 @@ struct SegmentOpener {
 
   private func verify(_ bytes: [UInt8], author: Author, card: DeviceCard) throws {
     let keys = try DevicePublicKeys(validating: card.signKey, box: card.boxKey)
-    try Envelope.verifySignature(
-      bytes, zoneID: zone.id.bytes, deviceID: author.device.bytes, keys: keys)
+    try Envelope.verifySignature(bytes, zoneID: zone.id.bytes, keys: keys)
   }
 
   private func decode(_ body: [UInt8], _ header: EnvelopeHeader) throws -> [Change] {
     let changes: [Change]
     do {
       changes = try ChangeBatch.decode(
-        body, incarnation: header.incarnation, first: header.firstSequence)
+        body, incarnation: header.incarnation, first: header.firstSeq)
     } catch {
       throw SyncError(.malformed, "the segment's content is malformed: \(error)", cause: error)
     }
-    guard UInt64(changes.count) == header.lastSequence - header.firstSequence + 1 else {
+    guard UInt64(changes.count) == header.lastSeq - header.firstSeq + 1 else {
       throw SyncError(.malformed, "the segment holds \(changes.count) changes, not as many as said")
     }
     return changes
@@ -139,18 +136,18 @@ struct SegmentOpener {
       }
       chain.append(writer.bytes.withUnsafeBytes { zone.secret.chainHash(of: $0) })
     }
-    guard epoch.link(chain[0]) == header.linkBefore,
-      epoch.link(chain[changes.count]) == header.linkAfter
+    guard try epoch.link(chain[0]) == header.linkBefore,
+      try epoch.link(chain[changes.count]) == header.linkAfter
     else { throw SyncError(.notAuthentic, "the segment's hash chain does not fit its ends") }
     return OpenedSegment(
-      digest: segmentDigest(bytes), bytes: bytes, author: author, first: header.firstSequence,
-      last: header.lastSequence, changes: chained, chain: chain)
+      digest: segmentDigest(bytes), bytes: bytes, author: author, first: header.firstSeq,
+      last: header.lastSeq, changes: chained, chain: chain)
   }
 }
 
 /// The digest by which transports and the store name sealed bytes: BLAKE2b-128.
 package func segmentDigest(_ bytes: [UInt8]) -> Identifier {
-  guard let digest = Identifier(bytes: Blake2b.hash(bytes, count: 16, key: nil)) else {
+  guard let digest = Identifier(bytes: Blake2b.hash(bytes, count: 16)) else {
     preconditionFailure("a digest has 16 bytes")
   }
   return digest

@@ -48,9 +48,9 @@ struct SegmentSealer {
     last.encode(into: &writer)
     let after = writer.bytes.withUnsafeBytes { zone.secret.chainHash(of: $0) }
     let bytes = try Envelope.seal(
-      type: .segment, zoneID: zone.id.bytes, identity: identity,
+      type: .segment, zoneID: zone.id.bytes, device: identity,
       incarnation: first.dot.author.incarnation, epoch: epoch, zone: zone.secret,
-      firstSequence: first.dot.sequence, lastSequence: last.dot.sequence,
+      firstSeq: first.dot.sequence, lastSeq: last.dot.sequence,
       chainBefore: first.previousHash, chainAfter: after, body: ChangeBatch.encode(changes))
     return SealedSegment(
       description: StoredSegment(

@@ -7,7 +7,7 @@ extension Engine {
   /// BLAKE2b-256 over the canonical stream of the whole state. O(size of the zone).
   package func digest(of zone: ZoneID) throws -> [UInt8] {
     let state = try self.zone(zone)
-    var hasher = Blake2b.Hasher(count: 32, key: nil)
+    var hasher = Blake2b.Hasher(count: 32)
     hasher.update(Array("HRTH/digest/v1".utf8))
     try SnapshotWriter(zone: state).write(from: store, pieceBytes: 64 * 1024) {
       hasher.update($0)
@@ -24,7 +24,7 @@ extension Engine {
     guard let epoch = state.currentEpoch else {
       throw SyncError(.corrupt, "zone \(state.name) has no key to seal with")
     }
-    var hasher = Blake2b.Hasher(count: 32, key: nil)
+    var hasher = Blake2b.Hasher(count: 32)
     hasher.update(Array("HRTH/digest/v1".utf8))
     var pieces: [[UInt8]] = []
     try SnapshotWriter(zone: state).write(from: store, pieceBytes: Engine.chunkBytes) {
@@ -34,9 +34,9 @@ extension Engine {
     let digest = hasher.finalize()
     return try pieces.enumerated().map { index, piece in
       try Envelope.seal(
-        type: .snapshotChunk, zoneID: zone.bytes, identity: identity, incarnation: incarnation,
-        epoch: epoch, zone: state.secret, firstSequence: UInt64(index + 1),
-        lastSequence: UInt64(pieces.count), chainBefore: digest, chainAfter: digest, body: piece)
+        type: .snapshotChunk, zoneID: zone.bytes, device: identity, incarnation: incarnation,
+        epoch: epoch, zone: state.secret, firstSeq: UInt64(index + 1),
+        lastSeq: UInt64(pieces.count), chainBefore: digest, chainAfter: digest, body: piece)
     }
   }
 
@@ -118,16 +118,16 @@ extension Engine {
     var reader = ByteReader(container)
     let number = try reader.count("chunks", itemBytes: 64)
     var stream: [UInt8] = []
-    var links: Set<[UInt8]> = []
+    var links: Set<Bytes32> = []
     var usedEpoch: EpochKey?
     for index in 0..<number {
       let chunk = try reader.blob("chunk", atMost: Envelope.maximumEnvelopeBytes)
       let header = try Envelope.parseHeader(chunk)
-      guard header.type == .snapshotChunk, header.zoneTag == zone.tag.bytes,
-        header.firstSequence == UInt64(index + 1), header.lastSequence == UInt64(number)
+      guard header.type == .snapshotChunk, Identifier(header.zoneTag) == zone.tag,
+        header.firstSeq == UInt64(index + 1), header.lastSeq == UInt64(number)
       else { throw SyncError(.malformed, "chunk \(index) does not belong to this snapshot") }
       guard let epoch = zone.epoch(tag: header.epochTag),
-        let tag = Identifier(bytes: header.authorTag), let device = zone.deviceByTag[tag],
+        let device = zone.deviceByTag[Identifier(header.authorTag)],
         let card = membership(of: zone.group).device(device)?.card
       else {
         throw SyncError(.notAuthentic, "the snapshot is by a device or under a key not known here")
@@ -136,7 +136,7 @@ extension Engine {
         role.rank >= Role.admin.rank || device == self.device
       else { throw SyncError(.notAllowed, "only an owner's or admin's snapshot is used") }
       try Envelope.verifySignature(
-        chunk, zoneID: zone.id.bytes, deviceID: device.bytes,
+        chunk, zoneID: zone.id.bytes,
         keys: try DevicePublicKeys(validating: card.signKey, box: card.boxKey))
       stream += try Envelope.open(chunk, zoneID: zone.id.bytes, epoch: epoch)
       guard stream.count <= Engine.maximumSnapshotBytes else {
@@ -146,11 +146,11 @@ extension Engine {
       usedEpoch = epoch
     }
     try reader.finish()
-    var hasher = Blake2b.Hasher(count: 32, key: nil)
+    var hasher = Blake2b.Hasher(count: 32)
     hasher.update(Array("HRTH/digest/v1".utf8))
     hasher.update(stream)
     let digest = hasher.finalize()
-    guard let usedEpoch, links == [usedEpoch.link(digest)] else {
+    guard let usedEpoch, links == [try usedEpoch.link(digest)] else {
       throw SyncError(.notAuthentic, "the snapshot's content does not have the digest it names")
     }
     return stream

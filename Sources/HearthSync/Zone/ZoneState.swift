@@ -23,7 +23,7 @@ package struct ZoneState: Sendable {
 
   init(
     _ stored: StoredZone, secret: ZoneSecret, epochs: [EpochKey], heads: [LogHead]
-  ) throws {
+  ) {
     id = stored.id
     group = stored.group
     kind = stored.kind
@@ -33,17 +33,14 @@ package struct ZoneState: Sendable {
     self.epochs = epochs
     self.heads = heads.sorted { $0.author < $1.author }
     frontier = Frontier(heads.map { ($0.author, $0.sequence) })
-    guard let tag = Identifier(bytes: secret.zoneTag) else {
-      throw SyncError(.corrupt, "zone \(stored.name) has a tag of the wrong length")
-    }
-    self.tag = tag
+    tag = Identifier(secret.zoneTag)
   }
 
   /// The epoch to write under.
   var currentEpoch: EpochKey? { epochs.last }
 
   /// The epoch whose opaque tag a segment shows.
-  func epoch(tag: [UInt8]) -> EpochKey? {
+  func epoch(tag: Bytes16) -> EpochKey? {
     epochs.first { $0.tag == tag }
   }
 
@@ -73,10 +70,10 @@ package struct ZoneState: Sendable {
 
   /// The opaque tag of a device in this zone.
   package func authorTag(of device: DeviceID) -> Identifier {
-    guard let tag = Identifier(bytes: secret.authorTag(deviceID: device.bytes)) else {
-      preconditionFailure("an author tag has 16 bytes")
+    guard let tag = try? secret.authorTag(deviceID: device.bytes) else {
+      preconditionFailure("a device id has 16 bytes")
     }
-    return tag
+    return Identifier(tag)
   }
 
   /// Learns which devices there are, so that their tags are recognised.
@@ -98,5 +95,15 @@ package struct ZoneState: Sendable {
       }
     }
     return low
+  }
+}
+
+extension Identifier {
+  /// An identifier of the crypto module's sixteen bytes.
+  init(_ bytes: Bytes16) {
+    guard let identifier = Identifier(bytes: bytes.array) else {
+      preconditionFailure("sixteen bytes are an identifier")
+    }
+    self = identifier
   }
 }
