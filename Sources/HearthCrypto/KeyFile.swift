@@ -161,7 +161,6 @@ package enum KeyFile {
   ) throws -> [SecretBytes] {
     try bytes.withUnsafeBytes { bytes in
       let (mode, parameters) = try parse(bytes)
-      if mode == .passphrase { try bounds.check(parameters) }
       guard mode == .plain || passphrase != nil else {
         throw CryptoError(.wrongPassphrase, "The key file is protected by a passphrase; give it.")
       }

@@ -68,7 +68,8 @@ package enum RandomBytes {
       },
       close: nil)
 
-    private static let simulationName: UnsafePointer<CChar>? = {
+    // Points into the program's constants; nobody can write there.
+    nonisolated(unsafe) private static let simulationName: UnsafePointer<CChar>? = {
       let name: StaticString = "hearth-simulation"
       return UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     }()

@@ -2,7 +2,9 @@ import Testing
 
 @testable import HearthCrypto
 
-/// Every format of ours against frozen bytes: what was written once must be written and read for
+/// Every format of ours against frozen bytes.
+///
+/// What was written once must be written and read for
 /// ever. The formats are in `docs/reference/`.
 @Suite("Golden bytes")
 struct GoldenTests {

@@ -78,6 +78,20 @@ struct SignatureTests {
     #expect(code { _ = try SigningPublicKey(validating: mixedOrder[0]) } == .badKey)
   }
 
+  @Test("negative 23: the additional check refuses an R that the bare library accepts")
+  func additionalPointCheck() {
+    let honest = Curve25519.sign(seed: [UInt8](0..<32), message: SelfTest.torsionMessage)
+    for (signature, key, isGood) in [
+      (mixedOrderSignature, mixedOrder[0], false), (honest.signature, honest.key, true),
+    ] {
+      signature.withUnsafeBytes {
+        let message = SelfTest.torsionMessage
+        #expect(Signature.accepts($0, message, key: key, checksPoint: false))
+        #expect(Signature.accepts($0, message, key: key, checksPoint: true) == isGood)
+      }
+    }
+  }
+
   @Test("negative 23: box keys of small order or with a second encoding are refused")
   func badBoxKeys() throws {
     var second = [UInt8](repeating: 0, count: 32)
