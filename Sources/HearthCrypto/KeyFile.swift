@@ -57,7 +57,14 @@ package enum KeyFile {
     _ secrets: [SecretBytes], _ passphrase: Passphrase?, _ parameters: KDFParameters,
     _ bounds: KDFParameters.Bounds, salt: [UInt8], random: [UInt8]
   ) throws -> [UInt8] {
-    let body = try encodeBody(secrets)
+    try protect(encodeBody(secrets), passphrase, parameters, bounds, salt: salt, random: random)
+  }
+
+  /// Seals an encoded body; tests use it to build what no writer would.
+  static func protect(
+    _ body: SecretBytes, _ passphrase: Passphrase?, _ parameters: KDFParameters,
+    _ bounds: KDFParameters.Bounds, salt: [UInt8], random: [UInt8]
+  ) throws -> [UInt8] {
     let context = makeContext(passphrase == nil ? nil : parameters, salt: salt)
     let key = try key(passphrase, parameters, bounds, salt: salt)
     let sealed = body.withUnsafeBytes { AEAD.seal($0, context, key, random: random) }
@@ -154,7 +161,6 @@ package enum KeyFile {
   ) throws -> [SecretBytes] {
     try bytes.withUnsafeBytes { bytes in
       let (mode, parameters) = try parse(bytes)
-      if mode == .passphrase { try bounds.check(parameters) }
       guard mode == .plain || passphrase != nil else {
         throw CryptoError(.wrongPassphrase, "The key file is protected by a passphrase; give it.")
       }

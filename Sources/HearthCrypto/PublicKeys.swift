@@ -121,13 +121,18 @@ package enum Signature {
     let state = try Sodium.state()
     guard signature.count == count else { throw CryptoError.signature }
     let message = domain.bytes + digest
-    let status = crypto_sign_verify_detached(
-      signature.unsignedBytes, message, UInt64(message.count), key.bytes)
-    guard status == 0 else { throw CryptoError.signature }
-    if state.checksSignaturePoint {
-      guard crypto_core_ed25519_is_valid_point(signature.unsignedBytes) == 1 else {
-        throw CryptoError.signature
-      }
-    }
+    let isAccepted = accepts(
+      signature, message, key: key.bytes, checksPoint: state.checksSignaturePoint)
+    guard isAccepted else { throw CryptoError.signature }
+  }
+
+  /// The library's verdict, with a check of R where the library lacks it.
+  static func accepts(
+    _ signature: UnsafeRawBufferPointer, _ message: [UInt8], key: [UInt8], checksPoint: Bool
+  ) -> Bool {
+    precondition(signature.count == count && key.count == 32, "signature or key length")
+    return crypto_sign_verify_detached(
+      signature.unsignedBytes, message, UInt64(message.count), key) == 0
+      && (!checksPoint || crypto_core_ed25519_is_valid_point(signature.unsignedBytes) == 1)
   }
 }

@@ -33,6 +33,8 @@ package enum RandomBytes {
     /// Call it before any other use of this module, from one thread; call it again to restart
     /// the stream.
     package static func install(seed: UInt64) {
+      // The start of the library draws random bytes of its own; they must not shift the stream.
+      _ = sodium_init()
       var hasher = Blake2b.Hasher(count: 32)
       hasher.update("HRTH/simulation/v1" as Domain)
       hasher.update(seed)
@@ -68,7 +70,8 @@ package enum RandomBytes {
       },
       close: nil)
 
-    private static let simulationName: UnsafePointer<CChar>? = {
+    // Points into the program's constants; nobody can write there.
+    nonisolated(unsafe) private static let simulationName: UnsafePointer<CChar>? = {
       let name: StaticString = "hearth-simulation"
       return UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     }()
