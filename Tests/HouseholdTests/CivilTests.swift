@@ -113,7 +113,13 @@ struct CivilTests {
       let months = Int.random(in: -200...200, using: &random)
       let moved = try #require(
         calendar.date(byAdding: .month, value: months, to: instant(date)))
-      #expect(try instant(#require(date.adding(months: months))) == moved, "\(date) \(months)")
+      let own = try #require(date.adding(months: months))
+      // Foundation of Swift 6.3.1 misjudges how long a February it lands in is (2036-04-30 less
+      // 122 months: 2026-03-01; 2606-04-30 less 122 months: 2596-02-28, a leap year).
+      // python-dateutil agrees with us on all months, see DateutilOracleTests.
+      if own.month != 2 || own.day < 28 {
+        #expect(instant(own) == moved, "\(date) \(months)")
+      }
       #expect(calendar.component(.weekday, from: instant(date)) == date.weekday.rawValue % 7 + 1)
       #expect(calendar.ordinality(of: .day, in: .year, for: instant(date)) == date.dayOfYear)
     }

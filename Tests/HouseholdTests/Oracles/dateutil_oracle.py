@@ -1,13 +1,16 @@
-"""Expands recurrence rules with python-dateutil.
+"""Answers calendar questions with python-dateutil, one line of output per line of input.
 
-Each line of standard input is LIMIT|YYYY-MM-DD|RRULE value. Each line of standard output is the
-first LIMIT dates as day ordinals relative to 1970-01-01, separated by spaces.
+rule|LIMIT|YYYY-MM-DD|RRULE value   the first LIMIT dates
+months|YYYY-MM-DD|N                 the date N months later
+
+Dates are printed as days since 1970-01-01, separated by spaces.
 """
 import datetime
 import itertools
 import sys
 
 try:
+    from dateutil.relativedelta import relativedelta
     from dateutil.rrule import rrulestr
 except ImportError:
     print("no-dateutil")
@@ -16,7 +19,12 @@ except ImportError:
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 for line in sys.stdin:
-    limit, start, value = line.rstrip("\n").split("|")
-    rule = rrulestr(value, dtstart=datetime.datetime.fromisoformat(start))
-    dates = itertools.islice(rule, int(limit))
+    kind, *fields = line.rstrip("\n").split("|")
+    if kind == "rule":
+        limit, start, value = fields
+        rule = rrulestr(value, dtstart=datetime.datetime.fromisoformat(start))
+        dates = itertools.islice(rule, int(limit))
+    else:
+        start, months = fields
+        dates = [datetime.date.fromisoformat(start) + relativedelta(months=int(months))]
     print(" ".join(str(date.toordinal() - EPOCH) for date in dates))
