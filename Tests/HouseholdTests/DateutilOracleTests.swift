@@ -79,4 +79,35 @@ struct DateutilOracleTests {
       try #require(found[index] == answer, "seed \(seed): \(questions[index])")
     }
   }
+
+  @Test("Local times around every clock change become the same instants")
+  func due() throws {
+    var random = SplitMix64(seed: seed)
+    var questions: [String] = []
+    var found: [[Int]] = []
+    for identifier in FoundationOracleTests.zones.map(\.identifier) {
+      let zone = try #require(TimeZone(identifier: identifier))
+      var instant = Date(timeIntervalSince1970: 315_532_800)  // 1980
+      var days: [CivilDate] = try (0..<200).map { _ in try random.date(years: 1980...2036) }
+      while let change = zone.nextDaylightSavingTimeTransition(after: instant),
+        change.timeIntervalSince1970 < 2_114_380_800  // 2037
+      {
+        let date = try wallClock(change, zone).date
+        days += (-2...2).compactMap { date.adding(days: $0) }
+        instant = change
+      }
+      for date in days {
+        for minute in stride(from: Int.random(in: 0..<15, using: &random), to: 1440, by: 15) {
+          questions.append("due|\(identifier)|\(date.iso)|\(minute)")
+          let due = dueInstant(date, try CivilTime(minuteOfDay: minute), zone)
+          found.append([Int(due.timeIntervalSince1970)])
+        }
+      }
+    }
+    guard let answers = try Dateutil.answers(to: questions) else { return }
+    try #require(answers.count == found.count)
+    for (index, answer) in answers.enumerated() {
+      try #require(found[index] == answer, "seed \(seed): \(questions[index])")
+    }
+  }
 }

@@ -2,12 +2,14 @@
 
 rule|LIMIT|YYYY-MM-DD|RRULE value   the first LIMIT dates
 months|YYYY-MM-DD|N                 the date N months later
+due|ZONE|YYYY-MM-DD|MINUTE          the instant of a local time (PEP 495, fold 0)
 
-Dates are printed as days since 1970-01-01, separated by spaces.
+Dates are printed as days since 1970-01-01, instants as seconds, separated by spaces.
 """
 import datetime
 import itertools
 import sys
+import zoneinfo
 
 try:
     from dateutil.relativedelta import relativedelta
@@ -24,6 +26,11 @@ for line in sys.stdin:
         limit, start, value = fields
         rule = rrulestr(value, dtstart=datetime.datetime.fromisoformat(start))
         dates = itertools.islice(rule, int(limit))
+    elif kind == "due":
+        zone, day, minute = fields
+        local = datetime.datetime.fromisoformat(day) + datetime.timedelta(minutes=int(minute))
+        print(int(local.replace(tzinfo=zoneinfo.ZoneInfo(zone)).timestamp()))
+        continue
     else:
         start, months = fields
         dates = [datetime.date.fromisoformat(start) + relativedelta(months=int(months))]
