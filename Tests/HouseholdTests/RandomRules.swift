@@ -1,6 +1,6 @@
 import Household
 
-/// A small seeded generator (SplitMix64, Steele et al. 2014) for reproducible tests.
+/// A small seeded generator for reproducible tests: SplitMix64 by Steele, Lea and Flood, 2014.
 struct SplitMix64: RandomNumberGenerator {
   private var state: UInt64
 

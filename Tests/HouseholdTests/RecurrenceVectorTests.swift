@@ -16,10 +16,7 @@ struct RecurrenceVectorTests {
     let compact = start.filter { $0 != "-" }
     return try RecurrenceRule.imported(
       iCalendar: ["DTSTART;TZID=\(zone):\(compact)T090000", "RRULE:\(rrule)"],
-      local: { utc in
-        let instant = dueInstant(utc.date, utc.time, TimeZone(secondsFromGMT: 0)!)
-        return try! wallClock(instant, found)
-      }
+      local: conversion(from: .gmt, to: found)
     ).rule
   }
 
@@ -59,7 +56,7 @@ struct RecurrenceVectorTests {
     let berlin = try #require(TimeZone(identifier: "Europe/Berlin"))
     func utc(_ date: String, _ time: String, _ zone: TimeZone) throws -> String {
       let instant = dueInstant(try day(date), try clock(time), zone)
-      return try wallClock(instant, TimeZone(secondsFromGMT: 0)!).description
+      return try wallClock(instant, .gmt).description
     }
     #expect(try utc("2027-03-28", "02:30", berlin) == "2027-03-28T01:30")
     #expect(

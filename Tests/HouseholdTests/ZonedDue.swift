@@ -28,3 +28,10 @@ func wallClock(_ instant: Date, _ zone: TimeZone) throws -> CivilDateTime {
     try CivilDate(dayNumber: dayNumber),
     try CivilTime(minuteOfDay: (seconds - dayNumber * 86_400) / 60))
 }
+
+/// A conversion of wall clock times from one zone to another; outside the calendar it does nothing.
+func conversion(from: TimeZone, to: TimeZone) -> (CivilDateTime) -> CivilDateTime {
+  { moment in
+    (try? wallClock(dueInstant(moment.date, moment.time, from), to)) ?? moment
+  }
+}

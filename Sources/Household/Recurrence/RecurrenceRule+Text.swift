@@ -8,7 +8,7 @@
 // anything that would print differently is refused.
 
 extension RecurrenceRule {
-  /// The greatest length of the canonical text in bytes; the longest possible one has 446.
+  /// The greatest length of the canonical text in bytes; the longest possible one has 405.
   package static let maximumTextBytes = 512
 
   /// The canonical text: equal rules, equal text.
