@@ -1,0 +1,59 @@
+/// What went wrong in the household rules: a stable code, words for people, and the error below.
+///
+/// Two errors are equal when their codes are equal; messages may be reworded at any time.
+package struct HouseholdError: Error, Equatable, CustomStringConvertible {
+  /// A stable identifier of the kind of error, safe to store and to compare.
+  package struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The stable spelling.
+    package let rawValue: String
+
+    /// Makes a code from its stable spelling.
+    package init(_ rawValue: String) { self.rawValue = rawValue }
+
+    /// The stable spelling.
+    package var description: String { rawValue }
+
+    /// A civil date, time, month or week lies outside what the calendar here can hold.
+    package static let civilOutOfRange = Code("civil-out-of-range")
+    /// The text of a civil date, time, month or week is not in the one accepted form.
+    package static let civilText = Code("civil-text")
+    /// A field of a recurrence rule lies outside its allowed range.
+    package static let ruleOutOfRange = Code("rule-out-of-range")
+    /// Fields of a recurrence rule that are fine alone do not go together.
+    package static let ruleContradiction = Code("rule-contradiction")
+    /// The stored text of a recurrence rule is malformed or not in canonical form.
+    package static let ruleText = Code("rule-text")
+    /// The stored text of a recurrence rule was written by a newer version.
+    package static let ruleVersion = Code("rule-version")
+    /// Calendar text (RFC 5545) is malformed.
+    package static let calendarText = Code("calendar-text")
+    /// Calendar text (RFC 5545) is valid but asks for something outside the supported subset.
+    package static let calendarUnsupported = Code("calendar-unsupported")
+  }
+
+  /// The kind of error.
+  package let code: Code
+  /// What is wrong, where, and what to do about it.
+  package let message: String
+  /// The error that led to this one, if any.
+  package let cause: (any Error)?
+
+  /// Makes an error.
+  package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.cause = cause
+  }
+
+  /// The message, then the code in brackets, then the cause.
+  package var description: String {
+    let own = "\(message) [\(code)]"
+    guard let cause else { return own }
+    return "\(own); because: \(cause)"
+  }
+
+  /// Equality by code.
+  package static func == (left: HouseholdError, right: HouseholdError) -> Bool {
+    left.code == right.code
+  }
+}
