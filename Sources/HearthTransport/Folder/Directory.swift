@@ -32,8 +32,6 @@ struct Directory: ~Copyable {
 
   private let descriptor: Int32
 
-  private init(descriptor: Int32) { self.descriptor = descriptor }
-
   deinit { close(descriptor) }
 
   /// Opens a directory by its path; a link as the path itself is followed, for it is the user's.
