@@ -1,3 +1,4 @@
+import Foundation
 import HearthCRDT
 import HearthSync
 import Testing
@@ -18,6 +19,36 @@ struct FolderLayoutTests {
     ]
     #expect(FolderLayout.path(of: name) == path)
     #expect(FolderLayout.segment(path: path) == name)
+  }
+
+  @Test("The reference shows the very paths that are printed, and the bounds in use")
+  func reference() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let text = try String(
+      contentsOf: root.appendingPathComponent("docs/reference/folder-layout.md"), encoding: .utf8)
+    let examples = text.split(separator: "\n").filter {
+      ["z/0", "s/0", "i/0"].contains(String($0.prefix(3)))
+    }.map { $0.split(separator: "/").map(String.init) }
+    #expect(examples.count == 3)
+    for path in examples {
+      let printed =
+        FolderLayout.segment(path: path).map(pathOf) ?? FolderLayout.blob(path: path).map(pathOf)
+      #expect(printed == path)
+    }
+    let bounds = FolderBounds.standard
+    for bound in [
+      bounds.maximumFileBytes, bounds.maximumNamesPerDirectory, bounds.maximumNames,
+      bounds.maximumDirectories, bounds.maximumCopies, bounds.maximumEntries,
+      bounds.maximumProblems,
+    ] {
+      var digits = String(bound)
+      for place in stride(from: digits.count - 3, to: 0, by: -3) {
+        digits.insert(",", at: digits.index(digits.startIndex, offsetBy: place))
+      }
+      #expect(text.contains("| \(digits) |"), "\(digits)")
+    }
+    #expect(bounds.temporaryLifetimeSeconds == 24 * 60 * 60)
   }
 
   @Test("A chunk's and a capsule's path are exactly these")

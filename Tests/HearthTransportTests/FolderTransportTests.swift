@@ -234,6 +234,26 @@ struct FolderTransportTests {
     }
   }
 
+  @Test("Storing starts over when its directory or file vanishes, but not for ever")
+  func startsOver() throws {
+    for step in [FolderWriteStep.directoriesMade, .temporaryWritten] {
+      for times in [1, 2, 3] {
+        let scratch = Scratch()
+        try scratch.transport().prepare()
+        let steps = Collected()
+        let transport = scratch.transport(probe: { taken in
+          guard taken == step, steps.all.count < times else { return }
+          steps.add("\(taken)")
+          system(["/bin/rm", "-rf", scratch.at(["z"])])
+        })
+        let error = failure { try transport.publish(segment(payload), payload) }
+        #expect(error?.code == (times < 3 ? nil : .notFound), "\(step), \(times) times")
+        guard times < 3 else { continue }
+        #expect(try scratch.transport().fetch(segment(payload)) == payload)
+      }
+    }
+  }
+
   @Test("A temporary file is removed once it is older than a day, and only then")
   func abandoned() throws {
     let scratch = Scratch()

@@ -11,14 +11,15 @@ struct FolderWatcherTests {
   private static let generous = 20_000
 
   private func watcher(
-    _ scratch: Scratch, polling: Int = 600_000, isWatchingAllowed: Bool = true
+    _ scratch: Scratch, polling: Int = 600_000,
+    maximumWatches: Int = FolderWatcher.standardMaximumWatches
   ) throws -> FolderWatcher {
     var intervals = FolderWatcher.Intervals()
     intervals.pollingMilliseconds = polling
     intervals.watchedPollingMilliseconds = 600_000
     return try FolderWatcher(
       path: scratch.path, zoneTags: [zone], intervals: intervals,
-      isWatchingAllowed: isWatchingAllowed)
+      maximumWatches: maximumWatches)
   }
 
   @Test("A segment published by another node is noticed, in directories that are new as well")
@@ -79,8 +80,8 @@ struct FolderWatcherTests {
   @Test("Cancelling ends a wait at once, and every later one")
   func cancelled() throws {
     let scratch = Scratch()
-    for isWatchingAllowed in [true, false] {
-      let watcher = try watcher(scratch, isWatchingAllowed: isWatchingAllowed)
+    for maximumWatches in [FolderWatcher.standardMaximumWatches, 0] {
+      let watcher = try watcher(scratch, maximumWatches: maximumWatches)
       let start = ContinuousClock.now
       DispatchQueue.global().async { watcher.cancel() }
       #expect(watcher.wait(timeoutMilliseconds: 600_000) == .cancelled)
@@ -93,12 +94,27 @@ struct FolderWatcherTests {
   @Test("Without watching the folder is polled, and the reason is told")
   func polled() throws {
     let scratch = Scratch()
-    let watcher = try watcher(scratch, polling: 10, isWatchingAllowed: false)
+    let watcher = try watcher(scratch, polling: 10, maximumWatches: 0)
     #expect(watcher.pollingReason?.isEmpty == false)
     for _ in 1...3 { #expect(watcher.wait(timeoutMilliseconds: Self.generous) == .pollingDue) }
-    let slow = try self.watcher(scratch, isWatchingAllowed: false)
+    let slow = try self.watcher(scratch, maximumWatches: 0)
     #expect(slow.wait(timeoutMilliseconds: 0) == .timedOut)
     #expect(slow.wait(timeoutMilliseconds: 20) == .timedOut)
+  }
+
+  @Test("At the limit of watches the folder is watched, beyond it polled, later on too")
+  func watchLimit() throws {
+    let scratch = Scratch()
+    let transport = scratch.transport()
+    try transport.publish(segment([1]), [1])
+    // The folder, z, the zone, the author.
+    let watcher = try watcher(scratch, polling: 10, maximumWatches: 4)
+    guard watcher.pollingReason == nil else { return }
+    #expect(try self.watcher(scratch, maximumWatches: 3).pollingReason?.contains("3") == true)
+    try transport.publish(segment([2], author: Identifier(high: 2, low: 0)), [2])
+    #expect(watcher.wait(timeoutMilliseconds: Self.generous) == .changed)
+    #expect(watcher.pollingReason?.contains("4") == true)
+    #expect(watcher.wait(timeoutMilliseconds: Self.generous) == .pollingDue)
   }
 
   @Test("A folder that goes away is polled until it is back, then watched again")

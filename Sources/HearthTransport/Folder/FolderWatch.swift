@@ -35,9 +35,13 @@ final class FolderWatch {
   private let zoneTags: Set<Identifier>
   private var directories: [Int32: (path: [FolderName], role: Role)] = [:]
   private let root: FolderName
+  private let maximumWatches: Int
   private var refusal: Refusal?
 
-  private init(descriptor: Int32, path: String, zoneTags: Set<Identifier>) {
+  private init(
+    descriptor: Int32, path: String, zoneTags: Set<Identifier>, maximumWatches: Int
+  ) {
+    self.maximumWatches = maximumWatches
     self.descriptor = descriptor
     self.root = FolderName(path)
     self.zoneTags = zoneTags
@@ -46,7 +50,9 @@ final class FolderWatch {
   deinit { close(descriptor) }
 
   /// Watches a folder as it is now and everything of interest that appears in it later.
-  static func start(path: String, zoneTags: Set<Identifier>) -> Result<FolderWatch, Refusal> {
+  static func start(
+    path: String, zoneTags: Set<Identifier>, maximumWatches: Int
+  ) -> Result<FolderWatch, Refusal> {
     if let carrier = remoteFileSystem(path) {
       return .failure(Refusal(reason: "the folder is on \(carrier), which does not tell changes"))
     }
@@ -54,7 +60,8 @@ final class FolderWatch {
     guard descriptor >= 0 else {
       return .failure(Refusal(reason: "the system gives no watch (\(SystemFault.last("inotify")))"))
     }
-    let watch = FolderWatch(descriptor: descriptor, path: path, zoneTags: zoneTags)
+    let watch = FolderWatch(
+      descriptor: descriptor, path: path, zoneTags: zoneTags, maximumWatches: maximumWatches)
     watch.add([], .root)
     if let refusal = watch.refusal { return .failure(refusal) }
     guard !watch.directories.isEmpty else {
@@ -174,8 +181,12 @@ final class FolderWatch {
       return
     }
     directories[watch] = (path, role)
+    guard directories.count <= maximumWatches else {
+      refusal = Refusal(reason: "there are more than \(maximumWatches) directories to watch")
+      return
+    }
     if case .files = role { return }
-    for name in subdirectories(full) {
+    for name in subdirectories(full) where refusal == nil {
       if let child = self.role(of: name, in: role), let child { add(path + [name], child) }
     }
   }

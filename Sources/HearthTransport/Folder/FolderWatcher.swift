@@ -51,10 +51,15 @@ package final class FolderWatcher: Sendable {
   private let path: String
   private let zoneTags: Set<Identifier>
   private let intervals: Intervals
-  private let isWatchingAllowed: Bool
+  private let maximumWatches: Int
   /// A pair of sockets that stays readable once `cancel` wrote into it: the end to read, the end to write.
   private let cancellation: (read: Int32, write: Int32)
   private let state: Mutex<State>
+
+  /// How many directories are watched at most: two zones with every author they may have.
+  ///
+  /// Watches are the system's and shared by all programs of a user.
+  package static let standardMaximumWatches = 8_192
 
   /// Starts watching a folder for some zones.
   ///
@@ -62,16 +67,17 @@ package final class FolderWatcher: Sendable {
   ///   - path: the folder; one that does not exist is polled until it does.
   ///   - zoneTags: the zones of interest.
   ///   - intervals: waiting times.
-  ///   - isWatchingAllowed: whether to use inotify where it works.
+  ///   - maximumWatches: how many directories to watch at most; with more the folder is polled,
+  ///     as it is when the system's own limit is reached. Zero polls always.
   /// - Throws: `TransportError` if the process has no descriptor left.
   package init(
     path: String, zoneTags: Set<Identifier>, intervals: Intervals = Intervals(),
-    isWatchingAllowed: Bool = true
+    maximumWatches: Int = FolderWatcher.standardMaximumWatches
   ) throws {
     self.path = path
     self.zoneTags = zoneTags
     self.intervals = intervals
-    self.isWatchingAllowed = isWatchingAllowed
+    self.maximumWatches = maximumWatches
     self.state = Mutex(State(lastHint: FolderWatcher.now()))
     var ends: [Int32] = [-1, -1]
     // Sockets, because they alone are made close-on-exec in the same step.
@@ -91,7 +97,7 @@ package final class FolderWatcher: Sendable {
   /// Why the folder is polled instead of watched, for a person; nil while it is watched.
   package var pollingReason: String? { state.withLock { $0.reason } }
 
-  /// Waits for a hint.
+  /// Waits for a hint; one thread at a time.
   ///
   /// - Parameter timeoutMilliseconds: how long at most; a change in progress is waited for up to
   ///   `maximumDebounceMilliseconds` more. Nil waits until the next hint.
@@ -191,11 +197,13 @@ package final class FolderWatcher: Sendable {
 
   /// Starts to watch, or says why not.
   private func arm(_ state: inout State) {
-    guard isWatchingAllowed else {
+    guard maximumWatches > 0 else {
       state.reason = "watching is switched off"
       return
     }
-    switch FolderWatch.start(path: path, zoneTags: zoneTags) {
+    switch FolderWatch.start(
+      path: path, zoneTags: zoneTags, maximumWatches: maximumWatches)
+    {
     case .success(let watch):
       state.watch = watch
       state.reason = nil
