@@ -1,0 +1,52 @@
+/// The faults of single files, each said in one way.
+extension TransportError {
+  private static let arriving =
+    "it may still be arriving; if it stays, delete it: its author puts it back"
+
+  /// The file does not exist.
+  static func absent(_ place: String) -> TransportError {
+    TransportError(
+      .notFound, place: place, message: "\(place) is not in the folder",
+      remedy: "wait for the program that carries the folder; its author puts it back")
+  }
+
+  /// The file holds nothing.
+  static func empty(_ place: String) -> TransportError {
+    TransportError(
+      .emptyFile, place: place, message: "\(place) holds zero bytes", remedy: arriving)
+  }
+
+  /// The file was not opened because it is not one.
+  static func notRegular(_ place: String) -> TransportError {
+    TransportError(
+      .notRegularFile, place: place,
+      message: "\(place) is a folder, link, pipe or device, not a file, and was not opened",
+      remedy: "move it away and sync again: the author of the file puts it back")
+  }
+
+  /// The file, or what should become one, is larger than any of ours.
+  static func oversized(_ place: String, size: Int64, limit: Int) -> TransportError {
+    TransportError(
+      .tooLarge, place: place,
+      message: "\(place) has \(size) bytes, more than the \(limit) that a file here can have",
+      remedy: "delete it: it was not written by Hearth, and the author of the file puts it back")
+  }
+
+  /// The content does not have the digest in the name.
+  ///
+  /// Carriers that reserve space first leave zeros where content is still missing; that much can
+  /// be told apart. Whether other content was cut or changed cannot.
+  static func mismatch(_ place: String, _ bytes: [UInt8]) -> TransportError {
+    let zeros = bytes.reversed().prefix { $0 == 0 }.count
+    let fault =
+      if zeros == bytes.count {
+        "all its \(zeros) bytes are zero"
+      } else if zeros >= 64 {
+        "cut short: the last \(zeros) of its \(bytes.count) bytes are zero"
+      } else {
+        "cut short or changed: its \(bytes.count) bytes do not match its name"
+      }
+    return TransportError(
+      .contentMismatch, place: place, message: "\(place) is damaged: \(fault)", remedy: arriving)
+  }
+}

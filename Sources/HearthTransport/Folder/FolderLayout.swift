@@ -1,0 +1,171 @@
+import HearthCRDT
+import HearthSync
+
+/// The spelling of every name in a shared folder: pure, no file is touched.
+///
+/// Printing gives the one exact form; `parse` accepts only that form. What carriers make of names
+/// is the business of `FolderEntry`. The layout is `docs/reference/folder-layout.md`.
+package enum FolderLayout {
+  /// The note for people who find the folder.
+  package static let noteName = "HEARTH.txt"
+  /// The directory of segments.
+  package static let segmentsDirectory = "z"
+  /// The directory of snapshots.
+  package static let snapshotsDirectory = "s"
+  /// The directory of invitation capsules.
+  package static let capsulesDirectory = "i"
+  /// How the name of an unfinished file begins; sixteen hexadecimal digits follow.
+  package static let temporaryPrefix = ".tmp-"
+
+  /// The note's text, the same in every folder, so that carriers never see two versions of it.
+  package static let note = """
+    This folder carries a Hearth household between devices.
+
+    Every file in it is encrypted. The names say nothing, and nobody can read the
+    content without the keys on the household's own devices.
+
+    Please do not edit, rename or move anything here. Hearth writes each file once and
+    removes what it no longer needs. If a file is deleted by mistake, the device that
+    wrote it puts it back at its next sync. Copying this folder is safe.
+
+    """
+
+  /// The names from the folder's root to a segment's file, and the file's own.
+  ///
+  /// - Returns: four names, or nil if the name's numbers are not a range counted from 1.
+  package static func path(of name: SegmentName) -> [String]? {
+    guard isRange(name) else { return nil }
+    return [
+      segmentsDirectory, name.zoneTag.hex, authorDirectory(name.authorTag, name.incarnation),
+      "\(hex(name.first))-\(hex(name.last))-\(name.digest.hex).\(FolderPattern.segment.suffix)",
+    ]
+  }
+
+  /// The names from the folder's root to a blob's file, and the file's own.
+  ///
+  /// - Returns: two names for a capsule, three for a snapshot's chunk, or nil if a field that has
+  ///   no place in the name is set or a number does not fit.
+  package static func path(of name: BlobName) -> [String]? {
+    switch name.kind {
+    case .capsule:
+      guard name.group == .zero, name.index == 0, name.count == 1, name.digest == .zero else {
+        return nil
+      }
+      return [capsulesDirectory, "\(name.scope.hex).\(FolderPattern.capsule.suffix)"]
+    case .snapshot:
+      guard name.index >= 0, name.index < name.count,
+        let index = UInt32(exactly: name.index), let count = UInt32(exactly: name.count)
+      else { return nil }
+      let place = "\(hex(UInt64(index), digits: 8))-\(hex(UInt64(count), digits: 8))"
+      return [
+        snapshotsDirectory, name.scope.hex,
+        "\(name.group.hex)-\(place)-\(name.digest.hex).\(FolderPattern.snapshot.suffix)",
+      ]
+    }
+  }
+
+  /// The name of an author's directory within a zone's.
+  package static func authorDirectory(_ tag: Identifier, _ incarnation: UInt64) -> String {
+    "\(tag.hex)-\(hex(incarnation))"
+  }
+
+  /// The name of an unfinished file.
+  package static func temporaryName(_ random: UInt64) -> String { temporaryPrefix + hex(random) }
+
+  /// Reads a segment's path of exact form; nil for anything else.
+  package static func segment(path: [String]) -> SegmentName? {
+    guard path.count == 4, path[0] == segmentsDirectory,
+      let zone = FolderPattern.zone.exact(path[1]),
+      let author = FolderPattern.author.exact(path[2]),
+      let file = FolderPattern.segment.exact(path[3])
+    else { return nil }
+    return segment(zone: zone.identifier(0), author: author, file: file)
+  }
+
+  /// Reads a blob's path of exact form; nil for anything else.
+  package static func blob(path: [String]) -> BlobName? {
+    if path.count == 2, path[0] == capsulesDirectory {
+      return FolderPattern.capsule.exact(path[1]).map {
+        BlobName(kind: .capsule, scope: $0.identifier(0))
+      }
+    }
+    guard path.count == 3, path[0] == snapshotsDirectory,
+      let zone = FolderPattern.zone.exact(path[1]),
+      let file = FolderPattern.snapshot.exact(path[2])
+    else { return nil }
+    return snapshot(zone: zone.identifier(0), file: file)
+  }
+
+  /// Puts a segment's name together from the fields of its path; nil if its range is none.
+  static func segment(zone: Identifier, author: FolderFields, file: FolderFields) -> SegmentName? {
+    let name = SegmentName(
+      zoneTag: zone, authorTag: author.identifier(0), incarnation: author.number(2),
+      first: file.number(0), last: file.number(1), digest: file.identifier(2))
+    return isRange(name) ? name : nil
+  }
+
+  /// Puts a chunk's name together from the fields of its path; nil if its place is none.
+  static func snapshot(zone: Identifier, file: FolderFields) -> BlobName? {
+    let index = Int(file.number(2))
+    let count = Int(file.number(3))
+    guard index < count else { return nil }
+    return BlobName(
+      kind: .snapshot, scope: zone, group: file.identifier(0), index: index, count: count,
+      digest: file.identifier(4))
+  }
+
+  /// Whether a segment's numbers are a range of changes counted from 1.
+  private static func isRange(_ name: SegmentName) -> Bool {
+    name.first >= 1 && name.first <= name.last
+  }
+
+  /// A number in lower-case hexadecimal digits, padded with zeros.
+  static func hex(_ number: UInt64, digits: Int = 16) -> String {
+    let text = String(number, radix: 16)
+    return String(repeating: "0", count: max(0, digits - text.count)) + text
+  }
+}
+
+/// The numbers read from one name, sixteen hexadecimal digits or fewer to a word.
+struct FolderFields: Comparable {
+  /// Six words are what the longest name, that of a snapshot's chunk, needs.
+  private var words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
+  private var used = 0
+
+  mutating func append(_ word: UInt64) {
+    switch used {
+    case 0: words.0 = word
+    case 1: words.1 = word
+    case 2: words.2 = word
+    case 3: words.3 = word
+    case 4: words.4 = word
+    case 5: words.5 = word
+    default: preconditionFailure("a name has at most six words, this one has \(used + 1)")
+    }
+    used += 1
+  }
+
+  /// The word at a place; zero beyond the last.
+  func number(_ place: Int) -> UInt64 {
+    switch place {
+    case 0: words.0
+    case 1: words.1
+    case 2: words.2
+    case 3: words.3
+    case 4: words.4
+    case 5: words.5
+    default: 0
+    }
+  }
+
+  /// The two words from a place on, as an identifier.
+  func identifier(_ place: Int) -> Identifier {
+    Identifier(high: number(place), low: number(place + 1))
+  }
+
+  static func == (left: FolderFields, right: FolderFields) -> Bool {
+    left.used == right.used && left.words == right.words
+  }
+
+  static func < (left: FolderFields, right: FolderFields) -> Bool { left.words < right.words }
+}

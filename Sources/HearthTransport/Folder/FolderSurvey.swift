@@ -1,0 +1,336 @@
+import Glibc
+import HearthCRDT
+import HearthSync
+
+/// Where names were found that are not at their exact place, by name.
+struct FolderCopies: Sendable {
+  var segments: [SegmentName: [[FolderName]]] = [:]
+  var snapshots: [BlobName: [[FolderName]]] = [:]
+}
+
+/// One pass over what a folder holds of one zone.
+///
+/// Never fails: whatever cannot be read becomes a problem, and the rest is listed.
+struct FolderSurvey {
+  /// A name of ours under which something stands that is not a file.
+  struct Blocked<Name: Hashable> {
+    let name: Name
+    let error: TransportError
+  }
+
+  let zoneTag: Identifier
+  let bounds: FolderBounds
+  let now: Int64
+
+  /// Segments by directory, each sorted.
+  private var segments: [[SegmentName]] = []
+  private var snapshots: [BlobName] = []
+  private var blockedSegments: [Blocked<SegmentName>] = []
+  private var blockedSnapshots: [Blocked<BlobName>] = []
+  var problems: [TransportProblem] = []
+  var untoldProblems = 0
+  var untoldHidesData = false
+  /// How many names are kept of each directory; sinks when there are too many altogether.
+  private var level: Int
+  private var total = 0
+  private var copyCount = 0
+
+  /// Where names were found besides their exact places.
+  private(set) var copies = FolderCopies()
+
+  init(zoneTag: Identifier, bounds: FolderBounds, now: Int64) {
+    self.zoneTag = zoneTag
+    self.bounds = bounds
+    self.now = now
+    self.level = bounds.maximumNamesPerDirectory
+  }
+
+  /// What was found, sorted, each name once.
+  var listing: TransportListing {
+    var listing = TransportListing(
+      segments: unique(segments.joined().sorted()), snapshots: unique(snapshots.sorted()),
+      problems: problems)
+    listing.problems += verdicts(blockedSegments, found: listing.segments)
+    listing.problems += verdicts(blockedSnapshots, found: listing.snapshots)
+    if untoldProblems > 0 {
+      listing.problems.append(
+        TransportProblem(
+          place: ".", fault: "\(untoldProblems) more problems of the same kinds are not listed",
+          remedy: "mend those that are, and sync again", hidesData: untoldHidesData))
+    }
+    listing.problems.sort { ($0.place, $0.fault) < ($1.place, $1.fault) }
+    return listing
+  }
+
+  /// Looks through the folder.
+  mutating func run(_ root: borrowing Directory) {
+    let tops = topDirectories(root)
+    var isZoneThere = false
+    for top in tops.segments {
+      inside([top], of: root) { survey, directory in
+        for zone in survey.zones(directory, place: [top]) {
+          isZoneThere = true
+          survey.surveyZone(zone, of: directory, place: [top])
+        }
+      }
+    }
+    for top in tops.snapshots {
+      inside([top], of: root) { survey, directory in
+        for zone in survey.zones(directory, place: [top]) {
+          isZoneThere = true
+          survey.surveySnapshots(zone, of: directory, place: [top])
+        }
+      }
+    }
+    for top in tops.capsules {
+      inside([top], of: root) { survey, directory in
+        _ = survey.scan(directory, place: [top], as: .capsule, wanting: .file, isShared: true)
+      }
+    }
+    if !isZoneThere, !tops.hasNote {
+      report(
+        TransportProblem(
+          place: ".",
+          fault: "the folder holds neither \(FolderLayout.noteName) nor anything of this household",
+          remedy: "check that it is the right folder, that its disk is mounted, and that the "
+            + "program that carries it has finished; the next sync fills it", hidesData: true))
+    }
+  }
+
+  /// Where a capsule stands besides its exact place.
+  static func capsules(
+    _ scope: Identifier, in root: borrowing Directory, bounds: FolderBounds, now: Int64
+  ) -> [[FolderName]] {
+    var survey = FolderSurvey(zoneTag: scope, bounds: bounds, now: now)
+    var found: [[FolderName]] = []
+    for top in survey.topDirectories(root).capsules {
+      survey.inside([top], of: root) { survey, directory in
+        let scan = survey.scan(
+          directory, place: [top], as: .capsule, wanting: .file, isShared: true)
+        for child in scan.items where child.fields.identifier(0) == scope {
+          found.append([top, child.name ?? FolderName("\(scope.hex).cap")])
+        }
+      }
+    }
+    return found
+  }
+}
+
+// MARK: - Going down
+
+extension FolderSurvey {
+  private struct Tops {
+    var segments: [FolderName] = []
+    var snapshots: [FolderName] = []
+    var capsules: [FolderName] = []
+    var hasNote = false
+
+    mutating func take(_ name: UnsafeBufferPointer<UInt8>) {
+      if FolderEntry.equals(name, FolderLayout.noteName.lowercased()) {
+        hasNote = true
+      } else if FolderEntry.equals(name, FolderLayout.segmentsDirectory) {
+        segments.append(FolderName(name))
+      } else if FolderEntry.equals(name, FolderLayout.snapshotsDirectory) {
+        snapshots.append(FolderName(name))
+      } else if FolderEntry.equals(name, FolderLayout.capsulesDirectory) {
+        capsules.append(FolderName(name))
+      }
+    }
+  }
+
+  /// Our directories in the root, in whatever case a carrier left them.
+  private mutating func topDirectories(_ root: borrowing Directory) -> Tops {
+    var tops = Tops()
+    var temporaries: [FolderName] = []
+    var entries = 0
+    let (limit, kept) = (bounds.maximumEntries, bounds.maximumProblems)
+    do throws(SystemFault) {
+      try root.forEachEntry { name, _ throws(SystemFault) in
+        entries += 1
+        tops.take(name)
+        if FolderEntry.isTemporary(name), temporaries.count < kept {
+          temporaries.append(FolderName(name))
+        }
+        return entries <= limit ? .next : .stop
+      }
+    } catch { tell(error, []) }
+    if entries > bounds.maximumEntries { tellTooManyEntries([]) }
+    sweep(temporaries, in: root)
+    tops.segments.sort()
+    tops.snapshots.sort()
+    tops.capsules.sort()
+    return tops
+  }
+
+  /// The zone's directories in a top directory: normally one.
+  private mutating func zones(
+    _ directory: borrowing Directory, place: [FolderName]
+  ) -> [FolderName] {
+    let zoneTag = zoneTag
+    let scan = scan(
+      directory, place: place, as: .zone, wanting: .directory, isShared: true,
+      keeping: { $0.identifier(0) == zoneTag })
+    for blocked in scan.blocked { tellNotDirectory(place + [blocked.name]) }
+    return scan.items.map { $0.name ?? FolderName(zoneTag.hex) }
+  }
+
+  private mutating func surveyZone(
+    _ zone: FolderName, of directory: borrowing Directory, place: [FolderName]
+  ) {
+    inside(place + [zone], of: directory) { survey, directory in
+      let authors = survey.scan(
+        directory, place: place + [zone], as: .author, wanting: .directory, isShared: false)
+      for blocked in authors.blocked { survey.tellNotDirectory(place + [zone, blocked.name]) }
+      for author in authors.items {
+        let name =
+          author.name
+          ?? FolderName(
+            FolderLayout.authorDirectory(author.fields.identifier(0), author.fields.number(2)))
+        survey.inside(place + [zone, name], of: directory) { survey, directory in
+          survey.surveyAuthor(author, in: directory, place: place + [zone, name])
+        }
+      }
+    }
+  }
+
+  private mutating func surveyAuthor(
+    _ author: FolderHarvest.Item, in directory: borrowing Directory, place: [FolderName]
+  ) {
+    let zoneTag = zoneTag
+    let isExactPlace =
+      author.name == nil && place[0] == FolderName(FolderLayout.segmentsDirectory)
+      && place[1] == FolderName(zoneTag.hex)
+    func name(_ file: FolderFields) -> SegmentName? {
+      FolderLayout.segment(zone: zoneTag, author: author.fields, file: file)
+    }
+    let files = scan(
+      directory, place: place, as: .segment, wanting: .file, isShared: false,
+      keeping: { name($0) != nil })
+    for blocked in files.blocked {
+      guard let name = name(blocked.fields) else { continue }
+      let error = TransportError.notRegular((place + [blocked.name]).place)
+      blockedSegments.append(Blocked(name: name, error: error))
+    }
+    var names: [SegmentName] = []
+    names.reserveCapacity(files.items.count)
+    for file in files.items {
+      guard let name = name(file.fields) else { continue }
+      if file.name != nil || !isExactPlace {
+        guard hasRoomForCopy() || names.last == name else { continue }
+        if let exact = FolderLayout.path(of: name), hasRoomForCopy() {
+          copyCount += 1
+          copies.segments[name, default: []].append(
+            place + [file.name ?? FolderName(exact[exact.count - 1])])
+        }
+      }
+      if names.last != name { names.append(name) }
+    }
+    total += names.count
+    segments.append(names)
+    lowerLevel()
+  }
+
+  private mutating func surveySnapshots(
+    _ zone: FolderName, of directory: borrowing Directory, place: [FolderName]
+  ) {
+    let zoneTag = zoneTag
+    let isExactPlace =
+      place[0] == FolderName(FolderLayout.snapshotsDirectory) && zone == FolderName(zoneTag.hex)
+    inside(place + [zone], of: directory) { survey, directory in
+      let files = survey.scan(
+        directory, place: place + [zone], as: .snapshot, wanting: .file, isShared: false,
+        keeping: { FolderLayout.snapshot(zone: zoneTag, file: $0) != nil })
+      for blocked in files.blocked {
+        guard let name = FolderLayout.snapshot(zone: zoneTag, file: blocked.fields) else {
+          continue
+        }
+        let error = TransportError.notRegular((place + [zone, blocked.name]).place)
+        survey.blockedSnapshots.append(Blocked(name: name, error: error))
+      }
+      for file in files.items {
+        guard let name = FolderLayout.snapshot(zone: zoneTag, file: file.fields) else { continue }
+        if file.name != nil || !isExactPlace {
+          guard survey.hasRoomForCopy(), let exact = FolderLayout.path(of: name) else {
+            continue
+          }
+          survey.copyCount += 1
+          survey.copies.snapshots[name, default: []].append(
+            place + [zone, file.name ?? FolderName(exact[exact.count - 1])])
+        }
+        survey.snapshots.append(name)
+      }
+    }
+  }
+
+  /// Whether one more place of a copy may be remembered; tells if not.
+  private mutating func hasRoomForCopy() -> Bool {
+    if copyCount < bounds.maximumCopies { return true }
+    tellTooManyCopies()
+    return false
+  }
+
+  /// Reads one directory and tells what is wrong in it, but for names that are blocked.
+  ///
+  /// - Parameter isShared: whether other zones use the directory too; rubbish is not told then.
+  private mutating func scan(
+    _ directory: borrowing Directory, place: [FolderName], as pattern: FolderPattern,
+    wanting wanted: Directory.Kind, isShared: Bool,
+    keeping: (FolderFields) -> Bool = { _ in true }
+  ) -> FolderScan {
+    let bound = wanted == .directory ? bounds.maximumDirectories : level
+    var scan = FolderScan(as: pattern, wanting: wanted, bound: bound, bounds: bounds)
+    do throws(SystemFault) {
+      try scan.read(directory, keeping: keeping)
+    } catch { tell(error, place) }
+    scan.finish()
+    if scan.isCut { tellTooManyEntries(place) }
+    if scan.isOverfull { tellTooManyNames(place, bound: bound) }
+    if !isShared { tellRubbish(scan, place) }
+    sweep(scan.temporaries, in: directory)
+    return scan
+  }
+
+  /// Removes temporary files that were left behind.
+  ///
+  /// One that is still being written is young. If a clock is so wrong that it is removed all the
+  /// same, its writer starts over.
+  private func sweep(_ names: [FolderName], in directory: borrowing Directory) {
+    for name in names {
+      do throws(SystemFault) {
+        guard let status = try directory.status(name), status.st_mode & S_IFMT == S_IFREG,
+          now - Int64(status.st_mtim.tv_sec) > bounds.temporaryLifetimeSeconds
+        else { continue }
+        try directory.remove(name)
+      } catch {
+        // A read-only folder keeps its leftovers: they are only a waste of space.
+        continue
+      }
+    }
+  }
+
+  /// Cuts all directories to one length if there are too many names altogether.
+  private mutating func lowerLevel() {
+    guard total > bounds.maximumNames else { return }
+    while total > bounds.maximumNames, level > 1 {
+      level /= 2
+      for place in segments.indices where segments[place].count > level {
+        segments[place].removeLast(segments[place].count - level)
+      }
+      total = segments.reduce(0) { $0 + $1.count }
+    }
+    tellTooManyNames([FolderName(FolderLayout.segmentsDirectory)], bound: bounds.maximumNames)
+  }
+
+  /// Opens the last directory of a path inside its parent; what cannot be opened is a problem.
+  private mutating func inside(
+    _ path: [FolderName], of parent: borrowing Directory,
+    _ body: (inout FolderSurvey, borrowing Directory) -> Void
+  ) {
+    do throws(SystemFault) {
+      let directory = try parent.directory(path[path.count - 1])
+      body(&self, directory)
+    } catch {
+      tell(error, path)
+    }
+  }
+}

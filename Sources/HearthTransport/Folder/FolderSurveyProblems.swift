@@ -1,0 +1,95 @@
+import Glibc
+import HearthSync
+
+/// How the findings of a survey are told.
+extension FolderSurvey {
+  mutating func report(_ problem: TransportProblem) {
+    guard !problems.contains(problem) else { return }
+    if problems.count < bounds.maximumProblems {
+      problems.append(problem)
+    } else {
+      untoldProblems += 1
+      untoldHidesData = untoldHidesData || problem.hidesData
+    }
+  }
+
+  mutating func tell(_ fault: SystemFault, _ path: [FolderName]) {
+    // Removed between two steps: as if it had never been listed.
+    if fault.number == ENOENT { return }
+    report(
+      TransportError(fault, place: path.place, doing: "reading", isWriting: false)
+        .problem(hidesData: true))
+  }
+
+  mutating func tellTooManyEntries(_ path: [FolderName]) {
+    report(
+      TransportProblem(
+        place: path.place,
+        fault: "the folder \(path.place) has more than \(bounds.maximumEntries) entries; the rest "
+          + "was not looked at",
+        remedy: "move away what is not Hearth's", hidesData: true))
+  }
+
+  mutating func tellTooManyNames(_ path: [FolderName], bound: Int) {
+    report(
+      TransportProblem(
+        place: path.place,
+        fault:
+          "the folder \(path.place) has more than \(bound) names; the later ones were left out",
+        remedy: "move away copies; if there are none, the author's next sync merges its segments",
+        hidesData: true))
+  }
+
+  mutating func tellTooManyCopies() {
+    report(
+      TransportProblem(
+        place: ".",
+        fault: "more than \(bounds.maximumCopies) files stand under names that a carrier changed; "
+          + "the rest were left out",
+        remedy: "delete the copies: the authors put back what is missing", hidesData: true))
+  }
+
+  mutating func tellNotDirectory(_ path: [FolderName]) {
+    report(
+      TransportProblem(
+        place: path.place, fault: "\(path.place) is not a folder, and was not opened",
+        remedy: "move it away and sync again: the authors put back what belongs there",
+        hidesData: true))
+  }
+
+  mutating func tellRubbish(_ scan: FolderScan, _ path: [FolderName]) {
+    for name in scan.spoiled.sorted() {
+      let place = (path + [name]).place
+      report(
+        TransportProblem(
+          place: place, fault: "\(place) has lost part of its name",
+          remedy: "rename it back or delete it: its author puts it back", hidesData: true))
+    }
+    guard let example = scan.foreignExample else { return }
+    let place = (path + [example]).place
+    report(
+      TransportProblem(
+        place: place,
+        fault: scan.foreignCount == 1
+          ? "\(place) is not Hearth's"
+          : "\(place) and \(scan.foreignCount - 1) more beside it are not Hearth's",
+        remedy: "nothing was done with it; move it away to be rid of this line", hidesData: false))
+  }
+
+  func verdicts<Name: Hashable>(
+    _ blocked: [Blocked<Name>], found: [Name]
+  ) -> [TransportProblem] {
+    guard !blocked.isEmpty else { return [] }
+    let found = Set(found)
+    return blocked.prefix(bounds.maximumProblems).map {
+      $0.error.problem(hidesData: !found.contains($0.name))
+    }
+  }
+
+  func unique<Name: Equatable>(_ sorted: [Name]) -> [Name] {
+    var result: [Name] = []
+    result.reserveCapacity(sorted.count)
+    for name in sorted where result.last != name { result.append(name) }
+    return result
+  }
+}

@@ -1,0 +1,94 @@
+import Glibc
+
+/// A refused system call: which one, and the number the system gave.
+package struct SystemFault: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The call, as in its manual page.
+  package let call: String
+  /// The value of `errno` after it.
+  package let number: Int32
+
+  package init(_ call: String, _ number: Int32) {
+    self.call = call
+    self.number = number
+  }
+
+  /// Takes the calling thread's `errno`, before anything but freeing memory (which leaves it
+  /// alone since glibc 2.33) comes between.
+  static func last(_ call: String) -> SystemFault { SystemFault(call, errno) }
+
+  package var description: String {
+    // Since glibc 2.32 the text belongs to the calling thread, and only unknown numbers need one.
+    let text = strerror(number).map { String(cString: $0) } ?? "error \(number)"
+    return "\(call): \(text)"
+  }
+}
+
+extension TransportError {
+  /// Puts in words why the folder itself cannot be opened.
+  init(root fault: SystemFault, path: String) {
+    switch fault.number {
+    case ENOENT:
+      self.init(
+        .folderMissing, place: path, message: "the shared folder \(path) does not exist",
+        remedy: "create it, plug in or mount its disk, or wait until the program that carries it "
+          + "has made it; everything is kept here until then", cause: fault)
+    case ENOTDIR:
+      self.init(
+        .folderNotDirectory, place: path, message: "\(path) is a file, not a folder",
+        remedy: "name a folder", cause: fault)
+    default:
+      self.init(fault, place: path, doing: "opening the shared folder", isWriting: false)
+    }
+  }
+
+  /// Puts a refused call in words.
+  ///
+  /// - Parameters:
+  ///   - fault: what the system said.
+  ///   - place: the file or folder it was about.
+  ///   - doing: what was attempted, as in "storing".
+  ///   - isWriting: whether it would have changed the folder.
+  init(_ fault: SystemFault, place: String, doing: String, isWriting: Bool) {
+    let (code, trouble, remedy): (Code, String, String) =
+      switch fault.number {
+      case ENOSPC, EDQUOT:
+        (
+          .diskFull, "the disk is full",
+          "free some space and sync again: nothing was lost, what could not be stored is kept here"
+        )
+      case EROFS:
+        (
+          .folderReadOnly, "the disk is mounted read-only",
+          "mount it for writing, or add another folder; reading from it goes on"
+        )
+      case EACCES, EPERM:
+        (
+          isWriting ? .folderReadOnly : .folderUnreadable, "permission was refused",
+          "give this user the right to read and write the folder (chmod u+rwX) and sync again"
+        )
+      case EMFILE, ENFILE:
+        (
+          .tooManyOpenFiles, "too many files are open",
+          "close other programs or raise the limit (ulimit -n) and sync again"
+        )
+      case ENOTDIR, ELOOP, EISDIR, ENOTEMPTY, EEXIST:
+        (
+          .nameTaken, "something else stands there",
+          "look at it, move it away, and sync again: Hearth never opens or deletes what is not its own"
+        )
+      case ENOENT, ESTALE:
+        (
+          .notFound, "it vanished meanwhile",
+          "another program is changing the folder; sync again"
+        )
+      default:
+        (
+          .inputOutput, "the file system refused",
+          "check the disk and the program that carries the folder, then sync again"
+        )
+      }
+    self.init(
+      code, place: place, message: "\(doing) failed at \(place): \(trouble)", remedy: remedy,
+      cause: fault)
+  }
+}

@@ -1,0 +1,79 @@
+import HearthSync
+
+/// Why a transport could not do what was asked, in words for a person.
+///
+/// Two errors are equal when their codes are: the words may change, the code may not.
+package struct TransportError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The kind of fault, stable across versions.
+  package struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The code as it is logged and exported.
+    package let rawValue: String
+    package var description: String { rawValue }
+
+    /// The folder does not exist.
+    package static let folderMissing = Code(rawValue: "transport.folder.missing")
+    /// Something other than a folder stands at the folder's path.
+    package static let folderNotDirectory = Code(rawValue: "transport.folder.not-directory")
+    /// The folder may not be read.
+    package static let folderUnreadable = Code(rawValue: "transport.folder.unreadable")
+    /// The folder may not be written.
+    package static let folderReadOnly = Code(rawValue: "transport.folder.read-only")
+    /// The disk, or this user's share of it, is full.
+    package static let diskFull = Code(rawValue: "transport.disk-full")
+    /// Something of another kind stands where a file or folder of ours belongs.
+    package static let nameTaken = Code(rawValue: "transport.name-taken")
+    /// The transport does not hold what was asked for.
+    package static let notFound = Code(rawValue: "transport.not-found")
+    /// The file exists but holds nothing.
+    package static let emptyFile = Code(rawValue: "transport.file.empty")
+    /// The file's content does not have the digest in its name.
+    package static let contentMismatch = Code(rawValue: "transport.file.mismatch")
+    /// The file, or what should be stored, is larger than any sealed blob may be.
+    package static let tooLarge = Code(rawValue: "transport.file.too-large")
+    /// A link, pipe, socket, device or folder stands where a file belongs; it was not opened.
+    package static let notRegularFile = Code(rawValue: "transport.file.not-regular")
+    /// A name that has no spelling in the folder, or that does not fit the bytes to store.
+    package static let invalidName = Code(rawValue: "transport.invalid-name")
+    /// The process or the system has no file descriptor left.
+    package static let tooManyOpenFiles = Code(rawValue: "transport.too-many-open-files")
+    /// Any other fault of the file system.
+    package static let inputOutput = Code(rawValue: "transport.input-output")
+  }
+
+  /// The kind of fault.
+  package let code: Code
+  /// Where it is: the folder's path, or a path below it.
+  package let place: String
+  /// What is wrong, and where.
+  package let message: String
+  /// What a person can do about it.
+  package let remedy: String
+  /// The system's own answer, if there was one.
+  package let cause: SystemFault?
+
+  package init(
+    _ code: Code, place: String, message: String, remedy: String, cause: SystemFault? = nil
+  ) {
+    self.code = code
+    self.place = place
+    self.message = message
+    self.remedy = remedy
+    self.cause = cause
+  }
+
+  package static func == (left: TransportError, right: TransportError) -> Bool {
+    left.code == right.code
+  }
+
+  package var description: String {
+    let reason = cause.map { " (\($0))" } ?? ""
+    return "\(message)\(reason); \(remedy)"
+  }
+
+  /// The same fault as an entry of a listing.
+  package func problem(hidesData: Bool) -> TransportProblem {
+    let reason = cause.map { " (\($0))" } ?? ""
+    return TransportProblem(
+      place: place, fault: message + reason, remedy: remedy, hidesData: hidesData)
+  }
+}
