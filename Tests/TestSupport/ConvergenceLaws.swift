@@ -9,8 +9,9 @@ package struct ConvergentType<State: Equatable & Sendable, Action: Sendable>: Se
   package let apply: @Sendable (Action, inout State, Version, Frontier) -> Void
   /// Merges two states, each with what its replica knows.
   package let join: @Sendable (State, Frontier, State, Frontier) -> State
-  /// Encodes a state and decodes it again: the state and the bytes of both times. Nil where the
-  /// type has no encoding of its own.
+  /// Encodes a state and decodes it again: the state and the bytes of both times.
+  ///
+  /// Nil where the type has no encoding of its own.
   package let recode: (@Sendable (State, [Author]) throws -> (State, [UInt8], [UInt8]))?
   /// Compares a state with the type's definition over the causal graph; says what differs.
   package let fault: @Sendable (State, CausalRun<Action>, Frontier) -> String?
