@@ -69,6 +69,7 @@ extension RecordState {
   /// The versions of all register and history values, in order of dot, each once.
   private func versionsUsed() -> [Version] {
     var versions: [Version] = []
+    versions.reserveCapacity(min(entries.count, 8))
     func note(_ version: Version) {
       // Fields are often written together: the same version comes many times in a row.
       if versions.last?.dot != version.dot { versions.append(version) }
@@ -113,9 +114,17 @@ extension RecordState {
 extension RecordState {
   /// The writes that the versions alone tell: what most records have.
   private static func writesTold(by versions: [Version]) -> Frontier {
-    var told = Frontier()
-    for version in versions { told.advance(version.dot.author, to: version.dot.sequence) }
-    return told
+    // The versions are in order of dot: an author's last one is its greatest.
+    var told: [Frontier.Entry] = []
+    told.reserveCapacity(2)
+    for version in versions {
+      if let last = told.last, last.author == version.dot.author {
+        told[told.count - 1].sequence = version.dot.sequence
+      } else {
+        told.append(Frontier.Entry(author: version.dot.author, sequence: version.dot.sequence))
+      }
+    }
+    return Frontier(sortedEntries: told)
   }
 
   /// A byte: bit 0 set where the writes differ from what the versions tell, bit 1 where somebody

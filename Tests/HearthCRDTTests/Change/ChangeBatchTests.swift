@@ -163,7 +163,7 @@ struct ChangeBatchTests {
     var change = Change(
       dot: Dot(author: author(1), sequence: 1), previousHash: [UInt8](repeating: 0, count: 32),
       time: HybridTime(rawValue: 1), operations: [])
-    let operations = (0..<4_000).map { (number: UInt64) in
+    let operations = (0..<5_000).map { (number: UInt64) in
       Operation(RecordKey(type: .event(1), id: RecordID(high: number, low: 0)), .event(fields))
     }
     let empty = canonical(change).count + 1
