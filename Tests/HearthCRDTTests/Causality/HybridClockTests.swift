@@ -82,5 +82,7 @@ struct HybridClockTests {
         #expect(first >= HybridTime(milliseconds: wall))
       }
     }
+    var clock = HybridClock()
+    #expect(clock.receive(HybridTime(rawValue: .max), nowMilliseconds: .max) == 0)
   }
 }

@@ -120,7 +120,9 @@ struct ChangeBatchTests {
     }
     #expect(Limits.maximumSegmentItems == 400_000)
     #expect(code(bomb(events: 2_000, fields: 1)) == nil)
-    #expect(code(bomb(events: 2_000, fields: 1, extra: 1)) == .beyondLimit)
+    let oneMore = bomb(events: 2_000, fields: 1, extra: 1)
+    let error = codecError { _ = try ChangeBatch.decode(oneMore, incarnation: 1, first: 1) }
+    #expect(error?.code == .beyondLimit && error?.item == "event fields")
     #expect(code(bomb(events: 4_001, fields: 1)) == .beyondLimit)
     #expect(code(bomb(events: 10_000, fields: 1)) == .beyondLimit)
     // Fields of one event must rise, so a run of two of them is refused as well.

@@ -136,6 +136,11 @@ struct StateCodecTests {
     #expect(codecError { _ = try decoded(state(2, [0, 1])) }?.code == .notCanonical)
     #expect(codecError { _ = try decoded(state(0, [2])) }?.code == .notCanonical)
     #expect(codecError { _ = try decoded(state(2, [2])) }?.code == .notCanonical)
+    // Versions (0,1) and (0,2) alone, both named: only their author is wrong.
+    let twins: [UInt8] = [2, 0, 1, 2, 0, 2, 2, 0, 1, 1, 1, 1, 0, 0, 0]
+    #expect(codecError { _ = try decoded(twins) }?.item == "siblings")
+    let oneEach: [UInt8] = [2, 0, 1, 2, 1, 2, 2, 0, 1, 1, 1, 1, 0, 0, 0]
+    #expect(codecError { _ = try decoded(oneEach) } == nil)
     // (0,1) is left over here, which only the end shows.
     #expect(codecError { _ = try decoded(state(2, [1])) }?.item == "versions")
   }
