@@ -41,7 +41,9 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "Household", dependencies: ["HearthCRDT", "HearthSync"], swiftSettings: settings),
-    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    .target(
+      name: "TestSupport", dependencies: ["HearthCRDT"], path: "Tests/TestSupport",
+      swiftSettings: settings),
     .testTarget(
       name: "HearthCRDTTests", dependencies: ["HearthCRDT", "TestSupport"],
       swiftSettings: settings),

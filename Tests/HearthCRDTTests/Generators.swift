@@ -11,6 +11,11 @@ func author(_ number: Int) -> Author {
   Author(device: device(number), incarnation: 1 << 32 | UInt64(number))
 }
 
+/// A frontier of authors by small number.
+func frontier(_ marks: (Int, UInt64)...) -> Frontier {
+  Frontier(marks.map { (author($0.0), $0.1) })
+}
+
 extension SplitMix64 {
   /// A value of any kind, with a liking for the edges.
   mutating func value() -> Value {

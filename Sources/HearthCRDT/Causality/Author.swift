@@ -20,6 +20,7 @@ public struct Author: Hashable, Comparable, Sendable {
   /// Which life this is, counted from 1.
   public var life: Int { Int(incarnation >> 32) }
 
+  /// The order of device, then of incarnation.
   @inlinable
   public static func < (left: Author, right: Author) -> Bool {
     left.device != right.device
@@ -28,6 +29,7 @@ public struct Author: Hashable, Comparable, Sendable {
 }
 
 extension Author: CustomStringConvertible {
+  /// The device's first digits and its life.
   public var description: String { "\(device.hex.prefix(8))/\(life)" }
 }
 
@@ -45,6 +47,7 @@ public struct Dot: Hashable, Comparable, Sendable {
     self.sequence = sequence
   }
 
+  /// The order of author, then of sequence number.
   @inlinable
   public static func < (left: Dot, right: Dot) -> Bool {
     left.author != right.author ? left.author < right.author : left.sequence < right.sequence
@@ -52,6 +55,7 @@ public struct Dot: Hashable, Comparable, Sendable {
 }
 
 extension Dot: CustomStringConvertible {
+  /// The author and the sequence number.
   public var description: String { "\(author)#\(sequence)" }
 }
 
@@ -72,6 +76,7 @@ public struct Version: Hashable, Comparable, Sendable {
     self.time = time
   }
 
+  /// The order of time, then of author and sequence number.
   @inlinable
   public static func < (left: Version, right: Version) -> Bool {
     left.time != right.time ? left.time < right.time : left.dot < right.dot

@@ -36,7 +36,9 @@ public struct Frontier: Hashable, Sendable {
   /// Whether nothing is known.
   public var isEmpty: Bool { entries.isEmpty }
 
-  /// The author's mark, 0 if it has none. O(log n).
+  /// The author's mark, 0 if it has none.
+  ///
+  /// O(log n).
   public subscript(author: Author) -> UInt64 {
     let place = position(of: author)
     guard place < entries.count, entries[place].author == author else { return 0 }
@@ -48,9 +50,18 @@ public struct Frontier: Hashable, Sendable {
     self[dot.author] >= dot.sequence
   }
 
-  /// Whether everything that `other` knows is known here. O(n).
+  /// Whether everything that `other` knows is known here.
+  ///
+  /// O(n), n the greater number of entries.
   public func covers(_ other: Frontier) -> Bool {
-    other.entries.allSatisfy { self[$0.author] >= $0.sequence }
+    var place = 0
+    for entry in other.entries {
+      while place < entries.count, entries[place].author < entry.author { place += 1 }
+      guard place < entries.count, entries[place].author == entry.author,
+        entries[place].sequence >= entry.sequence
+      else { return false }
+    }
+    return true
   }
 
   /// Raises the author's mark to `sequence` if that is higher.
@@ -65,11 +76,38 @@ public struct Frontier: Hashable, Sendable {
   }
 
   /// The least frontier that covers both: commutative, associative, idempotent.
+  ///
+  /// O(n), n the greater number of entries.
   package func joined(with other: Frontier) -> Frontier {
-    var result = self
-    for entry in other.entries {
-      result.advance(entry.author, to: entry.sequence)
+    if other.entries.count <= 2 {
+      var result = self
+      for entry in other.entries { result.advance(entry.author, to: entry.sequence) }
+      return result
     }
+    return Frontier(sortedEntries: Frontier.merged(entries, other.entries, combining: max))
+  }
+
+  /// Merges two lists that are sorted by author; marks of one author are combined.
+  private static func merged(
+    _ left: [Entry], _ right: [Entry], combining: (UInt64, UInt64) -> UInt64
+  ) -> [Entry] {
+    var result: [Entry] = []
+    result.reserveCapacity(max(left.count, right.count))
+    var place = 0
+    for entry in left {
+      while place < right.count, right[place].author < entry.author {
+        result.append(right[place])
+        place += 1
+      }
+      if place < right.count, right[place].author == entry.author {
+        let sequence = combining(entry.sequence, right[place].sequence)
+        result.append(Entry(author: entry.author, sequence: sequence))
+        place += 1
+      } else {
+        result.append(entry)
+      }
+    }
+    result.append(contentsOf: right[place...])
     return result
   }
 
@@ -100,13 +138,24 @@ public struct Frontier: Hashable, Sendable {
 
   /// This frontier raised by a difference; nil where a mark would pass 2^63.
   package func raised(by difference: FrontierDifference) -> Frontier? {
-    var result = self
-    for increment in difference.increments {
-      let (sum, overflow) = self[increment.author].addingReportingOverflow(increment.sequence)
-      guard !overflow, sum <= Frontier.maximumSequence else { return nil }
-      result.advance(increment.author, to: sum)
+    if difference.isEmpty { return self }
+    // A mark and an increment are at most 2^63 - 1 each, so their sum fits.
+    let sums = Frontier.merged(entries, difference.increments) { $0 + $1 }
+    guard sums.allSatisfy({ $0.sequence <= Frontier.maximumSequence }) else { return nil }
+    return Frontier(sortedEntries: sums)
+  }
+
+  /// Takes a dot out again that is the author's mark.
+  mutating func withdraw(_ dot: Dot) {
+    let place = position(of: dot.author)
+    guard place < entries.count, entries[place].author == dot.author,
+      entries[place].sequence == dot.sequence
+    else { return }
+    if dot.sequence > 1 {
+      entries[place].sequence -= 1
+    } else {
+      entries.remove(at: place)
     }
-    return result
   }
 
   /// The greatest sequence number that any encoding accepts.
@@ -128,6 +177,7 @@ public struct Frontier: Hashable, Sendable {
 }
 
 extension Frontier: CustomStringConvertible {
+  /// Each author with its mark, in order of author.
   public var description: String {
     "[" + entries.map { "\($0.author):\($0.sequence)" }.joined(separator: " ") + "]"
   }

@@ -28,6 +28,7 @@ public struct HybridTime: Hashable, Comparable, Sendable {
   /// The greatest number of milliseconds that fits, in the year 10889.
   public static let maximumMilliseconds: UInt64 = 1 << 48 - 1
 
+  /// The order of milliseconds, then of counter.
   @inlinable
   public static func < (left: HybridTime, right: HybridTime) -> Bool {
     left.rawValue < right.rawValue
@@ -60,7 +61,9 @@ package struct HybridClock: Equatable, Sendable {
     if now > latest || isBeyondLead(latest, nowMilliseconds: nowMilliseconds) {
       latest = now
     } else {
-      latest = HybridTime(rawValue: latest.rawValue &+ 1)
+      // Only a wall clock at the end of the 48 bits gets the clock to its last value, where it
+      // stays: giving one time twice is harmless, starting again at 0 would not be.
+      latest = HybridTime(rawValue: max(latest.rawValue, latest.rawValue &+ 1))
     }
     return latest
   }
@@ -71,13 +74,19 @@ package struct HybridClock: Equatable, Sendable {
   ///   time beyond the bound leaves the clock alone; the caller names the device to its people.
   package mutating func receive(_ time: HybridTime, nowMilliseconds: UInt64) -> UInt64 {
     if isBeyondLead(time, nowMilliseconds: nowMilliseconds) {
-      return time.milliseconds - (nowMilliseconds + HybridClock.maximumLeadMilliseconds)
+      return time.milliseconds - HybridClock.bound(nowMilliseconds)
     }
     latest = max(latest, time)
     return 0
   }
 
   private func isBeyondLead(_ time: HybridTime, nowMilliseconds: UInt64) -> Bool {
-    time.milliseconds > nowMilliseconds + HybridClock.maximumLeadMilliseconds
+    time.milliseconds > HybridClock.bound(nowMilliseconds)
+  }
+
+  /// The greatest acceptable milliseconds at this wall clock, which may hold any number.
+  private static func bound(_ nowMilliseconds: UInt64) -> UInt64 {
+    let (sum, overflow) = nowMilliseconds.addingReportingOverflow(maximumLeadMilliseconds)
+    return overflow ? .max : sum
   }
 }

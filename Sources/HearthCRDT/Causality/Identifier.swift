@@ -74,6 +74,7 @@ public struct Identifier: Hashable, Comparable, Sendable {
   /// The identifier of sixteen zero bytes, smaller than any other.
   public static let zero = Identifier(high: 0, low: 0)
 
+  /// The order of the sixteen bytes.
   @inlinable
   public static func < (left: Identifier, right: Identifier) -> Bool {
     left.high != right.high ? left.high < right.high : left.low < right.low
@@ -90,6 +91,7 @@ public struct Identifier: Hashable, Comparable, Sendable {
 }
 
 extension Identifier: CustomStringConvertible {
+  /// The same as ``hex``.
   public var description: String { hex }
 }
 

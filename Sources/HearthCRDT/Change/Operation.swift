@@ -33,14 +33,19 @@ package struct Operation: Equatable, Sendable {
   /// An operation that does not is void on every node: it is decoded, hashed and kept, and changes
   /// nothing.
   package var isWellFormed: Bool {
-    switch body {
-    case .event(let fields):
-      key.type.isEvent && fields.allSatisfy { $0.field.kind == .register }
-    case .insert, .delete: !key.type.isEvent
+    guard key.type.isValid else { return false }
+    if case .event(let fields) = body {
+      return key.type.isEvent
+        && fields.allSatisfy { $0.field.isValid && $0.field.kind == .register }
+    }
+    guard !key.type.isEvent else { return false }
+    return switch body {
+    case .event: false
+    case .insert, .delete: true
     case .assign(let field, _):
-      !key.type.isEvent && (field.kind == .register || field.kind == .history)
-    case .count(let field, _): !key.type.isEvent && field.kind == .counter
-    case .include(let field, _), .exclude(let field, _): !key.type.isEvent && field.kind == .set
+      field.isValid && (field.kind == .register || field.kind == .history)
+    case .count(let field, _): field.isValid && field.kind == .counter
+    case .include(let field, _), .exclude(let field, _): field.isValid && field.kind == .set
     }
   }
 }

@@ -71,7 +71,7 @@ extension ByteReader {
   {
     let number = try count(item, itemBytes: 2, atMost: Limits.maximumAuthors)
     var entries: [Frontier.Entry] = []
-    entries.reserveCapacity(number)
+    entries.reserveCapacity(min(number, Limits.maximumReservation))
     for _ in 0..<number {
       let start = offset
       let dot = try dot(item, table)

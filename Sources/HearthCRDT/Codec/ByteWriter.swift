@@ -49,7 +49,7 @@ package struct ByteWriter {
     max(1, (70 - zigzag(value).leadingZeroBitCount) / 7)
   }
 
-  private static func zigzag(_ value: Int64) -> UInt64 {
+  static func zigzag(_ value: Int64) -> UInt64 {
     UInt64(bitPattern: value << 1) ^ UInt64(bitPattern: value >> 63)
   }
 

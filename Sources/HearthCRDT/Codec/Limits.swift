@@ -18,6 +18,9 @@ package enum Limits {
   package static let maximumAuthors = 4_000
   /// The most fields of one event.
   package static let maximumEventFields = 64
-  /// The most fields of one record.
-  package static let maximumRecordFields = 1_024
+  /// The most fields of one record: all there are numbers for, because merging cannot refuse one
+  /// field and accept another without depending on which arrived first.
+  package static let maximumRecordFields = 65_536
+  /// The most items that a decoder makes room for before it has read them.
+  static let maximumReservation = 1_024
 }

@@ -34,7 +34,7 @@ extension RecordState {
   ) throws(CodecError) {
     let number = try reader.count("versions", itemBytes: 3)
     var versions: [Version] = []
-    versions.reserveCapacity(number)
+    versions.reserveCapacity(min(number, Limits.maximumReservation))
     var time: UInt64 = 0
     for _ in 0..<number {
       let start = reader.offset
@@ -46,9 +46,10 @@ extension RecordState {
       versions.append(Version(dot: dot, time: HybridTime(rawValue: time)))
     }
     let life = try RecordState.decodeLife(from: &reader, authors: authors, versions: versions)
+    var table = VersionTable(versions)
     let fieldCount = try reader.count("fields", itemBytes: 2, atMost: Limits.maximumRecordFields)
     var entries: [Entry] = []
-    entries.reserveCapacity(fieldCount)
+    entries.reserveCapacity(min(fieldCount, Limits.maximumReservation))
     for _ in 0..<fieldCount {
       let start = reader.offset
       let id = try reader.field()
@@ -56,8 +57,11 @@ extension RecordState {
         throw CodecError(.notCanonical, "fields", offset: start)
       }
       let field = try RecordState.decodeField(
-        id, from: &reader, authors: authors, versions: versions, values: values)
+        id, from: &reader, authors: authors, versions: &table, values: values)
       entries.append(Entry(id: id, field: field))
+    }
+    guard table.isUsedUp else {
+      throw CodecError(.notCanonical, "versions", offset: reader.offset)
     }
     self.init(life: life, sortedEntries: entries)
   }
@@ -65,10 +69,10 @@ extension RecordState {
   /// The versions of all register and history values, in order of dot, each once.
   private func versionsUsed() -> [Version] {
     var versions: [Version] = []
+    versions.reserveCapacity(min(entries.count, 8))
     func note(_ version: Version) {
-      // Most records have one to three versions: a search from the back beats a set.
-      if versions.last?.dot == version.dot { return }
-      if !versions.contains(version) { versions.append(version) }
+      // Fields are often written together: the same version comes many times in a row.
+      if versions.last?.dot != version.dot { versions.append(version) }
     }
     for entry in entries {
       switch entry.field {
@@ -80,15 +84,28 @@ extension RecordState {
       case .counter, .set: break
       }
     }
-    if versions.count > 1 { versions.sort { $0.dot < $1.dot } }
+    guard versions.count > 1 else { return versions }
+    versions.sort { $0.dot < $1.dot }
+    var count = 1
+    for version in versions.dropFirst() where version.dot != versions[count - 1].dot {
+      versions[count] = version
+      count += 1
+    }
+    versions.removeSubrange(count...)
     return versions
   }
 
   private static func place(of version: Version, in versions: [Version]) -> Int {
-    guard let place = versions.firstIndex(of: version) else {
-      preconditionFailure("version \(version) was not collected")
+    if versions.count <= 4, let place = versions.firstIndex(of: version) { return place }
+    var low = 0
+    var high = versions.count
+    while low < high {
+      let middle = (low + high) / 2
+      if versions[middle].dot < version.dot { low = middle + 1 } else { high = middle }
     }
-    return place
+    precondition(
+      low < versions.count && versions[low] == version, "version \(version) was not collected")
+    return low
   }
 }
 
@@ -97,9 +114,17 @@ extension RecordState {
 extension RecordState {
   /// The writes that the versions alone tell: what most records have.
   private static func writesTold(by versions: [Version]) -> Frontier {
-    var told = Frontier()
-    for version in versions { told.advance(version.dot.author, to: version.dot.sequence) }
-    return told
+    // The versions are in order of dot: an author's last one is its greatest.
+    var told: [Frontier.Entry] = []
+    told.reserveCapacity(2)
+    for version in versions {
+      if let last = told.last, last.author == version.dot.author {
+        told[told.count - 1].sequence = version.dot.sequence
+      } else {
+        told.append(Frontier.Entry(author: version.dot.author, sequence: version.dot.sequence))
+      }
+    }
+    return Frontier(sortedEntries: told)
   }
 
   /// A byte: bit 0 set where the writes differ from what the versions tell, bit 1 where somebody
@@ -148,7 +173,10 @@ extension RecordState {
       }
       for sibling in register.others {
         writer.varint(RecordState.place(of: sibling.version, in: versions))
-        writer.value(sibling.value ?? .null)
+        guard let value = sibling.value else {
+          preconditionFailure("the value of \(entry.id) was not supplied before it lost")
+        }
+        writer.value(value)
       }
     case .history(let history):
       writer.varint(history.entries.count)
@@ -175,15 +203,15 @@ extension RecordState {
   }
 
   private static func decodeField(
-    _ id: FieldID, from reader: inout ByteReader, authors: AuthorTable, versions: [Version],
-    values: Values
+    _ id: FieldID, from reader: inout ByteReader, authors: AuthorTable,
+    versions: inout VersionTable, values: Values
   ) throws(CodecError) -> Field {
     switch id.kind {
     case .register:
       return .register(
-        try decodeRegister(id, from: &reader, versions: versions, values: values))
+        try decodeRegister(id, from: &reader, versions: &versions, values: values))
     case .history:
-      return .history(try decodeHistory(from: &reader, authors: authors, versions: versions))
+      return .history(try decodeHistory(from: &reader, authors: authors, versions: &versions))
     case .counter:
       return .counter(try decodeCounter(from: &reader, authors: authors))
     case .set:
@@ -192,56 +220,44 @@ extension RecordState {
   }
 
   private static func decodeRegister(
-    _ id: FieldID, from reader: inout ByteReader, versions: [Version], values: Values
+    _ id: FieldID, from reader: inout ByteReader, versions: inout VersionTable, values: Values
   ) throws(CodecError) -> Register {
     let start = reader.offset
     let number = try reader.count("siblings", itemBytes: 2)
-    let version = try decodeVersion(from: &reader, versions: versions)
+    let version = try versions.version(from: &reader)
     let value: Value? = values.carriesShown(of: id) ? try reader.value("value") : nil
-    var register = Register(Sibling(version: version, value: value))
-    guard number > 0 else { return register }
-    var siblings = [register.shown]
+    let shown = Sibling(version: version, value: value)
+    var others: [Sibling] = []
     for _ in 0..<number {
-      let version = try decodeVersion(from: &reader, versions: versions)
-      siblings.append(Sibling(version: version, value: try reader.value("value")))
+      let version = try versions.version(from: &reader)
+      // An author's later write has seen its earlier one: no two siblings are of one author.
+      guard version < shown.version, version.dot.author != shown.version.dot.author,
+        others.last.map({ $0.version.dot.author < version.dot.author }) ?? true
+      else { throw CodecError(.notCanonical, "siblings", offset: start) }
+      others.append(Sibling(version: version, value: try reader.value("value")))
     }
-    guard let all = Register(siblings), all.siblings == siblings else {
-      throw CodecError(.notCanonical, "siblings", offset: start)
-    }
-    register = all
-    return register
-  }
-
-  private static func decodeVersion(
-    from reader: inout ByteReader, versions: [Version]
-  ) throws(CodecError) -> Version {
-    let start = reader.offset
-    let place = try reader.varint("version number", atMost: Int(UInt32.max))
-    guard place < versions.count else {
-      throw CodecError(.unknown, "version number", offset: start)
-    }
-    return versions[place]
+    return Register(shown: shown, sortedOthers: others)
   }
 
   private static func decodeHistory(
-    from reader: inout ByteReader, authors: AuthorTable, versions: [Version]
+    from reader: inout ByteReader, authors: AuthorTable, versions: inout VersionTable
   ) throws(CodecError) -> History {
     let start = reader.offset
     let number = try reader.count("history", itemBytes: 3)
     var entries: [History.Entry] = []
-    entries.reserveCapacity(number)
+    entries.reserveCapacity(min(number, Limits.maximumReservation))
     for _ in 0..<number {
-      let version = try decodeVersion(from: &reader, versions: versions)
+      let version = try versions.version(from: &reader)
       let value = try reader.value("value")
       var replaced: [Dot] = []
       for _ in 0..<(try reader.count("replaced", itemBytes: 2)) {
         replaced.append(try reader.dot("replaced", authors))
       }
-      guard isStrictlyRising(replaced), entries.last.map({ $0.version.dot < version.dot }) ?? true
+      guard isOfRisingAuthors(replaced), entries.last.map({ $0.version.dot < version.dot }) ?? true
       else { throw CodecError(.notCanonical, "history", offset: start) }
       entries.append(History.Entry(version: version, value: value, replaced: replaced))
     }
-    return History(entries)
+    return History(sortedEntries: entries)
   }
 
   private static func decodeCounter(
@@ -259,7 +275,7 @@ extension RecordState {
       shares.append(
         Counter.Share(author: dot.author, sequence: dot.sequence, total: total))
     }
-    return Counter(shares)
+    return Counter(sortedShares: shares)
   }
 
   private static func decodeSet(
@@ -274,16 +290,43 @@ extension RecordState {
       for _ in 0..<(try reader.count("additions", itemBytes: 2)) {
         additions.append(try reader.dot("addition", authors))
       }
-      guard !additions.isEmpty, isStrictlyRising(additions),
+      guard !additions.isEmpty, isOfRisingAuthors(additions),
         elements.last.map({ ElementSet.precedes($0.value, value) }) ?? true
       else { throw CodecError(.notCanonical, "elements", offset: start) }
       elements.append(ElementSet.Element(value: value, additions: additions))
     }
-    return ElementSet(elements)
+    return ElementSet(sortedElements: elements)
   }
 
-  private static func isStrictlyRising(_ dots: [Dot]) -> Bool {
-    zip(dots, dots.dropFirst()).allSatisfy { $0 < $1 }
+  /// Whether dots are in order and of different authors.
+  ///
+  /// Dots of one author never stay beside one another: its later change has seen the earlier one.
+  private static func isOfRisingAuthors(_ dots: [Dot]) -> Bool {
+    zip(dots, dots.dropFirst()).allSatisfy { $0.author < $1.author }
+  }
+}
+
+/// The versions of a state that is being decoded, and which of them a field has named.
+private struct VersionTable {
+  private let versions: [Version]
+  private var isUsed: [Bool]
+
+  init(_ versions: [Version]) {
+    self.versions = versions
+    isUsed = [Bool](repeating: false, count: versions.count)
+  }
+
+  /// Whether every version was named; one that was not would be a second spelling.
+  var isUsedUp: Bool { isUsed.allSatisfy { $0 } }
+
+  mutating func version(from reader: inout ByteReader) throws(CodecError) -> Version {
+    let start = reader.offset
+    let place = try reader.varint("version number", atMost: Int(UInt32.max))
+    guard place < versions.count else {
+      throw CodecError(.unknown, "version number", offset: start)
+    }
+    isUsed[place] = true
+    return versions[place]
   }
 }
 

@@ -27,6 +27,10 @@ package struct Counter: Equatable, Sendable {
     self.shares = shares.sorted { $0.author < $1.author }
   }
 
+  init(sortedShares: [Share]) {
+    shares = sortedShares
+  }
+
   /// The sum of all shares.
   package var value: Int64 {
     shares.reduce(0) { $0 &+ $1.total }
@@ -45,14 +49,22 @@ package struct Counter: Equatable, Sendable {
 
   /// Takes of each author the share with more of its changes: commutative, associative, idempotent.
   package func joined(with other: Counter) -> Counter {
-    var result = shares
-    for share in other.shares {
-      if let place = result.firstIndex(where: { $0.author == share.author }) {
-        if share.sequence > result[place].sequence { result[place] = share }
+    var result: [Share] = []
+    var place = 0
+    for share in shares {
+      while place < other.shares.count, other.shares[place].author < share.author {
+        result.append(other.shares[place])
+        place += 1
+      }
+      if place < other.shares.count, other.shares[place].author == share.author {
+        let twin = other.shares[place]
+        result.append(share.sequence < twin.sequence ? twin : share)
+        place += 1
       } else {
         result.append(share)
       }
     }
-    return Counter(result)
+    result.append(contentsOf: other.shares[place...])
+    return Counter(sortedShares: result)
   }
 }

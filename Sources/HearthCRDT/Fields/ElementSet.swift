@@ -23,24 +23,29 @@ package struct ElementSet: Equatable, Sendable {
     self.elements = elements.sorted { ElementSet.precedes($0.value, $1.value) }
   }
 
+  init(sortedElements: [Element]) {
+    elements = sortedElements
+  }
+
   /// The elements' values, in order of their canonical bytes.
   package var values: [Value] { elements.map(\.value) }
 
   /// Adds an element; it takes the place of the additions the author had seen.
   package mutating func include(_ value: Value, dot: Dot, past: Frontier) {
-    if let place = elements.firstIndex(where: { $0.value == value }) {
+    let place = position(of: value)
+    if place < elements.count, elements[place].value == value {
       elements[place].additions.removeAll { past.covers($0) || $0 == dot }
       elements[place].additions.append(dot)
       elements[place].additions.sort()
     } else {
-      let place = elements.firstIndex { ElementSet.precedes(value, $0.value) } ?? elements.count
       elements.insert(Element(value: value, additions: [dot]), at: place)
     }
   }
 
   /// Removes the additions of an element that the author had seen, its own of this change too.
   package mutating func exclude(_ value: Value, dot: Dot, past: Frontier) {
-    guard let place = elements.firstIndex(where: { $0.value == value }) else { return }
+    let place = position(of: value)
+    guard place < elements.count, elements[place].value == value else { return }
     elements[place].additions.removeAll { past.covers($0) || $0 == dot }
     if elements[place].additions.isEmpty {
       elements.remove(at: place)
@@ -54,27 +59,65 @@ package struct ElementSet: Equatable, Sendable {
   ) -> ElementSet {
     var result: [Element] = []
     for element in left.elements {
-      let twins = right.elements.first { $0.value == element.value }?.additions ?? []
+      let place = right.position(of: element.value)
+      let isShared = place < right.elements.count && right.elements[place].value == element.value
+      let twins = isShared ? right.elements[place].additions : []
       var kept = element.additions.filter { twins.contains($0) || !rightKnows.covers($0) }
       kept += twins.filter { !element.additions.contains($0) && !leftKnows.covers($0) }
       if !kept.isEmpty { result.append(Element(value: element.value, additions: kept)) }
     }
-    for element in right.elements
-    where !left.elements.contains(where: { $0.value == element.value }) {
+    for element in right.elements {
+      let place = left.position(of: element.value)
+      if place < left.elements.count, left.elements[place].value == element.value { continue }
       let kept = element.additions.filter { !leftKnows.covers($0) }
       if !kept.isEmpty { result.append(Element(value: element.value, additions: kept)) }
     }
     return ElementSet(result)
   }
 
-  /// The order of canonical bytes.
-  static func precedes(_ left: Value, _ right: Value) -> Bool {
-    canonicalBytes(left).lexicographicallyPrecedes(canonicalBytes(right))
+  /// Where the element is or would be.
+  private func position(of value: Value) -> Int {
+    var low = 0
+    var high = elements.count
+    while low < high {
+      let middle = (low + high) / 2
+      if ElementSet.precedes(elements[middle].value, value) {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return low
   }
 
-  private static func canonicalBytes(_ value: Value) -> [UInt8] {
-    var writer = ByteWriter(capacity: 32)
-    writer.value(value)
-    return writer.bytes
+  /// The order of canonical bytes, without making them.
+  static func precedes(_ left: Value, _ right: Value) -> Bool {
+    switch (left, right) {
+    case (.int(let a), .int(let b)):
+      varintPrecedes(ByteWriter.zigzag(a), ByteWriter.zigzag(b))
+    case (.text(let a), .text(let b)): sequencePrecedes(a.utf8, b.utf8)
+    case (.bytes(let a), .bytes(let b)): sequencePrecedes(a, b)
+    default: left.tag < right.tag
+    }
+  }
+
+  private static func sequencePrecedes(
+    _ left: some Collection<UInt8>, _ right: some Collection<UInt8>
+  ) -> Bool {
+    left.count == right.count
+      ? left.lexicographicallyPrecedes(right)
+      : varintPrecedes(UInt64(left.count), UInt64(right.count))
+  }
+
+  /// The order of varints' bytes, lowest seven bits first.
+  private static func varintPrecedes(_ left: UInt64, _ right: UInt64) -> Bool {
+    var (left, right) = (left, right)
+    while left & 0x7f == right & 0x7f, left >= 0x80, right >= 0x80 {
+      left >>= 7
+      right >>= 7
+    }
+    let leftByte = left & 0x7f | (left >= 0x80 ? 0x80 : 0)
+    let rightByte = right & 0x7f | (right >= 0x80 ? 0x80 : 0)
+    return leftByte < rightByte
   }
 }

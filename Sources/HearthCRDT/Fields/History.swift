@@ -28,13 +28,31 @@ package struct History: Equatable, Sendable {
     self.entries = entries.sorted { $0.version.dot < $1.version.dot }
   }
 
+  init(sortedEntries: [Entry]) {
+    entries = sortedEntries
+  }
+
   /// Writes a value over everything in the writer's past.
+  ///
+  /// O(n), and O(log n) for a further write of the same change, which replaces the first one.
   package mutating func assign(_ value: Value, version: Version, past: Frontier) {
+    let place = position(of: version.dot)
+    if place < entries.count, entries[place].version.dot == version.dot {
+      entries[place] = Entry(version: version, value: value, replaced: entries[place].replaced)
+      return
+    }
     let replaced = current(in: { past.covers($0) }).map(\.version.dot)
-    let entry = Entry(version: version, value: value, replaced: replaced)
-    entries.removeAll { $0.version.dot == version.dot }
-    let place = entries.firstIndex { version.dot < $0.version.dot } ?? entries.count
-    entries.insert(entry, at: place)
+    entries.insert(Entry(version: version, value: value, replaced: replaced), at: place)
+  }
+
+  private func position(of dot: Dot) -> Int {
+    var low = 0
+    var high = entries.count
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].version.dot < dot { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 
   /// The values that nothing has replaced, in order of dot; more than one where concurrent.
@@ -50,8 +68,12 @@ package struct History: Equatable, Sendable {
 
   /// The union of two copies: commutative, associative and idempotent.
   package func joined(with other: History) -> History {
-    let known = entries.map(\.version.dot)
-    return History(entries + other.entries.filter { !known.contains($0.version.dot) })
+    History(
+      entries
+        + other.entries.filter {
+          let place = position(of: $0.version.dot)
+          return place == entries.count || entries[place].version.dot != $0.version.dot
+        })
   }
 
   private func current(in isSeen: (Dot) -> Bool) -> [Entry] {

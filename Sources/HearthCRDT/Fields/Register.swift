@@ -31,6 +31,11 @@ package struct Register: Equatable, Sendable {
     others = []
   }
 
+  init(shown: Sibling, sortedOthers: [Sibling]) {
+    self.shown = shown
+    others = sortedOthers
+  }
+
   /// Takes siblings in any order; nil if there are none.
   package init?(_ siblings: [Sibling]) {
     guard let shown = siblings.max(by: { $0.version < $1.version }) else { return nil }

@@ -19,8 +19,9 @@ package struct Life: Equatable, Sendable {
     writes.isEmpty || (!deletes.isEmpty && deletes.covers(writes))
   }
 
-  /// Notes a write.
+  /// Notes a write; one that follows a deletion in the same change brings the record back.
   package mutating func write(_ dot: Dot) {
+    if !deletes.isEmpty { deletes.withdraw(dot) }
     writes.advance(dot.author, to: dot.sequence)
   }
 

@@ -142,11 +142,13 @@ package struct RecordState: Equatable, Sendable {
   }
 
   private func position(of id: FieldID) -> Int {
-    var place = 0
-    while place < entries.count, entries[place].id < id {
-      place += 1
+    var low = 0
+    var high = entries.count
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].id < id { low = middle + 1 } else { high = middle }
     }
-    return place
+    return low
   }
 }
 

@@ -28,6 +28,9 @@ public struct TypeID: RawRepresentable, Hashable, Comparable, Sendable {
     return TypeID(rawValue: number | 1 << 15 | (keepsCause ? 1 << 14 : 0))
   }
 
+  /// Whether the number is one that a type can have.
+  var isValid: Bool { rawValue & (1 << 14 - 1) != 0 }
+
   /// Whether records of the type are created once and never change.
   @inlinable
   public var isEvent: Bool { rawValue & 1 << 15 != 0 }
@@ -36,6 +39,7 @@ public struct TypeID: RawRepresentable, Hashable, Comparable, Sendable {
   @inlinable
   public var keepsCause: Bool { rawValue & 1 << 14 != 0 }
 
+  /// The order of the encoded numbers.
   @inlinable
   public static func < (left: TypeID, right: TypeID) -> Bool { left.rawValue < right.rawValue }
 }
@@ -69,6 +73,9 @@ public struct FieldID: RawRepresentable, Hashable, Comparable, Sendable {
     self.init(rawValue: kind.rawValue << 14 | number)
   }
 
+  /// Whether the number is one that a field can have.
+  var isValid: Bool { rawValue & (1 << 14 - 1) != 0 }
+
   /// How concurrent writes of the field merge.
   @inlinable
   public var kind: FieldKind {
@@ -80,6 +87,7 @@ public struct FieldID: RawRepresentable, Hashable, Comparable, Sendable {
     }
   }
 
+  /// The order of the encoded numbers: registers, histories, counters, sets.
   @inlinable
   public static func < (left: FieldID, right: FieldID) -> Bool { left.rawValue < right.rawValue }
 }
@@ -116,7 +124,9 @@ public struct FieldSchema: Hashable, Sendable {
   }
 }
 
-/// The declaration of one record type. Adding fields and types later writes nothing.
+/// The declaration of one record type.
+///
+/// Adding fields and types later writes nothing.
 public struct RecordSchema: Hashable, Sendable {
   /// Its number.
   public let id: TypeID
@@ -157,6 +167,7 @@ public struct RecordKey: Hashable, Comparable, Sendable {
     self.id = id
   }
 
+  /// The order of type, then of id.
   @inlinable
   public static func < (left: RecordKey, right: RecordKey) -> Bool {
     left.type != right.type ? left.type < right.type : left.id < right.id

@@ -17,6 +17,7 @@ public enum Value: Sendable {
 }
 
 extension Value: Equatable {
+  /// Whether the encoded bytes are the same.
   public static func == (left: Value, right: Value) -> Bool {
     switch (left, right) {
     case (.null, .null): true

@@ -1,0 +1,88 @@
+import HearthCRDT
+import TestSupport
+import Testing
+
+@Suite("The hybrid clock")
+struct HybridClockTests {
+  let now: UInt64 = 1_790_000_000_000
+  let lead = HybridClock.maximumLeadMilliseconds
+
+  @Test("times given out rise strictly while the wall clock stays within five minutes")
+  func monotone() {
+    for seed in 0..<50 {
+      var random = SplitMix64(seed: UInt64(seed))
+      var clock = HybridClock()
+      var wall = now
+      var last = HybridTime(rawValue: 0)
+      for _ in 0..<300 {
+        wall = random.oneIn(10) ? now + UInt64(random.below(1_000)) : wall + UInt64(random.below(3))
+        if random.oneIn(3) {
+          let time = HybridTime(milliseconds: wall + UInt64(random.below(Int(lead))), counter: 9)
+          #expect(clock.receive(time, nowMilliseconds: wall) == 0, "seed \(seed)")
+          #expect(clock.latest >= time, "seed \(seed)")
+        }
+        if clock.latest.milliseconds > wall + lead { continue }
+        let time = clock.tick(nowMilliseconds: wall)
+        #expect(time > last && time >= HybridTime(milliseconds: wall), "seed \(seed)")
+        last = time
+      }
+    }
+  }
+
+  @Test("a received time counts up to five minutes ahead, and not a millisecond further")
+  func bound() {
+    var clock = HybridClock(latest: HybridTime(milliseconds: now))
+    let atBound = HybridTime(milliseconds: now + lead, counter: .max)
+    #expect(clock.receive(atBound, nowMilliseconds: now) == 0)
+    #expect(clock.latest == atBound)
+    let beyond = HybridTime(milliseconds: now + lead + 1)
+    #expect(clock.receive(beyond, nowMilliseconds: now) == 1)
+    #expect(clock.latest == atBound)
+  }
+
+  @Test("a peer in 2099 moves nothing and is told how far ahead it is")
+  func year2099() {
+    var clock = HybridClock(latest: HybridTime(milliseconds: now))
+    let far = HybridTime(milliseconds: 4_070_908_800_000)
+    #expect(clock.receive(far, nowMilliseconds: now) == far.milliseconds - now - lead)
+    #expect(clock.tick(nowMilliseconds: now).milliseconds == now)
+  }
+
+  @Test("a peer in 1970 is accepted and moves nothing")
+  func year1970() {
+    var clock = HybridClock(latest: HybridTime(milliseconds: now))
+    #expect(clock.receive(HybridTime(rawValue: 5), nowMilliseconds: now) == 0)
+    #expect(clock.latest == HybridTime(milliseconds: now))
+  }
+
+  @Test("the own clock set back a little goes on counting, set back from 2099 starts again")
+  func setBack() {
+    var clock = HybridClock()
+    let before = clock.tick(nowMilliseconds: now)
+    let after = clock.tick(nowMilliseconds: now - lead)
+    #expect(after == HybridTime(rawValue: before.rawValue + 1))
+    _ = clock.tick(nowMilliseconds: 4_070_908_800_000)
+    #expect(clock.tick(nowMilliseconds: now) == HybridTime(milliseconds: now))
+  }
+
+  @Test("a full counter carries into the milliseconds")
+  func counter() {
+    var clock = HybridClock(latest: HybridTime(milliseconds: now, counter: .max))
+    #expect(clock.tick(nowMilliseconds: now) == HybridTime(milliseconds: now + 1))
+  }
+
+  @Test("wall clocks of any value trap nowhere and never turn the clock to zero")
+  func extremes() {
+    for wall in [0, 1, HybridTime.maximumMilliseconds, .max - 1, .max] as [UInt64] {
+      for raw in [0, 1, .max - 1, .max] as [UInt64] {
+        var clock = HybridClock(latest: HybridTime(rawValue: raw))
+        _ = clock.receive(HybridTime(rawValue: .max), nowMilliseconds: wall)
+        let first = clock.tick(nowMilliseconds: wall)
+        #expect(clock.tick(nowMilliseconds: wall) >= first)
+        #expect(first >= HybridTime(milliseconds: wall))
+      }
+    }
+    var clock = HybridClock()
+    #expect(clock.receive(HybridTime(rawValue: .max), nowMilliseconds: .max) == 0)
+  }
+}
