@@ -66,7 +66,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HouseholdTests",
-      dependencies: ["Household", "HearthCRDT", "HearthSync", "TestSupport"],
+      dependencies: ["Household", "HearthCRDT", "HearthSync", "TestSupport"], exclude: ["Oracles"],
       swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ],

@@ -64,9 +64,10 @@ final class Statement {
     var text = text
     let status = text.withUTF8 { utf8 in
       utf8.withMemoryRebound(to: CChar.self) {
-        sqlite3_bind_text(
-          handle, bound, $0.baseAddress ?? Statement.emptyText, Int32($0.count),
-          Statement.transient)
+        $0.isEmpty
+          ? sqlite3_bind_text(handle, bound, "", 0, Statement.transient)
+          : sqlite3_bind_text(
+            handle, bound, $0.baseAddress, Int32($0.count), Statement.transient)
       }
     }
     try check(status)
@@ -177,5 +178,4 @@ final class Statement {
   }
 
   private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-  private static let emptyText = UnsafePointer<CChar>(bitPattern: 1)
 }

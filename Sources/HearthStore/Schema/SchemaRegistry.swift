@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthSync
 
 /// Brings the tables in step with the program's declarations.
 ///
