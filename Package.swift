@@ -16,11 +16,13 @@ let settings: [SwiftSetting] =
 
 let package = Package(
   name: "hearth",
-  products: [],
+  products: [
+    .library(name: "Hearth", targets: ["Hearth"]),
+    .executable(name: "hearth", targets: ["hearth-cli"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: [
     .systemLibrary(
@@ -42,6 +44,22 @@ let package = Package(
     .target(
       name: "Household", dependencies: ["HearthCRDT", "HearthSync"], swiftSettings: settings),
     .target(
+      name: "Hearth",
+      dependencies: [
+        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "HearthTransport",
+      ], swiftSettings: settings),
+    .target(
+      name: "HearthCLI",
+      dependencies: [
+        "Hearth", "Household", "HearthCRDT", "HearthSync",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: settings),
+    .executableTarget(
+      name: "hearth-cli",
+      dependencies: [
+        "HearthCLI", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: settings),
+    .target(
       name: "TestSupport", dependencies: ["HearthCRDT"], path: "Tests/TestSupport",
       swiftSettings: settings),
     .testTarget(
@@ -59,6 +77,11 @@ let package = Package(
       dependencies: [
         "HearthStore", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
         .product(name: "GRDB", package: "GRDB.swift"),
+      ], swiftSettings: settings),
+    .testTarget(
+      name: "HearthTests",
+      dependencies: [
+        "Hearth", "Household", "HearthStore", "HearthSync", "HearthCRDT", "TestSupport",
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",

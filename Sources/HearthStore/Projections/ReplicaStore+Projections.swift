@@ -269,3 +269,22 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
     }
   }
 }
+
+/// A projection without rows, for reading a zone's records through the same view.
+private struct NoProjection: Projection {
+  let name = "none"
+  let version = 1
+  let tables: [ProjectionTable] = []
+  let types: [TypeID] = []
+
+  func update(
+    _ keys: [RecordKey], from source: any ProjectionSource, to writer: any ProjectionWriter
+  ) throws {}
+}
+
+extension ReplicaStore {
+  /// A view of a zone's records, and of the first projection's rows.
+  package func source(of zone: ZoneID) throws -> any ProjectionSource {
+    try ProjectionView(projections.first ?? NoProjection(), store: self, zone: zone)
+  }
+}

@@ -1,0 +1,315 @@
+import Foundation
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+import HearthTransport
+
+/// Who a node belongs to.
+package struct NodeProfile: Codable, Sendable {
+  package let personID: String
+  package var personName: String
+  package var deviceName: String
+}
+
+/// A way by which a node reaches others.
+package struct TransportSetting: Codable, Equatable, Sendable {
+  package let number: Int
+  package let kind: String
+  package let path: String
+}
+
+/// What a program tells a node about its records.
+package struct NodeSchema: Sendable {
+  package let records: [RecordSchema]
+  package let projections: [any Projection]
+
+  package init(records: [RecordSchema], projections: [any Projection] = []) {
+    self.records = records
+    self.projections = projections
+  }
+}
+
+/// One installation of Hearth on a device: its replicas, its keys, and the ways to others.
+///
+/// An actor over the engine: every call is serialised, and what a call wrote is durable when it
+/// returns. One process at a time works on a node; the lock in its folder sees to it.
+package actor Node {
+  let folder: NodeFolder
+  let store: ReplicaStore
+  var engine: Engine<ReplicaStore>
+  package private(set) var profile: NodeProfile
+  var anchorGeneration: UInt64
+  private let lock: NodeLock
+  let now: @Sendable () -> UInt64
+
+  private static let profileFact = "profile"
+
+  /// The wall clock: milliseconds since 1970.
+  package static func wallClock() -> UInt64 {
+    UInt64(max(0, Date().timeIntervalSince1970 * 1000))
+  }
+
+  private init(
+    folder: NodeFolder, lock: NodeLock, identity: DeviceIdentity, schema: NodeSchema,
+    profile: NodeProfile?, now: @escaping @Sendable () -> UInt64
+  ) throws {
+    self.folder = folder
+    self.lock = lock
+    self.now = now
+    store = try ReplicaStore(
+      path: folder.database, schema: schema.records, projections: schema.projections)
+    if let profile {
+      self.profile = profile
+      let encoded = Array(try JSONEncoder().encode(profile))
+      let incarnation = try Engine<ReplicaStore>.firstIncarnation()
+      try store.transaction { [store] in
+        try store.setFact(Node.profileFact, encoded)
+        try store.setFact(
+          Engine<ReplicaStore>.incarnationFact, Engine<ReplicaStore>.bytes(of: incarnation))
+      }
+    } else {
+      guard let encoded = try store.fact(Node.profileFact) else {
+        throw HearthError(
+          .corrupt, "the node in \(folder.root.path) was not completely created: remove it and "
+            + "run `hearth init` again")
+      }
+      self.profile = try JSONDecoder().decode(NodeProfile.self, from: Data(encoded))
+    }
+    var reader = ByteReader(
+      try store.fact(Engine<ReplicaStore>.incarnationFact) ?? [UInt8](repeating: 0, count: 8))
+    engine = try Engine(
+      store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),
+      nowMilliseconds: now())
+    anchorGeneration = 0
+  }
+
+  /// Creates a node in a folder that holds none.
+  package static func create(
+    at path: String, person: String, device: String, passphrase: [UInt8]?, schema: NodeSchema,
+    now: @escaping @Sendable () -> UInt64 = Node.wallClock
+  ) async throws -> Node {
+    let folder = NodeFolder(path)
+    try folder.prepare()
+    let lock = try NodeLock(folder.lock, waitMilliseconds: 5_000)
+    guard !folder.holdsNode else {
+      throw HearthError(
+        .exists, "there is a node in \(path) already: use it, or choose another --home")
+    }
+    try? FileManager.default.removeItem(atPath: folder.database)
+    let (identity, master) = try DeviceIdentity.generate()
+    let file = try KeyFile.seal([SecretBytes(master)], passphrase: try wrapped(passphrase))
+    let personID = try Engine<ReplicaStore>.randomIdentifier()
+    let profile = NodeProfile(
+      personID: personID.hex, personName: person, deviceName: device)
+    let node = try Node(
+      folder: folder, lock: lock, identity: identity, schema: schema, profile: profile, now: now)
+    try await node.found()
+    try DurableFile.write(file, to: folder.keyFile, mode: mode_t(KeyFile.requiredFileMode))
+    return node
+  }
+
+  /// Opens the node in a folder.
+  package static func open(
+    at path: String, passphrase: [UInt8]? = nil, schema: NodeSchema,
+    waitMilliseconds: Int = 5_000, now: @escaping @Sendable () -> UInt64 = Node.wallClock
+  ) async throws -> Node {
+    let folder = NodeFolder(path)
+    guard folder.holdsNode else {
+      throw HearthError(
+        .noNode, "there is no node in \(path): make one with `hearth init --person NAME`")
+    }
+    let lock = try NodeLock(folder.lock, waitMilliseconds: waitMilliseconds)
+    guard let bytes = try DurableFile.read(folder.keyFile, atMost: KeyFile.maximumFileBytes) else {
+      throw HearthError(.noNode, "there is no key file in \(path)")
+    }
+    if try KeyFile.mode(of: bytes) != .plain, passphrase == nil {
+      throw HearthError(.passphrase, "this node's key is protected: give its passphrase")
+    }
+    let secrets: [SecretBytes]
+    do {
+      secrets = try KeyFile.open(bytes, passphrase: try wrapped(passphrase))
+    } catch let error as CryptoError where error.code == .wrongPassphrase {
+      throw HearthError(.passphrase, "the passphrase is wrong", cause: error)
+    } catch {
+      throw HearthError(
+        .corrupt, "the key file \(folder.keyFile) is damaged: restore it from a copy of yours",
+        cause: error)
+    }
+    guard let master = secrets.first else {
+      throw HearthError(.corrupt, "the key file \(folder.keyFile) holds no key")
+    }
+    let node = try Node(
+      folder: folder, lock: lock, identity: try DeviceIdentity(master: try master.key()),
+      schema: schema, profile: nil, now: now)
+    try await node.recogniseItself()
+    return node
+  }
+
+  private static func wrapped(_ passphrase: [UInt8]?) throws -> Passphrase? {
+    guard var bytes = passphrase else { return nil }
+    return try Passphrase(consuming: &bytes)
+  }
+
+  /// Ends the work; nothing may be called afterwards.
+  package func close() throws {
+    try store.close()
+  }
+
+  // MARK: Beginning and recognising
+
+  private func found() throws {
+    _ = try engine.createGroup(
+      GroupFounding(
+        database: .personal, zoneNames: ["private"], person: person,
+        personName: profile.personName, deviceName: profile.deviceName), nowMilliseconds: now())
+    try writeAnchor()
+  }
+
+  /// Finds out whether the data is where this node left it; begins a new life if not.
+  private func recogniseItself() throws {
+    let (verdict, generation) = try Anchor.judge(folder.anchor, store: store, engine: engine)
+    anchorGeneration = generation
+    if case .moved(let reason) = verdict {
+      try engine.beginNewLife(reason: reason, reissuing: false, nowMilliseconds: now())
+      try writeAnchor()
+    }
+  }
+
+  /// Notes outside the database how far the own logs are sealed.
+  func writeAnchor() throws {
+    anchorGeneration += 1
+    let sealed = try engine.zones.compactMap { zone -> (zone: ZoneID, sequence: UInt64)? in
+      let last = try store.segments(of: zone.id).filter { $0.author == engine.author }
+        .map(\.last).max()
+      return last.map { (zone.id, $0) }
+    }
+    let anchor = Anchor(
+      generation: anchorGeneration, incarnation: engine.incarnation, sealed: sealed)
+    try anchor.write(to: folder.anchor, store: store)
+  }
+
+  // MARK: Who and what
+
+  /// The person this node belongs to.
+  package var person: PersonID { Identifier(hex: profile.personID) ?? .zero }
+
+  /// This device.
+  package var device: DeviceID { engine.device }
+
+  /// Which life of the device writes now.
+  package var life: Int { engine.author.life }
+
+  /// The zones that hold records, in order of database and name.
+  package func dataZones() -> [ZoneState] {
+    engine.zones.filter { $0.kind == .data }
+      .sorted { ($0.database.rawValue, $0.name, $0.id) < ($1.database.rawValue, $1.name, $1.id) }
+  }
+
+  /// Every zone.
+  package func allZones() -> [ZoneState] { engine.zones }
+
+  /// The people, devices and invitations of a group.
+  package func membership(of group: GroupID) -> Membership {
+    engine.membership(of: group)
+  }
+
+  /// What happened to this node, oldest first.
+  package func notices() throws -> [Notice] { try store.notices() }
+
+  // MARK: Households and records
+
+  /// Creates a household with one zone of its name.
+  package func createHousehold(named name: String) throws -> ZoneID {
+    let created = try engine.createGroup(
+      GroupFounding(
+        database: .shared, zoneNames: [name], person: person, personName: profile.personName,
+        deviceName: profile.deviceName), nowMilliseconds: now())
+    guard let zone = created.zones.first else {
+      throw HearthError(.corrupt, "the household has no zone")
+    }
+    return zone
+  }
+
+  /// Reads a zone's records as they stand.
+  package func read<Result: Sendable>(
+    _ zone: ZoneID, _ body: @Sendable (any ProjectionSource) throws -> Result
+  ) throws -> Result {
+    try store.read { try body(try store.source(of: zone)) }
+  }
+
+  /// Writes one transaction.
+  ///
+  /// - Parameter body: gets the records as they stand and the dot the change will have, and gives
+  ///   the operations with whatever the caller wants back.
+  package func write<Result: Sendable>(
+    to zone: ZoneID,
+    _ body: @Sendable (any ProjectionSource, Dot) throws -> ([HearthCRDT.Operation], Result)
+  ) throws -> Result {
+    let dot = try engine.nextDot(in: zone)
+    let (operations, result) = try store.read { try body(try store.source(of: zone), dot) }
+    _ = try engine.write(operations, to: zone, nowMilliseconds: now())
+    return result
+  }
+
+  /// A zone's digest: equal on every replica that holds the same changes.
+  package func digest(of zone: ZoneID) throws -> [UInt8] {
+    try store.read { try engine.digest(of: zone) }
+  }
+
+  /// A fact that a program keeps with the node.
+  package func fact(_ name: String) throws -> [UInt8]? { try store.fact("app." + name) }
+
+  /// Keeps a fact with the node.
+  package func setFact(_ name: String, _ value: [UInt8]?) throws {
+    try store.transaction { try store.setFact("app." + name, value) }
+  }
+
+  /// The wall clock of this node.
+  package func nowMilliseconds() -> UInt64 { now() }
+
+  // MARK: Transports
+
+  private static let transportsFact = "transports"
+
+  /// The ways to others, in order of number.
+  package func transports() throws -> [TransportSetting] {
+    guard let encoded = try store.fact(Node.transportsFact) else { return [] }
+    return try JSONDecoder().decode([TransportSetting].self, from: Data(encoded))
+  }
+
+  /// Adds a shared folder; adding one that is there already changes nothing.
+  package func addFolder(_ path: String) throws -> TransportSetting {
+    let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
+    var present = try transports()
+    if let known = present.first(where: { $0.kind == "folder" && $0.path == absolute }) {
+      return known
+    }
+    try folderTransport(absolute).prepare()
+    let setting = TransportSetting(
+      number: (present.map(\.number).max() ?? 0) + 1, kind: "folder", path: absolute)
+    present.append(setting)
+    try save(present)
+    return setting
+  }
+
+  /// Forgets a transport by its number or path.
+  package func removeTransport(_ name: String) throws {
+    let present = try transports()
+    let absolute = URL(fileURLWithPath: name).standardizedFileURL.path
+    let rest = present.filter { String($0.number) != name && $0.path != absolute }
+    guard rest.count < present.count else {
+      throw HearthError(.notFound, "there is no transport \(name): see `hearth transport list`")
+    }
+    try save(rest)
+  }
+
+  private func save(_ settings: [TransportSetting]) throws {
+    let encoded = Array(try JSONEncoder().encode(settings))
+    try store.transaction { try store.setFact(Node.transportsFact, encoded) }
+  }
+
+  func folderTransport(_ path: String) -> FolderTransport {
+    FolderTransport(path: path, digest: { segmentDigest($0) })
+  }
+}

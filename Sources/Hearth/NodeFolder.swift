@@ -1,0 +1,124 @@
+import Foundation
+import Glibc
+
+/// The files of one node in its home folder.
+struct NodeFolder {
+  let root: URL
+
+  init(_ path: String) {
+    root = URL(fileURLWithPath: path, isDirectory: true)
+  }
+
+  var database: String { root.appendingPathComponent("node.db").path }
+  var keyFile: String { root.appendingPathComponent("key").path }
+  var anchor: String { root.appendingPathComponent("anchor").path }
+  var lock: String { root.appendingPathComponent("lock").path }
+
+  /// Whether a node was created here.
+  var holdsNode: Bool { FileManager.default.fileExists(atPath: keyFile) }
+
+  /// Makes the folder, readable by its owner alone.
+  func prepare() throws {
+    do {
+      try FileManager.default.createDirectory(
+        at: root, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw HearthError(
+        .io, "the folder \(root.path) cannot be made: check its parent and permissions",
+        cause: error)
+    }
+  }
+}
+
+/// A file written whole or not at all, and durable when this returns.
+enum DurableFile {
+  static func write(_ bytes: [UInt8], to path: String, mode: mode_t) throws {
+    let temporary = path + ".new"
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode)
+    guard descriptor >= 0 else { throw failure("written", path) }
+    do {
+      defer { close(descriptor) }
+      var offset = 0
+      while offset < bytes.count {
+        let written = bytes.withUnsafeBytes {
+          Glibc.write(descriptor, $0.baseAddress?.advanced(by: offset), bytes.count - offset)
+        }
+        guard written > 0 else { throw failure("written", path) }
+        offset += written
+      }
+      guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else {
+        throw failure("written", path)
+      }
+    }
+    guard rename(temporary, path) == 0 else { throw failure("replaced", path) }
+    try syncFolder(of: path)
+  }
+
+  /// Reads a file of bounded size; nil if there is none.
+  static func read(_ path: String, atMost limit: Int) throws -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return nil }
+      throw failure("read", path)
+    }
+    defer { close(descriptor) }
+    var information = stat()
+    guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
+      information.st_size <= limit
+    else { throw HearthError(.corrupt, "\(path) is not a file of this program") }
+    var bytes = [UInt8](repeating: 0, count: Int(information.st_size))
+    var offset = 0
+    while offset < bytes.count {
+      let count = bytes.withUnsafeMutableBytes {
+        Glibc.read(descriptor, $0.baseAddress?.advanced(by: offset), $0.count - offset)
+      }
+      guard count > 0 else { throw failure("read", path) }
+      offset += count
+    }
+    return bytes
+  }
+
+  private static func syncFolder(of path: String) throws {
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure("opened", folder) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw failure("made durable", folder) }
+  }
+
+  private static func failure(_ what: String, _ path: String) -> HearthError {
+    let reason = String(cString: strerror(errno))
+    return HearthError(.io, "\(path) cannot be \(what): \(reason)")
+  }
+}
+
+/// The lock that keeps a second process away from a node.
+///
+/// The lock belongs to the open file, so the system drops it when the process ends, however.
+final class NodeLock {
+  private let descriptor: Int32
+
+  /// Takes the lock, waiting up to a time for the one who has it.
+  init(_ path: String, waitMilliseconds: Int) throws {
+    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else {
+      throw HearthError(
+        .io, "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+    }
+    var waited = 0
+    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      guard waited < waitMilliseconds else {
+        close(descriptor)
+        throw HearthError(
+          .locked,
+          "another process works on this node (\(path)): wait for it to end, or use another --home")
+      }
+      usleep(20_000)
+      waited += 20
+    }
+  }
+
+  deinit {
+    close(descriptor)
+  }
+}
