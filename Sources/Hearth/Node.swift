@@ -313,3 +313,13 @@ package actor Node {
     FolderTransport(path: path, digest: { segmentDigest($0) })
   }
 }
+
+extension Node {
+  /// A random identifier from the one source of randomness.
+  package static func randomIdentifier() -> Identifier {
+    guard let identifier = try? Engine<ReplicaStore>.randomIdentifier() else {
+      preconditionFailure("sixteen random bytes are an identifier")
+    }
+    return identifier
+  }
+}

@@ -1,3 +1,3 @@
 import HearthCLI
 
-await HearthCommand.main()
+await HearthCommand.run()

@@ -1,0 +1,147 @@
+import ArgumentParser
+import Foundation
+import Hearth
+import HearthCRDT
+import HearthSync
+import Household
+
+/// Options that every command has.
+package struct CommonOptions: ParsableArguments {
+  @Option(
+    name: .long,
+    help: "The node's folder; otherwise HEARTH_HOME, otherwise $XDG_DATA_HOME/hearth.")
+  var home: String?
+
+  @Flag(name: .long, help: "Print one JSON document with `schema: 1`.")
+  var json = false
+
+  @Option(name: .long, help: "A file that holds the passphrase of the node's key.")
+  var passphraseFile: String?
+
+  @Option(name: .long, help: "The household, where this node is in several.")
+  var household: String?
+
+  package init() {}
+
+  /// The node's folder by precedence: flag, environment, default.
+  var homePath: String {
+    let environment = ProcessInfo.processInfo.environment
+    if let home { return home }
+    if let home = environment["HEARTH_HOME"], !home.isEmpty { return home }
+    let data =
+      environment["XDG_DATA_HOME"].flatMap { $0.isEmpty ? nil : $0 }
+      ?? FileManager.default.homeDirectoryForCurrentUser.path + "/.local/share"
+    return data + "/hearth"
+  }
+
+  /// The passphrase from its file, without the line's end; nil if no file was named.
+  func passphrase() throws -> [UInt8]? {
+    guard let passphraseFile else { return nil }
+    guard let data = FileManager.default.contents(atPath: passphraseFile) else {
+      throw CommandFailure(.failed, "the passphrase file \(passphraseFile) cannot be read")
+    }
+    var bytes = [UInt8](data)
+    while let last = bytes.last, last == 10 || last == 13 { bytes.removeLast() }
+    return bytes
+  }
+
+  /// Opens the node, waiting a moment for another command to end.
+  func open() async throws -> Node {
+    try await Node.open(
+      at: homePath, passphrase: try passphrase(), schema: CommandSchema.node)
+  }
+}
+
+/// What this program tells a node about its records.
+package enum CommandSchema {
+  static let node = NodeSchema(
+    records: HouseholdSchema.all, projections: [HouseholdProjection()])
+}
+
+/// One household as commands work on it.
+struct HouseholdContext {
+  let node: Node
+  let zone: ZoneState
+
+  /// The household that is meant: the only one, or the one named.
+  static func open(_ options: CommonOptions) async throws -> HouseholdContext {
+    let node = try await options.open()
+    let shared = await node.dataZones().filter { $0.database == .shared }
+    guard !shared.isEmpty else {
+      throw CommandFailure(
+        .failed, "this node is in no household yet",
+        hint: "make one with `hearth household create NAME`, or join one with `hearth join LINK`")
+    }
+    guard let wanted = options.household else {
+      guard shared.count == 1, let zone = shared.first else {
+        let names = shared.map(\.name).joined(separator: ", ")
+        throw CommandFailure(.usage, "this node is in several households: \(names)",
+          hint: "add --household NAME")
+      }
+      return HouseholdContext(node: node, zone: zone)
+    }
+    guard let zone = shared.first(where: { $0.name.lowercased() == wanted.lowercased() }) else {
+      throw CommandFailure(.failed, "this node is in no household named \(wanted)")
+    }
+    return HouseholdContext(node: node, zone: zone)
+  }
+
+  /// The civil date and minute of this moment in the household's time zone.
+  func today() async throws -> (date: CivilDate, time: CivilTime) {
+    let zoneName = try await node.read(zone.id) { source in
+      try HouseholdBook(source: source, today: CivilDate(dayNumber: 0)).settings.timeZone
+    }
+    return try HouseholdClock(timeZone: zoneName).civil(
+      milliseconds: await node.nowMilliseconds())
+  }
+
+  /// Reads through the household's book.
+  func read<Result: Sendable>(
+    _ body: @escaping @Sendable (HouseholdBook) throws -> Result
+  ) async throws -> Result {
+    let today = try await today().date
+    return try await node.read(zone.id) { source in
+      try body(try HouseholdBook(source: source, today: today))
+    }
+  }
+
+  /// Writes one transaction through the household's book.
+  func write<Result: Sendable>(
+    _ body: @escaping @Sendable (HouseholdBook, inout OperationBuilder) throws -> Result
+  ) async throws -> Result {
+    let today = try await today().date
+    let zone = zone.id
+    return try await node.write(to: zone) { source, dot in
+      let book = try HouseholdBook(source: source, today: today)
+      var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
+      let result = try body(book, &builder)
+      return (builder.operations, result)
+    }
+  }
+}
+
+/// A household's time zone at the edge: where instants become civil dates and back.
+struct HouseholdClock {
+  private let calendar: Calendar
+
+  init(timeZone name: String) throws {
+    guard let zone = TimeZone(identifier: name) else {
+      throw CommandFailure(
+        .failed, "time zone \(name) is not known on this machine",
+        hint: "names look like Europe/Berlin")
+    }
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = zone
+    self.calendar = calendar
+  }
+
+  /// The civil date and minute of an instant.
+  func civil(milliseconds: UInt64) throws -> (date: CivilDate, time: CivilTime) {
+    let instant = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+    let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute], from: instant)
+    return (
+      try CivilDate(year: parts.year ?? 1970, month: parts.month ?? 1, day: parts.day ?? 1),
+      try CivilTime(hour: parts.hour ?? 0, minute: parts.minute ?? 0)
+    )
+  }
+}
