@@ -40,7 +40,7 @@ package actor Node {
   var engine: Engine<ReplicaStore>
   package private(set) var profile: NodeProfile
   var anchorGeneration: UInt64
-  private let lock: NodeLock
+  private var lock: NodeLock?
   let now: @Sendable () -> UInt64
 
   private static let profileFact = "profile"
@@ -110,9 +110,13 @@ package actor Node {
   }
 
   /// Opens the node in a folder.
+  ///
+  /// - Parameter trustingFiles: whether the files are taken as they are, without asking whether
+  ///   they were copied or restored; for tests of what transports find then.
   package static func open(
     at path: String, passphrase: [UInt8]? = nil, schema: NodeSchema,
-    waitMilliseconds: Int = 5_000, now: @escaping @Sendable () -> UInt64 = Node.wallClock
+    waitMilliseconds: Int = 5_000, trustingFiles: Bool = false,
+    now: @escaping @Sendable () -> UInt64 = Node.wallClock
   ) async throws -> Node {
     let folder = NodeFolder(path)
     guard folder.holdsNode else {
@@ -142,7 +146,7 @@ package actor Node {
     let node = try Node(
       folder: folder, lock: lock, identity: try DeviceIdentity(master: try master.key()),
       schema: schema, profile: nil, now: now)
-    try await node.recogniseItself()
+    try await node.recogniseItself(trustingFiles: trustingFiles)
     return node
   }
 
@@ -154,6 +158,7 @@ package actor Node {
   /// Ends the work; nothing may be called afterwards.
   package func close() throws {
     try store.close()
+    lock = nil
   }
 
   // MARK: Beginning and recognising
@@ -167,10 +172,10 @@ package actor Node {
   }
 
   /// Finds out whether the data is where this node left it; begins a new life if not.
-  private func recogniseItself() throws {
+  private func recogniseItself(trustingFiles: Bool) throws {
     let (verdict, generation) = try Anchor.judge(folder.anchor, store: store, engine: engine)
     anchorGeneration = generation
-    if case .moved(let reason) = verdict {
+    if case .moved(let reason) = verdict, !trustingFiles {
       try engine.beginNewLife(reason: reason, reissuing: false, nowMilliseconds: now())
       try writeAnchor()
     }

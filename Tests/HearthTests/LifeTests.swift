@@ -1,0 +1,138 @@
+import Foundation
+import Hearth
+import HearthCRDT
+import HearthSync
+import Testing
+
+@Suite("Copies, restored images and wrong clocks")
+struct LifeTests {
+  private func id(_ number: UInt64) -> RecordID {
+    Identifier(high: 0x55aa_1234_9876_0f0f, low: number)
+  }
+
+  private func copy(_ from: String, _ to: String) throws {
+    try? FileManager.default.removeItem(atPath: to)
+    try FileManager.default.copyItem(atPath: from, toPath: to)
+  }
+
+  @Test("A copy of a node's folder starts a new life and both go on")
+  func clone() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"])
+    try await nodes[0].note(id(1), [.assign(Note.title, .text("before"))], in: zone)
+    try copy(family.home("Anna"), family.home("Clone"))
+    let clone = try await Node.open(at: family.home("Clone"), schema: Family.schema)
+    #expect(await clone.life == 2)
+    #expect(try await clone.notices().map(\.kind) == [.newLife])
+    try await nodes[0].note(id(2), [.assign(Note.title, .text("original"))], in: zone)
+    try await clone.note(id(3), [.assign(Note.title, .text("clone"))], in: zone)
+    let all = [nodes[0], nodes[1], clone]
+    try await Family.settle(all)
+    #expect(try await Family.digests(all, zone).count == 1)
+    for (number, title) in [(1, "before"), (2, "original"), (3, "clone")] {
+      let state = try await nodes[1].state(id(UInt64(number)), in: zone)
+      #expect(state?.shown(Note.title) == .text(title))
+    }
+  }
+
+  @Test("A node set back to yesterday's copy gets its own changes again and loses nothing new")
+  func rollback() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"])
+    try await nodes[0].note(id(1), [.assign(Note.title, .text("yesterday"))], in: zone)
+    try await Family.settle(nodes)
+    try copy(family.home("Anna"), family.home("Backup"))
+    try await nodes[0].note(id(2), [.assign(Note.title, .text("today"))], in: zone)
+    try await Family.settle(nodes)
+    try await nodes[0].close()
+    try copy(family.home("Backup"), family.home("Anna"))
+    let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
+    #expect(await anna.life == 2)
+    try await anna.note(id(3), [.assign(Note.title, .text("offline"))], in: zone)
+    try await Family.settle([anna, nodes[1]])
+    #expect(try await Family.digests([anna, nodes[1]], zone).count == 1)
+    for (number, title) in [(1, "yesterday"), (2, "today"), (3, "offline")] {
+      let state = try await anna.state(id(UInt64(number)), in: zone)
+      #expect(state?.shown(Note.title) == .text(title))
+    }
+  }
+
+  @Test("A database set back alone, under an anchor that is newer, starts a new life")
+  func databaseRollback() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"])
+    try await nodes[0].close()
+    try copy(family.home("Anna") + "/node.db", family.home("old.db"))
+    let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
+    try await anna.note(id(1), [.assign(Note.title, .text("lost on this disk"))], in: zone)
+    try await Family.settle([anna, nodes[1]])
+    try await anna.close()
+    try copy(family.home("old.db"), family.home("Anna") + "/node.db")
+    let again = try await Node.open(at: family.home("Anna"), schema: Family.schema)
+    #expect(await again.life == 2)
+    try await Family.settle([again, nodes[1]])
+    let state = try await again.state(id(1), in: zone)
+    #expect(state?.shown(Note.title) == .text("lost on this disk"))
+    #expect(try await Family.digests([again, nodes[1]], zone).count == 1)
+  }
+
+  @Test("An unnoticed rollback is found on the transport, and its changes are written again")
+  func unnoticedRollback() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"])
+    try await nodes[0].close()
+    try copy(family.home("Anna"), family.home("Image"))
+    let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
+    try await anna.note(id(1), [.assign(Note.title, .text("published"))], in: zone)
+    try await Family.settle([anna, nodes[1]])
+    try await anna.close()
+    // As a virtual machine's image would be set back: nothing on the disk tells.
+    let image = try await Node.open(
+      at: family.home("Image"), schema: Family.schema, trustingFiles: true)
+    #expect(await image.life == 1)
+    try await image.note(id(2), [.assign(Note.title, .text("written twice"))], in: zone)
+    try await Family.settle([image, nodes[1]])
+    #expect(await image.life == 2)
+    #expect(try await image.notices().map(\.kind) == [.newLife, .reissued])
+    #expect(try await Family.digests([image, nodes[1]], zone).count == 1)
+    for (number, title) in [(1, "published"), (2, "written twice")] {
+      let state = try await nodes[1].state(id(UInt64(number)), in: zone)
+      #expect(state?.shown(Note.title) == .text(title))
+    }
+  }
+
+  @Test("Clocks at 1970 and 2099 take part and erase nobody's later edit")
+  func clocks() async throws {
+    let family = try Family()
+    let offsets: [String: UInt64] = ["Past": 86_400_000, "Future": 4_070_908_800_000]
+    var nodes: [Node] = []
+    for name in ["Anna", "Past", "Future"] {
+      let fixed = offsets[name]
+      nodes.append(
+        try await Node.create(
+          at: family.home(name), person: name, device: "d", passphrase: nil,
+          schema: Family.schema, now: { fixed ?? Node.wallClock() }))
+    }
+    let zone = try await nodes[0].createHousehold(named: "Home")
+    _ = try await nodes[0].addFolder(family.folder)
+    for node in nodes.dropFirst() {
+      let link = try await nodes[0].invite(
+        to: zone, role: .member, maximumUses: 1,
+        expiresInMilliseconds: 100 * 365 * 86_400_000)
+      _ = try await node.join(link, folderOverride: nil)
+    }
+    try await Family.settle(nodes)
+    try await nodes[2].note(id(1), [.assign(Note.title, .text("from the future"))], in: zone)
+    try await Family.settle(nodes)
+    try await nodes[1].note(id(1), [.assign(Note.title, .text("later, by 1970"))], in: zone)
+    try await Family.settle(nodes)
+    #expect(try await Family.digests(nodes, zone).count == 1)
+    let state = try await nodes[0].state(id(1), in: zone)
+    #expect(state?.shown(Note.title) == .text("later, by 1970"))
+    // The future did not move Anna's clock.
+    try await nodes[0].note(id(2), [.assign(Note.title, .text("now"))], in: zone)
+    let second = try #require(try await nodes[0].state(id(2), in: zone))
+    guard case .register(let title) = second[Note.title] else { return }
+    #expect(title.shown.version.time.milliseconds < Node.wallClock() + 600_000)
+  }
+}
