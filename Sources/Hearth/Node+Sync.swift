@@ -70,7 +70,8 @@ extension Node {
   private static let batchBytes = 8 * 1024 * 1024
 
   /// Takes what a transport has of a zone that is new here.
-  func pull(_ zone: ZoneID, from transport: some Transport, _ report: inout TransportReport) throws {
+  func pull(_ zone: ZoneID, from transport: some Transport, _ report: inout TransportReport) throws
+  {
     let tag = try engine.zone(zone).tag
     let listing = try transport.list(zoneTag: tag)
     report.problems += listing.problems
@@ -132,7 +133,8 @@ extension Node {
       if let name { failed.insert(name) }
       report.problems.append(
         TransportProblem(
-          place: name.flatMap { FolderLayout.path(of: $0)?.joined(separator: "/") } ?? "a waiting segment",
+          place: name.flatMap { FolderLayout.path(of: $0)?.joined(separator: "/") }
+            ?? "a waiting segment",
           fault: reason,
           remedy: "delete the file: its author puts a good one back", hidesData: true))
     }

@@ -71,7 +71,8 @@ package actor Node {
     } else {
       guard let encoded = try store.fact(Node.profileFact) else {
         throw HearthError(
-          .corrupt, "the node in \(folder.root.path) was not completely created: remove it and "
+          .corrupt,
+          "the node in \(folder.root.path) was not completely created: remove it and "
             + "run `hearth init` again")
       }
       self.profile = try JSONDecoder().decode(NodeProfile.self, from: Data(encoded))
