@@ -88,7 +88,7 @@ package enum Blake2b {
       withUnsafeBytes(of: value.bigEndian) { update($0) }
     }
 
-    /// Adds a part preceded by its length (eight bytes), so that ("ab", "c") and ("a", "bc") differ.
+    /// Adds a part preceded by its length (eight bytes): ("ab", "c") and ("a", "bc") differ.
     package mutating func updateDelimited(_ part: [UInt8]) {
       update(UInt64(part.count))
       update(part)

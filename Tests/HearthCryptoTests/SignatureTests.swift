@@ -27,7 +27,8 @@ struct SignatureTests {
 
   /// A signature under the first mixed-order key that satisfies the cofactorless equation.
   private let mixedOrderSignature = Hex.literal(
-    "95999999999999999999999999999999999999999999999999999999999999994fa28f5dab0b69f7dd9063aff604c6c0"
+    "9599999999999999999999999999999999999999999999999999999999999999"
+      + "4fa28f5dab0b69f7dd9063aff604c6c0"
       + "c824f27d41022766620442891df2340b")
 
   @Test("negative 23: R plus torsion is refused on this libsodium and by the point check")

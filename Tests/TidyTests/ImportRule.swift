@@ -5,7 +5,7 @@ enum ImportRule {
     "CSodium": [],
     "CZstd": [],
     "HearthCRDT": [],
-    "HearthCrypto": ["CSodium", "CZstd"],
+    "HearthCrypto": ["CSodium", "CZstd", "Glibc"],
     "HearthSync": ["HearthCRDT", "HearthCrypto"],
     "HearthStore": [
       "HearthCRDT", "HearthCrypto", "HearthSync", "GRDB", "GRDBSQLite", "Foundation",
@@ -16,7 +16,7 @@ enum ImportRule {
     ],
     "Hearth": [
       "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "HearthTransport", "Logging",
-      "Foundation",
+      "Foundation", "Glibc",
     ],
     "Household": ["HearthCRDT", "HearthSync"],
     "HearthCLI": [

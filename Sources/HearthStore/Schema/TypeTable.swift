@@ -77,7 +77,9 @@ struct TypeTable {
     }
   }
 
-  /// A name in quotes. Names are checked when a schema is registered; this is the second lock.
+  /// A name in quotes.
+  ///
+  /// Names are checked when a schema is registered; this is the second lock.
   static func quoted(_ name: String) -> String {
     "\"" + name.filter { $0 != "\"" } + "\""
   }

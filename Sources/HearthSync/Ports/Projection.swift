@@ -20,7 +20,9 @@ package protocol Projection: Sendable {
   ) throws
 }
 
-/// The shape of a projection's table. Every table also has the zone in front of its key.
+/// The shape of a projection's table.
+///
+/// Every table also has the zone in front of its key.
 package struct ProjectionTable: Sendable {
   package struct Column: Sendable {
     package let name: String

@@ -1,5 +1,6 @@
 import Glibc
 import HearthCRDT
+import HearthCrypto
 import HearthSync
 import Synchronization
 
@@ -72,6 +73,11 @@ package final class FolderTransport: Transport, Sendable {
     self.probe = probe
   }
 
+  /// A random number for a temporary file's name.
+  private static func chance() -> UInt64 {
+    RandomBytes.make(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
   /// Checks that the folder can be written and puts the note and the top directories into it.
   ///
   /// For the moment a person adds the folder, so that a mistake shows at once. The folder itself
@@ -80,7 +86,7 @@ package final class FolderTransport: Transport, Sendable {
   /// - Throws: `TransportError`.
   package func prepare() throws {
     let root = try openRoot()
-    let trial = FolderName(FolderLayout.temporaryName(.random(in: .min ... .max)))
+    let trial = FolderName(FolderLayout.temporaryName(FolderTransport.chance()))
     try inWords(path, doing: "writing into the shared folder", isWriting: true) {
       () throws(SystemFault) in
       try root.write(trial, [])
@@ -332,7 +338,7 @@ extension FolderTransport {
       try directory.synchronize()
       return
     }
-    let temporary = FolderName(FolderLayout.temporaryName(.random(in: .min ... .max)))
+    let temporary = FolderName(FolderLayout.temporaryName(FolderTransport.chance()))
     try directory.write(temporary, bytes)
     probe(.temporaryWritten)
     do throws(SystemFault) {

@@ -52,7 +52,8 @@ package final class FolderWatcher: Sendable {
   private let zoneTags: Set<Identifier>
   private let intervals: Intervals
   private let maximumWatches: Int
-  /// A pair of sockets that stays readable once `cancel` wrote into it: the end to read, the end to write.
+  /// A pair of sockets that stays readable once `cancel` wrote into it: the end to read, the end
+  /// to write.
   private let cancellation: (read: Int32, write: Int32)
   private let state: Mutex<State>
 

@@ -74,7 +74,8 @@ extension TransportError {
       case ENOTDIR, ELOOP, EISDIR, ENOTEMPTY, EEXIST:
         (
           .nameTaken, "something else stands there",
-          "look at it, move it away, and sync again: Hearth never opens or deletes what is not its own"
+          "look at it, move it away, and sync again: Hearth never opens or deletes what is not "
+            + "its own"
         )
       case ENOENT, ESTALE:
         (
