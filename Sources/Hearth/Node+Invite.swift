@@ -34,10 +34,13 @@ extension Node {
 
   /// Joins a household by a link.
   ///
-  /// - Parameter folderOverride: where the shared folder is on this device, if not where the
-  ///   inviter has it.
+  /// - Parameters:
+  ///   - folderOverride: where the shared folder is on this device, if not where the inviter has it.
+  ///   - bootstrapping: snapshots to start zones from, where they are at hand.
   /// - Returns: the household's zone.
-  package func join(_ link: InvitationLink, folderOverride: String?) throws -> ZoneID {
+  package func join(
+    _ link: InvitationLink, folderOverride: String?, bootstrapping: [ZoneID: [[UInt8]]] = [:]
+  ) throws -> ZoneID {
     guard let path = folderOverride ?? link.folder else {
       throw HearthError(
         .invalid, "the link does not say where the shared folder is: add --folder PATH")
@@ -71,6 +74,10 @@ extension Node {
         .notAllowed,
         "the household does not accept this device: the invitation may have expired or been used "
           + "at the same moment by somebody else")
+    }
+    for zone in engine.zones.map(\.id) {
+      guard let chunks = bootstrapping[zone] else { continue }
+      try engine.bootstrap(zone, from: chunks, nowMilliseconds: now())
     }
     _ = try sync()
     guard let zone = engine.zones.first(where: { $0.group == opened.group && $0.kind == .data })

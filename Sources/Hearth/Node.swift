@@ -263,6 +263,16 @@ package actor Node {
     try store.read { try engine.digest(of: zone) }
   }
 
+  /// A sealed snapshot of a zone, in chunks.
+  package func snapshot(of zone: ZoneID) throws -> [[UInt8]] {
+    try store.read { try engine.snapshot(of: zone) }
+  }
+
+  /// Builds a zone's records anew from its log.
+  package func rebuild(_ zone: ZoneID) throws {
+    try engine.rebuild(zone, nowMilliseconds: now())
+  }
+
   /// A fact that a program keeps with the node.
   package func fact(_ name: String) throws -> [UInt8]? { try store.fact("app." + name) }
 
