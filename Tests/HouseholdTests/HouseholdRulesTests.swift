@@ -144,6 +144,11 @@ struct HouseholdRulesTests {
     try home.meet()
     #expect(try home.kinds() == [.credited, .alsoDone, .credited])
     #expect(try home.book().chore(chore)?.next?.due == home.date(13))
+    // Again within the hour, but knowing of the last one: work of its own.
+    try home.done(chore, by: 0, on: 0)
+    try home.meet()
+    #expect(try home.kinds().last == .credited)
+    #expect(try home.total(0) == 8)
     try home.write(0) { try $0.skip(chore, reason: "new one", by: home.people[0], in: &$1) }
     #expect(try home.book().chore(chore)?.next?.due == home.date(23))
   }
