@@ -28,9 +28,10 @@ struct ChoreFold: Sendable {
   /// In order of the credited completions' versions.
   let closings: [Closing]
 
-  /// How near completions of one chain, made without knowing of each other, are one (R7).
+  /// Half a day: the distance within which two completions of a chain can be the same work (R7).
   ///
-  /// Half a day: the rule says half the interval or this, and no interval is below a day.
+  /// They are if neither author knew of the other. The rule says half the interval or this,
+  /// whichever is less, and half of no interval is less.
   static let clusterMilliseconds: UInt64 = 12 * 60 * 60 * 1000
   /// How far a completion may lie ahead of its own change: the lead a clock accepts.
   private static let maximumLeadMilliseconds: Int64 = 5 * 60 * 1000
