@@ -29,6 +29,42 @@ package struct HouseholdError: Error, Equatable, CustomStringConvertible {
     package static let calendarText = Code("calendar-text")
     /// Calendar text (RFC 5545) is valid but asks for something outside the supported subset.
     package static let calendarUnsupported = Code("calendar-unsupported")
+    /// A chore's title is blank or too long.
+    package static let badTitle = Code("bad-title")
+    /// A chore's note is too long.
+    package static let badNote = Code("bad-note")
+    /// A person's name is blank or too long.
+    package static let badName = Code("bad-name")
+    /// An e-mail address is too long or has no @.
+    package static let badEmail = Code("bad-email")
+    /// Points lie outside 0...100000.
+    package static let badPoints = Code("bad-points")
+    /// There are too many tags, or one is blank or too long.
+    package static let badTags = Code("bad-tags")
+    /// A rotation names nobody, somebody twice, or too many people.
+    package static let badAssignment = Code("bad-assignment")
+    /// The day something was done lies in the future or too far back.
+    package static let badDay = Code("bad-day")
+    /// The reason of a skip is too long.
+    package static let badReason = Code("bad-reason")
+    /// A setting does not exist or cannot have this value.
+    package static let badSetting = Code("bad-setting")
+    /// The cursor of a history page was not given out by this program.
+    package static let badCursor = Code("bad-cursor")
+    /// There is no chore of this id.
+    package static let noSuchChore = Code("no-such-chore")
+    /// There is no ledger entry of this id.
+    package static let noSuchEntry = Code("no-such-entry")
+    /// The chore has no such occurrence, or none is open.
+    package static let noSuchOccurrence = Code("no-such-occurrence")
+    /// The chore is archived.
+    package static let choreArchived = Code("chore-archived")
+    /// The occurrence is done already.
+    package static let alreadyDone = Code("already-done")
+    /// The entry is undone already.
+    package static let alreadyUndone = Code("already-undone")
+    /// Only the doer, the recorder or an administrator may undo an entry.
+    package static let notYours = Code("not-yours")
   }
 
   /// The kind of error.

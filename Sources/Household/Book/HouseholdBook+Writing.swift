@@ -1,0 +1,324 @@
+import HearthCRDT
+import HearthSync
+
+extension HouseholdBook {
+  /// Records a person of the household.
+  ///
+  /// - Throws: `badName`, `badEmail`.
+  package func createPerson(
+    _ id: PersonID, name: String, email: String? = nil, milliseconds: UInt64,
+    in builder: inout OperationBuilder
+  ) throws {
+    try Validation.name(name)
+    let key = RecordKey(type: HouseholdSchema.person, id: id)
+    if let email {
+      guard email.utf8.count <= Validation.maximumEmailBytes, email.contains("@") else {
+        throw HouseholdError(
+          .badEmail, "\(quoted(email)) is not an e-mail address; write it like eva@example.org")
+      }
+    }
+    builder.append(key, .assign(PersonField.name, .text(name)))
+    if let email { builder.append(key, .assign(PersonField.email, .text(email))) }
+    builder.append(key, .assign(PersonField.created, .milliseconds(milliseconds)))
+  }
+
+  /// Adds a chore and gives its id.
+  ///
+  /// - Throws: `badTitle`, `badNote`, `badPoints`, `badTags`, `badAssignment`.
+  package func addChore(
+    _ draft: ChoreDraft, by person: PersonID, milliseconds: UInt64,
+    in builder: inout OperationBuilder
+  ) throws -> RecordID {
+    try Validation.title(draft.title)
+    try Validation.note(draft.note)
+    try Validation.points(draft.points)
+    try Validation.tags(draft.tags)
+    try Validation.assignment(draft.assignee)
+    let id = builder.newID()
+    let key = RecordKey(type: HouseholdSchema.chore, id: id)
+    builder.append(key, .assign(ChoreField.title, .text(draft.title)))
+    if !draft.note.isEmpty { builder.append(key, .assign(ChoreField.note, .text(draft.note))) }
+    builder.append(key, .assign(ChoreField.points, .int(Int64(draft.points))))
+    builder.append(key, .assign(ChoreField.assignment, .text(draft.assignee.text)))
+    if let due = draft.due { builder.append(key, .assign(ChoreField.due, .day(due))) }
+    if let time = draft.time { builder.append(key, .assign(ChoreField.time, .time(time))) }
+    if let rule = draft.rule { builder.append(key, .assign(ChoreField.rule, .text(rule.text))) }
+    for tag in draft.tags { builder.append(key, .include(ChoreField.tags, .text(tag))) }
+    builder.append(key, .assign(ChoreField.createdBy, .id(person)))
+    builder.append(key, .assign(ChoreField.created, .milliseconds(milliseconds)))
+    return id
+  }
+
+  /// Changes fields of a chore; a new rule holds from today on (R6).
+  ///
+  /// - Throws: `noSuchChore` and what ``addChore(_:by:milliseconds:in:)`` throws.
+  package func editChore(
+    _ id: RecordID, _ edit: ChoreEdit, in builder: inout OperationBuilder
+  ) throws {
+    let facts = try facts(of: id)
+    if let title = edit.title { try Validation.title(title) }
+    if let note = edit.note { try Validation.note(note) }
+    if let points = edit.points { try Validation.points(points) }
+    if let assignee = edit.assignee { try Validation.assignment(assignee) }
+    let kept = facts.tags.filter { !edit.removeTags.contains($0) && !edit.addTags.contains($0) }
+    try Validation.tags(kept + edit.addTags)
+    let key = RecordKey(type: HouseholdSchema.chore, id: id)
+    func assign(_ field: FieldID, _ value: Value?) {
+      if let value { builder.append(key, .assign(field, value)) }
+    }
+    assign(ChoreField.title, edit.title.map(Value.text))
+    assign(ChoreField.note, edit.note.map(Value.text))
+    assign(ChoreField.points, edit.points.map { .int(Int64($0)) })
+    assign(ChoreField.assignment, edit.assignee.map { .text($0.text) })
+    assign(ChoreField.due, edit.due.map { $0.map(Value.day) ?? .null })
+    assign(ChoreField.time, edit.time.map { $0.map(Value.time) ?? .null })
+    if let rule = edit.rule {
+      assign(ChoreField.rule, rule.map { .text($0.text) } ?? .null)
+      assign(ChoreField.ruleFrom, rule == nil ? .null : .day(today))
+    }
+    for tag in edit.removeTags { builder.append(key, .exclude(ChoreField.tags, .text(tag))) }
+    for tag in edit.addTags { builder.append(key, .include(ChoreField.tags, .text(tag))) }
+  }
+
+  /// Hides a chore; its history and points stay (R4).
+  package func archive(_ id: RecordID, in builder: inout OperationBuilder) throws {
+    try setArchived(id, true, &builder)
+  }
+
+  /// Shows an archived chore again.
+  package func restore(_ id: RecordID, in builder: inout OperationBuilder) throws {
+    try setArchived(id, false, &builder)
+  }
+
+  private func setArchived(
+    _ id: RecordID, _ isArchived: Bool, _ builder: inout OperationBuilder
+  ) throws {
+    _ = try facts(of: id)
+    let key = RecordKey(type: HouseholdSchema.chore, id: id)
+    builder.append(key, .assign(ChoreField.archived, .bool(isArchived)))
+  }
+
+  /// Records that somebody did an occurrence, the next open one if none is named.
+  ///
+  /// - Parameter milliseconds: when it was done, or the present: only its time of day counts where
+  ///   the day differs by more than the zones can.
+  /// - Throws: `noSuchChore`, `choreArchived`, `badDay`, `noSuchOccurrence`, `alreadyDone`.
+  package func complete(
+    _ id: RecordID, occurrence: OccurrenceKey?, by person: PersonID, recordedBy: PersonID,
+    doneAt: (day: CivilDate, time: CivilTime?), milliseconds: UInt64,
+    in builder: inout OperationBuilder
+  ) throws -> RecordID {
+    try Validation.doneDay(doneAt.day, today: today)
+    let (schedule, key) = try target(id, occurrence, ignoringClosed: person)
+    let facts = schedule.fold.facts
+    let isChain = facts.rule?.mode == .afterCompletion
+    return builder.event(
+      HouseholdSchema.completion,
+      [
+        EventField(CompletionField.chore, .id(id)),
+        EventField(CompletionField.key, isChain ? .null : .int(key.rawValue)),
+        EventField(CompletionField.person, .id(person)),
+        EventField(CompletionField.day, .day(doneAt.day)),
+        EventField(CompletionField.doneAt, .int(instant(doneAt.day, milliseconds))),
+        EventField(CompletionField.title, .text(facts.title)),
+        EventField(CompletionField.recordedBy, .id(recordedBy)),
+      ])
+  }
+
+  /// The instant moved by whole days onto the day it is for.
+  private func instant(_ day: CivilDate, _ milliseconds: UInt64) -> Int64 {
+    let perDay: Int64 = 24 * 60 * 60 * 1000
+    let instant = Int64(min(milliseconds, HybridTime.maximumMilliseconds))
+    let distance = Int64(day.dayNumber) - instant / perDay
+    return abs(distance) <= 1 ? instant : instant + distance * perDay
+  }
+
+  /// Takes a completion back for ever (R11).
+  ///
+  /// - Parameter isAdministrator: whether `person` may undo what others did.
+  /// - Throws: `noSuchEntry`, `alreadyUndone`, `notYours`.
+  package func undo(
+    _ event: RecordID, by person: PersonID, isAdministrator: Bool = false,
+    in builder: inout OperationBuilder
+  ) throws {
+    guard let row = try row(event) else {
+      throw HouseholdError(
+        .noSuchEntry, "there is no completion \(event.hex); look it up in the history")
+    }
+    guard row.kind != .undone else {
+      throw HouseholdError(
+        .alreadyUndone, "\(quoted(row.title)) of \(row.day) is undone already; nothing to do")
+    }
+    guard isAdministrator || row.person == person || row.recordedBy == person else {
+      throw HouseholdError(
+        .notYours,
+        "\(quoted(row.title)) of \(row.day) was done by somebody else; ask them or an "
+          + "administrator to undo it")
+    }
+    _ = builder.event(
+      HouseholdSchema.retraction,
+      [
+        EventField(RetractionField.event, .id(event)),
+        EventField(RetractionField.chore, .id(row.chore)),
+        EventField(RetractionField.by, .id(person)),
+      ])
+  }
+
+  /// Says that an occurrence, the next open one if none is named, need not be done.
+  ///
+  /// - Throws: `badReason` and what `complete` throws.
+  package func skip(
+    _ id: RecordID, occurrence: OccurrenceKey? = nil, reason: String, by person: PersonID,
+    in builder: inout OperationBuilder
+  ) throws {
+    guard reason.utf8.count <= Validation.maximumReasonBytes else {
+      throw HouseholdError(
+        .badReason,
+        "the reason has \(reason.utf8.count) bytes; shorten it to \(Validation.maximumReasonBytes)")
+    }
+    let (_, key) = try target(id, occurrence)
+    _ = builder.event(
+      HouseholdSchema.skip,
+      [
+        EventField(SkipField.chore, .id(id)), EventField(SkipField.key, .int(key.rawValue)),
+        EventField(SkipField.reason, reason.isEmpty ? .null : .text(reason)),
+        EventField(SkipField.by, .id(person)), EventField(SkipField.day, .day(today)),
+      ])
+  }
+
+  /// Gives one occurrence to a person, or back to the chore's own assignment.
+  package func assignOccurrence(
+    _ id: RecordID, occurrence: OccurrenceKey? = nil, to person: PersonID?,
+    in builder: inout OperationBuilder
+  ) throws {
+    try override(id, occurrence, OccurrenceField.assignee, person.map(Value.id), &builder)
+  }
+
+  /// Moves one occurrence to another day, or back to its own.
+  package func moveOccurrence(
+    _ id: RecordID, occurrence: OccurrenceKey? = nil, to day: CivilDate?,
+    in builder: inout OperationBuilder
+  ) throws {
+    try override(id, occurrence, OccurrenceField.due, day.map(Value.day), &builder)
+  }
+
+  private func override(
+    _ id: RecordID, _ occurrence: OccurrenceKey?, _ field: FieldID, _ value: Value?,
+    _ builder: inout OperationBuilder
+  ) throws {
+    let (_, key) = try target(id, occurrence)
+    var name = ByteWriter(capacity: 32)
+    name.identifier(id)
+    name.signed(key.rawValue)
+    let type = HouseholdSchema.occurrence
+    let record = RecordKey(type: type, id: naturalID(in: source.zone, type: type, key: name.bytes))
+    builder.append(record, .assign(OccurrenceField.chore, .id(id)))
+    builder.append(record, .assign(OccurrenceField.key, .int(key.rawValue)))
+    builder.append(record, .assign(field, value ?? .null))
+  }
+
+  /// Sets a household setting, or clears it.
+  ///
+  /// - Throws: `badSetting`.
+  package func set(
+    _ key: String, _ value: String?, in builder: inout OperationBuilder
+  ) throws {
+    guard HouseholdSettings.keys.contains(key) else {
+      throw HouseholdError(
+        .badSetting,
+        "there is no setting \(quoted(key)); there are "
+          + HouseholdSettings.keys.joined(separator: ", "))
+    }
+    if let value, let advice = HouseholdSettings.advice(for: key, value: value) {
+      throw HouseholdError(
+        .badSetting, "\(key) cannot be \(quoted(value)); use \(advice)")
+    }
+    let record = HouseholdSettings.recordKey(of: key, in: source.zone)
+    builder.append(record, .assign(SettingField.key, .text(key)))
+    builder.append(record, .assign(SettingField.value, value.map(Value.text) ?? .null))
+  }
+
+  // MARK: - Finding what is meant
+
+  private func facts(of id: RecordID) throws -> ChoreFacts {
+    guard let facts = try ChoreFacts(id, from: source) else {
+      throw HouseholdError(
+        .noSuchChore, "there is no chore \(id.hex) in this household; list the chores to see ids")
+    }
+    return facts
+  }
+
+  /// The chore's schedule and the occurrence meant, which must be open.
+  ///
+  /// - Parameter claimant: may do what others have done where everybody is paid.
+  private func target(
+    _ id: RecordID, _ occurrence: OccurrenceKey?, ignoringClosed claimant: PersonID? = nil
+  ) throws -> (ChoreSchedule, OccurrenceKey) {
+    let facts = try facts(of: id)
+    guard !facts.isArchived else {
+      throw HouseholdError(
+        .choreArchived, "\(quoted(facts.title)) is archived; restore it first")
+    }
+    let schedule = ChoreSchedule(
+      fold: ChoreFold(facts, settings: settings), today: today, inactive: try inactivePeople())
+    let key: OccurrenceKey
+    if let occurrence {
+      key = occurrence
+    } else if let next = schedule.openings(through: today).first {
+      key = next.key
+    } else if facts.rule == nil {
+      key = .once
+    } else {
+      throw HouseholdError(
+        .noSuchOccurrence, "\(quoted(facts.title)) has no open occurrence; change its rule first")
+    }
+    try check(key, in: schedule, claimant: claimant)
+    return (schedule, key)
+  }
+
+  private func check(
+    _ key: OccurrenceKey, in schedule: ChoreSchedule, claimant: PersonID?
+  ) throws {
+    let facts = schedule.fold.facts
+    if let closing = schedule.closing(of: key) {
+      let done = schedule.fold.outcomes.filter { $0.completion.key == key && $0.kind != .undone }
+      let isFree = claimant.map { person in !done.contains { $0.completion.person == person } }
+      guard settings.duplicate == .each, isFree ?? false else {
+        throw HouseholdError(
+          .alreadyDone,
+          "\(quoted(facts.title)) was done on \(closing.lastDay) already; undo that first if it "
+            + "is wrong")
+      }
+      return
+    }
+    let isKnown: Bool
+    if let rule = facts.rule, rule.mode == .calendar {
+      isKnown =
+        key.occurrence.map { occurrence in
+          rule.isOccurrence(occurrence)
+            && today.days(until: occurrence.date)
+              <= Validation.maximumDaysAhead - Validation.maximumDaysBack
+        } ?? false
+    } else if facts.rule != nil {
+      isKnown = schedule.openings(through: today).first?.key == key
+    } else {
+      isKnown = key == .once
+    }
+    guard isKnown else {
+      let name = key.occurrence?.description ?? key.description
+      throw HouseholdError(
+        .noSuchOccurrence,
+        "\(quoted(facts.title)) has no occurrence \(name) within a year; list what is due")
+    }
+  }
+}
+
+extension Value {
+  /// An instant.
+  static func milliseconds(_ milliseconds: UInt64) -> Value {
+    .int(Int64(min(milliseconds, HybridTime.maximumMilliseconds)))
+  }
+
+  /// A minute of the day.
+  static func time(_ time: CivilTime) -> Value { .int(Int64(time.minuteOfDay)) }
+}

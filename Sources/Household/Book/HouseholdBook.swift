@@ -1,0 +1,133 @@
+import HearthCRDT
+import HearthSync
+
+/// The household as people see it on a day: reads the records and the ledger, and turns what
+/// people do into operations.
+///
+/// A value over one state of the zone; make a new one after each transaction.
+package struct HouseholdBook {
+  /// The household's settings.
+  package let settings: HouseholdSettings
+  let source: any ProjectionSource
+  let today: CivilDate
+
+  /// Opens the book; `today` is the civil date in the household's time zone, its day start
+  /// considered.
+  package init(source: any ProjectionSource, today: CivilDate) throws {
+    self.source = source
+    self.today = today
+    settings = try HouseholdSettings(source: source)
+  }
+
+  /// Everybody of the household, by name, then by id.
+  package func people() throws -> [PersonView] {
+    try source.ids(of: HouseholdSchema.person).compactMap { id in
+      let key = RecordKey(type: HouseholdSchema.person, id: id)
+      guard let record = try source.record(key), !record.life.isDeleted else { return nil }
+      return PersonView(
+        id: id, name: record.shown(PersonField.name)?.text ?? "",
+        email: record.shown(PersonField.email)?.text,
+        createdMilliseconds: UInt64(max(0, record.shown(PersonField.created)?.int ?? 0)))
+    }
+    .sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+  }
+
+  /// The chores, by title, then by id.
+  package func chores(includingArchived: Bool) throws -> [ChoreView] {
+    let inactive = try inactivePeople()
+    return try source.ids(of: HouseholdSchema.chore).compactMap { id in
+      guard let schedule = try schedule(of: id, inactive: inactive) else { return nil }
+      let view = view(of: schedule)
+      return view.isArchived && !includingArchived ? nil : view
+    }
+    .sorted { ($0.title, $0.id) < ($1.title, $1.id) }
+  }
+
+  /// One chore; nil if there is none of this id.
+  package func chore(_ id: RecordID) throws -> ChoreView? {
+    try schedule(of: id).map(view(of:))
+  }
+
+  /// What is open through a day, and everything overdue: overdue first, then by day and time,
+  /// those without a day last.
+  package func occurrences(through last: CivilDate) throws -> [OccurrenceView] {
+    let inactive = try inactivePeople()
+    var found: [OccurrenceView] = []
+    for id in try source.ids(of: HouseholdSchema.chore) {
+      guard let schedule = try schedule(of: id, inactive: inactive) else { continue }
+      found += views(of: schedule, through: last).filter { ($0.due ?? last) <= last }
+    }
+    return found.sorted { order($0, $1) }
+  }
+
+  private func order(_ left: OccurrenceView, _ right: OccurrenceView) -> Bool {
+    if (left.state == .overdue) != (right.state == .overdue) { return left.state == .overdue }
+    if left.due != right.due {
+      guard let day = left.due else { return false }
+      return right.due.map { day < $0 } ?? true
+    }
+    let times = [left, right].map { $0.time.map { Int($0.minuteOfDay) } ?? CivilTime.minutesPerDay }
+    if times[0] != times[1] { return times[0] < times[1] }
+    return (left.title, left.chore, left.key) < (right.title, right.chore, right.key)
+  }
+
+  /// The value of a setting; nil if unset.
+  package func setting(_ key: String) throws -> String? {
+    try HouseholdSettings.value(of: key, in: source)
+  }
+
+  /// Every setting that is set, in order of key.
+  package func allSettings() throws -> [(key: String, value: String)] {
+    try HouseholdSettings.keys.compactMap { key in try setting(key).map { (key, $0) } }
+  }
+}
+
+// MARK: - From records to views
+
+extension HouseholdBook {
+  /// People whose record was deleted: their turns are passed over (R18).
+  func inactivePeople() throws -> [PersonID] {
+    try source.ids(of: HouseholdSchema.person).filter { id in
+      try source.record(RecordKey(type: HouseholdSchema.person, id: id))?.life.isDeleted ?? false
+    }
+  }
+
+  func schedule(of chore: RecordID, inactive: [PersonID]? = nil) throws -> ChoreSchedule? {
+    guard let facts = try ChoreFacts(chore, from: source) else { return nil }
+    return ChoreSchedule(
+      fold: ChoreFold(facts, settings: settings), today: today,
+      inactive: try inactive ?? inactivePeople())
+  }
+
+  func views(of schedule: ChoreSchedule, through last: CivilDate) -> [OccurrenceView] {
+    let facts = schedule.fold.facts
+    return schedule.openings(through: last).enumerated().map { steps, opening in
+      OccurrenceView(
+        chore: facts.chore, title: facts.title, key: opening.key, due: opening.due,
+        time: opening.time, assignee: schedule.assignee(of: opening, steps: steps),
+        points: facts.points, state: opening.due.map { $0 < today } ?? false ? .overdue : .open,
+        missedBefore: opening.missedBefore)
+    }
+  }
+
+  private func view(of schedule: ChoreSchedule) -> ChoreView {
+    let facts = schedule.fold.facts
+    let others = facts.state.entries.reduce(0) { sum, entry in
+      switch entry.field {
+      case .register(let register): sum + register.others.count
+      case .history(let history): sum + max(0, history.current.count - 1)
+      default: sum
+      }
+    }
+    let assignment = facts.state.shown(ChoreField.assignment)?.text
+    return ChoreView(
+      id: facts.chore, title: facts.title, note: facts.note, points: facts.points,
+      assignment: facts.assignment, due: facts.due, time: facts.time, rule: facts.rule,
+      tags: facts.tags, isArchived: facts.isArchived,
+      createdBy: facts.state.shown(ChoreField.createdBy)?.identifier,
+      createdMilliseconds: UInt64(max(0, facts.state.shown(ChoreField.created)?.int ?? 0)),
+      next: views(of: schedule, through: today).first, concurrentValues: others,
+      needsUpdate: (facts.ruleText != nil && facts.rule == nil)
+        || (assignment != nil && assignment.flatMap(Assignment.init(text:)) == nil))
+  }
+}

@@ -1,0 +1,167 @@
+import HearthCRDT
+
+/// A person as shown.
+package struct PersonView: Equatable, Sendable {
+  package let id: PersonID
+  package let name: String
+  package let email: String?
+  package let createdMilliseconds: UInt64
+}
+
+/// What a new chore is to be.
+package struct ChoreDraft: Equatable, Sendable {
+  package var title: String
+  package var note: String
+  package var points: Int
+  package var assignee: Assignment
+  /// The day of a chore that is done once; a rule has dates of its own.
+  package var due: CivilDate?
+  package var time: CivilTime?
+  package var rule: RecurrenceRule?
+  package var tags: [String]
+
+  /// Makes a draft; everything but the title may be left out.
+  package init(
+    title: String, note: String = "", points: Int = 0, assignee: Assignment = .nobody,
+    due: CivilDate? = nil, time: CivilTime? = nil, rule: RecurrenceRule? = nil, tags: [String] = []
+  ) {
+    self.title = title
+    self.note = note
+    self.points = points
+    self.assignee = assignee
+    self.due = due
+    self.time = time
+    self.rule = rule
+    self.tags = tags
+  }
+}
+
+/// What is to change about a chore; nil leaves a field alone, `.some(nil)` clears it.
+package struct ChoreEdit: Equatable, Sendable {
+  package var title: String?
+  package var note: String?
+  package var points: Int?
+  package var assignee: Assignment?
+  package var due: CivilDate??
+  package var time: CivilTime??
+  package var rule: RecurrenceRule??
+  package var addTags: [String] = []
+  package var removeTags: [String] = []
+
+  /// An edit that changes nothing yet.
+  package init() {}
+}
+
+/// A chore as shown.
+package struct ChoreView: Equatable, Sendable {
+  package let id: RecordID
+  package let title: String
+  package let note: String
+  package let points: Int
+  package let assignment: Assignment
+  package let due: CivilDate?
+  package let time: CivilTime?
+  package let rule: RecurrenceRule?
+  package let tags: [String]
+  package let isArchived: Bool
+  package let createdBy: PersonID?
+  package let createdMilliseconds: UInt64
+  /// What is to be done next; nil if nothing is.
+  package let next: OccurrenceView?
+  /// How many values of concurrent edits are hidden behind those shown.
+  package let concurrentValues: Int
+  /// Whether the rule or assignment was written by a newer version and is not understood here.
+  package let needsUpdate: Bool
+}
+
+/// One occurrence of a chore as shown.
+package struct OccurrenceView: Equatable, Sendable {
+  /// How it stands.
+  package enum State: String, Sendable {
+    case open
+    case overdue
+    case done
+    case skipped
+    case missed
+  }
+
+  package let chore: RecordID
+  package let title: String
+  package let key: OccurrenceKey
+  /// The day it is due; nil for a chore without a day.
+  package let due: CivilDate?
+  package let time: CivilTime?
+  package let assignee: PersonID?
+  package let points: Int
+  package let state: State
+  /// How many older ones nobody did.
+  package let missedBefore: Int
+}
+
+/// What became of a completion.
+package enum LedgerKind: String, Sendable {
+  /// The one that counts for its occurrence.
+  case credited
+  /// Somebody else, or the same person, was credited first.
+  case alsoDone = "also-done"
+  /// Taken back.
+  case undone
+  /// It breaks a rule: made after the chore was seen archived, or with an impossible time.
+  case invalid
+}
+
+/// One completion with what it was worth.
+package struct LedgerEntry: Equatable, Sendable {
+  package let event: RecordID
+  package let chore: RecordID
+  package let person: PersonID
+  package let day: CivilDate
+  package let points: Int
+  /// The chore's title when it was done.
+  package let choreTitle: String
+  package let kind: LedgerKind
+  /// Who recorded it.
+  package let by: PersonID
+  /// The device it was recorded on.
+  package let device: DeviceID
+  package let version: Version
+
+  init(_ row: LedgerRow) {
+    event = row.event
+    chore = row.chore
+    person = row.person
+    day = row.day
+    points = row.points
+    choreTitle = row.title
+    kind = row.kind
+    by = row.recordedBy
+    device = row.version.dot.author.device
+    version = row.version
+  }
+}
+
+/// A line of the leaderboard.
+package struct Standing: Equatable, Sendable {
+  package let person: PersonID
+  package let name: String
+  package let points: Int
+  package let completions: Int
+  /// From 1; equal points share a rank.
+  package let rank: Int
+}
+
+/// What a leaderboard sums up.
+package enum Period: String, CaseIterable, Sendable {
+  case week
+  case month
+  case all
+}
+
+/// A page of history, newest day first (R26).
+package struct HistoryPage: Equatable, Sendable {
+  package let entries: [LedgerEntry]
+  /// Asks for the next page; nil at the end.
+  package let next: String?
+  /// How many entries belong before this page that earlier pages could not show yet.
+  package let arrivedEarlier: Int
+}

@@ -1,0 +1,191 @@
+import HearthCRDT
+import HearthSync
+
+/// A completion as its author wrote it.
+struct Completion: Sendable {
+  let id: RecordID
+  let version: Version
+  /// What the author had seen.
+  let cause: Frontier
+  /// The occurrence; nil for a chain counted from completion.
+  let key: OccurrenceKey?
+  let person: PersonID
+  let day: CivilDate
+  let doneAt: Int64
+  let title: String
+  let recordedBy: PersonID
+
+  /// Whether neither author had seen the other's event.
+  func isConcurrent(to other: Completion) -> Bool {
+    !cause.covers(other.version.dot) && !other.cause.covers(version.dot)
+  }
+}
+
+/// A skip as its author wrote it.
+struct Skip: Sendable {
+  let version: Version
+  let cause: Frontier
+  let key: OccurrenceKey
+  let day: CivilDate
+}
+
+/// What differs for one occurrence from what the rule says.
+struct OccurrenceOverride: Sendable {
+  let key: OccurrenceKey
+  let due: CivilDate?
+  let assignee: History?
+  let isSkipped: Bool
+
+  /// Who was picked, or nil if nobody was.
+  var person: PersonID? { assignee?.shown?.value.identifier }
+}
+
+/// Everything the rules need to know of one chore: the input of the fold.
+struct ChoreFacts: Sendable {
+  let zone: ZoneID
+  let chore: RecordID
+  let state: RecordState
+  /// In order of version.
+  let completions: [Completion]
+  /// In order of version, those taken back left out.
+  let skips: [Skip]
+  /// The events taken back; asked only whether it holds an id.
+  let retracted: Set<RecordID>
+  /// In order of key.
+  let overrides: [OccurrenceOverride]
+
+  /// Takes the parts in any order.
+  init(
+    zone: ZoneID, chore: RecordID, state: RecordState, completions: [(RecordID, EventState)],
+    retractions: [EventState], skips: [(RecordID, EventState)], overrides: [RecordState]
+  ) {
+    self.zone = zone
+    self.chore = chore
+    self.state = state
+    let taken = Set(retractions.compactMap { $0[RetractionField.event].identifier })
+    retracted = taken
+    self.completions = completions.compactMap { Completion($0.0, $0.1) }
+      .sorted { ($0.version, $0.id) < ($1.version, $1.id) }
+    self.skips = skips.filter { !taken.contains($0.0) }
+      .sorted { ($0.1.version, $0.0) < ($1.1.version, $1.0) }
+      .compactMap { Skip($0.1) }
+    self.overrides = overrides.compactMap { OccurrenceOverride($0) }.sorted { $0.key < $1.key }
+  }
+
+  /// Reads a chore and all that belongs to it; nil if there is no such chore.
+  init?(_ chore: RecordID, from source: any ProjectionSource) throws {
+    let key = RecordKey(type: HouseholdSchema.chore, id: chore)
+    guard let state = try source.record(key) else { return nil }
+    func events(_ type: TypeID, _ field: FieldID) throws -> [(RecordID, EventState)] {
+      try source.ids(of: type, where: field, is: .id(chore)).compactMap { id in
+        try source.event(RecordKey(type: type, id: id)).map { (id, $0) }
+      }
+    }
+    let overrideType = HouseholdSchema.occurrence
+    let overrides = try source.ids(of: overrideType, where: OccurrenceField.chore, is: .id(chore))
+      .compactMap { try source.record(RecordKey(type: overrideType, id: $0)) }
+    self.init(
+      zone: source.zone, chore: chore, state: state,
+      completions: try events(HouseholdSchema.completion, CompletionField.chore),
+      retractions: try events(HouseholdSchema.retraction, RetractionField.chore).map(\.1),
+      skips: try events(HouseholdSchema.skip, SkipField.chore),
+      overrides: overrides.filter { !$0.life.isDeleted })
+  }
+
+  func override(of key: OccurrenceKey) -> OccurrenceOverride? {
+    overrides.first { $0.key == key }
+  }
+}
+
+extension ChoreFacts {
+  var title: String { state.shown(ChoreField.title)?.text ?? "" }
+  var note: String { state.shown(ChoreField.note)?.text ?? "" }
+  var points: Int { ChoreFacts.award(state.shown(ChoreField.points)) }
+  /// Deleting the record hides the chore like archiving it and takes nothing from history (R4).
+  var isArchived: Bool {
+    state.life.isDeleted || state.shown(ChoreField.archived)?.bool ?? false
+  }
+  var assignment: Assignment { ChoreFacts.assignment(state.shown(ChoreField.assignment)) }
+  var due: CivilDate? { state.shown(ChoreField.due)?.date }
+  var time: CivilTime? {
+    state.shown(ChoreField.time)?.int.flatMap { Int(exactly: $0) }
+      .flatMap { try? CivilTime(minuteOfDay: $0) }
+  }
+  var ruleText: String? { state.shown(ChoreField.rule)?.text }
+  var rule: RecurrenceRule? { ruleText.flatMap { try? RecurrenceRule(text: $0) } }
+  var ruleFrom: CivilDate? { state.shown(ChoreField.ruleFrom)?.date }
+  var tags: [String] { state.elements(ChoreField.tags).compactMap(\.text) }
+
+  private func value(_ field: FieldID, asOf cause: Frontier) -> Value? {
+    guard case .history(let history) = state[field] else { return nil }
+    return history.shown(asOf: cause)?.value
+  }
+
+  /// What the chore was worth in the doer's eyes (R3).
+  func points(asOf cause: Frontier) -> Int {
+    ChoreFacts.award(value(ChoreField.points, asOf: cause))
+  }
+
+  /// Whether the doer had seen the chore archived (R4).
+  func isArchived(asOf cause: Frontier) -> Bool {
+    value(ChoreField.archived, asOf: cause)?.bool ?? false
+  }
+
+  /// Who was assigned in the doer's eyes (R2).
+  func assignment(asOf cause: Frontier) -> Assignment {
+    ChoreFacts.assignment(value(ChoreField.assignment, asOf: cause))
+  }
+
+  private static func award(_ value: Value?) -> Int {
+    let points = value?.int ?? 0
+    return Int(min(max(points, 0), Int64(Validation.points.upperBound)))
+  }
+
+  private static func assignment(_ value: Value?) -> Assignment {
+    value?.text.flatMap(Assignment.init(text:)) ?? .nobody
+  }
+}
+
+extension Completion {
+  /// Reads an event; nil if a field is missing or of another type, and it then counts nowhere.
+  init?(_ id: RecordID, _ event: EventState) {
+    guard let cause = event.cause, let person = event[CompletionField.person].identifier,
+      let day = event[CompletionField.day].date, let doneAt = event[CompletionField.doneAt].int
+    else { return nil }
+    self.id = id
+    version = event.version
+    self.cause = cause
+    key = event[CompletionField.key].int.map(OccurrenceKey.init(rawValue:))
+    self.person = person
+    self.day = day
+    self.doneAt = doneAt
+    title = event[CompletionField.title].text ?? ""
+    recordedBy = event[CompletionField.recordedBy].identifier ?? person
+  }
+}
+
+extension Skip {
+  init?(_ event: EventState) {
+    guard let cause = event.cause, let key = event[SkipField.key].int,
+      let day = event[SkipField.day].date
+    else { return nil }
+    version = event.version
+    self.cause = cause
+    self.key = OccurrenceKey(rawValue: key)
+    self.day = day
+  }
+}
+
+extension OccurrenceOverride {
+  init?(_ record: RecordState) {
+    guard let key = record.shown(OccurrenceField.key)?.int else { return nil }
+    self.key = OccurrenceKey(rawValue: key)
+    due = record.shown(OccurrenceField.due)?.date
+    if case .history(let history) = record[OccurrenceField.assignee] {
+      assignee = history
+    } else {
+      assignee = nil
+    }
+    isSkipped = record.shown(OccurrenceField.skipped)?.bool ?? false
+  }
+}

@@ -1,0 +1,165 @@
+import HearthCRDT
+
+/// The record types of a household and their fields: numbers never change and are never reused.
+package enum HouseholdSchema {
+  /// A person: name and the like, under the person's id.
+  package static let person = TypeID.record(1)
+  /// A chore with its rule, points and assignment.
+  package static let chore = TypeID.record(2)
+  /// What differs for one occurrence of a chore from what its rule says (rule R6).
+  package static let occurrence = TypeID.record(3)
+  /// One setting of the household, under the id its key gives (rule R24).
+  package static let setting = TypeID.record(4)
+  /// Somebody did a chore.
+  package static let completion = TypeID.event(10, keepsCause: true)
+  /// A completion or skip is taken back for ever (rule R11).
+  package static let retraction = TypeID.event(11, keepsCause: true)
+  /// An occurrence need not be done.
+  package static let skip = TypeID.event(12, keepsCause: true)
+
+  /// Every type, for the store.
+  package static let all: [RecordSchema] = [
+    RecordSchema(
+      person, "person",
+      [
+        FieldSchema(PersonField.name, "name", .text),
+        FieldSchema(PersonField.email, "email", .text),
+        FieldSchema(PersonField.created, "created", .int),
+      ]),
+    RecordSchema(
+      chore, "chore",
+      [
+        FieldSchema(ChoreField.title, "title", .text),
+        FieldSchema(ChoreField.note, "note", .text),
+        FieldSchema(ChoreField.points, "points", .int),
+        FieldSchema(ChoreField.archived, "archived", .bool),
+        FieldSchema(ChoreField.assignment, "assignment", .text),
+        FieldSchema(ChoreField.due, "due", .int),
+        FieldSchema(ChoreField.time, "time", .int),
+        FieldSchema(ChoreField.rule, "rule", .text),
+        FieldSchema(ChoreField.ruleFrom, "rule_from", .int),
+        FieldSchema(ChoreField.tags, "tags", .text),
+        FieldSchema(ChoreField.createdBy, "created_by", .bytes),
+        FieldSchema(ChoreField.created, "created", .int),
+      ]),
+    RecordSchema(
+      occurrence, "occurrence",
+      [
+        FieldSchema(OccurrenceField.chore, "chore", .bytes, indexed: true),
+        FieldSchema(OccurrenceField.key, "key", .int),
+        FieldSchema(OccurrenceField.due, "due", .int),
+        FieldSchema(OccurrenceField.assignee, "assignee", .bytes),
+        FieldSchema(OccurrenceField.skipped, "skipped", .bool),
+      ]),
+    RecordSchema(
+      setting, "setting",
+      [
+        FieldSchema(SettingField.key, "key", .text),
+        FieldSchema(SettingField.value, "value", .text),
+      ]),
+    RecordSchema(
+      completion, "completion",
+      [
+        FieldSchema(CompletionField.chore, "chore", .bytes, indexed: true),
+        FieldSchema(CompletionField.key, "key", .int),
+        FieldSchema(CompletionField.person, "person", .bytes, indexed: true),
+        FieldSchema(CompletionField.day, "day", .int),
+        FieldSchema(CompletionField.doneAt, "done_at", .int),
+        FieldSchema(CompletionField.title, "title", .text),
+        FieldSchema(CompletionField.recordedBy, "recorded_by", .bytes),
+      ]),
+    RecordSchema(
+      retraction, "retraction",
+      [
+        FieldSchema(RetractionField.event, "event", .bytes, indexed: true),
+        FieldSchema(RetractionField.chore, "chore", .bytes, indexed: true),
+        FieldSchema(RetractionField.by, "by", .bytes),
+      ]),
+    RecordSchema(
+      skip, "skip",
+      [
+        FieldSchema(SkipField.chore, "chore", .bytes, indexed: true),
+        FieldSchema(SkipField.key, "key", .int),
+        FieldSchema(SkipField.reason, "reason", .text),
+        FieldSchema(SkipField.by, "by", .bytes),
+        FieldSchema(SkipField.day, "day", .int),
+      ]),
+  ]
+}
+
+enum PersonField {
+  static let name = FieldID(.register, 1)
+  static let email = FieldID(.register, 2)
+  static let created = FieldID(.register, 3)
+}
+
+enum ChoreField {
+  static let title = FieldID(.register, 1)
+  static let note = FieldID(.register, 2)
+  /// A history: an award is what the doer saw (R3).
+  static let points = FieldID(.history, 3)
+  /// A history: work done after seeing the archive is invalid (R4).
+  static let archived = FieldID(.history, 4)
+  /// A history: a strict household asks who was assigned in the doer's eyes (R2).
+  static let assignment = FieldID(.history, 5)
+  static let due = FieldID(.register, 6)
+  static let time = FieldID(.register, 7)
+  static let rule = FieldID(.register, 8)
+  static let ruleFrom = FieldID(.register, 9)
+  static let tags = FieldID(.set, 10)
+  static let createdBy = FieldID(.register, 11)
+  static let created = FieldID(.register, 12)
+}
+
+enum OccurrenceField {
+  static let chore = FieldID(.register, 1)
+  static let key = FieldID(.register, 2)
+  static let due = FieldID(.register, 3)
+  static let assignee = FieldID(.history, 4)
+  static let skipped = FieldID(.register, 5)
+}
+
+enum SettingField {
+  static let key = FieldID(.register, 1)
+  static let value = FieldID(.register, 2)
+}
+
+enum CompletionField {
+  static let chore = FieldID(.register, 1)
+  static let key = FieldID(.register, 2)
+  static let person = FieldID(.register, 3)
+  static let day = FieldID(.register, 4)
+  static let doneAt = FieldID(.register, 5)
+  static let title = FieldID(.register, 6)
+  static let recordedBy = FieldID(.register, 7)
+}
+
+enum RetractionField {
+  static let event = FieldID(.register, 1)
+  static let chore = FieldID(.register, 2)
+  static let by = FieldID(.register, 3)
+}
+
+enum SkipField {
+  static let chore = FieldID(.register, 1)
+  static let key = FieldID(.register, 2)
+  static let reason = FieldID(.register, 3)
+  static let by = FieldID(.register, 4)
+  static let day = FieldID(.register, 5)
+}
+
+extension Value {
+  /// The bytes of an identifier.
+  static func id(_ identifier: Identifier) -> Value { .bytes(identifier.bytes) }
+
+  /// The identifier, if these are sixteen bytes.
+  var identifier: Identifier? { bytes.flatMap { Identifier(bytes: $0) } }
+
+  /// The civil date, if this is a day number inside the calendar.
+  var date: CivilDate? {
+    int.flatMap { Int(exactly: $0) }.flatMap { try? CivilDate(dayNumber: $0) }
+  }
+
+  /// A day number.
+  static func day(_ date: CivilDate) -> Value { .int(Int64(date.dayNumber)) }
+}

@@ -1,0 +1,135 @@
+import HearthCRDT
+import HearthSync
+
+/// Who is paid when several people did one occurrence (rule R1).
+package enum DuplicatePolicy: String, CaseIterable, Sendable {
+  /// The first is paid, the others are noted.
+  case first
+  /// Everybody is paid in full.
+  case each
+  /// The points are shared out; the remainder goes to the first.
+  case split
+}
+
+/// What becomes of occurrences that nobody did (rule R8).
+package enum MissedPolicy: String, CaseIterable, Sendable {
+  /// The latest stays due, older ones are missed.
+  case roll
+  /// Every one stays due.
+  case stack
+  /// The latest is due today, whatever day it was due.
+  case neverOverdue = "never-overdue"
+}
+
+/// The household's settings: one register per key, with a default where a key is unset (R24).
+package struct HouseholdSettings: Equatable, Sendable {
+  /// The household's name, empty if unset.
+  package private(set) var name = ""
+  /// The IANA name of the household's time zone; `UTC` if unset.
+  package private(set) var timeZone = "UTC"
+  /// The first day of the week.
+  package private(set) var weekStart = Weekday.monday
+  /// Who is paid when several people did one occurrence.
+  package private(set) var duplicate = DuplicatePolicy.first
+  /// The hour at which a new day begins, 0...6.
+  package private(set) var dayStartHour = 0
+  /// What becomes of occurrences that nobody did.
+  package private(set) var missed = MissedPolicy.roll
+  /// Whether only those who are assigned are credited (rule R2).
+  package private(set) var strictAssignee = false
+
+  /// The keys there are, in order.
+  package static let keys = [
+    "day-start", "duplicate", "missed", "name", "strict-assignee", "time-zone", "week-start",
+  ]
+  /// The longest value of a setting, in bytes.
+  package static let maximumValueBytes = 320
+
+  /// The defaults.
+  package init() {}
+
+  /// Reads the settings of a zone; a value that is not understood leaves the default.
+  package init(source: any ProjectionSource) throws {
+    for key in HouseholdSettings.keys {
+      guard let value = try HouseholdSettings.value(of: key, in: source) else { continue }
+      _ = apply(key, value)
+    }
+  }
+
+  /// The stored value of a key; nil if unset.
+  static func value(of key: String, in source: any ProjectionSource) throws -> String? {
+    let record = try source.record(recordKey(of: key, in: source.zone))
+    guard let record, !record.life.isDeleted else { return nil }
+    return record.shown(SettingField.value)?.text
+  }
+
+  /// The record of a setting, the same on every device.
+  static func recordKey(of key: String, in zone: ZoneID) -> RecordKey {
+    let type = HouseholdSchema.setting
+    return RecordKey(type: type, id: naturalID(in: zone, type: type, key: Array(key.utf8)))
+  }
+
+  /// Whether a key can have a value, and if not, the values it can have, in words.
+  static func advice(for key: String, value: String) -> String? {
+    var trial = HouseholdSettings()
+    guard value.utf8.count <= maximumValueBytes, trial.apply(key, value) else {
+      switch key {
+      case "day-start": return "an hour from 0 to 6"
+      case "duplicate": return words(DuplicatePolicy.allCases.map(\.rawValue))
+      case "missed": return words(MissedPolicy.allCases.map(\.rawValue))
+      case "name": return "1 to 80 characters"
+      case "strict-assignee": return "yes or no"
+      case "time-zone": return "the name of a time zone, for example Europe/Vienna"
+      default: return "a weekday: " + words(Weekday.allCases.map(\.code))
+      }
+    }
+    return nil
+  }
+
+  private static func words(_ list: [String]) -> String { list.joined(separator: ", ") }
+
+  /// Takes a value; false if the key is unknown or the value is not one of its.
+  private mutating func apply(_ key: String, _ value: String) -> Bool {
+    switch key {
+    case "day-start":
+      guard let hour = Int(value), (0...6).contains(hour), String(hour) == value else {
+        return false
+      }
+      dayStartHour = hour
+    case "duplicate":
+      guard let policy = DuplicatePolicy(rawValue: value) else { return false }
+      duplicate = policy
+    case "missed":
+      guard let policy = MissedPolicy(rawValue: value) else { return false }
+      missed = policy
+    case "name":
+      guard Validation.isText(value, characters: 1...80) else { return false }
+      name = value
+    case "strict-assignee":
+      guard value == "yes" || value == "no" else { return false }
+      strictAssignee = value == "yes"
+    case "time-zone":
+      guard HouseholdSettings.isZoneName(value) else { return false }
+      timeZone = value
+    case "week-start":
+      guard let day = Weekday(code: value) else { return false }
+      weekStart = day
+    default: return false
+    }
+    return true
+  }
+
+  /// Letters, digits and `/_+-` only: whether the zone exists is known at the edge only.
+  private static func isZoneName(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "_"),
+          UInt8(ascii: "+"), UInt8(ascii: "-"):
+          true
+        default: false
+        }
+      }
+  }
+}
