@@ -88,7 +88,8 @@ extension Node {
         for zone in allZones() where zone.database == .shared {
           let listing = try transport.list(zoneTag: zone.tag)
           let stored = try store.segments(of: zone.id)
-          missing += SyncPlan(zone: zone, stored: stored, pending: [])
+          missing +=
+            SyncPlan(zone: zone, stored: stored, pending: [])
             .publications(to: listing, stored: stored, tag: { zone.authorTag(of: $0.device) })
             .count
         }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Hearth
+import HearthSync
 
 /// The ways by which this node reaches others.
 struct TransportCommand: AsyncParsableCommand {

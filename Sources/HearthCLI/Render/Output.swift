@@ -24,6 +24,13 @@ enum Output {
       to: STDOUT_FILENO)
   }
 
+  /// Prints one JSON document in one line, for commands that go on; it brings its own `schema`.
+  static func jsonLine(_ value: some Encodable) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    write(String(decoding: try encoder.encode(value), as: UTF8.self) + "\n", to: STDOUT_FILENO)
+  }
+
   /// Columns of the terminal on standard output; 0 where it is none.
   static var width: Int {
     guard isatty(STDOUT_FILENO) == 1 else { return 0 }
