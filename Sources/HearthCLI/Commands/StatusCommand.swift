@@ -110,7 +110,7 @@ struct StatusCommand: AsyncParsableCommand {
       Output.print("transport: none yet; `hearth transport add folder PATH`")
     }
     for transport in document.transports {
-      Output.print("transport: \(transport.kind) \(transport.path), \(words(transport))")
+      Output.print("transport: \(words(transport))")
     }
   }
 
@@ -127,8 +127,10 @@ struct StatusCommand: AsyncParsableCommand {
   private func words(_ transport: Document.Transport) -> String {
     if let failure = transport.failure { return Style.red(Style.safe(failure)) }
     let missing = transport.unpublishedSegments ?? 0
-    return missing == 0
-      ? "has everything that is sealed" : "lacks \(Words.count(missing, "segment")): `hearth sync`"
+    let place = "\(transport.kind) \(transport.path), "
+    return place
+      + (missing == 0
+        ? "has everything that is sealed" : "lacks \(Words.count(missing, "segment")): `hearth sync`")
   }
 }
 

@@ -107,7 +107,7 @@ enum SyncText {
   static func tellProblems(_ report: SyncReport, isQuiet: Bool) {
     for transport in report.transports {
       if let failure = transport.failure {
-        Output.note("hearth: error: \(transport.setting): \(Style.safe(failure))")
+        Output.note("hearth: error: \(Style.safe(failure))")
       }
       for problem in transport.problems where problem.hidesData || !isQuiet {
         Output.note(
