@@ -81,7 +81,7 @@ struct ExitReport {
     case "locked": return .locked
     case "notAllowed", "passphrase", "wrongPassphrase": return .notAllowed
     case "corrupt", "notAuthentic", "authenticationFailed": return .corrupt
-    case "offline": return .offline
+    case .some(let word) where word.hasPrefix("offline"): return .offline
     default: return .failed
     }
   }

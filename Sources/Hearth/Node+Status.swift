@@ -1,0 +1,180 @@
+import Foundation
+import HearthCRDT
+import HearthStore
+import HearthSync
+import HearthTransport
+
+/// How one zone of a node stands.
+package struct ZoneStatus: Sendable {
+  /// The zone.
+  package let zone: ZoneState
+  /// How many changes of all authors are applied.
+  package let changes: UInt64
+  /// How many own changes no segment holds yet: no other device can have them.
+  package let unsealed: Int
+  /// How many segments wait, by what they wait for, in order of the reason's word.
+  package let waiting: [(reason: PendingReason, count: Int)]
+  /// The authors that published two histories.
+  package let forks: [Author]
+}
+
+/// How one way to others stands.
+package struct TransportStatus: Sendable {
+  /// The way.
+  package let setting: TransportSetting
+  /// How many segments it lacks; nil if it cannot be reached.
+  package let unpublished: Int?
+  /// Why it cannot be reached, in words.
+  package let failure: String?
+}
+
+/// A device whose clock is far from others'.
+package struct ClockFinding: Equatable, Sendable {
+  /// What the comparison says.
+  package enum Kind: String, Sendable {
+    /// Its last change lies ahead of this device's clock.
+    case ahead
+    /// Its last change lies behind changes that it had seen.
+    case behind
+  }
+
+  package let kind: Kind
+  package let device: DeviceID
+  package let deviceName: String
+  /// How far, in milliseconds.
+  package let milliseconds: UInt64
+}
+
+/// How far one author's log is applied, for people.
+package struct AuthorLog: Sendable {
+  package let author: Author
+  package let deviceName: String
+  package let personName: String
+  package let changes: UInt64
+  /// When its last change was made, by its own clock.
+  package let lastMilliseconds: UInt64
+}
+
+extension Node {
+  /// How each zone stands, data zones and control zones alike.
+  package func zoneStatuses() throws -> [ZoneStatus] {
+    try allZones().sorted {
+      ($0.database.rawValue, $0.group, $0.kind.rawValue, $0.name, $0.id)
+        < ($1.database.rawValue, $1.group, $1.kind.rawValue, $1.name, $1.id)
+    }.map { zone in
+      var unsealed = 0
+      for head in zone.heads where head.author.device == device {
+        unsealed += try store.changes(
+          of: head.author, in: zone.id, after: 0, limit: Node.maximumCountedChanges
+        ).count
+      }
+      var counts: [PendingReason: Int] = [:]
+      for segment in try store.pending(in: zone.id) { counts[segment.reason, default: 0] += 1 }
+      return ZoneStatus(
+        zone: zone, changes: zone.heads.reduce(0) { $0 + $1.sequence }, unsealed: unsealed,
+        waiting: counts.keys.sorted { $0.rawValue < $1.rawValue }.map { ($0, counts[$0] ?? 0) },
+        forks: zone.heads.filter { $0.forkedAt != nil }.map(\.author))
+    }
+  }
+
+  private static let maximumCountedChanges = 1_000_000
+
+  /// How each way to others stands, by looking at what it holds.
+  package func transportStatuses() throws -> [TransportStatus] {
+    try transports().map { setting in
+      let transport = folderTransport(setting.path)
+      var missing = 0
+      do {
+        for zone in allZones() where zone.database == .shared {
+          let listing = try transport.list(zoneTag: zone.tag)
+          let stored = try store.segments(of: zone.id)
+          missing +=
+            SyncPlan(zone: zone, stored: stored, pending: [])
+            .publications(to: listing, stored: stored, tag: { zone.authorTag(of: $0.device) })
+            .count
+        }
+        return TransportStatus(setting: setting, unpublished: missing, failure: nil)
+      } catch let error as TransportError {
+        return TransportStatus(setting: setting, unpublished: nil, failure: "\(error)")
+      }
+    }
+  }
+
+  /// How far an author's clock may be from others' before it is worth telling: five minutes.
+  package static let clockToleranceMilliseconds = HybridClock.maximumLeadMilliseconds
+
+  /// The devices whose clocks are more than five minutes from this one's or from what they saw.
+  ///
+  /// A log's times follow those it has seen up to five minutes, so a device that wrote earlier
+  /// than what it had seen by more than that has a clock that is behind.
+  package func clockFindings() -> [ClockFinding] {
+    let wall = now()
+    let tolerance = Node.clockToleranceMilliseconds
+    var found: [DeviceID: ClockFinding] = [:]
+    for zone in allZones() {
+      let membership = membership(of: zone.group)
+      let times = Dictionary(uniqueKeysWithValues: zone.heads.map { ($0.author, $0) })
+      for head in zone.heads where head.sequence > 0 {
+        let time = head.time.milliseconds
+        let seen = head.seen.entries.compactMap { entry -> UInt64? in
+          guard let other = times[entry.author], other.sequence == entry.sequence,
+            other.author.device != head.author.device,
+            other.time.milliseconds <= wall + tolerance
+          else { return nil }
+          return other.time.milliseconds
+        }.max()
+        let finding: (ClockFinding.Kind, UInt64)
+        if time > wall + tolerance {
+          finding = (.ahead, time - wall)
+        } else if let seen, seen > time + tolerance {
+          finding = (.behind, seen - time)
+        } else {
+          continue
+        }
+        if let known = found[head.author.device], known.milliseconds >= finding.1 { continue }
+        found[head.author.device] = ClockFinding(
+          kind: finding.0, device: head.author.device,
+          deviceName: membership.device(head.author.device)?.card.name ?? "an unknown device",
+          milliseconds: finding.1)
+      }
+    }
+    return found.values.sorted { $0.device < $1.device }
+  }
+
+  /// How far each author's log is applied in a zone, the latest first.
+  package func authorLogs(of zone: ZoneID) throws -> [AuthorLog] {
+    let state = try engine.zone(zone)
+    let membership = membership(of: state.group)
+    return state.heads.filter { $0.sequence > 0 }
+      .sorted { ($1.time, $0.author) < ($0.time, $1.author) }
+      .map { head in
+        AuthorLog(
+          author: head.author,
+          deviceName: membership.device(head.author.device)?.card.name ?? "an unknown device",
+          personName: membership.person(of: head.author.device)?.name ?? "nobody known",
+          changes: head.sequence, lastMilliseconds: head.time.milliseconds)
+      }
+  }
+
+  // MARK: The home folder
+
+  /// Where this node lives.
+  package var home: String { folder.root.path }
+
+  /// The home folder's and key file's permissions that are wider than they should be.
+  package func permissionFaults() -> [(path: String, mode: Int, wanted: Int)] {
+    [(folder.root.path, 0o700), (folder.keyFile, 0o600)].compactMap { path, wanted in
+      let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+      guard let mode = (attributes?[.posixPermissions] as? NSNumber)?.intValue,
+        mode & 0o777 & ~wanted != 0
+      else { return nil }
+      return (path, mode & 0o777, wanted)
+    }
+  }
+
+  /// How many bytes are free where this node lives; nil if the system does not say.
+  package func freeBytes() -> UInt64? {
+    let attributes = try? FileManager.default.attributesOfFileSystem(forPath: folder.root.path)
+    return (attributes?[.systemFreeSize] as? NSNumber)?.uint64Value
+  }
+}

@@ -1,0 +1,139 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import HearthSync
+
+/// Prints what two devices compare to know that they hold the same.
+struct DigestCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "digest", abstract: "Show each zone's digest: equal where the data is equal.",
+    discussion: "Devices that hold the same changes of a household show the same 64 digits.")
+
+  @OptionGroup var options: CommonOptions
+
+  private struct Document: Encodable {
+    struct Author: Encodable {
+      let device: String
+      let life: Int
+      let changes: UInt64
+    }
+    struct Item: Encodable {
+      let name: String
+      let database: String
+      let kind: String
+      let zone: String
+      let digest: String
+      let frontier: [Author]
+    }
+    let zones: [Item]
+  }
+
+  func run() async throws {
+    let node = try await options.open()
+    var items: [Document.Item] = []
+    for status in try await node.zoneStatuses() {
+      let zone = status.zone
+      items.append(
+        Document.Item(
+          name: zone.kind == .control ? "members" : zone.name, database: zone.database.name,
+          kind: zone.kind == .control ? "control" : "data", zone: zone.id.hex,
+          digest: HexText.of(try await node.digest(of: zone.id)),
+          frontier: zone.frontier.entries.map {
+            Document.Author(
+              device: $0.author.device.hex, life: $0.author.life, changes: $0.sequence)
+          }))
+    }
+    try await node.close()
+    if options.json { return try Output.json(Document(zones: items)) }
+    for item in items {
+      let words = item.frontier.map { author in
+        let life = author.life > 1 ? " life \(author.life)" : ""
+        return "\(author.device.prefix(8))\(life): \(author.changes)"
+      }
+      Output.print("\(item.digest)  \(item.database) \(Style.safe(item.name))")
+      Output.print("  changes by device \(words.isEmpty ? "none" : words.joined(separator: ", "))")
+    }
+  }
+}
+
+/// Checks everything the node holds.
+struct VerifyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify", abstract: "Check everything this node holds.",
+    discussion: """
+      Opens every stored segment again, follows each device's hash chain to its end, compares the
+      derived tables with a rebuild, and checks the database file. Changes nothing. Exit code 7 if
+      anything is wrong.
+      """)
+
+  @OptionGroup var options: CommonOptions
+
+  private struct Document: Encodable {
+    struct Item: Encodable {
+      let name: String
+      let zone: String
+      let segments: Int
+      let changes: Int
+      let pending: Int
+      let digest: String
+      let faults: [String]
+    }
+    let isSound: Bool
+    let fileFaults: [String]
+    let zones: [Item]
+  }
+
+  func run() async throws {
+    let node = try await options.open()
+    let result = try await node.verify()
+    try await node.close()
+    let document = Document(
+      isSound: result.isSound, fileFaults: result.fileFaults,
+      zones: result.zones.map {
+        Document.Item(
+          name: CheckText.name($0.zone), zone: $0.zone.id.hex, segments: $0.segments,
+          changes: $0.changes, pending: $0.pending, digest: HexText.of($0.digest),
+          faults: $0.faults)
+      })
+    if options.json {
+      try Output.json(document)
+    } else {
+      for zone in document.zones {
+        let verdict = zone.faults.isEmpty ? Style.green("sound") : Style.red("damaged")
+        let pending = zone.pending == 0 ? "" : ", \(Words.count(zone.pending, "segment")) waiting"
+        Output.print(
+          "\(Style.safe(zone.name)): \(verdict), \(Words.count(zone.changes, "change")) in "
+            + "\(Words.count(zone.segments, "segment"))\(pending)")
+        Output.print("  digest \(zone.digest)")
+        for fault in zone.faults { Output.print("  " + Style.red(Style.safe(fault))) }
+      }
+      for fault in document.fileFaults { Output.print(Style.red("database file: \(fault)")) }
+      if !document.isSound {
+        Output.note(
+          "hint: keep a copy of \(options.homePath); the other devices still have what was synced")
+      }
+    }
+    if !result.isSound { throw ExitCode(ExitStatus.corrupt.rawValue) }
+  }
+}
+
+/// Bytes as lower-case hexadecimal digits.
+enum HexText {
+  static func of(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef")
+    var text = ""
+    for byte in bytes {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return text
+  }
+}
+
+/// Words that the checking commands share.
+enum CheckText {
+  /// A zone as people know it.
+  static func name(_ zone: ZoneState) -> String {
+    zone.kind == .control ? "\(zone.database.name) members" : "\(zone.database.name) \(zone.name)"
+  }
+}

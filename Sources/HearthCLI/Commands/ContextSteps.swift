@@ -1,0 +1,99 @@
+import Foundation
+import Hearth
+import HearthCRDT
+import HearthSync
+import Household
+
+extension HouseholdContext {
+  /// The household of a zone's id.
+  static func of(_ id: ZoneID, node: Node) async throws -> HouseholdContext {
+    guard let zone = await node.dataZones().first(where: { $0.id == id }) else {
+      throw CommandFailure(.failed, "the household is not on this node")
+    }
+    return HouseholdContext(node: node, zone: zone)
+  }
+
+  /// Writes this node's person into the household's people, unless it is there.
+  ///
+  /// - Returns: whether anything was written.
+  @discardableResult
+  func introducePerson() async throws -> Bool {
+    let person = await node.person
+    let name = await node.profile.personName
+    let now = await node.nowMilliseconds()
+    guard try await !read({ try $0.people().contains { $0.id == person } }) else { return false }
+    try await write { book, builder in
+      try book.createPerson(person, name: name, milliseconds: now, in: &builder)
+    }
+    return true
+  }
+
+  /// The name of the household's time zone.
+  func timeZoneName() async throws -> String {
+    try await node.read(zone.id) { source in
+      try HouseholdBook(source: source, today: CivilDate(dayNumber: 0)).settings.timeZone
+    }
+  }
+}
+
+/// Instants as people of a household see them.
+struct MomentText {
+  private let clock: HouseholdClock
+
+  /// In the time zone of the node's first household; in this machine's if there is none.
+  static func of(_ node: Node) async throws -> MomentText {
+    guard let zone = await node.dataZones().first(where: { $0.database == .shared }) else {
+      return MomentText(clock: try HouseholdClock(timeZone: TimeZone.current.identifier))
+    }
+    return try await of(HouseholdContext(node: node, zone: zone))
+  }
+
+  /// In the time zone of a household; in UTC where this machine does not know it.
+  static func of(_ context: HouseholdContext) async throws -> MomentText {
+    let name = try await context.timeZoneName()
+    let clock = try (try? HouseholdClock(timeZone: name)) ?? HouseholdClock(timeZone: "UTC")
+    return MomentText(clock: clock)
+  }
+
+  /// Date and minute.
+  func text(_ milliseconds: UInt64) -> String {
+    guard let civil = try? clock.civil(milliseconds: milliseconds) else { return "an unknown time" }
+    return "\(civil.date.iso) \(civil.time.iso)"
+  }
+
+  /// The same for programs: ISO 8601 in UTC.
+  static func iso(_ milliseconds: UInt64) -> String {
+    Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
+  }
+}
+
+/// Spans of time and counts in words.
+enum Words {
+  /// A span in its largest unit.
+  static func span(milliseconds: UInt64) -> String {
+    let minutes = milliseconds / 60_000
+    switch minutes {
+    case 0: return "less than a minute"
+    case 1..<120: return count(Int(minutes), "minute")
+    case 120..<(48 * 60): return count(Int(minutes / 60), "hour")
+    default: return count(Int(clamping: minutes / (24 * 60)), "day")
+    }
+  }
+
+  /// A count with its noun.
+  static func count(_ number: Int, _ noun: String) -> String {
+    "\(number) \(noun)\(number == 1 ? "" : "s")"
+  }
+
+  /// What a waiting segment waits for.
+  static func reason(_ reason: PendingReason) -> String {
+    switch reason {
+    case .gap: "earlier changes of its author"
+    case .cause: "changes of others that its author had seen"
+    case .author: "the news that its author was admitted"
+    case .epoch: "a key"
+    case .quarantine: "a decision: its author contradicted itself"
+    case .format: "a newer version of this program"
+    }
+  }
+}

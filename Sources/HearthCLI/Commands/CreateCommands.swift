@@ -1,0 +1,129 @@
+import ArgumentParser
+import Foundation
+import Hearth
+import HearthCRDT
+import HearthSync
+import Household
+
+/// Households: making and listing them.
+struct HouseholdCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "household", abstract: "Make and list households.",
+    subcommands: [Create.self, List.self])
+
+  /// Makes a household with this node's person as its owner.
+  struct Create: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "create", abstract: "Begin a household.",
+      discussion: "You become its owner. Others join by an invitation (`hearth invite`).")
+
+    @Argument(help: "The household's name.")
+    var name: String
+
+    @Option(help: "The time zone in which its days begin, such as Europe/Berlin; otherwise yours.")
+    var timeZone: String?
+
+    @Option(help: "The day on which its weeks begin.")
+    var weekStart = "monday"
+
+    @OptionGroup var options: CommonOptions
+
+    private struct Document: Encodable {
+      let name: String
+      let id: String
+      let timeZone: String
+      let weekStart: String
+    }
+
+    func run() async throws {
+      let name = try Name.checked(self.name, what: "the household's name")
+      let timeZone = self.timeZone ?? TimeZone.current.identifier
+      _ = try HouseholdClock(timeZone: timeZone)
+      guard let weekday = Weekday.named(weekStart) else {
+        throw CommandFailure(
+          .usage, "\(weekStart) is not a day of the week", hint: "for example --week-start sunday")
+      }
+      let node = try await options.open()
+      let present = await node.dataZones().filter { $0.database == .shared }
+      guard !present.contains(where: { $0.name.lowercased() == name.lowercased() }) else {
+        throw CommandFailure(.failed, "this node is in a household named \(name) already")
+      }
+      let id = try await node.createHousehold(named: name)
+      let context = try await HouseholdContext.of(id, node: node)
+      try await context.introducePerson()
+      try await context.write { book, builder in
+        try book.set("time-zone", timeZone, in: &builder)
+        try book.set("week-start", weekday.code, in: &builder)
+      }
+      if options.json {
+        try Output.json(
+          Document(
+            name: name, id: id.hex, timeZone: timeZone, weekStart: weekday.name.lowercased()))
+      } else {
+        Output.print("household \(name): days of \(timeZone), weeks from \(weekday.name)")
+        Output.note(
+          try await node.transports().isEmpty
+            ? "next: `hearth transport add folder PATH` with a folder that your devices share"
+            : "next: `hearth invite`")
+      }
+      try await node.close()
+    }
+  }
+
+  /// Lists the households this node is in.
+  struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "list", abstract: "List the households of this node.")
+
+    @OptionGroup var options: CommonOptions
+
+    private struct Document: Encodable {
+      struct Item: Encodable {
+        let name: String
+        let id: String
+        let people: Int
+        let devices: Int
+        let role: String?
+        let timeZone: String
+      }
+      let households: [Item]
+    }
+
+    func run() async throws {
+      let node = try await options.open()
+      var items: [Document.Item] = []
+      for zone in await node.dataZones() where zone.database == .shared {
+        let membership = await node.membership(of: zone.group)
+        let timeZone = try await HouseholdContext(node: node, zone: zone).timeZoneName()
+        items.append(
+          Document.Item(
+            name: zone.name, id: zone.id.hex, people: membership.people.count,
+            devices: membership.devices.count,
+            role: membership.role(of: await node.device)?.name, timeZone: timeZone))
+      }
+      try await node.close()
+      if options.json { return try Output.json(Document(households: items)) }
+      guard !items.isEmpty else {
+        Output.note("this node is in no household yet: `hearth household create NAME`")
+        return
+      }
+      let rows = items.map {
+        [$0.name, "\($0.people)", "\($0.devices)", $0.role ?? "none", $0.timeZone]
+      }
+      Output.print(
+        Table(
+          headers: ["HOUSEHOLD", "PEOPLE", "DEVICES", "YOUR ROLE", "TIME ZONE"], rows: rows,
+          rightAligned: [1, 2]
+        ).text)
+    }
+  }
+}
+
+extension Weekday {
+  /// The weekday of an English name, at least its first two letters.
+  static func named(_ text: String) -> Weekday? {
+    let word = text.lowercased()
+    guard word.count >= 2 else { return nil }
+    return allCases.first { $0.name.lowercased().hasPrefix(word) }
+  }
+}

@@ -1,0 +1,127 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import HearthSync
+
+/// Looks for what is not as it should be, and says how to mend it.
+struct DoctorCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "doctor", abstract: "Look for what is wrong and how to mend it.",
+    discussion: """
+      Looks at the data, permissions, clocks, forks, transports and free space. Exit code 7 if data
+      is damaged, 2 if something else needs your attention.
+      """)
+
+  @OptionGroup var options: CommonOptions
+
+  /// One thing that is not as it should be.
+  struct Finding: Encodable {
+    let topic: String
+    let isDamage: Bool
+    let text: String
+    let remedy: String
+
+    init(_ topic: String, isDamage: Bool = false, _ text: String, remedy: String) {
+      self.topic = topic
+      self.isDamage = isDamage
+      self.text = text
+      self.remedy = remedy
+    }
+  }
+
+  private struct Document: Encodable {
+    let findings: [Finding]
+  }
+
+  private static let wantedFreeBytes: UInt64 = 200 * 1024 * 1024
+
+  func run() async throws {
+    let node = try await options.open()
+    var findings = try await data(of: node)
+    findings += await surroundings(of: node)
+    findings += try await others(of: node)
+    try await node.close()
+    if options.json {
+      try Output.json(Document(findings: findings))
+    } else if findings.isEmpty {
+      Output.print(
+        Style.green("all is well") + ": data, permissions, clocks, forks, transports, free space")
+    } else {
+      for finding in findings {
+        let colour = finding.isDamage ? Style.red : Style.yellow
+        Output.print("\(colour(finding.topic)): \(Style.safe(finding.text))")
+        Output.print("  remedy: \(Style.safe(finding.remedy))")
+      }
+    }
+    guard !findings.isEmpty else { return }
+    let isDamaged = findings.contains(where: \.isDamage)
+    throw ExitCode((isDamaged ? ExitStatus.corrupt : .partial).rawValue)
+  }
+
+  private func data(of node: Node) async throws -> [Finding] {
+    let result = try await node.verify()
+    let remedy =
+      "keep a copy of the home folder, then join again from another device of the household"
+    return result.fileFaults.map { Finding("data", isDamage: true, $0, remedy: remedy) }
+      + result.zones.flatMap { zone in
+        zone.faults.map {
+          Finding("data", isDamage: true, "\(CheckText.name(zone.zone)): \($0)", remedy: remedy)
+        }
+      }
+  }
+
+  private func surroundings(of node: Node) async -> [Finding] {
+    var findings = await node.permissionFaults().map { fault in
+      let wanted = String(fault.wanted, radix: 8)
+      return Finding(
+        "permissions", "\(fault.path) is open to others (mode \(String(fault.mode, radix: 8)))",
+        remedy: "chmod \(wanted) '\(fault.path)'")
+    }
+    for clock in await node.clockFindings() {
+      findings.append(
+        Finding(
+          "clock", ClockText.line(clock),
+          remedy: "set date and time by the network on that device, and on this one"))
+    }
+    if let free = await node.freeBytes(), free < DoctorCommand.wantedFreeBytes {
+      findings.append(
+        Finding(
+          "space", "only \(free / 1_048_576) MB are free where this node lives",
+          remedy: "make room: with a full disk nothing can be written or received"))
+    }
+    return findings
+  }
+
+  private func others(of node: Node) async throws -> [Finding] {
+    var findings: [Finding] = []
+    for status in try await node.zoneStatuses() {
+      let membership = await node.membership(of: status.zone.group)
+      for author in status.forks {
+        let name = membership.device(author.device)?.card.name ?? "an unknown device"
+        findings.append(
+          Finding(
+            "fork",
+            "\(name) (\(author)) published two different histories in "
+              + CheckText.name(status.zone),
+            remedy: "find out whether that device was copied or restored; sync on it makes it "
+              + "begin a new life"))
+      }
+      for item in status.waiting where item.reason == .format {
+        findings.append(
+          Finding(
+            "version",
+            "\(Words.count(item.count, "segment")) of \(CheckText.name(status.zone)) "
+              + "need a newer version of this program", remedy: "update this program"))
+      }
+    }
+    for transport in try await node.transportStatuses() {
+      guard let failure = transport.failure else { continue }
+      findings.append(
+        Finding(
+          "transport", failure,
+          remedy: "make the folder reachable, or `hearth transport remove "
+            + "\(transport.setting.number)`"))
+    }
+    return findings
+  }
+}

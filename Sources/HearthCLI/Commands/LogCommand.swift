@@ -1,0 +1,65 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import HearthSync
+
+/// What happened to this node, and how far each device's log is known.
+struct LogCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "log", abstract: "Show recent notices and how far each device's changes are known."
+  )
+
+  @Option(help: "How many notices at most.")
+  var limit = 20
+
+  @OptionGroup var options: CommonOptions
+
+  private struct Document: Encodable {
+    struct Head: Encodable {
+      let zone: String
+      let person: String
+      let device: String
+      let deviceId: String
+      let life: Int
+      let changes: UInt64
+      let last: String
+    }
+    let notices: [NoticeText.Document]
+    let logs: [Head]
+  }
+
+  func run() async throws {
+    guard limit >= 0 else { throw CommandFailure(.usage, "--limit must be 0 or more") }
+    let node = try await options.open()
+    let notices = try await node.notices().suffix(limit)
+    let moment = try await MomentText.of(node)
+    var logs: [(zone: String, log: AuthorLog)] = []
+    for zone in await node.dataZones() {
+      for log in try await node.authorLogs(of: zone.id) { logs.append((zone.name, log)) }
+    }
+    try await node.close()
+    if options.json {
+      return try Output.json(
+        Document(
+          notices: notices.map(NoticeText.Document.init),
+          logs: logs.map { zone, log in
+            Document.Head(
+              zone: zone, person: log.personName, device: log.deviceName,
+              deviceId: log.author.device.hex, life: log.author.life, changes: log.changes,
+              last: MomentText.iso(log.lastMilliseconds))
+          }))
+    }
+    for notice in notices { Output.print(NoticeText.line(notice, moment)) }
+    let rows = logs.map { zone, log in
+      [
+        zone, log.personName, log.deviceName, "\(log.author)", "\(log.changes)",
+        moment.text(log.lastMilliseconds),
+      ]
+    }
+    Output.print(
+      Table(
+        headers: ["ZONE", "PERSON", "DEVICE", "LOG", "CHANGES", "LAST"], rows: rows,
+        rightAligned: [4]
+      ).text)
+  }
+}

@@ -1,0 +1,68 @@
+import ArgumentParser
+import Hearth
+
+/// The program's own facts.
+enum Program {
+  /// The version of this program.
+  static let version = "0.1.0"
+}
+
+/// Prints the versions of this program and its cryptography.
+struct VersionCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "version", abstract: "Show the version of this program.")
+
+  @OptionGroup var options: CommonOptions
+
+  private struct Document: Encodable {
+    let version: String
+    let libsodium: String
+  }
+
+  func run() throws {
+    if options.json {
+      return try Output.json(Document(version: Program.version, libsodium: Node.sodiumVersion))
+    }
+    Output.print("hearth \(Program.version) (libsodium \(Node.sodiumVersion))")
+  }
+}
+
+/// Explains what commands return; `hearth help exit-codes` shows the same.
+struct ExitCodesCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "exit-codes", abstract: "Explain what a command returns.", discussion: table)
+
+  @Flag(name: .long, help: "Print one JSON document with `schema: 1`.")
+  var json = false
+
+  private struct Document: Encodable {
+    struct Item: Encodable {
+      let code: Int32
+      let meaning: String
+    }
+    let exitCodes: [Item]
+  }
+
+  private static let others: [(code: Int32, meaning: String)] = [
+    (130, "ended by SIGINT before it could stop in order"),
+    (143, "ended by SIGTERM before it could stop in order"),
+  ]
+
+  private static var codes: [(code: Int32, meaning: String)] {
+    ExitStatus.allCases.map { ($0.rawValue, $0.meaning) } + others
+  }
+
+  static var table: String {
+    codes.map { code, meaning in
+      String(repeating: " ", count: max(0, 3 - "\(code)".count)) + "\(code)  \(meaning)"
+    }.joined(separator: "\n") + "\nTreat any other code as a failure."
+  }
+
+  func run() throws {
+    if json {
+      return try Output.json(
+        Document(exitCodes: ExitCodesCommand.codes.map { Document.Item(code: $0, meaning: $1) }))
+    }
+    Output.print(ExitCodesCommand.table)
+  }
+}

@@ -1,0 +1,184 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import HearthSync
+
+/// Who this node is and how it stands.
+struct StatusCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "Show who this node is and how it stands.")
+
+  @OptionGroup var options: CommonOptions
+
+  private struct Document: Encodable {
+    struct Household: Encodable {
+      let name: String
+      let id: String
+      let role: String?
+      let people: Int
+      let devices: Int
+      let changes: UInt64
+      let unsealed: Int
+      let waiting: [String: Int]
+      let forks: [String]
+    }
+    struct Transport: Encodable {
+      let number: Int
+      let kind: String
+      let path: String
+      let unpublishedSegments: Int?
+      let failure: String?
+    }
+    let home: String
+    let person: String
+    let personId: String
+    let device: String
+    let deviceId: String
+    let life: Int
+    let households: [Household]
+    let transports: [Transport]
+    let notices: [NoticeText.Document]
+    let clock: [ClockText.Document]
+  }
+
+  func run() async throws {
+    let node = try await options.open()
+    let statuses = try await node.zoneStatuses()
+    let transports = try await node.transportStatuses()
+    let notices = try await node.notices()
+    let clocks = await node.clockFindings()
+    let profile = await node.profile
+    let device = await node.device
+    let moment = try await MomentText.of(node)
+    var households: [Document.Household] = []
+    for status in statuses where status.zone.kind == .data && status.zone.database == .shared {
+      let membership = await node.membership(of: status.zone.group)
+      // Membership operations of the same group are part of how the household stands.
+      let group = statuses.filter { $0.zone.group == status.zone.group }
+      var waiting: [String: Int] = [:]
+      for item in group.flatMap(\.waiting) {
+        waiting[item.reason.rawValue, default: 0] += item.count
+      }
+      households.append(
+        Document.Household(
+          name: status.zone.name, id: status.zone.id.hex,
+          role: membership.role(of: device)?.name, people: membership.people.count,
+          devices: membership.devices.count, changes: status.changes,
+          unsealed: group.reduce(0) { $0 + $1.unsealed }, waiting: waiting,
+          forks: Set(group.flatMap(\.forks).map(\.device)).sorted().map(\.hex)))
+    }
+    let document = Document(
+      home: await node.home, person: profile.personName, personId: await node.person.hex,
+      device: profile.deviceName, deviceId: device.hex, life: await node.life,
+      households: households,
+      transports: transports.map {
+        Document.Transport(
+          number: $0.setting.number, kind: $0.setting.kind, path: $0.setting.path,
+          unpublishedSegments: $0.unpublished, failure: $0.failure)
+      }, notices: notices.map(NoticeText.Document.init), clock: clocks.map(ClockText.Document.init))
+    try await node.close()
+    if options.json { return try Output.json(document) }
+    show(document)
+    for notice in notices.suffix(StatusCommand.shownNotices) {
+      Output.print("notice:    \(NoticeText.line(notice, moment))")
+    }
+    for finding in clocks { Output.print("clock:     \(Style.yellow(ClockText.line(finding)))") }
+  }
+
+  private static let shownNotices = 5
+
+  private func show(_ document: Document) {
+    Output.print("person:    \(Style.bold(document.person))")
+    let life = document.life > 1 ? ", life \(document.life)" : ""
+    Output.print("device:    \(document.device) (\(document.deviceId.prefix(8))\(life))")
+    Output.print("home:      \(document.home)")
+    if document.households.isEmpty {
+      Output.print("household: none yet; `hearth household create NAME` or `hearth join LINK`")
+    }
+    for household in document.households {
+      Output.print("household: \(Style.bold(Style.safe(household.name))), \(words(household))")
+      for (reason, count) in household.waiting.sorted(by: { $0.key < $1.key }) {
+        let words = PendingReason(rawValue: reason).map(Words.reason) ?? reason
+        Output.print("           \(Words.count(count, "segment")) waiting for \(words)")
+      }
+      for fork in household.forks {
+        Output.print(
+          Style.red("           device \(fork.prefix(8)) published two different histories"))
+      }
+    }
+    if document.transports.isEmpty {
+      Output.print("transport: none yet; `hearth transport add folder PATH`")
+    }
+    for transport in document.transports {
+      Output.print("transport: \(words(transport))")
+    }
+  }
+
+  private func words(_ household: Document.Household) -> String {
+    let people = household.people == 1 ? "1 person" : "\(household.people) people"
+    let own =
+      household.unsealed == 0
+      ? "nothing unsynced" : "\(Words.count(household.unsealed, "change")) not synced yet"
+    return "\(people), \(Words.count(household.devices, "device")), you are "
+      + "\(household.role ?? "no member"), \(Words.count(Int(clamping: household.changes), "change")),"
+      + " \(own)"
+  }
+
+  private func words(_ transport: Document.Transport) -> String {
+    if let failure = transport.failure { return Style.red(Style.safe(failure)) }
+    let missing = transport.unpublishedSegments ?? 0
+    let place = "\(transport.kind) \(transport.path), "
+    return place
+      + (missing == 0
+        ? "has everything that is sealed" : "lacks \(Words.count(missing, "segment")): `hearth sync`")
+  }
+}
+
+/// Notices in words.
+enum NoticeText {
+  struct Document: Encodable {
+    let at: String
+    let kind: String
+    let device: String?
+    let zone: String?
+    let text: String
+
+    init(_ notice: Notice) {
+      at = MomentText.iso(notice.milliseconds)
+      kind = notice.kind.rawValue
+      device = notice.device?.hex
+      zone = notice.zone?.hex
+      text = notice.text
+    }
+  }
+
+  static func line(_ notice: Notice, _ moment: MomentText) -> String {
+    "\(moment.text(notice.milliseconds)) \(Style.safe(notice.text))"
+  }
+}
+
+/// Clock findings in words.
+enum ClockText {
+  struct Document: Encodable {
+    let device: String
+    let name: String
+    let kind: String
+    let milliseconds: UInt64
+
+    init(_ finding: ClockFinding) {
+      device = finding.device.hex
+      name = finding.deviceName
+      kind = finding.kind.rawValue
+      milliseconds = finding.milliseconds
+    }
+  }
+
+  static func line(_ finding: ClockFinding) -> String {
+    let name = "\(Style.safe(finding.deviceName)) (\(ShortID.text(finding.device)))"
+    let span = Words.span(milliseconds: finding.milliseconds)
+    return switch finding.kind {
+    case .ahead: "the last change of \(name) lies \(span) ahead of this device's clock"
+    case .behind: "the last change of \(name) lies \(span) before what that device had seen"
+    }
+  }
+}

@@ -1,0 +1,254 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import Glibc
+import Hearth
+import HearthCRDT
+import HearthSync
+import Synchronization
+
+/// Exchanges news with every transport.
+struct SyncCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sync", abstract: "Exchange what is new with the others.",
+    discussion: """
+      With --watch the command goes on until it is interrupted, and syncs whenever a shared folder
+      or this node changes. The node stays free for other commands in between.
+      """)
+
+  @Flag(help: "Go on syncing whenever something changes.")
+  var watch = false
+
+  @OptionGroup var options: CommonOptions
+
+  func run() async throws {
+    if watch { return try await Watching(options: options).run() }
+    let node = try await options.open()
+    let report = try await node.sync()
+    try await node.close()
+    if options.json {
+      try Output.json(SyncText.Document(report))
+    } else if report.transports.isEmpty {
+      Output.note("there is no transport yet: `hearth transport add folder PATH`")
+    } else {
+      for transport in report.transports where transport.failure == nil {
+        Output.print(SyncText.line(transport))
+      }
+    }
+    try SyncText.check(report, isQuiet: options.json)
+  }
+}
+
+/// The words for what came of a round.
+enum SyncText {
+  struct Document: Encodable {
+    struct Problem: Encodable {
+      let place: String
+      let fault: String
+      let remedy: String
+      let hidesData: Bool
+    }
+    struct Item: Encodable {
+      let path: String
+      let received: Int
+      let published: Int
+      let publishedBytes: Int
+      let waiting: Int
+      let failure: String?
+      let problems: [Problem]
+    }
+    let transports: [Item]
+    let received: Int
+    let published: Int
+
+    init(_ report: SyncReport) {
+      received = report.received
+      published = report.published
+      transports = report.transports.map { transport in
+        Item(
+          path: transport.setting, received: transport.received, published: transport.published,
+          publishedBytes: transport.publishedBytes, waiting: transport.waiting,
+          failure: transport.failure,
+          problems: transport.problems.map {
+            Problem(
+              place: $0.place, fault: $0.fault, remedy: $0.remedy, hidesData: $0.hidesData)
+          })
+      }
+    }
+  }
+
+  /// One transport in one line.
+  static func line(_ report: TransportReport) -> String {
+    var parts = [
+      report.received == 0 ? "nothing new" : "received \(Words.count(report.received, "change"))",
+      report.published == 0
+        ? "nothing to publish"
+        : "published \(Words.count(report.published, "segment")) (\(report.publishedBytes) bytes)",
+    ]
+    if report.waiting > 0 {
+      parts.append("\(Words.count(report.waiting, "segment")) waiting for others")
+    }
+    return "\(report.setting): " + parts.joined(separator: ", ")
+  }
+
+  /// Tells of failures and problems on standard error, and ends with their exit code.
+  ///
+  /// - Parameter isQuiet: leaves out what does not change the exit code.
+  static func check(_ report: SyncReport, isQuiet: Bool) throws {
+    tellProblems(report, isQuiet: isQuiet)
+    if report.transports.contains(where: { $0.failure != nil }) {
+      throw ExitCode(ExitStatus.offline.rawValue)
+    }
+    if report.transports.contains(where: \.isPartial) {
+      throw ExitCode(ExitStatus.partial.rawValue)
+    }
+  }
+
+  static func tellProblems(_ report: SyncReport, isQuiet: Bool) {
+    for transport in report.transports {
+      if let failure = transport.failure {
+        Output.note("hearth: error: \(Style.safe(failure))")
+      }
+      for problem in transport.problems where problem.hidesData || !isQuiet {
+        Output.note(
+          "hearth: warning: \(Style.safe(problem.place)): \(Style.safe(problem.fault)); "
+            + problem.remedy)
+      }
+    }
+  }
+}
+
+/// The loop of `sync --watch`.
+private struct Watching {
+  let options: CommonOptions
+
+  /// What a round left behind.
+  private struct Round {
+    let source: NewsSource
+    let report: SyncReport
+  }
+
+  private struct Event: Encodable {
+    let schema = 1
+    let at: String
+    let report: SyncText.Document
+  }
+
+  private static let pauseAfterLockMilliseconds = 1_000
+
+  func run() async throws {
+    let stop = StopSignals()
+    var watch = try NewsWatch(try await source())
+    stop.onStop { [watch] in watch.stop() }
+    var lastWords = ""
+    Output.note("watching; interrupt to stop")
+    while !stop.isStopped {
+      do {
+        let round = try await round()
+        watch.noteDatabase()
+        tell(round.report, &lastWords)
+        if round.source != watch.source {
+          watch = try NewsWatch(round.source)
+          stop.onStop { [watch] in watch.stop() }
+          continue
+        }
+      } catch let error where ExitReport.status(of: error) == .locked {
+        try await Task.sleep(for: .milliseconds(Watching.pauseAfterLockMilliseconds))
+        continue
+      }
+      guard await watch.wait() else { break }
+    }
+    Output.note("stopped")
+  }
+
+  /// Opens the node, syncs and closes it, so that other commands can work in between.
+  private func round() async throws -> Round {
+    let node = try await options.open()
+    let report = try await node.sync()
+    let source = try await node.newsSource()
+    try await node.close()
+    return Round(source: source, report: report)
+  }
+
+  private func source() async throws -> NewsSource {
+    let node = try await options.open()
+    let source = try await node.newsSource()
+    try await node.close()
+    return source
+  }
+
+  /// Says what changed; a problem that stays is told once.
+  private func tell(_ report: SyncReport, _ lastWords: inout String) {
+    let problems = report.transports.flatMap { transport in
+      [transport.failure ?? ""] + transport.problems.map { $0.place + $0.fault }
+    }.joined(separator: "\n")
+    if problems != lastWords {
+      SyncText.tellProblems(report, isQuiet: true)
+      lastWords = problems
+    }
+    guard report.received > 0 || report.published > 0 else { return }
+    let now = Node.wallClock()
+    if options.json {
+      try? Output.jsonLine(Event(at: MomentText.iso(now), report: SyncText.Document(report)))
+      return
+    }
+    for transport in report.transports where transport.received > 0 || transport.published > 0 {
+      Output.print("\(MomentText.iso(now)) \(SyncText.line(transport))")
+    }
+  }
+}
+
+/// SIGINT and SIGTERM as a wish to stop: the first is obeyed in order, the second at once.
+final class StopSignals {
+  private let state = StopState()
+  private let sources: [any DispatchSourceSignal]
+
+  init() {
+    let state = state
+    sources = [SIGINT, SIGTERM].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler {
+        if state.stop() { _exit(128 + number) }
+      }
+      source.resume()
+      return source
+    }
+  }
+
+  var isStopped: Bool { state.isStopped }
+
+  /// Sets what else to do when the wish comes; done now if it came already.
+  func onStop(_ action: @escaping @Sendable () -> Void) {
+    state.set(action)
+  }
+}
+
+private final class StopState: Sendable {
+  private struct Value {
+    var isStopped = false
+    var action: (@Sendable () -> Void)?
+  }
+
+  private let lock = Mutex(Value())
+
+  var isStopped: Bool { lock.withLock { $0.isStopped } }
+
+  /// - Returns: whether the wish had come before.
+  func stop() -> Bool {
+    let (before, action) = lock.withLock { value in
+      defer { value.isStopped = true }
+      return (value.isStopped, value.action)
+    }
+    action?()
+    return before
+  }
+
+  func set(_ action: @escaping @Sendable () -> Void) {
+    let isStopped = lock.withLock { value in
+      value.action = action
+      return value.isStopped
+    }
+    if isStopped { action() }
+  }
+}

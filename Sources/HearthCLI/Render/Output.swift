@@ -1,0 +1,70 @@
+import Foundation
+import Glibc
+
+/// Where a command's words go: data to standard output, everything else to standard error.
+enum Output {
+  /// Prints a line of data.
+  static func print(_ text: String) {
+    write(text + "\n", to: STDOUT_FILENO)
+  }
+
+  /// Prints a remark that is no data: what was done, what to do next.
+  static func note(_ text: String) {
+    write(text + "\n", to: STDERR_FILENO)
+  }
+
+  /// Prints one JSON document; `schema` is added to its top level.
+  ///
+  /// Keys are sorted, so equal values give equal bytes. The value must encode as an object.
+  static func json(_ value: some Encodable) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+    write(
+      String(decoding: try encoder.encode(Document(content: value)), as: UTF8.self) + "\n",
+      to: STDOUT_FILENO)
+  }
+
+  /// Prints one JSON document in one line, for commands that go on; it brings its own `schema`.
+  static func jsonLine(_ value: some Encodable) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    write(String(decoding: try encoder.encode(value), as: UTF8.self) + "\n", to: STDOUT_FILENO)
+  }
+
+  /// Columns of the terminal on standard output; 0 where it is none.
+  static var width: Int {
+    guard isatty(STDOUT_FILENO) == 1 else { return 0 }
+    var size = winsize()
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return 80 }
+    return size.ws_col == 0 ? 80 : Int(size.ws_col)
+  }
+
+  private static func write(_ text: String, to descriptor: Int32) {
+    let bytes = Array(text.utf8)
+    var offset = 0
+    while offset < bytes.count {
+      let count = bytes.withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress?.advanced(by: offset), bytes.count - offset)
+      }
+      if count < 0 && errno == EINTR { continue }
+      // A reader that went away (`hearth list | head`) wants no more.
+      guard count > 0 else { return }
+      offset += count
+    }
+  }
+
+  /// A value with the version of the documents' form beside its own keys.
+  private struct Document<Content: Encodable>: Encodable {
+    let content: Content
+
+    private enum Key: String, CodingKey {
+      case schema
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      try content.encode(to: encoder)
+      var container = encoder.container(keyedBy: Key.self)
+      try container.encode(1, forKey: .schema)
+    }
+  }
+}

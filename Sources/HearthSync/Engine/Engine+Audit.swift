@@ -1,0 +1,143 @@
+import HearthCRDT
+import HearthCrypto
+
+/// Something that an audit of a zone's log found wrong.
+package struct AuditFinding: Equatable, Sendable {
+  /// Whose log it is in.
+  package let author: Author
+  /// The changes concerned.
+  package let changes: ClosedRange<UInt64>
+  /// What is wrong, in words.
+  package let text: String
+}
+
+/// What an audit of a zone's log saw.
+package struct LogAudit: Sendable {
+  /// How many segments were opened.
+  package internal(set) var segments = 0
+  /// How many changes they and the unsealed ones hold.
+  package internal(set) var changes = 0
+  /// What is wrong, in order of author.
+  package internal(set) var findings: [AuditFinding] = []
+}
+
+extension Engine {
+  /// Opens every stored segment of a zone again and follows each author's hash chain to its head.
+  ///
+  /// Checks digest, signature, authenticity and chain of every segment, that segments join without
+  /// gaps, that unsealed changes continue the chain, and that it ends in the hash of the author's
+  /// head. Reads only; linear in the log's size.
+  package func audit(_ id: ZoneID) throws -> LogAudit {
+    let zone = try zone(id)
+    var audit = LogAudit()
+    let hasBase = try store.baseSnapshot(of: id) != nil
+    let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
+    let stored = try store.segments(of: id)
+    let waiting = try openPending(of: id, with: opener)
+    for head in zone.heads {
+      var walk = ChainWalk(head: head, startsAnywhere: hasBase)
+      let own = stored.filter { $0.author == head.author }
+        .sorted { ($0.first, $1.last) < ($1.first, $0.last) }
+      for segment in own {
+        audit.segments += 1
+        do {
+          let opened = try reopen(segment, in: id, with: opener)
+          walk.follow(opened)
+        } catch {
+          walk.fail(segment.first...segment.last, "the stored segment cannot be used: \(error)")
+        }
+      }
+      // A segment that was applied in part is kept among those that wait.
+      for opened in waiting where opened.author == head.author { walk.follow(opened) }
+      let unsealed = try store.changes(
+        of: head.author, in: id, after: walk.reached, limit: Limits.maximumSegmentChanges * 100)
+      for bytes in unsealed { walk.follow(hash: chainHash(of: bytes, in: zone)) }
+      walk.end()
+      audit.changes += Int(clamping: walk.reached)
+      audit.findings += walk.findings
+    }
+    return audit
+  }
+
+  private func reopen(
+    _ segment: StoredSegment, in zone: ZoneID, with opener: SegmentOpener
+  ) throws -> OpenedSegment {
+    guard let bytes = try store.bytes(of: segment.digest, in: zone) else {
+      throw SyncError(.corrupt, "its bytes are missing")
+    }
+    guard segmentDigest(bytes) == segment.digest else {
+      throw SyncError(.corrupt, "its bytes are not those of its digest")
+    }
+    guard case .opened(let opened) = try opener.open(bytes) else {
+      throw SyncError(.corrupt, "its key or author is not known any more")
+    }
+    guard opened.author == segment.author, opened.first == segment.first,
+      opened.last == segment.last
+    else { throw SyncError(.corrupt, "it holds other changes than noted") }
+    return opened
+  }
+
+  private func openPending(
+    of zone: ZoneID, with opener: SegmentOpener
+  ) throws -> [OpenedSegment] {
+    try store.pending(in: zone).filter { $0.reason != .quarantine }.compactMap { pending in
+      guard case .opened(let opened)? = try? opener.open(pending.bytes) else { return nil }
+      return opened
+    }.sorted { ($0.author, $0.first) < ($1.author, $1.first) }
+  }
+}
+
+/// Follows one author's hash chain over segments and single changes.
+private struct ChainWalk {
+  let head: LogHead
+  private(set) var reached: UInt64 = 0
+  private(set) var findings: [AuditFinding] = []
+  private var hash: [UInt8]
+  private var startsAnywhere: Bool
+
+  init(head: LogHead, startsAnywhere: Bool) {
+    self.head = head
+    self.startsAnywhere = startsAnywhere
+    hash = LogHead(author: head.author).hash
+  }
+
+  mutating func follow(_ segment: OpenedSegment) {
+    guard segment.last > reached else { return }
+    if segment.first > head.sequence { return }
+    if startsAnywhere, reached == 0 {
+      reached = segment.first - 1
+      hash = segment.hash(after: reached)
+    }
+    startsAnywhere = false
+    if segment.first > reached + 1 {
+      fail(reached + 1...segment.first - 1, "changes are missing from the log")
+    } else if segment.hash(after: reached) != hash {
+      fail(segment.first...segment.last, "the hash chain does not continue here")
+    }
+    reached = min(segment.last, head.sequence)
+    hash = segment.hash(after: reached)
+  }
+
+  mutating func follow(hash next: [UInt8]) {
+    startsAnywhere = false
+    reached += 1
+    hash = next
+  }
+
+  mutating func fail(_ changes: ClosedRange<UInt64>, _ text: String) {
+    findings.append(AuditFinding(author: head.author, changes: changes, text: text))
+  }
+
+  /// Compares where the chain ended with the author's head.
+  mutating func end() {
+    // Where all of a log came with a snapshot there is nothing to follow.
+    if startsAnywhere, reached == 0 { return }
+    if reached < head.sequence {
+      fail(reached + 1...head.sequence, "changes are missing from the log")
+    } else if reached > head.sequence {
+      fail(head.sequence + 1...reached, "the log holds changes that were never applied")
+    } else if reached > 0, hash != head.hash {
+      fail(reached...reached, "the hash chain does not end where the log does")
+    }
+  }
+}
