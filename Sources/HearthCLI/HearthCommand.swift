@@ -25,7 +25,8 @@ package struct HearthCommand: AsyncParsableCommand {
   package static func run() async {
     signal(SIGPIPE, SIG_IGN)
     do {
-      var command = try HearthCommand.parseAsRoot()
+      let arguments = leadingOptionsLast(Array(CommandLine.arguments.dropFirst()))
+      var command = try HearthCommand.parseAsRoot(arguments)
       if var asynchronous = command as? any AsyncParsableCommand {
         try await asynchronous.run()
       } else {
@@ -34,5 +35,29 @@ package struct HearthCommand: AsyncParsableCommand {
     } catch {
       ExitReport(error).finish()
     }
+  }
+
+  /// Moves options that stand before the command's name behind it, where the parser wants them.
+  ///
+  /// `hearth --home DIR list` and `hearth list --home DIR` are the same.
+  static func leadingOptionsLast(_ arguments: [String]) -> [String] {
+    let valued = ["--home", "--household", "--passphrase-file"]
+    var place = 0
+    var moved: [String] = []
+    while place < arguments.count {
+      let argument = arguments[place]
+      if valued.contains(argument), place + 1 < arguments.count {
+        moved += [argument, arguments[place + 1]]
+        place += 2
+      } else if argument == "--json" || valued.contains(where: { argument.hasPrefix($0 + "=") }) {
+        moved.append(argument)
+        place += 1
+      } else {
+        break
+      }
+    }
+    var rest = Array(arguments[place...])
+    rest.insert(contentsOf: moved, at: rest.firstIndex(of: "--") ?? rest.count)
+    return rest
   }
 }

@@ -286,7 +286,7 @@ struct OpaqueCodec {
         : .record(try RecordState(from: &reader, authors: authors.table, values: .all))
       try reader.finish()
       return record
-    } catch let error as CodecError {
+    } catch {
       throw StoreError(.corrupt, "a row of table hearth_opaque is damaged: \(error)", cause: error)
     }
   }
