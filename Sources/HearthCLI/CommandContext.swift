@@ -75,7 +75,8 @@ struct HouseholdContext {
     guard let wanted = options.household else {
       guard shared.count == 1, let zone = shared.first else {
         let names = shared.map(\.name).joined(separator: ", ")
-        throw CommandFailure(.usage, "this node is in several households: \(names)",
+        throw CommandFailure(
+          .usage, "this node is in several households: \(names)",
           hint: "add --household NAME")
       }
       return HouseholdContext(node: node, zone: zone)
