@@ -130,7 +130,8 @@ struct StatusCommand: AsyncParsableCommand {
     let place = "\(transport.kind) \(transport.path), "
     return place
       + (missing == 0
-        ? "has everything that is sealed" : "lacks \(Words.count(missing, "segment")): `hearth sync`")
+        ? "has everything that is sealed"
+        : "lacks \(Words.count(missing, "segment")): `hearth sync`")
   }
 }
 

@@ -110,9 +110,9 @@ enum SyncText {
         Output.note("hearth: error: \(Style.safe(failure))")
       }
       for problem in transport.problems where problem.hidesData || !isQuiet {
+        let place = problem.fault.contains(problem.place) ? "" : problem.place + ": "
         Output.note(
-          "hearth: warning: \(Style.safe(problem.place)): \(Style.safe(problem.fault)); "
-            + problem.remedy)
+          "hearth: warning: \(Style.safe(place + problem.fault)); \(Style.safe(problem.remedy))")
       }
     }
   }
