@@ -59,6 +59,9 @@ let package = Package(
       dependencies: [
         "HearthCLI", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
+    .executableTarget(
+      name: "notes-example", dependencies: ["Hearth", "HearthCRDT"], path: "Examples/Notes",
+      swiftSettings: settings),
     .target(
       name: "TestSupport", dependencies: ["HearthCRDT"], path: "Tests/TestSupport",
       swiftSettings: settings),

@@ -56,6 +56,7 @@ extension Node {
       }
       report.transports.append(one)
     }
+    if report.received > 0 { announce() }
     return report
   }
 

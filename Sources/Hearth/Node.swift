@@ -41,6 +41,8 @@ package actor Node {
   package private(set) var profile: NodeProfile
   var anchorGeneration: UInt64
   private var lock: NodeLock?
+  private var observers: [Int: AsyncStream<Void>.Continuation] = [:]
+  private var nextObserver = 0
   let now: @Sendable () -> UInt64
 
   private static let profileFact = "profile"
@@ -158,6 +160,7 @@ package actor Node {
 
   /// Ends the work; nothing may be called afterwards.
   package func close() throws {
+    for number in observers.keys.sorted() { observers[number]?.finish() }
     try store.close()
     lock = nil
   }
@@ -255,7 +258,34 @@ package actor Node {
     let dot = try engine.nextDot(in: zone)
     let (operations, result) = try store.read { try body(try store.source(of: zone), dot) }
     _ = try engine.write(operations, to: zone, nowMilliseconds: now())
+    announce()
     return result
+  }
+
+  // MARK: Observing
+
+  /// A stream that says that something may have changed; several changes may be one element.
+  package func news() -> AsyncStream<Void> {
+    let number = nextObserver
+    nextObserver += 1
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    continuation.onTermination = { [weak self] _ in
+      guard let self else { return }
+      Task { await self.forget(observer: number) }
+    }
+    observers[number] = continuation
+    continuation.yield()
+    return stream
+  }
+
+  private func forget(observer number: Int) {
+    observers[number] = nil
+  }
+
+  /// Tells the observers.
+  func announce() {
+    for number in observers.keys.sorted() { observers[number]?.yield() }
   }
 
   /// A zone's digest: equal on every replica that holds the same changes.

@@ -1,0 +1,104 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+
+/// One installation on a device: opens the replicas, gives the databases, and syncs.
+///
+/// ```swift
+/// let node = try await HearthNode.open(at: directory, schema: [Note.self], person: "Anna")
+/// let zone = try await node.shared.createZone(named: "Home")
+/// try await zone.write { try $0.insert(Note(title: "Dishes")) }
+/// try await node.addFolder("/media/stick/home")
+/// let link = try await zone.invite(role: .member, uses: 1, expires: .days(7))
+/// try await node.sync()
+/// ```
+///
+/// Every write is durable when it returns. One process at a time may open a folder.
+public final class HearthNode: Sendable {
+  let node: Node
+
+  private init(node: Node) {
+    self.node = node
+  }
+
+  /// Opens the node in a folder, or creates one there.
+  ///
+  /// - Parameters:
+  ///   - path: the node's own folder; never a shared one.
+  ///   - schema: the record types of the program.
+  ///   - person: whose node it is; used when it is created.
+  ///   - device: what the device is called; used when it is created.
+  ///   - passphrase: protects the key file, if given.
+  /// - Throws: ``HearthError``, with what is wrong and what to do.
+  public static func open(
+    at path: String, schema: [any SyncedRecord.Type], person: String, device: String = "device",
+    passphrase: String? = nil
+  ) async throws -> HearthNode {
+    let records = NodeSchema(records: schema.map { $0.schema })
+    let secret = passphrase.map { Array($0.utf8) }
+    if NodeFolder(path).holdsNode {
+      return HearthNode(
+        node: try await Node.open(at: path, passphrase: secret, schema: records))
+    }
+    return HearthNode(
+      node: try await Node.create(
+        at: path, person: person, device: device, passphrase: secret, schema: records))
+  }
+
+  /// The zones of this person's devices.
+  public var personal: HearthDatabase { HearthDatabase(node: node, kind: .personal) }
+
+  /// The zones shared with others.
+  public var shared: HearthDatabase { HearthDatabase(node: node, kind: .shared) }
+
+  /// Syncs through a folder from now on: one that a file synchroniser, a network share or a stick
+  /// carries between devices.
+  public func addFolder(_ path: String) async throws {
+    _ = try await node.addFolder(path)
+  }
+
+  /// Joins a shared zone by an invitation's link.
+  ///
+  /// - Parameter folder: where the shared folder is on this device, if not where the link says.
+  public func join(_ link: String, folder: String? = nil) async throws -> HearthZone {
+    let zone = try await node.join(try InvitationLink(text: link), folderOverride: folder)
+    return HearthZone(node: node, id: zone)
+  }
+
+  /// Exchanges what is new with every folder.
+  ///
+  /// - Returns: how many changes came, and what could not be used, in words.
+  public func sync() async throws -> (received: Int, problems: [String]) {
+    let report = try await node.sync()
+    let problems = report.transports.flatMap { transport in
+      (transport.failure.map { [$0] } ?? [])
+        + transport.problems.filter(\.hidesData).map { "\($0.place): \($0.fault)" }
+    }
+    return (report.received, problems)
+  }
+
+  /// Ends the work; nothing may be called afterwards.
+  public func close() async throws {
+    try await node.close()
+  }
+}
+
+/// The private or the shared database of a node.
+public struct HearthDatabase: Sendable {
+  let node: Node
+  let kind: DatabaseKind
+
+  /// Creates a shared zone; the private database has its one zone from the start.
+  public func createZone(named name: String) async throws -> HearthZone {
+    guard kind == .shared else {
+      throw HearthError(.invalid, "the private database has one zone: use zones()")
+    }
+    return HearthZone(node: node, id: try await node.createHousehold(named: name))
+  }
+
+  /// The zones, in order of name.
+  public func zones() async -> [HearthZone] {
+    await node.dataZones().filter { $0.database == kind }
+      .map { HearthZone(node: node, id: $0.id) }
+  }
+}
