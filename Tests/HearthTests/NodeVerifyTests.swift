@@ -1,5 +1,6 @@
 import Foundation
 import HearthCRDT
+import HearthStore
 import HearthSync
 import Household
 import Synchronization

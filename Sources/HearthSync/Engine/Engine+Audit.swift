@@ -44,7 +44,7 @@ extension Engine {
           let opened = try reopen(segment, in: id, with: opener)
           walk.follow(opened)
         } catch {
-          walk.fail(segment.first...segment.last, "the stored segment cannot be used: \(error)")
+          walk.passOver(segment, "the stored segment cannot be used: \(error)")
         }
       }
       // A segment that was applied in part is kept among those that wait.
@@ -92,7 +92,8 @@ private struct ChainWalk {
   let head: LogHead
   private(set) var reached: UInt64 = 0
   private(set) var findings: [AuditFinding] = []
-  private var hash: [UInt8]
+  /// The hash after the last change reached; nil where it could not be read.
+  private var hash: [UInt8]?
   private var startsAnywhere: Bool
 
   init(head: LogHead, startsAnywhere: Bool) {
@@ -111,7 +112,7 @@ private struct ChainWalk {
     startsAnywhere = false
     if segment.first > reached + 1 {
       fail(reached + 1...segment.first - 1, "changes are missing from the log")
-    } else if segment.hash(after: reached) != hash {
+    } else if let hash, segment.hash(after: reached) != hash {
       fail(segment.first...segment.last, "the hash chain does not continue here")
     }
     reached = min(segment.last, head.sequence)
@@ -128,6 +129,15 @@ private struct ChainWalk {
     findings.append(AuditFinding(author: head.author, changes: changes, text: text))
   }
 
+  /// Notes an unusable segment once and goes on behind it.
+  mutating func passOver(_ segment: StoredSegment, _ text: String) {
+    fail(segment.first...segment.last, text)
+    startsAnywhere = false
+    guard segment.last > reached else { return }
+    reached = min(segment.last, head.sequence)
+    hash = nil
+  }
+
   /// Compares where the chain ended with the author's head.
   mutating func end() {
     // Where all of a log came with a snapshot there is nothing to follow.
@@ -136,7 +146,7 @@ private struct ChainWalk {
       fail(reached + 1...head.sequence, "changes are missing from the log")
     } else if reached > head.sequence {
       fail(head.sequence + 1...reached, "the log holds changes that were never applied")
-    } else if reached > 0, hash != head.hash {
+    } else if reached > 0, let hash, hash != head.hash {
       fail(reached...reached, "the hash chain does not end where the log does")
     }
   }
