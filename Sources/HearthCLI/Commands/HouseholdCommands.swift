@@ -1,4 +1,9 @@
 import ArgumentParser
 
 /// The commands about chores, points, history and settings.
-let householdCommands: [any ParsableCommand.Type] = []
+let householdCommands: [any ParsableCommand.Type] = [
+  AddChore.self, ListChores.self, TodayChores.self, WeekChores.self, ShowChore.self,
+  EditChore.self, AssignChore.self, DoneChore.self, UndoChore.self, SkipChore.self,
+  ArchiveChore.self, RestoreChore.self, PointsCommand.self, LeaderboardCommand.self,
+  HistoryCommand.self, ExportCommand.self, SettingsCommand.self,
+]

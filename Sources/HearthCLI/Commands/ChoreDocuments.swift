@@ -1,0 +1,72 @@
+import HearthCRDT
+import Household
+
+/// A chore in a JSON document.
+struct ChoreDocument: Encodable, Sendable {
+  let id, title, note, assigned: String
+  let points: Int
+  let due, time, rule, repeats: String?
+  let tags: [String]
+  let archived: Bool
+  let createdMilliseconds: UInt64
+  let concurrentValues: Int
+  let needsUpdate: Bool
+  let next: OccurrenceDocument?
+
+  init(_ chore: ChoreView, _ names: [PersonID: String]) {
+    id = chore.id.hex
+    title = chore.title
+    note = chore.note
+    assigned = ChoreNames.words(chore.assignment, names)
+    points = chore.points
+    due = chore.due?.iso
+    time = chore.time?.iso
+    rule = chore.rule?.text
+    repeats = chore.rule?.describe()
+    tags = chore.tags
+    archived = chore.isArchived
+    createdMilliseconds = chore.createdMilliseconds
+    concurrentValues = chore.concurrentValues
+    needsUpdate = chore.needsUpdate
+    next = chore.next.map { OccurrenceDocument($0, names) }
+  }
+}
+
+/// An occurrence in a JSON document.
+struct OccurrenceDocument: Encodable, Sendable {
+  let chore, title, key, state: String
+  let due, time, assignee: String?
+  let points, missedBefore: Int
+
+  init(_ occurrence: OccurrenceView, _ names: [PersonID: String]) {
+    chore = occurrence.chore.hex
+    title = occurrence.title
+    key = occurrence.key.description
+    state = occurrence.state.rawValue
+    due = occurrence.due?.iso
+    time = occurrence.time?.iso
+    assignee = occurrence.assignee.map { names[$0] ?? $0.hex }
+    points = occurrence.points
+    missedBefore = occurrence.missedBefore
+  }
+}
+
+/// A ledger entry in a JSON document.
+struct EntryDocument: Encodable, Sendable {
+  let event, chore, title, person, by, day, kind, device: String
+  let points: Int
+  let milliseconds: UInt64
+
+  init(_ entry: LedgerEntry, _ names: [PersonID: String]) {
+    event = entry.event.hex
+    chore = entry.chore.hex
+    title = entry.choreTitle
+    person = names[entry.person] ?? entry.person.hex
+    by = names[entry.by] ?? entry.by.hex
+    day = entry.day.iso
+    kind = entry.kind.rawValue
+    device = entry.device.hex
+    points = entry.points
+    milliseconds = entry.version.time.milliseconds
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import HearthCRDT
+import Household
+
+/// Finds what a typed name means.
+enum ChoreNames {
+  /// The chore meant: by title, or by at least eight digits of its id.
+  ///
+  /// - Throws: a failure that lists the candidates, or suggests the nearest titles.
+  static func chore(
+    _ text: String, in book: HouseholdBook, includingArchived: Bool = false
+  ) throws -> ChoreView {
+    let chores = try book.chores(includingArchived: includingArchived)
+    let digits = text.lowercased()
+    if digits.utf8.count >= 8, digits.allSatisfy(\.isHexDigit) {
+      let found = chores.filter { $0.id.hex.hasPrefix(digits) }
+      if let first = found.first, found.count == 1 { return first }
+    }
+    switch NameMatch(text, among: chores, name: \.title) {
+    case .one(let chore): return chore
+    case .several(let found):
+      let list = found.prefix(10).map { "  \($0.id.hex.prefix(8))  \(Style.safe($0.title))" }
+      throw CommandFailure(
+        .failed,
+        "\(ShownText.quoted(text)) fits \(found.count) chores:\n"
+          + list.joined(separator: "\n"), hint: "write more of the title, or the id")
+    case .none(let nearest):
+      throw CommandFailure(
+        .failed, "there is no chore \(ShownText.quoted(text))",
+        hint: nearest.isEmpty
+          ? "see `hearth list --all`"
+          : "did you mean " + nearest.map { ShownText.quoted($0.title) }.joined(separator: " or ")
+            + "?")
+    }
+  }
+
+  /// The person meant, by name.
+  static func person(_ text: String, in book: HouseholdBook) throws -> PersonView {
+    switch NameMatch(text, among: try book.people(), name: \.name) {
+    case .one(let person): return person
+    case .several(let found):
+      let list = found.map { ShownText.quoted($0.name) }.joined(separator: ", ")
+      throw CommandFailure(.failed, "\(ShownText.quoted(text)) fits several people: \(list)")
+    case .none(let nearest):
+      throw CommandFailure(
+        .failed, "there is no person \(ShownText.quoted(text)) in this household",
+        hint: nearest.isEmpty
+          ? "see `hearth leaderboard` for everybody"
+          : "did you mean " + nearest.map { ShownText.quoted($0.name) }.joined(separator: " or ")
+            + "?")
+    }
+  }
+
+  /// Everybody's name by id.
+  static func names(in book: HouseholdBook) throws -> [PersonID: String] {
+    Dictionary(try book.people().map { ($0.id, $0.name) }) { first, _ in first }
+  }
+
+  /// An assignment in words.
+  static func words(_ assignment: Assignment, _ names: [PersonID: String]) -> String {
+    func name(_ id: PersonID) -> String { names[id] ?? String(id.hex.prefix(8)) }
+    switch assignment {
+    case .nobody: return ""
+    case .person(let id): return name(id)
+    case .rotation(let ids, _): return ids.map(name).joined(separator: " → ")
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import Household
+
+/// The options that say when a chore is due.
+struct ChoreTimeOptions: ParsableArguments {
+  @Option(help: "day, week, month, year, 3d, 2w, 6m, or weekdays such as mon,thu; never ends it.")
+  var every: String?
+
+  @Option(help: "The day of the month, 1 to 31 or last; implies --every month.")
+  var dayOfMonth: String?
+
+  @Flag(help: "Count from the day it was last done instead of from the calendar.")
+  var afterCompletion = false
+
+  @Option(help: "The first day: 2026-11-21, today, tomorrow, friday, +3d.")
+  var due: String?
+
+  @Option(help: "The time of day, HH:MM.")
+  var at: String?
+
+  @Option(help: "The last day of a chore that repeats.")
+  var until: String?
+
+  /// Whether any of them says how the chore repeats.
+  var saysRule: Bool {
+    every != nil || dayOfMonth != nil || afterCompletion || until != nil
+  }
+
+  /// The rule these options describe; what they leave out is taken from `old`.
+  func rule(
+    today: CivilDate, weekStart: Weekday, old: RecurrenceRule?
+  ) throws -> RecurrenceRule? {
+    if every == nil, dayOfMonth == nil, old == nil {
+      guard !afterCompletion, until == nil else {
+        throw CommandFailure(
+          .usage, "--after-completion and --until are for chores that repeat", hint: "add --every")
+      }
+      return nil
+    }
+    let words = try every.map(RepeatWords.init)
+    let frequency = words?.frequency ?? (dayOfMonth == nil ? old?.frequency : nil) ?? .monthly
+    var days = every == nil ? old?.days : nil
+    if let words, !words.weekdays.isEmpty { days = .weekdays(words.weekdays) }
+    if let dayOfMonth {
+      guard frequency == .monthly || frequency == .yearly else {
+        throw CommandFailure(
+          .usage, "--day-of-month is for chores of every month or year",
+          hint: "leave out --every, or use --every month")
+      }
+      days = try RepeatWords.dayOfMonth(dayOfMonth)
+    }
+    let anchor = try due.map { try DateWords.date($0, today: today) } ?? old?.anchor ?? today
+    let end = try until.map { RecurrenceRule.End.until(try DateWords.date($0, today: today)) }
+    let isAfter = afterCompletion || (every == nil && old?.mode == .afterCompletion)
+    return try RecurrenceRule(
+      frequency, every: words?.interval ?? (dayOfMonth == nil ? old?.interval : nil) ?? 1,
+      on: days, from: anchor, mode: isAfter ? .afterCompletion : .calendar,
+      end: end ?? old?.end ?? .never,
+      at: try at.map { [try DateWords.time($0)] } ?? old?.times ?? [], weekStart: weekStart)
+  }
+}

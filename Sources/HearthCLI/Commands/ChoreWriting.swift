@@ -1,0 +1,168 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import Household
+
+/// `hearth add`.
+struct AddChore: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add", abstract: "Add a chore.")
+  @OptionGroup var common: CommonOptions
+  @Argument(help: "What is to be done.") var title: String
+  @Option(parsing: .unconditional, help: "What it is worth, 0 to 100000.") var points: String = "0"
+  @Option(help: "Whose chore it is.") var assign: String?
+  @Option(help: "Who takes turns: NAME,NAME.") var rotate: String?
+  @OptionGroup var time: ChoreTimeOptions
+  @Option(name: .customLong("tag"), help: "A tag; may be repeated.") var tags: [String] = []
+  @Option(help: "More about it.") var note: String = ""
+
+  func run() async throws {
+    let worth = try NumberWords.points(points)
+    guard assign == nil || rotate == nil else {
+      throw CommandFailure(.usage, "--assign and --rotate exclude each other")
+    }
+    let household = try await HouseholdContext.open(common)
+    let today = try await household.today().date
+    let (me, now) = await (household.node.person, household.node.nowMilliseconds())
+    let draft = self
+    let id = try await household.write { book, builder in
+      var chore = ChoreDraft(title: ShownText.normal(draft.title))
+      chore.note = ShownText.normal(draft.note)
+      chore.points = worth
+      chore.tags = draft.tags.map(ShownText.normal)
+      chore.rule = try draft.time.rule(
+        today: today, weekStart: book.settings.weekStart, old: nil)
+      if chore.rule == nil {
+        chore.due = try draft.time.due.map { try DateWords.date($0, today: today) }
+        chore.time = try draft.time.at.map(DateWords.time)
+      }
+      if let name = draft.assign {
+        chore.assignee = .person(try ChoreNames.person(name, in: book).id)
+      }
+      if let names = draft.rotate {
+        let people = try names.split(separator: ",").map {
+          try ChoreNames.person(String($0), in: book).id
+        }
+        chore.assignee = .rotation(people, .byDate)
+      }
+      return try book.addChore(chore, by: me, milliseconds: now, in: &builder)
+    }
+    Output.note("added \(ShownText.quoted(title)) (\(id.hex.prefix(8)))")
+  }
+}
+
+/// `hearth edit`.
+struct EditChore: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "edit", abstract: "Change a chore; a new rule holds from today on.")
+  @OptionGroup var common: CommonOptions
+  @Argument(help: "The chore.") var name: String
+  @Option(help: "A new title.") var title: String?
+  @Option(parsing: .unconditional, help: "What it is worth, 0 to 100000.") var points: String?
+  @Option(help: "A new note; empty removes it.") var note: String?
+  @OptionGroup var time: ChoreTimeOptions
+  @Option(name: .customLong("tag"), help: "A tag to add.") var tags: [String] = []
+  @Option(name: .customLong("untag"), help: "A tag to remove.") var untags: [String] = []
+
+  func run() async throws {
+    let household = try await HouseholdContext.open(common)
+    let today = try await household.today().date
+    let command = self
+    let title = try await household.write { book, builder in
+      let chore = try ChoreNames.chore(command.name, in: book, includingArchived: true)
+      try book.editChore(
+        chore.id, try command.edit(of: chore, book: book, today: today), in: &builder)
+      return chore.title
+    }
+    Output.note("changed \(ShownText.quoted(title))")
+  }
+
+  private func edit(of chore: ChoreView, book: HouseholdBook, today: CivilDate) throws -> ChoreEdit
+  {
+    var edit = ChoreEdit()
+    edit.title = title.map(ShownText.normal)
+    edit.note = note.map(ShownText.normal)
+    edit.points = try points.map(NumberWords.points)
+    edit.addTags = tags.map(ShownText.normal)
+    edit.removeTags = untags.map(ShownText.normal)
+    let day = try time.due.map { try DateWords.date($0, today: today) }
+    let minute = try time.at.map(DateWords.time)
+    if time.every == "never" {
+      edit.rule = .some(nil)
+    } else if time.saysRule || (chore.rule != nil && (day != nil || minute != nil)) {
+      edit.rule = .some(
+        try time.rule(today: today, weekStart: book.settings.weekStart, old: chore.rule))
+      return try checked(edit)
+    }
+    if let day { edit.due = .some(day) }
+    if let minute { edit.time = .some(minute) }
+    return try checked(edit)
+  }
+
+  private func checked(_ edit: ChoreEdit) throws -> ChoreEdit {
+    guard edit != ChoreEdit() else {
+      throw CommandFailure(.usage, "nothing to change", hint: "see `hearth help edit`")
+    }
+    return edit
+  }
+}
+
+/// `hearth assign`.
+struct AssignChore: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "assign", abstract: "Give the next occurrence to a person, or to nobody.")
+  @OptionGroup var common: CommonOptions
+  @Argument(help: "The chore.") var name: String
+  @Argument(help: "The person, or nobody.") var person: String
+  @Flag(help: "Every occurrence from now on.") var always = false
+
+  func run() async throws {
+    let household = try await HouseholdContext.open(common)
+    let (name, wanted, always) = (name, person, always)
+    try await household.write { book, builder in
+      let chore = try ChoreNames.chore(name, in: book)
+      let person = wanted == "nobody" ? nil : try ChoreNames.person(wanted, in: book).id
+      if always || chore.rule == nil {
+        var edit = ChoreEdit()
+        edit.assignee = person.map { .person($0) } ?? .nobody
+        try book.editChore(chore.id, edit, in: &builder)
+      } else {
+        try book.assignOccurrence(chore.id, to: person, in: &builder)
+      }
+    }
+    Output.note("assigned")
+  }
+}
+
+/// `hearth archive`.
+struct ArchiveChore: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "archive", abstract: "Hide a chore; its history and points stay.")
+  @OptionGroup var common: CommonOptions
+  @Argument(help: "The chore.") var name: String
+
+  func run() async throws {
+    let name = name
+    try await HouseholdContext.open(common).write { book, builder in
+      try book.archive(try ChoreNames.chore(name, in: book).id, in: &builder)
+    }
+    Output.note("archived")
+  }
+}
+
+/// `hearth restore`.
+struct RestoreChore: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "restore", abstract: "Show an archived chore again.")
+  @OptionGroup var common: CommonOptions
+  @Argument(help: "The chore.") var name: String
+
+  func run() async throws {
+    let name = name
+    try await HouseholdContext.open(common).write { book, builder in
+      let chore = try ChoreNames.chore(name, in: book, includingArchived: true)
+      try book.restore(chore.id, in: &builder)
+    }
+    Output.note("restored")
+  }
+}

@@ -1,0 +1,92 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import Household
+
+extension EntryDocument {
+  /// Prints entries as a table.
+  static func printTable(_ entries: [EntryDocument]) {
+    let rows = entries.map {
+      [$0.day, $0.title, $0.person, String($0.points), $0.kind, String($0.event.prefix(12))]
+    }
+    Output.print(
+      Table(
+        headers: ["DAY", "CHORE", "WHO", "POINTS", "KIND", "ENTRY"], rows: rows, rightAligned: [3]
+      ).text)
+  }
+}
+
+/// `hearth history`.
+struct HistoryCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "history", abstract: "What was done, newest first, 20 a page.")
+  @OptionGroup var common: CommonOptions
+  @Option(help: "The cursor that the page before ended with.") var page: String?
+
+  private struct Document: Encodable {
+    let entries: [EntryDocument]
+    let next: String?
+    let arrivedEarlier: Int
+  }
+
+  func run() async throws {
+    let cursor = page
+    let document = try await HouseholdContext.open(common).read { book in
+      let names = try ChoreNames.names(in: book)
+      let page = try book.history(after: cursor, limit: 20)
+      return Document(
+        entries: page.entries.map { EntryDocument($0, names) }, next: page.next,
+        arrivedEarlier: page.arrivedEarlier)
+    }
+    if common.json { return try Output.json(document) }
+    EntryDocument.printTable(document.entries)
+    if document.arrivedEarlier > 0 {
+      Output.note("\(document.arrivedEarlier) earlier entries arrived since the page before")
+    }
+    if let next = document.next { Output.note("more: hearth history --page \(next)") }
+  }
+}
+
+/// `hearth export`.
+struct ExportCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export", abstract: "All chores and entries as JSON, or the entries as CSV.")
+  @OptionGroup var common: CommonOptions
+  @Flag(help: "The entries as comma-separated values (RFC 4180).") var csv = false
+
+  private struct Document: Encodable {
+    let chores: [ChoreDocument]
+    let entries: [EntryDocument]
+  }
+
+  func run() async throws {
+    guard csv != common.json else {
+      throw CommandFailure(.usage, "say in which form", hint: "--json or --csv")
+    }
+    let document = try await HouseholdContext.open(common).read { book in
+      let names = try ChoreNames.names(in: book)
+      return Document(
+        chores: try book.chores(includingArchived: true).map { ChoreDocument($0, names) },
+        entries: try book.ledger(of: nil).map { EntryDocument($0, names) })
+    }
+    if common.json { return try Output.json(document) }
+    var lines = ["day,chore,person,points,kind,recorded_by,event"]
+    for entry in document.entries {
+      let cells = [
+        entry.day, entry.title, entry.person, String(entry.points), entry.kind, entry.by,
+        entry.event,
+      ]
+      lines.append(cells.map(ExportCommand.cell).joined(separator: ","))
+    }
+    Output.print(lines.joined(separator: "\r\n") + "\r")
+  }
+
+  /// A cell, quoted where needed; one that a spreadsheet would run as a formula gets an apostrophe.
+  static func cell(_ text: String) -> String {
+    let plain = text.first.map { "=+-@\t\r".contains($0) } ?? false ? "'" + text : text
+    guard plain.unicodeScalars.contains(where: { ",\"\r\n".unicodeScalars.contains($0) }) else {
+      return plain
+    }
+    return "\"" + plain.replacing("\"", with: "\"\"") + "\""
+  }
+}

@@ -1,0 +1,96 @@
+import Foundation
+
+/// What a typed name stands for among the names there are.
+enum NameMatch<Item> {
+  case one(Item)
+  /// Several fit equally well.
+  case several([Item])
+  /// None fits; these are the nearest ones, at most three.
+  case none(nearest: [Item])
+
+  /// Looks for a name: exact, without regard to case, as a beginning, as beginnings of words, as a
+  /// part; the first of these that fits anything decides.
+  init(_ wanted: String, among items: [Item], name: (Item) -> String) {
+    let normal = wanted.precomposedStringWithCanonicalMapping
+    let folded = NameFolding.fold(wanted)
+    let names = items.map { (item: $0, name: name($0).precomposedStringWithCanonicalMapping) }
+    let foldedNames = names.map { NameFolding.fold($0.name) }
+    let tiers: [(Int) -> Bool] = [
+      { names[$0].name == normal },
+      { foldedNames[$0] == folded },
+      { foldedNames[$0].hasPrefix(folded) },
+      { NameFolding.wordsBegin(foldedNames[$0], with: folded) },
+      { foldedNames[$0].contains(folded) },
+    ]
+    if !folded.isEmpty {
+      for fits in tiers {
+        let found = names.indices.filter(fits).map { names[$0].item }
+        if let first = found.first {
+          self = found.count == 1 ? .one(first) : .several(found)
+          return
+        }
+      }
+    }
+    let allowed = max(2, folded.count / 3)
+    let near = names.indices.map {
+      (index: $0, distance: NameFolding.distance(folded, foldedNames[$0]))
+    }
+    .filter { $0.distance <= allowed }
+    .sorted { ($0.distance, $0.index) < ($1.distance, $1.index) }
+    self = .none(nearest: near.prefix(3).map { names[$0.index].item })
+  }
+}
+
+/// How names are compared without regard to case, and how far apart they are.
+enum NameFolding {
+  /// The most characters of a name that count for a distance.
+  static let maximumCharacters = 200
+
+  /// The name in composed form and lower case, without spaces around it.
+  static func fold(_ text: String) -> String {
+    text.precomposedStringWithCanonicalMapping.lowercased()
+      .trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  /// Whether every word of `wanted` is the beginning of a word of `name`.
+  static func wordsBegin(_ name: String, with wanted: String) -> Bool {
+    let words = words(name)
+    let beginnings = self.words(wanted)
+    return !beginnings.isEmpty
+      && beginnings.allSatisfy { beginning in words.contains { $0.hasPrefix(beginning) } }
+  }
+
+  /// The distance to the whole name or to its nearest word, whichever is less.
+  static func distance(_ wanted: String, _ name: String) -> Int {
+    ([Substring(name)] + words(name)).map { edits(wanted, String($0)) }.min() ?? Int.max
+  }
+
+  private static func words(_ text: String) -> [Substring] {
+    text.split { !$0.isLetter && !$0.isNumber }
+  }
+
+  /// The least number of insertions, deletions, replacements and swaps of neighbours that turn one
+  /// text into the other (optimal string alignment; Boytsov 2011). O(n·m) steps.
+  static func edits(_ left: String, _ right: String) -> Int {
+    let from = Array(left.prefix(maximumCharacters))
+    let to = Array(right.prefix(maximumCharacters))
+    guard !from.isEmpty, !to.isEmpty else { return max(from.count, to.count) }
+    var before = [Int](repeating: 0, count: to.count + 1)
+    var above = Array(0...to.count)
+    for row in 1...from.count {
+      var current = [row] + [Int](repeating: 0, count: to.count)
+      for column in 1...to.count {
+        let same = from[row - 1] == to[column - 1]
+        var best = min(
+          above[column] + 1, current[column - 1] + 1, above[column - 1] + (same ? 0 : 1))
+        if row > 1, column > 1, from[row - 1] == to[column - 2], from[row - 2] == to[column - 1] {
+          best = min(best, before[column - 2] + 1)
+        }
+        current[column] = best
+      }
+      before = above
+      above = current
+    }
+    return above[to.count]
+  }
+}

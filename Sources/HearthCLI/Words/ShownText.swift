@@ -1,0 +1,13 @@
+import Foundation
+
+/// Text from people and files, made safe to show on a terminal.
+enum ShownText {
+  /// The safe text in quotation marks, cut after 80 characters.
+  static func quoted(_ text: String) -> String {
+    let cut = text.count > 80 ? text.prefix(80) + "…" : text[...]
+    return "\"" + Style.safe(String(cut)) + "\""
+  }
+
+  /// The text in composed form, as names and titles are stored.
+  static func normal(_ text: String) -> String { text.precomposedStringWithCanonicalMapping }
+}
