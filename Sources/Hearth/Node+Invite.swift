@@ -35,7 +35,7 @@ extension Node {
   /// Joins a household by a link.
   ///
   /// - Parameters:
-  ///   - folderOverride: where the shared folder is on this device, if not where the inviter has it.
+  ///   - folderOverride: where the shared folder is on this device, if not where the link says.
   ///   - bootstrapping: snapshots to start zones from, where they are at hand.
   /// - Returns: the household's zone.
   package func join(

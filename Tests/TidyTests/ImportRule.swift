@@ -21,7 +21,7 @@ enum ImportRule {
     "Household": ["HearthCRDT", "HearthSync"],
     "HearthCLI": [
       "Hearth", "Household", "HearthCRDT", "HearthSync", "ArgumentParser", "Logging",
-      "Foundation", "Glibc",
+      "Foundation", "Glibc", "Dispatch",
     ],
     "hearth-cli": ["HearthCLI", "ArgumentParser"],
     "hearth-relay": ["HearthRelay", "ArgumentParser"],

@@ -120,7 +120,8 @@ struct StatusCommand: AsyncParsableCommand {
       household.unsealed == 0
       ? "nothing unsynced" : "\(Words.count(household.unsealed, "change")) not synced yet"
     return "\(people), \(Words.count(household.devices, "device")), you are "
-      + "\(household.role ?? "no member"), \(Words.count(Int(clamping: household.changes), "change")),"
+      + "\(household.role ?? "no member"), "
+      + "\(Words.count(Int(clamping: household.changes), "change")),"
       + " \(own)"
   }
 

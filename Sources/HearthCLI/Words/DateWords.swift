@@ -5,7 +5,7 @@ enum DateWords {
   /// The most days that `+3d` may reach ahead.
   static let maximumDaysAhead = 36_600
 
-  /// A date: `2026-11-21`, `today`, `tomorrow`, a weekday (the next such day, never today) or `+3d`,
+  /// A date: `2026-11-21`, `today`, `tomorrow`, a weekday (the next such, never today) or `+3d`,
   /// `+2w`, `+1m`, `+1y`.
   ///
   /// - Throws: a usage failure that lists these forms.

@@ -69,8 +69,10 @@ enum NameFolding {
     text.split { !$0.isLetter && !$0.isNumber }
   }
 
-  /// The least number of insertions, deletions, replacements and swaps of neighbours that turn one
-  /// text into the other (optimal string alignment; Boytsov 2011). O(n·m) steps.
+  /// How many typing errors turn one text into the other.
+  ///
+  /// Insertions, deletions, replacements and swaps of neighbours count one each: optimal string
+  /// alignment (Boytsov 2011). O(length of one times length of the other).
   static func edits(_ left: String, _ right: String) -> Int {
     let from = Array(left.prefix(maximumCharacters))
     let to = Array(right.prefix(maximumCharacters))

@@ -188,7 +188,7 @@ extension ReplicaStore: Store {
     guard connection.changedRows == 1 else { return }
     try connection.statement(
       """
-      INSERT INTO hearth_segment_bytes(number, bytes)
+      INSERT OR REPLACE INTO hearth_segment_bytes(number, bytes)
       SELECT number, ? FROM hearth_segments WHERE zone = ? AND digest = ?
       """
     )

@@ -23,6 +23,11 @@ extension Engine {
         Engine.incarnationFact, Engine.bytes(of: draft.incarnation))
       let reissued =
         reissuing ? try draft.takeBackUnsealed(of: previous, now: nowMilliseconds) : []
+      // Opening reads own changes beyond a saved head for the current life only.
+      let old = Author(device: device, incarnation: previous)
+      for zone in draft.zones where zone.head(of: old).sequence > 0 {
+        try store.save([zone.head(of: old)], of: zone.id)
+      }
       try store.add(
         Notice(
           kind: .newLife, zone: nil, device: device,
