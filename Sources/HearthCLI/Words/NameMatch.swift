@@ -69,8 +69,10 @@ enum NameFolding {
     text.split { !$0.isLetter && !$0.isNumber }
   }
 
-  /// The least number of insertions, deletions, replacements and swaps of neighbours that turn one
-  /// text into the other (optimal string alignment; Boytsov 2011). O(n·m) steps.
+  /// How many edits turn one text into the other.
+  ///
+  /// Counts insertions, deletions, replacements and swaps of neighbours (optimal string alignment;
+  /// Boytsov 2011). O(n·m) steps.
   static func edits(_ left: String, _ right: String) -> Int {
     let from = Array(left.prefix(maximumCharacters))
     let to = Array(right.prefix(maximumCharacters))
