@@ -94,6 +94,9 @@ let package = Package(
       name: "HouseholdTests",
       dependencies: ["Household", "HearthCRDT", "HearthSync", "TestSupport"], exclude: ["Oracles"],
       swiftSettings: settings),
+    .testTarget(
+      name: "HearthCLITests", dependencies: ["HearthCLI", "Household", "HearthCRDT"],
+      swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

@@ -22,18 +22,19 @@ struct DoneChore: AsyncParsableCommand {
     let done = UInt64(max(0, Int64(now) - minutes * 60_000))
     let (day, named) = (moment?.day ?? date, moment?.time)
     let (name, by) = (name, by)
-    let (event, title) = try await household.write { book, builder in
+    let (event, title, due) = try await household.write { book, builder in
       let chore = try ChoreNames.chore(name, in: book)
       let person = try by.map { try ChoreNames.person($0, in: book).id } ?? me
       let event = try book.complete(
         chore.id, occurrence: nil, by: person, recordedBy: me, doneAt: (day, named),
         milliseconds: done, in: &builder)
-      return (event, chore.title)
+      return (event, chore.title, chore.next?.due)
     }
     let points = try await household.read { book in
       try book.ledger(of: nil).first { $0.event == event }?.points ?? 0
     }
-    Output.note("done: \(Style.safe(title)), \(points) points (undo with `hearth undo`)")
+    let other = due.flatMap { $0 == date ? nil : " of \($0.iso)" } ?? ""
+    Output.note("done: \(Style.safe(title))\(other), \(points) points (undo with `hearth undo`)")
   }
 }
 

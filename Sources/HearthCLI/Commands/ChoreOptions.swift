@@ -39,7 +39,12 @@ struct ChoreTimeOptions: ParsableArguments {
     }
     let words = try every.map(RepeatWords.init)
     let frequency = words?.frequency ?? (dayOfMonth == nil ? old?.frequency : nil) ?? .monthly
-    var days = every == nil ? old?.days : nil
+    let isAfter = afterCompletion || (every == nil && old?.mode == .afterCompletion)
+    // Days stay as they are while the unit does and no new first day is named.
+    var days: RecurrenceRule.Days?
+    if let old, !isAfter, old.mode == .calendar, old.frequency == frequency, due == nil {
+      days = old.days
+    }
     if let words, !words.weekdays.isEmpty { days = .weekdays(words.weekdays) }
     if let dayOfMonth {
       guard frequency == .monthly || frequency == .yearly else {
@@ -51,7 +56,6 @@ struct ChoreTimeOptions: ParsableArguments {
     }
     let anchor = try due.map { try DateWords.date($0, today: today) } ?? old?.anchor ?? today
     let end = try until.map { RecurrenceRule.End.until(try DateWords.date($0, today: today)) }
-    let isAfter = afterCompletion || (every == nil && old?.mode == .afterCompletion)
     return try RecurrenceRule(
       frequency, every: words?.interval ?? (dayOfMonth == nil ? old?.interval : nil) ?? 1,
       on: days, from: anchor, mode: isAfter ? .afterCompletion : .calendar,

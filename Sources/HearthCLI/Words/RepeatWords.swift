@@ -36,7 +36,7 @@ struct RepeatWords: Equatable {
     }
     guard RecurrenceRule.intervals.contains(found.count) else {
       throw CommandFailure(
-        .usage, "a chore cannot repeat every \(found.count) \(found.unit.rawValue) steps",
+        .usage, "a chore cannot repeat every \(ShownText.quoted(text))",
         hint: "use a number from 1 to \(RecurrenceRule.intervals.upperBound)")
     }
     self.frequency = found.unit
