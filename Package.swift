@@ -59,6 +59,12 @@ let package = Package(
       dependencies: [
         "HearthCLI", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
+    .executableTarget(
+      name: "hearth-bench",
+      dependencies: [
+        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "CZstd",
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ], path: "Benchmarks/Sources/hearth-bench", swiftSettings: settings),
     .target(
       name: "TestSupport", dependencies: ["HearthCRDT"], path: "Tests/TestSupport",
       swiftSettings: settings),
