@@ -200,6 +200,7 @@ struct Budgets {
     let result = try MemoryRun.measure(count: count, edits: edits, root: "\(root)/memory")
     let rows = [
       ("open in a fresh process", "open_s", 1e3, "ms", 10.0),
+      ("open in a fresh process, CPU", "open_cpu_s", 1e3, "ms", 10),
       ("first edit in it", "first_edit_s", 1e3, "ms", 5.0),
       ("memory above the bare runtime, opened", "open_rss", 1e-6, "MB", 20.0),
     ]

@@ -37,9 +37,15 @@ enum ResourceUse {
     return usage
   }
 
-  /// The largest resident set so far, in bytes.
+  /// The largest resident set so far, in bytes; 0 where `/proc` is missing.
+  ///
+  /// Not `ru_maxrss`, which a process inherits from the one that started it.
   static func peakBytes() -> Int {
-    Int(now().ru_maxrss) * 1024
+    guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
+      let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
+      let kibibytes = line.split(whereSeparator: \.isWhitespace).dropFirst().first
+    else { return 0 }
+    return (Int(kibibytes) ?? 0) * 1024
   }
 
   /// The resident set now, in bytes; 0 where `/proc` is missing.
