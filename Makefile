@@ -42,10 +42,9 @@ docs: bootstrap ## Build the API reference of the module Hearth (DocC)
 install: bootstrap ## Build with the Swift runtime inside and install below PREFIX
 	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" SWIFT="$(SWIFT)" Scripts/install
 
-bench: bootstrap ## Run the benchmarks (own package in Benchmarks/)
-	@test -f Benchmarks/Package.swift || { \
-	  echo "bench: there is no Benchmarks/Package.swift in this tree." >&2; exit 1; }
-	$(SWIFT) package --package-path Benchmarks --disable-sandbox benchmark
+bench: bootstrap ## Measure every budget beside its floor (BENCH_FLAGS="--n 10000 --m 40000")
+	$(SWIFT) build -c release --product hearth-bench
+	@"$$($(SWIFT) build -c release --show-bin-path)/hearth-bench" budgets $(BENCH_FLAGS)
 
 clean: ## Remove everything that a build made
-	rm -rf .build .build-static Benchmarks/.build "$(OUT)"
+	rm -rf .build .build-static "$(OUT)"

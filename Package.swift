@@ -62,6 +62,12 @@ let package = Package(
     .executableTarget(
       name: "notes-example", dependencies: ["Hearth", "HearthCRDT"], path: "Examples/Notes",
       swiftSettings: settings),
+    .executableTarget(
+      name: "hearth-bench",
+      dependencies: [
+        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "CZstd",
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ], path: "Benchmarks/Sources/hearth-bench", swiftSettings: settings),
     .target(
       name: "TestSupport", dependencies: ["HearthCRDT"], path: "Tests/TestSupport",
       swiftSettings: settings),

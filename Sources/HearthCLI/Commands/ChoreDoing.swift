@@ -11,6 +11,7 @@ struct DoneChore: AsyncParsableCommand {
   @Argument(help: "The chore.") var name: String
   @Option(help: "Who did it; otherwise you.") var by: String?
   @Option(help: "When: 18:30, yesterday, 2026-11-21, 2026-11-21T18:30.") var at: String?
+  @Flag(help: "Also if the chore was done today and is not due again yet.") var early = false
 
   func run() async throws {
     let household = try await HouseholdContext.open(common)
@@ -21,9 +22,10 @@ struct DoneChore: AsyncParsableCommand {
     let minutes = moment?.time.map { Int64(time.minuteOfDay) - Int64($0.minuteOfDay) } ?? 0
     let done = UInt64(max(0, Int64(now) - minutes * 60_000))
     let (day, named) = (moment?.day ?? date, moment?.time)
-    let (name, by) = (name, by)
+    let (name, by, early) = (name, by, early)
     let (event, title, due) = try await household.write { book, builder in
       let chore = try ChoreNames.chore(name, in: book)
+      if !early { try DoneChore.refuseTwice(chore, on: day, in: book) }
       let person = try by.map { try ChoreNames.person($0, in: book).id } ?? me
       let event = try book.complete(
         chore.id, occurrence: nil, by: person, recordedBy: me, doneAt: (day, named),
@@ -35,6 +37,23 @@ struct DoneChore: AsyncParsableCommand {
     }
     let other = due.flatMap { $0 == date ? nil : " of \($0.iso)" } ?? ""
     Output.note("done: \(Style.safe(title))\(other), \(points) points (undo with `hearth undo`)")
+  }
+}
+
+extension DoneChore {
+  /// Refuses what is most likely the same work told twice: the chore was done that day, and its
+  /// next occurrence is still to come.
+  fileprivate static func refuseTwice(
+    _ chore: ChoreView, on day: CivilDate, in book: HouseholdBook
+  ) throws {
+    let isDoneThatDay = try book.ledger(of: nil).contains {
+      $0.chore == chore.id && $0.day == day && $0.kind == .credited
+    }
+    guard isDoneThatDay, chore.rule != nil, let due = chore.next?.due, due > day else { return }
+    throw CommandFailure(
+      .failed,
+      "\(Style.safe(chore.title)) was done on \(day.iso) already; it is next due on "
+        + "\(due.iso)", hint: "add --early if it was really done once more")
   }
 }
 

@@ -1,10 +1,12 @@
 import HearthCRDT
+import Synchronization
 
 /// The table of one record type, with the SQL that works on it.
 ///
 /// A row is (zone, id), whether the record lives, a typed column for each field with the shown
-/// value, and `meta`: everything that merging needs and no column shows.
-struct TypeTable {
+/// value, and `meta`: everything that merging needs and no column shows. A class, as it is handed around for
+/// each record, and copying its texts cost more than looking at them.
+final class TypeTable: Sendable {
   let schema: RecordSchema
   /// The columns' fields in order of number.
   let columns: [FieldSchema]
@@ -31,8 +33,20 @@ struct TypeTable {
     insert = "INSERT INTO \(table)(zone, id, alive, meta\(names)) VALUES(?, ?, ?, ?\(marks))"
   }
 
+  /// The texts of ``update(_:)`` that were asked for; there are few, one for each way of writing.
+  private let updates = Mutex<[UInt64: String]>([:])
+
   /// The statement that writes the columns whose bits are set, the life and `meta`.
   func update(_ mask: UInt64) -> String {
+    updates.withLock { updates in
+      if let present = updates[mask] { return present }
+      let text = makeUpdate(mask)
+      updates[mask] = text
+      return text
+    }
+  }
+
+  private func makeUpdate(_ mask: UInt64) -> String {
     var sql = "UPDATE \(TypeTable.quoted(schema.name)) SET alive = ?, meta = ?"
     for (place, column) in columns.enumerated() where mask & 1 << UInt64(place) != 0 {
       sql += ", \(TypeTable.quoted(column.name)) = ?"
