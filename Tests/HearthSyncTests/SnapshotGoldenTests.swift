@@ -1,0 +1,108 @@
+import HearthCRDT
+import HearthCrypto
+import Testing
+
+@testable import HearthSync
+
+private func marks(_ pairs: [(Author, UInt64)]) -> Frontier { Frontier(pairs) }
+
+/// Bytes that must never change: the zone's digest is a hash over them.
+///
+/// A failure here means a new format version, not new vectors.
+@Suite("Golden bytes of a snapshot")
+struct SnapshotGoldenTests {
+  static let ben = Author(
+    device: Identifier(high: repeated(0x11), low: repeated(0x11)),
+    incarnation: 1 << 32 | 0xaaaa_aaaa)
+  static let ada = Author(
+    device: Identifier(high: repeated(0x22), low: repeated(0x22)),
+    incarnation: 2 << 32 | 0xbbbb_bbbb)
+  static let chore = RecordKey(
+    type: .record(1), id: Identifier(high: repeated(0x33), low: repeated(0x33)))
+  static let done = RecordKey(
+    type: .event(2, keepsCause: true), id: Identifier(high: repeated(0x44), low: repeated(0x44)))
+
+  /// A chore that two people named concurrently, and a completion.
+  static func shelf() -> RecordShelf {
+    let title = FieldID(.register, 1)
+    var state = RecordState()
+    let first = Version(
+      dot: Dot(author: ben, sequence: 1), time: HybridTime(milliseconds: 1_790_000_000_000))
+    let second = Version(
+      dot: Dot(author: ada, sequence: 1), time: HybridTime(milliseconds: 1_790_000_001_000))
+    state.apply(.assign(title, .text("Bad")), version: first, past: Frontier())
+    state.apply(.assign(title, .text("Küche")), version: second, past: Frontier())
+    state.apply(.assign(FieldID(.history, 3), .int(5)), version: first, past: Frontier())
+    let event = EventState(
+      version: Version(
+        dot: Dot(author: ben, sequence: 2), time: HybridTime(milliseconds: 1_790_000_002_000)),
+      cause: marks([(ben, 1), (ada, 1)]),
+      fields: [EventField(FieldID(.register, 1), .int(7))])
+    return RecordShelf([(chore, .record(state)), (done, .event(event))])
+  }
+
+  static func zone() throws -> ZoneState {
+    let stored = StoredZone(
+      id: GoldenHousehold.zone, group: .zero, kind: .data, database: .shared, name: "Home",
+      wrappedSecret: [], wrappedEpochs: [])
+    let heads = [
+      LogHead(
+        author: ada, sequence: 1, hash: [UInt8](repeating: 0xe2, count: 32),
+        time: HybridTime(milliseconds: 1_790_000_001_000), seen: Frontier(),
+        controlSeen: marks([(ben, 3)]), forkedAt: nil),
+      LogHead(
+        author: ben, sequence: 2, hash: [UInt8](repeating: 0xe1, count: 32),
+        time: HybridTime(milliseconds: 1_790_000_002_000), seen: marks([(ada, 1)]),
+        controlSeen: marks([(ben, 3)]), forkedAt: nil),
+    ]
+    return ZoneState(
+      stored, secret: try ZoneSecret(secret: GoldenHousehold.key(3)), epochs: [], heads: heads)
+  }
+
+  private func stream(pieceBytes: Int) throws -> [UInt8] {
+    var stream: [UInt8] = []
+    try SnapshotWriter(zone: SnapshotGoldenTests.zone())
+      .write(from: SnapshotGoldenTests.shelf(), pieceBytes: pieceBytes) { stream += $0 }
+    return stream
+  }
+
+  @Test("the stream and its digest have the bytes of the page")
+  func golden() throws {
+    let golden = try GoldenFile("snapshot-stream")
+    let stream = try stream(pieceBytes: 64 * 1024)
+    #expect(hex(stream) == golden.hex)
+    #expect(golden.hasTrueOffsets)
+    #expect(try golden.isQuoted(in: "reference/snapshot-format.md"))
+    let digest = try GoldenFile("snapshot-digest")
+    #expect(hex(Blake2b.hash(Array("HRTH/digest/v1".utf8) + stream)) == digest.hex)
+    #expect(try digest.isQuoted(in: "reference/snapshot-format.md"))
+  }
+
+  @Test("where the stream is cut into pieces changes nothing")
+  func pieces() throws {
+    #expect(try stream(pieceBytes: 1) == stream(pieceBytes: 64 * 1024))
+  }
+
+  @Test("the stream is read back as it was written")
+  func roundTrip() throws {
+    let zone = try SnapshotGoldenTests.zone()
+    var reader = try SnapshotReader(try stream(pieceBytes: 64), zone: zone.id)
+    #expect(reader.heads == zone.heads)
+    var records: [RecordKey: StoredRecord] = [:]
+    while let (key, record) = try reader.next() { records[key] = record }
+    let expected = Dictionary(
+      uniqueKeysWithValues: SnapshotGoldenTests.shelf().records.map { ($0.key, $0.record) })
+    #expect(records == expected)
+  }
+
+  @Test("every truncation and every trailing byte is refused")
+  func truncation() throws {
+    let whole = try stream(pieceBytes: 64)
+    for bytes in whole.indices.map({ Array(whole.prefix($0)) }) + [whole + [0]] {
+      #expect(throws: (any Error).self, "\(bytes.count) of \(whole.count) bytes") {
+        var reader = try SnapshotReader(bytes, zone: GoldenHousehold.zone)
+        while try reader.next() != nil {}
+      }
+    }
+  }
+}
