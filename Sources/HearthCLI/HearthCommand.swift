@@ -17,7 +17,7 @@ package struct HearthCommand: AsyncParsableCommand {
 
       `hearth help exit-codes` explains what a command returns.
       """,
-    subcommands: nodeCommands + householdCommands)
+    version: "hearth \(Program.version)", subcommands: nodeCommands + householdCommands)
 
   package init() {}
 
@@ -26,6 +26,7 @@ package struct HearthCommand: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     do {
       let arguments = leadingOptionsLast(Array(CommandLine.arguments.dropFirst()))
+      try refuseUnknownCommand(arguments)
       var command = try HearthCommand.parseAsRoot(arguments)
       if var asynchronous = command as? any AsyncParsableCommand {
         try await asynchronous.run()
@@ -35,6 +36,22 @@ package struct HearthCommand: AsyncParsableCommand {
     } catch {
       ExitReport(error).finish()
     }
+  }
+
+  /// Says which command is meant where the first word is none.
+  private static func refuseUnknownCommand(_ arguments: [String]) throws {
+    let names = configuration.subcommands.compactMap(\.configuration.commandName) + ["help"]
+    guard let word = arguments.first, !word.hasPrefix("-"), !names.contains(word) else { return }
+    let nearest = names.min {
+      NameMatch<String>.edits(word, $0) < NameMatch<String>.edits(word, $1)
+    }
+    let hint =
+      nearest.flatMap {
+        NameMatch<String>.edits(word, $0) <= 3 ? "did you mean `hearth \($0)`?" : nil
+      }
+    throw CommandFailure(
+      .usage, "there is no command \"\(Style.safe(word))\"",
+      hint: hint ?? "`hearth --help` lists the commands")
   }
 
   /// Moves options that stand before the command's name behind it, where the parser wants them.

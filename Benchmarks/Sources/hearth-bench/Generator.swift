@@ -28,8 +28,8 @@ enum Generator {
   private static let vocabulary = """
     wash dry fold sweep mop dust vacuum wipe scrub rinse water feed walk brush trim mow rake plant \
     sort recycle compost empty load unload polish iron hang stack tidy clear check refill replace \
-    repair paint oil sharpen order buy cook bake prepare set table kitchen hall garden garage attic \
-    cellar window door floor stairs lamp shelf drawer oven sink bath towel
+    repair paint oil sharpen order buy cook bake prepare set table kitchen hall garden garage \
+    attic cellar window door floor stairs lamp shelf drawer oven sink bath towel
     """.split(separator: " ").map(String.init)
   private static let rules = [
     "FREQ=DAILY", "FREQ=WEEKLY;BYDAY=MO", "FREQ=WEEKLY;BYDAY=SA,SU",

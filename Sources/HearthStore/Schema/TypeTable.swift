@@ -4,8 +4,8 @@ import Synchronization
 /// The table of one record type, with the SQL that works on it.
 ///
 /// A row is (zone, id), whether the record lives, a typed column for each field with the shown
-/// value, and `meta`: everything that merging needs and no column shows. A class, as it is handed around for
-/// each record, and copying its texts cost more than looking at them.
+/// value, and `meta`: everything that merging needs and no column shows. A class, as it is handed
+/// around for each record, and copying its texts cost more than looking at them.
 final class TypeTable: Sendable {
   let schema: RecordSchema
   /// The columns' fields in order of number.
