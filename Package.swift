@@ -80,6 +80,7 @@ let package = Package(
     .testTarget(
       name: "HearthSyncTests",
       dependencies: ["HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport"],
+      exclude: ["Golden"],
       swiftSettings: settings),
     .testTarget(
       name: "HearthStoreTests",

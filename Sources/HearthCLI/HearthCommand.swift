@@ -40,14 +40,14 @@ package struct HearthCommand: AsyncParsableCommand {
 
   /// Says which command is meant where the first word is none.
   private static func refuseUnknownCommand(_ arguments: [String]) throws {
-    let names = configuration.subcommands.compactMap(\.configuration.commandName) + ["help"]
+    let names = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
     guard let word = arguments.first, !word.hasPrefix("-"), !names.contains(word) else { return }
     let nearest = names.min {
-      NameMatch<String>.edits(word, $0) < NameMatch<String>.edits(word, $1)
+      NameFolding.edits(word, $0) < NameFolding.edits(word, $1)
     }
     let hint =
       nearest.flatMap {
-        NameMatch<String>.edits(word, $0) <= 3 ? "did you mean `hearth \($0)`?" : nil
+        NameFolding.edits(word, $0) <= 3 ? "did you mean `hearth \($0)`?" : nil
       }
     throw CommandFailure(
       .usage, "there is no command \"\(Style.safe(word))\"",
