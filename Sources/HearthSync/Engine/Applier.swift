@@ -6,14 +6,12 @@ import HearthCrypto
 /// Records are read once in order of key, changed in memory, and written back in order of key: a
 /// B-tree visited in order costs a fraction of one visited at random.
 struct Applier<S: Store> {
-  private struct Slot {
-    var state: RecordState
-    let isNew: Bool
-  }
-
   private let zone: ZoneID
   private let store: S
-  private var slots: [RecordKey: Slot] = [:]
+  /// The records at hand, in order of key.
+  private var slots: [RecordChange] = []
+  /// Where a record stands among them.
+  private var places: [RecordKey: Int] = [:]
   private var events: [(RecordKey, EventState)] = []
 
   init(zone: ZoneID, store: S) {
@@ -21,8 +19,9 @@ struct Applier<S: Store> {
     self.store = store
   }
 
-  /// Reads the records that the changes will touch.
+  /// Reads the records that the changes will touch; once between two flushes.
   mutating func prepare(for changes: some Sequence<Change>) throws {
+    precondition(slots.isEmpty, "records are prepared once, \(slots.count) are here already")
     var keys: Set<RecordKey> = []
     for change in changes {
       try store.learn([change.dot.author])
@@ -33,12 +32,11 @@ struct Applier<S: Store> {
     let sorted = keys.sorted()
     let present = try store.records(sorted, in: zone)
     slots.reserveCapacity(sorted.count)
-    for key in sorted {
-      if let state = present[key] {
-        slots[key] = Slot(state: state, isNew: false)
-      } else {
-        slots[key] = Slot(state: RecordState(), isNew: true)
-      }
+    places.reserveCapacity(sorted.count)
+    for (place, key) in sorted.enumerated() {
+      let state = present[key]
+      slots.append(RecordChange(key: key, state: state ?? RecordState(), isNew: state == nil))
+      places[key] = place
     }
   }
 
@@ -60,29 +58,26 @@ struct Applier<S: Store> {
         events.append((key, EventState(version: version, cause: cause, fields: fields)))
         continue
       }
-      guard var slot = slots.removeValue(forKey: key) else {
+      guard let place = places[key] else {
         preconditionFailure("record \(key) was not prepared")
       }
-      if slot.state.needsShownValue(for: operation.body, past: past) {
-        try store.supplyShownValues(to: &slot.state, of: key, in: zone)
+      if slots[place].state.needsShownValue(for: operation.body, past: past) {
+        try store.supplyShownValues(to: &slots[place].state, of: key, in: zone)
       }
-      slot.state.apply(operation.body, version: version, past: past)
-      slots[key] = slot
+      slots[place].state.apply(operation.body, version: version, past: past)
     }
   }
 
   /// Writes everything back and brings the projections up to date.
   mutating func flush() throws {
-    let changes = slots.keys.sorted().compactMap { key in
-      slots[key].map { RecordChange(key: key, state: $0.state, isNew: $0.isNew) }
-    }
     // A prepared record whose only operations were void stays unwritten.
-    try store.save(changes.filter { !$0.isNew || !$0.state.isUntouched }, in: zone)
+    try store.save(slots.filter { !$0.isNew || !$0.state.isUntouched }, in: zone)
     events.sort { $0.0 < $1.0 }
     try store.insert(events, in: zone)
     try store.updateProjections(
-      for: changes.map(\.key) + events.map(\.0), in: zone)
+      for: slots.map(\.key) + events.map(\.0), in: zone)
     slots.removeAll()
+    places.removeAll()
     events.removeAll()
   }
 }

@@ -41,7 +41,9 @@ extension Engine {
       try applier.prepare(for: CollectionOfOne(change))
       try applier.apply(change, past: state.frontier)
       try store.append(bytes, dot: change.dot, to: zone)
-      if change.dot.sequence % UInt64(Engine.headInterval) == 0 {
+      if change.dot.sequence % UInt64(Engine.headInterval) == 0
+        || bytes.count >= Engine.headBytes
+      {
         try store.save([head], of: zone)
       }
       try applier.flush()

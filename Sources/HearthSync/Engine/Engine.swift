@@ -124,6 +124,10 @@ extension Engine {
   /// How many own changes may follow a saved head: what opening has to read again at most.
   static var headInterval: Int { 256 }
 
+  /// A change from this size on saves the head with it, so that what opening reads again stays
+  /// below ``headInterval`` times this.
+  static var headBytes: Int { 4 * 1024 }
+
   /// Moves a head over its author's next change.
   func advance(_ head: inout LogHead, over change: Change, hash: [UInt8]) throws {
     guard let seen = head.seen.raised(by: change.seen),
