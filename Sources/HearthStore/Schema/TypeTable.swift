@@ -91,7 +91,9 @@ final class TypeTable: Sendable {
     }
   }
 
-  /// A name in quotes. Names are checked when a schema is registered; this is the second lock.
+  /// A name in quotes.
+  ///
+  /// Names are checked when a schema is registered; this is the second lock.
   static func quoted(_ name: String) -> String {
     "\"" + name.filter { $0 != "\"" } + "\""
   }
