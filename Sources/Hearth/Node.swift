@@ -100,6 +100,8 @@ package actor Node {
         .exists, "there is a node in \(path) already: use it, or choose another --home")
     }
     try? FileManager.default.removeItem(atPath: folder.database)
+    // SQLite gives its files the mode of this one.
+    try DurableFile.write([], to: folder.database, mode: 0o600)
     let (identity, master) = try DeviceIdentity.generate()
     let file = try KeyFile.seal([SecretBytes(master)], passphrase: try wrapped(passphrase))
     let personID = try Engine<ReplicaStore>.randomIdentifier()
@@ -130,12 +132,14 @@ package actor Node {
     guard let bytes = try DurableFile.read(folder.keyFile, atMost: KeyFile.maximumFileBytes) else {
       throw HearthError(.noNode, "there is no key file in \(path)")
     }
-    if try KeyFile.mode(of: bytes) != .plain, passphrase == nil {
-      throw HearthError(.passphrase, "this node's key is protected: give its passphrase")
-    }
     let secrets: [SecretBytes]
     do {
+      if try KeyFile.mode(of: bytes) != .plain, passphrase == nil {
+        throw HearthError(.passphrase, "this node's key is protected: give its passphrase")
+      }
       secrets = try KeyFile.open(bytes, passphrase: try wrapped(passphrase))
+    } catch let error as HearthError {
+      throw error
     } catch let error as CryptoError where error.code == .wrongPassphrase {
       throw HearthError(.passphrase, "the passphrase is wrong", cause: error)
     } catch {

@@ -89,7 +89,7 @@ package final class ReplicaStore {
         .corrupt,
         "the database at \(path) is damaged: keep the folder, move it aside and join again; what "
           + "was synced is on the other devices", cause: error)
-    case .SQLITE_FULL:
+    case .SQLITE_IOERR where isFull(path), .SQLITE_FULL:
       return StoreError(.full, "the disk is full: free some space and try again", cause: error)
     case .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM:
       return StoreError(
@@ -102,6 +102,14 @@ package final class ReplicaStore {
         .io, "the database at \(path) cannot be opened: \(database.message ?? "unknown")",
         cause: error)
     }
+  }
+
+  /// Whether the disk below a file has no room for even SQLite's shared memory, which it reports
+  /// as a failing disk.
+  private static func isFull(_ path: String) -> Bool {
+    let attributes = try? FileManager.default.attributesOfFileSystem(forPath: path)
+    guard let free = attributes?[.systemFreeSize] as? NSNumber else { return false }
+    return free.int64Value < 64 * 1024
   }
 
   // MARK: Shared by the parts

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Gives the program wrong input and broken surroundings, and looks how it refuses.
+
+    refusals.py HEARTH
+
+Each case must end with the documented exit code, one clear line on standard error that names what
+to do, nothing on standard output, and the node's digest as it was before.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FAILED, PARTIAL, OFFLINE, NO_NODE, LOCKED, CORRUPT, USAGE = 1, 2, 3, 5, 6, 7, 64
+
+
+class Stage:
+    def __init__(self, hearth):
+        self.hearth = os.path.abspath(hearth)
+        self.root = tempfile.mkdtemp(prefix="hearth-refusals-")
+        self.failures = 0
+        self.cases = 0
+
+    def path(self, *parts):
+        return os.path.join(self.root, *parts)
+
+    def run(self, home, *arguments):
+        return subprocess.run(
+            [self.hearth, "--home", self.path(home), *arguments], capture_output=True, text=True,
+            timeout=60, stdin=subprocess.DEVNULL)
+
+    def must(self, home, *arguments):
+        done = self.run(home, *arguments)
+        if done.returncode != 0:
+            sys.exit("hearth %s ended with %d: %s" % (
+                " ".join(arguments), done.returncode, done.stderr))
+        return done.stdout
+
+    def digest(self, home):
+        return self.must(home, "digest")
+
+    def refuses(self, name, status, words, home, *arguments, keeps=True):
+        """The command must end with the status and say the words, and change nothing."""
+        self.cases += 1
+        before = self.digest(home) if keeps else None
+        done = self.run(home, *arguments)
+        faults = []
+        if done.returncode != status:
+            faults.append("exit %d instead of %d" % (done.returncode, status))
+        for word in words:
+            if word not in done.stderr + done.stdout:
+                faults.append("does not say %r" % word)
+        if len(done.stderr) > 2_000:
+            faults.append("says %d characters" % len(done.stderr))
+        if keeps and self.digest(home) != before:
+            faults.append("changed the node")
+        if faults:
+            self.failures += 1
+            print("FAILED %s: %s\n  %s" % (name, "; ".join(faults), done.stderr.strip()[:500]))
+
+
+def arguments(stage):
+    for name, words in (
+        (["frobnicate"], ["no command"]), (["leaderbord"], ["leaderboard"]),
+        (["add", "x", "--due", "2026-13-40"], ["not a date", "tomorrow"]),
+        (["add", "x", "--points", "-1"], ["0 to 100000"]),
+        (["add", "x", "--points", str(10 ** 12)], ["0 to 100000"]),
+        (["add", "x", "--every", "never-ever"], ["never-ever"]),
+    ):
+        stage.refuses(" ".join(name), USAGE, words, "anna", *name)
+    stage.refuses("empty title", FAILED, ["1 to 200"], "anna", "add", "")
+    stage.refuses("blank title", FAILED, ["1 to 200"], "anna", "add", "   ")
+    stage.refuses("long title", FAILED, ["1 to 200"], "anna", "add", "x" * 100_000)
+    stage.refuses("no such chore", FAILED, ["no chore"], "anna", "done", "quark")
+    stage.refuses("wrong link", FAILED, ["hearth://join"], "anna", "join", "hello")
+    stage.refuses(
+        "no folder", OFFLINE, ["does not exist"], "anna", "transport", "add", "folder", stage.path("missing"))
+    stage.refuses("second init", FAILED, ["already"], "anna", "init", "--person", "X")
+    stage.refuses("no node", NO_NODE, ["hearth init"], "nobody", "list", keeps=False)
+
+
+def invitations(stage):
+    link = stage.must("anna", "invite").strip().splitlines()[-1]
+    stage.must("ben", "init", "--person", "Ben", "--device", "b")
+    stage.refuses("damaged link", FAILED, ["damaged"], "ben", "join", link[:20] + "zz" + link[22:])
+    stage.refuses(
+        "folder without the invitation", FAILED, ["--folder"], "ben", "join", link, "--folder",
+        stage.path("empty"))
+    stage.must("ben", "join", link)
+    stage.must("carla", "init", "--person", "Carla", "--device", "c")
+    # What was fetched of the household's log stays; the people of the node do not change.
+    stage.refuses("used link", FAILED, ["used"], "carla", "join", link, keeps=False)
+    stage.refuses("joined already", FAILED, ["already"], "ben", "join", link)
+
+
+def surroundings(stage):
+    folder, away = stage.path("folder"), stage.path("away")
+    os.rename(folder, away)
+    stage.refuses("folder gone", OFFLINE, ["folder"], "anna", "sync")
+    os.rename(away, folder)
+    stage.must("anna", "sync")
+    holder = subprocess.Popen(
+        ["flock", stage.path("anna", "lock"), "sleep", "20"], start_new_session=True)
+    try:
+        done = subprocess.run(["flock", "-n", stage.path("anna", "lock"), "true"])
+        while done.returncode == 0:
+            done = subprocess.run(["flock", "-n", stage.path("anna", "lock"), "true"])
+        stage.refuses("second process", LOCKED, ["another process"], "anna", "list", keeps=False)
+    finally:
+        os.killpg(holder.pid, 9)
+        holder.wait()
+    shutil.copytree(stage.path("anna"), stage.path("broken"))
+    with open(stage.path("broken", "node.db"), "r+b") as database:
+        database.write(b"this is no database" * 100)
+    stage.refuses("corrupt database", CORRUPT, ["damaged"], "broken", "list", keeps=False)
+    shutil.copytree(stage.path("anna"), stage.path("keyless"))
+    with open(stage.path("keyless", "key"), "r+b") as key:
+        key.truncate(40)
+    stage.refuses("cut key file", CORRUPT, ["key"], "keyless", "list", keeps=False)
+
+
+def full_disk(stage):
+    """A node and a folder on a small file system of their own, where one may be mounted."""
+    disk = stage.path("disk")
+    os.mkdir(disk)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk], capture_output=True)
+    if mounted.returncode != 0:
+        print("full disk: passed over, no file system may be mounted here")
+        return
+    try:
+        stage.must("disk/node", "init", "--person", "Dan", "--device", "d")
+        stage.must("disk/node", "household", "create", "Small", "--time-zone", "UTC")
+        stage.must("disk/node", "add", "Before")
+        with open(os.path.join(disk, "filler"), "wb", buffering=0) as filler:
+            try:
+                while True:
+                    filler.write(b"x" * 4096)
+            except OSError:
+                pass
+        status, count = 0, 0
+        while status == 0 and count < 3000:
+            done = stage.run("disk/node", "add", "Chore %d" % count)
+            status, count = done.returncode, count + 1
+        stage.cases += 1
+        if status != FAILED or "full" not in done.stderr:
+            stage.failures += 1
+            print("FAILED full disk: exit %d, %s" % (status, done.stderr.strip()[:300]))
+        os.remove(os.path.join(disk, "filler"))
+        listed = stage.must("disk/node", "list")
+        stage.must("disk/node", "add", "After")
+        stage.must("disk/node", "verify")
+        if "Before" not in listed:
+            stage.failures += 1
+            print("FAILED full disk: an acknowledged chore is gone")
+    finally:
+        subprocess.run(["umount", "-l", disk])
+
+
+def main():
+    stage = Stage(sys.argv[1])
+    os.mkdir(stage.path("folder"))
+    os.mkdir(stage.path("empty"))
+    stage.must("anna", "init", "--person", "Anna", "--device", "a")
+    stage.must("anna", "household", "create", "Home", "--time-zone", "Europe/Berlin")
+    stage.must("anna", "transport", "add", "folder", stage.path("folder"))
+    stage.must("anna", "add", "Dishes", "--every", "day")
+    for part in (arguments, invitations, surroundings, full_disk):
+        part(stage)
+    shutil.rmtree(stage.root)
+    print("%d refusals, %d wrong" % (stage.cases, stage.failures))
+    sys.exit(1 if stage.failures else 0)
+
+
+main()
