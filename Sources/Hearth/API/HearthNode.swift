@@ -59,7 +59,9 @@ public final class HearthNode: Sendable {
 
   /// Joins a shared zone by an invitation's link.
   ///
-  /// - Parameter folder: where the shared folder is on this device, if not where the link says.
+  /// - Parameters:
+  ///   - link: what ``HearthZone/invite(role:uses:expires:)`` gave.
+  ///   - folder: where the shared folder is on this device, if not where the link says.
   public func join(_ link: String, folder: String? = nil) async throws -> HearthZone {
     let zone = try await node.join(try InvitationLink(text: link), folderOverride: folder)
     return HearthZone(node: node, id: zone)
