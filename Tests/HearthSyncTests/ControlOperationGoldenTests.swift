@@ -82,7 +82,7 @@ struct ControlOperationGoldenTests {
       eventID(
         in: GoldenHousehold.controlZone, type: ControlOperation.type, dot: dot, index: 0
       ).hex,
-      naturalID(in: GoldenHousehold.zone, type: .record(4), key: Array("timeZone".utf8)).hex,
+      naturalID(in: GoldenHousehold.zone, type: .record(4), key: Array("time-zone".utf8)).hex,
     ]
     let golden = try GoldenFile("control-derived")
     #expect(values == golden.parts)
