@@ -87,13 +87,18 @@ struct HouseholdContext {
     return HouseholdContext(node: node, zone: zone)
   }
 
-  /// The civil date and minute of this moment in the household's time zone.
+  /// The household's day and the minute of this moment in its time zone.
+  ///
+  /// Before the hour at which the household's day starts, the day is still the one before.
   func today() async throws -> (date: CivilDate, time: CivilTime) {
-    let zoneName = try await node.read(zone.id) { source in
-      try HouseholdBook(source: source, today: CivilDate(dayNumber: 0)).settings.timeZone
+    let (zoneName, startHour) = try await node.read(zone.id) { source in
+      let settings = try HouseholdBook(source: source, today: CivilDate(dayNumber: 0)).settings
+      return (settings.timeZone, settings.dayStartHour)
     }
-    return try HouseholdClock(timeZone: zoneName).civil(
+    let moment = try HouseholdClock(timeZone: zoneName).civil(
       milliseconds: await node.nowMilliseconds())
+    guard Int(moment.time.minuteOfDay) < startHour * 60 else { return moment }
+    return (moment.date.adding(days: -1) ?? moment.date, moment.time)
   }
 
   /// Reads through the household's book.

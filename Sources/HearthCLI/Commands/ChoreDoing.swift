@@ -1,6 +1,7 @@
 import ArgumentParser
 import Hearth
 import HearthCRDT
+import HearthSync
 import Household
 
 /// `hearth done`.
@@ -67,6 +68,8 @@ struct UndoChore: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
+    let role = await household.node.membership(of: household.zone.group).person(me)?.role
+    let isAdministrator = (role?.rank ?? 0) >= Role.admin.rank
     let wanted = event?.lowercased()
     let title = try await household.write { book, builder in
       let entry: LedgerEntry?
@@ -85,7 +88,7 @@ struct UndoChore: AsyncParsableCommand {
           .failed, wanted == nil ? "there is nothing of yours to undo" : "there is no such entry",
           hint: "see `hearth history`")
       }
-      try book.undo(entry.event, by: me, in: &builder)
+      try book.undo(entry.event, by: me, isAdministrator: isAdministrator, in: &builder)
       return entry.choreTitle
     }
     Output.note("undone: \(Style.safe(title))")
