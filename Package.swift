@@ -4,15 +4,22 @@ import PackageDescription
 // One table of targets. What each may import is written once more, for people, in
 // docs/internals/architecture.md, and checked by Tests/TidyTests.
 
+/// Whether the simulator is built, and everything for it.
+let isSimulation = Context.environment["HEARTH_SIMULATION"] != nil
+
 /// Settings of every Swift target.
 ///
 /// `HEARTH_STRICT=1` (CI) turns warnings into errors; it is off
 /// by default so that a newer compiler's new warning never breaks somebody's build.
+///
+/// `HEARTH_SIMULATION=1` compiles in what only simulations may have: seeded randomness, probes and
+/// seeded bugs. Such a build goes into a folder of its own; see `make simulate`.
 let settings: [SwiftSetting] =
   [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + (Context.environment["HEARTH_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+  + (isSimulation ? [.define("HEARTH_SIMULATION")] : [])
 
 let package = Package(
   name: "hearth",
@@ -122,3 +129,21 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+if isSimulation {
+  package.targets += [
+    .target(
+      name: "HearthSim",
+      dependencies: [
+        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "Household", "SimDisk",
+      ], path: "Simulations/Sources/HearthSim", swiftSettings: settings),
+    .executableTarget(
+      name: "hearth-sim",
+      dependencies: [
+        "HearthSim", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], path: "Simulations/Sources/hearth-sim", swiftSettings: settings),
+    .testTarget(
+      name: "HearthSimTests", dependencies: ["HearthSim", "HearthCRDT", "HearthSync"],
+      path: "Simulations/Tests/HearthSimTests", swiftSettings: settings),
+  ]
+}

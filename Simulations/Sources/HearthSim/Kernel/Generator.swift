@@ -1,0 +1,220 @@
+import Household
+
+/// Expands a seed to a plan: first a configuration, then what people do and what goes wrong.
+///
+/// Swarm testing (Groce et al. 2012): every family of faults is off in half of the plans, so that
+/// rare combinations are not drowned by common ones; a tenth of the plans is calm altogether, a
+/// tenth has one family at its worst.
+struct Generator {
+  /// How long and how many.
+  enum Mode: String, Codable, Sendable, CaseIterable {
+    /// 3 to 6 devices, 3 days, about 120 commands.
+    case quick
+    /// 4 to 10 devices, 60 to 200 days.
+    case deep
+  }
+
+  enum Family: CaseIterable {
+    case carrier, damage, partitions, power, disk, clocks, lives, folders, versions, lateness
+  }
+
+  let seed: UInt64
+  let mode: Mode
+  var chance: Chance
+  var plan = Plan()
+  private var weights: [Family: Int] = [:]
+  private var chores: [String] = []
+
+  static func plan(seed: UInt64, mode: Mode) -> Plan {
+    var generator = Generator(seed: seed, mode: mode)
+    return generator.make()
+  }
+
+  private init(seed: UInt64, mode: Mode) {
+    self.seed = seed
+    self.mode = mode
+    chance = Chance(seed, domain: "plan", mode == .quick ? 0 : 1)
+  }
+
+  private static let names = [
+    "Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gil", "Hana", "Ivo", "Jo",
+  ]
+  static let dayMilliseconds = 86_400_000
+
+  private mutating func make() -> Plan {
+    plan.seed = seed
+    plan.name = "\(mode.rawValue)-\(seed)"
+    drawWeights()
+    let number = mode == .quick ? chance.within(3...6) : chance.within(4...10)
+    plan.devices = Generator.names.prefix(number).map { Plan.Device(name: $0) }
+    let days = mode == .quick ? 3 : chance.within(60...200)
+    // A date anywhere in these years: months of all lengths, both changes of the clocks.
+    plan.startMilliseconds += UInt64(chance.below(1_500)) * UInt64(Generator.dayMilliseconds)
+    if weight(.versions) > 0 {
+      for place in 1..<number where chance.happens(perMille: 300) {
+        plan.devices[place].build = "old"
+      }
+      // Somebody must be able to write.
+      plan.devices[number - 1].build = "current"
+    }
+    if weight(.lateness) > 0 {
+      for place in 1..<number where chance.happens(perMille: 300) {
+        plan.devices[place].joinsLater = true
+      }
+    }
+    drawCarrier()
+    let end = days * Generator.dayMilliseconds
+    work(through: end)
+    trouble(through: end)
+    plan.steps.sort { ($0.atMilliseconds, $0.line) < ($1.atMilliseconds, $1.line) }
+    return plan
+  }
+
+  // MARK: The configuration
+
+  private mutating func drawWeights() {
+    let kind = chance.below(10)
+    if kind == 0 { return }
+    if kind == 1 {
+      weights[chance.pick(Family.allCases)] = 100
+      return
+    }
+    for family in Family.allCases where chance.happens(perMille: 500) {
+      weights[family] = chance.within(1...100)
+    }
+  }
+
+  func weight(_ family: Family) -> Int { weights[family] ?? 0 }
+
+  private mutating func drawCarrier() {
+    plan.carrier.isShared = chance.happens(perMille: 300)
+    plan.disks.profile = chance.happens(perMille: 500) ? "ordered" : "adversarial"
+    let rate = weight(.carrier)
+    if rate > 0 {
+      plan.carrier.delayMilliseconds = [50, chance.pick([5_000, 60_000, 3_600_000])]
+      plan.carrier.lossPerMille = chance.below(3 * rate)
+      plan.carrier.resurrectPerMille = chance.below(2 * rate)
+    }
+    if weight(.damage) > 0 {
+      plan.carrier.cutPerMille = chance.below(weight(.damage))
+      plan.carrier.flipPerMille = chance.below(weight(.damage))
+    }
+  }
+
+  // MARK: Work
+
+  mutating func step(_ at: Int, _ device: String, _ verb: String, _ words: [String] = []) {
+    plan.steps.append(Step(at: UInt64(at), device, verb, words))
+  }
+
+  private mutating func work(through end: Int) {
+    let writers = plan.devices.filter { $0.build == "current" }
+    for (place, device) in plan.devices.enumerated() where device.joinsLater {
+      var at = chance.below(end / 2) + 1_000
+      // A try may fail while files are on their way.
+      for _ in 0..<4 {
+        step(at, plan.devices[place].name, "join")
+        at += chance.within(60_000...Generator.dayMilliseconds / 4)
+      }
+    }
+    // The same few chores half of the time, so that people meet.
+    let hot = chance.within(1...4)
+    var verbs: [String] = []
+    for (verb, most) in [
+      ("complete", 100), ("add", 20), ("edit", 40), ("undo", 20), ("skip", 15), ("archive", 8),
+      ("restore", 8), ("tag", 15), ("untag", 10), ("assign", 15), ("assign-once", 8), ("move", 8),
+      ("set", 6), ("rename-self", 3),
+    ] where verb == "complete" || verb == "add" || chance.happens(perMille: 600) {
+      verbs += Array(repeating: verb, count: chance.within(1...most))
+    }
+    for place in 0..<3 { add(at: 60_000 * (place + 1), by: writers[0].name) }
+    let number = mode == .quick ? chance.within(60...180) : chance.within(300...900)
+    for _ in 0..<number {
+      let at = 300_000 + chance.below(end - 300_000)
+      command(chance.pick(verbs), at: at, by: chance.pick(writers).name, hot: hot)
+    }
+    exchange(through: end)
+  }
+
+  private mutating func exchange(through end: Int) {
+    for device in plan.devices {
+      let every = chance.pick(
+        mode == .quick ? [600_000, 1_800_000, 7_200_000] : [21_600_000, 43_200_000, 86_400_000])
+      var at = chance.below(every)
+      while at < end {
+        step(at, device.name, "sync")
+        at += every / 2 + chance.below(every)
+      }
+    }
+  }
+
+  private static let rules = [
+    "freq=daily;every=1;wkst=mo", "freq=daily;every=2;wkst=mo",
+    "freq=weekly;every=1;on=mo,th;wkst=mo", "freq=weekly;every=2;on=tu,su;wkst=mo",
+    "freq=monthly;every=1;on=31;wkst=mo", "freq=monthly;every=1;on=last;wkst=mo",
+  ]
+
+  private mutating func add(at: Int, by device: String) {
+    let name = "c\(chores.count)"
+    chores.append(name)
+    var words = [name, "title=Canary \(name)", "points=\(chance.within(0...20))"]
+    let day =
+      Int(plan.startMilliseconds / UInt64(Generator.dayMilliseconds))
+      + at / Generator.dayMilliseconds
+    if let date = try? CivilDate(dayNumber: day) {
+      switch chance.below(4) {
+      case 0: words.append("due=\(date.iso)")
+      case 1: words.append("rule=v1;mode=completion;from=\(date.iso);freq=daily;every=3;wkst=mo")
+      case 2, 3:
+        words.append("rule=v1;mode=calendar;from=\(date.iso);\(chance.pick(Generator.rules))")
+      default: break
+      }
+    }
+    if chance.happens(perMille: 300) {
+      words.append("assign=date:" + plan.devices.prefix(3).map(\.name).joined(separator: ","))
+    }
+    step(at, device, "add", words)
+  }
+
+  private mutating func command(_ verb: String, at: Int, by device: String, hot: Int) {
+    let chore =
+      chance.happens(perMille: 500)
+      ? chores[chance.below(min(hot, chores.count))] : chance.pick(chores)
+    switch verb {
+    case "add": add(at: at, by: device)
+    case "undo", "sync": step(at, device, verb)
+    case "edit":
+      step(
+        at, device, verb,
+        [
+          chore,
+          chance.pick([
+            "title=Canary \(chance.below(100))", "points=\(chance.below(30))",
+            "note=Canary note \(chance.below(9))",
+          ]),
+        ])
+    case "tag", "untag": step(at, device, verb, [chore, "t\(chance.below(4))"])
+    case "assign", "assign-once":
+      step(at, device, verb, [chore, chance.pick(plan.devices).name])
+    case "move":
+      let day =
+        Int(plan.startMilliseconds / UInt64(Generator.dayMilliseconds))
+        + at / Generator.dayMilliseconds + chance.below(6)
+      guard let date = try? CivilDate(dayNumber: day) else { return }
+      step(at, device, verb, [chore, "to=\(date.iso)"])
+    case "set":
+      step(
+        at, device, verb,
+        chance.pick([
+          ["missed", "stack"], ["missed", "roll"], ["week-start", "sunday"],
+          ["week-start", "monday"], ["day-start", "\(chance.below(6))"],
+        ]))
+    case "rename-self": step(at, device, verb, ["Canary \(chance.below(100))"])
+    case "complete" where chance.happens(perMille: 200):
+      // Two do the same at nearly the same time.
+      step(at, device, verb, [chore])
+      step(at + chance.below(60_000), chance.pick(plan.devices).name, verb, [chore])
+    default: step(at, device, verb, [chore])
+    }
+  }
+}

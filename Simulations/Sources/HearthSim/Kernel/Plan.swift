@@ -1,0 +1,110 @@
+import Foundation
+
+/// Everything that is to happen in a run: who takes part, how bad the world is, and each step.
+///
+/// A seed expands to a plan, a person can write one, and shrinking makes it smaller; running it is
+/// a function of the plan alone.
+struct Plan: Codable, Sendable, Equatable {
+  /// One device, and with it its person.
+  struct Device: Codable, Sendable, Equatable {
+    var name: String
+    /// Which program it runs: `current`, or `old`, which knows fewer types and fields.
+    var build = "current"
+    /// Whether it is in the household from the start; others come by a step `join`.
+    var joinsLater = false
+  }
+
+  /// How files go from one device's folder to another's.
+  struct Carrier: Codable, Sendable, Equatable {
+    /// One folder that all see at once, as on a network disk.
+    var isShared = false
+    var delayMilliseconds = [50, 2_000]
+    /// Of a thousand files carried: left for a later attempt.
+    var lossPerMille = 0
+    /// Seen in part at first.
+    var cutPerMille = 0
+    /// Arrive damaged, and whole only later.
+    var flipPerMille = 0
+    /// Removed files that come back.
+    var resurrectPerMille = 0
+    /// How long an attempt waits after a loss.
+    var retryMilliseconds = 60_000
+    /// Whether listings may be older than what is there.
+    var staleListingPerMille = 0
+  }
+
+  /// How disks behave beyond what single steps order.
+  struct Disks: Codable, Sendable, Equatable {
+    /// `ordered` or `adversarial`.
+    var profile = "ordered"
+  }
+
+  var name = ""
+  var seed: UInt64 = 0
+  /// The first instant, in milliseconds since 1970.
+  var startMilliseconds: UInt64 = 1_774_425_600_000
+  var devices: [Device] = []
+  var carrier = Carrier()
+  var disks = Disks()
+  /// The steps in their text form, in any order: `DAY HH:MM:SS.mmm DEVICE: verb arguments`.
+  var steps: [Step] = []
+  /// What the scenario is for, in words.
+  var purpose: String?
+  /// The probes that a run must hit.
+  var mustHit: [String]?
+
+  init() {}
+
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    name = try values.decodeIfPresent(String.self, forKey: .name) ?? ""
+    seed = try values.decodeIfPresent(UInt64.self, forKey: .seed) ?? 0
+    startMilliseconds =
+      try values.decodeIfPresent(UInt64.self, forKey: .startMilliseconds) ?? startMilliseconds
+    devices = try values.decode([Device].self, forKey: .devices)
+    carrier = try values.decodeIfPresent(Carrier.self, forKey: .carrier) ?? Carrier()
+    disks = try values.decodeIfPresent(Disks.self, forKey: .disks) ?? Disks()
+    steps = try values.decode([Step].self, forKey: .steps)
+    purpose = try values.decodeIfPresent(String.self, forKey: .purpose)
+    mustHit = try values.decodeIfPresent([String].self, forKey: .mustHit)
+  }
+
+  /// Reads a plan's file.
+  static func read(_ path: String) throws -> Plan {
+    try JSONDecoder().decode(Plan.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+  }
+
+  /// The file's text: stable, so that plans can be kept under version control.
+  func text() throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
+  }
+}
+
+extension Plan.Device {
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    name = try values.decode(String.self, forKey: .name)
+    build = try values.decodeIfPresent(String.self, forKey: .build) ?? "current"
+    joinsLater = try values.decodeIfPresent(Bool.self, forKey: .joinsLater) ?? false
+  }
+}
+
+extension Plan.Carrier {
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    self.init()
+    isShared = try values.decodeIfPresent(Bool.self, forKey: .isShared) ?? isShared
+    delayMilliseconds =
+      try values.decodeIfPresent([Int].self, forKey: .delayMilliseconds) ?? delayMilliseconds
+    lossPerMille = try values.decodeIfPresent(Int.self, forKey: .lossPerMille) ?? 0
+    cutPerMille = try values.decodeIfPresent(Int.self, forKey: .cutPerMille) ?? 0
+    flipPerMille = try values.decodeIfPresent(Int.self, forKey: .flipPerMille) ?? 0
+    resurrectPerMille = try values.decodeIfPresent(Int.self, forKey: .resurrectPerMille) ?? 0
+    retryMilliseconds =
+      try values.decodeIfPresent(Int.self, forKey: .retryMilliseconds) ?? retryMilliseconds
+    staleListingPerMille =
+      try values.decodeIfPresent(Int.self, forKey: .staleListingPerMille) ?? 0
+  }
+}

@@ -1,0 +1,88 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+import Household
+
+/// What must hold when everybody has healed and agrees.
+struct AtRest {
+  private let world: World
+
+  init(_ world: World) {
+    self.world = world
+  }
+
+  func check(_ devices: [SimDevice]) throws {
+    try promisesAreKept(by: devices)
+    guard let first = devices.first(where: { !$0.isOldBuild }) else { return }
+    try ledgersAddUp(on: first)
+    for device in devices { try logsAreWhole(on: device) }
+    try storageIsBounded(devices)
+    var checker = world.checker
+    for device in devices {
+      try checker.redeliver(device, in: world)
+      try checker.rebuild(device, in: world)
+    }
+  }
+
+  /// Every write whose command returned success is on every device.
+  private func promisesAreKept(by devices: [SimDevice]) throws {
+    for promise in world.ledger.acknowledged where !promise.isExempt {
+      for device in devices {
+        guard try device.engine().zone(promise.zone).frontier.covers(promise.dot) else {
+          throw world.fail(
+            .durability, device,
+            "\(world.devices[promise.device].name)'s acknowledged \"\(promise.step)\" "
+              + "(\(promise.dot)) is missing")
+        }
+      }
+    }
+  }
+
+  /// At most one award an occurrence; the total is the sum of the ledger.
+  private func ledgersAddUp(on device: SimDevice) throws {
+    try device.read(at: world.now) { book in
+      let entries = try book.ledger(of: nil)
+      for person in try book.people() {
+        let sum = entries.filter { $0.person == person.id && $0.kind == .credited }
+          .reduce(0) { $0 + $1.points }
+        let total = try book.points(of: person.id).total
+        guard sum == total else {
+          throw world.fail(
+            .points, device, "\(person.name) has \(total) points but a ledger of \(sum)")
+        }
+      }
+    }
+  }
+
+  /// Each author's hash chain closes, and nothing waits.
+  private func logsAreWhole(on device: SimDevice) throws {
+    let engine = try device.engine()
+    for zone in engine.zones where zone.database == .shared {
+      let audit = try engine.audit(zone.id)
+      if let finding = audit.findings.first {
+        throw world.fail(.clones, device, "\(finding.author): \(finding.text)")
+      }
+      let waiting = try engine.store.pending(in: zone.id)
+      guard waiting.isEmpty else {
+        throw world.fail(
+          .liveness, device, "\(waiting.count) segments wait for \(waiting[0].reason.rawValue)")
+      }
+    }
+  }
+
+  /// The folder holds what is needed, not every file that ever was.
+  private func storageIsBounded(_ devices: [SimDevice]) throws {
+    for device in devices {
+      let folder = device.folder
+      let changes = try device.engine().zones.filter { $0.database == .shared }
+        .reduce(0) { $0 + $1.heads.reduce(0) { $0 + Int($1.sequence) } }
+      let authors = try device.engine().zones.reduce(0) { $0 + $1.heads.count }
+      let files = folder.names.count
+      let bound = 8 + authors * 2 * Engine<ReplicaStore>.compactionThreshold + changes / 64
+      guard files <= bound else {
+        throw world.fail(
+          .boundedStorage, device, "\(files) files in the folder for \(changes) changes")
+      }
+    }
+  }
+}

@@ -1,0 +1,232 @@
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+import Household
+
+/// Watches a run and compares what is with what must be.
+///
+/// Costs follow the news: digests are computed for a quarter of the frontiers, chosen by the
+/// frontier itself, so that all devices that reach one frontier are compared there.
+struct Checker {
+  /// Zone and frontier → digest of the state, wherever it was first reached.
+  private var digests: [UInt64: (digest: [UInt8], device: String)] = [:]
+  /// Zone and dot → chain hash, wherever it was first seen.
+  private var hashes: [ZoneDot: [UInt8]] = [:]
+  /// Every change of the household's zone that left its device or stands there unsealed.
+  private(set) var changes: [Dot: Change] = [:]
+  /// How far each device had come at its last check.
+  private var reached: [Int: [ZoneID: Frontier]] = [:]
+  private var unread: [(file: FolderFile, bytes: [UInt8], device: Int)] = []
+  private(set) var digestsCompared = 0
+
+  private struct ZoneDot: Hashable {
+    let zone: ZoneID
+    let dot: Dot
+  }
+
+  /// How far a device is in each zone that is shared.
+  func frontiers(of device: SimDevice) -> [ZoneID: Frontier] {
+    guard let engine = device.running?.engine else { return [:] }
+    return Dictionary(
+      uniqueKeysWithValues: engine.zones.filter { $0.database == .shared }
+        .map { ($0.id, $0.frontier) })
+  }
+
+  /// What a device had reached counts no longer: it was put back.
+  mutating func forget(_ device: SimDevice) { reached[device.index] = nil }
+
+  // MARK: Events
+
+  mutating func wrote(
+    _ written: Written, on device: SimDevice, before: Frontier, in world: World
+  ) throws {
+    let wall = device.clock.wall(at: world.now)
+    let limit = wall + HybridClock.maximumLeadMilliseconds
+    guard written.version.time.milliseconds <= limit else {
+      throw world.fail(
+        .clocks, device,
+        "wrote at \(written.version.time.milliseconds) though its clock shows \(wall)")
+    }
+    try moved(device, in: world)
+  }
+
+  mutating func synced(
+    _ device: SimDevice, _ report: TransportReport, before: [ZoneID: Frontier], in world: World
+  ) throws {
+    try readPublished(in: world)
+    try moved(device, in: world)
+  }
+
+  mutating func started(_ device: SimDevice, in world: World) throws {
+    guard let running = device.running else { return }
+    let verdict = try running.store.integrity()
+    guard verdict == ["ok"] else {
+      throw world.fail(.integrity, device, "integrity_check: \(verdict.prefix(3))")
+    }
+    try moved(device, in: world)
+  }
+
+  /// A file left a device; what it holds is read when the device is back from its step.
+  mutating func published(
+    _ file: FolderFile, _ bytes: [UInt8], by device: SimDevice, in world: World
+  ) {
+    unread.append((file, bytes, device.index))
+  }
+
+  // MARK: After every step of a device
+
+  private mutating func moved(_ device: SimDevice, in world: World) throws {
+    guard let engine = device.running?.engine else { return }
+    for zone in engine.zones where zone.database == .shared {
+      if let before = reached[device.index]?[zone.id], !zone.frontier.covers(before),
+        !world.liars.contains(device.index)
+      {
+        throw world.fail(
+          .monotonicReads, device, "its \(zone.name) zone knows less than before")
+      }
+      guard reached[device.index]?[zone.id] != zone.frontier else { continue }
+      reached[device.index, default: [:]][zone.id] = zone.frontier
+      for head in zone.heads where !zone.frontier.covers(head.seen) {
+        throw world.fail(
+          .causality, device,
+          "holds \(head.author) #\(head.sequence) without what it had seen")
+      }
+      let key = Checker.key(zone)
+      if key % 4 == 0 || world.isHealed { try compare(zone, key, device, engine, in: world) }
+    }
+  }
+
+  private static func key(_ zone: ZoneState) -> UInt64 {
+    var writer = ByteWriter(capacity: 128)
+    writer.identifier(zone.id)
+    writer.frontier(zone.frontier)
+    return Chance.hash(writer.bytes)
+  }
+
+  /// Equal knowledge, equal state: wherever and whenever it is reached.
+  private mutating func compare(
+    _ zone: ZoneState, _ key: UInt64, _ device: SimDevice, _ engine: Engine<ReplicaStore>,
+    in world: World
+  ) throws {
+    let digest = try engine.store.read { try engine.digest(of: zone.id) }
+    digestsCompared += 1
+    guard let known = digests[key] else {
+      digests[key] = (digest, device.name)
+      return
+    }
+    SimProbe.equalFrontiers.hit()
+    guard known.digest == digest else {
+      throw world.fail(
+        .convergence, device,
+        "shows another \(zone.name) than \(known.device) did with the same changes "
+          + "(\(zone.frontier.entries.map { "\($0.author.device.hex.prefix(4)):\($0.sequence)" }))")
+    }
+  }
+
+  // MARK: What left the devices
+
+  /// Reads what was published since: nothing secret in it, and one content for each number.
+  mutating func readPublished(in world: World) throws {
+    let news = unread
+    unread = []
+    for (file, bytes, index) in news {
+      let device = world.devices[index]
+      try Secrecy.check(bytes, in: world, by: device)
+      guard case .segment(let name) = file, let engine = device.running?.engine else { continue }
+      guard let zone = engine.zones.first(where: { $0.tag == name.zoneTag }),
+        let opened = try engine.changes(inSegment: bytes, of: zone.id)
+      else { continue }
+      for logged in opened { try learn(logged, zone.id, device, in: world) }
+      if let last = opened.last?.change.dot {
+        world.ledger.published(last.author, through: last.sequence, zone: zone.id)
+      }
+    }
+  }
+
+  /// One number of one author names one content, wherever it is seen.
+  mutating func learn(
+    _ logged: LoggedChange, _ zone: ZoneID, _ device: SimDevice, in world: World
+  ) throws {
+    let place = ZoneDot(zone: zone, dot: logged.change.dot)
+    if let known = hashes[place], known != logged.hash {
+      throw world.fail(
+        .clones, device, "published another change under the number \(logged.change.dot)")
+    }
+    hashes[place] = logged.hash
+    if device.home == zone { changes[logged.change.dot] = logged.change }
+  }
+
+  // MARK: On order of a step
+
+  /// Everything the device has is given to it once more: nothing changes.
+  mutating func redeliver(_ device: SimDevice, in world: World) throws {
+    device.takeTurn()
+    for (zone, frontier) in frontiers(of: device).sorted(by: { $0.key < $1.key }) {
+      let before = try device.engine().store.read { try device.engine().digest(of: zone) }
+      let report = try device.withEngine { engine in
+        let blobs = try engine.store.segments(of: zone).compactMap {
+          try engine.store.bytes(of: $0.digest, in: zone)
+        }
+        return try engine.receive(
+          blobs, in: zone, nowMilliseconds: device.clock.wall(at: world.now))
+      }
+      let engine = try device.engine()
+      let after = try engine.store.read { try engine.digest(of: zone) }
+      guard report.applied == 0, before == after, try engine.zone(zone).frontier == frontier else {
+        throw world.fail(
+          .idempotence, device, "delivering again changed it: \(report.applied) applied")
+      }
+    }
+    SimProbe.redelivered.hit()
+  }
+
+  /// The records built anew from the log are those that are there.
+  mutating func rebuild(_ device: SimDevice, in world: World) throws {
+    guard let home = device.home else { return }
+    device.takeTurn()
+    let before = try device.engine().store.read { try device.engine().digest(of: home) }
+    try device.withEngine {
+      try $0.rebuild(home, nowMilliseconds: device.clock.wall(at: world.now))
+    }
+    let after = try device.engine().store.read { try device.engine().digest(of: home) }
+    guard before == after else {
+      throw world.fail(.snapshots, device, "building it anew from the log gives another state")
+    }
+    SimProbe.rebuilt.hit()
+  }
+}
+
+/// What nobody outside of the household may find in what leaves a device.
+enum Secrecy {
+  /// Every title and note of a plan holds this word.
+  static let canary = "Canary"
+  private static let forms: [[UInt8]] = {
+    let plain = Array(canary.utf8)
+    let hex = plain.flatMap { byte in
+      Array(String(byte, radix: 16).utf8)
+    }
+    // Base64 of the word at its three alignments, without the ends that depend on neighbours.
+    return [plain, hex, Array("Q2FuYX".utf8), Array("NhbmFye".utf8), Array("DYW5hcn".utf8)]
+  }()
+
+  static func check(_ bytes: [UInt8], in world: World, by device: SimDevice) throws {
+    for form in forms where contains(bytes, form) {
+      throw world.fail(.confidentiality, device, "published a file with a title in it")
+    }
+  }
+
+  private static func contains(_ bytes: [UInt8], _ form: [UInt8]) -> Bool {
+    guard bytes.count >= form.count else { return false }
+    return bytes.withUnsafeBufferPointer { bytes in
+      form.withUnsafeBufferPointer { form in
+        for start in 0...(bytes.count - form.count) where bytes[start] == form[0] {
+          var place = 1
+          while place < form.count, bytes[start + place] == form[place] { place += 1 }
+          if place == form.count { return true }
+        }
+        return false
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+
+/// What was promised to people, and what faults may have cost them.
+struct Ledger {
+  /// One write whose command returned success.
+  struct Acknowledged {
+    let device: Int
+    let zone: ZoneID
+    let dot: Dot
+    let step: String
+    /// Whether its segment has left the device.
+    var isPublished = false
+    /// Whether a fault took the only copy: the loss is owed to the fault.
+    var isExempt = false
+  }
+
+  private(set) var acknowledged: [Acknowledged] = []
+  /// How often a device failed to start in a row.
+  var starts: [Int: Int] = [:]
+  /// Devices whose clock was ever wrong.
+  private(set) var wrongClocks: Set<Int> = []
+  private(set) var refusals: [String: Int] = [:]
+  private(set) var syncs = 0
+  private(set) var failedSyncs = 0
+  private(set) var received = 0
+
+  mutating func acknowledged(_ written: Written, by device: Int, step: String) {
+    acknowledged.append(
+      Acknowledged(device: device, zone: written.zone, dot: written.version.dot, step: step))
+    if wrongClocks.contains(device) { SimProbe.wrongClockWrote.hit() }
+  }
+
+  mutating func note(clockOf device: Int) { wrongClocks.insert(device) }
+
+  mutating func count(_ error: any Error) {
+    refusals["\(type(of: error))", default: 0] += 1
+    guard let store = error as? StoreError else { return }
+    if store.code == .full { SimProbe.diskFull.hit() }
+    if store.code == .io { SimProbe.diskFailed.hit() }
+  }
+
+  mutating func synced(_ report: TransportReport) {
+    syncs += 1
+    received += report.received
+    if report.failure != nil { failedSyncs += 1 }
+  }
+
+  /// A segment left the device.
+  mutating func published(_ author: Author, through sequence: UInt64, zone: ZoneID) {
+    for place in acknowledged.indices
+    where acknowledged[place].dot.author == author && acknowledged[place].zone == zone
+      && acknowledged[place].dot.sequence <= sequence
+    {
+      acknowledged[place].isPublished = true
+    }
+  }
+
+  /// A fault took what only this device had.
+  mutating func exempt(device: Int) {
+    for place in acknowledged.indices
+    where acknowledged[place].device == device && !acknowledged[place].isPublished {
+      acknowledged[place].isExempt = true
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import HearthCRDT
+import HearthSync
+import Household
+
+/// What people do with their chores, as steps of a plan.
+///
+/// A chore is called by the name it was added under, whatever its title becomes.
+struct Commands {
+  /// The chores that were ever added, by their names in the plan.
+  var chores: [String: RecordID] = [:]
+  /// Everybody, by device name.
+  var people: [String: PersonID] = [:]
+
+  /// The verbs that write one transaction.
+  static let verbs = [
+    "add", "edit", "complete", "undo", "skip", "archive", "restore", "tag", "untag", "assign",
+    "assign-once", "move", "set", "rename-self", "delete-person",
+  ]
+
+  /// Carries out a step that writes.
+  mutating func perform(_ step: Step, on device: SimDevice, at time: UInt64) throws -> Written {
+    var added: RecordID?
+    let commands = self
+    let written = try device.write(at: time) { book, builder, now in
+      switch step.verb {
+      case "add":
+        added = try book.addChore(
+          try commands.draft(step, book), by: device.person, milliseconds: now, in: &builder)
+      case "edit": try book.editChore(try commands.chore(step), commands.edit(step), in: &builder)
+      case "complete":
+        try commands.complete(step, book, by: device.person, now: now, in: &builder)
+      case "undo": try Commands.undo(step, book, by: device.person, in: &builder)
+      case "skip":
+        try book.skip(
+          try commands.chore(step), reason: step.value("because") ?? "", by: device.person,
+          in: &builder)
+      default: try commands.arrange(step, book, by: device.person, in: &builder)
+      }
+    }
+    if let added, let name = step.words.first { chores[name] = added }
+    return written
+  }
+
+  private func arrange(
+    _ step: Step, _ book: HouseholdBook, by person: PersonID, in builder: inout OperationBuilder
+  ) throws {
+    switch step.verb {
+    case "archive": try book.archive(try chore(step), in: &builder)
+    case "restore": try book.restore(try chore(step), in: &builder)
+    case "tag", "untag":
+      var edit = ChoreEdit()
+      let tags = Array(step.words.dropFirst())
+      if step.verb == "tag" { edit.addTags = tags } else { edit.removeTags = tags }
+      try book.editChore(try chore(step), edit, in: &builder)
+    case "assign":
+      var edit = ChoreEdit()
+      edit.assignee = try assignment(step.words.dropFirst().first ?? "nobody")
+      try book.editChore(try chore(step), edit, in: &builder)
+    case "assign-once":
+      try book.assignOccurrence(
+        try chore(step), to: step.words.dropFirst().first.flatMap { people[$0] }, in: &builder)
+    case "move":
+      try book.moveOccurrence(
+        try chore(step), to: try step.value("to").map { try CivilDate(iso: $0) }, in: &builder)
+    case "set":
+      guard step.words.count == 2 else { throw StepFailure("set KEY VALUE") }
+      try book.set(step.words[0], step.words[1] == "-" ? nil : step.words[1], in: &builder)
+    case "rename-self":
+      try book.createPerson(
+        person, name: step.words.first ?? "", milliseconds: 0, in: &builder)
+    default: throw StepFailure("there is no verb \(step.verb)")
+    }
+  }
+
+  private func chore(_ step: Step) throws -> RecordID {
+    guard let name = step.words.first, let id = chores[name] else {
+      throw StepFailure("no chore of that name was added yet")
+    }
+    return id
+  }
+
+  private func complete(
+    _ step: Step, _ book: HouseholdBook, by person: PersonID, now: UInt64,
+    in builder: inout OperationBuilder
+  ) throws {
+    let doer = step.value("by").flatMap { people[$0] } ?? person
+    let day: CivilDate
+    if let text = step.value("day") {
+      day = try CivilDate(iso: text)
+    } else {
+      day = try CivilDate(dayNumber: Int(now / 86_400_000))
+    }
+    _ = try book.complete(
+      try chore(step), occurrence: nil, by: doer, recordedBy: person, doneAt: (day, nil),
+      milliseconds: now, in: &builder)
+  }
+
+  private static func undo(
+    _ step: Step, _ book: HouseholdBook, by person: PersonID, in builder: inout OperationBuilder
+  ) throws {
+    guard let entry = try book.lastUndoable(by: person) else {
+      throw StepFailure("there is nothing to undo")
+    }
+    try book.undo(entry.event, by: person, in: &builder)
+  }
+
+  // MARK: Reading words
+
+  private func draft(_ step: Step, _ book: HouseholdBook) throws -> ChoreDraft {
+    guard let name = step.words.first else { throw StepFailure("add NAME") }
+    var draft = ChoreDraft(title: step.value("title") ?? name)
+    draft.points = step.value("points").flatMap { Int($0) } ?? 0
+    draft.note = step.value("note") ?? ""
+    draft.due = try step.value("due").map { try CivilDate(iso: $0) }
+    draft.rule = try step.value("rule").map { try RecurrenceRule(text: $0) }
+    draft.tags = step.value("tags").map { $0.split(separator: ",").map(String.init) } ?? []
+    draft.assignee = try assignment(step.value("assign") ?? "nobody")
+    return draft
+  }
+
+  private func edit(_ step: Step) throws -> ChoreEdit {
+    var edit = ChoreEdit()
+    edit.title = step.value("title")
+    edit.note = step.value("note")
+    edit.points = step.value("points").flatMap { Int($0) }
+    if let due = step.value("due") { edit.due = .some(due == "-" ? nil : try CivilDate(iso: due)) }
+    if let rule = step.value("rule") {
+      edit.rule = .some(rule == "-" ? nil : try RecurrenceRule(text: rule))
+    }
+    return edit
+  }
+
+  /// `nobody`, a name, or `date:A,B`.
+  private func assignment(_ text: String) throws -> Assignment {
+    if text == "nobody" { return .nobody }
+    let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
+    if parts.count == 2 {
+      let names = parts[1].split(separator: ",").compactMap { people[String($0)] }
+      guard let kind = RotationKind(rawValue: parts[0]), !names.isEmpty else {
+        throw StepFailure("\(text) is no rotation")
+      }
+      return .rotation(names, kind)
+    }
+    guard let person = people[text] else { throw StepFailure("\(text) is nobody here yet") }
+    return .person(person)
+  }
+}

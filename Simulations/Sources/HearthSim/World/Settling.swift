@@ -1,0 +1,128 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+import Household
+import SimDisk
+
+/// The second half of a run: a core heals, converges and falls silent; then everybody does.
+struct Settling {
+  private let world: World
+  /// How many rounds the folder may take: its diameter and two more.
+  private static let rounds = 3
+
+  init(_ world: World) {
+    self.world = world
+  }
+
+  func run() throws {
+    world.isHealed = true
+    let everybody = world.devices.filter { $0.home != nil }
+    guard !everybody.isEmpty else { return }
+    var chance = Chance(world.plan.seed, domain: "core")
+    var core = everybody.filter { _ in chance.happens(perMille: 500) }
+    if core.isEmpty { core = [everybody[chance.below(everybody.count)]] }
+    if core.count < everybody.count {
+      SimProbe.coreHealed.hit()
+      for place in world.carriers.indices { world.carriers[place].isUp = false }
+      try heal(core)
+      try converge(core)
+    }
+    for device in world.devices where device.home == nil { try heal([device]) }
+    try heal(everybody)
+    try converge(everybody)
+    try silence(everybody)
+    try AtRest(world).check(everybody)
+  }
+
+  private func heal(_ devices: [SimDevice]) throws {
+    let indices = devices.map(\.index)
+    for device in devices {
+      device.isStopped = false
+      device.disk.disarm()
+      device.disk.setQuota(bytes: nil)
+      device.folder.isPresent = true
+      device.folder.isFull = false
+      device.folder.setStale(false)
+      for file in device.folder.names {
+        if let good = world.archive[file], device.folder.files[file] != good {
+          device.folder.put(file, good)
+        }
+      }
+      if device.running == nil { try world.boot(device) }
+      guard device.running != nil else {
+        throw world.fail(.liveness, device, "does not start on a healed disk")
+      }
+    }
+    for place in world.carriers.indices
+    where indices.contains(world.carriers[place].from) && indices.contains(world.carriers[place].to)
+    {
+      world.carriers[place].isUp = true
+    }
+  }
+
+  /// Every device syncs once, then every file is carried.
+  private func round(_ devices: [SimDevice]) throws {
+    for device in devices {
+      do {
+        try world.sync(device)
+      } catch let violation as Violation {
+        throw violation
+      } catch {
+        throw world.fail(.liveness, device, "cannot sync in a healed world: \(error)")
+      }
+    }
+    let indices = devices.map(\.index)
+    var before = -1
+    // Files go on from copy to copy until no copy changes any more.
+    while before != total(indices) {
+      before = total(indices)
+      for place in world.carriers.indices
+      where indices.contains(world.carriers[place].from)
+        && indices.contains(world.carriers[place].to)
+      {
+        world.carryAll(place)
+      }
+    }
+    try world.runEvents(until: world.now + 1_000)
+  }
+
+  private func total(_ indices: [Int]) -> Int {
+    indices.reduce(0) { $0 + world.devices[$1].folder.log.count }
+  }
+
+  private func converge(_ devices: [SimDevice]) throws {
+    for _ in 0..<Settling.rounds {
+      try round(devices)
+      if areEqual(devices) { return }
+    }
+    let states = try devices.map { device in
+      let zone = try device.engine().zone(device.home ?? .zero)
+      let pending = try device.engine().store.pending(in: zone.id)
+        .map { "\($0.reason.rawValue)" }.joined(separator: ",")
+      return device.name + " "
+        + zone.frontier.entries.map { "\($0.author.device.hex.prefix(4)):\($0.sequence)" }
+        .joined(separator: " ") + (pending.isEmpty ? "" : " waiting: \(pending)")
+    }
+    throw world.fail(
+      .liveness, nil,
+      "no agreement after \(Settling.rounds) rounds: \(states.joined(separator: "; "))")
+  }
+
+  private func areEqual(_ devices: [SimDevice]) -> Bool {
+    guard let first = devices.first else { return true }
+    let wanted = world.checker.frontiers(of: first)
+    return devices.allSatisfy { world.checker.frontiers(of: $0) == wanted }
+  }
+
+  /// Who agrees has nothing more to say.
+  private func silence(_ devices: [SimDevice]) throws {
+    try round(devices)
+    let published = devices.map(\.folder.publishedFiles)
+    let received = world.ledger.received
+    try round(devices)
+    guard devices.map(\.folder.publishedFiles) == published, world.ledger.received == received
+    else {
+      throw world.fail(.liveness, nil, "equal devices go on exchanging")
+    }
+  }
+}

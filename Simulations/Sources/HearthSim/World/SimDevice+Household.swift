@@ -1,0 +1,145 @@
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+import Household
+
+/// What a command of a person wrote.
+struct Written {
+  let zone: ZoneID
+  let version: Version
+  /// How many operations the transaction had.
+  let operations: Int
+}
+
+extension SimDevice {
+  /// Founds the household on this device.
+  func found(at time: UInt64) throws {
+    takeTurn()
+    let now = clock.wall(at: time)
+    home = try withEngine { engine in
+      try engine.createGroup(
+        GroupFounding(
+          database: .shared, zoneNames: ["home"], person: person, personName: name,
+          deviceName: name), nowMilliseconds: now
+      ).zones.first
+    }
+    try recordSelf(at: time)
+  }
+
+  /// Writes the person's record, as the command line does after founding or joining.
+  func recordSelf(at time: UInt64) throws {
+    guard !isOldBuild else { return }
+    let (person, name) = (person, name)
+    _ = try write(at: time) { book, builder, now in
+      try book.createPerson(person, name: name, milliseconds: now, in: &builder)
+    }
+  }
+
+  /// Makes an invitation and puts its capsule into the folder.
+  func invite(uses: Int, at time: UInt64) throws -> InviteSecret {
+    takeTurn()
+    let now = clock.wall(at: time)
+    let folder = folder
+    guard let home else { throw StepFailure("\(name) is in no household") }
+    return try withEngine { engine in
+      let made = try engine.invite(
+        to: engine.zone(home).group, named: "home", role: .member, maximumUses: uses,
+        expiresMilliseconds: now + 30 * 86_400_000, nowMilliseconds: now)
+      try folder.publish(made.capsuleName, made.capsule)
+      return made.secret
+    }
+  }
+
+  /// Joins by an invitation, as far as the own folder has what is needed.
+  func join(_ secret: InviteSecret, at time: UInt64) throws {
+    takeTurn()
+    let now = clock.wall(at: time)
+    let (folder, anchor, name, person) = (folder, anchor, name, person)
+    home = try withEngine { engine in
+      let rendezvous = BlobName(
+        kind: .capsule, scope: Identifier(bytes: secret.rendezvousID) ?? .zero)
+      guard let capsule = try folder.fetch(rendezvous) else {
+        throw StepFailure("the invitation has not arrived yet")
+      }
+      let group: GroupID
+      let opened = try engine.beginJoining(capsule, with: secret, nowMilliseconds: now)
+      group = opened.group
+      let control = try engine.controlZone(of: group)
+      var report = TransportReport(setting: name)
+      try engine.pull(
+        control.id, from: folder, anchorFile: anchor, nowMilliseconds: now, &report)
+      try engine.finishJoining(
+        opened, with: secret, person: person, personName: name, deviceName: name,
+        nowMilliseconds: now)
+      return engine.zones.first { $0.group == group && $0.kind == .data }?.id
+    }
+    guard try isMember() else { throw StepFailure("the household does not accept \(name)") }
+    try recordSelf(at: time)
+  }
+
+  /// Whether the household's log has this device as a member.
+  func isMember() throws -> Bool {
+    guard let home else { return false }
+    let engine = try engine()
+    return engine.membership(of: try engine.zone(home).group).device(engine.device) != nil
+  }
+
+  /// Exchanges what is new with the folder.
+  func sync(at time: UInt64) throws -> TransportReport {
+    takeTurn()
+    let now = clock.wall(at: time)
+    let (folder, anchor, name) = (folder, anchor, name)
+    return try withEngine { engine in
+      try engine.exchange(
+        over: folder, named: name, anchorFile: anchor, nowMilliseconds: now)
+    }
+  }
+
+  /// The civil day by this device's clock; the household lives in UTC.
+  func today(at time: UInt64) throws -> CivilDate {
+    let day = Int(clamping: clock.wall(at: time) / 86_400_000)
+    guard let date = try? CivilDate(dayNumber: day) else {
+      throw StepFailure("the clock shows no day that a calendar has")
+    }
+    return date
+  }
+
+  /// Reads the household's book.
+  func read<Result>(
+    at time: UInt64, _ body: (HouseholdBook) throws -> Result
+  ) throws -> Result {
+    guard let home, let store = running?.store else { throw StepFailure("\(name) is not there") }
+    let today = try today(at: time)
+    return try store.read {
+      try body(HouseholdBook(source: try store.source(of: home), today: today))
+    }
+  }
+
+  /// Writes one transaction of the household.
+  func write(
+    at time: UInt64,
+    _ body: (HouseholdBook, inout OperationBuilder, UInt64) throws -> Void
+  ) throws -> Written {
+    guard !isOldBuild else {
+      throw StepFailure("\(name) runs an old program: it only exchanges")
+    }
+    guard let home else { throw StepFailure("\(name) is in no household") }
+    takeTurn()
+    let now = clock.wall(at: time)
+    let today = try today(at: time)
+    return try withEngine { engine in
+      let store = engine.store
+      let dot = try engine.nextDot(in: home)
+      var builder = OperationBuilder(zone: home, dot: dot) {
+        (try? Engine<ReplicaStore>.randomIdentifier()) ?? .zero
+      }
+      try store.read {
+        let book = try HouseholdBook(source: try store.source(of: home), today: today)
+        try body(book, &builder, now)
+      }
+      let version = try engine.write(builder.operations, to: home, nowMilliseconds: now)
+      return Written(zone: home, version: version, operations: builder.operations.count)
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+/// A file of a simulated shared folder.
+enum FolderFile: Hashable, Comparable {
+  case segment(SegmentName)
+  case blob(BlobName)
+
+  static func < (left: FolderFile, right: FolderFile) -> Bool {
+    switch (left, right) {
+    case (.segment(let left), .segment(let right)): left < right
+    case (.blob(let left), .blob(let right)): left < right
+    case (.segment, .blob): true
+    case (.blob, .segment): false
+    }
+  }
+
+  /// The digest that the content must have; nil for a capsule.
+  var digest: Identifier? {
+    switch self {
+    case .segment(let name): name.digest
+    case .blob(let name): name.kind == .capsule ? nil : name.digest
+    }
+  }
+
+  /// A number for dice and traces.
+  var key: UInt64 {
+    switch self {
+    case .segment(let name): name.digest.low
+    case .blob(let name): name.digest.low ^ name.scope.low &+ UInt64(name.index)
+    }
+  }
+}
+
+/// One device's copy of the shared folder: what its node sees of the others.
+///
+/// The behaviour of the real folder at the level of its port: files appear whole or damaged, come
+/// late, come back, and listings may be old. Who carries files between copies is the world.
+final class SimFolder: Transport {
+  /// A change of this copy, for those who carry it on.
+  struct Entry {
+    let file: FolderFile
+    let isRemoval: Bool
+    let time: UInt64
+  }
+
+  private(set) var files: [FolderFile: [UInt8]] = [:]
+  /// What happened to this copy, in order.
+  private(set) var log: [Entry] = []
+  /// Files that were removed and by whom does not matter: a carrier may bring them back.
+  private(set) var removed: [FolderFile] = []
+  /// Whether the folder is there at all.
+  var isPresent = true
+  /// Whether its disk is full.
+  var isFull = false
+  /// Whether it may only be read.
+  var isReadOnly = false
+  /// Names that a listing still shows or hides, as a cache would.
+  private var staleListing: [Identifier: TransportListing] = [:]
+  private var isStale = false
+  /// What lies in the folder that is not ours.
+  var rubbish: [TransportProblem] = []
+  private var sorted: [Identifier: TransportListing] = [:]
+  /// The virtual time; the world sets it.
+  var now: UInt64 = 0
+  /// Called with every file that the node itself stores.
+  var didPublish: (FolderFile, [UInt8]) -> Void = { _, _ in }
+  private(set) var publishedFiles = 0
+  private(set) var publishedBytes = 0
+
+  // MARK: The port
+
+  func place(of name: SegmentName) -> String { "\(name.digest)" }
+
+  func list(zoneTag: Identifier) throws -> TransportListing {
+    try check()
+    if isStale, let old = staleListing[zoneTag] { return old }
+    var listing: TransportListing
+    if let known = sorted[zoneTag] {
+      listing = known
+    } else {
+      listing = TransportListing()
+      for file in files.keys {
+        switch file {
+        case .segment(let name) where name.zoneTag == zoneTag: listing.segments.append(name)
+        case .blob(let name) where name.kind == .snapshot && name.scope == zoneTag:
+          listing.snapshots.append(name)
+        default: break
+        }
+      }
+      listing.segments.sort()
+      listing.snapshots.sort()
+      sorted[zoneTag] = listing
+    }
+    listing.problems = rubbish
+    staleListing[zoneTag] = listing
+    return listing
+  }
+
+  func fetch(_ name: SegmentName) throws -> [UInt8] {
+    try check()
+    let file = FolderFile.segment(name)
+    guard let bytes = files[file] else {
+      throw TransportError(
+        .notFound, place: place(of: name), message: "the file is not there any more",
+        remedy: "sync again")
+    }
+    return try verified(bytes, of: file)
+  }
+
+  func fetch(_ name: BlobName) throws -> [UInt8]? {
+    try check()
+    let file = FolderFile.blob(name)
+    return try files[file].map { try verified($0, of: file) }
+  }
+
+  private func verified(_ bytes: [UInt8], of file: FolderFile) throws -> [UInt8] {
+    if let digest = file.digest, segmentDigest(bytes) != digest {
+      throw TransportError(
+        .contentMismatch, place: "\(digest)", message: "the file is damaged or still arriving",
+        remedy: "sync again later")
+    }
+    return bytes
+  }
+
+  func publish(_ name: SegmentName, _ bytes: [UInt8]) throws {
+    try store(.segment(name), bytes)
+  }
+
+  func publish(_ name: BlobName, _ bytes: [UInt8]) throws {
+    try store(.blob(name), bytes)
+  }
+
+  private func store(_ file: FolderFile, _ bytes: [UInt8]) throws {
+    try check()
+    guard !isReadOnly else {
+      throw TransportError(
+        .folderReadOnly, place: "folder", message: "the folder may not be written",
+        remedy: "change its permissions")
+    }
+    guard !isFull else {
+      throw TransportError(
+        .diskFull, place: "folder", message: "the disk is full", remedy: "free some space")
+    }
+    if files[file] == bytes { return }
+    put(file, bytes)
+    publishedFiles += 1
+    publishedBytes += bytes.count
+    didPublish(file, bytes)
+  }
+
+  func remove(_ name: SegmentName) throws {
+    try check()
+    take(.segment(name))
+  }
+
+  func remove(_ name: BlobName) throws {
+    try check()
+    take(.blob(name))
+  }
+
+  private func check() throws {
+    guard isPresent else {
+      throw TransportError(
+        .folderMissing, place: "folder", message: "the shared folder does not exist",
+        remedy: "plug it in")
+    }
+  }
+
+  // MARK: What the world does to it
+
+  /// Puts a file there, as its node or a carrier does.
+  func put(_ file: FolderFile, _ bytes: [UInt8]) {
+    files[file] = bytes
+    log.append(Entry(file: file, isRemoval: false, time: now))
+    forgetListing(of: file)
+  }
+
+  /// Takes a file away; nothing if it is not there.
+  func take(_ file: FolderFile) {
+    guard files.removeValue(forKey: file) != nil else { return }
+    removed.append(file)
+    log.append(Entry(file: file, isRemoval: true, time: now))
+    forgetListing(of: file)
+  }
+
+  /// Changes what stands under a name without telling anybody, as a failing disk does.
+  func damage(_ file: FolderFile, _ bytes: [UInt8]) {
+    guard files[file] != nil else { return }
+    files[file] = bytes
+  }
+
+  /// Lets listings stay as they were until it is ended.
+  func setStale(_ isStale: Bool) {
+    self.isStale = isStale
+  }
+
+  /// All files in order.
+  var names: [FolderFile] { files.keys.sorted() }
+
+  private func forgetListing(of file: FolderFile) {
+    switch file {
+    case .segment(let name): sorted[name.zoneTag] = nil
+    case .blob(let name): sorted[name.scope] = nil
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import HearthCRDT
+import HearthSync
+
+/// Files on their way between the devices' copies of the shared folder.
+extension World {
+  /// Tells the carriers of a device that its copy has changed.
+  func wakeCarriers(from index: Int) {
+    for place in carriers.indices where carriers[place].from == index {
+      schedule(place, after: nil)
+    }
+  }
+
+  private func schedule(_ place: Int, after delay: Int?) {
+    let carriage = carriers[place]
+    guard carriage.isUp, !carriage.isScheduled,
+      carriage.cursor < devices[carriage.from].folder.log.count
+    else { return }
+    carriers[place].isScheduled = true
+    var chance = Chance(
+      plan.seed, domain: "carrier", UInt64(carriage.from), UInt64(carriage.to), carriage.carried)
+    let range = carrierRules.delayMilliseconds
+    let low = max(0, range.first ?? 50)
+    let usual = carrierRules.isShared ? 0 : chance.within(low...max(low, range.last ?? low))
+    events.push(.carry(place), at: now + UInt64(delay ?? usual))
+  }
+
+  /// Opens or closes the way between two devices.
+  func setCarrier(from: Int, to: Int, isUp: Bool) {
+    for place in carriers.indices where carriers[place].from == from && carriers[place].to == to {
+      carriers[place].isUp = isUp
+      if isUp { schedule(place, after: nil) }
+    }
+  }
+
+  /// One attempt to carry what is new.
+  func carry(_ place: Int) {
+    carriers[place].isScheduled = false
+    guard carriers[place].isUp else { return }
+    let (from, to) = (carriers[place].from, carriers[place].to)
+    while carriers[place].cursor < devices[from].folder.log.count {
+      let entry = devices[from].folder.log[carriers[place].cursor]
+      carriers[place].carried += 1
+      var chance = Chance(
+        plan.seed, domain: "file", UInt64(from), UInt64(to), entry.file.key,
+        carriers[place].carried)
+      if !isHealed, chance.happens(perMille: carrierRules.lossPerMille) {
+        trace.note("lost", at: now, device: to, from: from, sent: entry.time, entry.file.key)
+        schedule(place, after: carrierRules.retryMilliseconds)
+        return
+      }
+      carriers[place].cursor += 1
+      deliver(entry, from: from, to: to, &chance)
+    }
+  }
+
+  /// Carries everything at once, without faults.
+  func carryAll(_ place: Int) {
+    let (from, to) = (carriers[place].from, carriers[place].to)
+    var chance = Chance(0)
+    while carriers[place].cursor < devices[from].folder.log.count {
+      let entry = devices[from].folder.log[carriers[place].cursor]
+      carriers[place].cursor += 1
+      deliver(entry, from: from, to: to, &chance)
+    }
+  }
+
+  private func deliver(
+    _ entry: SimFolder.Entry, from: Int, to: Int, _ chance: inout Chance
+  ) {
+    let folder = devices[to].folder
+    if entry.isRemoval {
+      guard folder.files[entry.file] != nil else { return }
+      if !isHealed, chance.happens(perMille: carrierRules.resurrectPerMille) {
+        SimProbe.removalIgnored.hit()
+        return
+      }
+      folder.take(entry.file)
+      trace.note(
+        "removal", at: now, device: to, from: from, sent: entry.time, entry.file.key,
+        "loses \(Words.file(entry.file))")
+    } else {
+      guard folder.files[entry.file] == nil, let bytes = archive[entry.file] else { return }
+      // A removal that was carried before its file: the file is not brought back.
+      guard devices[from].folder.files[entry.file] != nil else { return }
+      var arriving = bytes
+      if !isHealed, chance.happens(perMille: carrierRules.cutPerMille) {
+        arriving = Array(bytes.prefix(chance.below(bytes.count)))
+        SimProbe.fileArrivedInPart.hit()
+      } else if !isHealed, chance.happens(perMille: carrierRules.flipPerMille) {
+        arriving[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8))
+        SimProbe.fileArrivedDamaged.hit()
+      }
+      folder.put(entry.file, arriving)
+      if arriving != bytes {
+        events.push(
+          .repair(device: to, file: entry.file), at: now + UInt64(chance.within(1_000...600_000)))
+      }
+      trace.note(
+        "carry", at: now, device: to, from: from, sent: entry.time, entry.file.key,
+        "gets \(Words.file(entry.file)) from \(devices[from].name)")
+    }
+    wakeCarriers(from: to)
+  }
+}

@@ -1,0 +1,77 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+import SimDisk
+
+/// Faults of disks, and of people who copy and restore them.
+extension World {
+  func performOnDisk(_ step: Step, _ device: SimDevice) throws -> Bool {
+    let next = device.disk.operations + UInt64(step.value("in").flatMap { Int($0) } ?? 1)
+    let count = UInt64(step.value("for").flatMap { Int($0) } ?? 1)
+    switch step.verb {
+    case "power": device.disk.arm(.powerCut(atOperation: next))
+    case "power-now": try losePower(device)
+    case "disk-full":
+      if step.words.first == "off" {
+        device.disk.setQuota(bytes: nil)
+      } else {
+        device.disk.arm(.noSpace(atOperation: next, count: count))
+      }
+    case "disk-error": device.disk.arm(.writeError(atOperation: next, count: count))
+    case "read-error":
+      device.disk.arm(
+        .readError(atRead: device.disk.reads + (next - device.disk.operations), count: count))
+    case "sync-error":
+      device.disk.arm(.syncError(atOperation: next, count: count))
+      SimProbe.syncFailed.hit()
+    case "sync-lie":
+      device.disk.arm(.syncLie(atOperation: next, count: count))
+      ledger.exempt(device: device.index)
+      liars.insert(device.index)
+      SimProbe.syncLied.hit()
+    default: return try performOnLife(step, device)
+    }
+    return true
+  }
+
+  private func losePower(_ device: SimDevice) throws {
+    device.disk.cutPower()
+    device.drop()
+    SimProbe.powerLost.hit()
+    try boot(device)
+  }
+
+  /// Copies and restores: `save NAME`, `rollback NAME [unnoticed]`, `clone NEW`.
+  private func performOnLife(_ step: Step, _ device: SimDevice) throws -> Bool {
+    let name = step.words.first ?? ""
+    switch step.verb {
+    case "save":
+      guard device.running != nil else { return true }
+      images[device.name + "/" + name] = device.disk.image(of: .current)
+    case "rollback":
+      guard let image = images[device.name + "/" + name] else { return true }
+      device.drop()
+      device.disk.restore(image)
+      if !step.words.contains("unnoticed") { device.copies += 1 }
+      ledger.exempt(device: device.index)
+      SimProbe.rolledBack.hit()
+      checker.forget(device)
+      try boot(device)
+    case "clone":
+      guard devices.count < 16, self.device(named: name) == nil, device.home != nil else {
+        return true
+      }
+      let copy = SimDevice(
+        index: devices.count, copying: device, name: name,
+        disk: device.disk.clone(seed: Chance.mix(plan.seed ^ UInt64(devices.count) << 40)))
+      for file in device.folder.names {
+        if let bytes = device.folder.files[file] { copy.folder.put(file, bytes) }
+      }
+      add(copy)
+      SimProbe.cloned.hit()
+      try boot(copy)
+    default: return false
+    }
+    return true
+  }
+}

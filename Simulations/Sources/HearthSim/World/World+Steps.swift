@@ -1,0 +1,217 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+import Household
+import SimDisk
+
+extension World {
+  /// Carries out one step of the plan.
+  func perform(_ step: Step) throws {
+    if step.device == "world" { return try performOnWorld(step) }
+    guard let device = device(named: step.device) else {
+      throw StepFailure("\(step.device) takes no part in this plan")
+    }
+    trace.note(
+      "step", at: now, device: device.index, Chance.hash(step.verb.utf8), step.line)
+    if Commands.verbs.contains(step.verb) {
+      try attempt(step, on: device) { try self.write(step, on: device) }
+    } else if try !performOnDevice(step, device), try !performOnDisk(step, device) {
+      throw StepFailure("there is no verb \(step.verb)")
+    }
+  }
+
+  /// Runs what a person or program does, and sorts out why it failed if it did.
+  func attempt(_ step: Step, on device: SimDevice, _ body: () throws -> Void) throws {
+    guard device.running != nil else { return SimProbe.stepWhileOff.hit() }
+    do {
+      try body()
+      trace.note("done", at: now, device: device.index, device.disk.operations)
+    } catch let violation as Violation {
+      throw violation
+    } catch {
+      trace.note(
+        "refused", at: now, device: device.index, Chance.hash("\(type(of: error))".utf8), "\(error)"
+      )
+      ledger.count(error)
+      try recover(device, from: error)
+    }
+  }
+
+  /// After a failure: a dead disk is rebooted later; a disk that failed once is not trusted, so the
+  /// program starts again; everything else goes on.
+  private func recover(_ device: SimDevice, from error: any Error) throws {
+    if device.disk.isDown {
+      device.drop()
+      var chance = Chance(plan.seed, domain: "boot", UInt64(device.index), now)
+      events.push(.boot(device: device.index), at: now + UInt64(chance.within(5_000...600_000)))
+    } else if let store = error as? StoreError, store.code == .io || store.code == .failed {
+      device.drop()
+      try boot(device)
+    }
+  }
+
+  /// Starts a device, rebooting its disk if that lost power.
+  func boot(_ device: SimDevice) throws {
+    guard device.running == nil, !device.isStopped else { return }
+    if device.disk.isDown { device.disk.reboot() }
+    do {
+      try device.start(at: now)
+    } catch let error as StoreError where device.disk.isDown || error.code == .io {
+      SimProbe.startFailed.hit()
+      device.drop()
+      ledger.starts[device.index, default: 0] += 1
+      guard ledger.starts[device.index, default: 0] < 50 else {
+        throw fail(.integrity, device, "does not start any more: \(error)")
+      }
+      events.push(.boot(device: device.index), at: now + 60_000)
+      return
+    } catch let error as StoreError where error.code == .full {
+      device.drop()
+      events.push(.boot(device: device.index), at: now + 600_000)
+      return
+    } catch {
+      throw fail(.integrity, device, "cannot start: \(error)")
+    }
+    ledger.starts[device.index] = 0
+    trace.note("boot", at: now, device: device.index, device.disk.operations, "starts")
+    try checker.started(device, in: self)
+  }
+
+  private func write(_ step: Step, on device: SimDevice) throws {
+    let before = try device.engine().zone(device.home ?? .zero).frontier
+    let written = try commands.perform(step, on: device, at: now)
+    ledger.acknowledged(written, by: device.index, step: step.line)
+    trace.note(
+      "write", at: now, device: device.index, written.version.dot.sequence,
+      "writes \(step.verb) \(step.words.joined(separator: " "))")
+    try checker.wrote(written, on: device, before: before, in: self)
+  }
+
+  // MARK: Devices
+
+  private func performOnDevice(_ step: Step, _ device: SimDevice) throws -> Bool {
+    switch step.verb {
+    case "sync": try attempt(step, on: device) { try self.sync(device) }
+    case "join":
+      try attempt(step, on: device) {
+        guard device.home == nil, let invitation = self.invitation else { return }
+        try device.join(invitation, at: self.now)
+      }
+    case "restart":
+      try attempt(step, on: device) { try device.close() }
+      try boot(device)
+    case "kill":
+      device.disk.killProcess()
+      device.drop()
+      try boot(device)
+    case "stop":
+      device.isStopped = true
+      try attempt(step, on: device) { try device.close() }
+      device.drop()
+    case "start":
+      device.isStopped = false
+      try boot(device)
+    case "clock": try setClock(step, device)
+    case "redeliver": try attempt(step, on: device) { try self.checker.redeliver(device, in: self) }
+    case "rebuild": try attempt(step, on: device) { try self.checker.rebuild(device, in: self) }
+    case "unplug": device.folder.isPresent = false
+    case "plug": device.folder.isPresent = true
+    case "folder-full": device.folder.isFull = step.words.first != "off"
+    case "folder-stale": device.folder.setStale(step.words.first != "off")
+    case "resurrect": resurrect(device)
+    case "damage": damage(step, device)
+    default: return false
+    }
+    return true
+  }
+
+  /// One round over the folder.
+  func sync(_ device: SimDevice) throws {
+    let before = checker.frontiers(of: device)
+    let report = try device.sync(at: now)
+    ledger.synced(report)
+    trace.note(
+      "sync", at: now, device: device.index,
+      UInt64(report.received) << 32 | UInt64(report.published),
+      "syncs: \(report.received) changes in, \(report.published) segments out"
+        + (report.failure.map { ", \($0)" } ?? ""))
+    try checker.synced(device, report, before: before, in: self)
+  }
+
+  private func setClock(_ step: Step, _ device: SimDevice) throws {
+    if let by = step.value("by").flatMap({ Int64($0) }) {
+      device.clock.step(by: by, at: now)
+    } else if let wall = step.value("to").flatMap({ UInt64($0) }) {
+      device.clock.set(to: wall, at: now)
+    } else if let drift = step.value("ppm").flatMap({ Int64($0) }) {
+      device.clock.run(partsPerMillion: drift, at: now)
+    } else {
+      throw StepFailure("clock by=MILLISECONDS, to=MILLISECONDS or ppm=N")
+    }
+    ledger.note(clockOf: device.index)
+  }
+
+  /// Files that were removed come back.
+  private func resurrect(_ device: SimDevice) {
+    for file in device.folder.removed where device.folder.files[file] == nil {
+      guard let bytes = archive[file] else { continue }
+      SimProbe.fileResurrected.hit()
+      device.folder.put(file, bytes)
+    }
+    wakeCarriers(from: device.index)
+  }
+
+  /// Damages a file of the device's copy in place: `damage flip|cut|zero|swap N`.
+  private func damage(_ step: Step, _ device: SimDevice) {
+    let names = device.folder.names
+    guard !names.isEmpty else { return }
+    var chance = Chance(plan.seed, domain: "damage", UInt64(device.index), now)
+    let file = names[chance.below(names.count)]
+    guard var bytes = device.folder.files[file], !bytes.isEmpty else { return }
+    switch step.words.first {
+    case "cut": bytes = Array(bytes.prefix(chance.below(bytes.count)))
+    case "zero": bytes = [UInt8](repeating: 0, count: bytes.count)
+    case "swap": bytes = device.folder.files[names[chance.below(names.count)]] ?? bytes
+    default: bytes[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8))
+    }
+    SimProbe.fileDamaged.hit()
+    device.folder.damage(file, bytes)
+    events.push(
+      .repair(device: device.index, file: file), at: now + UInt64(chance.within(60_000...7_200_000))
+    )
+  }
+
+  // MARK: The world
+
+  private func performOnWorld(_ step: Step) throws {
+    trace.note("world", at: now, Chance.hash(step.verb.utf8), step.line)
+    switch step.verb {
+    case "cut", "heal":
+      for (from, to) in try pairs(step.words) {
+        setCarrier(from: from, to: to, isUp: step.verb == "heal")
+      }
+      if step.verb == "cut" { SimProbe.partition.hit() }
+    case "expect": try expect(step)
+    default: throw StepFailure("the world does not know \(step.verb)")
+    }
+  }
+
+  /// `A>B` one way, `A-B` both ways, `A` everything from and to A, nothing: everybody.
+  private func pairs(_ words: [String]) throws -> [(Int, Int)] {
+    var found: [(Int, Int)] = []
+    if words.isEmpty { return carriers.map { ($0.from, $0.to) } }
+    for word in words {
+      let sign: Character = word.contains(">") ? ">" : "-"
+      let names = word.split(separator: sign).map(String.init)
+      let indices = names.compactMap { device(named: $0)?.index }
+      guard indices.count == names.count else { continue }
+      if indices.count == 2 {
+        found.append((indices[0], indices[1]))
+        if sign == "-" { found.append((indices[1], indices[0])) }
+      } else if let only = indices.first {
+        found += carriers.filter { $0.from == only || $0.to == only }.map { ($0.from, $0.to) }
+      }
+    }
+    return found
+  }
+}

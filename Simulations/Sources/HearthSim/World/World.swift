@@ -1,0 +1,186 @@
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+import Household
+import SimDisk
+
+/// A family of devices, their disks, clocks, folders and carriers, and what happens to them.
+///
+/// Runs a plan: sets the family up without faults, then carries out the steps in order of virtual
+/// time, then heals the world and lets it come to rest. Checkers watch all along.
+final class World {
+  let plan: Plan
+  var devices: [SimDevice] = []
+  var trace: Trace
+  var commands = Commands()
+  var ledger = Ledger()
+  var checker = Checker()
+  /// Set where something that must hold did not; the first one ends the run.
+  var violation: Violation?
+  /// Virtual milliseconds since 1970.
+  private(set) var now: UInt64
+  var events = EventHeap<Event>()
+  var carriers: [Carriage] = []
+  /// Every file that any node ever stored.
+  var archive: [FolderFile: [UInt8]] = [:]
+  var invitation: InviteSecret?
+  /// Images that steps saved, by name.
+  var images: [String: DiskImage] = [:]
+  var carrierRules: Plan.Carrier
+  var isHealed = false
+  /// Devices whose disk has lied about a sync: what they promised since may be gone.
+  var liars: Set<Int> = []
+
+  enum Event {
+    case step(Int)
+    case carry(Int)
+    case repair(device: Int, file: FolderFile)
+    case boot(device: Int)
+  }
+
+  /// The way from one copy of the folder to another.
+  struct Carriage {
+    let from: Int
+    let to: Int
+    var cursor = 0
+    var isUp = true
+    var isScheduled = false
+    var carried: UInt64 = 0
+  }
+
+  init(_ plan: Plan, keepsLines: Bool = false) {
+    self.plan = plan
+    trace = Trace(keepsLines: keepsLines)
+    now = plan.startMilliseconds
+    carrierRules = plan.carrier
+  }
+
+  func device(named name: String) -> SimDevice? { devices.first { $0.name == name } }
+
+  // MARK: The loop
+
+  /// Runs the plan to its end, or to the first violation.
+  func run() -> RunResult {
+    do {
+      try setUp()
+      for (index, step) in plan.steps.enumerated() {
+        events.push(.step(index), at: plan.startMilliseconds + step.atMilliseconds)
+      }
+      try runEvents(until: nil)
+      try Settling(self).run()
+    } catch let found as Violation {
+      violation = found
+    } catch {
+      violation = Violation(
+        oracle: .expectation, time: now, device: nil, text: "the world itself failed: \(error)")
+    }
+    if let violation { trace.note("violation", at: now, 0, "\(violation)") }
+    for device in devices { device.drop() }
+    return RunResult(self)
+  }
+
+  /// Carries out events up to a time, or until there are none.
+  func runEvents(until end: UInt64?) throws {
+    while let time = events.nextTime, end.map({ time <= $0 }) ?? true, let next = events.pop() {
+      now = max(now, time)
+      SimDisk.setTime(milliseconds: Int64(clamping: now))
+      for device in devices { device.folder.now = now }
+      try handle(next.event)
+    }
+    if let end { now = max(now, end) }
+  }
+
+  private func handle(_ event: Event) throws {
+    switch event {
+    case .step(let index): try perform(plan.steps[index])
+    case .carry(let carriage): carry(carriage)
+    case .repair(let index, let file):
+      if let bytes = archive[file], devices[index].folder.files[file] != nil {
+        devices[index].folder.put(file, bytes)
+        wakeCarriers(from: index)
+      }
+    case .boot(let index): try boot(devices[index])
+    }
+  }
+
+  // MARK: Setting up
+
+  /// Everybody founds or joins the household in a world without faults.
+  private func setUp() throws {
+    carrierRules = Plan.Carrier()
+    carrierRules.isShared = plan.carrier.isShared
+    for (index, device) in plan.devices.enumerated() {
+      let disk = SimDisk(
+        seed: Chance.mix(plan.seed ^ UInt64(index) << 32),
+        profile: plan.disks.profile == "adversarial" ? .adversarial : .ordered)
+      add(try SimDevice(index: index, device: device, seed: plan.seed, disk: disk))
+    }
+    for device in devices {
+      commands.people[device.name] = device.person
+      try device.start(at: now)
+    }
+    guard let founder = devices.first else { return }
+    try founder.found(at: now)
+    invitation = try founder.invite(uses: 1_000, at: now)
+    try settle([founder])
+    for (device, declared) in zip(devices, plan.devices).dropFirst() where !declared.joinsLater {
+      guard let invitation else { break }
+      try device.join(invitation, at: now)
+      try settle([device])
+    }
+    try settle(devices.filter { $0.home != nil })
+    try settle(devices.filter { $0.home != nil })
+    carrierRules = plan.carrier
+    trace.note("ready", at: now, UInt64(devices.count), "\(devices.count) devices")
+  }
+
+  /// Everybody named syncs, and everything is carried.
+  private func settle(_ some: [SimDevice]) throws {
+    for device in some {
+      _ = try device.sync(at: now)
+      try runEvents(until: now + 1)
+      for index in carriers.indices { carryAll(index) }
+      now += 1_000
+    }
+  }
+
+  func add(_ device: SimDevice) {
+    let index = device.index
+    for other in devices {
+      carriers.append(Carriage(from: other.index, to: index))
+      carriers.append(Carriage(from: index, to: other.index))
+    }
+    devices.append(device)
+    device.folder.now = now
+    device.folder.didPublish = { [unowned self] file, bytes in
+      published(file, bytes, by: index)
+    }
+  }
+
+  private func published(_ file: FolderFile, _ bytes: [UInt8], by index: Int) {
+    archive[file] = bytes
+    checker.published(file, bytes, by: devices[index], in: self)
+    trace.note(
+      "publish", at: now, device: index, file.key,
+      "stores \(Words.file(file)), \(bytes.count) bytes")
+    wakeCarriers(from: index)
+  }
+
+  // MARK: Violations
+
+  func fail(_ oracle: Oracle, _ device: SimDevice?, _ text: String) -> Violation {
+    Violation(oracle: oracle, time: now, device: device?.name, text: text)
+  }
+}
+
+/// Short words for traces.
+enum Words {
+  static func file(_ file: FolderFile) -> String {
+    switch file {
+    case .segment(let name):
+      "\(name.authorTag.hex.prefix(4)) \(name.first)…\(name.last)"
+    case .blob(let name): "\(name.kind.rawValue) \(name.digest.hex.prefix(6))"
+    }
+  }
+}

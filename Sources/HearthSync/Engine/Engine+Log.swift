@@ -1,0 +1,42 @@
+import HearthCRDT
+
+/// A change as it stands in its author's log.
+package struct LoggedChange: Sendable {
+  /// The change.
+  package let change: Change
+  /// The author's chain hash after it.
+  package let hash: [UInt8]
+}
+
+extension Engine {
+  /// Opens one sealed segment of a zone and gives its changes in order.
+  ///
+  /// Verifies what needs no knowledge of other changes: zone, signature, authenticity, chain.
+  ///
+  /// - Returns: nil if its author or its key is not known here yet.
+  package func changes(
+    inSegment bytes: [UInt8], of zone: ZoneID
+  ) throws -> [LoggedChange]? {
+    let state = try self.zone(zone)
+    let opener = SegmentOpener(zone: state, membership: membership(of: state.group))
+    guard case .opened(let segment) = try opener.open(bytes) else { return nil }
+    return segment.changes.map {
+      LoggedChange(change: $0, hash: segment.hash(after: $0.dot.sequence))
+    }
+  }
+
+  /// The own changes of a zone that no segment holds yet, in order.
+  package func unsealedChanges(of zone: ZoneID) throws -> [LoggedChange] {
+    let state = try self.zone(zone)
+    var found: [LoggedChange] = []
+    for author in state.heads.map(\.author) where author.device == device {
+      let encoded = try store.changes(
+        of: author, in: zone, after: 0, limit: Limits.maximumSegmentChanges * 100)
+      found += try encoded.map { bytes in
+        LoggedChange(
+          change: try Change(decoding: bytes), hash: chainHash(of: bytes, in: state))
+      }
+    }
+    return found
+  }
+}
