@@ -1,63 +1,132 @@
+import Foundation
 import HearthCRDT
 
-/// What the command line of the simulator asks of it.
+/// What the command line and the tests of the simulator ask of it.
 package enum Simulator {
-  /// One run of a seed, in short.
-  package struct Outcome: Sendable {
-    package let seed: UInt64
-    package let failure: String?
-    package let oracle: String?
-    package let traceHash: UInt64
-    package let events: Int
-    package let deviceDays: Double
-    package let acknowledged: Int
-    package let lines: [String]
+  /// One run of a plan, in short; a line of what a worker process prints.
+  package struct Outcome: Codable, Sendable {
+    package var name: String
+    package var seed: UInt64
+    package var failure: String?
+    package var oracle: String?
+    package var traceHash: UInt64
+    package var checkpoints: [UInt64]
+    package var events: Int
+    package var deviceDays: Double
+    package var acknowledged: Int
+    package var syncs: Int
+    package var digestsCompared: Int
+    /// How often each probe was hit, those that were.
+    package var probes: [String: Int]
+    package var cpuSeconds: Double
+    /// What happened, for people; empty unless asked for.
+    package var lines: [String]
   }
 
-  /// Runs a seed.
-  package static func run(
-    seed: UInt64, mode: String, mutant: String? = nil, keepsLines: Bool = false
-  ) throws -> Outcome {
-    guard let kind = Generator.Mode(rawValue: mode) else {
-      throw StepFailure("there is no mode \(mode): quick or deep")
-    }
-    return try run(
-      Generator.plan(seed: seed, mode: kind), mutant: mutant, keepsLines: keepsLines)
+  /// What is to be run.
+  package enum Source: Sendable {
+    case seed(UInt64, mode: String)
+    case file(String)
   }
 
-  /// Runs a plan's file.
-  package static func run(
-    planAt path: String, mutant: String? = nil, keepsLines: Bool = false
-  ) throws -> Outcome {
-    try run(Plan.read(path), mutant: mutant, keepsLines: keepsLines)
-  }
+  /// All checks, by number.
+  package static let oracles = Oracle.allCases.map(\.rawValue)
 
-  /// The plan of a seed, as its file.
-  package static func plan(seed: UInt64, mode: String) throws -> String {
-    try Generator.plan(seed: seed, mode: Generator.Mode(rawValue: mode) ?? .quick).text()
-  }
+  /// All seeded bugs.
+  package static let mutants = Mutant.allCases.map(\.rawValue)
 
-  static func run(_ plan: Plan, mutant: String?, keepsLines: Bool) throws -> Outcome {
-    #if HEARTH_SIMULATION
-      if let mutant {
-        guard let known = Mutant(rawValue: mutant) else {
-          throw StepFailure("there is no mutant \(mutant)")
-        }
-        Mutant.activate(known)
-      } else {
-        Mutant.activate(nil)
+  /// All probes of the world and of the code.
+  package static let probes =
+    SimProbe.allCases.map(\.rawValue) + Probe.allCases.map(\.rawValue)
+
+  /// The plan that a source stands for.
+  static func plan(_ source: Source) throws -> Plan {
+    switch source {
+    case .file(let path): return try Plan.read(path)
+    case .seed(let seed, let mode):
+      guard let mode = Generator.Mode(rawValue: mode) else {
+        throw StepFailure("there is no mode \(mode): quick or deep")
       }
-    #endif
-    let result = World(plan, keepsLines: keepsLines).run()
-    return Outcome(
-      seed: plan.seed, failure: result.violation.map { "\($0)" },
-      oracle: result.violation?.oracle.rawValue, traceHash: result.traceHash,
-      events: result.events, deviceDays: Double(result.deviceMilliseconds) / 86_400_000,
-      acknowledged: result.acknowledged,
-      lines: result.lines.map { line in
-        let seconds = Double(line.time - result.startMilliseconds) / 1_000
-        let who = line.device.map { result.devices[$0] } ?? "-"
-        return "\(seconds)s \(who) \(line.kind) \(line.text)"
-      })
+      return Generator.plan(seed: seed, mode: mode)
+    }
   }
+
+  /// The plan as the text of its file.
+  package static func planText(_ source: Source) throws -> String { try plan(source).text() }
+
+  /// Makes one seeded bug active in this process, or none.
+  package static func activate(mutant: String?) throws {
+    #if HEARTH_SIMULATION
+      guard let mutant else { return Mutant.activate(nil) }
+      guard let known = Mutant(rawValue: mutant) else {
+        throw StepFailure("there is no mutant \(mutant)")
+      }
+      Mutant.activate(known)
+    #endif
+  }
+
+  /// Runs a plan.
+  package static func run(_ source: Source, keepsLines: Bool = false) throws -> Outcome {
+    try run(plan(source), keepsLines: keepsLines)
+  }
+
+  static func run(_ plan: Plan, keepsLines: Bool = false) -> Outcome {
+    resetProbes()
+    let began = cpuSeconds()
+    let result = World(plan, keepsLines: keepsLines).run()
+    var failure = result.violation.map { "\($0)" }
+    var oracle = result.violation?.oracle.rawValue
+    let probes = readProbes()
+    if failure == nil, let missed = plan.mustHit?.first(where: { probes[$0] == nil }) {
+      failure = "the plan is for \(missed), which did not happen"
+      oracle = Oracle.expectation.rawValue
+    }
+    return Outcome(
+      name: plan.name, seed: plan.seed, failure: failure, oracle: oracle,
+      traceHash: result.traceHash, checkpoints: result.checkpoints, events: result.events,
+      deviceDays: Double(result.deviceMilliseconds) / 86_400_000,
+      acknowledged: result.acknowledged, syncs: result.syncs,
+      digestsCompared: result.digestsCompared, probes: probes, cpuSeconds: cpuSeconds() - began,
+      lines: result.lines.map { words($0, result) })
+  }
+
+  private static func words(_ line: Trace.Line, _ result: RunResult) -> String {
+    let step = Step(at: line.time - result.startMilliseconds, "", "")
+    let time = step.line.split(separator: " ").prefix(2).joined(separator: " ")
+    let who = line.device.map { result.devices[$0] } ?? "world"
+    return "\(time) \(who) \(line.kind)\(line.text.isEmpty ? "" : ": ")\(line.text)"
+  }
+
+  /// Makes a failing plan smaller.
+  ///
+  /// - Returns: the small plan's file, what fails in it, and how many runs it took; nil if nothing
+  ///   fails.
+  package static func shrink(
+    _ source: Source, maximumRuns: Int = 2_000
+  ) throws -> (plan: String, steps: Int, failure: String, runs: Int)? {
+    guard let result = Shrinker.shrink(try plan(source), maximumRuns: maximumRuns) else {
+      return nil
+    }
+    return (
+      try result.plan.text(), result.plan.steps.count, "\(result.violation)", result.runs
+    )
+  }
+
+  private static func resetProbes() {
+    SimProbe.reset()
+    #if HEARTH_SIMULATION
+      Probe.reset()
+    #endif
+  }
+
+  private static func readProbes() -> [String: Int] {
+    var found: [String: Int] = [:]
+    for (probe, count) in SimProbe.read() where count > 0 { found[probe.rawValue] = count }
+    #if HEARTH_SIMULATION
+      for (probe, count) in Probe.read() where count > 0 { found[probe.rawValue] = count }
+    #endif
+    return found
+  }
+
+  private static func cpuSeconds() -> Double { Double(clock()) / Double(CLOCKS_PER_SEC) }
 }

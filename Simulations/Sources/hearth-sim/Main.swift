@@ -4,38 +4,27 @@ import HearthSim
 @main
 struct Main: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "hearth-sim", abstract: "Simulate families of devices.", subcommands: [Run.self])
+    commandName: "hearth-sim",
+    abstract: "Simulate families of devices over the production code, with every fault.",
+    discussion: """
+      A run is a function of its plan, a plan of its seed. What fails once fails always: replay it,
+      shrink it, keep it in Simulations/Corpus.
+      """,
+    subcommands: [
+      Run.self, Replay.self, Shrink.self, Scenarios.self, Mutants.self, Determinism.self,
+      Worker.self,
+    ])
 }
 
-struct Run: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Run seeds one after another.")
-  @Option var mode = "quick"
-  @Option var from: UInt64 = 0
-  @Option var count: UInt64 = 1
-  @Option var mutant: String?
-  @Option var plan: String?
-  @Flag var trace = false
-  @Flag var printPlan = false
+/// A seed or a plan's file, as people name them.
+struct SourceOptions: ParsableArguments {
+  @Argument(help: "A seed, or the path of a plan's file.") var what: String
+  @Option(help: "quick or deep, for a seed.") var mode = "quick"
+  @Option(help: "A seeded bug to make active.") var mutant: String?
 
-  func run() throws {
-    if let plan {
-      let outcome = try Simulator.run(planAt: plan, mutant: mutant, keepsLines: trace)
-      for line in outcome.lines { print(line) }
-      print(outcome.failure ?? "ok")
-      return
-    }
-    if printPlan { return print(try Simulator.plan(seed: from, mode: mode)) }
-    var (events, days, failures) = (0, 0.0, 0)
-    for seed in from..<from + count {
-      let outcome = try Simulator.run(seed: seed, mode: mode, mutant: mutant, keepsLines: trace)
-      for line in outcome.lines { print(line) }
-      events += outcome.events
-      days += outcome.deviceDays
-      if let failure = outcome.failure {
-        failures += 1
-        print("seed \(seed): \(failure)")
-      }
-    }
-    print("\(count) seeds, \(failures) failures, \(events) events, \(days) device-days")
+  func source() throws -> Simulator.Source {
+    try Simulator.activate(mutant: mutant)
+    guard let seed = UInt64(what) else { return .file(what) }
+    return .seed(seed, mode: mode)
   }
 }

@@ -82,7 +82,9 @@ extension Generator {
         let copy = "\(device)\(number + 2)"
         step(at, device, "clone", [copy])
         for _ in 0..<chance.within(1...6) {
-          step(at + chance.below(max(1, end - at)), copy, "sync")
+          let later = at + chance.below(max(1, end - at))
+          step(later, copy, chance.pick(["complete", "edit"]), ["c0", "title=Canary \(number)"])
+          step(later + chance.below(600_000), copy, "sync")
         }
       } else {
         step(at, device, "save", ["s\(number)"])

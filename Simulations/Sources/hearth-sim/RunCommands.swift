@@ -1,0 +1,141 @@
+import ArgumentParser
+import Foundation
+import HearthSim
+
+/// `hearth-sim run`.
+struct Run: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Run many seeds and print what failed, how fast it went and what was never hit.")
+  @Option(help: "quick or deep.") var mode = "quick"
+  @Option(help: "The first seed.") var from: UInt64 = 0
+  @Option(help: "How many seeds.") var count: UInt64 = 100
+  @Option(help: "How many processes.") var jobs = ProcessInfo.processInfo.activeProcessorCount
+  @Option(help: "A seeded bug to make active.") var mutant: String?
+  @Option(help: "Where to write all outcomes as JSON.") var json: String?
+
+  func run() throws {
+    guard count > 0 else { throw ValidationError("--count must be at least 1") }
+    let list = Workers.split(from...from + count - 1, mode: mode, mutant: mutant)
+    let isTerminal = isatty(2) == 1
+    let outcomes = try Workers(jobs: jobs).run(list) { done in
+      if isTerminal {
+        FileHandle.standardError.write(Data("\r\(done) of \(list.count) ".utf8))
+      }
+    }
+    .flatMap { $0 }
+    if isTerminal { FileHandle.standardError.write(Data("\r\u{1b}[K".utf8)) }
+    if let json {
+      try JSONEncoder().encode(outcomes).write(to: URL(fileURLWithPath: json))
+    }
+    Summary(outcomes).print(mode: mode)
+    if outcomes.contains(where: { $0.failure != nil }) { throw ExitCode.failure }
+  }
+}
+
+/// What many runs come to.
+struct Summary {
+  private let outcomes: [Simulator.Outcome]
+
+  init(_ outcomes: [Simulator.Outcome]) {
+    self.outcomes = outcomes
+  }
+
+  func print(mode: String) {
+    for outcome in outcomes {
+      guard let failure = outcome.failure else { continue }
+      Swift.print("seed \(outcome.seed): \(failure)")
+      Swift.print("  hearth-sim replay \(outcome.seed) --mode \(mode)")
+    }
+    let cpu = outcomes.reduce(0) { $0 + $1.cpuSeconds }
+    let events = outcomes.reduce(0) { $0 + $1.events }
+    let days = outcomes.reduce(0) { $0 + $1.deviceDays }
+    let hit = probes()
+    Swift.print(
+      "\(outcomes.count) runs, \(outcomes.filter { $0.failure != nil }.count) failures; "
+        + "\(events) events, \(Int(days)) device-days, "
+        + "\(outcomes.reduce(0) { $0 + $1.acknowledged }) writes, "
+        + "\(outcomes.reduce(0) { $0 + $1.syncs }) syncs, "
+        + "\(outcomes.reduce(0) { $0 + $1.digestsCompared }) digests compared")
+    Swift.print(
+      "\(Int(Double(events) / max(cpu, 0.001))) events a second and core, "
+        + "\(Int(days / max(cpu / 60, 0.001))) device-days a core-minute, "
+        + "median \(Int(median(outcomes.map(\.cpuSeconds)) * 1000)) ms a run")
+    let missed = Simulator.probes.filter { hit[$0] == nil }
+    Swift.print(
+      "probes: \(hit.count) of \(Simulator.probes.count) hit"
+        + (missed.isEmpty ? "" : "; never: \(missed.joined(separator: ", "))"))
+  }
+
+  private func probes() -> [String: Int] {
+    outcomes.reduce(into: [:]) { sum, outcome in
+      sum.merge(outcome.probes) { $0 + $1 }
+    }
+  }
+
+  private func median(_ values: [Double]) -> Double {
+    values.isEmpty ? 0 : values.sorted()[values.count / 2]
+  }
+}
+
+/// `hearth-sim replay`.
+struct Replay: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Run one seed or plan and tell everything that happens.")
+  @OptionGroup var options: SourceOptions
+  @Flag(help: "Print the plan instead of running it.") var printPlan = false
+  @Flag(help: "Only the end.") var quiet = false
+
+  func run() throws {
+    let source = try options.source()
+    if printPlan { return print(try Simulator.planText(source), terminator: "") }
+    let outcome = try Simulator.run(source, keepsLines: !quiet)
+    for line in outcome.lines { print(line) }
+    print("\(outcome.failure ?? "everything held"); trace \(String(outcome.traceHash, radix: 16))")
+    if outcome.failure != nil { throw ExitCode.failure }
+  }
+}
+
+/// `hearth-sim shrink`.
+struct Shrink: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make a failing plan as small as it goes.")
+  @OptionGroup var options: SourceOptions
+  @Option(help: "Where to write the small plan.") var output: String?
+  @Option(help: "How many runs it may take.") var runs = 2_000
+
+  func run() throws {
+    guard let small = try Simulator.shrink(options.source(), maximumRuns: runs) else {
+      print("everything holds: there is nothing to shrink")
+      return
+    }
+    FileHandle.standardError.write(
+      Data("\(small.steps) steps after \(small.runs) runs: \(small.failure)\n".utf8))
+    if let output {
+      try Data(small.plan.utf8).write(to: URL(fileURLWithPath: output))
+    } else {
+      print(small.plan, terminator: "")
+    }
+  }
+}
+
+/// `hearth-sim scenarios`.
+struct Scenarios: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Run every plan of a folder; each must hold.")
+  @Argument(help: "The folder.") var folder: String
+  @Option(help: "How many processes.") var jobs = ProcessInfo.processInfo.activeProcessorCount
+
+  func run() throws {
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+      .filter { $0.hasSuffix(".json") }.sorted()
+    let list = names.map { Job(plans: [folder + "/" + $0]) }
+    var failures = 0
+    for (name, outcomes) in zip(names, try Workers(jobs: jobs).run(list)) {
+      guard let outcome = outcomes.first else { continue }
+      print("\(outcome.failure == nil ? "ok  " : "FAIL") \(name) \(outcome.failure ?? "")")
+      if outcome.failure != nil { failures += 1 }
+    }
+    print("\(names.count) plans, \(failures) failures")
+    if failures > 0 { throw ExitCode.failure }
+  }
+}
