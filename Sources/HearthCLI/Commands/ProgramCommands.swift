@@ -48,7 +48,7 @@ struct ExitCodesCommand: ParsableCommand {
     (143, "ended by SIGTERM before it could stop in order"),
   ]
 
-  private static var codes: [(code: Int32, meaning: String)] {
+  static var codes: [(code: Int32, meaning: String)] {
     ExitStatus.allCases.map { ($0.rawValue, $0.meaning) } + others
   }
 
