@@ -178,8 +178,10 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
   func ids(of type: TypeID, where field: FieldID, is value: Value) throws -> [RecordID] {
     guard let table = store.tables[type], let place = table.place(of: field) else { return [] }
     let column = table.columns[place]
+    // Left alone, the planner follows the primary key for its order and reads the whole zone.
+    let index = column.isIndexed ? "INDEXED BY \(table.indexName(on: column)) " : ""
     let statement = try store.connection.statement(
-      "SELECT id FROM \(TypeTable.quoted(table.schema.name)) WHERE zone = ? AND alive = 1 "
+      "SELECT id FROM \(TypeTable.quoted(table.schema.name)) \(index)WHERE zone = ? AND alive = 1 "
         + "AND \(TypeTable.quoted(column.name)) = ? ORDER BY id")
     try statement.bind(number)
     try ColumnCodec.bind(value, as: column.type, to: statement)

@@ -72,10 +72,14 @@ final class TypeTable: Sendable {
 
   /// The statement that creates the index of a field.
   func createIndex(on field: FieldSchema) -> String {
-    let name = TypeTable.quoted("\(schema.name)_by_\(field.name)")
     let table = TypeTable.quoted(schema.name)
-    return "CREATE INDEX IF NOT EXISTS \(name) ON \(table)"
+    return "CREATE INDEX IF NOT EXISTS \(indexName(on: field)) ON \(table)"
       + "(zone, \(TypeTable.quoted(field.name)))"
+  }
+
+  /// The quoted name of the index on a field.
+  func indexName(on field: FieldSchema) -> String {
+    TypeTable.quoted("\(schema.name)_by_\(field.name)")
   }
 
   static func storage(of field: FieldSchema) -> String {
