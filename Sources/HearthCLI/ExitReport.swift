@@ -121,7 +121,10 @@ struct ExitReport {
       return document(
         .usage, HearthCommand.message(for: error), hint: "`hearth help COMMAND` explains a command")
     }
-    let word = (error as? HouseholdError)?.code.rawValue ?? Hearth.codeWord(of: error)
+    if let error = error as? HouseholdError {
+      return document(.failed, error.message, reason: error.code.rawValue)
+    }
+    let word = Hearth.codeWord(of: error)
     return document(ExitReport.status(of: error), "\(error)", reason: word)
   }
 

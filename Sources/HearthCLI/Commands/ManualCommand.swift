@@ -7,6 +7,8 @@ struct ManualCommand: ParsableCommand {
     commandName: "manual", abstract: "Print the manual page in roff.",
     discussion: "To read it: hearth manual | man -l -")
 
+  @OptionGroup var options: CommonOptions
+
   func run() throws {
     Output.print(try ManualPage(dump: Data(HearthCommand._dumpHelp().utf8)).text)
   }

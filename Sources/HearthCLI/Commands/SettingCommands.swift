@@ -138,7 +138,10 @@ struct SetSetting: AsyncParsableCommand {
 
   func run() async throws {
     let key = try SettingKey.named(key)
-    try await change(common, key, ShownText.normal(value), try key.scope(scope))
+    let words = ShownText.normal(value)
+    // The name of a day, as `household create` takes it, stands for its code.
+    let code = key.name == "week-start" ? Weekday.named(words)?.code : nil
+    try await change(common, key, code ?? words, try key.scope(scope))
   }
 }
 
