@@ -37,8 +37,8 @@ enum Style {
 
   /// Whether to colour: the flag decides before the setting, both before the environment.
   ///
-  /// `NO_COLOR` is a default that what a person chose for this program overrides (no-color.org), and
-  /// wins over `CLICOLOR_FORCE`.
+  /// `NO_COLOR` is a default that what a person chose for this program overrides (no-color.org),
+  /// and wins over `CLICOLOR_FORCE`.
   static func decide(
     flag: ColorChoice?, setting: ColorChoice, environment: [String: String], isTerminal: Bool
   ) -> Bool {
