@@ -10,7 +10,7 @@ SWIFT_PATHS := $(wildcard Sources Tests Simulations Benchmarks Examples Package.
 SHELL_SCRIPTS := $(wildcard Scripts/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap demo test lint docs install bench clean
+.PHONY: help bootstrap demo test lint docs install uninstall bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,9 @@ docs: bootstrap ## Build the API reference of the module Hearth (DocC)
 
 install: bootstrap ## Build with the Swift runtime inside and install below PREFIX
 	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" SWIFT="$(SWIFT)" Scripts/install
+
+uninstall: ## Remove what `make install` put below PREFIX; nodes stay
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" Scripts/install --remove
 
 bench: bootstrap ## Measure every budget beside its floor (BENCH_FLAGS="--n 10000 --m 40000")
 	$(SWIFT) build -c release --product hearth-bench

@@ -73,7 +73,7 @@ let package = Package(
     .executableTarget(
       name: "hearth-bench",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "CZstd",
+        "Hearth", "Household", "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "CZstd",
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks/Sources/hearth-bench", swiftSettings: settings),
     .target(

@@ -235,7 +235,7 @@ package actor Node {
   package func read<Result: Sendable>(
     _ zone: ZoneID, _ body: @Sendable (any ProjectionSource) throws -> Result
   ) throws -> Result {
-    try store.read { try body(try store.source(of: zone)) }
+    try store.readOneState { try body(try store.source(of: zone)) }
   }
 
   /// Writes one transaction.
@@ -247,7 +247,9 @@ package actor Node {
     _ body: @Sendable (any ProjectionSource, Dot) throws -> ([HearthCRDT.Operation], Result)
   ) throws -> Result {
     let dot = try engine.nextDot(in: zone)
-    let (operations, result) = try store.read { try body(try store.source(of: zone), dot) }
+    let (operations, result) = try store.readOneState {
+      try body(try store.source(of: zone), dot)
+    }
     _ = try engine.write(operations, to: zone, nowMilliseconds: now())
     announce()
     return result

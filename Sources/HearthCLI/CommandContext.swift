@@ -21,6 +21,9 @@ package struct CommonOptions: ParsableArguments {
   @Option(name: .long, help: "The household, where this node is in several.")
   var household: String?
 
+  @Option(name: .long, help: "When to colour: auto, always or never.")
+  var color: ColorChoice?
+
   package init() {}
 
   /// The node's folder by precedence: flag, environment, default.
@@ -34,11 +37,20 @@ package struct CommonOptions: ParsableArguments {
     return data + "/hearth"
   }
 
-  /// The passphrase from its file, without the line's end; nil if no file was named.
+  /// The passphrase, without the line's end; nil if none was given.
+  ///
+  /// From the file that the flag or `HEARTH_PASSPHRASE_FILE` names, otherwise from
+  /// `HEARTH_PASSPHRASE`. There is no flag for the passphrase itself: others on the machine could
+  /// read it in the list of processes.
   func passphrase() throws -> [UInt8]? {
-    guard let passphraseFile else { return nil }
-    guard let data = FileManager.default.contents(atPath: passphraseFile) else {
-      throw CommandFailure(.failed, "the passphrase file \(passphraseFile) cannot be read")
+    let environment = ProcessInfo.processInfo.environment
+    let named = environment["HEARTH_PASSPHRASE_FILE"].flatMap { $0.isEmpty ? nil : $0 }
+    guard let file = passphraseFile ?? named else {
+      guard let words = environment["HEARTH_PASSPHRASE"], !words.isEmpty else { return nil }
+      return Array(words.utf8)
+    }
+    guard let data = FileManager.default.contents(atPath: file) else {
+      throw CommandFailure(.failed, "the passphrase file \(file) cannot be read")
     }
     var bytes = [UInt8](data)
     while let last = bytes.last, last == 10 || last == 13 { bytes.removeLast() }
@@ -47,8 +59,11 @@ package struct CommonOptions: ParsableArguments {
 
   /// Opens the node, waiting a moment for another command to end.
   func open() async throws -> Node {
-    try await Node.open(
+    let node = try await Node.open(
       at: homePath, passphrase: try passphrase(), schema: CommandSchema.node)
+    let values = try await SettingValues.load([.color], of: node, household: nil)
+    Style.choose(flag: color, setting: values.color)
+    return node
   }
 }
 
@@ -63,28 +78,38 @@ struct HouseholdContext {
   let node: Node
   let zone: ZoneState
 
-  /// The household that is meant: the only one, or the one named.
+  /// The household that is meant: the one named, the only one, or the one the settings name.
   static func open(_ options: CommonOptions) async throws -> HouseholdContext {
     let node = try await options.open()
+    return HouseholdContext(node: node, zone: try await chosen(options, on: node))
+  }
+
+  /// The zone of the household that is meant.
+  static func chosen(_ options: CommonOptions, on node: Node) async throws -> ZoneState {
     let shared = await node.dataZones().filter { $0.database == .shared }
     guard !shared.isEmpty else {
       throw CommandFailure(
         .failed, "this node is in no household yet",
         hint: "make one with `hearth household create NAME`, or join one with `hearth join LINK`")
     }
-    guard let wanted = options.household else {
-      guard shared.count == 1, let zone = shared.first else {
-        let names = shared.map(\.name).joined(separator: ", ")
+    func named(_ name: String) -> ZoneState? {
+      shared.first { $0.name.lowercased() == name.lowercased() }
+    }
+    if let wanted = options.household {
+      guard let zone = named(wanted) else {
         throw CommandFailure(
-          .usage, "this node is in several households: \(names)",
-          hint: "add --household NAME")
+          .failed, "this node is in no household named \(ShownText.quoted(wanted))",
+          hint: "see `hearth household list`")
       }
-      return HouseholdContext(node: node, zone: zone)
+      return zone
     }
-    guard let zone = shared.first(where: { $0.name.lowercased() == wanted.lowercased() }) else {
-      throw CommandFailure(.failed, "this node is in no household named \(wanted)")
-    }
-    return HouseholdContext(node: node, zone: zone)
+    if shared.count == 1, let zone = shared.first { return zone }
+    let values = try await SettingValues.load([.defaultHousehold], of: node, household: nil)
+    if let zone = named(values.effective(.defaultHousehold).value) { return zone }
+    let names = shared.map { Style.safe($0.name) }.joined(separator: ", ")
+    throw CommandFailure(
+      .usage, "this node is in several households: \(names)",
+      hint: "add --household NAME, or choose with `hearth settings set default-household NAME`")
   }
 
   /// The household's day and the minute of this moment in its time zone.

@@ -15,6 +15,21 @@ package enum ExitStatus: Int32, CaseIterable {
   case corrupt = 7
   case usage = 64
 
+  /// The stable word that JSON documents use for the code.
+  package var word: String {
+    switch self {
+    case .done: "done"
+    case .failed: "failed"
+    case .partial: "partial"
+    case .offline: "offline"
+    case .notAllowed: "notAllowed"
+    case .noNode: "noNode"
+    case .locked: "locked"
+    case .corrupt: "corrupt"
+    case .usage: "usage"
+    }
+  }
+
   /// What the code means, in one line.
   package var meaning: String {
     switch self {
@@ -47,36 +62,85 @@ package struct CommandFailure: Error {
 /// Turns whatever ended a command into words on standard error and an exit code.
 struct ExitReport {
   private let error: any Error
+  private let isJSON: Bool
 
-  init(_ error: any Error) {
+  /// - Parameter isJSON: whether the command line asked for JSON; then the last line of standard
+  ///   error is one JSON document.
+  init(_ error: any Error, isJSON: Bool) {
     self.error = error
+    self.isJSON = isJSON
   }
 
-  func finish() -> Never {
-    if let failure = error as? CommandFailure {
-      say(failure.message, hint: failure.hint)
-      exit(failure.status.rawValue)
+  /// What is said of an error, in the form of `--json`.
+  struct Document: Encodable {
+    struct Content: Encodable {
+      /// The word of the exit code.
+      let code: String
+      /// The module's own, narrower word, where it has one.
+      let reason: String?
+      let message: String
+      let hint: String?
+      let exit: Int32
     }
-    // Help, version and usage errors are the argument parser's own.
-    let code = HearthCommand.exitCode(for: error)
-    if code == .success || code == .validationFailure || error is ExitCode {
+    let schema = 1
+    let error: Content
+  }
+
+  /// Says what went wrong and ends the process.
+  func finish() -> Never {
+    // Help and the version are no failures; they are the argument parser's own.
+    if HearthCommand.exitCode(for: error) == .success { HearthCommand.exit(withError: error) }
+    let document = document
+    if isJSON {
+      try? Output.jsonLine(document, to: STDERR_FILENO)
+    } else if error is CommandFailure || !isOfParser {
+      var text = "hearth: error: \(document.error.message)"
+      if let hint = document.error.hint { text += "\nhint: \(hint)" }
+      Output.note(text)
+    } else {
       HearthCommand.exit(withError: error)
     }
-    say("\(error)", hint: nil)
-    exit(ExitReport.status(of: error).rawValue)
+    exit(document.error.exit)
   }
 
-  private func say(_ message: String, hint: String?) {
-    var text = "hearth: error: \(message)\n"
-    if let hint { text += "hint: \(hint)\n" }
-    FileHandle.standardError.write(Data(text.utf8))
+  /// Whether the argument parser words the error: wrong usage, or a bare exit code.
+  private var isOfParser: Bool {
+    error is ExitCode || HearthCommand.exitCode(for: error) == .validationFailure
+  }
+
+  /// The error as a document.
+  var document: Document {
+    if let failure = error as? CommandFailure {
+      return document(failure.status, failure.message, hint: failure.hint)
+    }
+    if let code = error as? ExitCode {
+      let status = ExitStatus(rawValue: code.rawValue) ?? .failed
+      return document(status, status.meaning)
+    }
+    if isOfParser {
+      return document(
+        .usage, HearthCommand.message(for: error), hint: "`hearth help COMMAND` explains a command")
+    }
+    if let error = error as? HouseholdError {
+      return document(.failed, error.message, reason: error.code.rawValue)
+    }
+    let word = Hearth.codeWord(of: error)
+    return document(ExitReport.status(of: error), "\(error)", reason: word)
+  }
+
+  private func document(
+    _ status: ExitStatus, _ message: String, hint: String? = nil, reason: String? = nil
+  ) -> Document {
+    Document(
+      error: Document.Content(
+        code: status.word, reason: reason == status.word ? nil : reason, message: message,
+        hint: hint, exit: status.rawValue))
   }
 
   /// The exit code for an error of any layer, by its code's word.
   static func status(of error: any Error) -> ExitStatus {
     if error is HouseholdError { return .failed }
-    let word = (error as? any CodedError)?.codeWord ?? Hearth.codeWord(of: error)
-    switch word {
+    switch Hearth.codeWord(of: error) {
     case "noNode": return .noNode
     case "locked": return .locked
     case "notAllowed", "passphrase", "wrongPassphrase": return .notAllowed
@@ -85,9 +149,4 @@ struct ExitReport {
     default: return .failed
     }
   }
-}
-
-/// An error of this module that knows its word.
-protocol CodedError: Error {
-  var codeWord: String { get }
 }

@@ -24,8 +24,8 @@ package struct HearthCommand: AsyncParsableCommand {
   /// Runs the command line of this process and ends it with the documented exit code.
   package static func run() async {
     signal(SIGPIPE, SIG_IGN)
+    let arguments = leadingOptionsLast(Array(CommandLine.arguments.dropFirst()))
     do {
-      let arguments = leadingOptionsLast(Array(CommandLine.arguments.dropFirst()))
       try refuseUnknownCommand(arguments)
       var command = try HearthCommand.parseAsRoot(arguments)
       if var asynchronous = command as? any AsyncParsableCommand {
@@ -34,7 +34,7 @@ package struct HearthCommand: AsyncParsableCommand {
         try command.run()
       }
     } catch {
-      ExitReport(error).finish()
+      ExitReport(error, isJSON: arguments.prefix { $0 != "--" }.contains("--json")).finish()
     }
   }
 
@@ -58,7 +58,7 @@ package struct HearthCommand: AsyncParsableCommand {
   ///
   /// `hearth --home DIR list` and `hearth list --home DIR` are the same.
   static func leadingOptionsLast(_ arguments: [String]) -> [String] {
-    let valued = ["--home", "--household", "--passphrase-file"]
+    let valued = ["--home", "--household", "--passphrase-file", "--color"]
     var place = 0
     var moved: [String] = []
     while place < arguments.count {

@@ -162,6 +162,20 @@ package final class ReplicaStore {
     try connection.run { _ in try body() }
   }
 
+  /// Runs reads that all see one state: that of the first of them.
+  ///
+  /// One transaction for all of them also takes the file's lock once instead of once a statement,
+  /// which is a third of the time of reading a large household. The body must not write.
+  package func readOneState<Result>(_ body: () throws -> Result) throws -> Result {
+    try connection.run { _ in
+      guard !connection.isInTransaction else { return try body() }
+      try connection.statement("BEGIN").execute()
+      // Nothing was written, so a failure to end it loses nothing; closing ends it too.
+      defer { try? connection.statement("COMMIT").execute() }
+      return try body()
+    }
+  }
+
   /// What SQLite says of the file's integrity: "ok", or what is wrong.
   package func integrity() throws -> [String] {
     try connection.run { _ in

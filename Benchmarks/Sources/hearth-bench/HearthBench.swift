@@ -4,9 +4,9 @@ import HearthCRDT
 /// Measures Hearth: `w1` to `w6` beside other engines, `budgets` beside its own promises.
 @main
 enum HearthBench {
-  static func main() {
+  static func main() async {
     do {
-      try run(Array(CommandLine.arguments.dropFirst()))
+      try await run(Array(CommandLine.arguments.dropFirst()))
     } catch {
       FileHandle.standardError.write(Data("hearth-bench: \(error)\n".utf8))
       exit(1)
@@ -17,13 +17,19 @@ enum HearthBench {
     usage: hearth-bench w1|w2|w3|w4|w5|w6 JSON
            hearth-bench budgets [--n CHORES] [--m EDITS] [--awards AWARDS] [--dir FOLDER]
            hearth-bench verify N M FILE
+           hearth-bench household CHORES FOLDER
     """
 
-  private static func run(_ arguments: [String]) throws {
+  private static func run(_ arguments: [String]) async throws {
     guard let command = arguments.first else { throw BenchError(usage) }
     switch command {
     case "budgets": try budgets(Array(arguments.dropFirst()))
     case "verify": try verify(arguments)
+    case "household":
+      guard arguments.count == 3, let count = Int(arguments[1]), count > 0 else {
+        throw BenchError(usage)
+      }
+      try await HouseholdFolder.make(chores: count, at: arguments[2])
     default:
       guard arguments.count == 2 else { throw BenchError(usage) }
       let parameters = try Parameters(arguments[1])

@@ -10,20 +10,27 @@ enum ChoreNames {
   static func chore(
     _ text: String, in book: HouseholdBook, includingArchived: Bool = false
   ) throws -> ChoreView {
-    let chores = try book.chores(includingArchived: includingArchived)
+    let titles = try book.titles(includingArchived: includingArchived)
+    func view(_ id: RecordID) throws -> ChoreView {
+      guard let chore = try book.chore(id) else {
+        throw CommandFailure(.failed, "there is no chore \(ShownText.quoted(text))")
+      }
+      return chore
+    }
     let digits = text.lowercased()
     if digits.utf8.count >= 8, digits.allSatisfy(\.isHexDigit) {
-      let found = chores.filter { $0.id.hex.hasPrefix(digits) }
-      if let first = found.first, found.count == 1 { return first }
+      let found = titles.filter { $0.id.hex.hasPrefix(digits) }
+      if let first = found.first, found.count == 1 { return try view(first.id) }
     }
-    switch NameMatch(text, among: chores, name: \.title) {
-    case .one(let chore): return chore
+    switch NameMatch(text, among: titles, name: \.title) {
+    case .one(let chore): return try view(chore.id)
     case .several(let found):
       let list = found.prefix(10).map { "  \($0.id.hex.prefix(8))  \(Style.safe($0.title))" }
+      let more = found.count > 10 ? "\n  and \(found.count - 10) more" : ""
       throw CommandFailure(
         .failed,
         "\(ShownText.quoted(text)) fits \(found.count) chores:\n"
-          + list.joined(separator: "\n"), hint: "write more of the title, or the id")
+          + list.joined(separator: "\n") + more, hint: "write more of the title, or the id")
     case .none(let nearest):
       throw CommandFailure(
         .failed, "there is no chore \(ShownText.quoted(text))",

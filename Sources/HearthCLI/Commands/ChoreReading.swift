@@ -11,7 +11,8 @@ struct ListChores: AsyncParsableCommand {
 
   func run() async throws {
     let (all, tag) = (all, tag.map(ShownText.normal))
-    let (chores, names) = try await HouseholdContext.open(common).read { book in
+    let household = try await HouseholdContext.open(common)
+    let (chores, names) = try await household.read { book in
       (
         try book.chores(includingArchived: all).filter {
           tag == nil || $0.tags.contains(tag ?? "")
@@ -22,7 +23,7 @@ struct ListChores: AsyncParsableCommand {
     if common.json {
       return try Output.json(["chores": chores.map { ChoreDocument($0, names) }])
     }
-    let rows = chores.map { chore in
+    let rows = try await household.display().listOrder.sorted(chores).map { chore in
       [
         chore.title, String(chore.points), chore.next?.due?.iso ?? chore.due?.iso ?? "",
         ChoreNames.words(chore.assignment, names), chore.rule?.describe() ?? "",

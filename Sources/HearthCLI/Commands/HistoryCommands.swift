@@ -19,7 +19,7 @@ extension EntryDocument {
 /// `hearth history`.
 struct HistoryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "history", abstract: "What was done, newest first, 20 a page.")
+    commandName: "history", abstract: "What was done, newest first, by pages.")
   @OptionGroup var common: CommonOptions
   @Option(help: "The cursor that the page before ended with.") var page: String?
 
@@ -31,9 +31,11 @@ struct HistoryCommand: AsyncParsableCommand {
 
   func run() async throws {
     let cursor = page
-    let document = try await HouseholdContext.open(common).read { book in
+    let household = try await HouseholdContext.open(common)
+    let limit = try await household.display().pageSize
+    let document = try await household.read { book in
       let names = try ChoreNames.names(in: book)
-      let page = try book.history(after: cursor, limit: 20)
+      let page = try book.history(after: cursor, limit: limit)
       return Document(
         entries: page.entries.map { EntryDocument($0, names) }, next: page.next,
         arrivedEarlier: page.arrivedEarlier)

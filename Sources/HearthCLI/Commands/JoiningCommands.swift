@@ -92,7 +92,7 @@ struct JoinCommand: AsyncParsableCommand {
     let role = membership.role(of: await node.device)
     if role != .reader { try await context.introducePerson() }
     let report = try await node.sync()
-    let people = membership.people.map(\.name)
+    let people = membership.people.map(\.name).sorted()
     try await node.close()
     if options.json {
       try Output.json(

@@ -9,8 +9,8 @@ struct LogCommand: AsyncParsableCommand {
     commandName: "log", abstract: "Show recent notices and how far each device's changes are known."
   )
 
-  @Option(help: "How many notices at most.")
-  var limit = 20
+  @Option(help: "How many notices at most; otherwise the setting page-size.")
+  var limit: Int?
 
   @OptionGroup var options: CommonOptions
 
@@ -29,9 +29,10 @@ struct LogCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    guard limit >= 0 else { throw CommandFailure(.usage, "--limit must be 0 or more") }
+    guard limit ?? 0 >= 0 else { throw CommandFailure(.usage, "--limit must be 0 or more") }
     let node = try await options.open()
-    let notices = try await node.notices().suffix(limit)
+    let settings = try await SettingValues.load([.pageSize], of: node, household: nil)
+    let notices = try await node.notices().suffix(limit ?? settings.pageSize)
     let moment = try await MomentText.of(node)
     var logs: [(zone: String, log: AuthorLog)] = []
     for zone in await node.dataZones() {

@@ -34,11 +34,12 @@ struct MemberCommand: AsyncParsableCommand {
       let membership = await node.membership(of: context.zone.group)
       let moment = try await MomentText.of(context)
       let own = await node.person
+      let people = membership.people.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
       try await node.close()
       if options.json {
         return try Output.json(
           Document(
-            members: membership.people.map { person in
+            members: people.map { person in
               Document.Item(
                 name: person.name, id: person.id.hex, role: person.role.name,
                 since: MomentText.iso(person.since.milliseconds),
@@ -46,7 +47,7 @@ struct MemberCommand: AsyncParsableCommand {
                 isThisPerson: person.id == own)
             }))
       }
-      let rows = membership.people.map { person in
+      let rows = people.map { person in
         [
           person.name, person.role.name,
           "\(membership.devices.count { $0.person == person.id })",

@@ -32,8 +32,7 @@ struct ExitCodesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "exit-codes", abstract: "Explain what a command returns.", discussion: table)
 
-  @Flag(name: .long, help: "Print one JSON document with `schema: 1`.")
-  var json = false
+  @OptionGroup var options: CommonOptions
 
   private struct Document: Encodable {
     struct Item: Encodable {
@@ -48,7 +47,7 @@ struct ExitCodesCommand: ParsableCommand {
     (143, "ended by SIGTERM before it could stop in order"),
   ]
 
-  private static var codes: [(code: Int32, meaning: String)] {
+  static var codes: [(code: Int32, meaning: String)] {
     ExitStatus.allCases.map { ($0.rawValue, $0.meaning) } + others
   }
 
@@ -59,7 +58,7 @@ struct ExitCodesCommand: ParsableCommand {
   }
 
   func run() throws {
-    if json {
+    if options.json {
       return try Output.json(
         Document(exitCodes: ExitCodesCommand.codes.map { Document.Item(code: $0, meaning: $1) }))
     }

@@ -4,86 +4,184 @@ import HearthCRDT
 import HearthSync
 import Household
 
-/// Whose settings are meant.
-enum SettingScope: String, CaseIterable, ExpressibleByArgument {
-  case household
-  case person
-}
-
 /// `hearth settings`.
 struct SettingsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "settings", abstract: "Read and change settings.",
-    subcommands: [GetSetting.self, SetSetting.self, ListSettings.self])
+    discussion: """
+      There are three scopes: device (this device alone, never synced), person (all devices of
+      yours, read by nobody else) and household (the same for everybody). Where a setting exists
+      in several, the device's value holds before the person's, and that before the household's.
+      What decides points, days and weeks exists for the household alone.
+
+      `hearth settings list` shows every setting, its value and where that comes from.
+      """,
+    subcommands: [GetSetting.self, SetSetting.self, UnsetSetting.self, ListSettings.self],
+    defaultSubcommand: ListSettings.self)
 }
 
-extension HouseholdContext {
-  /// The zone that holds the settings of a scope.
-  static func open(_ common: CommonOptions, _ scope: SettingScope) async throws -> HouseholdContext
-  {
-    guard scope == .person else { return try await open(common) }
-    let node = try await common.open()
-    guard let zone = await node.dataZones().first(where: { $0.database == .personal }) else {
-      throw CommandFailure(.failed, "this node has no private zone")
+/// A node with the household that its settings are read for, if one is meant.
+private struct SettingsContext {
+  let node: Node
+  let household: HouseholdContext?
+
+  /// Needs no household, unless the key or scope does.
+  static func open(
+    _ common: CommonOptions, needsHousehold: Bool
+  ) async throws -> SettingsContext {
+    if needsHousehold || common.household != nil {
+      let household = try await HouseholdContext.open(common)
+      return SettingsContext(node: household.node, household: household)
     }
-    return HouseholdContext(node: node, zone: zone)
+    let node = try await common.open()
+    let zone = try? await HouseholdContext.chosen(common, on: node)
+    return SettingsContext(
+      node: node, household: zone.map { HouseholdContext(node: node, zone: $0) })
+  }
+
+  func values(_ keys: [SettingKey]) async throws -> SettingValues {
+    try await SettingValues.load(keys, of: node, household: household?.zone)
+  }
+}
+
+/// A setting in a JSON document.
+private struct SettingDocument: Encodable {
+  let key, value, source, meaning: String
+  let scopes: [String]
+  /// What is set, by scope.
+  let set: [String: String]
+
+  init(_ key: SettingKey, _ values: SettingValues) {
+    let (value, source) = values.effective(key)
+    self.key = key.name
+    self.value = value
+    self.source = source?.rawValue ?? "default"
+    meaning = key.meaning
+    scopes = key.scopes.map(\.rawValue)
+    set = Dictionary(
+      uniqueKeysWithValues: key.scopes.compactMap { scope in
+        values.value(of: key, in: scope).map { (scope.rawValue, $0) }
+      })
   }
 }
 
 /// `hearth settings get`.
 struct GetSetting: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "get", abstract: "Print a setting.")
+  static let configuration = CommandConfiguration(
+    commandName: "get", abstract: "Print the value that holds.",
+    discussion: "With --scope, the value that is set there; exit code 1 if none is.")
   @OptionGroup var common: CommonOptions
-  @Argument(help: "The setting.") var key: String
-  @Option(help: "household or person.") var scope: SettingScope = .household
+  @Argument(help: "The setting.", completion: .list(SettingKey.all.map(\.name))) var key: String
+  @Option(help: "device, person or household; otherwise what holds.") var scope: SettingScope?
 
   func run() async throws {
-    let key = key
-    guard HouseholdSettings.keys.contains(key) else {
+    let key = try SettingKey.named(key)
+    let wanted = try scope.map { try key.scope($0) }
+    let context = try await SettingsContext.open(
+      common, needsHousehold: key.isOfHousehold || wanted == .household)
+    let values = try await context.values([key])
+    try await context.node.close()
+    if let wanted, values.value(of: key, in: wanted) == nil {
       throw CommandFailure(
-        .failed, "there is no setting \(ShownText.quoted(key))",
-        hint: "there are \(HouseholdSettings.keys.joined(separator: ", "))")
+        .failed, "\(key.name) is not set for the \(wanted.rawValue)",
+        hint: "`hearth settings get \(key.name)` prints the value that holds")
     }
-    let value = try await HouseholdContext.open(common, scope).read { try $0.setting(key) }
-    if common.json { return try Output.json(["settings": [key: value]]) }
-    guard let value else { return Output.note("\(key) is not set") }
+    if common.json { return try Output.json(SettingDocument(key, values)) }
+    let value = wanted.flatMap { values.value(of: key, in: $0) } ?? values.effective(key).value
     Output.print(Style.safe(value))
   }
 }
 
+/// Changes or clears a setting, checked before anything is written.
+private func change(
+  _ common: CommonOptions, _ key: SettingKey, _ value: String?, _ scope: SettingScope
+) async throws {
+  if let value {
+    guard key.isValid(value) else {
+      throw CommandFailure(
+        .failed, "\(key.name) cannot be \(ShownText.quoted(value))", hint: "use \(key.values)")
+    }
+    if key.name == "time-zone" { _ = try HouseholdClock(timeZone: value) }
+  }
+  let context = try await SettingsContext.open(common, needsHousehold: scope == .household)
+  if key.isOfHousehold, let household = context.household {
+    let name = key.name
+    try await household.write { book, builder in try book.set(name, value, in: &builder) }
+  } else {
+    try await SettingValues.set(
+      key, value, in: scope, of: context.node, household: context.household?.zone)
+  }
+  let values = try await context.values([key])
+  try await context.node.close()
+  let (holds, source) = values.effective(key)
+  if common.json { return try Output.json(SettingDocument(key, values)) }
+  let shown = "\(key.name) is \(ShownText.quoted(holds))"
+  if source == scope { return Output.note("\(shown), set for the \(scope.rawValue)") }
+  Output.note("\(shown), as \(source.map { "the \($0.rawValue) has it" } ?? "by default")")
+}
+
 /// `hearth settings set`.
 struct SetSetting: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "set", abstract: "Change a setting.")
+  static let configuration = CommandConfiguration(
+    commandName: "set", abstract: "Change a setting.",
+    discussion: "Settings:\n"
+      + SettingKey.all.map { key in
+        let scopes = key.scopes.map(\.rawValue).joined(separator: ", ")
+        let values = key.values.isEmpty ? "" : ": \(key.values)"
+        return "  \(key.name) (\(scopes)): \(key.meaning)\(values)"
+      }.joined(separator: "\n"))
   @OptionGroup var common: CommonOptions
-  @Argument(help: "The setting.") var key: String
+  @Argument(help: "The setting.", completion: .list(SettingKey.all.map(\.name))) var key: String
   @Argument(help: "The new value.") var value: String
-  @Option(help: "household or person.") var scope: SettingScope = .household
+  @Option(help: "device, person or household; otherwise where it usually is.")
+  var scope: SettingScope?
 
   func run() async throws {
-    let (key, value) = (key, ShownText.normal(value))
-    if key == "time-zone" { _ = try HouseholdClock(timeZone: value) }
-    try await HouseholdContext.open(common, scope).write { book, builder in
-      try book.set(key, value, in: &builder)
-    }
-    Output.note("\(Style.safe(key)) is \(ShownText.quoted(value))")
+    let key = try SettingKey.named(key)
+    let words = ShownText.normal(value)
+    // The name of a day, as `household create` takes it, stands for its code.
+    let code = key.name == "week-start" ? Weekday.named(words)?.code : nil
+    try await change(common, key, code ?? words, try key.scope(scope))
+  }
+}
+
+/// `hearth settings unset`.
+struct UnsetSetting: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "unset", abstract: "Let a setting have the next scope's value, or the default.")
+  @OptionGroup var common: CommonOptions
+  @Argument(help: "The setting.", completion: .list(SettingKey.all.map(\.name))) var key: String
+  @Option(help: "device, person or household; otherwise where it usually is.")
+  var scope: SettingScope?
+
+  func run() async throws {
+    let key = try SettingKey.named(key)
+    try await change(common, key, nil, try key.scope(scope))
   }
 }
 
 /// `hearth settings list`.
 struct ListSettings: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Print every setting that is set.")
+    commandName: "list", abstract: "Print every setting, its value and where that comes from.")
   @OptionGroup var common: CommonOptions
-  @Option(help: "household or person.") var scope: SettingScope = .household
+  @Option(help: "Only those that can be set for the device, person or household.")
+  var scope: SettingScope?
+
+  private struct Document: Encodable {
+    let settings: [SettingDocument]
+  }
 
   func run() async throws {
-    let rows = try await HouseholdContext.open(common, scope).read { book in
-      try book.allSettings().map { [$0.key, $0.value] }
-    }
-    if common.json {
-      let pairs = rows.map { ($0[0], $0[1]) }
-      return try Output.json(["settings": Dictionary(pairs) { first, _ in first }])
-    }
-    Output.print(Table(headers: ["SETTING", "VALUE"], rows: rows).text)
+    let scope = scope
+    let keys = SettingKey.all.filter { key in scope.map(key.scopes.contains) ?? true }
+    let context = try await SettingsContext.open(common, needsHousehold: scope == .household)
+    let values = try await context.values(keys)
+    try await context.node.close()
+    let items = keys.map { SettingDocument($0, values) }
+    if common.json { return try Output.json(Document(settings: items)) }
+    let rows = items.map { [$0.key, $0.value, $0.source, $0.scopes.joined(separator: ", ")] }
+    Output.print(
+      Table(headers: ["SETTING", "VALUE", "FROM", "CAN BE SET FOR"], rows: rows).text)
   }
 }

@@ -25,18 +25,28 @@ enum Output {
   }
 
   /// Prints one JSON document in one line, for commands that go on; it brings its own `schema`.
-  static func jsonLine(_ value: some Encodable) throws {
+  static func jsonLine(_ value: some Encodable, to descriptor: Int32 = STDOUT_FILENO) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    write(String(decoding: try encoder.encode(value), as: UTF8.self) + "\n", to: STDOUT_FILENO)
+    write(String(decoding: try encoder.encode(value), as: UTF8.self) + "\n", to: descriptor)
   }
 
   /// Columns of the terminal on standard output; 0 where it is none.
   static var width: Int {
-    guard isatty(STDOUT_FILENO) == 1 else { return 0 }
     var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return 80 }
-    return size.ws_col == 0 ? 80 : Int(size.ws_col)
+    let isTerminal = isatty(STDOUT_FILENO) == 1
+    let isKnown = isTerminal && ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0
+    return width(
+      isTerminal: isTerminal, columns: ProcessInfo.processInfo.environment["COLUMNS"],
+      reported: isKnown ? Int(size.ws_col) : 0)
+  }
+
+  /// The width to fill: none off a terminal, else what `COLUMNS` says, else what the terminal
+  /// reports, else 80.
+  static func width(isTerminal: Bool, columns: String?, reported: Int) -> Int {
+    guard isTerminal else { return 0 }
+    if let columns = columns.flatMap({ Int($0) }), columns > 0 { return columns }
+    return reported > 0 ? reported : 80
   }
 
   private static func write(_ text: String, to descriptor: Int32) {

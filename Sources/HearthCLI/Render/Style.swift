@@ -1,14 +1,56 @@
+import ArgumentParser
 import Foundation
 import Glibc
+import Synchronization
 
-/// Emphasis on a terminal; plain text elsewhere and where `NO_COLOR` is set.
+/// When output is coloured.
+enum ColorChoice: String, CaseIterable, ExpressibleByArgument, Sendable {
+  /// On a terminal.
+  case auto
+  case always
+  case never
+}
+
+/// Emphasis on a terminal; plain text elsewhere and where nobody wants it.
 enum Style {
-  /// Whether standard output shows emphasis: it is a terminal, and nobody asked for plain text.
-  static let isOn: Bool = {
-    let environment = ProcessInfo.processInfo.environment
-    guard isatty(STDOUT_FILENO) == 1, environment["TERM"] != "dumb" else { return false }
-    return (environment["NO_COLOR"] ?? "").isEmpty
-  }()
+  private static let decided = Mutex<Bool?>(nil)
+
+  /// Whether standard output shows emphasis.
+  static var isOn: Bool {
+    decided.withLock { decided in
+      if let decided { return decided }
+      let isOn = decide(
+        flag: nil, setting: .auto, environment: ProcessInfo.processInfo.environment,
+        isTerminal: isatty(STDOUT_FILENO) == 1)
+      decided = isOn
+      return isOn
+    }
+  }
+
+  /// Takes the wish of the command line and of the settings for the rest of the process.
+  static func choose(flag: ColorChoice?, setting: ColorChoice) {
+    let isOn = decide(
+      flag: flag, setting: setting, environment: ProcessInfo.processInfo.environment,
+      isTerminal: isatty(STDOUT_FILENO) == 1)
+    decided.withLock { $0 = isOn }
+  }
+
+  /// Whether to colour: the flag decides before the setting, both before the environment.
+  ///
+  /// `NO_COLOR` is a default that what a person chose for this program overrides (no-color.org),
+  /// and wins over `CLICOLOR_FORCE`.
+  static func decide(
+    flag: ColorChoice?, setting: ColorChoice, environment: [String: String], isTerminal: Bool
+  ) -> Bool {
+    switch flag ?? setting {
+    case .always: return true
+    case .never: return false
+    case .auto: break
+    }
+    guard (environment["NO_COLOR"] ?? "").isEmpty else { return false }
+    if let force = environment["CLICOLOR_FORCE"], !force.isEmpty, force != "0" { return true }
+    return isTerminal && environment["TERM"] != "dumb"
+  }
 
   static func bold(_ text: String) -> String { wrap(text, "1") }
   static func dim(_ text: String) -> String { wrap(text, "2") }
@@ -21,6 +63,9 @@ enum Style {
   /// Names and titles come from other devices; without this they could move the cursor, change
   /// what was printed before, or make one line look like two.
   static func safe(_ text: String) -> String {
+    var text = text
+    let isPlain = text.withUTF8 { $0.allSatisfy { (0x20..<0x7F).contains($0) } }
+    if isPlain { return text }
     var result = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
       let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)

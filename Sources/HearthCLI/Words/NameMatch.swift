@@ -11,9 +11,9 @@ enum NameMatch<Item> {
   /// Looks for a name: exact, without regard to case, as a beginning, as beginnings of words, as a
   /// part; the first of these that fits anything decides.
   init(_ wanted: String, among items: [Item], name: (Item) -> String) {
-    let normal = wanted.precomposedStringWithCanonicalMapping
+    let normal = NameFolding.composed(wanted)
     let folded = NameFolding.fold(wanted)
-    let names = items.map { (item: $0, name: name($0).precomposedStringWithCanonicalMapping) }
+    let names = items.map { (item: $0, name: NameFolding.composed(name($0))) }
     let foldedNames = names.map { NameFolding.fold($0.name) }
     let tiers: [(Int) -> Bool] = [
       { names[$0].name == normal },
@@ -46,9 +46,23 @@ enum NameFolding {
   /// The most characters of a name that count for a distance.
   static let maximumCharacters = 200
 
+  /// The name in composed form; most names are plain ASCII and are so already.
+  static func composed(_ text: String) -> String {
+    isASCII(text) ? text : text.precomposedStringWithCanonicalMapping
+  }
+
+  private static func isASCII(_ text: String) -> Bool {
+    text.utf8.allSatisfy { $0 < 0x80 }
+  }
+
   /// The name in composed form and lower case, without spaces around it.
   static func fold(_ text: String) -> String {
-    text.precomposedStringWithCanonicalMapping.lowercased()
+    if isASCII(text), let first = text.utf8.first, let last = text.utf8.last, first > 0x20,
+      last > 0x20
+    {
+      return text.lowercased()
+    }
+    return text.precomposedStringWithCanonicalMapping.lowercased()
       .trimmingCharacters(in: .whitespacesAndNewlines)
   }
 

@@ -178,9 +178,7 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
   func ids(of type: TypeID, where field: FieldID, is value: Value) throws -> [RecordID] {
     guard let table = store.tables[type], let place = table.place(of: field) else { return [] }
     let column = table.columns[place]
-    let statement = try store.connection.statement(
-      "SELECT id FROM \(TypeTable.quoted(table.schema.name)) WHERE zone = ? AND alive = 1 "
-        + "AND \(TypeTable.quoted(column.name)) = ? ORDER BY id")
+    let statement = try store.connection.statement(table.selectIDsByColumn[place])
     try statement.bind(number)
     try ColumnCodec.bind(value, as: column.type, to: statement)
     var ids: [RecordID] = []
@@ -190,12 +188,28 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
 
   func ids(of type: TypeID) throws -> [RecordID] {
     guard let table = store.tables[type] else { return [] }
-    let statement = try store.connection.statement(
-      "SELECT id FROM \(TypeTable.quoted(table.schema.name)) WHERE zone = ? ORDER BY id")
+    let statement = try store.connection.statement(table.selectIDs)
     try statement.bind(number)
     var ids: [RecordID] = []
     while try statement.step() { ids.append(try statement.identifier(0)) }
     return ids
+  }
+
+  func shown(_ fields: [FieldID], of type: TypeID) throws -> [(id: RecordID, values: [Value])] {
+    guard let table = store.tables[type] else { return [] }
+    let places = fields.compactMap { table.place(of: $0) }
+    precondition(places.count == fields.count, "the fields \(fields) of \(type) have columns")
+    let statement = try store.connection.statement(table.selectShown(places))
+    try statement.bind(number)
+    var rows: [(id: RecordID, values: [Value])] = []
+    while try statement.step() {
+      let values = try places.enumerated().map { position, place in
+        try ColumnCodec.value(
+          in: Int32(position + 1), as: table.columns[place].type, of: statement)
+      }
+      rows.append((try statement.identifier(0), values))
+    }
+    return rows
   }
 
   func rows(of name: String, where key: [Value]) throws -> [[Value]] {

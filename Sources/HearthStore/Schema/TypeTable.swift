@@ -17,6 +17,9 @@ final class TypeTable: Sendable {
   let selectRows: String
   let insert: String
   let exists: String
+  let selectIDs: String
+  /// The ids whose column shows a value, by the column's place.
+  let selectIDsByColumn: [String]
 
   init(_ schema: RecordSchema) {
     self.schema = schema
@@ -29,6 +32,14 @@ final class TypeTable: Sendable {
     selectRow = "SELECT id, meta\(names) FROM \(table) WHERE zone = ? AND id = ?"
     selectRows = "SELECT id, meta\(names) FROM \(table) WHERE zone = ? ORDER BY id"
     exists = "SELECT 1 FROM \(table) WHERE zone = ? AND id = ?"
+    selectIDs = "SELECT id FROM \(table) WHERE zone = ? ORDER BY id"
+    selectIDsByColumn = columns.map { column in
+      // Left alone, the planner follows the primary key for its order and reads the whole zone.
+      let index =
+        column.isIndexed ? " INDEXED BY \(TypeTable.indexName(of: column, in: schema))" : ""
+      return "SELECT id FROM \(table)\(index) WHERE zone = ? AND alive = 1 AND "
+        + "\(TypeTable.quoted(column.name)) = ? ORDER BY id"
+    }
     let marks = columns.map { _ in ", ?" }.joined()
     insert = "INSERT INTO \(table)(zone, id, alive, meta\(names)) VALUES(?, ?, ?, ?\(marks))"
   }
@@ -54,6 +65,13 @@ final class TypeTable: Sendable {
     return sql + " WHERE zone = ? AND id = ?"
   }
 
+  /// The statement that reads the shown values of columns of every living record.
+  func selectShown(_ places: [Int]) -> String {
+    let names = places.map { ", " + TypeTable.quoted(columns[$0].name) }.joined()
+    return "SELECT id\(names) FROM \(TypeTable.quoted(schema.name)) "
+      + "WHERE zone = ? AND alive = 1 ORDER BY id"
+  }
+
   /// Where a field's column is; nil if it has none.
   func place(of field: FieldID) -> Int? { placeByField[field] }
 
@@ -72,10 +90,13 @@ final class TypeTable: Sendable {
 
   /// The statement that creates the index of a field.
   func createIndex(on field: FieldSchema) -> String {
-    let name = TypeTable.quoted("\(schema.name)_by_\(field.name)")
     let table = TypeTable.quoted(schema.name)
-    return "CREATE INDEX IF NOT EXISTS \(name) ON \(table)"
+    return "CREATE INDEX IF NOT EXISTS \(TypeTable.indexName(of: field, in: schema)) ON \(table)"
       + "(zone, \(TypeTable.quoted(field.name)))"
+  }
+
+  private static func indexName(of field: FieldSchema, in schema: RecordSchema) -> String {
+    quoted("\(schema.name)_by_\(field.name)")
   }
 
   static func storage(of field: FieldSchema) -> String {

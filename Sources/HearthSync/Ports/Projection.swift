@@ -62,8 +62,24 @@ package protocol ProjectionSource {
   func ids(of type: TypeID, where field: FieldID, is value: Value) throws -> [RecordID]
   /// All ids of a type, in order.
   func ids(of type: TypeID) throws -> [RecordID]
+  /// The shown values of some fields of every living record of a type, in order of id; null where
+  /// a record has none. A source may answer it without reading whole records.
+  func shown(_ fields: [FieldID], of type: TypeID) throws -> [(id: RecordID, values: [Value])]
   /// The projection's rows whose first key columns equal the values; key and columns together.
   func rows(of table: String, where key: [Value]) throws -> [[Value]]
+}
+
+extension ProjectionSource {
+  package func shown(
+    _ fields: [FieldID], of type: TypeID
+  ) throws -> [(id: RecordID, values: [Value])] {
+    try ids(of: type).compactMap { id in
+      guard let state = try record(RecordKey(type: type, id: id)), !state.life.isDeleted else {
+        return nil
+      }
+      return (id, fields.map { state.shown($0) ?? .null })
+    }
+  }
 }
 
 /// What a projection writes: its own rows.

@@ -1,0 +1,165 @@
+import ArgumentParser
+import HearthCRDT
+import Household
+
+/// Whose settings are meant; where a key exists in several, the narrowest that is set holds.
+enum SettingScope: String, CaseIterable, ExpressibleByArgument, Sendable {
+  /// Kept on this device alone, never synced.
+  case device
+  /// In the person's private zone, which nobody else can read.
+  case person
+  /// In the household's zone, the same for everybody.
+  case household
+}
+
+/// The order in which `hearth list` shows chores.
+enum ListOrder: String, CaseIterable, Sendable {
+  case title
+  case due
+  case points
+}
+
+/// One setting: where it may be set, what it can be, and what holds where nobody set it (R24).
+///
+/// A key is one register in each of its scopes. What belongs together is one key with one value,
+/// so that two people who change it at once never leave half of each other's wish.
+struct SettingKey: Sendable {
+  let name: String
+  /// What it does, in a few words.
+  let meaning: String
+  /// Where it may be set, narrowest first.
+  let scopes: [SettingScope]
+  /// Where it is set if nobody says where.
+  let usualScope: SettingScope
+  /// What holds where it is set nowhere.
+  let defaultValue: String
+  /// The values it can have, in words.
+  let values: String
+  private let accepts: @Sendable (String) -> Bool
+
+  /// Whether the key can have the value; the household's own keys are checked where they are kept.
+  func isValid(_ value: String) -> Bool { accepts(value) }
+
+  /// Whether the key is one of the household's own, which decide totals and have no overlay.
+  var isOfHousehold: Bool { scopes == [.household] }
+
+  static let color = SettingKey(
+    "color", "when output is coloured", [.device, .person], usual: .device,
+    oneOf: ColorChoice.allCases.map(\.rawValue))
+  static let defaultHousehold = SettingKey(
+    name: "default-household", meaning: "the household that is meant where a node is in several",
+    scopes: [.device, .person], usualScope: .device, defaultValue: "",
+    values: "the name of a household, 1 to 80 characters",
+    accepts: { (1...80).contains($0.count) && Style.safe($0) == $0 })
+  static let listOrder = SettingKey(
+    "list-order", "what `hearth list` sorts by", [.device, .person, .household], usual: .person,
+    oneOf: ListOrder.allCases.map(\.rawValue))
+  static let pageSize = SettingKey(
+    name: "page-size", meaning: "entries on a page of `hearth history` and `hearth log`",
+    scopes: [.device, .person], usualScope: .device, defaultValue: "20",
+    values: "a number from 1 to \(maximumPageSize)",
+    accepts: { text in
+      Int(text).map { (1...maximumPageSize).contains($0) && String($0) == text } ?? false
+    })
+
+  /// The most entries a page may have.
+  static let maximumPageSize = 200
+
+  /// The keys that change only how things are shown.
+  static let ofDisplay = [color, defaultHousehold, listOrder, pageSize]
+
+  /// Every key, in order of name.
+  static let all = (ofDisplay + HouseholdSettings.keys.map(ofHousehold)).sorted {
+    $0.name < $1.name
+  }
+
+  /// The key of a name.
+  ///
+  /// - Throws: a usage failure that lists the keys there are.
+  static func named(_ name: String) throws -> SettingKey {
+    if let key = all.first(where: { $0.name == name }) { return key }
+    throw CommandFailure(
+      .usage, "there is no setting \(ShownText.quoted(name))",
+      hint: "there are " + all.map(\.name).joined(separator: ", "))
+  }
+
+  /// The scope that is meant.
+  ///
+  /// - Throws: a usage failure that lists the scopes of the key.
+  func scope(_ wanted: SettingScope?) throws -> SettingScope {
+    guard let wanted else { return usualScope }
+    guard scopes.contains(wanted) else {
+      throw CommandFailure(
+        .usage, "\(name) cannot be set for the \(wanted.rawValue)",
+        hint: "it exists for: " + scopes.map(\.rawValue).joined(separator: ", "))
+    }
+    return wanted
+  }
+
+  private init(
+    name: String, meaning: String, scopes: [SettingScope], usualScope: SettingScope,
+    defaultValue: String, values: String, accepts: @escaping @Sendable (String) -> Bool
+  ) {
+    self.name = name
+    self.meaning = meaning
+    self.scopes = scopes
+    self.usualScope = usualScope
+    self.defaultValue = defaultValue
+    self.values = values
+    self.accepts = accepts
+  }
+
+  /// A key with a few words as values, the first of them the default.
+  private init(
+    _ name: String, _ meaning: String, _ scopes: [SettingScope], usual: SettingScope,
+    oneOf words: [String]
+  ) {
+    self.init(
+      name: name, meaning: meaning, scopes: scopes, usualScope: usual,
+      defaultValue: words.first ?? "", values: words.joined(separator: ", "),
+      accepts: { words.contains($0) })
+  }
+
+  private static func ofHousehold(_ name: String) -> SettingKey {
+    let defaults = HouseholdSettings()
+    let (meaning, value) =
+      switch name {
+      case "day-start": ("the hour at which a new day begins", String(defaults.dayStartHour))
+      case "duplicate":
+        ("who is paid when several did one occurrence", defaults.duplicate.rawValue)
+      case "missed": ("what becomes of what nobody did", defaults.missed.rawValue)
+      case "name": ("the household's name", defaults.name)
+      case "strict-assignee":
+        ("whether only those assigned are credited", defaults.strictAssignee ? "yes" : "no")
+      case "time-zone": ("where its days begin", defaults.timeZone)
+      case "week-start": ("the first day of its weeks", defaults.weekStart.code)
+      default: ("a rule of the household", "")
+      }
+    return SettingKey(
+      name: name, meaning: meaning, scopes: [.household], usualScope: .household,
+      defaultValue: value, values: "", accepts: { _ in true })
+  }
+}
+
+extension ListOrder {
+  /// The chores, which come by title, in this order; equal ones stay by title.
+  func sorted(_ chores: [ChoreView]) -> [ChoreView] {
+    func day(_ chore: ChoreView) -> CivilDate? { chore.next?.due ?? chore.due }
+    let places = chores.indices
+    switch self {
+    case .title: return chores
+    case .points:
+      return places.sorted {
+        (chores[$1].points, $0) < (chores[$0].points, $1)
+      }.map { chores[$0] }
+    case .due:
+      return places.sorted { left, right in
+        switch (day(chores[left]), day(chores[right])) {
+        case (let one?, let other?): (one, left) < (other, right)
+        case (nil, nil): left < right
+        case (let one, _): one != nil
+        }
+      }.map { chores[$0] }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import Hearth
+import HearthCRDT
+import HearthSync
+import Household
+
+/// What is set in each scope of a node, and what holds.
+struct SettingValues: Sendable {
+  private let stored: [SettingScope: [String: String]]
+
+  init(stored: [SettingScope: [String: String]]) {
+    self.stored = stored
+  }
+
+  /// Reads the values of some keys: device, then person, then the household if one is given.
+  static func load(
+    _ keys: [SettingKey], of node: Node, household: ZoneState?
+  ) async throws -> SettingValues {
+    var stored: [SettingScope: [String: String]] = [:]
+    for scope in SettingScope.allCases {
+      let names = keys.filter { $0.scopes.contains(scope) }.map(\.name)
+      guard !names.isEmpty else { continue }
+      switch scope {
+      case .device:
+        for name in names {
+          stored[.device, default: [:]][name] = try await node.fact(fact(name)).map {
+            String(decoding: $0, as: UTF8.self)
+          }
+        }
+      case .person, .household:
+        guard let zone = await zone(of: scope, node, household) else { continue }
+        stored[scope] = try await node.read(zone.id) { source in
+          var values: [String: String] = [:]
+          for name in names { values[name] = try SettingRecord.value(of: name, in: source) }
+          return values
+        }
+      }
+    }
+    return SettingValues(stored: stored)
+  }
+
+  /// What is set in a scope, if anything.
+  func value(of key: SettingKey, in scope: SettingScope) -> String? {
+    stored[scope]?[key.name]
+  }
+
+  /// What holds, and where it comes from; no scope means the default.
+  ///
+  /// A value that is not one of the key's, from a newer version for example, is passed over.
+  func effective(_ key: SettingKey) -> (value: String, source: SettingScope?) {
+    for scope in key.scopes {
+      if let value = value(of: key, in: scope), key.isValid(value) { return (value, scope) }
+    }
+    return (key.defaultValue, nil)
+  }
+
+  var color: ColorChoice { ColorChoice(rawValue: effective(.color).value) ?? .auto }
+  var listOrder: ListOrder { ListOrder(rawValue: effective(.listOrder).value) ?? .title }
+  var pageSize: Int { Int(effective(.pageSize).value) ?? SettingKey.maximumPageSize }
+
+  /// Sets a value of one of the keys of display, or clears it.
+  static func set(
+    _ key: SettingKey, _ value: String?, in scope: SettingScope, of node: Node,
+    household: ZoneState?
+  ) async throws {
+    if scope == .device {
+      return try await node.setFact(fact(key.name), value.map { Array($0.utf8) })
+    }
+    guard let zone = await zone(of: scope, node, household) else {
+      throw CommandFailure(.failed, "this node has no zone for settings of the \(scope.rawValue)")
+    }
+    let name = key.name
+    try await node.write(to: zone.id) { source, _ in
+      (SettingRecord.operations(name, value, in: source.zone), ())
+    }
+  }
+
+  private static func fact(_ name: String) -> String { "setting." + name }
+
+  private static func zone(
+    of scope: SettingScope, _ node: Node, _ household: ZoneState?
+  ) async -> ZoneState? {
+    guard scope == .person else { return household }
+    return await node.dataZones().first { $0.database == .personal }
+  }
+}
+
+/// The record of one setting in a zone: the same on every device, found by its key.
+enum SettingRecord {
+  private static let schema = HouseholdSchema.all.first { $0.id == HouseholdSchema.setting }
+
+  private static func record(of name: String, in zone: ZoneID) -> RecordKey {
+    let type = HouseholdSchema.setting
+    return RecordKey(type: type, id: naturalID(in: zone, type: type, key: Array(name.utf8)))
+  }
+
+  /// The stored value; nil if unset.
+  static func value(of name: String, in source: any ProjectionSource) throws -> String? {
+    guard let field = schema?.field(named: "value"),
+      let state = try source.record(record(of: name, in: source.zone)), !state.life.isDeleted
+    else { return nil }
+    return state.shown(field.id)?.text
+  }
+
+  /// What sets or clears a value.
+  static func operations(_ name: String, _ value: String?, in zone: ZoneID) -> [Operation] {
+    guard let schema, let keyField = schema.field(named: "key"),
+      let valueField = schema.field(named: "value")
+    else { return [] }
+    let record = record(of: name, in: zone)
+    return [
+      Operation(record, .assign(keyField.id, .text(name))),
+      Operation(record, .assign(valueField.id, value.map(Value.text) ?? .null)),
+    ]
+  }
+}
+
+extension HouseholdContext {
+  /// How this household is shown on this device to this person.
+  func display() async throws -> SettingValues {
+    try await SettingValues.load(SettingKey.ofDisplay, of: node, household: zone)
+  }
+}
