@@ -7,16 +7,19 @@ extension Engine {
   /// BLAKE2b-256 over the canonical stream of the whole state. O(size of the zone).
   package func digest(of zone: ZoneID) throws -> [UInt8] {
     let state = try self.zone(zone)
-    var hasher = Blake2b.Hasher(count: 32)
-    hasher.update(Array("HRTH/digest/v1".utf8))
-    try SnapshotWriter(zone: state).write(from: store, pieceBytes: 64 * 1024) {
-      hasher.update($0)
-    }
+    var hasher = Engine.digestHasher()
+    try SnapshotWriter(zone: state).write(from: store) { hasher.update($0) }
     return hasher.finalize()
   }
 
-  /// How many bytes of the stream one chunk holds before compression.
-  private static var chunkBytes: Int { 512 * 1024 }
+  private static func digestHasher() -> Blake2b.Hasher {
+    var hasher = Blake2b.Hasher(count: 32)
+    hasher.update(Array("HRTH/digest/v1".utf8))
+    return hasher
+  }
+
+  /// How many bytes of the stream one chunk holds before compression: what always fits.
+  static var chunkBytes: Int { Envelope.guaranteedBodyBytes }
 
   /// Writes a snapshot of a zone as sealed chunks.
   package func snapshot(of zone: ZoneID) throws -> [[UInt8]] {
@@ -24,12 +27,17 @@ extension Engine {
     guard let epoch = state.currentEpoch else {
       throw SyncError(.corrupt, "zone \(state.name) has no key to seal with")
     }
-    var hasher = Blake2b.Hasher(count: 32)
-    hasher.update(Array("HRTH/digest/v1".utf8))
-    var pieces: [[UInt8]] = []
-    try SnapshotWriter(zone: state).write(from: store, pieceBytes: Engine.chunkBytes) {
-      hasher.update($0)
-      pieces.append($0)
+    var hasher = Engine.digestHasher()
+    var pieces: [[UInt8]] = [[]]
+    try SnapshotWriter(zone: state).write(from: store) { block in
+      hasher.update(block)
+      var rest = block[...]
+      while !rest.isEmpty {
+        let room = Engine.chunkBytes - pieces[pieces.count - 1].count
+        pieces[pieces.count - 1] += rest.prefix(room)
+        rest = rest.dropFirst(room)
+        if !rest.isEmpty { pieces.append([]) }
+      }
     }
     let digest = hasher.finalize()
     return try pieces.enumerated().map { index, piece in
@@ -90,24 +98,20 @@ extension Engine {
   private func insertRecords(
     from reader: inout SnapshotReader, into zone: ZoneID
   ) throws {
-    var changes: [RecordChange] = []
-    var events: [(RecordKey, EventState)] = []
     var keys: [RecordKey] = []
-    func flush() throws {
+    while let block = try reader.nextBlock() {
+      var changes: [RecordChange] = []
+      var events: [(RecordKey, EventState)] = []
+      for (key, record) in block {
+        switch record {
+        case .record(let state): changes.append(RecordChange(key: key, state: state, isNew: true))
+        case .event(let event): events.append((key, event))
+        }
+        keys.append(key)
+      }
       try store.save(changes, in: zone)
       try store.insert(events, in: zone)
-      keys += changes.map(\.key) + events.map(\.0)
-      changes.removeAll(keepingCapacity: true)
-      events.removeAll(keepingCapacity: true)
     }
-    while let (key, record) = try reader.next() {
-      switch record {
-      case .record(let state): changes.append(RecordChange(key: key, state: state, isNew: true))
-      case .event(let event): events.append((key, event))
-      }
-      if changes.count + events.count >= 10_000 { try flush() }
-    }
-    try flush()
     try store.updateProjections(for: keys, in: zone)
   }
 
@@ -146,8 +150,7 @@ extension Engine {
       usedEpoch = epoch
     }
     try reader.finish()
-    var hasher = Blake2b.Hasher(count: 32)
-    hasher.update(Array("HRTH/digest/v1".utf8))
+    var hasher = Engine.digestHasher()
     hasher.update(stream)
     let digest = hasher.finalize()
     guard let usedEpoch, links == [try usedEpoch.link(digest)] else {
