@@ -40,11 +40,20 @@ extension ByteWriter {
 
   /// Writes identifiers, 16 bytes each: all first bytes, then all second ones, and so on.
   mutating func identifiers(_ values: [Identifier]) {
-    for half in [\Identifier.high, \Identifier.low] {
-      for shift in stride(from: 56, through: 0, by: -8) {
-        for value in values { byte(UInt8(truncatingIfNeeded: value[keyPath: half] >> shift)) }
-      }
-    }
+    let count = values.count
+    raw(
+      [UInt8](unsafeUninitializedCapacity: count * Identifier.byteCount) { planes, written in
+        for (place, value) in values.enumerated() {
+          for plane in 0..<8 {
+            let shift = UInt64(56 - 8 * plane)
+            planes.initializeElement(
+              at: plane * count + place, to: UInt8(truncatingIfNeeded: value.high >> shift))
+            planes.initializeElement(
+              at: (plane + 8) * count + place, to: UInt8(truncatingIfNeeded: value.low >> shift))
+          }
+        }
+        written = count * Identifier.byteCount
+      })
   }
 
   /// The greatest common divisor, where 0 divides nothing.
