@@ -70,6 +70,13 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks/Sources/hearth-bench", swiftSettings: settings),
     .target(
+      name: "CSimVFS", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
+      path: "Simulations/Sources/CSimVFS"),
+    .target(
+      name: "SimDisk",
+      dependencies: ["CSimVFS", .product(name: "GRDBSQLite", package: "GRDB.swift")],
+      path: "Simulations/Sources/SimDisk", swiftSettings: settings),
+    .target(
       name: "TestSupport", dependencies: ["HearthCRDT"], path: "Tests/TestSupport",
       swiftSettings: settings),
     .testTarget(
@@ -105,6 +112,12 @@ let package = Package(
     .testTarget(
       name: "HearthCLITests", dependencies: ["HearthCLI", "Household", "HearthCRDT"],
       swiftSettings: settings),
+    .testTarget(
+      name: "SimDiskTests",
+      dependencies: [
+        "SimDisk", "HearthStore", "HearthSync", "HearthCRDT",
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ], path: "Simulations/Tests/SimDiskTests", swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

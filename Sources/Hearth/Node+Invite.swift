@@ -65,7 +65,8 @@ extension Node {
     _ = try addFolder(path)
     let control = try engine.controlZone(of: opened.group)
     var report = TransportReport(setting: path)
-    try pull(control.id, from: transport, &report)
+    try engine.pull(
+      control.id, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
     try engine.finishJoining(
       opened, with: link.secret, person: person, personName: profile.personName,
       deviceName: profile.deviceName, nowMilliseconds: now())

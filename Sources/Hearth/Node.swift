@@ -39,7 +39,6 @@ package actor Node {
   let store: ReplicaStore
   var engine: Engine<ReplicaStore>
   package private(set) var profile: NodeProfile
-  var anchorGeneration: UInt64
   private var lock: NodeLock?
   private var observers: [Int: AsyncStream<Void>.Continuation] = [:]
   private var nextObserver = 0
@@ -84,7 +83,6 @@ package actor Node {
     engine = try Engine(
       store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),
       nowMilliseconds: now())
-    anchorGeneration = 0
   }
 
   /// Creates a node in a folder that holds none.
@@ -176,31 +174,20 @@ package actor Node {
       GroupFounding(
         database: .personal, zoneNames: ["private"], person: person,
         personName: profile.personName, deviceName: profile.deviceName), nowMilliseconds: now())
-    try writeAnchor()
+    try Anchor.drop(anchorFile, for: engine)
   }
 
   /// Finds out whether the data is where this node left it; begins a new life if not.
   private func recogniseItself(trustingFiles: Bool) throws {
-    let (verdict, generation) = try Anchor.judge(folder.anchor, store: store, engine: engine)
-    anchorGeneration = generation
+    let verdict = try Anchor.judge(anchorFile, for: engine)
     if case .moved(let reason) = verdict, !trustingFiles {
       try engine.beginNewLife(reason: reason, reissuing: false, nowMilliseconds: now())
-      try writeAnchor()
+      try Anchor.drop(anchorFile, for: engine)
     }
   }
 
-  /// Notes outside the database how far the own logs are sealed.
-  func writeAnchor() throws {
-    anchorGeneration += 1
-    let sealed = try engine.zones.compactMap { zone -> (zone: ZoneID, sequence: UInt64)? in
-      let last = try store.segments(of: zone.id).filter { $0.author == engine.author }
-        .map(\.last).max()
-      return last.map { (zone.id, $0) }
-    }
-    let anchor = Anchor(
-      generation: anchorGeneration, incarnation: engine.incarnation, sealed: sealed)
-    try anchor.write(to: folder.anchor, store: store)
-  }
+  /// Where this node notes outside the database how far the own logs are sealed.
+  var anchorFile: DiskAnchorFile { DiskAnchorFile(path: folder.anchor) }
 
   // MARK: Who and what
 

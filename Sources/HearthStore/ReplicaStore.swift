@@ -23,13 +23,14 @@ package final class ReplicaStore {
   ///   - path: the database file; its folder must exist.
   ///   - schema: the record types of the program.
   ///   - projections: the derived tables to keep.
+  ///   - vfs: the name of a VFS registered with SQLite that holds the file; nil is the system's.
   /// - Throws: `StoreError`, with what is wrong with the file and what to do.
   package init(
-    path: String, schema: [RecordSchema], projections: [any Projection] = []
+    path: String, schema: [RecordSchema], projections: [any Projection] = [], vfs: String? = nil
   ) throws {
     self.path = path
     self.projections = projections
-    let queue = try ReplicaStore.open(path)
+    let queue = try ReplicaStore.open(path, vfs: vfs)
     do {
       try Migrations.migrator().migrate(queue)
       connection = try Connection(queue: queue)
@@ -54,7 +55,7 @@ package final class ReplicaStore {
     try connection.close()
   }
 
-  private static func open(_ path: String) throws -> DatabaseQueue {
+  private static func open(_ path: String, vfs: String?) throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.label = "hearth"
     configuration.busyMode = .timeout(2)
@@ -66,7 +67,8 @@ package final class ReplicaStore {
       try database.execute(sql: "PRAGMA mmap_size = 0")
     }
     do {
-      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      let location = try vfs.map { try DatabaseLocation.uri(path: path, vfs: $0) } ?? path
+      let queue = try DatabaseQueue(path: location, configuration: configuration)
       // A library that sets its own level after preparing must not go unnoticed.
       let isSafe = try queue.inDatabase { database in
         try Int.fetchOne(database, sql: "PRAGMA synchronous") == 3

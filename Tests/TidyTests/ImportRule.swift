@@ -38,7 +38,7 @@ enum ImportRule {
 
   /// Checks one file.
   ///
-  /// - Parameter simulationModules: Folders of `Simulations`, which may see each other.
+  /// - Parameter simulationModules: Modules below `Simulations/Sources`, which may see each other.
   static func violations(
     in file: SourceText, simulationModules: Set<String> = []
   ) -> [Violation] {
@@ -48,10 +48,18 @@ enum ImportRule {
         Violation(path: file.path, line: 1, message: "source file outside of a module folder")
       ]
     }
-    let module = parts[1]
+    // Below `Simulations` come `Sources` or `Tests`, then the module.
+    let isSimulation = parts[0] == "Simulations"
+    guard !isSimulation || parts.count > 3 else {
+      return [
+        Violation(path: file.path, line: 1, message: "source file outside of a module folder")
+      ]
+    }
+    let module = isSimulation ? parts[2] : parts[1]
     var allowed: Set<String>
-    if parts[0] == "Simulations" {
+    if isSimulation {
       allowed = simulations.union(simulationModules)
+      if parts[1] == "Tests" { allowed.formUnion(["Testing", "TestSupport"]) }
     } else if let row = table[module] {
       allowed = row
     } else {

@@ -86,10 +86,14 @@ struct RuleTests {
 
   @Test("simulations see each other and the engine, not the command line")
   func simulationImports() {
-    let file = source(
-      "import Simulator\nimport HearthSync\nimport HearthCLI", path: "Simulations/Work/A.swift")
-    let found = ImportRule.violations(in: file, simulationModules: ["Simulator", "Work"])
-    #expect(found.map(\.line) == [3])
+    let text = "import Simulator\nimport HearthSync\nimport HearthCLI\nimport Testing"
+    let lines = ["Sources/Work", "Tests/WorkTests", "Work"].map { folder in
+      ImportRule.violations(
+        in: source(text, path: "Simulations/\(folder)/A.swift"),
+        simulationModules: ["Simulator", "Work"]
+      ).map(\.line)
+    }
+    #expect(lines == [[3, 4], [3], [1]])
   }
 
   @Test("no pure module has a row that lets the operating system in")

@@ -27,9 +27,9 @@ struct TreeTests {
     let names = folders.map(\.lastPathComponent).filter { !$0.hasPrefix(".") }.sorted()
     expectNone(ImportRule.violations(inModuleFolders: names))
     let simulations = Set(
-      PackageTree.files(below: "Simulations").compactMap { path -> String? in
+      PackageTree.files(below: "Simulations/Sources").compactMap { path -> String? in
         let parts = path.split(separator: "/")
-        return parts.count > 2 ? String(parts[1]) : nil
+        return parts.count > 3 ? String(parts[2]) : nil
       })
     let files = try PackageTree.swiftFiles(below: ["Sources", "Simulations"])
     expectNone(

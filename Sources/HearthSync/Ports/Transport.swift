@@ -126,6 +126,8 @@ package struct TransportListing: Sendable {
 /// A transport keeps what it is given under its name and can list it. It need not be ordered,
 /// complete or honest: everything that matters is verified by the engine.
 package protocol Transport {
+  /// Where a person finds a segment: a path below the folder, or the like.
+  func place(of name: SegmentName) -> String
   /// Lists what the transport holds of a zone.
   func list(zoneTag: Identifier) throws -> TransportListing
   /// Reads a segment, verified against its name's digest.

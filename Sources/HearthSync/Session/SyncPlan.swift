@@ -46,20 +46,41 @@ package struct SyncPlan {
   ) -> [SegmentName] {
     var chosen: [SegmentName] = []
     for (author, names) in SyncPlan.byAuthor(listing.segments.filter { !failed.contains($0) }) {
-      var reached = sequences[author] ?? 0
-      var rest = names.filter { $0.last > reached && !known.contains($0.digest) }
-      while !rest.isEmpty {
-        // The segment that reaches furthest without a gap; beyond a gap, the one that starts first.
-        let next =
-          rest.filter { $0.first <= reached + 1 }.max { $0.last < $1.last }
-          ?? rest.min { ($0.first, $1.last) < ($1.first, $0.last) }
-        guard let next else { break }
-        chosen.append(next)
-        reached = next.last
-        rest = rest.filter { $0.last > reached }
+      let reached = sequences[author] ?? 0
+      let news = names.filter {
+        $0.last > reached && $0.first <= $0.last && !known.contains($0.digest)
       }
+      chosen += SyncPlan.shortestCover(of: news, after: reached)
     }
     return chosen
+  }
+
+  /// The fewest segments that reach as far as all do; the names are sorted by first change.
+  ///
+  /// At each step the one that reaches furthest without a gap; at a gap, the next one goes on.
+  /// Linear: a listing of any length comes from outside.
+  private static func shortestCover(
+    of names: [SegmentName], after reached: UInt64
+  ) -> [SegmentName] {
+    var chosen: [SegmentName] = []
+    var reached = reached
+    var place = 0
+    var best: SegmentName?
+    while true {
+      while place < names.count, names[place].first <= reached &+ 1 {
+        if names[place].last > (best?.last ?? reached) { best = names[place] }
+        place += 1
+      }
+      if let next = best {
+        chosen.append(next)
+        reached = next.last
+        best = nil
+      } else if place < names.count {
+        reached = names[place].first - 1
+      } else {
+        return chosen
+      }
+    }
   }
 
   /// The stored segments that the transport lacks: of this device and of others alike, so that
@@ -67,17 +88,22 @@ package struct SyncPlan {
   package func publications(
     to listing: TransportListing, stored: [StoredSegment], tag: (Author) -> Identifier
   ) -> [(segment: StoredSegment, name: SegmentName)] {
-    let present = Dictionary(uniqueKeysWithValues: SyncPlan.byAuthor(listing.segments))
+    let present = Dictionary(
+      uniqueKeysWithValues: SyncPlan.byAuthor(listing.segments).map {
+        ($0, SyncPlan.runs(of: $1))
+      })
     var result: [(StoredSegment, SegmentName)] = []
     for segment in stored.sorted(by: { ($0.author, $0.first) < ($1.author, $1.first) }) {
       let authorTag = tag(segment.author)
-      let name = SegmentName(
-        zoneTag: zoneTag, authorTag: authorTag, incarnation: segment.author.incarnation,
-        first: segment.first, last: segment.last, digest: segment.digest)
-      let names =
-        present[TagAuthor(tag: authorTag, incarnation: segment.author.incarnation)] ?? []
-      if !SyncPlan.covers(names, segment.first...segment.last) {
-        result.append((segment, name))
+      let runs = present[TagAuthor(tag: authorTag, incarnation: segment.author.incarnation)] ?? []
+      if !SyncPlan.covers(runs, segment.first...segment.last) {
+        result.append(
+          (
+            segment,
+            SegmentName(
+              zoneTag: zoneTag, authorTag: authorTag, incarnation: segment.author.incarnation,
+              first: segment.first, last: segment.last, digest: segment.digest)
+          ))
       }
     }
     return result
@@ -97,14 +123,30 @@ package struct SyncPlan {
     }
   }
 
-  /// Whether segments cover a range of changes without a gap.
-  private static func covers(_ names: [SegmentName], _ range: ClosedRange<UInt64>) -> Bool {
-    var reached = range.lowerBound - 1
-    for name in names where name.first <= reached + 1 && name.last > reached {
-      reached = name.last
-      if reached >= range.upperBound { return true }
+  /// The changes that segments cover, as ranges with gaps between them; the names are sorted.
+  private static func runs(of names: [SegmentName]) -> [ClosedRange<UInt64>] {
+    var runs: [ClosedRange<UInt64>] = []
+    for name in names where name.first <= name.last {
+      if let last = runs.last, name.first <= last.upperBound &+ 1 {
+        runs[runs.count - 1] = last.lowerBound...max(last.upperBound, name.last)
+      } else {
+        runs.append(name.first...name.last)
+      }
     }
-    return false
+    return runs
+  }
+
+  /// Whether one of the sorted runs holds a whole range; logarithmic in their number.
+  private static func covers(
+    _ runs: [ClosedRange<UInt64>], _ range: ClosedRange<UInt64>
+  ) -> Bool {
+    var low = 0
+    var high = runs.count
+    while low < high {
+      let middle = (low + high) / 2
+      if runs[middle].upperBound < range.upperBound { low = middle + 1 } else { high = middle }
+    }
+    return low < runs.count && runs[low].lowerBound <= range.lowerBound
   }
 
   /// The names of each author, in order of first change.

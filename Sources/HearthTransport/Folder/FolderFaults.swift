@@ -1,3 +1,5 @@
+import HearthSync
+
 /// The faults of single files, each said in one way.
 extension TransportError {
   private static let arriving =

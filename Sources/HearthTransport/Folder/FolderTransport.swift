@@ -101,6 +101,11 @@ package final class FolderTransport: Transport, Sendable {
     }
   }
 
+  /// The file's path below the folder.
+  package func place(of name: SegmentName) -> String {
+    FolderLayout.path(of: name)?.joined(separator: "/") ?? "\(name.digest)"
+  }
+
   /// Lists what the folder holds of a zone.
   ///
   /// One pass over each directory, no look at any file: whether a file is whole shows when it is

@@ -1,4 +1,5 @@
 import Glibc
+import HearthSync
 
 /// A refused system call: which one, and the number the system gave.
 package struct SystemFault: Error, Hashable, Sendable, CustomStringConvertible {

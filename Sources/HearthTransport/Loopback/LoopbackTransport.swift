@@ -21,6 +21,9 @@ package final class LoopbackTransport: Transport, Sendable {
     self.digest = digest
   }
 
+  /// The digest: there is no other place in memory.
+  package func place(of name: SegmentName) -> String { "\(name.digest)" }
+
   /// Lists what is held of a zone, sorted; linear in everything held.
   package func list(zoneTag: Identifier) -> TransportListing {
     content.withLock { content in

@@ -1,7 +1,6 @@
-import HearthSync
-
 /// Why a transport could not do what was asked, in words for a person.
 ///
+/// The error of the port ``Transport``: the engine goes on without a transport that throws it.
 /// Two errors are equal when their codes are: the words may change, the code may not.
 package struct TransportError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The kind of fault, stable across versions.
@@ -49,10 +48,10 @@ package struct TransportError: Error, Equatable, Sendable, CustomStringConvertib
   /// What a person can do about it.
   package let remedy: String
   /// The system's own answer, if there was one.
-  package let cause: SystemFault?
+  package let cause: (any Error)?
 
   package init(
-    _ code: Code, place: String, message: String, remedy: String, cause: SystemFault? = nil
+    _ code: Code, place: String, message: String, remedy: String, cause: (any Error)? = nil
   ) {
     self.code = code
     self.place = place

@@ -1,0 +1,145 @@
+import HearthCRDT
+
+/// The port to the small file beside the database by which a node knows its own data again.
+package protocol AnchorFile {
+  /// The file's bytes; nil if it does not exist or is larger than `limit` bytes.
+  func read(atMost limit: Int) throws -> [UInt8]?
+  /// Replaces the file durably.
+  func replace(_ bytes: [UInt8]) throws
+  /// What the operating system knows the file by; another after every copy and every restore.
+  func identity() throws -> [UInt8]
+}
+
+/// The mark outside the database that tells whether the node's data was restored or copied.
+///
+/// The file holds a generation and how far the own logs had come; the database holds the same
+/// generation with the file's identity. A copied or restored file has another identity, a restored
+/// database an older generation; either way the node starts a new life, even offline. Writing the
+/// file first and the database after means that a crash in between leaves the file one generation
+/// ahead, which is no sign of anything.
+package struct Anchor: Equatable, Sendable {
+  /// How far one own log is sealed.
+  struct Sealed: Equatable, Sendable {
+    let zone: ZoneID
+    let sequence: UInt64
+  }
+
+  /// What comparing the two marks says.
+  package enum Verdict: Equatable, Sendable {
+    case same
+    /// In words, for the node's person.
+    case moved(String)
+  }
+
+  let generation: UInt64
+  let incarnation: UInt64
+  let sealed: [Sealed]
+
+  private static let factName = "anchor"
+  private static let version: UInt8 = 1
+  /// The largest file that can be an anchor, in bytes.
+  package static let maximumBytes = 1024 * 1024
+
+  var encoded: [UInt8] {
+    var writer = ByteWriter(capacity: 64)
+    writer.byte(Anchor.version)
+    writer.fixed64(generation)
+    writer.fixed64(incarnation)
+    writer.varint(sealed.count)
+    for item in sealed {
+      writer.identifier(item.zone)
+      writer.varint(item.sequence)
+    }
+    return writer.bytes
+  }
+
+  init(generation: UInt64, incarnation: UInt64, sealed: [Sealed]) {
+    self.generation = generation
+    self.incarnation = incarnation
+    self.sealed = sealed
+  }
+
+  /// Reads an anchor.
+  ///
+  /// - Throws: `CodecError` if the bytes are not one, `SyncError` if they are of a newer program.
+  init(decoding bytes: [UInt8]) throws {
+    var reader = ByteReader(bytes)
+    guard try reader.byte("anchor version") == Anchor.version else {
+      throw SyncError(.malformed, "the anchor file is of a newer version: update this program")
+    }
+    generation = try reader.fixed64("generation")
+    incarnation = try reader.fixed64("incarnation")
+    var sealed: [Sealed] = []
+    for _ in 0..<(try reader.count("zones", itemBytes: 17)) {
+      let zone = try reader.identifier("zone")
+      sealed.append(Sealed(zone: zone, sequence: try reader.varint("sequence")))
+    }
+    try reader.finish()
+    self.sealed = sealed
+  }
+
+  /// Drops a new anchor: notes in the file, then in the database, how far the own logs are sealed.
+  package static func drop<S: Store>(_ file: some AnchorFile, for engine: Engine<S>) throws {
+    let store = engine.store
+    let sealed = try engine.zones.compactMap { zone -> Sealed? in
+      let last = try store.segments(of: zone.id).filter { $0.author == engine.author }
+        .map(\.last).max()
+      return last.map { Sealed(zone: zone.id, sequence: $0) }
+    }
+    let noted = try notedGeneration(in: store)
+    let held = (try? read(file))?.generation ?? 0
+    let anchor = Anchor(
+      generation: max(noted, held) + 1, incarnation: engine.incarnation, sealed: sealed)
+    try file.replace(anchor.encoded)
+    let mark = try mark(of: file, generation: anchor.generation)
+    try store.transaction { try store.setFact(factName, mark) }
+  }
+
+  /// Compares the file with the database's note of it.
+  package static func judge<S: Store>(
+    _ file: some AnchorFile, for engine: Engine<S>
+  ) throws -> Verdict {
+    guard let noted = try engine.store.fact(factName) else { return .same }
+    let notedGeneration = try notedGeneration(in: engine.store)
+    guard let anchor = try read(file) else {
+      return .moved("the node's anchor file is missing or damaged")
+    }
+    if anchor.generation > notedGeneration + 1 || anchor.incarnation > engine.incarnation {
+      return .moved("this node's database was restored from an older copy")
+    }
+    if anchor.generation < notedGeneration {
+      return .moved("this node's files were restored from an older copy")
+    }
+    for item in anchor.sealed {
+      let head = (try? engine.zone(item.zone))?.head(of: engine.author).sequence ?? 0
+      if head < item.sequence {
+        return .moved("this node's database was restored from an older copy")
+      }
+    }
+    if anchor.generation == notedGeneration,
+      try mark(of: file, generation: notedGeneration) != noted
+    {
+      return .moved("this node's folder was copied or restored")
+    }
+    return .same
+  }
+
+  /// Reads the file; nil if it is missing or no anchor.
+  private static func read(_ file: some AnchorFile) throws -> Anchor? {
+    guard let bytes = try file.read(atMost: maximumBytes) else { return nil }
+    return try? Anchor(decoding: bytes)
+  }
+
+  private static func notedGeneration(in store: some Store) throws -> UInt64 {
+    guard let noted = try store.fact(factName) else { return 0 }
+    var reader = ByteReader(noted)
+    return try reader.fixed64("generation")
+  }
+
+  private static func mark(of file: some AnchorFile, generation: UInt64) throws -> [UInt8] {
+    var writer = ByteWriter(capacity: 48)
+    writer.fixed64(generation)
+    writer.raw(try file.identity())
+    return writer.bytes
+  }
+}

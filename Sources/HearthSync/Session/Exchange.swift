@@ -1,0 +1,174 @@
+import HearthCRDT
+
+extension Engine {
+  /// Exchanges what is new with one transport: takes first, then gives.
+  ///
+  /// A transport that fails is reported and harms no other; what was taken before stays. The cost
+  /// follows the news and the length of the listing. Control zones go first, since the others
+  /// need what they say.
+  ///
+  /// - Parameters:
+  ///   - transport: where to look and what to give to.
+  ///   - name: what the report calls it.
+  ///   - anchorFile: where the node notes how far its logs are sealed, before anything sealed
+  ///     leaves it.
+  package mutating func exchange(
+    over transport: some Transport, named name: String, anchorFile: some AnchorFile,
+    nowMilliseconds: UInt64
+  ) throws -> TransportReport {
+    var report = TransportReport(setting: name)
+    do {
+      var listings: [ZoneID: TransportListing] = [:]
+      for zone in sharedZones() {
+        listings[zone] = try pull(
+          zone, from: transport, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds, &report)
+      }
+      for zone in sharedZones() {
+        guard let listing = listings[zone] else { continue }
+        try push(zone, to: transport, holding: listing, anchorFile: anchorFile, &report)
+      }
+    } catch let error as TransportError {
+      report.failure = "\(error)"
+    }
+    return report
+  }
+
+  /// The zones that go over shared transports, control zones first.
+  private func sharedZones() -> [ZoneID] {
+    zones.filter { $0.database == .shared }
+      .sorted { ($0.kind.rawValue, $0.id) < ($1.kind.rawValue, $1.id) }.map(\.id)
+  }
+
+  // MARK: Taking
+
+  /// How many bytes are fetched before they are applied: bounds memory and what a cut loses.
+  private static var batchBytes: Int { 8 * 1024 * 1024 }
+
+  /// Takes what a transport has of a zone that is new here.
+  ///
+  /// - Returns: what the transport holds of the zone.
+  @discardableResult
+  package mutating func pull(
+    _ id: ZoneID, from transport: some Transport, anchorFile: some AnchorFile,
+    nowMilliseconds: UInt64, _ report: inout TransportReport
+  ) throws -> TransportListing {
+    let listing = try transport.list(zoneTag: zone(id).tag)
+    report.problems += listing.problems
+    try checkOwnLife(id, listing, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
+    var taking = Taking(zone: id, nowMilliseconds: nowMilliseconds)
+    var isDone = false
+    while !isDone {
+      isDone = true
+      let plan = try SyncPlan(
+        zone: zone(id), stored: store.segments(of: id),
+        pending: store.pending(in: id).map(\.digest))
+      let before = taking.failed.count
+      try take(
+        plan.fetches(from: listing, except: taking.failed), from: transport, &taking, &report)
+      // Where something failed, others that cover the same changes are tried.
+      if taking.failed.count > before { isDone = false }
+    }
+    if try !store.pending(in: id).isEmpty { try receive(&taking, over: transport, &report) }
+    return listing
+  }
+
+  /// What is on its way from a transport into a zone.
+  private struct Taking {
+    let zone: ZoneID
+    let nowMilliseconds: UInt64
+    var failed: Set<SegmentName> = []
+    var blobs: [[UInt8]] = []
+    var names: [Identifier: SegmentName] = [:]
+    var bytes = 0
+  }
+
+  private mutating func take(
+    _ names: [SegmentName], from transport: some Transport, _ taking: inout Taking,
+    _ report: inout TransportReport
+  ) throws {
+    for name in names {
+      do {
+        let blob = try transport.fetch(name)
+        taking.blobs.append(blob)
+        taking.names[name.digest] = name
+        taking.bytes += blob.count
+      } catch let error as TransportError {
+        taking.failed.insert(name)
+        report.problems.append(error.problem(hidesData: true))
+      }
+      if taking.bytes >= Engine.batchBytes { try receive(&taking, over: transport, &report) }
+    }
+    if !taking.blobs.isEmpty { try receive(&taking, over: transport, &report) }
+  }
+
+  private mutating func receive(
+    _ taking: inout Taking, over transport: some Transport, _ report: inout TransportReport
+  ) throws {
+    let received = try receive(
+      taking.blobs, in: taking.zone, nowMilliseconds: taking.nowMilliseconds)
+    report.received += received.applied
+    report.waiting = received.waiting.values.reduce(0, +)
+    for (digest, reason) in received.refused {
+      let name = taking.names[digest]
+      if let name { taking.failed.insert(name) }
+      report.problems.append(
+        TransportProblem(
+          place: name.map { transport.place(of: $0) } ?? "a waiting segment", fault: reason,
+          remedy: "delete the file: its author puts a good one back", hidesData: true))
+    }
+    taking.blobs = []
+    taking.names = [:]
+    taking.bytes = 0
+  }
+
+  /// Starts a new life where another copy of this node has published under the current one.
+  private mutating func checkOwnLife(
+    _ id: ZoneID, _ listing: TransportListing, anchorFile: some AnchorFile,
+    nowMilliseconds: UInt64
+  ) throws {
+    let state = try zone(id)
+    let tag = state.authorTag(of: author.device)
+    let sealed = try store.segments(of: id).filter { $0.author == author }.map(\.last).max() ?? 0
+    let isForeign = listing.segments.contains {
+      $0.authorTag == tag && $0.incarnation == author.incarnation && $0.last > sealed
+    }
+    guard isForeign else { return }
+    try beginNewLife(
+      reason: "another copy of this node has published changes that this one does not have",
+      reissuing: state.head(of: author).sequence > sealed, nowMilliseconds: nowMilliseconds)
+    try Anchor.drop(anchorFile, for: self)
+  }
+
+  // MARK: Giving
+
+  /// Gives a transport what it lacks of a zone.
+  private mutating func push(
+    _ id: ZoneID, to transport: some Transport, holding listing: TransportListing,
+    anchorFile: some AnchorFile, _ report: inout TransportReport
+  ) throws {
+    guard membership(of: try zone(id).group).device(device) != nil else { return }
+    if try seal(id) > 0 { try Anchor.drop(anchorFile, for: self) }
+    let merged = try compact(id)
+    let state = try zone(id)
+    let stored = try store.segments(of: id)
+    let plan = SyncPlan(zone: state, stored: stored, pending: [])
+    var held = listing
+    for (segment, name) in plan.publications(
+      to: listing, stored: stored, tag: { state.authorTag(of: $0.device) })
+    {
+      guard let bytes = try store.bytes(of: segment.digest, in: id) else { continue }
+      try transport.publish(name, bytes)
+      held.segments.append(name)
+      report.published += 1
+      report.publishedBytes += bytes.count
+    }
+    guard merged > 0 else { return }
+    let own = stored.filter { $0.author.device == device }.map { segment in
+      SegmentName(
+        zoneTag: state.tag, authorTag: state.authorTag(of: segment.author.device),
+        incarnation: segment.author.incarnation, first: segment.first, last: segment.last,
+        digest: segment.digest)
+    }
+    for name in plan.superseded(on: held, own: own) { try transport.remove(name) }
+  }
+}

@@ -1,0 +1,37 @@
+/// What came of one round over one transport.
+package struct TransportReport: Sendable {
+  /// The transport's place.
+  package let setting: String
+  /// Why nothing could be exchanged at all, in words.
+  package internal(set) var failure: String?
+  /// How many changes were taken from it.
+  package internal(set) var received = 0
+  /// How many segments were given to it.
+  package internal(set) var published = 0
+  /// How many bytes were given to it.
+  package internal(set) var publishedBytes = 0
+  /// How many segments wait for others.
+  package internal(set) var waiting = 0
+  /// What could not be used.
+  package internal(set) var problems: [TransportProblem] = []
+
+  package init(setting: String) {
+    self.setting = setting
+  }
+
+  /// Whether data may be missing.
+  package var isPartial: Bool { problems.contains(where: \.hidesData) }
+}
+
+/// What came of one round over all transports.
+package struct SyncReport: Sendable {
+  /// One report a transport, in the order of the transports.
+  package var transports: [TransportReport] = []
+
+  package init() {}
+
+  /// How many changes were taken from all.
+  package var received: Int { transports.reduce(0) { $0 + $1.received } }
+  /// How many segments were given to all.
+  package var published: Int { transports.reduce(0) { $0 + $1.published } }
+}
