@@ -21,9 +21,10 @@ extension Engine {
   /// Receives sealed segments of one zone: verifies, orders, applies, stores.
   ///
   /// One transaction: either everything that could be taken is durable when this returns, or
-  /// nothing is changed. Where an author's log does not continue what the zone's snapshot says of it,
-  /// that is an error (`snapshotContradicted`) and no author is blamed. Segments that must wait are stored and tried again with the next news;
-  /// one that cannot be right is refused and named in the report, and harms no other.
+  /// nothing is changed. Segments that must wait are stored and tried again with the next news;
+  /// one that cannot be right is refused and named in the report, and harms no other. Where an
+  /// author's log does not continue what the zone's snapshot says of it, that is an error
+  /// (`snapshotContradicted`) and no author is blamed.
   package mutating func receive(
     _ blobs: [[UInt8]], in zone: ZoneID, nowMilliseconds: UInt64
   ) throws -> ReceiveReport {

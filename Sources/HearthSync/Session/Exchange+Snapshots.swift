@@ -5,7 +5,7 @@ import HearthCrypto
 extension Engine {
   // MARK: Beginning from a snapshot
 
-  /// Begins an empty zone from the snapshot that covers most, if the transport has one that is good.
+  /// Begins an empty zone from the best snapshot of a transport: the good one that covers most.
   ///
   /// One that is not is named in the report, and the next one is tried; without any, the changes
   /// are taken one by one.
@@ -92,8 +92,8 @@ extension Engine {
 
   /// Refuses a log that does not continue what the zone's snapshot says of it.
   ///
-  /// The chain hash of a head is its author's own word, sealed and signed in the next segment. Where
-  /// the two differ and nothing of the author was applied since, the snapshot is wrong, or hides
+  /// The chain hash of a head is its author's own word, sealed and signed in the next segment.
+  /// Where the two differ and nothing of the author was applied since, the snapshot is wrong, or hides
   /// one of two histories: either way the changes themselves must decide.
   func checkBase(of id: ZoneID, against forks: [CausalQueue.Fork]) throws {
     guard !forks.isEmpty, let base = try store.baseSnapshot(of: id) else { return }
@@ -155,8 +155,8 @@ extension Engine {
 
   // MARK: Giving
 
-  /// Gives a transport the snapshots it lacks: a new one where that pays, and the one that this zone
-  /// began from where the transport has nothing instead.
+  /// Gives a transport the snapshots it lacks: a new one where that pays, and the one that this
+  /// zone began from where the transport has nothing instead.
   func giveSnapshots(
     of id: ZoneID, to transport: some Transport, holding listing: TransportListing,
     stored: [StoredSegment], _ report: inout TransportReport

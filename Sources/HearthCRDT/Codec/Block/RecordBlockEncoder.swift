@@ -46,7 +46,7 @@ private struct RecordBlockEncoder {
       }
       fields[cursor].append(entry.field, ofRecord: place, authors, own)
     }
-    let isTold = state.life.writes == state.writesTold
+    let isTold = state.areWritesTold
     let isDeleted = !state.life.deletes.isEmpty
     lives.append((isTold ? 0 : 1) | (isDeleted ? 2 : 0))
     if !isTold { writes.append(state.life.writes, authors) }

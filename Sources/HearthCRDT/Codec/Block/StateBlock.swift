@@ -60,24 +60,42 @@ extension RecordState {
   var writesTold: Frontier {
     var told = Frontier()
     var last: Dot?
-    func note(_ dot: Dot) {
+    forEachWrite { dot in
       // Fields are often written together: the same change comes many times in a row.
       if dot != last { told.advance(dot.author, to: dot.sequence) }
       last = dot
     }
+    return told
+  }
+
+  /// Whether the fields alone tell the writes.
+  var areWritesTold: Bool {
+    guard life.writes.entries.count == 1, let only = life.writes.entries.first else {
+      return life.writes == writesTold
+    }
+    // One author, the common case, needs no frontier to be built.
+    var greatest: UInt64 = 0
+    var isAlone = true
+    forEachWrite { dot in
+      greatest = max(greatest, dot.sequence)
+      if dot.author != only.author { isAlone = false }
+    }
+    return isAlone && greatest == only.sequence
+  }
+
+  private func forEachWrite(_ body: (Dot) -> Void) {
     for entry in entries {
       switch entry.field {
       case .register(let register):
-        note(register.shown.version.dot)
-        for sibling in register.others { note(sibling.version.dot) }
-      case .history(let history): for item in history.entries { note(item.version.dot) }
+        body(register.shown.version.dot)
+        for sibling in register.others { body(sibling.version.dot) }
+      case .history(let history): for item in history.entries { body(item.version.dot) }
       case .counter(let counter):
-        for share in counter.shares { note(Dot(author: share.author, sequence: share.sequence)) }
+        for share in counter.shares { body(Dot(author: share.author, sequence: share.sequence)) }
       case .set(let set):
-        for element in set.elements { for dot in element.additions { note(dot) } }
+        for element in set.elements { for dot in element.additions { body(dot) } }
       }
     }
-    return told
   }
 }
 
