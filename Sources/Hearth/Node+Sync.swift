@@ -14,6 +14,7 @@ extension Node {
           over: folderTransport(setting.path), named: setting.path, anchorFile: anchorFile,
           nowMilliseconds: now()))
     }
+    lastReport = report
     if report.received > 0 { announce() }
     return report
   }

@@ -39,6 +39,8 @@ package actor Node {
   let store: ReplicaStore
   var engine: Engine<ReplicaStore>
   package private(set) var profile: NodeProfile
+  /// What the last exchange over all transports said; joining ends with one.
+  package internal(set) var lastReport = SyncReport()
   private var lock: NodeLock?
   private var observers: [Int: AsyncStream<Void>.Continuation] = [:]
   private var nextObserver = 0

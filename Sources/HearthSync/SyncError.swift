@@ -26,6 +26,8 @@ package struct SyncError: Error, Sendable {
     package static let used = Code(rawValue: "used")
     /// Already there.
     package static let exists = Code(rawValue: "exists")
+    /// The snapshot that a zone began from is not what an author wrote.
+    package static let snapshotContradicted = Code(rawValue: "snapshotContradicted")
     /// The store holds something that contradicts itself.
     package static let corrupt = Code(rawValue: "corrupt")
   }

@@ -47,6 +47,7 @@ final class RecordShelf: Store {
   func updateProjections(for keys: [RecordKey], in zone: ZoneID) throws {}
   func baseSnapshot(of zone: ZoneID) throws -> [UInt8]? { nil }
   func saveBaseSnapshot(_ bytes: [UInt8], of zone: ZoneID) throws {}
+  func removeBaseSnapshot(of zone: ZoneID) throws {}
   func fact(_ name: String) throws -> [UInt8]? { nil }
   func setFact(_ name: String, _ value: [UInt8]?) throws {}
   func add(_ notice: Notice) throws {}

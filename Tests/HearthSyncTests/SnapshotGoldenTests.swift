@@ -59,17 +59,17 @@ struct SnapshotGoldenTests {
       stored, secret: try ZoneSecret(secret: GoldenHousehold.key(3)), epochs: [], heads: heads)
   }
 
-  private func stream(pieceBytes: Int) throws -> [UInt8] {
+  private func stream() throws -> [UInt8] {
     var stream: [UInt8] = []
     try SnapshotWriter(zone: SnapshotGoldenTests.zone())
-      .write(from: SnapshotGoldenTests.shelf(), pieceBytes: pieceBytes) { stream += $0 }
+      .write(from: SnapshotGoldenTests.shelf()) { stream += $0 }
     return stream
   }
 
   @Test("the stream and its digest have the bytes of the page")
   func golden() throws {
     let golden = try GoldenFile("snapshot-stream")
-    let stream = try stream(pieceBytes: 64 * 1024)
+    let stream = try stream()
     #expect(hex(stream) == golden.hex)
     #expect(golden.hasTrueOffsets)
     #expect(try golden.isQuoted(in: "reference/snapshot-format.md"))
@@ -78,18 +78,15 @@ struct SnapshotGoldenTests {
     #expect(try digest.isQuoted(in: "reference/snapshot-format.md"))
   }
 
-  @Test("where the stream is cut into pieces changes nothing")
-  func pieces() throws {
-    #expect(try stream(pieceBytes: 1) == stream(pieceBytes: 64 * 1024))
-  }
-
   @Test("the stream is read back as it was written")
   func roundTrip() throws {
     let zone = try SnapshotGoldenTests.zone()
-    var reader = try SnapshotReader(try stream(pieceBytes: 64), zone: zone.id)
+    var reader = try SnapshotReader(try stream(), zone: zone.id)
     #expect(reader.heads == zone.heads)
     var records: [RecordKey: StoredRecord] = [:]
-    while let (key, record) = try reader.next() { records[key] = record }
+    while let block = try reader.nextBlock() {
+      for (key, record) in block { records[key] = record }
+    }
     let expected = Dictionary(
       uniqueKeysWithValues: SnapshotGoldenTests.shelf().records.map { ($0.key, $0.record) })
     #expect(records == expected)
@@ -97,11 +94,11 @@ struct SnapshotGoldenTests {
 
   @Test("every truncation and every trailing byte is refused")
   func truncation() throws {
-    let whole = try stream(pieceBytes: 64)
+    let whole = try stream()
     for bytes in whole.indices.map({ Array(whole.prefix($0)) }) + [whole + [0]] {
       #expect(throws: (any Error).self, "\(bytes.count) of \(whole.count) bytes") {
         var reader = try SnapshotReader(bytes, zone: GoldenHousehold.zone)
-        while try reader.next() != nil {}
+        while try reader.nextBlock() != nil {}
       }
     }
   }

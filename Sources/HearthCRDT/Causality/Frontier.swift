@@ -145,6 +145,11 @@ public struct Frontier: Hashable, Sendable {
     return Frontier(sortedEntries: sums)
   }
 
+  /// The marks of one device's lives alone.
+  package func own(of device: DeviceID) -> Frontier {
+    Frontier(sortedEntries: entries.filter { $0.author.device == device })
+  }
+
   /// Takes a dot out again that is the author's mark.
   mutating func withdraw(_ dot: Dot) {
     let place = position(of: dot.author)

@@ -21,6 +21,10 @@ package enum Limits {
   /// The most fields of one record: all there are numbers for, because merging cannot refuse one
   /// field and accept another without depending on which arrived first.
   package static let maximumRecordFields = 65_536
+  /// The most records or events of one block of a snapshot.
+  package static let maximumBlockRecords = 2_000
+  /// The weight at which a block of a snapshot ends, so that it fits in memory whatever it holds.
+  package static let fullBlockWeight = 1024 * 1024
   /// The most items that a decoder makes room for before it has read them.
   static let maximumReservation = 1_024
 }

@@ -296,6 +296,11 @@ extension ReplicaStore: Store {
       .bind(try number(of: zone)).bind(bytes).execute()
   }
 
+  package func removeBaseSnapshot(of zone: ZoneID) throws {
+    try connection.statement("DELETE FROM hearth_snapshots WHERE zone = ?")
+      .bind(try number(of: zone)).execute()
+  }
+
   package func fact(_ name: String) throws -> [UInt8]? {
     try connection.run { _ in
       let statement = try connection.statement("SELECT value FROM hearth_facts WHERE name = ?")

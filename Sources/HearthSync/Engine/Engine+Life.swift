@@ -125,7 +125,8 @@ extension Engine {
       try store.removeHeads(of: zone)
       zones[place].resetHeads()
       if let base = try store.baseSnapshot(of: zone) {
-        try load(snapshot: base, into: zone, nowMilliseconds: nowMilliseconds)
+        try load(
+          snapshot: base, into: zone, isAccepted: true, nowMilliseconds: nowMilliseconds)
       }
       _ = try receive(blobs, in: zone, nowMilliseconds: nowMilliseconds)
       for encoded in unsealed { try replay(encoded, at: place) }

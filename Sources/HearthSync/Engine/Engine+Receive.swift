@@ -22,7 +22,9 @@ extension Engine {
   ///
   /// One transaction: either everything that could be taken is durable when this returns, or
   /// nothing is changed. Segments that must wait are stored and tried again with the next news;
-  /// one that cannot be right is refused and named in the report, and harms no other.
+  /// one that cannot be right is refused and named in the report, and harms no other. Where an
+  /// author's log does not continue what the zone's snapshot says of it, that is an error
+  /// (`snapshotContradicted`) and no author is blamed.
   package mutating func receive(
     _ blobs: [[UInt8]], in zone: ZoneID, nowMilliseconds: UInt64
   ) throws -> ReceiveReport {
@@ -43,6 +45,7 @@ extension Engine {
         opened,
         control: draft.kind == .data ? try controlZone(of: draft.group).frontier : nil)
       try queue.run(on: &draft)
+      try checkBase(of: draft.id, against: queue.forks)
       try apply(queue, in: zone, &tickedClock, nowMilliseconds: nowMilliseconds, &report)
       try settle(queue, pending: pending, unopened: unopened, draft: draft, &report)
       try noteForks(queue.forks, in: draft, nowMilliseconds: nowMilliseconds, &report)

@@ -182,6 +182,7 @@ package protocol Store: AnyObject {
   // The snapshot a zone was started from, if it was
   func baseSnapshot(of zone: ZoneID) throws -> [UInt8]?
   func saveBaseSnapshot(_ bytes: [UInt8], of zone: ZoneID) throws
+  func removeBaseSnapshot(of zone: ZoneID) throws
 
   // Facts about the node and notices to its person
   func fact(_ name: String) throws -> [UInt8]?

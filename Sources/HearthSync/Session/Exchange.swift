@@ -55,6 +55,24 @@ extension Engine {
     let listing = try transport.list(zoneTag: zone(id).tag)
     report.problems += listing.problems
     try checkOwnLife(id, listing, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
+    try begin(
+      id, fromSnapshotOf: transport, holding: listing, nowMilliseconds: nowMilliseconds, &report)
+    do {
+      try takeAll(of: id, from: transport, holding: listing, nowMilliseconds, &report)
+    } catch let error as SyncError where error.code == .snapshotContradicted {
+      report.problems.append(SnapshotPlan.problem(with: "the snapshot used before", error))
+      try replaceBase(
+        of: id, from: transport, holding: listing, anchorFile: anchorFile, nowMilliseconds,
+        &report)
+    }
+    return listing
+  }
+
+  /// Takes every segment of a listing that is new here.
+  mutating func takeAll(
+    of id: ZoneID, from transport: some Transport, holding listing: TransportListing,
+    _ nowMilliseconds: UInt64, _ report: inout TransportReport
+  ) throws {
     var taking = Taking(zone: id, nowMilliseconds: nowMilliseconds)
     var isDone = false
     while !isDone {
@@ -69,7 +87,6 @@ extension Engine {
       if taking.failed.count > before { isDone = false }
     }
     if try !store.pending(in: id).isEmpty { try receive(&taking, over: transport, &report) }
-    return listing
   }
 
   /// What is on its way from a transport into a zone.
@@ -92,6 +109,7 @@ extension Engine {
         taking.blobs.append(blob)
         taking.names[name.digest] = name
         taking.bytes += blob.count
+        report.receivedBytes += blob.count
       } catch let error as TransportError {
         taking.failed.insert(name)
         report.problems.append(error.problem(hidesData: true))
@@ -162,6 +180,7 @@ extension Engine {
       report.published += 1
       report.publishedBytes += bytes.count
     }
+    try giveSnapshots(of: id, to: transport, holding: held, stored: stored, &report)
     guard merged > 0 else { return }
     let own = stored.filter { $0.author.device == device }.map { segment in
       SegmentName(

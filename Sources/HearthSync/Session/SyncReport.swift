@@ -10,6 +10,12 @@ package struct TransportReport: Sendable {
   package internal(set) var published = 0
   /// How many bytes were given to it.
   package internal(set) var publishedBytes = 0
+  /// How many snapshots were given to it.
+  package internal(set) var publishedSnapshots = 0
+  /// How many zones were begun from a snapshot of it.
+  package internal(set) var begunFromSnapshots = 0
+  /// How many bytes of segments and snapshots were taken from it.
+  package internal(set) var receivedBytes = 0
   /// How many segments wait for others.
   package internal(set) var waiting = 0
   /// What could not be used.

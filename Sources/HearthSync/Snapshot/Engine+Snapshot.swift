@@ -7,16 +7,19 @@ extension Engine {
   /// BLAKE2b-256 over the canonical stream of the whole state. O(size of the zone).
   package func digest(of zone: ZoneID) throws -> [UInt8] {
     let state = try self.zone(zone)
-    var hasher = Blake2b.Hasher(count: 32)
-    hasher.update(Array("HRTH/digest/v1".utf8))
-    try SnapshotWriter(zone: state).write(from: store, pieceBytes: 64 * 1024) {
-      hasher.update($0)
-    }
+    var hasher = Engine.digestHasher()
+    try SnapshotWriter(zone: state).write(from: store) { hasher.update($0) }
     return hasher.finalize()
   }
 
-  /// How many bytes of the stream one chunk holds before compression.
-  private static var chunkBytes: Int { 512 * 1024 }
+  private static func digestHasher() -> Blake2b.Hasher {
+    var hasher = Blake2b.Hasher(count: 32)
+    hasher.update(Array("HRTH/digest/v1".utf8))
+    return hasher
+  }
+
+  /// How many bytes of the stream one chunk holds before compression: what always fits.
+  static var chunkBytes: Int { Envelope.guaranteedBodyBytes }
 
   /// Writes a snapshot of a zone as sealed chunks.
   package func snapshot(of zone: ZoneID) throws -> [[UInt8]] {
@@ -24,12 +27,17 @@ extension Engine {
     guard let epoch = state.currentEpoch else {
       throw SyncError(.corrupt, "zone \(state.name) has no key to seal with")
     }
-    var hasher = Blake2b.Hasher(count: 32)
-    hasher.update(Array("HRTH/digest/v1".utf8))
-    var pieces: [[UInt8]] = []
-    try SnapshotWriter(zone: state).write(from: store, pieceBytes: Engine.chunkBytes) {
-      hasher.update($0)
-      pieces.append($0)
+    var hasher = Engine.digestHasher()
+    var pieces: [[UInt8]] = [[]]
+    try SnapshotWriter(zone: state).write(from: store) { block in
+      hasher.update(block)
+      var rest = block[...]
+      while !rest.isEmpty {
+        let room = Engine.chunkBytes - pieces[pieces.count - 1].count
+        pieces[pieces.count - 1] += rest.prefix(room)
+        rest = rest.dropFirst(room)
+        if !rest.isEmpty { pieces.append([]) }
+      }
     }
     let digest = hasher.finalize()
     return try pieces.enumerated().map { index, piece in
@@ -61,7 +69,9 @@ extension Engine {
     do {
       try store.transaction {
         zones[place] = before
-        try load(snapshot: container.bytes, into: zone, nowMilliseconds: nowMilliseconds)
+        try load(
+          snapshot: container.bytes, into: zone, isAccepted: false,
+          nowMilliseconds: nowMilliseconds)
         try store.saveBaseSnapshot(container.bytes, of: zone)
       }
     } catch {
@@ -72,11 +82,14 @@ extension Engine {
   }
 
   /// Loads a container of chunks into a zone whose records and heads are empty.
+  ///
+  /// - Parameter isAccepted: whether this node has accepted the snapshot before. Its author need
+  ///   not be an admin any more then.
   mutating func load(
-    snapshot container: [UInt8], into zone: ZoneID, nowMilliseconds: UInt64
+    snapshot container: [UInt8], into zone: ZoneID, isAccepted: Bool, nowMilliseconds: UInt64
   ) throws {
     let place = try place(of: zone)
-    let stream = try openSnapshot(container, zone: zones[place])
+    let stream = try openSnapshot(container, zone: zones[place], isAccepted: isAccepted)
     var reader = try SnapshotReader(stream, zone: zone)
     try store.learn(reader.authors)
     try insertRecords(from: &reader, into: zone)
@@ -90,69 +103,107 @@ extension Engine {
   private func insertRecords(
     from reader: inout SnapshotReader, into zone: ZoneID
   ) throws {
-    var changes: [RecordChange] = []
-    var events: [(RecordKey, EventState)] = []
     var keys: [RecordKey] = []
-    func flush() throws {
+    while let block = try reader.nextBlock() {
+      var changes: [RecordChange] = []
+      var events: [(RecordKey, EventState)] = []
+      for (key, record) in block {
+        switch record {
+        case .record(let state): changes.append(RecordChange(key: key, state: state, isNew: true))
+        case .event(let event): events.append((key, event))
+        }
+        keys.append(key)
+      }
       try store.save(changes, in: zone)
       try store.insert(events, in: zone)
-      keys += changes.map(\.key) + events.map(\.0)
-      changes.removeAll(keepingCapacity: true)
-      events.removeAll(keepingCapacity: true)
     }
-    while let (key, record) = try reader.next() {
-      switch record {
-      case .record(let state): changes.append(RecordChange(key: key, state: state, isNew: true))
-      case .event(let event): events.append((key, event))
-      }
-      if changes.count + events.count >= 10_000 { try flush() }
-    }
-    try flush()
     try store.updateProjections(for: keys, in: zone)
   }
 
   /// Verifies, opens and joins the chunks; all of them must link to the digest of the whole.
   private func openSnapshot(
-    _ container: [UInt8], zone: ZoneState
+    _ container: [UInt8], zone: ZoneState, isAccepted: Bool
   ) throws -> [UInt8] {
-    var reader = ByteReader(container)
-    let number = try reader.count("chunks", itemBytes: 64)
     var stream: [UInt8] = []
     var links: Set<Bytes32> = []
     var usedEpoch: EpochKey?
-    for index in 0..<number {
-      let chunk = try reader.blob("chunk", atMost: Envelope.maximumEnvelopeBytes)
-      let header = try Envelope.parseHeader(chunk)
-      guard header.type == .snapshotChunk, Identifier(header.zoneTag) == zone.tag,
-        header.firstSeq == UInt64(index + 1), header.lastSeq == UInt64(number)
-      else { throw SyncError(.malformed, "chunk \(index) does not belong to this snapshot") }
-      guard let epoch = zone.epoch(tag: header.epochTag),
-        let device = zone.deviceByTag[Identifier(header.authorTag)],
-        let card = membership(of: zone.group).device(device)?.card
-      else {
-        throw SyncError(.notAuthentic, "the snapshot is by a device or under a key not known here")
-      }
-      guard let role = membership(of: zone.group).role(of: device),
-        role.rank >= Role.admin.rank || device == self.device
-      else { throw SyncError(.notAllowed, "only an owner's or admin's snapshot is used") }
-      try Envelope.verifySignature(
-        chunk, zoneID: zone.id.bytes,
-        keys: try DevicePublicKeys(validating: card.signKey, box: card.boxKey))
-      stream += try Envelope.open(chunk, zoneID: zone.id.bytes, epoch: epoch)
+    let chunks = try Engine.chunks(of: container)
+    for (index, bytes) in chunks.enumerated() {
+      let chunk = try open(
+        chunk: bytes, at: index, of: chunks.count, zone: zone, isAccepted: isAccepted)
+      stream += chunk.body
       guard stream.count <= Engine.maximumSnapshotBytes else {
         throw SyncError(.tooLarge, "the snapshot is larger than this program accepts")
       }
-      links.formUnion([header.linkBefore, header.linkAfter])
-      usedEpoch = epoch
+      links.formUnion([chunk.header.linkBefore, chunk.header.linkAfter])
+      usedEpoch = chunk.epoch
     }
-    try reader.finish()
-    var hasher = Blake2b.Hasher(count: 32)
-    hasher.update(Array("HRTH/digest/v1".utf8))
+    var hasher = Engine.digestHasher()
     hasher.update(stream)
     let digest = hasher.finalize()
     guard let usedEpoch, links == [try usedEpoch.link(digest)] else {
       throw SyncError(.notAuthentic, "the snapshot's content does not have the digest it names")
     }
     return stream
+  }
+
+  /// The sealed chunks in a container.
+  static func chunks(of container: [UInt8]) throws -> [[UInt8]] {
+    var reader = ByteReader(container)
+    var chunks: [[UInt8]] = []
+    for _ in 0..<(try reader.count("chunks", itemBytes: 64)) {
+      chunks.append(try reader.blob("chunk", atMost: Envelope.maximumEnvelopeBytes))
+    }
+    try reader.finish()
+    return chunks
+  }
+
+  /// Verifies one chunk and opens it.
+  private func open(
+    chunk: [UInt8], at index: Int, of number: Int, zone: ZoneState, isAccepted: Bool
+  ) throws -> (header: EnvelopeHeader, epoch: EpochKey, body: [UInt8]) {
+    let header = try Envelope.parseHeader(chunk)
+    guard header.type == .snapshotChunk, Identifier(header.zoneTag) == zone.tag,
+      header.firstSeq == UInt64(index + 1), header.lastSeq == UInt64(number)
+    else { throw SyncError(.malformed, "chunk \(index + 1) does not belong to this snapshot") }
+    guard let epoch = zone.epoch(tag: header.epochTag) else {
+      throw SyncError(.notAuthentic, "the snapshot is under a key that is not known here")
+    }
+    if !isAccepted { try checkAuthor(of: chunk, header, zone: zone) }
+    let body = try Envelope.open(chunk, zoneID: zone.id.bytes, epoch: epoch)
+    return (header, epoch, body)
+  }
+
+  /// Refuses a chunk that is not signed by an owner or admin of the group, or by this device.
+  private func checkAuthor(
+    of chunk: [UInt8], _ header: EnvelopeHeader, zone: ZoneState
+  ) throws {
+    let membership = membership(of: zone.group)
+    guard let device = zone.deviceByTag[Identifier(header.authorTag)],
+      let card = membership.device(device)?.card
+    else { throw SyncError(.notAuthentic, "the snapshot is by a device that is not known here") }
+    guard let role = membership.role(of: device),
+      role.rank >= Role.admin.rank || device == self.device
+    else {
+      throw SyncError(
+        .notAllowed, "\(card.name) made it, and only an owner's or admin's snapshot is used")
+    }
+    try Envelope.verifySignature(
+      chunk, zoneID: zone.id.bytes,
+      keys: try DevicePublicKeys(validating: card.signKey, box: card.boxKey))
+  }
+
+  /// Verifies a snapshot's first chunk and reads how far the snapshot reaches.
+  ///
+  /// - Parameters:
+  ///   - chunk: the first chunk.
+  ///   - number: how many there are.
+  func heads(
+    ofSnapshot chunk: [UInt8], of number: Int, zone: ZoneState, isAccepted: Bool
+  ) throws -> (heads: [LogHead], isOwn: Bool) {
+    let chunk = try open(
+      chunk: chunk, at: 0, of: number, zone: zone, isAccepted: isAccepted)
+    let isOwn = Identifier(chunk.header.authorTag) == zone.authorTag(of: device)
+    return (try SnapshotReader(chunk.body, zone: zone.id).heads, isOwn)
   }
 }

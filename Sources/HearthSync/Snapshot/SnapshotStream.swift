@@ -4,8 +4,8 @@ import HearthCrypto
 /// Writes a zone's whole state in canonical order, piece by piece.
 ///
 /// Equal frontiers give equal bytes on every replica, so the digest of the stream is the zone's
-/// digest. Layout, in `docs/reference/snapshot-format.md`: version, zone, authors, heads, records
-/// in order of type and id, each with its length, and an end mark.
+/// digest. Layout, in `docs/reference/snapshot-format.md`: version, zone, authors, heads, blocks of
+/// records in order of type and id, and an end mark. One block is in memory at a time.
 struct SnapshotWriter {
   /// The version of the stream.
   static let version: UInt8 = 1
@@ -23,27 +23,21 @@ struct SnapshotWriter {
     table = AuthorTable(authors.sorted())
   }
 
-  /// Writes the stream, handing over pieces of about `pieceBytes`.
-  func write(
-    from store: some Store, pieceBytes: Int, _ emit: ([UInt8]) throws -> Void
-  ) throws {
-    var writer = ByteWriter(capacity: pieceBytes + 4096)
+  /// Writes the stream, handing over the heads and then each block.
+  func write(from store: some Store, _ emit: ([UInt8]) throws -> Void) throws {
+    var writer = ByteWriter(capacity: 4096)
     writeHeads(into: &writer)
-    var state = ByteWriter(capacity: 1024)
-    try store.forEachRecord(in: zone.id) { key, record in
-      state.removeAll()
-      switch record {
-      case .record(let record): record.encode(into: &state, authors: table, values: .all)
-      case .event(let event): event.encode(into: &state, authors: table, type: key.type)
-      }
-      writer.varint(UInt64(key.type.rawValue))
-      writer.identifier(key.id)
-      writer.blob(state.bytes)
-      if writer.count >= pieceBytes {
-        try emit(writer.bytes)
-        writer.removeAll()
-      }
+    var block = OpenBlock()
+    func close() throws {
+      block.close(into: &writer, authors: table)
+      try emit(writer.bytes)
+      writer.removeAll()
     }
+    try store.forEachRecord(in: zone.id) { key, record in
+      if block.ends(before: key.type) { try close() }
+      block.append(key, record)
+    }
+    try close()
     writer.varint(0)
     try emit(writer.bytes)
   }
@@ -66,6 +60,48 @@ struct SnapshotWriter {
   }
 }
 
+/// The block that a writer is filling.
+private struct OpenBlock {
+  private var type: TypeID?
+  private var records: [(id: RecordID, state: RecordState)] = []
+  private var events: [(id: RecordID, event: EventState)] = []
+  private var weight = 0
+
+  /// Whether the next record, of a type, begins another block.
+  func ends(before next: TypeID) -> Bool {
+    guard let type else { return false }
+    return type != next
+      || StateBlock.isFull(records: records.count + events.count, weight: weight)
+  }
+
+  mutating func append(_ key: RecordKey, _ record: StoredRecord) {
+    type = key.type
+    switch record {
+    case .record(let state):
+      records.append((id: key.id, state: state))
+      weight += state.blockWeight
+    case .event(let event):
+      events.append((id: key.id, event: event))
+      weight += event.blockWeight
+    }
+  }
+
+  /// Appends the block's type and columns, if it holds anything, and empties it.
+  mutating func close(into writer: inout ByteWriter, authors: AuthorTable) {
+    guard let type else { return }
+    writer.varint(UInt64(type.rawValue))
+    if type.isEvent {
+      StateBlock.encode(events, of: type, into: &writer, authors: authors)
+    } else {
+      StateBlock.encode(records, into: &writer, authors: authors)
+    }
+    self.type = nil
+    records.removeAll(keepingCapacity: true)
+    events.removeAll(keepingCapacity: true)
+    weight = 0
+  }
+}
+
 /// Reads the stream of a snapshot; its bytes come from outside and are not trusted.
 struct SnapshotReader {
   let heads: [LogHead]
@@ -74,6 +110,7 @@ struct SnapshotReader {
   /// Every author that the snapshot names.
   var authors: [Author] { table.authors }
   private var last: RecordKey?
+  private var isLastFull = false
 
   init(_ bytes: [UInt8], zone: ZoneID) throws {
     var reader = ByteReader(bytes)
@@ -120,30 +157,46 @@ struct SnapshotReader {
     return heads
   }
 
-  /// The next record; nil after the last, when nothing may follow.
-  mutating func next() throws -> (RecordKey, StoredRecord)? {
+  /// The next block's records; nil after the last, when nothing may follow.
+  mutating func nextBlock() throws -> [(key: RecordKey, record: StoredRecord)]? {
+    let start = reader.offset
     let type = TypeID(
       rawValue: UInt16(try reader.varint("type", atMost: Int(UInt16.max))))
     guard type.rawValue != 0 else {
       try reader.finish()
       return nil
     }
-    let key = RecordKey(type: type, id: try reader.identifier("record"))
-    guard last.map({ $0 < key }) ?? true else {
-      throw CodecError(.notCanonical, "records", offset: reader.offset)
-    }
-    last = key
-    let length = try reader.count("state")
-    let end = reader.offset + length
-    let record: StoredRecord
+    var weights: [Int] = []
+    let block: [(key: RecordKey, record: StoredRecord)]
     if type.isEvent {
-      record = .event(try EventState(from: &reader, authors: table, type: type))
+      block = try StateBlock.decodeEvents(of: type, from: &reader, authors: table).map {
+        weights.append($0.event.blockWeight)
+        return (RecordKey(type: type, id: $0.id), .event($0.event))
+      }
     } else {
-      record = .record(try RecordState(from: &reader, authors: table, values: .all))
+      block = try StateBlock.decodeRecords(from: &reader, authors: table).map {
+        weights.append($0.state.blockWeight)
+        return (RecordKey(type: type, id: $0.id), .record($0.state))
+      }
     }
-    guard reader.offset == end else {
-      throw CodecError(.notCanonical, "state", offset: reader.offset)
+    try check(block.map(\.key), weights, at: start)
+    return block
+  }
+
+  /// Refuses blocks that are out of order or that end where the writer would not have ended them.
+  private mutating func check(_ keys: [RecordKey], _ weights: [Int], at start: Int) throws {
+    guard let first = keys.first else { return }
+    if let last {
+      guard last < first, last.type != first.type || isLastFull else {
+        throw CodecError(.notCanonical, "blocks", offset: start)
+      }
     }
-    return (key, record)
+    let weight = weights.reduce(0, +)
+    let before = weight - (weights.last ?? 0)
+    guard !StateBlock.isFull(records: keys.count - 1, weight: before) else {
+      throw CodecError(.notCanonical, "blocks", offset: start)
+    }
+    isLastFull = StateBlock.isFull(records: keys.count, weight: weight)
+    last = keys.last
   }
 }

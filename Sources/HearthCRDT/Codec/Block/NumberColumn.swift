@@ -1,0 +1,138 @@
+// Columns of whole numbers and of identifiers, one plane of bytes after another: what is alike in
+// neighbours (upper bytes, common units) stands together and compresses to nothing, and what is
+// random takes its own width. docs/reference/snapshot-format.md describes them byte by byte.
+
+extension ByteWriter {
+  /// Writes numbers as multiples of their common step above the least one.
+  ///
+  /// The least number, the step, the width in bytes, then that many planes, lowest bytes first.
+  /// An empty column takes no bytes, any other at least one for each number. O(n).
+  mutating func numbers(_ values: [Int64]) {
+    guard var least = values.first else { return }
+    for value in values where value < least { least = value }
+    var most: UInt64 = 0
+    var step: UInt64 = 0
+    for value in values {
+      let offset = UInt64(bitPattern: value &- least)
+      most = max(most, offset)
+      if step != 1 { step = ByteWriter.commonStep(step, offset) }
+    }
+    step = max(step, 1)
+    let width = ByteWriter.width(of: most / step)
+    signed(least)
+    varint(step)
+    byte(UInt8(width))
+    let count = values.count
+    raw(
+      [UInt8](unsafeUninitializedCapacity: count * width) { planes, written in
+        for (place, value) in values.enumerated() {
+          let offset = UInt64(bitPattern: value &- least)
+          var rest = step == 1 ? offset : offset / step
+          for plane in 0..<width {
+            planes.initializeElement(
+              at: plane * count + place, to: UInt8(truncatingIfNeeded: rest))
+            rest >>= 8
+          }
+        }
+        written = count * width
+      })
+  }
+
+  /// Writes identifiers, 16 bytes each: all first bytes, then all second ones, and so on.
+  mutating func identifiers(_ values: [Identifier]) {
+    let count = values.count
+    raw(
+      [UInt8](unsafeUninitializedCapacity: count * Identifier.byteCount) { planes, written in
+        for (place, value) in values.enumerated() {
+          for plane in 0..<8 {
+            let shift = UInt64(56 - 8 * plane)
+            planes.initializeElement(
+              at: plane * count + place, to: UInt8(truncatingIfNeeded: value.high >> shift))
+            planes.initializeElement(
+              at: (plane + 8) * count + place, to: UInt8(truncatingIfNeeded: value.low >> shift))
+          }
+        }
+        written = count * Identifier.byteCount
+      })
+  }
+
+  /// The greatest common divisor, where 0 divides nothing.
+  static func commonStep(_ left: UInt64, _ right: UInt64) -> UInt64 {
+    var (left, right) = (left, right)
+    while right != 0 { (left, right) = (right, left % right) }
+    return left
+  }
+
+  /// How many bytes a number takes, at least one.
+  static func width(of number: UInt64) -> Int {
+    max(1, (71 - number.leadingZeroBitCount) / 8)
+  }
+}
+
+extension ByteReader {
+  /// Reads a column of exactly `count` numbers that `numbers` wrote.
+  ///
+  /// Each takes a byte at least, so `count` is compared with what is left before memory is asked
+  /// for.
+  mutating func numbers(_ item: String, count: Int) throws(CodecError) -> [Int64] {
+    guard count > 0 else { return [] }
+    let start = offset
+    let least = try signed(item)
+    let step = try varint(item)
+    let width = Int(try byte(item))
+    guard step > 0, (1...8).contains(width) else {
+      throw CodecError(.notCanonical, item, offset: start)
+    }
+    guard count <= remaining / width else { throw CodecError(.truncated, item, offset: start) }
+    let planes = try raw(count * width, item)
+    let multiples = [UInt64](unsafeUninitializedCapacity: count) { buffer, written in
+      for place in 0..<count {
+        var multiple: UInt64 = 0
+        for plane in 0..<width {
+          multiple |= UInt64(planes[plane * count + place]) << (8 * UInt64(plane))
+        }
+        buffer.initializeElement(at: place, to: multiple)
+      }
+      written = count
+    }
+    return try numbers(item, at: start, least, step, width, multiples)
+  }
+
+  /// Checks that a column has the spelling that `numbers` gives it.
+  private func numbers(
+    _ item: String, at start: Int, _ least: Int64, _ step: UInt64, _ width: Int,
+    _ multiples: [UInt64]
+  ) throws(CodecError) -> [Int64] {
+    var most: UInt64 = 0
+    var common: UInt64 = 0
+    var hasLeast = false
+    for multiple in multiples {
+      most = max(most, multiple)
+      hasLeast = hasLeast || multiple == 0
+      if common != 1 { common = ByteWriter.commonStep(common, multiple) }
+    }
+    guard hasLeast, common == 1 || common == 0 && step == 1, ByteWriter.width(of: most) == width
+    else { throw CodecError(.notCanonical, item, offset: start) }
+    let (greatest, overflow) = most.multipliedReportingOverflow(by: step)
+    guard !overflow, greatest <= UInt64(bitPattern: Int64.max &- least) else {
+      throw CodecError(.beyondLimit, item, offset: start)
+    }
+    return multiples.map { least &+ Int64(bitPattern: $0 &* step) }
+  }
+
+  /// Reads a column of exactly `count` identifiers.
+  mutating func identifiers(_ item: String, count: Int) throws(CodecError) -> [Identifier] {
+    guard count <= remaining / Identifier.byteCount else {
+      throw CodecError(.truncated, item, offset: offset)
+    }
+    let planes = try raw(count * Identifier.byteCount, item)
+    return (0..<count).map { place in
+      var halves: (UInt64, UInt64) = (0, 0)
+      for plane in 0..<8 {
+        halves.0 = halves.0 << 8 | UInt64(planes[plane * count + place])
+        halves.1 = halves.1 << 8 | UInt64(planes[(plane + 8) * count + place])
+      }
+      return Identifier(high: halves.0, low: halves.1)
+    }
+  }
+}

@@ -1,0 +1,219 @@
+extension StateBlock {
+  /// Appends a block of records of one type.
+  ///
+  /// - Parameters:
+  ///   - records: at least one, at most ``Limits/maximumBlockRecords``, in rising order of id, with
+  ///     all their values.
+  ///   - authors: every author in the records, in rising order.
+  package static func encode(
+    _ records: [(id: RecordID, state: RecordState)], into writer: inout ByteWriter,
+    authors: AuthorTable
+  ) {
+    precondition((1...Limits.maximumBlockRecords).contains(records.count), "\(records.count)")
+    var encoder = RecordBlockEncoder(authors: authors)
+    for (place, record) in records.enumerated() { encoder.append(record.state, at: place) }
+    writer.varint(records.count)
+    writer.identifiers(records.map(\.id))
+    encoder.finish(into: &writer, records: records.count)
+  }
+}
+
+/// The columns of a block of records that is being encoded.
+private struct RecordBlockEncoder {
+  private let authors: AuthorTable
+  /// The changes that each record's registers and histories name, record after record.
+  private var changes: [ChangeKey] = []
+  private var changeCounts: [Int] = []
+  /// In rising order of field.
+  private var fields: [FieldColumn] = []
+  private var lives = RunColumnWriter()
+  private var writes = DotListColumn()
+  private var deletes = DotListColumn()
+
+  init(authors: AuthorTable) {
+    self.authors = authors
+  }
+
+  mutating func append(_ state: RecordState, at place: Int) {
+    let own = changes(of: state)
+    changes.append(contentsOf: own)
+    changeCounts.append(own.count)
+    var cursor = 0
+    for entry in state.entries {
+      while cursor < fields.count, fields[cursor].id < entry.id { cursor += 1 }
+      if cursor == fields.count || fields[cursor].id != entry.id {
+        fields.insert(FieldColumn(id: entry.id), at: cursor)
+      }
+      fields[cursor].append(entry.field, ofRecord: place, authors, own)
+    }
+    let isTold = state.areWritesTold
+    let isDeleted = !state.life.deletes.isEmpty
+    lives.append((isTold ? 0 : 1) | (isDeleted ? 2 : 0))
+    if !isTold { writes.append(state.life.writes, authors) }
+    if isDeleted { deletes.append(state.life.deletes, authors) }
+  }
+
+  /// The changes that a record's registers and histories name, in order, each once.
+  private func changes(of state: RecordState) -> [ChangeKey] {
+    var keys: [ChangeKey] = []
+    keys.reserveCapacity(state.entries.count)
+    var last: Version?
+    func note(_ version: Version) {
+      // Fields are often written together: the same version comes many times in a row.
+      if version != last { keys.append(ChangeKey(version, authors)) }
+      last = version
+    }
+    for entry in state.entries {
+      switch entry.field {
+      case .register(let register):
+        note(register.shown.version)
+        for sibling in register.others { note(sibling.version) }
+      case .history(let history): for item in history.entries { note(item.version) }
+      case .counter, .set: break
+      }
+    }
+    ChangeKey.sortUniquely(&keys)
+    return keys
+  }
+
+  mutating func finish(into writer: inout ByteWriter, records: Int) {
+    var table = changes
+    ChangeKey.sortUniquely(&table)
+    RecordBlockEncoder.write(table, into: &writer)
+    var counts = RunColumnWriter()
+    var places: [Int64] = []
+    places.reserveCapacity(changes.count)
+    var change = 0
+    for count in changeCounts {
+      counts.append(UInt32(count))
+      var next = 0
+      for _ in 0..<count {
+        let place = ChangeKey.place(of: changes[change], in: table)
+        places.append(Int64(place - next))
+        next = place + 1
+        change += 1
+      }
+    }
+    writer.raw(counts.finish())
+    writer.numbers(places)
+    writer.varint(fields.count)
+    for place in fields.indices { fields[place].finish(into: &writer, records: records) }
+    writer.raw(lives.finish())
+    writes.finish(into: &writer)
+    deletes.finish(into: &writer)
+  }
+
+  /// Count, authors, sequences, milliseconds, counters; all but the first as differences.
+  private static func write(_ table: [ChangeKey], into writer: inout ByteWriter) {
+    writer.varint(table.count)
+    var authors = RunColumnWriter()
+    var sequences: [Int64] = []
+    var milliseconds: [Int64] = []
+    var counters: [Int64] = []
+    var last = ChangeKey(author: 0, sequence: 0, time: 0)
+    for key in table {
+      authors.append(key.author)
+      let base = key.author == last.author ? last.sequence : 0
+      sequences.append(Int64(key.sequence - base))
+      milliseconds.append(Int64(key.time >> 16) - Int64(last.time >> 16))
+      counters.append(Int64(key.time & 0xffff))
+      last = key
+    }
+    writer.numbers(sequences)
+    writer.raw(authors.finish())
+    if let first = milliseconds.first { writer.signed(first) }
+    writer.numbers(Array(milliseconds.dropFirst()))
+    writer.numbers(counters)
+  }
+}
+
+/// One field of a block that is being encoded.
+private struct FieldColumn {
+  let id: FieldID
+  private var presence = RunColumnWriter()
+  /// How many records `presence` covers.
+  private var covered = 0
+  private var counts = RunColumnWriter()
+  private var changes: [Int64] = []
+  private var values = ValueColumnWriter()
+  private var replaced = DotListColumn()
+  private var additionCounts: [Int64] = []
+  private var dots = DotColumn()
+  private var totals: [Int64] = []
+
+  init(id: FieldID) {
+    self.id = id
+  }
+
+  private mutating func cover(through record: Int, isPresent: Bool) {
+    while covered < record {
+      presence.append(0)
+      covered += 1
+    }
+    guard isPresent else { return }
+    presence.append(1)
+    covered += 1
+  }
+
+  private mutating func append(
+    _ version: Version, _ value: Value?, _ authors: AuthorTable, _ own: [ChangeKey]
+  ) {
+    guard let value else { preconditionFailure("a value of \(id) was not supplied") }
+    changes.append(Int64(ChangeKey.place(of: ChangeKey(version, authors), in: own)))
+    values.append(value)
+  }
+
+  mutating func append(
+    _ field: RecordState.Field, ofRecord record: Int, _ authors: AuthorTable, _ own: [ChangeKey]
+  ) {
+    cover(through: record, isPresent: true)
+    switch field {
+    case .register(let register):
+      counts.append(UInt32(register.others.count))
+      append(register.shown.version, register.shown.value, authors, own)
+      for sibling in register.others { append(sibling.version, sibling.value, authors, own) }
+    case .history(let history):
+      counts.append(UInt32(history.entries.count))
+      for item in history.entries {
+        append(item.version, item.value, authors, own)
+        replaced.append(item.replaced, authors)
+      }
+    case .counter(let counter):
+      counts.append(UInt32(counter.shares.count))
+      for share in counter.shares {
+        dots.append(Dot(author: share.author, sequence: share.sequence), authors)
+        totals.append(share.total)
+      }
+    case .set(let set):
+      counts.append(UInt32(set.elements.count))
+      for element in set.elements {
+        additionCounts.append(Int64(element.additions.count))
+        values.append(element.value)
+        for dot in element.additions { dots.append(dot, authors) }
+      }
+    }
+  }
+
+  mutating func finish(into writer: inout ByteWriter, records: Int) {
+    cover(through: records, isPresent: false)
+    writer.varint(UInt64(id.rawValue))
+    writer.raw(presence.finish())
+    writer.raw(counts.finish())
+    switch id.kind {
+    case .register:
+      writer.numbers(changes)
+      values.finish(into: &writer)
+    case .history:
+      writer.numbers(changes)
+      values.finish(into: &writer)
+      replaced.finish(into: &writer)
+    case .counter:
+      dots.finish(into: &writer)
+      writer.numbers(totals)
+    case .set:
+      writer.numbers(additionCounts)
+      values.finish(into: &writer)
+      dots.finish(into: &writer)
+    }
+  }
+}

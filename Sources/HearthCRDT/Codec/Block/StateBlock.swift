@@ -1,0 +1,161 @@
+/// Blocks of records or events of one type, column by column: what snapshots and digests are of.
+///
+/// The same content as the states' own encoding, sorted so that neighbours are alike: ids, the
+/// changes that wrote the records with each time once, then each field's presence, versions and
+/// values. docs/reference/snapshot-format.md describes it byte by byte.
+///
+/// A block has exactly one encoding, and decoding knows that without encoding again: each column is
+/// a one-to-one mapping between its bytes and its values, the length of each follows from the
+/// columns before it, tables hold nothing that is not used, and the few choices there are (a
+/// column's width and step, numbered texts, writes that the fields tell) are compared with the
+/// choice that encoding makes.
+package enum StateBlock {
+  /// Whether a block that has this much ends here: it is full.
+  package static func isFull(records: Int, weight: Int) -> Bool {
+    records >= Limits.maximumBlockRecords || weight >= Limits.fullBlockWeight
+  }
+
+  /// The weight of a dot, a version or a value beside its text.
+  static let itemWeight = 8
+
+  static func weight(of value: Value) -> Int {
+    switch value {
+    case .text(let text): itemWeight + text.utf8.count
+    case .bytes(let bytes): itemWeight + bytes.count
+    case .null, .bool, .int: itemWeight
+    }
+  }
+}
+
+extension RecordState {
+  /// What the record counts towards a full block: about the bytes it takes without compression.
+  package var blockWeight: Int {
+    var items = 2 + life.deletes.entries.count
+    var values = 0
+    for entry in entries {
+      switch entry.field {
+      case .register(let register):
+        values += StateBlock.weight(of: register.shown.value ?? .null)
+        for sibling in register.others {
+          values += StateBlock.weight(of: sibling.value ?? .null)
+        }
+        items += 1 + register.others.count
+      case .history(let history):
+        for item in history.entries {
+          values += StateBlock.weight(of: item.value)
+          items += 1 + item.replaced.count
+        }
+      case .counter(let counter): items += 2 * counter.shares.count
+      case .set(let set):
+        for element in set.elements {
+          values += StateBlock.weight(of: element.value)
+          items += element.additions.count
+        }
+      }
+    }
+    return values + items * StateBlock.itemWeight
+  }
+
+  /// The writes that the fields alone tell: what most records have.
+  var writesTold: Frontier {
+    var told = Frontier()
+    var last: Dot?
+    forEachWrite { dot in
+      // Fields are often written together: the same change comes many times in a row.
+      if dot != last { told.advance(dot.author, to: dot.sequence) }
+      last = dot
+    }
+    return told
+  }
+
+  /// Whether the fields alone tell the writes.
+  var areWritesTold: Bool {
+    guard life.writes.entries.count == 1, let only = life.writes.entries.first else {
+      return life.writes == writesTold
+    }
+    // One author, the common case, needs no frontier to be built.
+    var greatest: UInt64 = 0
+    var isAlone = true
+    forEachWrite { dot in
+      greatest = max(greatest, dot.sequence)
+      if dot.author != only.author { isAlone = false }
+    }
+    return isAlone && greatest == only.sequence
+  }
+
+  private func forEachWrite(_ body: (Dot) -> Void) {
+    for entry in entries {
+      switch entry.field {
+      case .register(let register):
+        body(register.shown.version.dot)
+        for sibling in register.others { body(sibling.version.dot) }
+      case .history(let history): for item in history.entries { body(item.version.dot) }
+      case .counter(let counter):
+        for share in counter.shares { body(Dot(author: share.author, sequence: share.sequence)) }
+      case .set(let set):
+        for element in set.elements { for dot in element.additions { body(dot) } }
+      }
+    }
+  }
+}
+
+extension EventState {
+  /// What the event counts towards a full block: about the bytes it takes without compression.
+  package var blockWeight: Int {
+    let items = 3 + (cause?.entries.count ?? 0)
+    return fields.reduce(items * StateBlock.itemWeight) { $0 + StateBlock.weight(of: $1.value) }
+  }
+}
+
+/// A change that wrote something, with its author by number: what the table of a block holds.
+struct ChangeKey: Hashable, Comparable {
+  let author: UInt32
+  let sequence: UInt64
+  let time: UInt64
+
+  init(author: UInt32, sequence: UInt64, time: UInt64) {
+    self.author = author
+    self.sequence = sequence
+    self.time = time
+  }
+
+  init(_ version: Version, _ table: AuthorTable) {
+    author = UInt32(table.number(of: version.dot.author))
+    sequence = version.dot.sequence
+    time = version.time.rawValue
+  }
+
+  static func < (left: ChangeKey, right: ChangeKey) -> Bool {
+    if left.author != right.author { return left.author < right.author }
+    if left.sequence != right.sequence { return left.sequence < right.sequence }
+    return left.time < right.time
+  }
+
+  /// Sorts and leaves each once.
+  static func sortUniquely(_ keys: inout [ChangeKey]) {
+    guard keys.count > 1 else { return }
+    keys.sort()
+    var count = 1
+    for key in keys.dropFirst() where key != keys[count - 1] {
+      keys[count] = key
+      count += 1
+    }
+    keys.removeSubrange(count...)
+  }
+
+  /// The place of a key that a sorted list must have.
+  static func place(of key: ChangeKey, in keys: some RandomAccessCollection<ChangeKey>) -> Int {
+    var low = 0
+    var high = keys.count
+    while low < high {
+      let middle = (low + high) / 2
+      if keys[keys.index(keys.startIndex, offsetBy: middle)] < key {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    precondition(low < keys.count, "change \(key) was not collected")
+    return low
+  }
+}

@@ -1,0 +1,234 @@
+/// Collects the values of one field: tags, then numbers, then texts and byte strings.
+///
+/// Texts and byte strings are written one after another, or, where at most half of them and at most
+/// ``maximumEntries`` are different, as the different ones and a byte for each.
+struct ValueColumnWriter {
+  /// The most different texts that a byte can name.
+  static let maximumEntries = 256
+
+  private var tags = RunColumnWriter()
+  private var numbers: [Int64] = []
+  private var lengths: [Int64] = []
+  private var content = ByteWriter(capacity: 64)
+
+  mutating func append(_ value: Value) {
+    tags.append(UInt32(value.tag))
+    switch value {
+    case .null, .bool: break
+    case .int(let number): numbers.append(number)
+    case .text(var text):
+      text.withUTF8 {
+        lengths.append(Int64($0.count))
+        content.raw($0)
+      }
+    case .bytes(let bytes):
+      lengths.append(Int64(bytes.count))
+      content.raw(bytes)
+    }
+  }
+
+  /// Appends the column's bytes.
+  mutating func finish(into writer: inout ByteWriter) {
+    writer.raw(tags.finish())
+    writer.numbers(numbers)
+    guard !lengths.isEmpty else { return }
+    guard let entries = SliceTable.numbering(content.bytes, lengths) else {
+      writer.byte(0)
+      writer.numbers(lengths)
+      writer.raw(content.bytes)
+      return
+    }
+    writer.byte(1)
+    writer.byte(UInt8(entries.table.slices.count - 1))
+    writer.numbers(entries.table.slices.map { Int64($0.count) })
+    for slice in entries.table.slices { writer.raw(Array(content.bytes[slice])) }
+    writer.raw(entries.numbers)
+  }
+}
+
+/// Numbers the different slices of some bytes in order of first use.
+struct SliceTable {
+  private(set) var slices: [Range<Int>] = []
+  /// Places in `slices` plus one, 0 where free; four times as many as there can be slices.
+  private var slots = [UInt16](repeating: 0, count: 4 * ValueColumnWriter.maximumEntries)
+
+  /// The number of a slice, which is added if it is new; nil if there is no room for it.
+  mutating func number(
+    of slice: Range<Int>, in bytes: UnsafeBufferPointer<UInt8>, atMost limit: Int
+  ) -> Int? {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for place in slice { hash = (hash ^ UInt64(bytes[place])) &* 0x100_0000_01b3 }
+    var slot = Int(truncatingIfNeeded: hash >> 40) & (slots.count - 1)
+    while slots[slot] != 0 {
+      let number = Int(slots[slot]) - 1
+      let known = slices[number]
+      if known.count == slice.count,
+        bytes[known].elementsEqual(bytes[slice])
+      {
+        return number
+      }
+      slot = (slot + 1) & (slots.count - 1)
+    }
+    guard slices.count < limit else { return nil }
+    slices.append(slice)
+    slots[slot] = UInt16(slices.count)
+    return slices.count - 1
+  }
+
+  /// The number of every slice, or nil where the slices are not to be numbered because too many of
+  /// them are different.
+  static func numbering(
+    _ content: [UInt8], _ lengths: [Int64]
+  ) -> (table: SliceTable, numbers: [UInt8])? {
+    let limit = min(ValueColumnWriter.maximumEntries, lengths.count / 2)
+    guard limit > 0 else { return nil }
+    var table = SliceTable()
+    var numbers: [UInt8] = []
+    numbers.reserveCapacity(lengths.count)
+    let isNumbered = content.withUnsafeBufferPointer { bytes in
+      var start = 0
+      for length in lengths {
+        let slice = start..<start + Int(length)
+        guard let number = table.number(of: slice, in: bytes, atMost: limit) else { return false }
+        numbers.append(UInt8(number))
+        start = slice.upperBound
+      }
+      return true
+    }
+    return isNumbered ? (table, numbers) : nil
+  }
+}
+
+extension ByteReader {
+  /// Reads a column of exactly `count` values; the caller has bounded `count`.
+  mutating func values(_ item: String, count: Int) throws(CodecError) -> [Value] {
+    let tags = try runs(item, count: count, atMost: Value.maximumTag)
+    var ints = 0
+    var texts = 0
+    for tag in tags {
+      if tag == Value.intTag { ints += 1 } else if tag > Value.intTag { texts += 1 }
+    }
+    let numbers = try numbers(item, count: ints)
+    var strings = try strings(item, count: texts)
+    var values: [Value] = []
+    values.reserveCapacity(count)
+    var number = 0
+    var string = 0
+    for tag in tags {
+      switch tag {
+      case 0: values.append(.null)
+      case 1: values.append(.bool(false))
+      case 2: values.append(.bool(true))
+      case Value.intTag:
+        values.append(.int(numbers[number]))
+        number += 1
+      default:
+        values.append(try strings.value(item, at: string, isText: tag == 4))
+        string += 1
+      }
+    }
+    return values
+  }
+
+  private mutating func strings(_ item: String, count: Int) throws(CodecError) -> StringColumn {
+    guard count > 0 else { return StringColumn() }
+    let start = offset
+    switch try byte(item) {
+    case 0:
+      let column = try slices(item, count: count)
+      guard SliceTable.numbering(column.content, column.lengths) == nil else {
+        throw CodecError(.notCanonical, item, offset: start)
+      }
+      return column
+    case 1:
+      let entryCount = Int(try byte(item)) + 1
+      guard entryCount <= count / 2 else { throw CodecError(.notCanonical, item, offset: start) }
+      var column = try slices(item, count: entryCount)
+      let numbers = try raw(count, item)
+      var used = 0
+      for number in numbers {
+        guard number <= used, number < entryCount else {
+          throw CodecError(.notCanonical, item, offset: start)
+        }
+        if number == used { used += 1 }
+      }
+      guard used == entryCount, column.isDistinct else {
+        throw CodecError(.notCanonical, item, offset: start)
+      }
+      column.numbers = numbers
+      return column
+    default: throw CodecError(.unknown, item, offset: start)
+    }
+  }
+
+  private mutating func slices(_ item: String, count: Int) throws(CodecError) -> StringColumn {
+    let start = offset
+    var column = StringColumn()
+    column.lengths = try numbers(item, count: count)
+    column.starts.reserveCapacity(count)
+    var sum = 0
+    for length in column.lengths {
+      guard (0...Int64(Limits.maximumValueBytes)).contains(length) else {
+        throw CodecError(.beyondLimit, item, offset: start)
+      }
+      column.starts.append(sum)
+      sum += Int(length)
+    }
+    column.offset = offset
+    column.content = try raw(sum, item)
+    return column
+  }
+}
+
+/// The texts and byte strings of a column that is being read.
+private struct StringColumn {
+  var content: [UInt8] = []
+  var lengths: [Int64] = []
+  var starts: [Int] = []
+  /// Which slice each item is, where slices are numbered.
+  var numbers: [UInt8]? {
+    didSet { shared = [Value?](repeating: nil, count: 2 * starts.count) }
+  }
+  /// The values made of numbered slices, as bytes and as text.
+  private var shared: [Value?] = []
+  /// Where the content stands, for errors.
+  var offset = 0
+
+  var isDistinct: Bool {
+    content.withUnsafeBufferPointer { bytes in
+      var table = SliceTable()
+      return starts.indices.allSatisfy { place in
+        let slice = starts[place]..<starts[place] + Int(lengths[place])
+        return table.number(of: slice, in: bytes, atMost: .max) == place
+      }
+    }
+  }
+
+  /// The value of the item at a place.
+  ///
+  /// Items of one entry share one copy: a byte must not ask for half a mebibyte.
+  mutating func value(
+    _ item: String, at place: Int, isText: Bool
+  ) throws(CodecError) -> Value {
+    guard let numbers else { return try made(item, place, isText: isText) }
+    let slot = 2 * Int(numbers[place]) + (isText ? 1 : 0)
+    if let value = shared[slot] { return value }
+    let value = try made(item, Int(numbers[place]), isText: isText)
+    shared[slot] = value
+    return value
+  }
+
+  private func made(
+    _ item: String, _ slice: Int, isText: Bool
+  ) throws(CodecError) -> Value {
+    let range = starts[slice]..<starts[slice] + Int(lengths[slice])
+    guard isText else { return .bytes(Array(content[range])) }
+    let text = content.withUnsafeBufferPointer {
+      String(validating: UnsafeBufferPointer(rebasing: $0[range]), as: UTF8.self)
+    }
+    guard let text else {
+      throw CodecError(.invalidText, item, offset: offset + range.lowerBound)
+    }
+    return .text(text)
+  }
+}

@@ -1,0 +1,303 @@
+import HearthCRDT
+import HearthCrypto
+
+// The snapshot half of an exchange; decision 0016 says why it is so.
+extension Engine {
+  // MARK: Beginning from a snapshot
+
+  /// Begins an empty zone from the best snapshot of a transport: the good one that covers most.
+  ///
+  /// One that is not is named in the report, and the next one is tried; without any, the changes
+  /// are taken one by one.
+  mutating func begin(
+    _ id: ZoneID, fromSnapshotOf transport: some Transport, holding listing: TransportListing,
+    nowMilliseconds: UInt64, _ report: inout TransportReport
+  ) throws {
+    let zone = try zone(id)
+    guard zone.kind == .data, zone.frontier.isEmpty, !listing.snapshots.isEmpty else { return }
+    for candidate in try candidates(for: zone, on: transport, listing, &report) {
+      do {
+        var chunks = [candidate.first]
+        for name in candidate.snapshot.chunks.dropFirst() {
+          chunks.append(try fetch(name, from: transport, &report))
+        }
+        try bootstrap(id, from: chunks, nowMilliseconds: nowMilliseconds)
+        report.begunFromSnapshots += 1
+        report.received += Int(clamping: candidate.weight)
+        return
+      } catch {
+        guard Engine.isOfSnapshot(error) else { throw error }
+        report.problems.append(
+          SnapshotPlan.problem(with: SnapshotPlan.place(of: candidate.snapshot.group), error))
+      }
+    }
+  }
+
+  /// A snapshot whose first chunk was verified.
+  private struct Candidate {
+    let snapshot: SnapshotPlan.Complete
+    let first: [UInt8]
+    let weight: UInt64
+  }
+
+  /// The snapshots that may be used, the one that covers most first.
+  private func candidates(
+    for zone: ZoneState, on transport: some Transport, _ listing: TransportListing,
+    _ report: inout TransportReport
+  ) throws -> [Candidate] {
+    let (complete, incomplete) = SnapshotPlan.sorted(listing.snapshots)
+    for group in incomplete.prefix(SnapshotPlan.consideredSnapshots) {
+      let error = SyncError(.malformed, "some of its chunks are missing")
+      report.problems.append(SnapshotPlan.problem(with: SnapshotPlan.place(of: group), error))
+    }
+    let control = try controlZone(of: zone.group).frontier
+    var candidates: [Candidate] = []
+    for snapshot in complete.prefix(SnapshotPlan.consideredSnapshots) {
+      do {
+        let first = try fetch(snapshot.chunks[0], from: transport, &report)
+        let heads = try heads(
+          ofSnapshot: first, of: snapshot.chunks.count, zone: zone, isAccepted: false
+        ).heads
+        if let fault = SnapshotPlan.fault(
+          in: heads, of: zone, control: control, listing: listing)
+        {
+          throw SyncError(.notAuthentic, fault)
+        }
+        let frontier = Frontier(heads.map { ($0.author, $0.sequence) })
+        candidates.append(
+          Candidate(
+            snapshot: snapshot, first: first, weight: SnapshotPlan.weight(of: frontier)))
+      } catch {
+        guard Engine.isOfSnapshot(error) else { throw error }
+        report.problems.append(
+          SnapshotPlan.problem(with: SnapshotPlan.place(of: snapshot.group), error))
+      }
+    }
+    return candidates.sorted {
+      $0.weight != $1.weight ? $0.weight > $1.weight : $0.snapshot.group < $1.snapshot.group
+    }
+  }
+
+  private func fetch(
+    _ name: BlobName, from transport: some Transport, _ report: inout TransportReport
+  ) throws -> [UInt8] {
+    guard let bytes = try transport.fetch(name) else {
+      throw SyncError(.malformed, "chunk \(name.index + 1) of \(name.count) is missing")
+    }
+    report.receivedBytes += bytes.count
+    return bytes
+  }
+
+  // MARK: A snapshot that was wrong
+
+  /// Refuses a log that does not continue what the zone's snapshot says of it.
+  ///
+  /// The chain hash of a head is its author's own word, sealed and signed in the next segment.
+  /// Where the two differ and nothing of the author was applied since, the snapshot is wrong, or hides
+  /// one of two histories: either way the changes themselves must decide.
+  func checkBase(of id: ZoneID, against forks: [CausalQueue.Fork]) throws {
+    guard !forks.isEmpty, let base = try store.baseSnapshot(of: id) else { return }
+    let zone = try zone(id)
+    let chunks = try Engine.chunks(of: base)
+    guard let first = chunks.first else { return }
+    let heads = try heads(
+      ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: true
+    ).heads
+    for fork in forks {
+      guard let head = heads.first(where: { $0.author == fork.author }),
+        head.sequence == zone.head(of: fork.author).sequence
+      else { continue }
+      throw SyncError(
+        .snapshotContradicted,
+        "what it says of \(fork.author) at change \(head.sequence) is not what that device wrote")
+    }
+  }
+
+  /// Takes a zone's changes one by one in place of the snapshot that it began from.
+  ///
+  /// All or nothing: where the transport does not hold everything that own changes build on, the
+  /// zone stays as it is and the report says so.
+  mutating func replaceBase(
+    of id: ZoneID, from transport: some Transport, holding listing: TransportListing,
+    anchorFile: some AnchorFile, _ nowMilliseconds: UInt64, _ report: inout TransportReport
+  ) throws {
+    if try seal(id) > 0 { try Anchor.drop(anchorFile, for: self) }
+    let place = try place(of: id)
+    let before = zones[place]
+    do {
+      try store.transaction {
+        zones[place] = before
+        let blobs = try store.segments(of: id).compactMap {
+          try store.bytes(of: $0.digest, in: id)
+        }
+        try store.removeRecords(of: id)
+        try store.removeHeads(of: id)
+        try store.removeBaseSnapshot(of: id)
+        zones[place].resetHeads()
+        _ = try receive(blobs, in: id, nowMilliseconds: nowMilliseconds)
+        try takeAll(of: id, from: transport, holding: listing, nowMilliseconds, &report)
+        guard zones[place].frontier.covers(before.frontier.own(of: device)) else {
+          throw SyncError(
+            .snapshotContradicted, "and not every change that is needed instead is there")
+        }
+      }
+    } catch let error as SyncError where error.code == .snapshotContradicted {
+      zones[place] = before
+      report.problems.append(
+        TransportProblem(
+          place: "zone \(before.name)", fault: "the zone still rests on a wrong snapshot: \(error)",
+          remedy: "let the other devices sync, then sync again", hidesData: true))
+    } catch {
+      zones[place] = before
+      throw error
+    }
+  }
+
+  // MARK: Giving
+
+  /// Gives a transport the snapshots it lacks: a new one where that pays, and the one that this
+  /// zone began from where the transport has nothing instead.
+  func giveSnapshots(
+    of id: ZoneID, to transport: some Transport, holding listing: TransportListing,
+    stored: [StoredSegment], _ report: inout TransportReport
+  ) throws {
+    let zone = try zone(id)
+    guard zone.kind == .data else { return }
+    try forwardBase(of: zone, to: transport, holding: listing, &report)
+    guard let role = membership(of: zone.group).role(of: device), role.rank >= Role.admin.rank,
+      zone.heads.allSatisfy({ $0.forkedAt == nil }),
+      SnapshotPlan.pays(stored, beyond: Frontier())
+    else { return }
+    let known = try knownSnapshots(of: zone, on: transport, listing, &report)
+    let newest = known.filter { zone.frontier.covers($0.frontier) }
+      .max { SnapshotPlan.weight(of: $0.frontier) < SnapshotPlan.weight(of: $1.frontier) }
+    guard SnapshotPlan.pays(stored, beyond: newest?.frontier ?? Frontier()) else { return }
+    let chunks = try snapshot(of: id)
+    let names = SnapshotPlan.names(of: chunks, zoneTag: zone.tag)
+    guard let group = names.first?.group else { return }
+    try remember(
+      known + [KnownSnapshot(group: group, isOwn: true, frontier: zone.frontier)], of: zone)
+    try publish(chunks, as: names, to: transport, &report)
+    try dropOld(known, on: transport, listing)
+  }
+
+  private func publish(
+    _ chunks: [[UInt8]], as names: [BlobName], to transport: some Transport,
+    _ report: inout TransportReport
+  ) throws {
+    for (name, chunk) in zip(names, chunks) {
+      try transport.publish(name, chunk)
+      report.publishedBytes += chunk.count
+    }
+    report.publishedSnapshots += 1
+  }
+
+  /// Removes own snapshots but the newest, after a newer one is there.
+  private func dropOld(
+    _ known: [KnownSnapshot], on transport: some Transport, _ listing: TransportListing
+  ) throws {
+    let complete = Set(SnapshotPlan.sorted(listing.snapshots).complete.map(\.group))
+    let own = known.filter(\.isOwn)
+    let kept = own.filter { complete.contains($0.group) }
+      .sorted { SnapshotPlan.weight(of: $0.frontier) > SnapshotPlan.weight(of: $1.frontier) }
+      .prefix(SnapshotPlan.keptSnapshots - 1).map(\.group)
+    let dropped = Set(own.map(\.group)).subtracting(kept)
+    for name in listing.snapshots where dropped.contains(name.group) { try transport.remove(name) }
+  }
+
+  /// Gives a transport the snapshot that this zone began from, as it came, where the transport has
+  /// neither the changes in it nor any other snapshot.
+  private func forwardBase(
+    of zone: ZoneState, to transport: some Transport, holding listing: TransportListing,
+    _ report: inout TransportReport
+  ) throws {
+    guard SnapshotPlan.sorted(listing.snapshots).complete.isEmpty,
+      let base = try store.baseSnapshot(of: zone.id)
+    else { return }
+    let chunks = try Engine.chunks(of: base)
+    guard let first = chunks.first else { return }
+    let heads = try heads(
+      ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: true
+    ).heads
+    guard !SyncPlan.holdsAll(heads, of: zone, in: listing) else { return }
+    let names = SnapshotPlan.names(of: chunks, zoneTag: zone.tag)
+    try publish(chunks, as: names, to: transport, &report)
+  }
+}
+
+// MARK: - Memory of what was looked into
+
+/// A snapshot that was verified once, so that an admin's node need not fetch it at every sync.
+private struct KnownSnapshot {
+  let group: Identifier
+  let isOwn: Bool
+  /// How far it reaches; nowhere if it is not acceptable.
+  let frontier: Frontier
+}
+
+extension Engine {
+  /// The listing's snapshots, each looked into once in the life of this node.
+  private func knownSnapshots(
+    of zone: ZoneState, on transport: some Transport, _ listing: TransportListing,
+    _ report: inout TransportReport
+  ) throws -> [KnownSnapshot] {
+    let listed = Set(listing.snapshots.map(\.group))
+    let remembered = try remembered(of: zone).filter { listed.contains($0.group) }
+    var known = remembered
+    for snapshot in SnapshotPlan.sorted(listing.snapshots).complete
+      .prefix(SnapshotPlan.consideredSnapshots)
+    where !remembered.contains(where: { $0.group == snapshot.group }) {
+      do {
+        let first = try fetch(snapshot.chunks[0], from: transport, &report)
+        let (heads, isOwn) = try heads(
+          ofSnapshot: first, of: snapshot.chunks.count, zone: zone, isAccepted: false)
+        let frontier = Frontier(heads.map { ($0.author, $0.sequence) })
+        known.append(KnownSnapshot(group: snapshot.group, isOwn: isOwn, frontier: frontier))
+      } catch {
+        guard Engine.isOfSnapshot(error) else { throw error }
+        known.append(
+          KnownSnapshot(group: snapshot.group, isOwn: false, frontier: Frontier()))
+      }
+    }
+    if known.count > remembered.count { try remember(known, of: zone) }
+    return known
+  }
+
+  private static func memoryName(of zone: ZoneState) -> String { "snapshots.\(zone.id.hex)" }
+
+  private func remembered(of zone: ZoneState) throws -> [KnownSnapshot] {
+    guard let bytes = try store.fact(Engine.memoryName(of: zone)) else { return [] }
+    var reader = ByteReader(bytes)
+    var known: [KnownSnapshot] = []
+    for _ in 0..<(try reader.count("snapshots", itemBytes: 18)) {
+      known.append(
+        KnownSnapshot(
+          group: try reader.identifier("group"), isOwn: try reader.byte("own") == 1,
+          frontier: try reader.frontier("frontier")))
+    }
+    try reader.finish()
+    return known
+  }
+
+  /// Adds to what is remembered; of several transports, so the last few are kept.
+  private func remember(_ known: [KnownSnapshot], of zone: ZoneState) throws {
+    let groups = Set(known.map(\.group))
+    let all = try remembered(of: zone).filter { !groups.contains($0.group) } + known
+    let kept = all.suffix(4 * SnapshotPlan.consideredSnapshots)
+    var writer = ByteWriter()
+    writer.varint(kept.count)
+    for item in kept {
+      writer.identifier(item.group)
+      writer.byte(item.isOwn ? 1 : 0)
+      writer.frontier(item.frontier)
+    }
+    try store.transaction { try store.setFact(Engine.memoryName(of: zone), writer.bytes) }
+  }
+
+  /// Whether an error speaks of a snapshot's bytes, which come from outside, and not of this node.
+  private static func isOfSnapshot(_ error: any Error) -> Bool {
+    if let error = error as? TransportError { return error.code != .folderMissing }
+    if let error = error as? SyncError { return error.code != .corrupt }
+    return error is CodecError || error is CryptoError
+  }
+}

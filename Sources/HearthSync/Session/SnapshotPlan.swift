@@ -1,0 +1,121 @@
+import HearthCRDT
+import HearthCrypto
+
+/// Decides about the snapshots of a zone on a transport, from its listing alone.
+package enum SnapshotPlan {
+  /// A snapshot is worth publishing when at least so many changes lie beyond the newest one.
+  package static var worthwhileChanges: UInt64 { 4_096 }
+  /// Or when the segments of those changes have at least so many bytes.
+  package static var worthwhileBytes: UInt64 { 1024 * 1024 }
+  /// How many own snapshots stay on a transport.
+  package static var keptSnapshots: Int { 2 }
+  /// How many snapshots of a listing are looked into: a bound on what strangers can cause.
+  package static var consideredSnapshots: Int { 16 }
+
+  /// A snapshot of which a transport lists every chunk, in order.
+  package struct Complete: Equatable, Sendable {
+    package let group: Identifier
+    package let chunks: [BlobName]
+  }
+
+  /// The complete snapshots of a listing, in order of group, and the groups of the others.
+  ///
+  /// A snapshot's group is the digest of its chunks' digests, so that no chunk can be exchanged.
+  package static func sorted(
+    _ names: [BlobName]
+  ) -> (complete: [Complete], incomplete: [Identifier]) {
+    var groups: [Identifier: [BlobName]] = [:]
+    for name in names where name.kind == .snapshot { groups[name.group, default: []].append(name) }
+    var complete: [Complete] = []
+    var incomplete: [Identifier] = []
+    for group in groups.keys.sorted() {
+      let chunks = (groups[group] ?? []).sorted { $0.index < $1.index }
+      let isComplete =
+        chunks.enumerated().allSatisfy { $0.element.index == $0.offset }
+        && chunks.allSatisfy { $0.count == chunks.count }
+        && self.group(of: chunks.map(\.digest)) == group
+      if isComplete {
+        complete.append(Complete(group: group, chunks: chunks))
+      } else {
+        incomplete.append(group)
+      }
+    }
+    return (complete, incomplete)
+  }
+
+  /// The names of a snapshot's chunks.
+  package static func names(of chunks: [[UInt8]], zoneTag: Identifier) -> [BlobName] {
+    let digests = chunks.map(segmentDigest)
+    let group = group(of: digests)
+    return digests.enumerated().map { index, digest in
+      BlobName(
+        kind: .snapshot, scope: zoneTag, group: group, index: index, count: digests.count,
+        digest: digest)
+    }
+  }
+
+  private static func group(of digests: [Identifier]) -> Identifier {
+    segmentDigest(digests.flatMap(\.bytes))
+  }
+
+  /// Whether a new snapshot pays: so much of the log lies beyond the newest one.
+  ///
+  /// - Parameters:
+  ///   - stored: the segments of the zone's log.
+  ///   - newest: how far the newest acceptable snapshot reaches; empty if there is none.
+  package static func pays(_ stored: [StoredSegment], beyond newest: Frontier) -> Bool {
+    var changes: UInt64 = 0
+    var bytes: UInt64 = 0
+    for segment in stored where segment.first <= segment.last {
+      let from = max(newest[segment.author], segment.first - 1)
+      guard segment.last > from else { continue }
+      changes += segment.last - from
+      // A large segment of which little is new counts little.
+      let share = Double(segment.last - from) / Double(segment.last - segment.first + 1)
+      bytes += UInt64(Double(segment.byteCount) * share)
+    }
+    return changes >= worthwhileChanges || bytes >= worthwhileBytes
+  }
+
+  /// How many changes a frontier covers, for comparing snapshots.
+  static func weight(of frontier: Frontier) -> UInt64 {
+    frontier.entries.reduce(0) { sum, entry in
+      let (next, overflow) = sum.addingReportingOverflow(entry.sequence)
+      return overflow ? .max : next
+    }
+  }
+
+  /// Why a snapshot's heads cannot be true, or nil.
+  ///
+  /// Segments go before the snapshot of them, so one that claims more of an author than the
+  /// transport's segments of that author reach would hide changes that are still to come.
+  static func fault(
+    in heads: [LogHead], of zone: ZoneState, control: Frontier, listing: TransportListing
+  ) -> String? {
+    for head in heads {
+      guard control.covers(head.controlSeen) else {
+        return "it builds on membership operations that are not here yet"
+      }
+      let tag = zone.authorTag(of: head.author.device)
+      let reached = listing.segments.filter {
+        $0.authorTag == tag && $0.incarnation == head.author.incarnation
+      }.map(\.last).max()
+      if let reached, reached < head.sequence {
+        return "it claims \(head.sequence) changes of \(head.author), "
+          + "whose segments here end at \(reached)"
+      }
+    }
+    return nil
+  }
+
+  /// Where a person finds a snapshot.
+  static func place(of group: Identifier) -> String { "snapshot \(group.hex.prefix(8))" }
+
+  /// What a report says of a snapshot that was not used; nothing is lost by it.
+  static func problem(with place: String, _ error: any Error) -> TransportProblem {
+    TransportProblem(
+      place: place, fault: "this snapshot is not used: \(error)",
+      remedy: "nothing is lost: the changes are taken one by one; if this stays, tell an admin",
+      hidesData: false)
+  }
+}
