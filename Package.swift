@@ -106,6 +106,11 @@ let package = Package(
       name: "HearthCLITests", dependencies: ["HearthCLI", "Household", "HearthCRDT"],
       swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
+    .target(
+      name: "FamilyModel", path: "Simulations/Sources/FamilyModel", swiftSettings: settings),
+    .testTarget(
+      name: "FamilyModelTests", dependencies: ["FamilyModel"],
+      path: "Simulations/Tests/FamilyModelTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,244 @@
+/// One due instance of a chore.
+package struct ModelOccurrence: Hashable, Sendable {
+  /// How it stands.
+  package enum State: Hashable, Sendable {
+    /// Due today or later, or some day.
+    case open
+    /// Should have been done.
+    case overdue
+    /// Nobody did it and nobody need do it now.
+    case missed
+  }
+
+  package let chore: ModelID
+  /// 0 for what is done once; 32 times the original day number for a calendar rule; 64 times the
+  /// links done plus those skipped since for a chain counted from completion.
+  package let key: Int64
+  package let due: Int?
+  package let assignee: ModelID?
+  package let state: State
+  /// How many older ones were missed.
+  package let missedBefore: Int
+}
+
+extension FamilyModel {
+  private enum MissedPolicy { case roll, stack, neverOverdue }
+
+  /// A possible occurrence before its state is known.
+  private struct Candidate {
+    let key: Int64
+    /// The day it is due, by rule or moved.
+    let due: Int?
+    /// How many come before it, for turns.
+    let ordinal: Int
+  }
+
+  private var missedPolicy: MissedPolicy {
+    switch setting("missed") {
+    case "stack": .stack
+    case "never-overdue": .neverOverdue
+    default: .roll
+    }
+  }
+
+  // MARK: what is to be done
+
+  /// What is to be done next of a chore: what has come due, or what comes first.
+  package func nextOccurrence(_ chore: ModelID) -> ModelOccurrence? {
+    let (due, later) = split(candidates(chore, through: today))
+    if let standing = open(chore, due).first { return standing }
+    return later.min { ($0.due ?? today, $0.key) < ($1.due ?? today, $1.key) }
+      .map { occurrence(chore, $0) }
+  }
+
+  /// What is open of a chore through a day, which is today or later: all that has come due and
+  /// still stands, then what will come due.
+  package func openOccurrences(_ chore: ModelID, through last: Int) -> [ModelOccurrence] {
+    let (due, later) = split(candidates(chore, through: last))
+    return open(chore, due)
+      + later.filter { ($0.due ?? today) <= last }
+      .sorted { ($0.due ?? today, $0.key) < ($1.due ?? today, $1.key) }
+      .map { occurrence(chore, $0) }
+  }
+
+  /// What has come due since the chore was last closed and gave way to a newer one (R8).
+  package func missedOccurrences(_ chore: ModelID) -> [ModelOccurrence] {
+    if missedPolicy == .stack { return [] }
+    return split(candidates(chore, through: today)).due.dropLast().map {
+      occurrence(chore, $0, state: .missed)
+    }
+  }
+
+  /// Those that have come due, and the others.
+  private func split(_ all: [Candidate]) -> (due: [Candidate], later: [Candidate]) {
+    (all.filter { ($0.due ?? today) <= today }, all.filter { ($0.due ?? today) > today })
+  }
+
+  /// R8: of those that have come due, all stay or the last alone.
+  private func open(_ chore: ModelID, _ due: [Candidate]) -> [ModelOccurrence] {
+    if missedPolicy == .stack { return due.map { occurrence(chore, $0) } }
+    return due.suffix(1).map { occurrence(chore, $0, missedBefore: due.count - 1) }
+  }
+
+  private func occurrence(
+    _ chore: ModelID, _ candidate: Candidate, state: ModelOccurrence.State? = nil,
+    missedBefore: Int = 0
+  ) -> ModelOccurrence {
+    let isPast = (candidate.due ?? today) < today
+    // Assumption: whose turn it is follows the day it was due, not the day it is shown under.
+    let isShownToday = isPast && state == nil && missedPolicy == .neverOverdue
+    return ModelOccurrence(
+      chore: chore, key: candidate.key, due: isShownToday ? today : candidate.due,
+      assignee: assignee(chore, candidate),
+      state: state ?? (isPast && !isShownToday ? .overdue : .open), missedBefore: missedBefore)
+  }
+
+  // MARK: which occurrences there are (R6)
+
+  /// Every occurrence that is not closed, by key: all that can have come due by `last`, and at
+  /// least one later one if there is any.
+  private func candidates(_ chore: ModelID, through last: Int) -> [Candidate] {
+    let shown = shown(chore)
+    if shown.isArchived { return [] }
+    guard let rule = shown.rule else {
+      if !closedKeys(chore).contains(0) {
+        return [Candidate(key: 0, due: overrideDue(chore, 0) ?? shown.due, ordinal: 0)]
+      }
+      return []
+    }
+    if rule.isAfterCompletion { return linkInHand(chore, rule, from: shown.ruleFrom) }
+    return dates(chore, rule, from: shown.ruleFrom, through: last)
+  }
+
+  /// R15: the keys closed by work or by a skip.
+  private func closedKeys(_ chore: ModelID) -> Set<Int64> {
+    Set(valid(of: chore).map(\.what.key)).union(skips(chore).map(\.key))
+  }
+
+  /// Skips that stand: events not taken back, and the mark of an occurrence.
+  private func skips(_ chore: ModelID) -> [(key: Int64, day: Int?)] {
+    let events = facts.compactMap { fact -> (key: Int64, day: Int?)? in
+      guard case .skip(let event, chore, let key, let by, let day) = fact.kind,
+        !isUndone(event, ownedBy: [by])
+      else { return nil }
+      return (key, day)
+    }
+    let marks = overriddenKeys(chore).filter { key in
+      override(chore, key) { change -> Bool? in
+        if case .skipped(let isSkipped) = change { isSkipped } else { nil }
+      } == true
+    }
+    return events + marks.map { ($0, nil) }
+  }
+
+  private func overriddenKeys(_ chore: ModelID) -> [Int64] {
+    let keys = facts.compactMap { fact -> Int64? in
+      if case .occurrenceOverride(chore, let key, _) = fact.kind { return key }
+      return nil
+    }
+    return Set(keys).sorted()
+  }
+
+  /// The days of a calendar rule that are not closed.
+  ///
+  /// R6: from the day the rule was written on. R8: after the closed date and the completion day;
+  /// where every one stays due, each is closed for itself. Assumption: what is skipped closes like
+  /// what is done, what is older with it. The keys of other kinds of rules name days long ago, so
+  /// of work done under those the day alone counts.
+  private func dates(
+    _ chore: ModelID, _ rule: ModelRule, from ruleFrom: Int?, through last: Int
+  ) -> [Candidate] {
+    let opening = max(rule.anchor, ruleFrom ?? rule.anchor)
+    let closed = closedKeys(chore)
+    let moved = overriddenKeys(chore).map { Int($0 >> 5) }
+    let closedDays =
+      valid(of: chore).flatMap { [Int($0.what.key >> 5), $0.what.day] }
+      + skips(chore).map { Int($0.key >> 5) }
+    let first =
+      missedPolicy == .stack ? opening : max(opening, (closedDays.max() ?? opening - 1) + 1)
+    let horizon = max(last, today, moved.max() ?? today)
+    var result: [Candidate] = []
+    var day = first
+    while day <= min(rule.until ?? ModelCalendar.lastDay, ModelCalendar.lastDay) {
+      let key = Int64(day) * 32
+      if rule.falls(on: day), !closed.contains(key) {
+        result.append(
+          Candidate(
+            key: key, due: overrideDue(chore, key) ?? day, ordinal: rule.count(before: day)))
+        if day > horizon { break }
+      }
+      day += 1
+    }
+    return result
+  }
+
+  /// R7: the one occurrence that a chain counted from completion knows.
+  ///
+  /// Assumptions: a rule written later than the day it would give opens on the day it was written
+  /// (R6); a skip counts from the later of its day and the due day; whose turn it is goes by the
+  /// links done.
+  private func linkInHand(
+    _ chore: ModelID, _ rule: ModelRule, from ruleFrom: Int?
+  ) -> [Candidate] {
+    let links = chain(of: chore)
+    let lastDone = links.last?.max {
+      $0.what.doneAtMilliseconds < $1.what.doneAtMilliseconds
+    }
+    var due = max(lastDone.map { rule.interval(after: $0.what.day) } ?? rule.anchor, ruleFrom ?? 0)
+    let skips = skips(chore)
+    for skipped in 0..<64 {
+      let key = Int64(links.count * 64 + skipped)
+      let moved = overrideDue(chore, key) ?? due
+      let here = skips.filter { $0.key == key }
+      if here.isEmpty {
+        // Assumption: the rule's own day decides whether the rule has ended.
+        if due > rule.until ?? due { return [] }
+        return [Candidate(key: key, due: moved, ordinal: links.count)]
+      }
+      due = rule.interval(after: max(moved, here.compactMap(\.day).max() ?? moved))
+    }
+    return []
+  }
+
+  // MARK: whose turn it is (R18)
+
+  private func assignee(_ chore: ModelID, _ candidate: Candidate) -> ModelID? {
+    if let person = overrideAssignee(chore, candidate.key) { return person }
+    switch assignment(of: chore) {
+    case .nobody: return nil
+    case .person(let person): return person
+    case .rotation(let people, let turn):
+      // Who is not there is passed over; if nobody is there, it is nobody's turn.
+      guard people.contains(where: isActive) else { return nil }
+      switch turn {
+      case .byDate: return active(in: people, from: candidate.ordinal)
+      case .byTurn: return active(in: people, from: turnAfterLast(chore, people))
+      case .leastDone: return leastDone(chore, people, due: candidate.due ?? today)
+      }
+    }
+  }
+
+  /// The first active person from a place on, around.
+  private func active(in people: [ModelID], from place: Int) -> ModelID? {
+    (0..<people.count).map { people[(place + $0) % people.count] }.first(where: isActive)
+  }
+
+  /// The place after whoever was last credited; the first begins.
+  ///
+  /// Assumption: "last" is the last by `<` of those in the rotation: a guest's help changes no
+  /// turns.
+  private func turnAfterLast(_ chore: ModelID, _ people: [ModelID]) -> Int {
+    let last = credited().last { $0.completion.chore == chore && people.contains($0.person) }
+    return last.flatMap { people.firstIndex(of: $0.person) }.map { $0 + 1 } ?? 0
+  }
+
+  /// Assumption: counted are credited completions of this chore on the due day and the 27 before.
+  private func leastDone(_ chore: ModelID, _ people: [ModelID], due: Int) -> ModelID? {
+    func count(_ person: ModelID) -> Int {
+      credited().filter {
+        $0.completion.chore == chore && $0.person == person && (due - 27...due).contains($0.day)
+      }.count
+    }
+    return people.filter(isActive).min { (count($0), $0) < (count($1), $1) }
+  }
+}
