@@ -111,6 +111,10 @@ let package = Package(
     .testTarget(
       name: "FamilyModelTests", dependencies: ["FamilyModel"],
       path: "Simulations/Tests/FamilyModelTests", swiftSettings: settings),
+    .testTarget(
+      name: "FamilyModelAgreementTests",
+      dependencies: ["FamilyModel", "Household", "HearthSync", "HearthCRDT"],
+      path: "Simulations/Tests/FamilyModelAgreementTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )
