@@ -79,7 +79,9 @@ package struct FamilyModel: Sendable {
     shown(writes(of: chore, seenBy: observer, archived)) ?? false
   }
 
-  func rule(of chore: ModelID) -> ModelRule? { shown(writes(of: chore, rule)) ?? nil }
+  func rule(of chore: ModelID, seenBy observer: ModelFact? = nil) -> ModelRule? {
+    shown(writes(of: chore, seenBy: observer, rule)) ?? nil
+  }
 
   /// The tags: one stays while an addition stands that no removal has seen (R5).
   func tags(of chore: ModelID) -> [String] {

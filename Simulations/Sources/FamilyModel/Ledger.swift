@@ -4,7 +4,8 @@ package struct ModelEntry: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
     /// Counts for its occurrence.
     case credited
-    /// Somebody else, or the same person, was credited for that occurrence.
+    /// Somebody else, or the same person, was credited for that occurrence; paid all the same
+    /// where the household pays each or splits.
     case alsoDone
     /// Taken back.
     case undone
@@ -133,10 +134,10 @@ extension FamilyModel {
 
   /// R1 and R3: the fate of each completion of a chore.
   func entries(of chore: ModelID) -> [ModelEntry] {
+    let payments = byOccurrence(chore).map { pay($0) }
+    let credited = Set(payments.compactMap(\.first?.event))
     var paid: [ModelID: Int] = [:]
-    for group in byOccurrence(chore) {
-      for (event, points) in pay(group) { paid[event] = points }
-    }
+    for (event, points) in payments.joined() { paid[event] = points }
     return completions(of: chore).map { done in
       let kind: ModelEntry.Kind =
         if isUndone(done.what) {
@@ -144,14 +145,14 @@ extension FamilyModel {
         } else if isInvalid(done) {
           .invalid
         } else {
-          paid[done.what.event] == nil ? .alsoDone : .credited
+          credited.contains(done.what.event) ? .credited : .alsoDone
         }
       return ModelEntry(
         fact: done.fact, completion: done.what, kind: kind, points: paid[done.what.event] ?? 0)
     }
   }
 
-  /// R1: what the completions of one occurrence are paid; those not named are also done.
+  /// R1: what each claim on one occurrence is paid, the credited one first; a person has one claim.
   ///
   /// R3: the award is what the doer saw the chore to be worth. Assumption: what is split is the
   /// award of the first.
@@ -170,7 +171,7 @@ extension FamilyModel {
       return [(first.what.event, award - share * (claims.count - 1))]
         + claims.dropFirst().map { ($0.what.event, share) }
     default:
-      return [(first.what.event, award)]
+      return [(first.what.event, award)] + claims.dropFirst().map { ($0.what.event, 0) }
     }
   }
 
@@ -181,7 +182,7 @@ extension FamilyModel {
 
   /// All points of a person.
   package func total(_ person: ModelID) -> Int {
-    credited().filter { $0.person == person }.map(\.points).reduce(0, +)
+    ledger.filter { $0.person == person }.map(\.points).reduce(0, +)
   }
 
   /// R9: the points of the week that holds a day, by the days the events say.
@@ -201,7 +202,7 @@ extension FamilyModel {
   }
 
   private func points(_ person: ModelID, where isInside: (Int) -> Bool) -> Int {
-    credited().filter { $0.person == person && isInside($0.day) }.map(\.points).reduce(0, +)
+    ledger.filter { $0.person == person && isInside($0.day) }.map(\.points).reduce(0, +)
   }
 
   /// The household's first day of the week, 1 being Monday.

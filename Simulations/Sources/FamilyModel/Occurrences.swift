@@ -31,6 +31,8 @@ extension FamilyModel {
     let due: Int?
     /// How many come before it, for turns.
     let ordinal: Int
+    /// How many before it are still open, for turns after the last performer.
+    var openBefore = 0
   }
 
   private var missedPolicy: MissedPolicy {
@@ -43,27 +45,36 @@ extension FamilyModel {
 
   // MARK: what is to be done
 
-  /// What is to be done next of a chore: what has come due, or what comes first.
+  /// What is to be done next of a chore: what has come due, or what comes first by its key.
+  ///
+  /// Assumption: of what has not come due the first is first by the original date (R8: "the first
+  /// occurrence after"), though a later one may be due before one that was moved.
   package func nextOccurrence(_ chore: ModelID) -> ModelOccurrence? {
-    let (due, later) = split(candidates(chore, through: today))
-    if let standing = open(chore, due).first { return standing }
-    return later.min { ($0.due ?? today, $0.key) < ($1.due ?? today, $1.key) }
-      .map { occurrence(chore, $0) }
+    everyOccurrence(chore, through: today).first
   }
 
   /// What is open of a chore through a day, which is today or later: all that has come due and
-  /// still stands, then what will come due.
+  /// still stands, then what will come due, each by key.
   package func openOccurrences(_ chore: ModelID, through last: Int) -> [ModelOccurrence] {
+    everyOccurrence(chore, through: last).filter { ($0.due ?? today) <= last }
+  }
+
+  /// R8: of those that have come due, all stay or the last alone; then the later ones.
+  private func everyOccurrence(_ chore: ModelID, through last: Int) -> [ModelOccurrence] {
     let (due, later) = split(candidates(chore, through: last))
-    return open(chore, due)
-      + later.filter { ($0.due ?? today) <= last }
-      .sorted { ($0.due ?? today, $0.key) < ($1.due ?? today, $1.key) }
-      .map { occurrence(chore, $0) }
+    let standing = missedPolicy == .stack ? due : due.suffix(1)
+    // Assumption: only where the older give way are they called missed.
+    let missed = missedPolicy == .roll ? due.count - standing.count : 0
+    return (standing + later).enumerated().map { place, candidate in
+      var candidate = candidate
+      candidate.openBefore = place
+      return occurrence(chore, candidate, missedBefore: place == 0 ? missed : 0)
+    }
   }
 
   /// What has come due since the chore was last closed and gave way to a newer one (R8).
   package func missedOccurrences(_ chore: ModelID) -> [ModelOccurrence] {
-    if missedPolicy == .stack { return [] }
+    if missedPolicy != .roll { return [] }
     return split(candidates(chore, through: today)).due.dropLast().map {
       occurrence(chore, $0, state: .missed)
     }
@@ -72,12 +83,6 @@ extension FamilyModel {
   /// Those that have come due, and the others.
   private func split(_ all: [Candidate]) -> (due: [Candidate], later: [Candidate]) {
     (all.filter { ($0.due ?? today) <= today }, all.filter { ($0.due ?? today) > today })
-  }
-
-  /// R8: of those that have come due, all stay or the last alone.
-  private func open(_ chore: ModelID, _ due: [Candidate]) -> [ModelOccurrence] {
-    if missedPolicy == .stack { return due.map { occurrence(chore, $0) } }
-    return due.suffix(1).map { occurrence(chore, $0, missedBefore: due.count - 1) }
   }
 
   private func occurrence(
@@ -101,7 +106,7 @@ extension FamilyModel {
     let shown = shown(chore)
     if shown.isArchived { return [] }
     guard let rule = shown.rule else {
-      if !closedKeys(chore).contains(0) {
+      if !isDoneOnce(chore) {
         return [Candidate(key: 0, due: overrideDue(chore, 0) ?? shown.due, ordinal: 0)]
       }
       return []
@@ -110,25 +115,35 @@ extension FamilyModel {
     return dates(chore, rule, from: shown.ruleFrom, through: last)
   }
 
+  /// Whether what is done once was done or skipped.
+  ///
+  /// Assumption: by one who saw no rule, since a chain's first link has the key 0 too.
+  private func isDoneOnce(_ chore: ModelID) -> Bool {
+    let events = valid(of: chore).filter { $0.what.key == 0 }.map(\.fact)
+    let skips = skips(chore).filter { $0.key == 0 }
+    return events.contains { rule(of: chore, seenBy: $0) == nil }
+      || skips.contains { skip in skip.fact.map { rule(of: chore, seenBy: $0) == nil } ?? true }
+  }
+
   /// R15: the keys closed by work or by a skip.
   private func closedKeys(_ chore: ModelID) -> Set<Int64> {
     Set(valid(of: chore).map(\.what.key)).union(skips(chore).map(\.key))
   }
 
   /// Skips that stand: events not taken back, and the mark of an occurrence.
-  private func skips(_ chore: ModelID) -> [(key: Int64, day: Int?)] {
-    let events = facts.compactMap { fact -> (key: Int64, day: Int?)? in
+  private func skips(_ chore: ModelID) -> [(key: Int64, day: Int?, fact: ModelFact?)] {
+    let events = facts.compactMap { fact -> (key: Int64, day: Int?, fact: ModelFact?)? in
       guard case .skip(let event, chore, let key, let by, let day) = fact.kind,
         !isUndone(event, ownedBy: [by])
       else { return nil }
-      return (key, day)
+      return (key, day, fact)
     }
     let marks = overriddenKeys(chore).filter { key in
       override(chore, key) { change -> Bool? in
         if case .skipped(let isSkipped) = change { isSkipped } else { nil }
       } == true
     }
-    return events + marks.map { ($0, nil) }
+    return events + marks.map { ($0, nil, nil) }
   }
 
   private func overriddenKeys(_ chore: ModelID) -> [Int64] {
@@ -181,10 +196,8 @@ extension FamilyModel {
     _ chore: ModelID, _ rule: ModelRule, from ruleFrom: Int?
   ) -> [Candidate] {
     let links = chain(of: chore)
-    let lastDone = links.last?.max {
-      $0.what.doneAtMilliseconds < $1.what.doneAtMilliseconds
-    }
-    var due = max(lastDone.map { rule.interval(after: $0.what.day) } ?? rule.anchor, ruleFrom ?? 0)
+    let lastDay = links.last?.map(\.what.day).max()
+    var due = max(lastDay.map { rule.interval(after: $0) } ?? rule.anchor, ruleFrom ?? 0)
     let skips = skips(chore)
     for skipped in 0..<64 {
       let key = Int64(links.count * 64 + skipped)
@@ -212,7 +225,8 @@ extension FamilyModel {
       guard people.contains(where: isActive) else { return nil }
       switch turn {
       case .byDate: return active(in: people, from: candidate.ordinal)
-      case .byTurn: return active(in: people, from: turnAfterLast(chore, people))
+      case .byTurn:
+        return active(in: people, from: turnAfterLast(chore, people) + candidate.openBefore)
       case .leastDone: return leastDone(chore, people, due: candidate.due ?? today)
       }
     }
@@ -225,8 +239,8 @@ extension FamilyModel {
 
   /// The place after whoever was last credited; the first begins.
   ///
-  /// Assumption: "last" is the last by `<` of those in the rotation: a guest's help changes no
-  /// turns.
+  /// Assumptions: "last" is the last by `<` of those in the rotation: a guest's help changes no
+  /// turns. Of several open occurrences the later ones are forecast as if the turns were kept.
   private func turnAfterLast(_ chore: ModelID, _ people: [ModelID]) -> Int {
     let last = credited().last { $0.completion.chore == chore && people.contains($0.person) }
     return last.flatMap { people.firstIndex(of: $0.person) }.map { $0 + 1 } ?? 0

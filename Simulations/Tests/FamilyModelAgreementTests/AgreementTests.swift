@@ -4,27 +4,135 @@ import HearthSync
 import Household
 import Testing
 
-@Suite("The real household and the model agree")
+/// Chance that is the same each time (SplitMix64, Steele and others 2014).
+private struct Chance {
+  var state: UInt64
+
+  mutating func below(_ bound: Int) -> Int {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return Int((mixed ^ (mixed >> 31)) % UInt64(bound))
+  }
+
+  mutating func one<Element>(of list: [Element]) -> Element { list[below(list.count)] }
+}
+
+/// What may happen in the random histories of a test.
+enum Topic: CaseIterable {
+  case credit, edit, undo, skip, skew, strict, duplicate, missed, changeRule, once, move
+}
+
+@Suite("The real household and the model agree on random histories")
 struct AgreementTests {
-  private func expectAgreement(_ pair: Pair, _ comment: String = "") throws {
-    for device in 0..<3 {
-      let differences = try pair.differences(device)
-      #expect(
-        differences.isEmpty, "\(comment) device \(device)\n\(differences.joined(separator: "\n"))")
+  private func story(
+    seed: UInt64, rules: [Int], assignments: [Int] = [0], _ topics: Set<Topic>
+  ) -> Story {
+    var chance = Chance(state: seed)
+    var story = Story()
+    story.rules = [chance.one(of: rules), chance.one(of: rules)]
+    story.assignments = [chance.one(of: assignments), chance.one(of: assignments)]
+    for _ in 0..<30 {
+      let (chore, person, device) = (chance.below(2), chance.below(3), chance.below(3))
+      switch chance.below(8) {
+      case 0: story.steps.append(.meet)
+      case 1: story.steps.append(.bring(from: device, to: chance.below(3)))
+      case 2: story.steps.append(.days(1 + chance.below(4)))
+      case 3, 4:
+        story.steps.append(
+          .done(chore, by: person, on: device, back: max(0, chance.below(5) - 3)))
+      default:
+        story.steps += topicStep(&chance, topics, chore, person, device, rules, assignments)
+      }
+    }
+    return story
+  }
+
+  private func topicStep(
+    _ chance: inout Chance, _ topics: Set<Topic>, _ chore: Int, _ person: Int, _ device: Int,
+    _ rules: [Int], _ assignments: [Int]
+  ) -> [Step] {
+    switch chance.one(of: Topic.allCases.filter { topics.contains($0) }) {
+    case .credit:
+      return chance.below(2) == 0
+        ? [.recordFor(chore, by: person, recordedBy: chance.below(3), on: device)]
+        : [.minutes(chance.below(300))]
+    case .edit:
+      switch chance.below(5) {
+      case 0: return [.title(chore, "T\(chance.below(9))", on: device)]
+      case 1: return [.tag(chore, added: chance.below(2) == 0, on: device)]
+      case 2: return [.archive(chore, chance.below(3) == 0, on: device)]
+      case 3: return [.assign(chore, chance.one(of: assignments), on: device)]
+      default: return [.points(chore, chance.below(20), on: device)]
+      }
+    case .undo:
+      return [
+        .undo(chance.below(50), by: person, on: device, asAdmin: chance.below(3) == 0)
+      ]
+    case .skip: return [.skip(chore, on: device)]
+    case .skew: return [.skew(chance.below(9) - 4, on: device)]
+    case .strict:
+      return [.setting("strict-assignee", chance.one(of: ["yes", "yes", "no"]), on: device)]
+    case .duplicate:
+      return [.setting("duplicate", chance.one(of: ["first", "each", "split", nil]), on: device)]
+    case .missed:
+      return [.setting("missed", chance.one(of: ["roll", "stack", "never-overdue"]), on: device)]
+    case .changeRule: return [.rule(chore, chance.one(of: rules), on: device)]
+    case .once: return [.assignOnce(chore, chance.below(4), on: device)]
+    case .move: return [.move(chore, chance.below(5), on: device)]
     }
   }
 
-  @Test("first completion")
-  func simple() throws {
-    let pair = try Pair()
-    let chore = try pair.add(ChoreDraft(title: "Dishes", points: 5))
-    try expectAgreement(pair)
-    try pair.done(chore, by: 1, on: 1)
-    try pair.done(chore, by: 0, on: 0)
-    try expectAgreement(pair)
-    try pair.meet()
-    try expectAgreement(pair)
-    print(pair.changes.flatMap(\.operations))
-    print(try pair.differences(0))
+  private func expectAgreement(
+    _ name: String, seeds: Range<UInt64>, rules: [Int], assignments: [Int] = [0],
+    _ topics: Set<Topic>
+  ) throws {
+    var found = 0
+    for seed in seeds {
+      let story = story(seed: seed, rules: rules, assignments: assignments, topics)
+      if let report = try story.report() {
+        Issue.record("\(name), seed \(seed): \(report)")
+        found += 1
+        if found == 3 { return }
+      }
+    }
+  }
+
+  @Test func once() throws {
+    try expectAgreement("once", seeds: 0..<30, rules: [0], [.credit, .edit, .undo, .duplicate])
+  }
+  @Test func calendar() throws {
+    try expectAgreement(
+      "calendar", seeds: 0..<30, rules: [1, 2, 3, 4, 5, 9, 10], [.credit, .edit, .undo, .duplicate])
+  }
+  @Test func chain() throws {
+    try expectAgreement(
+      "chain", seeds: 0..<30, rules: [6, 7, 8], [.credit, .edit, .undo, .duplicate])
+  }
+  @Test func skips() throws {
+    try expectAgreement("skips", seeds: 0..<20, rules: [0], [.skip])
+    try expectAgreement("chain skips", seeds: 0..<30, rules: [6, 7, 8], [.skip])
+  }
+  @Test func strict() throws {
+    try expectAgreement(
+      "strict", seeds: 0..<30, rules: [0, 1, 2], assignments: Array(0...8), [.strict, .edit])
+  }
+  @Test func missed() throws {
+    try expectAgreement("missed", seeds: 0..<30, rules: [0, 1, 2, 3, 6], [.missed])
+  }
+  @Test func turns() throws {
+    try expectAgreement(
+      "turns", seeds: 0..<30, rules: [0, 1, 2, 3, 6], assignments: Array(0...8), [.once, .edit])
+  }
+  @Test func moves() throws {
+    try expectAgreement("moves", seeds: 0..<30, rules: [0, 1, 2, 3, 6], [.move])
+  }
+  @Test func changeRule() throws {
+    try expectAgreement("rules", seeds: 0..<30, rules: [0, 1, 2, 3], [.changeRule])
+    try expectAgreement("chain rules", seeds: 0..<30, rules: [6, 7], [.changeRule])
+  }
+  @Test func skew() throws {
+    try expectAgreement("skew", seeds: 0..<30, rules: [0, 1, 2, 3, 6], [.skew, .undo])
   }
 }

@@ -123,7 +123,7 @@ final class Pair {
         chore, occurrence: key, by: self.people[person],
         recordedBy: self.people[recordedBy ?? person],
         doneAt: (try CivilDate(dayNumber: self.day - back), nil),
-        milliseconds: self.milliseconds, in: &builder)
+        milliseconds: self.milliseconds - UInt64(back) * 86_400_000, in: &builder)
     }
   }
 
