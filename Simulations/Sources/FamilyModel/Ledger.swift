@@ -72,13 +72,16 @@ extension FamilyModel {
       || !isAllowed(done)
   }
 
-  /// R9: done at most five minutes after the change and seven times 24 hours before it; the day is
-  /// within one of its UTC date.
+  /// R9: done at most five minutes after the change and seven days before it; the day is within
+  /// one of its UTC date.
+  ///
+  /// Assumption: the seven days are civil days, as people name them, so the instants may be up to
+  /// eight times 24 hours apart: early work of a day may be told late seven days after.
   private func hasPossibleTime(_ done: Done) -> Bool {
     let told = Int64(done.fact.stamp.milliseconds)
     let at = done.what.doneAtMilliseconds
     guard at >= 0, at <= told + FamilyModel.tolerance else { return false }
-    return told - at <= FamilyModel.maximumDaysBack * FamilyModel.day
+    return told - at <= (FamilyModel.maximumDaysBack + 1) * FamilyModel.day
       && abs(Int64(done.what.day) - at / FamilyModel.day) <= 1
   }
 
@@ -224,27 +227,25 @@ extension FamilyModel {
   package func streak(_ person: ModelID) -> Int {
     let days = Set(credited().filter { $0.person == person }.map(\.day))
     guard let first = days.min(), first <= today else { return 0 }
+    let open = chores.map { shown($0) }.filter { !$0.isArchived }
     var streak = 0
     for day in (first...today).reversed() {
       if days.contains(day) {
         streak += 1
-      } else if day < today && wasSomethingDue(on: day) {
+      } else if day < today && open.contains(where: { wasDue($0, on: day) }) {
         break
       }
     }
     return streak
   }
 
-  /// Whether any chore that is not archived was due on a day.
+  /// Whether a chore was due on a day.
   ///
-  /// Assumption: of the household, not of the person, as rotations do not say whose turn it was;
-  /// by the rules and days now shown; a chain counted from completion has no calendar.
-  private func wasSomethingDue(on day: Int) -> Bool {
-    chores.contains { id in
-      let chore = shown(id)
-      if chore.isArchived { return false }
-      guard let rule = chore.rule else { return chore.due == day }
-      return !rule.isAfterCompletion && rule.falls(on: day)
-    }
+  /// Assumption: what was due to anybody counts, not to the person alone, as rotations do not say
+  /// whose turn it was; by the rules and days now shown, of chores that are not archived now; a
+  /// chain counted from completion has no calendar.
+  private func wasDue(_ chore: ModelChore, on day: Int) -> Bool {
+    guard let rule = chore.rule else { return chore.due == day }
+    return !rule.isAfterCompletion && rule.falls(on: day)
   }
 }

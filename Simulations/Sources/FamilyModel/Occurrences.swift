@@ -29,6 +29,8 @@ extension FamilyModel {
     let key: Int64
     /// The day it is due, by rule or moved.
     let due: Int?
+    /// The day it is due by rule; nil where it has no other than `due`.
+    var original: Int?
     /// How many come before it, for turns.
     let ordinal: Int
     /// How many before it are still open, for turns after the last performer.
@@ -80,9 +82,15 @@ extension FamilyModel {
     }
   }
 
-  /// Those that have come due, and the others.
+  /// Those that have come due, by their own day or one they were moved to, and the others.
+  ///
+  /// Assumption: what is moved on after its day keeps its place, so what it made missed stays so.
   private func split(_ all: [Candidate]) -> (due: [Candidate], later: [Candidate]) {
-    (all.filter { ($0.due ?? today) <= today }, all.filter { ($0.due ?? today) > today })
+    func hasComeDue(_ candidate: Candidate) -> Bool {
+      let due = candidate.due ?? today
+      return min(due, candidate.original ?? due) <= today
+    }
+    return (all.filter(hasComeDue), all.filter { !hasComeDue($0) })
   }
 
   private func occurrence(
@@ -179,7 +187,8 @@ extension FamilyModel {
       if rule.falls(on: day), !closed.contains(key) {
         result.append(
           Candidate(
-            key: key, due: overrideDue(chore, key) ?? day, ordinal: rule.count(before: day)))
+            key: key, due: overrideDue(chore, key) ?? day, original: day,
+            ordinal: rule.count(before: day)))
         if day > horizon { break }
       }
       day += 1
@@ -190,15 +199,19 @@ extension FamilyModel {
   /// R7: the one occurrence that a chain counted from completion knows.
   ///
   /// Assumptions: a rule written later than the day it would give opens on the day it was written
-  /// (R6); a skip counts from the later of its day and the due day; whose turn it is goes by the
-  /// links done.
+  /// (R6); a skip counts from the later of its day and the due day, and is of the link after the
+  /// work that its author saw, so that work done again after an undo is not followed by an old
+  /// skip; whose turn it is goes by the links done.
   private func linkInHand(
     _ chore: ModelID, _ rule: ModelRule, from ruleFrom: Int?
   ) -> [Candidate] {
     let links = chain(of: chore)
     let lastDay = links.last?.map(\.what.day).max()
     var due = max(lastDay.map { rule.interval(after: $0) } ?? rule.anchor, ruleFrom ?? 0)
-    let skips = skips(chore)
+    let skips = skips(chore).filter { skip in
+      guard let fact = skip.fact, let last = links.last else { return true }
+      return last.contains { fact.saw($0.fact) }
+    }
     for skipped in 0..<64 {
       let key = Int64(links.count * 64 + skipped)
       let moved = overrideDue(chore, key) ?? due

@@ -175,6 +175,19 @@ struct OccurrenceTests {
     #expect(family.model.nextOccurrence(family.chore)?.key == 64)
   }
 
+  @Test("R15: a skip of a link that was undone does not skip the link done again")
+  func skippedLinkAfterUndo() {
+    var family = TestFamily()
+    family.add(.points(5), rule(every: 3, afterCompletion: true))
+    let done = family.done(family.ada, on: 0)
+    family.skip(64, on: 0)
+    #expect(family.model.nextOccurrence(family.chore)?.key == 65)
+    family.undo(done, by: family.ada)
+    #expect(family.model.nextOccurrence(family.chore)?.key == 0)
+    family.done(family.ada, on: 0)
+    #expect(family.model.nextOccurrence(family.chore)?.key == 64)
+  }
+
   @Test("R18: by date the ordinal picks, whoever did it, and an override wins")
   func byDate() {
     var family = TestFamily()
