@@ -126,6 +126,15 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Simulations/Tests/SimDiskTests", swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
+    .target(
+      name: "FamilyModel", path: "Simulations/Sources/FamilyModel", swiftSettings: settings),
+    .testTarget(
+      name: "FamilyModelTests", dependencies: ["FamilyModel"],
+      path: "Simulations/Tests/FamilyModelTests", swiftSettings: settings),
+    .testTarget(
+      name: "FamilyModelAgreementTests",
+      dependencies: ["FamilyModel", "Household", "HearthSync", "HearthCRDT"],
+      path: "Simulations/Tests/FamilyModelAgreementTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -96,6 +96,29 @@ struct RuleTests {
     #expect(lines == [[3, 4], [3], [1]])
   }
 
+  @Test("a simulation's tests may import the testing library, its sources may not")
+  func simulationTestImports() {
+    let text = "import Testing\nimport Simulator"
+    func lines(_ path: String) -> [Int] {
+      let file = source(text, path: path)
+      return ImportRule.violations(in: file, simulationModules: ["Simulator"]).map(\.line)
+    }
+    #expect(lines("Simulations/Tests/WorkTests/A.swift") == [])
+    #expect(lines("Simulations/Sources/Work/A.swift") == [1])
+    #expect(ImportRule.simulationModule(ofPath: "Simulations/Sources/Work/B/A.swift") == "Work")
+    #expect(ImportRule.simulationModule(ofPath: "Simulations/Work/A.swift") == "Work")
+    #expect(ImportRule.simulationModule(ofPath: "Sources/Work/A.swift") == nil)
+  }
+
+  @Test("the model that judges the household may import nothing at all")
+  func independentModel() {
+    let text = "import Household\nimport HearthCRDT\nimport Foundation\nimport Synchronization"
+    let file = source(text, path: "Simulations/Sources/FamilyModel/A.swift")
+    #expect(
+      ImportRule.violations(in: file, simulationModules: ["FamilyModel"]).map(\.line)
+        == [1, 2, 3, 4])
+  }
+
   @Test("no pure module has a row that lets the operating system in")
   func pureRows() {
     for module in ImportRule.pureModules {

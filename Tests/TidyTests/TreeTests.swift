@@ -27,10 +27,7 @@ struct TreeTests {
     let names = folders.map(\.lastPathComponent).filter { !$0.hasPrefix(".") }.sorted()
     expectNone(ImportRule.violations(inModuleFolders: names))
     let simulations = Set(
-      PackageTree.files(below: "Simulations/Sources").compactMap { path -> String? in
-        let parts = path.split(separator: "/")
-        return parts.count > 3 ? String(parts[2]) : nil
-      })
+      PackageTree.files(below: "Simulations").compactMap(ImportRule.simulationModule))
     let files = try PackageTree.swiftFiles(below: ["Sources", "Simulations"])
     expectNone(
       files.flatMap { ImportRule.violations(in: $0, simulationModules: simulations) })

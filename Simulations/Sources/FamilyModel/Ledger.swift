@@ -1,0 +1,251 @@
+/// What became of one completion.
+package struct ModelEntry: Hashable, Sendable {
+  /// The four fates.
+  package enum Kind: Hashable, Sendable {
+    /// Counts for its occurrence.
+    case credited
+    /// Somebody else, or the same person, was credited for that occurrence; paid all the same
+    /// where the household pays each or splits.
+    case alsoDone
+    /// Taken back.
+    case undone
+    /// Against a rule: an impossible time, a chore seen archived, not the assignee's.
+    case invalid
+  }
+
+  package let fact: ModelFact
+  package let completion: ModelCompletion
+  package let kind: Kind
+  package let points: Int
+
+  package var event: ModelID { completion.event }
+  package var person: ModelID { completion.person }
+  package var day: Int { completion.day }
+}
+
+/// A completion with the fact that tells it.
+struct Done {
+  let fact: ModelFact
+  let what: ModelCompletion
+}
+
+extension FamilyModel {
+  private static let day: Int64 = 86_400_000
+  private static let tolerance: Int64 = 5 * 60_000
+  private static let maximumDaysBack: Int64 = 7
+  private static let sameWork: Int64 = 12 * 3_600_000
+
+  // MARK: which events hold
+
+  /// Every completion of a chore, in the total order.
+  func completions(of chore: ModelID) -> [Done] {
+    facts.compactMap { fact in
+      guard case .completion(let what) = fact.kind, what.chore == chore else { return nil }
+      return Done(fact: fact, what: what)
+    }
+  }
+
+  /// Those that count for something: neither taken back nor against a rule.
+  func valid(of chore: ModelID) -> [Done] {
+    completions(of: chore).filter { !isUndone($0.what) && !isInvalid($0) }
+  }
+
+  /// R11: taken back by one who may, at whatever time, for ever.
+  ///
+  /// Assumption: who recorded the work may take it back like who did it, since it was that
+  /// person's action. Weeks are not closed yet, so no week's end ends the right.
+  func isUndone(_ event: ModelID, ownedBy owners: Set<ModelID>) -> Bool {
+    facts.contains { fact in
+      guard case .retraction(event, let by, let role) = fact.kind else { return false }
+      return role == .admin || role == .owner || owners.contains(by)
+    }
+  }
+
+  private func isUndone(_ what: ModelCompletion) -> Bool {
+    isUndone(what.event, ownedBy: [what.person, what.recordedBy])
+  }
+
+  private func isInvalid(_ done: Done) -> Bool {
+    !hasPossibleTime(done)
+      // R4: what was done without knowing of the archive counts, the rest does not.
+      || isArchived(done.what.chore, seenBy: done.fact)
+      || !isAllowed(done)
+  }
+
+  /// R9: done at most five minutes after the change and seven days before it; the day is within
+  /// one of its UTC date.
+  ///
+  /// Assumption: the seven days are civil days, as people name them, so the instants may be up to
+  /// eight times 24 hours apart: early work of a day may be told late seven days after.
+  private func hasPossibleTime(_ done: Done) -> Bool {
+    let told = Int64(done.fact.stamp.milliseconds)
+    let at = done.what.doneAtMilliseconds
+    guard at >= 0, at <= told + FamilyModel.tolerance else { return false }
+    return told - at <= (FamilyModel.maximumDaysBack + 1) * FamilyModel.day
+      && abs(Int64(done.what.day) - at / FamilyModel.day) <= 1
+  }
+
+  /// R2: in a strict household only who was assigned in the doer's eyes, or is now, is credited.
+  ///
+  /// Assumption: of a rotation everybody in it is assigned, since whose turn it was may depend on
+  /// what was credited; what nobody is assigned to is everybody's.
+  private func isAllowed(_ done: Done) -> Bool {
+    guard setting("strict-assignee") == "yes" else { return true }
+    let what = done.what
+    func includes(_ one: ModelID?, _ assignment: ModelAssignment) -> Bool {
+      if let one { return one == what.person }
+      switch assignment {
+      case .nobody: return true
+      case .person(let person): return person == what.person
+      case .rotation(let people, _): return people.contains(what.person)
+      }
+    }
+    let then = includes(
+      overrideAssignee(what.chore, what.key, seenBy: done.fact),
+      assignment(of: what.chore, seenBy: done.fact))
+    return then
+      || includes(overrideAssignee(what.chore, what.key), assignment(of: what.chore))
+  }
+
+  // MARK: who is credited
+
+  /// Valid completions by the occurrence they are for, each in the total order.
+  ///
+  /// Assumption: the rule shown now decides whether the keys or the chain tell them apart, also
+  /// for what was done under an earlier rule.
+  private func byOccurrence(_ chore: ModelID) -> [[Done]] {
+    if rule(of: chore)?.isAfterCompletion == true { return chain(of: chore) }
+    let all = valid(of: chore)
+    return Set(all.map(\.what.key)).sorted().map { key in all.filter { $0.what.key == key } }
+  }
+
+  /// R7: the links of a chain counted from completion, each with its duplicates.
+  func chain(of chore: ModelID) -> [[Done]] {
+    var links: [[Done]] = []
+    for done in valid(of: chore) {
+      // Half an interval is never less than twelve hours, since an interval is a day at least.
+      if let last = links.last?.first, done.fact.isConcurrent(with: last.fact),
+        abs(done.what.doneAtMilliseconds - last.what.doneAtMilliseconds) <= FamilyModel.sameWork
+      {
+        links[links.count - 1].append(done)
+      } else {
+        links.append([done])
+      }
+    }
+    return links
+  }
+
+  /// R1 and R3: the fate of each completion of a chore.
+  func entries(of chore: ModelID) -> [ModelEntry] {
+    let payments = byOccurrence(chore).map { pay($0) }
+    let credited = Set(payments.compactMap(\.first?.event))
+    var paid: [ModelID: Int] = [:]
+    for (event, points) in payments.joined() { paid[event] = points }
+    return completions(of: chore).map { done in
+      let kind: ModelEntry.Kind =
+        if isUndone(done.what) {
+          .undone
+        } else if isInvalid(done) {
+          .invalid
+        } else {
+          credited.contains(done.what.event) ? .credited : .alsoDone
+        }
+      return ModelEntry(
+        fact: done.fact, completion: done.what, kind: kind, points: paid[done.what.event] ?? 0)
+    }
+  }
+
+  /// R1: what each claim on one occurrence is paid, the credited one first; a person has one claim.
+  ///
+  /// R3: the award is what the doer saw the chore to be worth. Assumption: what is split is the
+  /// award of the first.
+  private func pay(_ group: [Done]) -> [(event: ModelID, points: Int)] {
+    var claims: [Done] = []
+    for done in group where !claims.contains(where: { $0.what.person == done.what.person }) {
+      claims.append(done)
+    }
+    guard let first = claims.first else { return [] }
+    let award = points(of: first.what.chore, seenBy: first.fact)
+    switch setting("duplicate") {
+    case "each":
+      return claims.map { ($0.what.event, points(of: $0.what.chore, seenBy: $0.fact)) }
+    case "split":
+      let share = award / claims.count
+      return [(first.what.event, award - share * (claims.count - 1))]
+        + claims.dropFirst().map { ($0.what.event, share) }
+    default:
+      return [(first.what.event, award)] + claims.dropFirst().map { ($0.what.event, 0) }
+    }
+  }
+
+  // MARK: sums
+
+  /// The completions that count, in the total order.
+  package func credited() -> [ModelEntry] { ledger.filter { $0.kind == .credited } }
+
+  /// All points of a person.
+  package func total(_ person: ModelID) -> Int {
+    ledger.filter { $0.person == person }.map(\.points).reduce(0, +)
+  }
+
+  /// R9: the points of the week that holds a day, by the days the events say.
+  ///
+  /// - Parameter weekStart: 1 is Monday; nil is the household's setting, Monday by default.
+  package func points(_ person: ModelID, weekStart: Int? = nil, containing day: Int) -> Int {
+    let start = ModelCalendar.startOfWeek(day, beginningOn: weekStart ?? self.weekStart)
+    return points(person) { (start..<(start + 7)).contains($0) }
+  }
+
+  /// R9: the points of a month.
+  package func points(_ person: ModelID, year: Int, month: Int) -> Int {
+    points(person) { day in
+      let date = ModelCalendar.date(day)
+      return (date.year, date.month) == (year, month)
+    }
+  }
+
+  private func points(_ person: ModelID, where isInside: (Int) -> Bool) -> Int {
+    ledger.filter { $0.person == person && isInside($0.day) }.map(\.points).reduce(0, +)
+  }
+
+  /// The household's first day of the week, 1 being Monday.
+  package var weekStart: Int {
+    let codes = ["mo", "tu", "we", "th", "fr", "sa", "su"]
+    return (codes.firstIndex(of: setting("week-start") ?? "mo") ?? 0) + 1
+  }
+
+  /// R16: the day of a person's n-th credited completion, from 1, in the order of their days.
+  package func day(ofCredited number: Int, by person: ModelID) -> Int? {
+    let days = credited().filter { $0.person == person }.map(\.day).sorted()
+    return (1...max(days.count, 1)).contains(number) && !days.isEmpty ? days[number - 1] : nil
+  }
+
+  /// R17: how many days in a row, to today, a person was credited.
+  ///
+  /// Days on which nothing was due are passed over; today does not break while it lasts.
+  /// Assumption: credits of days after today (another zone's) do not count yet.
+  package func streak(_ person: ModelID) -> Int {
+    let days = Set(credited().filter { $0.person == person }.map(\.day))
+    guard let first = days.min(), first <= today else { return 0 }
+    let open = chores.map { shown($0) }.filter { !$0.isArchived }
+    var streak = 0
+    for day in (first...today).reversed() {
+      if days.contains(day) {
+        streak += 1
+      } else if day < today && open.contains(where: { wasDue($0, on: day) }) {
+        break
+      }
+    }
+    return streak
+  }
+
+  /// Whether a chore was due on a day.
+  ///
+  /// Assumption: what was due to anybody counts, not to the person alone, as rotations do not say
+  /// whose turn it was; by the rules and days now shown, of chores that are not archived now; a
+  /// chain counted from completion has no calendar.
+  private func wasDue(_ chore: ModelChore, on day: Int) -> Bool {
+    guard let rule = chore.rule else { return chore.due == day }
+    return !rule.isAfterCompletion && rule.falls(on: day)
+  }
+}

@@ -1,0 +1,228 @@
+import FamilyModel
+import HearthCRDT
+import HearthSync
+import Household
+
+/// A household of devices over the real code, and the facts that were written, for the model.
+final class Pair {
+  static let start = 20_000  // 2024-10-04, a Friday
+  let replicas: [Replica]
+  let people = [PersonID(high: 9, low: 1), PersonID(high: 9, low: 2), PersonID(high: 9, low: 3)]
+  private(set) var changes: [Change] = []
+  /// The facts of each change, by its place.
+  private(set) var facts: [[ModelFact]] = []
+  var day = Pair.start
+  var minute = 480
+  /// How far each device's clock is off, for the times of changes.
+  var skewMinutes = [0, 0, 0]
+  private var ids: UInt64 = 1000
+  private var occurrences: [RecordID: (chore: ModelID, key: Int64)] = [:]
+  private var settings: [RecordID: String] = [:]
+
+  init() throws {
+    replicas = (0..<3).map { _ in Replica() }
+    for (person, name) in zip(people, ["Ada", "Ben", "Cleo"]) {
+      try write(0) { try $0.createPerson(person, name: name, milliseconds: 1, in: &$1) }
+    }
+    try meet()
+  }
+
+  func date(_ offset: Int) throws -> CivilDate {
+    try CivilDate(dayNumber: Pair.start + offset)
+  }
+
+  func book(_ device: Int) throws -> HouseholdBook {
+    try HouseholdBook(source: replicas[device], today: CivilDate(dayNumber: day))
+  }
+
+  /// The model of what a device holds.
+  func model(_ device: Int) -> FamilyModel {
+    let known = zip(changes, facts).filter { replicas[device].known.covers($0.0.version.dot) }
+    return FamilyModel(facts: known.flatMap(\.1), today: day)
+  }
+
+  var milliseconds: UInt64 { UInt64(day * 1440 + minute) * 60_000 }
+
+  @discardableResult
+  func write<Result>(
+    _ device: Int, as role: ModelRole = .member,
+    _ body: (HouseholdBook, inout OperationBuilder) throws -> Result
+  ) throws -> Result {
+    minute += 1
+    let replica = replicas[device]
+    let author = Author(device: DeviceID(high: 7, low: UInt64(device)), incarnation: 1 << 32)
+    let dot = Dot(author: author, sequence: replica.known[author] + 1)
+    var builder = OperationBuilder(zone: replica.zone, dot: dot) {
+      self.ids += 1
+      return Identifier(high: 5, low: self.ids)
+    }
+    let result = try body(try book(device), &builder)
+    let time = Int(milliseconds) + skewMinutes[device] * 60_000
+    let change = Change(
+      version: Version(dot: dot, time: HybridTime(milliseconds: UInt64(time))),
+      past: replica.known, operations: builder.operations)
+    note(change.operations)
+    changes.append(change)
+    facts.append(
+      Translation(change: change, role: role, occurrences: occurrences, settings: settings).facts)
+    try replica.apply(change)
+    return result
+  }
+
+  /// Remembers which record is which occurrence or setting.
+  private func note(_ operations: [Operation]) {
+    func value(_ id: RecordID, _ field: FieldID) -> Value? {
+      operations.lazy.compactMap { operation -> Value? in
+        guard operation.key.id == id, case .assign(field, let value) = operation.body else {
+          return nil
+        }
+        return value
+      }.first
+    }
+    for id in Set(operations.map(\.key.id)).sorted() {
+      let (first, second) = (value(id, FieldID(.register, 1)), value(id, FieldID(.register, 2)))
+      let type = operations.first { $0.key.id == id }?.key.type
+      if type == HouseholdSchema.occurrence, let chore = first?.bytes, let key = second?.int,
+        let chore = Identifier(bytes: chore)
+      {
+        occurrences[id] = (ModelID(chore), key)
+      } else if type == HouseholdSchema.setting, let key = first?.text {
+        settings[id] = key
+      }
+    }
+  }
+
+  /// One device gets what another one has.
+  func bring(from source: Int, to target: Int) throws {
+    for change in changes where replicas[source].known.covers(change.version.dot) {
+      try replicas[target].apply(change)
+    }
+  }
+
+  /// Everybody gets everything.
+  func meet() throws {
+    for replica in replicas {
+      for change in changes { try replica.apply(change) }
+    }
+  }
+
+  /// A chore known to all.
+  func add(_ draft: ChoreDraft) throws -> RecordID {
+    let id = try write(0) { try $0.addChore(draft, by: people[0], milliseconds: 1, in: &$1) }
+    try meet()
+    return id
+  }
+
+  @discardableResult
+  func done(
+    _ chore: RecordID, by person: Int, on device: Int, key: OccurrenceKey? = nil, back: Int = 0,
+    recordedBy: Int? = nil
+  ) throws -> RecordID {
+    try write(device) { book, builder in
+      try book.complete(
+        chore, occurrence: key, by: self.people[person],
+        recordedBy: self.people[recordedBy ?? person],
+        doneAt: (try CivilDate(dayNumber: self.day - back), nil),
+        milliseconds: self.milliseconds - UInt64(back) * 86_400_000, in: &builder)
+    }
+  }
+
+  func set(_ key: String, _ value: String?, on device: Int = 0) throws {
+    try write(device) { try $0.set(key, value, in: &$1) }
+  }
+
+  func edit(_ chore: RecordID, on device: Int, _ change: (inout ChoreEdit) -> Void) throws {
+    var edit = ChoreEdit()
+    change(&edit)
+    try write(device) { try $0.editChore(chore, edit, in: &$1) }
+  }
+
+  func undo(_ event: RecordID, by person: Int, on device: Int, asAdmin: Bool = false) throws {
+    try write(device, as: asAdmin ? .admin : .member) {
+      try $0.undo(event, by: people[person], isAdministrator: asAdmin, in: &$1)
+    }
+  }
+
+  // MARK: what both say
+
+  /// Every difference between what a device shows and what the model says, in words.
+  func differences(_ device: Int) throws -> [String] {
+    let (book, model) = (try book(device), model(device))
+    return try ledgerDifferences(book, model) + personDifferences(book, model)
+      + choreDifferences(book, model)
+  }
+
+  private func ledgerDifferences(_ book: HouseholdBook, _ model: FamilyModel) throws -> [String] {
+    let real = try book.ledger(of: nil).map {
+      "\($0.event.hex.suffix(4)) \($0.chore.low) \($0.person.low) \($0.day) \($0.kind) \($0.points)"
+    }
+    let expected = try model.ledger.map { entry in
+      let event = Identifier(high: entry.event.high, low: entry.event.low).hex.suffix(4)
+      let day = try CivilDate(dayNumber: entry.day)
+      return "\(event) \(entry.completion.chore.low) \(entry.person.low) \(day) \(entry.kind) "
+        + "\(entry.points)"
+    }
+    return difference("ledger", real.sorted(), expected.sorted())
+  }
+
+  private func personDifferences(_ book: HouseholdBook, _ model: FamilyModel) throws -> [String] {
+    try people.flatMap { person -> [String] in
+      let id = ModelID(person)
+      let date = ModelCalendar.date(day)
+      let points = try book.points(of: person)
+      let real = [
+        points.total, points.week, points.month, try book.streak(of: person),
+        try book.day(ofCompletion: 2, by: person).map { Int($0.dayNumber) } ?? 0,
+      ]
+      let expected = [
+        model.total(id), model.points(id, containing: day),
+        model.points(id, year: date.year, month: date.month), model.streak(id),
+        model.day(ofCredited: 2, by: id) ?? 0,
+      ]
+      return zip(["total", "week", "month", "streak", "badge"], zip(real, expected))
+        .filter { $0.1.0 != $0.1.1 }
+        .map { "\($0.0) of \(person.low): real \($0.1.0), model \($0.1.1)" }
+    }
+  }
+
+  private func choreDifferences(_ book: HouseholdBook, _ model: FamilyModel) throws -> [String] {
+    var result: [String] = []
+    let last = try CivilDate(dayNumber: day + 10)
+    let open = try book.occurrences(through: last)
+    for chore in try book.chores(includingArchived: true) {
+      let id = ModelID(chore.id)
+      let shown = model.shown(id)
+      result += difference(
+        "chore \(chore.id.low)",
+        ["\(chore.title) \(chore.points) \(chore.isArchived) \(chore.tags)"],
+        ["\(shown.title) \(shown.points) \(shown.isArchived) \(shown.tags)"])
+      result += difference(
+        "next of \(chore.id.low)", chore.next.map { [text($0)] } ?? [],
+        model.nextOccurrence(id).map { [text($0)] } ?? [])
+      result += difference(
+        "open of \(chore.id.low)", open.filter { $0.chore == chore.id }.map(text).sorted(),
+        model.openOccurrences(id, through: day + 10).map(text).sorted())
+    }
+    return result
+  }
+
+  private func text(_ occurrence: OccurrenceView) -> String {
+    let due = occurrence.due.map { String(Int($0.dayNumber) - Pair.start) } ?? "-"
+    let person = occurrence.assignee.map { String($0.low) } ?? "-"
+    return "\(occurrence.key) due \(due) \(person) \(occurrence.state) \(occurrence.missedBefore)"
+  }
+
+  private func text(_ occurrence: ModelOccurrence) -> String {
+    let due = occurrence.due.map { String($0 - Pair.start) } ?? "-"
+    let person = occurrence.assignee.map { String($0.low) } ?? "-"
+    return "\(occurrence.key) due \(due) \(person) \(occurrence.state) \(occurrence.missedBefore)"
+  }
+
+  private func difference(_ what: String, _ real: [String], _ expected: [String]) -> [String] {
+    if real == expected { return [] }
+    return [
+      "\(what): real only \(real.filter { !expected.contains($0) }), "
+        + "model only \(expected.filter { !real.contains($0) })"
+    ]
+  }
+}
