@@ -147,6 +147,8 @@ void simdisk_directory_sort(directory *names);
 bool simdisk_change_names(
   simdisk *disk, const char *removed, const char *added, inode *file);
 bool simdisk_names_sync(simdisk *disk);
+// Makes the changes durable that gave this file its names, and no others.
+bool simdisk_names_sync_file(simdisk *disk, const inode *file);
 void simdisk_names_survive(simdisk *disk, simdisk_random *random);
 void simdisk_names_forget(simdisk *disk);
 

@@ -98,11 +98,14 @@ void simdisk_file_survive(simdisk *disk, inode *file, simdisk_random *random) {
   }
   int64_t size = surviving_size(disk, file, kept_end, random);
   simdisk_file_forget_unsynced(file);
-  simdisk_file_drop_tail(disk, file, size);
   for (size_t index = 0; index < file->slot_count; index++) {
     slot *place = &file->slots[index];
     for (unsigned lied = place->lied; lied != 0; lied &= lied - 1) disk->counters.sectors_lied++;
     place->lied = 0;
+  }
+  simdisk_file_drop_tail(disk, file, size);
+  for (size_t index = 0; index < file->slot_count; index++) {
+    slot *place = &file->slots[index];
     size_t end = size - (int64_t)index * PAGE < PAGE ? (size_t)size % PAGE : PAGE;
     if (end != 0 && end < PAGE && place->durable != NULL) {
       // Growing the file again must show zeros.
