@@ -213,19 +213,21 @@ struct ReplicaStoreTests {
         let disk = SimDisk(seed: operation << 8 | seed)
         var life = StoreLife(disk: disk)
         disk.arm(.syncError(atOperation: operation, count: 1))
-        guard var store = try? StoreLife.open(disk) else { continue }
-        try? life.write(store, count: 3)
+        var store = try? StoreLife.open(disk)
+        if let store { try? life.write(store, count: 3) }
         if aftermath == .isKilled {
           disk.killProcess()
           disk.reboot()
         }
-        if aftermath != .goesOn {
-          try? store.close()
-          guard let again = try? StoreLife.open(disk) else { continue }
-          store = again
+        if aftermath != .goesOn || store == nil {
+          try? store?.close()
+          store = try? StoreLife.open(disk)
         }
-        try? life.resume(store)
-        try? life.write(store, count: 3)
+        // The fault may strike here only.
+        if let store {
+          try life.resume(store)
+          try? life.write(store, count: 3)
+        }
         disk.disarm()
         disk.reboot()
         #expect(life.checkAndGoOn() == nil, "operation \(operation), seed \(seed)")
