@@ -143,7 +143,10 @@ static bool mark_dirty(inode *file, uint32_t index, size_t start, size_t end, bo
     uint16_t high = (uint16_t)(end < first + SECTOR ? end - first : SECTOR);
     uint8_t bit = (uint8_t)(1u << sector);
     if (!is_written) {
-      if (!(place->dirty & bit)) unsynced->low[sector] = SECTOR, unsynced->high[sector] = 0;
+      if (!(place->dirty & bit)) {
+        unsynced->low[sector] = SECTOR;
+        unsynced->high[sector] = 0;
+      }
       place->dirty |= bit;
     } else if (place->dirty & bit) {
       remember_version(file, index, (uint32_t)sector);

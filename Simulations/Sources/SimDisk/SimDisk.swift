@@ -3,8 +3,8 @@ import GRDBSQLite
 
 /// The disk of one simulated node: files in memory, with the faults of real disks, under SQLite.
 ///
-/// Everything it does follows from its seed and the calls made. It keeps two views of its files: the
-/// current one, which a running machine sees, and the durable one, the least that a power cut
+/// Everything it does follows from its seed and its calls. It keeps two views of its files: the
+/// current one, which a running machine sees, and the durable one, the least a power cut
 /// leaves. A sync copies the first to the second; a cut throws dice over every 512-byte sector and
 /// every name that was not synced. SQLite opens `path(for:)` on the VFS `vfsName`.
 ///

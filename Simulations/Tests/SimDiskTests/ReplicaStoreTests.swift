@@ -2,7 +2,6 @@ import HearthStore
 import HearthSync
 import Household
 import SimDisk
-import TestSupport
 import Testing
 
 /// A node's store on a simulated disk, with what it was told is safe.
