@@ -122,7 +122,7 @@ let package = Package(
     .testTarget(
       name: "SimDiskTests",
       dependencies: [
-        "SimDisk", "HearthStore", "HearthSync", "HearthCRDT",
+        "SimDisk", "HearthStore", "HearthSync", "Household", "TestSupport",
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Simulations/Tests/SimDiskTests", swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),

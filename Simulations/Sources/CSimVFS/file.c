@@ -123,7 +123,7 @@ static void remember_version(inode *file, uint32_t index, uint32_t sector) {
 }
 
 // Notes that a range of a page is about to change; call it before changing.
-static bool mark_dirty(inode *file, uint32_t index, size_t start, size_t end) {
+static bool mark_dirty(inode *file, uint32_t index, size_t start, size_t end, bool is_written) {
   slot *place = &file->slots[index];
   if (place->unsynced == 0) {
     if (file->unsynced_count == file->unsynced_capacity) {
@@ -142,7 +142,13 @@ static bool mark_dirty(inode *file, uint32_t index, size_t start, size_t end) {
     uint16_t low = (uint16_t)(start > first ? start - first : 0);
     uint16_t high = (uint16_t)(end < first + SECTOR ? end - first : SECTOR);
     uint8_t bit = (uint8_t)(1u << sector);
-    if (place->dirty & bit) {
+    if (!is_written) {
+      if (!(place->dirty & bit)) {
+        unsynced->low[sector] = SECTOR;
+        unsynced->high[sector] = 0;
+      }
+      place->dirty |= bit;
+    } else if (place->dirty & bit) {
       remember_version(file, index, (uint32_t)sector);
       if (low < unsynced->low[sector]) unsynced->low[sector] = low;
       if (high > unsynced->high[sector]) unsynced->high[sector] = high;
@@ -165,6 +171,7 @@ void simdisk_file_forget_unsynced(inode *file) {
   file->version_count = 0;
   file->next_version = 0;
   file->is_size_dirty = false;
+  file->is_truncated = false;
 }
 
 // MARK: Reading and writing
@@ -201,7 +208,7 @@ bool simdisk_file_write_bytes(
     size_t start = position % PAGE;
     size_t part = count - done < PAGE - start ? count - done : PAGE - start;
     size_t index = position / PAGE;
-    if (!mark_dirty(file, (uint32_t)index, start, start + part)) return false;
+    if (!mark_dirty(file, (uint32_t)index, start, start + part, true)) return false;
     page *target = own_page(disk, &file->slots[index].current);
     if (target == NULL) return false;
     memcpy(target->bytes + start, (const uint8_t *)bytes + done, part);
@@ -214,15 +221,32 @@ bool simdisk_file_write_bytes(
   return true;
 }
 
+// Forgets overwritten versions from a position on: shortening gives their place away.
+static void forget_versions(inode *file, int64_t from) {
+  size_t kept = 0;
+  for (size_t index = 0; index < file->version_count; index++) {
+    const version *present = &file->versions[index];
+    int64_t position = (int64_t)present->index * PAGE + (int64_t)present->sector * SECTOR;
+    if (position + SECTOR <= from) file->versions[kept++] = *present;
+  }
+  file->version_count = kept;
+}
+
 bool simdisk_file_resize(simdisk *disk, inode *file, int64_t size) {
   if (size == file->size) return true;
   if (size < file->size) {
+    forget_versions(file, size);
+    int64_t smallest = file->is_truncated ? file->truncated_size : file->durable_size;
+    if (size < smallest) {
+      file->is_truncated = true;
+      file->truncated_size = size;
+    }
     size_t index = (size_t)size / PAGE;
     size_t start = (size_t)size % PAGE;
     for (; index < file->slot_count; index++, start = 0) {
       slot *place = &file->slots[index];
       if (place->current == NULL) continue;
-      if (!mark_dirty(file, (uint32_t)index, start, PAGE)) return false;
+      if (!mark_dirty(file, (uint32_t)index, start, PAGE, false)) return false;
       if (start == 0) {
         simdisk_page_release(disk, place->current);
         place->current = NULL;

@@ -150,6 +150,45 @@ bool simdisk_names_sync(simdisk *disk) {
   return is_done;
 }
 
+// Takes what earlier changes did to a name out of those still pending: the name's new state is
+// durable, so they may not come after it.
+static void supersede(simdisk *disk, size_t *count, const char *name) {
+  size_t kept = 0;
+  for (size_t index = 0; index < *count; index++) {
+    name_change *change = &disk->pending[index];
+    if (change->removed != NULL && strcmp(change->removed, name) == 0) {
+      free(change->removed);
+      change->removed = NULL;
+    }
+    bool is_overwritten = change->added != NULL && strcmp(change->added, name) == 0;
+    if (is_overwritten || (change->removed == NULL && change->added == NULL)) {
+      free_change(disk, change);
+    } else {
+      disk->pending[kept++] = *change;
+    }
+  }
+  *count = kept;
+}
+
+bool simdisk_names_sync_file(simdisk *disk, const inode *file) {
+  bool is_done = true;
+  size_t kept = 0;
+  for (size_t index = 0; index < disk->pending_count; index++) {
+    name_change change = disk->pending[index];
+    if (change.file != file) {
+      disk->pending[kept++] = change;
+      continue;
+    }
+    if (!apply_change(disk, &disk->durable, change.removed, change.added, change.file)) {
+      is_done = false;
+    }
+    supersede(disk, &kept, change.added);
+    free_change(disk, &change);
+  }
+  disk->pending_count = kept;
+  return is_done;
+}
+
 void simdisk_names_survive(simdisk *disk, simdisk_random *random) {
   size_t prefix =
     disk->pending_count == 0 ? 0 : simdisk_next(random) % (disk->pending_count + 1);

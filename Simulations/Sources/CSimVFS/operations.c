@@ -106,8 +106,10 @@ int simdisk_operation_sync(simdisk *disk, inode *file) {
     return SQLITE_OK;
   }
   if (!simdisk_file_sync(disk, file)) return SQLITE_NOMEM;
-  if (disk->profile == SIMDISK_ORDERED && !simdisk_names_sync(disk)) return SQLITE_NOMEM;
-  return SQLITE_OK;
+  bool is_done = true;
+  if (disk->profile == SIMDISK_ORDERED) is_done = simdisk_names_sync(disk);
+  if (disk->profile == SIMDISK_LAZY_UNLINK) is_done = simdisk_names_sync_file(disk, file);
+  return is_done ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 int simdisk_operation_sync_directory(simdisk *disk) {

@@ -61,7 +61,7 @@ typedef struct slot {
 
 typedef struct unsynced_page {
   uint32_t index;
-  // The written range of each dirty sector, relative to it.
+  // The written range of each dirty sector, relative to it; empty if it was truncated only.
   uint16_t low[SECTORS_PER_PAGE];
   uint16_t high[SECTORS_PER_PAGE];
 } unsynced_page;
@@ -84,6 +84,9 @@ typedef struct inode {
   int64_t size;
   int64_t durable_size;
   bool is_size_dirty;
+  // The smallest size since the last sync, if the file was shortened below its durable size.
+  bool is_truncated;
+  int64_t truncated_size;
   bool is_size_lied;
   unsynced_page *unsynced;
   size_t unsynced_count;
@@ -147,6 +150,8 @@ void simdisk_directory_sort(directory *names);
 bool simdisk_change_names(
   simdisk *disk, const char *removed, const char *added, inode *file);
 bool simdisk_names_sync(simdisk *disk);
+// Makes the changes durable that gave this file its names, and no others.
+bool simdisk_names_sync_file(simdisk *disk, const inode *file);
 void simdisk_names_survive(simdisk *disk, simdisk_random *random);
 void simdisk_names_forget(simdisk *disk);
 

@@ -80,23 +80,16 @@ int simdisk_file_rename(simdisk *disk, const char *from, const char *to, int syn
   return result;
 }
 
-size_t simdisk_file_name(simdisk *disk, size_t index, char *name, size_t capacity) {
+size_t simdisk_next_name(simdisk *disk, const char *after, char *name) {
   simdisk_lock(disk);
-  size_t length = 0;
-  if (index < disk->current.count && capacity > 0) {
-    // Sorting an entry list changes the order of dice: count instead.
-    for (size_t position = 0; position < disk->current.count && length == 0; position++) {
-      const char *candidate = disk->current.entries[position].name;
-      size_t smaller = 0;
-      for (size_t other = 0; other < disk->current.count; other++) {
-        if (strcmp(disk->current.entries[other].name, candidate) < 0) smaller++;
-      }
-      if (smaller != index) continue;
-      length = strnlen(candidate, capacity - 1);
-      memcpy(name, candidate, length);
-      name[length] = 0;
-    }
+  const char *found = NULL;
+  for (size_t index = 0; index < disk->current.count; index++) {
+    const char *candidate = disk->current.entries[index].name;
+    if (strcmp(candidate, after) <= 0) continue;
+    if (found == NULL || strcmp(candidate, found) < 0) found = candidate;
   }
+  size_t length = found == NULL ? 0 : strlen(found);
+  if (length > 0) memcpy(name, found, length + 1);
   simdisk_unlock(disk);
   return length;
 }

@@ -36,10 +36,16 @@ static bool survive_sector(
   static const uint8_t zeros[SECTOR];
   const page *current = file->slots[unsynced->index].current;
   const uint8_t *source = current != NULL ? current->bytes + sector * SECTOR : zeros;
-  size_t low = disk->is_powersafe ? unsynced->low[sector] : 0;
-  size_t high = disk->is_powersafe ? unsynced->high[sector] : SECTOR;
+  bool is_narrow = disk->is_powersafe || unsynced->low[sector] >= unsynced->high[sector];
+  size_t low = is_narrow ? unsynced->low[sector] : 0;
+  size_t high = is_narrow ? unsynced->high[sector] : SECTOR;
   uint64_t dice = simdisk_next(random) % 1000;
   disk->counters.sectors_unsynced++;
+  if (low >= high) {
+    // Truncated, not written: what shortens the file decides.
+    disk->counters.sectors_lost++;
+    return false;
+  }
   if (dice < GARBAGE_PER_MILLE) {
     for (size_t byte = low; byte < high; byte++) target[byte] = (uint8_t)simdisk_next(random);
     disk->counters.sectors_garbage++;
@@ -90,7 +96,50 @@ static int64_t surviving_size(
   return kept_end > file->durable_size ? kept_end : file->durable_size;
 }
 
+// Makes a durable view end at a position; what grows over it later is zeros.
+static void shorten_durable(simdisk *disk, inode *file, int64_t size) {
+  size_t tail = (size_t)size % PAGE;
+  size_t index = (size_t)size / PAGE;
+  for (; index < file->slot_count; index++, tail = 0) {
+    slot *place = &file->slots[index];
+    page *shorter = NULL;
+    if (tail > 0 && place->durable != NULL) {
+      shorter = simdisk_page_create(disk, place->durable);
+      if (shorter != NULL) memset(shorter->bytes + tail, 0, PAGE - tail);
+    }
+    simdisk_page_release(disk, place->durable);
+    place->durable = shorter;
+    if (tail == 0) place->lied = 0;
+  }
+  file->durable_size = size;
+}
+
+// Draws whether a file was shortened. A file system does so as a whole: either the old end is
+// there with its old bytes, and what was written there afterwards is lost, or none of it.
+static void survive_truncation(simdisk *disk, inode *file, simdisk_random *random) {
+  if (!file->is_truncated) return;
+  if (simdisk_next(random) % 2 == 0) {
+    shorten_durable(disk, file, file->truncated_size);
+    return;
+  }
+  disk->counters.sizes_lost++;
+  for (size_t number = 0; number < file->unsynced_count; number++) {
+    size_t index = file->unsynced[number].index;
+    for (size_t sector = 0; sector < SECTORS_PER_PAGE; sector++) {
+      int64_t end = (int64_t)(index * PAGE + (sector + 1) * SECTOR);
+      if (end <= file->truncated_size) continue;
+      uint8_t bit = (uint8_t)(1u << sector);
+      if (!(file->slots[index].dirty & bit)) continue;
+      file->slots[index].dirty &= (uint8_t)~bit;
+      disk->counters.sectors_unsynced++;
+      disk->counters.sectors_lost++;
+    }
+  }
+  file->size = file->durable_size;
+}
+
 void simdisk_file_survive(simdisk *disk, inode *file, simdisk_random *random) {
+  survive_truncation(disk, file, random);
   int64_t kept_end = 0;
   for (size_t index = 0; index < file->unsynced_count; index++) {
     int64_t end = survive_page(disk, file, &file->unsynced[index], random);
@@ -98,11 +147,14 @@ void simdisk_file_survive(simdisk *disk, inode *file, simdisk_random *random) {
   }
   int64_t size = surviving_size(disk, file, kept_end, random);
   simdisk_file_forget_unsynced(file);
-  simdisk_file_drop_tail(disk, file, size);
   for (size_t index = 0; index < file->slot_count; index++) {
     slot *place = &file->slots[index];
     for (unsigned lied = place->lied; lied != 0; lied &= lied - 1) disk->counters.sectors_lied++;
     place->lied = 0;
+  }
+  simdisk_file_drop_tail(disk, file, size);
+  for (size_t index = 0; index < file->slot_count; index++) {
+    slot *place = &file->slots[index];
     size_t end = size - (int64_t)index * PAGE < PAGE ? (size_t)size % PAGE : PAGE;
     if (end != 0 && end < PAGE && place->durable != NULL) {
       // Growing the file again must show zeros.

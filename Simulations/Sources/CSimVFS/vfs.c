@@ -236,7 +236,8 @@ static int find_or_create(simdisk *disk, const char *name, int flags, handle *fi
   file->file = found;
   file->generation = disk->generation;
   int journals = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL;
-  file->syncs_directory = is_new && (flags & journals) != 0;
+  file->syncs_directory =
+    is_new && (flags & journals) != 0 && disk->profile != SIMDISK_LAZY_UNLINK;
   return SQLITE_OK;
 }
 

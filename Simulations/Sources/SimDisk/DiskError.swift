@@ -32,7 +32,8 @@ package struct DiskError: Error, Sendable {
   // SQLITE_IOERR_DELETE_NOENT, a macro that Swift does not import.
   private static let deleteFoundNone = SQLITE_IOERR | 23 << 8
 
-  init(_ code: Code, _ message: String) {
+  /// An error of this kind, as in expectations.
+  package init(_ code: Code, _ message: String = "") {
     self.code = code
     self.message = message
     cause = nil

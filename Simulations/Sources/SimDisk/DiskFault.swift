@@ -3,8 +3,8 @@ import CSimVFS
 /// A fault that a simulated disk can be armed with.
 ///
 /// It strikes the first operations it applies to, from the given number on: the first operation of
-/// a disk is number 1, so "the next one" is `disk.operations + 1`. Reads are numbered apart, because
-/// how often a program reads depends on its caches.
+/// a disk is number 1, so "the next one" is `disk.operations + 1`. Reads are numbered apart, as how
+/// often a program reads depends on its caches.
 package enum DiskFault: Hashable, Sendable {
   /// The machine loses power during the operation; everything fails until `SimDisk.reboot()`.
   case powerCut(atOperation: UInt64)

@@ -3,8 +3,8 @@ import GRDBSQLite
 
 /// The disk of one simulated node: files in memory, with the faults of real disks, under SQLite.
 ///
-/// Everything it does follows from its seed and the calls made. It keeps two views of its files: the
-/// current one, which a running machine sees, and the durable one, the least that a power cut
+/// Everything it does follows from its seed and its calls. It keeps two views of its files: the
+/// current one, which a running machine sees, and the durable one, the least a power cut
 /// leaves. A sync copies the first to the second; a cut throws dice over every 512-byte sector and
 /// every name that was not synced. SQLite opens `path(for:)` on the VFS `vfsName`.
 ///
@@ -16,6 +16,17 @@ package final class SimDisk {
     case ordered
     /// As little as POSIX promises: only a sync of the directory makes names durable.
     case adversarial
+    /// As where directories cannot be synced: a sync makes a file's own name durable only, so that
+    /// a deleted file comes back unless its deletion was asked to be durable.
+    case lazyUnlink
+
+    fileprivate var code: simdisk_profile {
+      switch self {
+      case .ordered: SIMDISK_ORDERED
+      case .adversarial: SIMDISK_ADVERSARIAL
+      case .lazyUnlink: SIMDISK_LAZY_UNLINK
+      }
+    }
   }
 
   /// One of the two states of the files.
@@ -68,7 +79,7 @@ package final class SimDisk {
     }
     disk = created
     self.profile = profile
-    simdisk_set_profile(disk, profile == .ordered ? SIMDISK_ORDERED : SIMDISK_ADVERSARIAL)
+    simdisk_set_profile(disk, profile.code)
     simdisk_set_powersafe_overwrite(disk, isPowersafeOverwrite ? 1 : 0)
   }
 
@@ -217,7 +228,9 @@ package final class SimDisk {
     var buffer = [CChar](repeating: 0, count: Int(SIMDISK_MAXIMUM_NAME_BYTES) + 1)
     var result: [String] = []
     while true {
-      let length = simdisk_file_name(disk, result.count, &buffer, buffer.count)
+      let length = buffer.withUnsafeMutableBufferPointer {
+        simdisk_next_name(disk, $0.baseAddress, $0.baseAddress)
+      }
       if length == 0 { return result }
       result.append(String(decoding: buffer[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self))
     }

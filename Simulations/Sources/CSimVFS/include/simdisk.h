@@ -40,7 +40,11 @@ typedef enum simdisk_profile {
   SIMDISK_ORDERED = 0,
   // As little as POSIX promises: a name is durable after a sync of the directory only. A cut keeps
   // any subset of the rest.
-  SIMDISK_ADVERSARIAL = 1
+  SIMDISK_ADVERSARIAL = 1,
+  // As where directories cannot be synced (Windows; SQLite built with SQLITE_DISABLE_DIRSYNC): a
+  // sync of a file makes its own name durable and no other change, and SQLite's sync of the
+  // directory after creating a journal does nothing. A deletion that asks for it is durable.
+  SIMDISK_LAZY_UNLINK = 2
 } simdisk_profile;
 
 // What can be armed to happen at an operation, or given a rate.
@@ -186,8 +190,9 @@ int simdisk_file_read(
   simdisk *disk, const char *name, int64_t offset, void *bytes, size_t count, size_t *got);
 int simdisk_file_delete(simdisk *disk, const char *name, int sync_directory);
 int simdisk_file_rename(simdisk *disk, const char *from, const char *to, int sync_directory);
-// The name at an index, in bytewise order; 0 and nothing written beyond the last.
-size_t simdisk_file_name(simdisk *disk, size_t index, char *name, size_t capacity);
+// The first name after another in bytewise order ("" comes before all), and its length; 0 if there
+// is none. The buffer takes SIMDISK_MAXIMUM_NAME_BYTES + 1 bytes; it may be the one of `after`.
+size_t simdisk_next_name(simdisk *disk, const char *after, char *name);
 
 #ifdef __cplusplus
 }
