@@ -70,7 +70,7 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks/Sources/hearth-bench", swiftSettings: settings),
     .target(
-      name: "TestSupport", dependencies: ["HearthCRDT"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["HearthCRDT", "HearthSync"], path: "Tests/TestSupport",
       swiftSettings: settings),
     .testTarget(
       name: "HearthCRDTTests", dependencies: ["HearthCRDT", "TestSupport"],
@@ -88,11 +88,12 @@ let package = Package(
       dependencies: [
         "HearthStore", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
         .product(name: "GRDB", package: "GRDB.swift"),
-      ], swiftSettings: settings),
+      ], exclude: ["Golden"], swiftSettings: settings),
     .testTarget(
       name: "HearthTests",
       dependencies: [
-        "Hearth", "Household", "HearthStore", "HearthSync", "HearthCRDT", "TestSupport",
+        "Hearth", "Household", "HearthStore", "HearthSync", "HearthCRDT", "HearthCrypto",
+        "HearthTransport", "TestSupport",
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",

@@ -76,7 +76,7 @@ extension Engine {
       let encoded = try store.changes(
         of: old, in: zone.id, after: 0, limit: Limits.maximumSegmentChanges * 100)
       guard !encoded.isEmpty else { continue }
-      let changes = try encoded.map { try Change(decoding: $0) }
+      let changes = try encoded.map { try stored($0, in: zone) }
       result += changes.map { (zone.id, $0) }
       if let last = changes.last {
         try store.removeChanges(of: old, in: zone.id, through: last.dot.sequence)
@@ -110,32 +110,49 @@ extension Engine {
 
   /// Builds a zone's records anew from its snapshot and its log.
   package mutating func rebuild(_ zone: ZoneID, nowMilliseconds: UInt64) throws {
+    let before = self
+    do {
+      try store.transaction { try rebuildWithin(zone, nowMilliseconds: nowMilliseconds) }
+    } catch {
+      self = before
+      throw error
+    }
+  }
+
+  /// The work of ``rebuild(_:nowMilliseconds:)`` within its transaction.
+  private mutating func rebuildWithin(_ zone: ZoneID, nowMilliseconds: UInt64) throws {
     let place = try place(of: zone)
-    try store.transaction {
-      let segments = try store.segments(of: zone).sorted {
-        ($0.author, $0.first) < ($1.author, $1.first)
+    let ends = zones[place].heads.filter { $0.forkedAt != nil }
+    let segments = try store.segments(of: zone).sorted {
+      ($0.author, $0.first) < ($1.author, $1.first)
+    }
+    let blobs = try segments.compactMap { try store.bytes(of: $0.digest, in: zone) }
+    let unsealed = try zones[place].heads.map(\.author).filter { $0.device == device }
+      .map { author in
+        try store.changes(
+          of: author, in: zone, after: 0, limit: Limits.maximumSegmentChanges * 100)
       }
-      let blobs = try segments.compactMap { try store.bytes(of: $0.digest, in: zone) }
-      let unsealed = try zones[place].heads.map(\.author).filter { $0.device == device }
-        .map { author in
-          try store.changes(
-            of: author, in: zone, after: 0, limit: Limits.maximumSegmentChanges * 100)
-        }
-      try store.removeRecords(of: zone)
-      try store.removeHeads(of: zone)
-      zones[place].resetHeads()
-      if let base = try store.baseSnapshot(of: zone) {
-        try load(snapshot: base, into: zone, nowMilliseconds: nowMilliseconds)
-      }
-      _ = try receive(blobs, in: zone, nowMilliseconds: nowMilliseconds)
-      for encoded in unsealed { try replay(encoded, at: place) }
+    try store.removeRecords(of: zone)
+    try store.removeHeads(of: zone)
+    zones[place].resetHeads()
+    if let base = try store.baseSnapshot(of: zone) {
+      try load(snapshot: base, into: zone, nowMilliseconds: nowMilliseconds)
+    }
+    _ = try receive(blobs, in: zone, ends: ends, nowMilliseconds: nowMilliseconds)
+    for encoded in unsealed { try replay(encoded, at: place) }
+    for end in ends {
+      var head = zones[place].head(of: end.author)
+      guard head.forkedAt == nil, head.sequence > 0 else { continue }
+      head.forkedAt = end.forkedAt
+      zones[place].set(head)
+      try store.save([head], of: zone)
     }
   }
 
   /// Applies own unsealed changes again, as they were.
   private mutating func replay(_ encoded: [[UInt8]], at place: Int) throws {
     for bytes in encoded {
-      let change = try Change(decoding: bytes)
+      let change = try stored(bytes, in: zones[place])
       var head = zones[place].head(of: change.dot.author)
       guard change.dot.sequence == head.sequence + 1 else { continue }
       let hash = chainHash(of: bytes, in: zones[place])
