@@ -70,7 +70,7 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks/Sources/hearth-bench", swiftSettings: settings),
     .target(
-      name: "TestSupport", dependencies: ["HearthCRDT", "HearthSync"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["HearthCRDT", "HearthCrypto", "HearthSync"], path: "Tests/TestSupport",
       swiftSettings: settings),
     .testTarget(
       name: "HearthCRDTTests", dependencies: ["HearthCRDT", "TestSupport"],
