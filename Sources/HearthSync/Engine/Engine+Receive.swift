@@ -150,9 +150,13 @@ extension Engine {
   private func noteClocks(
     _ leads: [DeviceID: UInt64], in zone: ZoneState, nowMilliseconds: UInt64
   ) throws {
+    // A device that joins with these very changes is told of by its next ones, with its name.
+    let membership = membership(of: zone.group)
     for device in leads.keys.sorted() where device != self.device {
       let fact = "clock." + device.hex
-      guard let lead = leads[device], try store.fact(fact) == nil else { continue }
+      guard let lead = leads[device], membership.device(device) != nil,
+        try store.fact(fact) == nil
+      else { continue }
       try store.setFact(fact, Engine.bytes(of: nowMilliseconds))
       let minutes = (lead + HybridClock.maximumLeadMilliseconds) / 60_000
       try store.add(
