@@ -70,8 +70,8 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks/Sources/hearth-bench", swiftSettings: settings),
     .target(
-      name: "TestSupport", dependencies: ["HearthCRDT", "HearthCrypto", "HearthSync"], path: "Tests/TestSupport",
-      swiftSettings: settings),
+      name: "TestSupport", dependencies: ["HearthCRDT", "HearthCrypto", "HearthSync"],
+      path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
       name: "HearthCRDTTests", dependencies: ["HearthCRDT", "TestSupport"],
       swiftSettings: settings),

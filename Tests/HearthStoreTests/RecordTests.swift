@@ -69,7 +69,8 @@ struct RecordTests {
       let row = try store.read {
         let statement = try store.connection.statement(
           "SELECT alive, f0_bool, f0_int, f0_text, hex(f0_bytes), votes, f1_int IS NULL, "
-            + "(SELECT group_concat(coalesce(value, 'null'), '~') FROM json_each(f2_text)) FROM thing"
+            + "(SELECT group_concat(coalesce(value, 'null'), '~') FROM json_each(f2_text)) "
+            + "FROM thing"
         )
         defer { statement.reset() }
         #expect(try statement.step())

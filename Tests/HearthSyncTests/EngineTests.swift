@@ -105,6 +105,28 @@ struct ReopenTests {
     #expect(error?.message.contains("join again") == true)
   }
 
+  @Test("A log that lacks a segment is not taken for the whole: nothing is rebuilt from it")
+  func lostSegment() throws {
+    var family = try EngineFamily(2)
+    for record in 0..<3 {
+      try family.write(1, record, [.insert])
+      _ = try family.published(1, family.zone)
+    }
+    try family.settle()
+    let store = family.members[0].store
+    let digest = try family.members[0].digest(of: family.zone)
+    let heads = try family.members[0].zone(family.zone).heads
+    let lost = try #require(try store.segments(of: family.zone).first { $0.first == 2 })
+    try store.transaction { try store.removeSegment(lost.digest, in: family.zone) }
+    let error = #expect(throws: SyncError.self) {
+      try family.members[0].rebuild(family.zone, nowMilliseconds: now)
+    }
+    #expect(error?.code == .corrupt)
+    #expect(try family.members[0].digest(of: family.zone) == digest)
+    #expect(try family.members[0].zone(family.zone).heads == heads)
+    #expect(try family.members[0].audit(family.zone).findings.count == 1)
+  }
+
   @Test("A store that fails at any write leaves memory and store as they were")
   func failures() throws {
     var random = SplitMix64(seed: 8)

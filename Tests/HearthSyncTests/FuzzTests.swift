@@ -73,7 +73,7 @@ struct FuzzTests {
 
   @Test("Change batches")
   func batch() throws {
-    try run("batch", 4_000, Self.batches().map(ChangeBatch.encode)) { bytes in
+    try run("batch", 1_500, Self.batches().map(ChangeBatch.encode)) { bytes in
       var changes = try ChangeBatch.decode(bytes, incarnation: runAuthor(1).incarnation, first: 1)
       for place in changes.indices.dropFirst() { changes[place].previousHash = [] }
       return ChangeBatch.encode(changes)
@@ -87,7 +87,7 @@ struct FuzzTests {
       change.encode(into: &writer)
       return writer.bytes
     }
-    try run("change", 6_000, corpus) { bytes in
+    try run("change", 2_500, corpus) { bytes in
       var writer = ByteWriter()
       try Change(decoding: bytes).encode(into: &writer)
       return writer.bytes
@@ -102,7 +102,7 @@ struct FuzzTests {
       .inviteClose(invite: try home.inviteID()), .join(try home.join()),
       .incarnate(.init(previous: 7, reason: "restored")),
     ]
-    try run("control", 8_000, operations.map(\.encoded)) { bytes in
+    try run("control", 3_000, operations.map(\.encoded)) { bytes in
       let operation = try ControlOperation(decoding: bytes)
       if case .unknown = operation { return nil }
       return operation.encoded
@@ -114,7 +114,7 @@ struct FuzzTests {
     var stream: [UInt8] = []
     try SnapshotWriter(zone: SnapshotGoldenTests.zone())
       .write(from: SnapshotGoldenTests.shelf(), pieceBytes: 64 * 1024) { stream += $0 }
-    try run("snapshot", 6_000, [stream]) { bytes in
+    try run("snapshot", 2_500, [stream]) { bytes in
       var reader = try SnapshotReader(bytes, zone: GoldenHousehold.zone)
       var writer = ByteWriter()
       while let (_, record) = try reader.next() {
@@ -132,7 +132,7 @@ struct FuzzTests {
     let family = try EngineFamily(1)
     var forge = try Forge(family.members[0], family.zone)
     let good = try forge.seal([forge.change()])
-    try run("header", 6_000, [good]) { bytes in
+    try run("header", 3_000, [good]) { bytes in
       _ = try? EnvelopeFrame(bytes)
       _ = try Envelope.parseHeader(bytes)
       return bytes
@@ -146,7 +146,7 @@ struct FuzzTests {
       family.capsule, key: family.secret.capsuleKey, associatedData: family.secret.rendezvousID)
     var mutator = Mutator(seed: 3, corpus: [body])
     var outside = Mutator(seed: 4, corpus: [family.capsule])
-    for round in 0..<600 {
+    for round in 0..<150 {
       let sealed = try Capsule.seal(
         mutator.next(), key: family.secret.capsuleKey, associatedData: family.secret.rendezvousID)
       for bytes in [sealed, outside.next()] {
@@ -183,7 +183,7 @@ struct FuzzTests {
     let digest = try family.members[0].digest(of: family.zone)
     var inside = Mutator(seed: 5, corpus: [ChangeBatch.encode(changes)])
     var outside = Mutator(seed: 6, corpus: [good])
-    for round in 0..<150 {
+    for round in 0..<100 {
       let body = inside.next()
       guard body != ChangeBatch.encode(changes) else { continue }
       let blobs = [try forge.seal(changes, .init(body: body)), outside.next()].filter { $0 != good }

@@ -67,7 +67,8 @@ struct NewerFormatTests {
         PendingSegment(digest: segmentDigest(two), reason: .gap, bytes: two), in: family.zone)
       try store.save(
         StoredSegment(
-          author: forge.author, first: 1, last: 1, digest: segmentDigest(one), byteCount: one.count),
+          author: forge.author, first: 1, last: 1, digest: segmentDigest(one),
+          byteCount: one.count),
         bytes: one, in: family.zone)
     }
     family.members[2] = try EngineFamily.reopened(family.members[2])
@@ -99,6 +100,24 @@ struct NewerFormatTests {
     }
   }
 
+  @Test("Nobody can speak for this device with a segment that it cannot read")
+  func ownName() throws {
+    var family = try EngineFamily(2)
+    try family.write(0, 1, [.insert])
+    let good = try #require(try family.published(0, family.zone).first)
+    var forged = good
+    forged[4] = 2
+    forged.replaceSubrange(70..<78, with: [UInt8](repeating: 255, count: 8))
+    _ = try family.members[0].receive([forged], in: family.zone, nowMilliseconds: now)
+    let own = try family.members[0].store.segments(of: family.zone)
+    #expect(own.map(\.last) == [1])
+    // Whether another copy of this device is at work is told by its signature alone.
+    #expect(try family.members[0].ownChanges(in: forged, of: family.zone) == nil)
+    let proof = try family.members[0].ownChanges(in: good, of: family.zone)
+    #expect(proof?.author == family.members[0].author && proof?.last == 1)
+    #expect(try family.members[1].ownChanges(in: good, of: family.zone) == nil)
+  }
+
   @Test("One that turns out to be wrong after an upgrade leaves the log too")
   func wrong() throws {
     var family = try EngineFamily(3)
@@ -110,7 +129,8 @@ struct NewerFormatTests {
         PendingSegment(digest: segmentDigest(bad), reason: .format, bytes: bad), in: family.zone)
       try store.save(
         StoredSegment(
-          author: forge.author, first: 1, last: 1, digest: segmentDigest(bad), byteCount: bad.count),
+          author: forge.author, first: 1, last: 1, digest: segmentDigest(bad),
+          byteCount: bad.count),
         bytes: bad, in: family.zone)
     }
     let report = try family.members[2].receive([], in: family.zone, nowMilliseconds: now)

@@ -23,6 +23,16 @@ struct ForkTests {
     }
   }
 
+  /// Both copies write three times and publish, each where the other does not look.
+  private func writeApart(_ ben: Node, _ twin: Node, in zone: ZoneID) async throws {
+    for step in 0..<3 as Range<UInt64> {
+      try await ben.note(id(10 + step), [.assign(Note.title, .text("ben"))], in: zone)
+      _ = try await ben.sync()
+      try await twin.note(id(20 + step), [.assign(Note.title, .text("twin"))], in: zone)
+      _ = try await twin.sync()
+    }
+  }
+
   @Test("Two histories of one life are told, held back, and harm nobody else", arguments: [0, 1])
   func fork(order: Int) async throws {
     let family = try Family()
@@ -40,12 +50,7 @@ struct ForkTests {
       at: family.home("Twin"), schema: Family.schema, trustingFiles: true)
     _ = try await twin.addFolder(away)
     try await twin.removeTransport(family.folder)
-    for step in 0..<3 as Range<UInt64> {
-      try await ben.note(id(10 + step), [.assign(Note.title, .text("ben"))], in: zone)
-      _ = try await ben.sync()
-      try await twin.note(id(20 + step), [.assign(Note.title, .text("twin"))], in: zone)
-      _ = try await twin.sync()
-    }
+    try await writeApart(ben, twin, in: zone)
     // Anna meets one history first, Carla the other.
     let (here, there) = order == 0 ? (nodes[0], nodes[2]) : (nodes[2], nodes[0])
     _ = try await here.sync()

@@ -15,7 +15,7 @@ struct FuzzTests {
       return Array(InvitationLink(secret: try InviteSecret.random(), folder: folder).text.utf8)
     }
     var mutator = Mutator(seed: 31, corpus: corpus)
-    for _ in 0..<4_000 {
+    for _ in 0..<1_500 {
       let text = String(decoding: mutator.next(), as: UTF8.self)
       do {
         let link = try InvitationLink(text: text)
@@ -37,7 +37,7 @@ struct FuzzTests {
     let master = try SecretBytes(DeviceIdentity.generate().master)
     let corpus = [try KeyFile.seal([master], passphrase: nil)]
     var mutator = Mutator(seed: 32, corpus: corpus)
-    for round in 0..<3_000 {
+    for round in 0..<1_000 {
       let bytes = mutator.next()
       do {
         // Opening under a passphrase takes a second by design: the frame is checked before.
@@ -56,7 +56,7 @@ struct FuzzTests {
       sealed: [(Identifier(high: 1, low: 1), 300), (Identifier(high: 2, low: 2), .max)])
     let path = family.home("anchor")
     var mutator = Mutator(seed: 33, corpus: [good.encoded])
-    for _ in 0..<1_500 {
+    for _ in 0..<400 {
       let bytes = mutator.next()
       try Data(bytes).write(to: URL(fileURLWithPath: path))
       if let read = try Anchor.read(path) { #expect(read.encoded == bytes) }

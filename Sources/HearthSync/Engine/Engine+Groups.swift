@@ -70,8 +70,8 @@ extension Engine {
     for operation in operations where (try? ControlOperation(decoding: operation.encoded)) == nil {
       throw SyncError(
         .tooLarge,
-        "a name is longer than the \(ControlOperation.maximumNameBytes) bytes that one may have, or "
-          + "there are more than \(ControlOperation.maximumItems) zones or devices: make it shorter"
+        "a name is longer than the \(ControlOperation.maximumNameBytes) bytes that one may have, "
+          + "or there are more than \(ControlOperation.maximumItems) zones or devices: make it shorter"
       )
     }
     let dot = try nextDot(in: zone.id)

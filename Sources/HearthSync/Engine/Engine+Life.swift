@@ -81,7 +81,7 @@ extension Engine {
       if let last = changes.last {
         try store.removeChanges(of: old, in: zone.id, through: last.dot.sequence)
       }
-      try rebuild(zone.id, nowMilliseconds: now)
+      try rebuild(zone.id, without: old, nowMilliseconds: now)
     }
     return result
   }
@@ -108,11 +108,47 @@ extension Engine {
           + "life", milliseconds: now))
   }
 
+  /// Which own changes a segment holds, if this device sealed it: proof that another copy of it
+  /// is at work where they are not known here.
+  ///
+  /// A file's name proves nothing, as whoever can write to a folder chooses it.
+  package func ownChanges(
+    in bytes: [UInt8], of zone: ZoneID
+  ) throws -> (author: Author, last: UInt64)? {
+    let state = try self.zone(zone)
+    let opener = SegmentOpener(zone: state, membership: membership(of: state.group))
+    guard case .opened(let opened)? = try? opener.open(bytes), opened.author.device == device
+    else { return nil }
+    return (opened.author, opened.last)
+  }
+
   /// Builds a zone's records anew from its snapshot and its log.
+  ///
+  /// - Throws: `corrupt` if the log lacks changes that are applied; nothing is changed then.
   package mutating func rebuild(_ zone: ZoneID, nowMilliseconds: UInt64) throws {
+    try rebuild(zone, without: nil, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// The same, where an author's last changes were taken back before.
+  private mutating func rebuild(
+    _ zone: ZoneID, without author: Author?, nowMilliseconds: UInt64
+  ) throws {
     let before = self
     do {
-      try store.transaction { try rebuildWithin(zone, nowMilliseconds: nowMilliseconds) }
+      let frontier = try self.zone(zone).frontier
+      try store.transaction {
+        try rebuildWithin(zone, nowMilliseconds: nowMilliseconds)
+        let reached = try self.zone(zone).frontier
+        let lost = frontier.entries.first {
+          $0.author != author && reached[$0.author] < $0.sequence
+        }
+        if let lost {
+          throw SyncError(
+            .corrupt,
+            "the log of \(try self.zone(zone).name) lacks changes of \(lost.author) beyond "
+              + "\(reached[lost.author]): the records stay as they are; run `hearth verify`")
+        }
+      }
     } catch {
       self = before
       throw error

@@ -85,8 +85,8 @@ extension Engine {
     guard zone.admits(author) else {
       throw SyncError(
         .tooLarge,
-        "this device has begun \(zone.lives(of: device)) lives in \(zone.name), or the zone has too "
-          + "many authors: make a new node with `hearth init` and join again")
+        "this device has begun \(zone.lives(of: device)) lives in \(zone.name), or the zone has "
+          + "too many authors: make a new node with `hearth init` and join again")
     }
     let next = try nextDot(in: zone.id)
     var deleted: Set<RecordKey> = []
