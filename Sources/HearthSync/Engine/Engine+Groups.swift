@@ -71,7 +71,7 @@ extension Engine {
       throw SyncError(
         .tooLarge,
         "a name is longer than the \(ControlOperation.maximumNameBytes) bytes that one may have, "
-          + "or there are more than \(ControlOperation.maximumItems) zones or devices: make it shorter"
+          + "or there are more than \(ControlOperation.maximumItems) zones or devices: shorten it"
       )
     }
     let dot = try nextDot(in: zone.id)
