@@ -24,8 +24,9 @@ struct Applier<S: Store> {
     precondition(slots.isEmpty, "records are prepared once, \(slots.count) are here already")
     var keys: Set<RecordKey> = []
     for change in changes {
+      try store.learn([change.dot.author])
       // What an author held back elsewhere wrote is seen without being here.
-      try store.learn([change.dot.author] + change.seen.increments.map(\.author))
+      if !change.seen.isEmpty { try store.learn(change.seen.increments.map(\.author)) }
       for operation in change.operations where !operation.key.type.isEvent {
         keys.insert(operation.key)
       }
