@@ -84,8 +84,8 @@ let package = Package(
       dependencies: ["CSimVFS", .product(name: "GRDBSQLite", package: "GRDB.swift")],
       path: "Simulations/Sources/SimDisk", swiftSettings: settings),
     .target(
-      name: "TestSupport", dependencies: ["HearthCRDT"], path: "Tests/TestSupport",
-      swiftSettings: settings),
+      name: "TestSupport", dependencies: ["HearthCRDT", "HearthCrypto", "HearthSync"],
+      path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
       name: "HearthCRDTTests", dependencies: ["HearthCRDT", "TestSupport"],
       swiftSettings: settings),
@@ -102,11 +102,12 @@ let package = Package(
       dependencies: [
         "HearthStore", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
         .product(name: "GRDB", package: "GRDB.swift"),
-      ], swiftSettings: settings),
+      ], exclude: ["Golden"], swiftSettings: settings),
     .testTarget(
       name: "HearthTests",
       dependencies: [
-        "Hearth", "Household", "HearthStore", "HearthSync", "HearthCRDT", "TestSupport",
+        "Hearth", "Household", "HearthStore", "HearthSync", "HearthCRDT", "HearthCrypto",
+        "HearthTransport", "TestSupport",
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",

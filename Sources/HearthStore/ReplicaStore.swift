@@ -32,7 +32,13 @@ package final class ReplicaStore {
     self.projections = projections
     let queue = try ReplicaStore.open(path, vfs: vfs)
     do {
-      try Migrations.migrator().migrate(queue)
+      let migrator = Migrations.migrator()
+      guard try !queue.read(migrator.hasBeenSuperseded) else {
+        throw StoreError(
+          .newerFormat,
+          "the database at \(path) was written by a newer version of this program: update it")
+      }
+      try migrator.migrate(queue)
       connection = try Connection(queue: queue)
       let connection = connection
       authors = try connection.run { _ in try AuthorNumbers(connection: connection) }
@@ -56,10 +62,21 @@ package final class ReplicaStore {
   }
 
   private static func open(_ path: String, vfs: String?) throws -> DatabaseQueue {
+    // SQLite takes a file that is too short for a header as an empty one, and overwrites it.
+    let size =
+      vfs != nil
+      ? nil : (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? NSNumber
+    if let size, (1..<ReplicaStore.headerBytes).contains(size.intValue) {
+      throw StoreError(
+        .corrupt,
+        "the database at \(path) is cut to \(size) bytes: keep the folder, move it aside and join "
+          + "again; what was synced is on the other devices")
+    }
     var configuration = Configuration()
     configuration.label = "hearth"
     configuration.busyMode = .timeout(2)
     configuration.prepareDatabase { database in
+      try ReplicaStore.refuseForeign(database, path: path)
       try database.execute(sql: "PRAGMA synchronous = EXTRA")
       try database.execute(sql: "PRAGMA journal_mode = WAL")
       try database.execute(sql: "PRAGMA temp_store = MEMORY")
@@ -80,6 +97,22 @@ package final class ReplicaStore {
       return queue
     } catch {
       throw opened(error, path: path)
+    }
+  }
+
+  /// How long the header of an SQLite file is.
+  private static let headerBytes = 100
+
+  /// Refuses the database of another program before anything in it is changed.
+  private static func refuseForeign(_ database: Database, path: String) throws {
+    let application = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
+    if application == Migrations.applicationID { return }
+    let tables = try String.fetchAll(
+      database, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
+    guard application == 0, tables.isEmpty || tables.contains("hearth_facts") else {
+      throw StoreError(
+        .corrupt,
+        "the database at \(path) belongs to another program: move it aside, or use another --home")
     }
   }
 

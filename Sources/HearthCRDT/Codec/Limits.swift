@@ -14,8 +14,10 @@ package enum Limits {
   /// The most operations and event fields of one segment: more than any one change can hold, and
   /// few enough that a short run-length column cannot ask for much memory.
   package static let maximumSegmentItems = 400_000
-  /// The most authors of one zone: 200 devices with 20 lives each.
+  /// The most authors of one zone.
   package static let maximumAuthors = 4_000
+  /// The most lives of one device in one zone, so that no device alone can use up the authors.
+  package static let maximumLives = 256
   /// The most fields of one event.
   package static let maximumEventFields = 64
   /// The most fields of one record: all there are numbers for, because merging cannot refuse one

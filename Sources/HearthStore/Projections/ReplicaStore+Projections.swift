@@ -3,7 +3,11 @@ import HearthSync
 
 extension ReplicaStore {
   /// Creates the tables of projections; rebuilds one whose meaning has changed.
+  ///
+  /// One that this program does not keep goes stale with the next write, so it is marked to be
+  /// rebuilt by a program that does.
   func prepareProjections() throws {
+    try forgetOtherProjections()
     for projection in projections {
       let statement = try connection.statement(
         "SELECT version FROM hearth_projections WHERE name = ?")
@@ -28,6 +32,16 @@ extension ReplicaStore {
         "INSERT OR REPLACE INTO hearth_projections(name, version) VALUES(?, ?)"
       )
       .bind(projection.name).bind(projection.version).execute()
+    }
+  }
+
+  private func forgetOtherProjections() throws {
+    let statement = try connection.statement("SELECT name FROM hearth_projections")
+    var others: [String] = []
+    while try statement.step() { others.append(statement.text(0)) }
+    for name in others where !projections.contains(where: { $0.name == name }) {
+      try connection.statement("DELETE FROM hearth_projections WHERE name = ?")
+        .bind(name).execute()
     }
   }
 

@@ -5,10 +5,16 @@ import GRDB
 /// A step that was released never changes; `Tests/HearthStoreTests` opens a file of every released
 /// version.
 enum Migrations {
+  /// What SQLite files of this program carry in their header: "HRTH".
+  static let applicationID = 0x4852_5448
+
   static func migrator() -> DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("0001-log") { database in
       for statement in version1 { try database.execute(sql: statement) }
+    }
+    migrator.registerMigration("0002-application-id") { database in
+      try database.execute(sql: "PRAGMA application_id = \(applicationID)")
     }
     return migrator
   }

@@ -14,8 +14,11 @@ struct SchemaRegistry {
     _ declared: [RecordSchema], codec: (TypeTable) -> RowCodec
   ) throws -> [TypeID: TypeTable] {
     try check(declared)
+    let stored = try stored()
+    try check(declared, against: stored)
+    try clearNames(of: stored, for: declared)
     var tables: [TypeID: TypeTable] = [:]
-    for schema in try stored() { tables[schema.id] = TypeTable(schema) }
+    for schema in try self.stored() { tables[schema.id] = TypeTable(schema) }
     for schema in declared.sorted(by: { $0.id < $1.id }) {
       guard let present = tables[schema.id] else {
         tables[schema.id] = try create(schema, codec: codec)
@@ -30,7 +33,7 @@ struct SchemaRegistry {
     var names: Set<String> = []
     for schema in declared {
       guard names.insert(schema.name).inserted, SchemaRegistry.isName(schema.name),
-        !schema.name.hasPrefix("hearth_"), !schema.name.hasPrefix("sqlite_")
+        !["hearth_", "sqlite_", "grdb_"].contains(where: schema.name.hasPrefix)
       else {
         throw StoreError(
           .schema, "record type name \"\(schema.name)\" is doubled or not a plain name")
@@ -47,9 +50,69 @@ struct SchemaRegistry {
               + "reserved or not plain")
         }
       }
-      guard schema.fields.count <= 60 else {
-        throw StoreError(.schema, "\(schema.name) has more than 60 fields")
+      guard schema.fields.count <= SchemaRegistry.maximumFields else {
+        throw StoreError(
+          .schema, "\(schema.name) has more than \(SchemaRegistry.maximumFields) fields")
       }
+    }
+  }
+
+  /// The most fields of a type, those counted that were declared once and are no more: a bit for
+  /// each must fit the mask of ``TypeTable/update(_:)``.
+  static let maximumFields = 60
+
+  /// Refuses what contradicts the columns and tables that earlier declarations made.
+  private func check(_ declared: [RecordSchema], against stored: [RecordSchema]) throws {
+    let numbers = Set(declared.map(\.id))
+    let kept = Set(stored.filter { !numbers.contains($0.id) }.map(\.name))
+    for schema in declared {
+      guard !kept.contains(schema.name) else {
+        throw StoreError(
+          .schema,
+          "the name \(schema.name) belongs to a record type that was declared before under another "
+            + "number: choose another name")
+      }
+      guard let present = stored.first(where: { $0.id == schema.id }) else { continue }
+      let rest = present.fields.filter { schema.field($0.id) == nil }
+      for field in schema.fields where rest.contains(where: { $0.name == field.name }) {
+        throw StoreError(
+          .schema,
+          "field \(field.name) of \(schema.name) was declared before under another number or kind: "
+            + "choose another name")
+      }
+      guard rest.count + schema.fields.count <= SchemaRegistry.maximumFields else {
+        throw StoreError(
+          .schema,
+          "\(schema.name) has, with the fields that were declared before, more than "
+            + "\(SchemaRegistry.maximumFields) fields")
+      }
+    }
+  }
+
+  /// Renames tables out of the way whose names another type takes over in the same step.
+  private func clearNames(of stored: [RecordSchema], for declared: [RecordSchema]) throws {
+    for schema in stored {
+      guard let name = declared.first(where: { $0.id == schema.id })?.name, name != schema.name,
+        declared.contains(where: { $0.name == schema.name })
+      else { continue }
+      try connection.execute(
+        "ALTER TABLE \(TypeTable.quoted(schema.name)) RENAME TO "
+          + TypeTable.quoted(SchemaRegistry.passingName(schema.id)))
+      try connection.statement("UPDATE hearth_types SET name = ? WHERE type = ?")
+        .bind(SchemaRegistry.passingName(schema.id)).bind(Int(schema.id.rawValue)).execute()
+      try dropIndexes(of: schema, named: { _ in true })
+    }
+  }
+
+  /// A name that no declaration can have, for the time between two renamings.
+  private static func passingName(_ type: TypeID) -> String { "hearth_passing_\(type.rawValue)" }
+
+  private func dropIndexes(
+    of schema: RecordSchema, named isConcerned: (FieldSchema) -> Bool
+  ) throws {
+    for field in schema.fields where field.isIndexed && isConcerned(field) {
+      try connection.execute(
+        "DROP INDEX IF EXISTS \(TypeTable.quoted("\(schema.name)_by_\(field.name)"))")
     }
   }
 
@@ -115,6 +178,11 @@ struct SchemaRegistry {
     _ present: RecordSchema, to declared: RecordSchema, codec: (TypeTable) -> RowCodec
   ) throws -> TypeTable {
     if present == declared { return TypeTable(present) }
+    // An index has its table's and column's names in its own: it goes, and comes back below.
+    try dropIndexes(of: present) { field in
+      present.name != declared.name
+        || declared.field(field.id).map { $0.name != field.name } ?? false
+    }
     if present.name != declared.name {
       try connection.execute(
         "ALTER TABLE \(TypeTable.quoted(present.name)) RENAME TO "
@@ -124,9 +192,9 @@ struct SchemaRegistry {
     }
     var fields = present.fields
     var added: [FieldSchema] = []
+    try rename(present.fields, to: declared)
     for field in declared.fields {
       if let place = fields.firstIndex(where: { $0.id == field.id }) {
-        try rename(fields[place], to: field, in: declared)
         fields[place] = field
       } else {
         try connection.execute(
@@ -155,19 +223,29 @@ struct SchemaRegistry {
     return TypeTable(RecordSchema(table.schema.id, table.schema.name, fields))
   }
 
-  private func rename(
-    _ present: FieldSchema, to declared: FieldSchema, in schema: RecordSchema
-  ) throws {
-    guard present.type == declared.type else {
-      throw StoreError(
-        .schema,
-        "field \(declared.name) of \(schema.name) was declared as \(present.type.rawValue): give "
-          + "the new meaning a new number")
+  /// Gives columns their new names; by way of passing names, as two fields may exchange theirs.
+  private func rename(_ present: [FieldSchema], to schema: RecordSchema) throws {
+    let table = TypeTable.quoted(schema.name)
+    var renamed: [FieldSchema] = []
+    for field in present {
+      guard let declared = schema.field(field.id) else { continue }
+      guard field.type == declared.type else {
+        throw StoreError(
+          .schema,
+          "field \(declared.name) of \(schema.name) was declared as \(field.type.rawValue): give "
+            + "the new meaning a new number")
+      }
+      guard field.name != declared.name else { continue }
+      renamed.append(declared)
+      try connection.execute(
+        "ALTER TABLE \(table) RENAME COLUMN \(TypeTable.quoted(field.name)) TO "
+          + "hearth_passing_\(field.id.rawValue)")
     }
-    guard present.name != declared.name else { return }
-    try connection.execute(
-      "ALTER TABLE \(TypeTable.quoted(schema.name)) RENAME COLUMN "
-        + "\(TypeTable.quoted(present.name)) TO \(TypeTable.quoted(declared.name))")
+    for field in renamed {
+      try connection.execute(
+        "ALTER TABLE \(table) RENAME COLUMN hearth_passing_\(field.id.rawValue) TO "
+          + TypeTable.quoted(field.name))
+    }
   }
 
   /// Gives a new table the records of its type that were kept opaque.

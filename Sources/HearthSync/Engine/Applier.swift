@@ -25,6 +25,8 @@ struct Applier<S: Store> {
     var keys: Set<RecordKey> = []
     for change in changes {
       try store.learn([change.dot.author])
+      // What an author held back elsewhere wrote is seen without being here.
+      if !change.seen.isEmpty { try store.learn(change.seen.increments.map(\.author)) }
       for operation in change.operations where !operation.key.type.isEvent {
         keys.insert(operation.key)
       }

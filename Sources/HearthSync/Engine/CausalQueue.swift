@@ -13,13 +13,15 @@ struct CausalQueue {
     let past: Frontier
   }
 
-  /// An author that published two histories.
+  /// An author that published two histories, or a change that no rule allows.
   struct Fork {
     let author: Author
-    /// The first sequence number known to have two contents.
+    /// The first sequence number known to have two contents, or none that counts.
     let sequence: UInt64
     /// The segment that contradicts what was applied.
     let segment: OpenedSegment
+    /// Whether there are two histories; false for an impossible change.
+    var isDouble = true
   }
 
   /// The changes to apply, causes first.
@@ -32,14 +34,20 @@ struct CausalQueue {
   private(set) var waiting: [(OpenedSegment, PendingReason)] = []
   /// The contradictions found.
   private(set) var forks: [Fork] = []
+  /// The segments beyond the limits of the zone: they are not kept.
+  private(set) var refused: [OpenedSegment] = []
 
   private var queues: [(author: Author, segments: [OpenedSegment])] = []
   private let control: Frontier?
+  private let ends: [LogHead]
 
-  /// - Parameter control: the frontier of the group's control zone, for a data zone: a change waits
-  ///   until the membership operations that its author had seen are here.
-  init(_ segments: [OpenedSegment], control: Frontier?) {
+  /// - Parameters:
+  ///   - control: the frontier of the group's control zone, for a data zone: a change waits until
+  ///     the membership operations that its author had seen are here.
+  ///   - ends: where the logs of authors are to be held back again, when a zone is built anew.
+  init(_ segments: [OpenedSegment], control: Frontier?, ends: [LogHead] = []) {
     self.control = control
+    self.ends = ends
     for author in Set(segments.map(\.author)).sorted() {
       let own = segments.filter { $0.author == author }
       queues.append(
@@ -48,12 +56,12 @@ struct CausalQueue {
   }
 
   /// Takes everything that can be taken, until nothing moves.
-  mutating func run(on zone: inout ZoneState) throws {
+  mutating func run(on zone: inout ZoneState) {
     var moved = true
     while moved {
       moved = false
       for place in queues.indices {
-        while try step(place, on: &zone) { moved = true }
+        while step(place, on: &zone) { moved = true }
       }
     }
     for queue in queues {
@@ -64,9 +72,14 @@ struct CausalQueue {
   }
 
   /// Takes what it can of an author's next segment; whether anything moved.
-  private mutating func step(_ place: Int, on zone: inout ZoneState) throws -> Bool {
+  private mutating func step(_ place: Int, on zone: inout ZoneState) -> Bool {
     guard let segment = queues[place].segments.first else { return false }
     var head = zone.head(of: queues[place].author)
+    guard zone.admits(head.author) else {
+      queues[place].segments.removeFirst()
+      refused.append(segment)
+      return true
+    }
     guard head.forkedAt == nil, segment.first <= head.sequence + 1 else { return false }
     guard segment.last > head.sequence else {
       queues[place].segments.removeFirst()
@@ -84,7 +97,11 @@ struct CausalQueue {
       return true
     }
     let before = head.sequence
-    try take(segment, from: &head, on: &zone)
+    guard take(segment, from: &head, on: &zone) else {
+      queues[place].segments.removeFirst()
+      refused.append(segment)
+      return true
+    }
     if head.sequence == segment.last {
       queues[place].segments.removeFirst()
       complete.append(segment)
@@ -92,15 +109,23 @@ struct CausalQueue {
     return head.sequence > before
   }
 
+  /// Takes an author's next changes as far as their causes are here; false if the first change of
+  /// all is impossible, which leaves nothing to keep.
   private mutating func take(
     _ segment: OpenedSegment, from head: inout LogHead, on zone: inout ZoneState
-  ) throws {
-    while head.sequence < segment.last {
+  ) -> Bool {
+    while head.sequence < segment.last, head.forkedAt == nil {
       let change = segment.changes[Int(head.sequence + 1 - segment.first)]
-      guard let seen = head.seen.raised(by: change.seen),
-        let controlSeen = head.controlSeen.raised(by: change.controlSeen)
+      guard let seen = CausalQueue.raised(head.seen, by: change.seen),
+        let controlSeen = CausalQueue.raised(head.controlSeen, by: change.controlSeen)
       else {
-        throw SyncError(.malformed, "change \(change.dot) counts beyond the limit")
+        guard head.sequence > 0 else { return false }
+        // What came before it in the segment counts, so the segment is kept with what waits.
+        head.forkedAt = change.dot.sequence
+        forks.append(
+          Fork(
+            author: head.author, sequence: change.dot.sequence, segment: segment, isDouble: false))
+        break
       }
       guard isKnown(change.seen, reaching: seen, in: zone),
         control.map({ $0.covers(controlSeen) }) ?? true
@@ -113,18 +138,30 @@ struct CausalQueue {
       head.time = change.time
       head.seen = seen
       head.controlSeen = controlSeen
+      if let end = ends.first(where: { $0.author == head.author && $0.sequence == head.sequence }) {
+        head.forkedAt = end.forkedAt
+      }
     }
     if head.sequence > 0 { zone.set(head) }
+    return true
   }
 
-  /// Whether what the change newly saw is here; what a forked author wrote after its fork is not
-  /// waited for.
+  /// A frontier raised by what a change saw; nil where a count or the number of authors would pass
+  /// its limit, which no honest author's does.
+  private static func raised(_ frontier: Frontier, by news: FrontierDifference) -> Frontier? {
+    guard let raised = frontier.raised(by: news), raised.entries.count <= Limits.maximumAuthors
+    else { return nil }
+    return raised
+  }
+
+  /// Whether what the change newly saw is here; what a forked author wrote after its fork, and what
+  /// an author beyond the limits wrote, is not waited for.
   private func isKnown(
     _ news: FrontierDifference, reaching seen: Frontier, in zone: ZoneState
   ) -> Bool {
     news.increments.allSatisfy { increment in
       zone.frontier[increment.author] >= seen[increment.author]
-        || zone.head(of: increment.author).forkedAt != nil
+        || zone.head(of: increment.author).forkedAt != nil || !zone.admits(increment.author)
     }
   }
 

@@ -41,14 +41,15 @@ extension Engine {
       for segment in own {
         audit.segments += 1
         do {
-          let opened = try reopen(segment, in: id, with: opener)
-          walk.follow(opened)
+          if let opened = try reopen(segment, in: id, with: opener) { walk.follow(opened) }
         } catch {
           walk.passOver(segment, "the stored segment cannot be used: \(error)")
         }
       }
       // A segment that was applied in part is kept among those that wait.
-      for opened in waiting where opened.author == head.author { walk.follow(opened) }
+      for opened in waiting where opened.author == head.author {
+        if head.forkedAt == nil || opened.agrees(with: head) { walk.follow(opened) }
+      }
       let unsealed = try store.changes(
         of: head.author, in: id, after: walk.reached, limit: Limits.maximumSegmentChanges * 100)
       for bytes in unsealed { walk.follow(hash: chainHash(of: bytes, in: zone)) }
@@ -59,17 +60,21 @@ extension Engine {
     return audit
   }
 
+  /// Opens a stored segment again; nil for one of a newer version, which is kept unopened.
   private func reopen(
     _ segment: StoredSegment, in zone: ZoneID, with opener: SegmentOpener
-  ) throws -> OpenedSegment {
+  ) throws -> OpenedSegment? {
     guard let bytes = try store.bytes(of: segment.digest, in: zone) else {
       throw SyncError(.corrupt, "its bytes are missing")
     }
     guard segmentDigest(bytes) == segment.digest else {
       throw SyncError(.corrupt, "its bytes are not those of its digest")
     }
-    guard case .opened(let opened) = try opener.open(bytes) else {
-      throw SyncError(.corrupt, "its key or author is not known any more")
+    let opened: OpenedSegment
+    switch try opener.open(bytes) {
+    case .opened(let segment): opened = segment
+    case .waits(.format): return nil
+    case .waits: throw SyncError(.corrupt, "its key or author is not known any more")
     }
     guard opened.author == segment.author, opened.first == segment.first,
       opened.last == segment.last
@@ -80,7 +85,7 @@ extension Engine {
   private func openPending(
     of zone: ZoneID, with opener: SegmentOpener
   ) throws -> [OpenedSegment] {
-    try store.pending(in: zone).filter { $0.reason != .quarantine }.compactMap { pending in
+    try store.pending(in: zone).compactMap { pending in
       guard case .opened(let opened)? = try? opener.open(pending.bytes) else { return nil }
       return opened
     }.sorted { ($0.author, $0.first) < ($1.author, $1.first) }

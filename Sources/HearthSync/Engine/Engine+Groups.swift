@@ -67,6 +67,13 @@ extension Engine {
     _ operations: [ControlOperation], group: GroupID, nowMilliseconds: UInt64
   ) throws -> Version {
     let zone = try controlZone(of: group)
+    for operation in operations where (try? ControlOperation(decoding: operation.encoded)) == nil {
+      throw SyncError(
+        .tooLarge,
+        "a name is longer than the \(ControlOperation.maximumNameBytes) bytes that one may have, "
+          + "or there are more than \(ControlOperation.maximumItems) zones or devices: shorten it"
+      )
+    }
     let dot = try nextDot(in: zone.id)
     let events = operations.enumerated().map { index, operation in
       Operation(

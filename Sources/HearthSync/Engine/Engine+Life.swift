@@ -76,12 +76,12 @@ extension Engine {
       let encoded = try store.changes(
         of: old, in: zone.id, after: 0, limit: Limits.maximumSegmentChanges * 100)
       guard !encoded.isEmpty else { continue }
-      let changes = try encoded.map { try Change(decoding: $0) }
+      let changes = try encoded.map { try stored($0, in: zone) }
       result += changes.map { (zone.id, $0) }
       if let last = changes.last {
         try store.removeChanges(of: old, in: zone.id, through: last.dot.sequence)
       }
-      try rebuild(zone.id, nowMilliseconds: now)
+      try rebuild(zone.id, without: old, nowMilliseconds: now)
     }
     return result
   }
@@ -108,35 +108,87 @@ extension Engine {
           + "life", milliseconds: now))
   }
 
+  /// Which own changes a segment holds, if this device sealed it: proof that another copy of it
+  /// is at work where they are not known here.
+  ///
+  /// A file's name proves nothing, as whoever can write to a folder chooses it.
+  package func ownChanges(
+    in bytes: [UInt8], of zone: ZoneID
+  ) throws -> (author: Author, last: UInt64)? {
+    let state = try self.zone(zone)
+    let opener = SegmentOpener(zone: state, membership: membership(of: state.group))
+    guard case .opened(let opened)? = try? opener.open(bytes), opened.author.device == device
+    else { return nil }
+    return (opened.author, opened.last)
+  }
+
   /// Builds a zone's records anew from its snapshot and its log.
+  ///
+  /// - Throws: `corrupt` if the log lacks changes that are applied; nothing is changed then.
   package mutating func rebuild(_ zone: ZoneID, nowMilliseconds: UInt64) throws {
-    let place = try place(of: zone)
-    try store.transaction {
-      let segments = try store.segments(of: zone).sorted {
-        ($0.author, $0.first) < ($1.author, $1.first)
-      }
-      let blobs = try segments.compactMap { try store.bytes(of: $0.digest, in: zone) }
-      let unsealed = try zones[place].heads.map(\.author).filter { $0.device == device }
-        .map { author in
-          try store.changes(
-            of: author, in: zone, after: 0, limit: Limits.maximumSegmentChanges * 100)
+    try rebuild(zone, without: nil, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// The same, where an author's last changes were taken back before.
+  private mutating func rebuild(
+    _ zone: ZoneID, without author: Author?, nowMilliseconds: UInt64
+  ) throws {
+    let before = self
+    do {
+      let frontier = try self.zone(zone).frontier
+      try store.transaction {
+        try rebuildWithin(zone, nowMilliseconds: nowMilliseconds)
+        let reached = try self.zone(zone).frontier
+        let lost = frontier.entries.first {
+          $0.author != author && reached[$0.author] < $0.sequence
         }
-      try store.removeRecords(of: zone)
-      try store.removeHeads(of: zone)
-      zones[place].resetHeads()
-      if let base = try store.baseSnapshot(of: zone) {
-        try load(
-          snapshot: base, into: zone, isAccepted: true, nowMilliseconds: nowMilliseconds)
+        if let lost {
+          throw SyncError(
+            .corrupt,
+            "the log of \(try self.zone(zone).name) lacks changes of \(lost.author) beyond "
+              + "\(reached[lost.author]): the records stay as they are; run `hearth verify`")
+        }
       }
-      _ = try receive(blobs, in: zone, nowMilliseconds: nowMilliseconds)
-      for encoded in unsealed { try replay(encoded, at: place) }
+    } catch {
+      self = before
+      throw error
+    }
+  }
+
+  /// The work of ``rebuild(_:nowMilliseconds:)`` within its transaction.
+  private mutating func rebuildWithin(_ zone: ZoneID, nowMilliseconds: UInt64) throws {
+    let place = try place(of: zone)
+    let ends = zones[place].heads.filter { $0.forkedAt != nil }
+    let segments = try store.segments(of: zone).sorted {
+      ($0.author, $0.first) < ($1.author, $1.first)
+    }
+    let blobs = try segments.compactMap { try store.bytes(of: $0.digest, in: zone) }
+    let unsealed = try zones[place].heads.map(\.author).filter { $0.device == device }
+      .map { author in
+        try store.changes(
+          of: author, in: zone, after: 0, limit: Limits.maximumSegmentChanges * 100)
+      }
+    try store.removeRecords(of: zone)
+    try store.removeHeads(of: zone)
+    zones[place].resetHeads()
+    if let base = try store.baseSnapshot(of: zone) {
+      try load(snapshot: base, into: zone, isAccepted: true, nowMilliseconds: nowMilliseconds)
+    }
+    _ = try receive(blobs, in: zone, ends: ends, nowMilliseconds: nowMilliseconds)
+    for encoded in unsealed { try replay(encoded, at: place) }
+    for end in ends {
+      var head = zones[place].head(of: end.author)
+      guard head.forkedAt == nil, head.sequence > 0 else { continue }
+      head.forkedAt = end.forkedAt
+      zones[place].set(head)
+      try store.save([head], of: zone)
     }
   }
 
   /// Applies own unsealed changes again, as they were.
   private mutating func replay(_ encoded: [[UInt8]], at place: Int) throws {
     for bytes in encoded {
-      let change = try Change(decoding: bytes)
+      let change = try stored(bytes, in: zones[place])
       var head = zones[place].head(of: change.dot.author)
       guard change.dot.sequence == head.sequence + 1 else { continue }
       let hash = chainHash(of: bytes, in: zones[place])

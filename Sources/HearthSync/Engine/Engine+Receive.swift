@@ -28,6 +28,13 @@ extension Engine {
   package mutating func receive(
     _ blobs: [[UInt8]], in zone: ZoneID, nowMilliseconds: UInt64
   ) throws -> ReceiveReport {
+    try receive(blobs, in: zone, ends: [], nowMilliseconds: nowMilliseconds)
+  }
+
+  /// The same while a zone is built anew: logs that were held back end where they ended before.
+  mutating func receive(
+    _ blobs: [[UInt8]], in zone: ZoneID, ends: [LogHead], nowMilliseconds: UInt64
+  ) throws -> ReceiveReport {
     let place = try place(of: zone)
     var draft = zones[place]
     var report = ReceiveReport()
@@ -40,13 +47,27 @@ extension Engine {
       let pending = try store.pending(in: zone)
       let opener = SegmentOpener(zone: draft, membership: membership)
       var unopened: [PendingSegment] = []
-      let opened = open(blobs + pending.map(\.bytes), with: opener, &unopened, &report)
+      var opened = open(pending.map(\.bytes), with: opener, &unopened, &report)
+      // Evidence against an author is no part of the history that counts.
+      for segment in opened {
+        guard let end = ends.first(where: { $0.author == segment.author }),
+          !segment.agrees(with: end)
+        else { continue }
+        unopened.append(
+          PendingSegment(digest: segment.digest, reason: .quarantine, bytes: segment.bytes))
+      }
+      let evidence = Set(unopened.map(\.digest))
+      opened.removeAll { evidence.contains($0.digest) }
+      let present = Set(pending.map(\.digest))
+      opened += open(
+        blobs.filter { !present.contains(segmentDigest($0)) }, with: opener, &unopened, &report)
       var queue = CausalQueue(
-        opened,
-        control: draft.kind == .data ? try controlZone(of: draft.group).frontier : nil)
-      try queue.run(on: &draft)
+        opened, control: draft.kind == .data ? try controlZone(of: draft.group).frontier : nil,
+        ends: ends)
+      queue.run(on: &draft)
       try checkBase(of: draft.id, against: queue.forks)
-      try apply(queue, in: zone, &tickedClock, nowMilliseconds: nowMilliseconds, &report)
+      refuse(queue.refused, in: draft, &report)
+      try apply(queue, in: draft, &tickedClock, nowMilliseconds: nowMilliseconds, &report)
       try settle(queue, pending: pending, unopened: unopened, draft: draft, &report)
       try noteForks(queue.forks, in: draft, nowMilliseconds: nowMilliseconds, &report)
     }
@@ -63,6 +84,7 @@ extension Engine {
   ) -> [OpenedSegment] {
     var opened: [OpenedSegment] = []
     var seen: Set<Identifier> = []
+    var waitingBytes = unopened.reduce(0) { $0 + $1.bytes.count }
     for bytes in blobs {
       let digest = segmentDigest(bytes)
       guard seen.insert(digest).inserted else { continue }
@@ -70,6 +92,13 @@ extension Engine {
         switch try opener.open(bytes) {
         case .opened(let segment): opened.append(segment)
         case .waits(let reason):
+          waitingBytes += bytes.count
+          guard waitingBytes <= Engine.maximumWaitingBytes else {
+            throw SyncError(
+              .tooLarge,
+              "more waits already for keys, people or a newer program than "
+                + "\(Engine.maximumWaitingBytes >> 20) MiB")
+          }
           unopened.append(PendingSegment(digest: digest, reason: reason, bytes: bytes))
         }
       } catch {
@@ -79,20 +108,67 @@ extension Engine {
     return opened
   }
 
+  /// How many bytes of segments may wait that nobody could verify yet: whoever can write to a
+  /// folder can make some.
+  static var maximumWaitingBytes: Int { 64 << 20 }
+
+  private func refuse(
+    _ segments: [OpenedSegment], in zone: ZoneState, _ report: inout ReceiveReport
+  ) {
+    for segment in segments {
+      let name = deviceName(segment.author.device, in: zone)
+      let reason =
+        zone.admits(segment.author)
+        ? "it claims to have seen more than there can be"
+        : "\(name) has more than \(Limits.maximumLives) lives, or the zone more than "
+          + "\(Limits.maximumAuthors) authors: ask \(name)'s owner to join again with a new node"
+      report.refused.append((segment.digest, reason))
+    }
+  }
+
+  private func deviceName(_ device: DeviceID, in zone: ZoneState) -> String {
+    membership(of: zone.group).device(device)?.card.name ?? "device \(device.hex.prefix(8))"
+  }
+
   private func apply(
-    _ queue: CausalQueue, in zone: ZoneID, _ clock: inout HybridClock, nowMilliseconds: UInt64,
+    _ queue: CausalQueue, in zone: ZoneState, _ clock: inout HybridClock, nowMilliseconds: UInt64,
     _ report: inout ReceiveReport
   ) throws {
     guard !queue.ready.isEmpty else { return }
-    var applier = Applier(zone: zone, store: store)
+    var applier = Applier(zone: zone.id, store: store)
     try applier.prepare(for: queue.ready.lazy.map(\.change))
+    var leads: [DeviceID: UInt64] = [:]
     for item in queue.ready {
       try applier.apply(item.change, past: item.past)
-      _ = clock.receive(item.change.time, nowMilliseconds: nowMilliseconds)
+      let lead = clock.receive(item.change.time, nowMilliseconds: nowMilliseconds)
+      if lead > 0 { leads[item.change.dot.author.device, default: 0].raise(to: lead) }
     }
     try applier.flush()
+    try noteClocks(leads, in: zone, nowMilliseconds: nowMilliseconds)
     report.applied = queue.ready.count
     report.authors = Set(queue.ready.map(\.change.dot.author)).sorted()
+  }
+
+  /// Tells once of each device whose clock is ahead of what this one accepts.
+  private func noteClocks(
+    _ leads: [DeviceID: UInt64], in zone: ZoneState, nowMilliseconds: UInt64
+  ) throws {
+    // A device that joins with these very changes is told of by its next ones, with its name.
+    let membership = membership(of: zone.group)
+    for device in leads.keys.sorted() where device != self.device {
+      let fact = "clock." + device.hex
+      guard let lead = leads[device], membership.device(device) != nil,
+        try store.fact(fact) == nil
+      else { continue }
+      try store.setFact(fact, Engine.bytes(of: nowMilliseconds))
+      let minutes = (lead + HybridClock.maximumLeadMilliseconds) / 60_000
+      try store.add(
+        Notice(
+          kind: .clock, zone: zone.id, device: device,
+          text: "the clock of \(deviceName(device, in: zone)) is \(minutes) minutes ahead of this "
+            + "device's: set date and time on both; what it wrote counts all the same",
+          milliseconds: nowMilliseconds))
+    }
   }
 
   /// Moves segments between the pending area and the log, and saves the heads that moved.
@@ -108,12 +184,14 @@ extension Engine {
     let stay = Set(waiting.map(\.digest))
     for segment in pending where !stay.contains(segment.digest) {
       try store.removePending(segment.digest, in: draft.id)
+      if segment.reason == .format { try store.removeSegment(segment.digest, in: draft.id) }
     }
     let present = Dictionary(
       pending.map { ($0.digest, $0.reason) }, uniquingKeysWith: { first, _ in first })
     for segment in waiting {
       report.waiting[segment.reason, default: 0] += 1
       if present[segment.digest] != segment.reason { try store.save(segment, in: draft.id) }
+      if segment.reason == .format { try keepInLog(segment, in: draft) }
     }
     for segment in queue.complete {
       let stored = StoredSegment(
@@ -124,6 +202,22 @@ extension Engine {
     let before = try zone(draft.id)
     try store.save(
       draft.heads.filter { before.head(of: $0.author) != $0 }, of: draft.id)
+  }
+
+  /// Puts a segment of a newer version into the log too, so that it is passed on as it is.
+  ///
+  /// Never one that names this device: nobody vouches for the name of a suite that cannot be read,
+  /// and the own log tells where this device stands.
+  private func keepInLog(_ segment: PendingSegment, in zone: ZoneState) throws {
+    let frame = try EnvelopeFrame(segment.bytes)
+    guard let device = zone.deviceByTag[Identifier(frame.authorTag)], device != self.device
+    else { return }
+    let author = Author(device: device, incarnation: frame.incarnation)
+    guard frame.lastSeq > zone.head(of: author).sequence else { return }
+    try store.save(
+      StoredSegment(
+        author: author, first: frame.firstSeq, last: frame.lastSeq, digest: segment.digest,
+        byteCount: segment.bytes.count), bytes: segment.bytes, in: zone.id)
   }
 
   private func noteForks(
@@ -140,9 +234,16 @@ extension Engine {
       try store.add(
         Notice(
           kind: .fork, zone: zone.id, device: fork.author.device,
-          text: "two different histories were published under one number "
-            + "(\(fork.author) #\(fork.sequence)): its later changes are held back",
+          text: (fork.isDouble
+            ? "\(deviceName(fork.author.device, in: zone)) published two different histories under "
+              + "one number"
+            : "\(deviceName(fork.author.device, in: zone)) published a change that cannot be")
+            + " (\(fork.author) #\(fork.sequence)): its later changes are held back",
           milliseconds: nowMilliseconds))
     }
   }
+}
+
+extension UInt64 {
+  fileprivate mutating func raise(to other: UInt64) { self = Swift.max(self, other) }
 }

@@ -82,6 +82,12 @@ extension Engine {
     if let role = membership(of: zone.group).role(of: device), role == .reader {
       throw SyncError(.notAllowed, "you are a reader here: readers see everything, change nothing")
     }
+    guard zone.admits(author) else {
+      throw SyncError(
+        .tooLarge,
+        "this device has begun \(zone.lives(of: device)) lives in \(zone.name), or the zone has "
+          + "too many authors: make a new node with `hearth init` and join again")
+    }
     let next = try nextDot(in: zone.id)
     var deleted: Set<RecordKey> = []
     for (index, operation) in operations.enumerated() {
@@ -110,6 +116,11 @@ extension Engine {
       }
       guard fields.count <= Limits.maximumEventFields else {
         throw SyncError(.tooLarge, "operation \(index): an event has too many fields")
+      }
+      guard zip(fields, fields.dropFirst()).allSatisfy({ $0.field < $1.field }) else {
+        throw SyncError(
+          .invalidOperation, "operation \(index): the fields of an event are not in order of number"
+        )
       }
       for field in fields { try validate(field.value) }
     case .assign(_, let value), .include(_, let value), .exclude(_, let value):

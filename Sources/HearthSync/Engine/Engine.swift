@@ -112,12 +112,24 @@ extension Engine {
         let encoded = try store.changes(
           of: author, in: zones[place].id, after: head.sequence, limit: Engine.headInterval)
         for bytes in encoded {
-          let change = try Change(decoding: bytes)
+          let change = try stored(bytes, in: zones[place])
           try advance(&head, over: change, hash: chainHash(of: bytes, in: zones[place]))
           found = true
         }
       }
       if head.sequence > 0 { zones[place].set(head) }
+    }
+  }
+
+  /// An own change as the store kept it.
+  func stored(_ bytes: [UInt8], in zone: ZoneState) throws -> Change {
+    do {
+      return try Change(decoding: bytes)
+    } catch {
+      throw SyncError(
+        .corrupt,
+        "an own change of zone \(zone.name) in this node's database is damaged (\(error)): keep a "
+          + "copy of the home folder, then join again", cause: error)
     }
   }
 

@@ -13,6 +13,11 @@ struct OpenedSegment {
   /// The chain hash before the first change, then after each.
   let chain: [[UInt8]]
 
+  /// Whether the segment continues, or contains, the history that ends in a head.
+  func agrees(with head: LogHead) -> Bool {
+    first <= head.sequence + 1 && head.sequence <= last && hash(after: head.sequence) == head.hash
+  }
+
   /// The chain hash after a change of the segment, or right before its first.
   func hash(after sequence: UInt64) -> [UInt8] {
     chain[Int(sequence - (first - 1))]
@@ -36,7 +41,17 @@ struct SegmentOpener {
   let membership: Membership
 
   func open(_ bytes: [UInt8]) throws -> OpeningResult {
-    let header = try Envelope.parseHeader(bytes)
+    let header: EnvelopeHeader
+    do {
+      header = try Envelope.parseHeader(bytes)
+    } catch let error as CryptoError
+      where error.code == .unsupportedSuite || error.code == .unsupportedType
+    {
+      guard Identifier(try EnvelopeFrame(bytes).zoneTag) == zone.tag else {
+        throw SyncError(.notAuthentic, "this segment belongs to another zone")
+      }
+      return .waits(.format)
+    }
     guard header.type == .segment else {
       throw SyncError(.malformed, "this is not a segment but a \(header.type)")
     }
@@ -44,16 +59,16 @@ struct SegmentOpener {
       throw SyncError(.notAuthentic, "this segment belongs to another zone")
     }
     let authorTag = Identifier(header.authorTag)
-    guard let epoch = zone.epoch(tag: header.epochTag) else { return .waits(.epoch) }
-    guard let device = zone.deviceByTag[authorTag] else {
-      return try openUnknown(bytes, header, authorTag: authorTag, epoch: epoch)
-    }
+    // The own device is recognised before the log admits it; nothing counts as its until then.
+    guard let device = zone.deviceByTag[authorTag], let card = membership.device(device)?.card
+    else { return try openUnknown(bytes, header, authorTag: authorTag) }
     let author = Author(device: device, incarnation: header.incarnation)
-    if let card = membership.device(device)?.card {
-      try verify(bytes, author: author, card: card)
-    }
-    let changes = try decode(
-      try Envelope.open(bytes, zoneID: zone.id.bytes, epoch: epoch), header)
+    try verify(bytes, author: author, card: card)
+    guard let epoch = zone.epoch(tag: header.epochTag) else { return .waits(.epoch) }
+    guard
+      let changes = try decode(
+        try Envelope.open(bytes, zoneID: zone.id.bytes, epoch: epoch), header)
+    else { return .waits(.format) }
     return .opened(try finish(bytes, header, author: author, changes: changes, epoch: epoch))
   }
 
@@ -62,11 +77,14 @@ struct SegmentOpener {
   /// In the control zone the device may introduce itself: its first change carries the keys that
   /// hash to its id, and the signature is then verified with those. Elsewhere the segment waits.
   private func openUnknown(
-    _ bytes: [UInt8], _ header: EnvelopeHeader, authorTag: Identifier, epoch: EpochKey
+    _ bytes: [UInt8], _ header: EnvelopeHeader, authorTag: Identifier
   ) throws -> OpeningResult {
+    guard let epoch = zone.epoch(tag: header.epochTag) else { return .waits(.epoch) }
     guard zone.kind == .control else { return .waits(.author) }
-    let changes = try decode(
-      try Envelope.open(bytes, zoneID: zone.id.bytes, epoch: epoch), header)
+    guard
+      let changes = try decode(
+        try Envelope.open(bytes, zoneID: zone.id.bytes, epoch: epoch), header)
+    else { return .waits(.format) }
     guard let author = changes.first?.dot.author,
       zone.authorTag(of: author.device) == authorTag
     else { throw SyncError(.notAuthentic, "the author inside is not the one outside") }
@@ -102,7 +120,9 @@ struct SegmentOpener {
     try Envelope.verifySignature(bytes, zoneID: zone.id.bytes, keys: keys)
   }
 
-  private func decode(_ body: [UInt8], _ header: EnvelopeHeader) throws -> [Change] {
+  /// The changes of a body; nil if a newer version of this program wrote it.
+  private func decode(_ body: [UInt8], _ header: EnvelopeHeader) throws -> [Change]? {
+    if let version = body.first, version > ChangeBatch.formatVersion { return nil }
     let changes: [Change]
     do {
       changes = try ChangeBatch.decode(
@@ -122,6 +142,9 @@ struct SegmentOpener {
   ) throws -> OpenedSegment {
     guard let start = changes.first, start.dot.author == author else {
       throw SyncError(.notAuthentic, "the author inside is not the one outside")
+    }
+    guard header.firstSeq > 1 || start.previousHash == LogHead(author: author).hash else {
+      throw SyncError(.notAuthentic, "the segment's first change does not begin its author's log")
     }
     var chained = changes
     var chain = [start.previousHash]

@@ -1,0 +1,43 @@
+/// The part of an envelope's clear header that every suite and type has in the same place.
+///
+/// It is enough to know what an envelope of a newer version is called and whom it is of, so that it
+/// can be kept and passed on by a program that cannot open it. Nothing in it is authenticated.
+package struct EnvelopeFrame: Hashable, Sendable {
+  /// The zone's opaque name.
+  package let zoneTag: Bytes16
+  /// The author's opaque name in the zone.
+  package let authorTag: Bytes16
+  /// The author's incarnation.
+  package let incarnation: UInt64
+  /// The sequence number of the first change inside, at least 1.
+  package let firstSeq: UInt64
+  /// The sequence number of the last change inside.
+  package let lastSeq: UInt64
+
+  /// Reads the frame of an envelope of any suite and type.
+  /// - Throws: `tooLarge`, `malformed`.
+  package init(_ bytes: [UInt8]) throws {
+    typealias Layout = Envelope.Layout
+    guard bytes.count <= Envelope.maximumEnvelopeBytes else {
+      throw CryptoError(
+        .tooLarge,
+        "The envelope has \(bytes.count) bytes; the limit is \(Envelope.maximumEnvelopeBytes).")
+    }
+    guard bytes.count >= Envelope.overheadBytes,
+      bytes[Layout.magic].elementsEqual(Layout.magicBytes)
+    else { throw CryptoError(.malformed, "These bytes are not an envelope (no HRE1 in front).") }
+    (zoneTag, authorTag, incarnation, firstSeq, lastSeq) = bytes.withUnsafeBytes { bytes in
+      (
+        Bytes16(loading: bytes.part(Layout.zoneTag)),
+        Bytes16(loading: bytes.part(Layout.authorTag)),
+        bytes.bigEndianUInt64(at: Layout.incarnation), bytes.bigEndianUInt64(at: Layout.firstSeq),
+        bytes.bigEndianUInt64(at: Layout.lastSeq)
+      )
+    }
+    guard firstSeq >= 1, lastSeq >= firstSeq else {
+      throw CryptoError(
+        .malformed,
+        "An envelope cannot hold changes \(firstSeq) to \(lastSeq); they count from 1 up.")
+    }
+  }
+}

@@ -1,0 +1,297 @@
+import HearthCRDT
+import HearthCrypto
+import TestSupport
+import Testing
+
+@testable import HearthSync
+
+private let now = EngineFamily.now
+
+@Suite("A member that does what no honest program would")
+struct HostileTests {
+  private func author(_ number: UInt64) -> Author {
+    Author(device: EngineFamily.id(900), incarnation: number << 32)
+  }
+
+  @Test("A change that claims to have seen more than can be ends its author's log, and no other's")
+  func overflow() throws {
+    for isControl in [false, true] {
+      var family = try EngineFamily(3)
+      try family.write(0, 1, [.insert])
+      try family.settle()
+      var forge = try Forge(family.members[1], family.zone)
+      let founder = family.members[0].author
+      let past = Frontier([(founder, UInt64(1))])
+      let much = Frontier([(founder, Frontier.maximumSequence)])
+      let first = forge.change(seen: past, controlSeen: past, record: 2)
+      let second =
+        isControl
+        ? forge.change(controlSeen: much, record: 3) : forge.change(seen: much, record: 3)
+      let bytes = try forge.seal([first, second, forge.change(record: 4)])
+      // Others' news comes in the same batch.
+      try family.write(0, 9, [.assign(FieldID(.register, 1), .int(1))])
+      let others = try family.published(0, family.zone)
+      let report = try family.members[2].receive(
+        [bytes] + others, in: family.zone, nowMilliseconds: now)
+      #expect(report.applied == 2)
+      #expect(report.forks == [Dot(author: forge.author, sequence: 2)])
+      let notice = try #require(family.members[2].store.notices.last)
+      #expect(notice.kind == .fork)
+      #expect(notice.text.contains("device 1 published a change that cannot be"))
+      // A newcomer that meets it first of all comes to the same.
+      _ = try family.members[0].receive([bytes], in: family.zone, nowMilliseconds: now)
+      #expect(
+        try family.members[0].digest(of: family.zone)
+          == family.members[2].digest(of: family.zone))
+      try family.members[2].rebuild(family.zone, nowMilliseconds: now)
+      #expect(
+        try family.members[0].digest(of: family.zone)
+          == family.members[2].digest(of: family.zone))
+      #expect(try family.members[2].audit(family.zone).findings.isEmpty)
+    }
+  }
+
+  @Test("A first change of all that cannot be is refused and leaves no trace")
+  func firstOverflow() throws {
+    var family = try EngineFamily(3)
+    let founder = family.members[0].author
+    var forge = try Forge(family.members[1], family.zone)
+    forge.author = Author(device: forge.author.device, incarnation: 7 << 32)
+    forge.head = LogHead(author: forge.author)
+    let before = try family.members[2].digest(of: family.zone)
+    let many = Frontier((1...4_000).map { (author($0), UInt64(1)) } + [(founder, UInt64(1))])
+    var change = forge.change()
+    change.seen = many.difference(from: Frontier())
+    // One author more than there may be, which only two changes together can claim.
+    #expect(Limits.maximumAuthors == 4_000)
+    let report = try family.members[2].receive(
+      [try forge.seal([change])], in: family.zone, nowMilliseconds: now)
+    #expect(report.refused.count == 1)
+    #expect(try family.members[2].digest(of: family.zone) == before)
+    #expect(try family.members[2].zone(family.zone).head(of: forge.author).sequence == 0)
+  }
+
+  @Test("256 lives of a device are taken, the 257th is refused, whatever the order; others go on")
+  func lives() throws {
+    #expect(Limits.maximumLives == 256)
+    var family = try EngineFamily(3)
+    var blobs: [[UInt8]] = []
+    for life in 1...300 as ClosedRange<UInt64> {
+      var forge = try Forge(family.members[1], family.zone, incarnation: life << 32)
+      blobs.append(try forge.seal([forge.change(record: Int(life))]))
+    }
+    var random = SplitMix64(seed: 3)
+    blobs.shuffle(using: &random)
+    let limit = Limits.maximumLives
+    let first = try family.members[2].receive(
+      Array(blobs.prefix(limit)), in: family.zone, nowMilliseconds: now)
+    #expect(first.applied == limit)
+    let second = try family.members[2].receive(
+      Array(blobs.dropFirst(limit)), in: family.zone, nowMilliseconds: now)
+    #expect(second.applied == 0)
+    #expect(second.refused.count == 300 - limit)
+    #expect(second.refused.first?.reason.contains("device 1 has more than 256 lives") == true)
+    #expect(try family.members[2].store.pending(in: family.zone).isEmpty)
+    // Another takes them in another order: what both accept is not the same, and still everybody
+    // writes on, hears of each other, and can make a snapshot and open again.
+    _ = try family.members[0].receive(
+      Array(blobs.reversed()), in: family.zone, nowMilliseconds: now)
+    for member in [0, 2] {
+      try family.write(member, 77, [.count(FieldID(.counter, 1), 1), .delete])
+      try family.write(member, 78, [.count(FieldID(.counter, 1), 1)])
+    }
+    for (giver, taker) in [(0, 2), (2, 0)] {
+      let blobs = try family.published(giver, family.zone)
+      _ = try family.members[taker].receive(blobs, in: family.zone, nowMilliseconds: now)
+    }
+    for member in [0, 2] {
+      let engine = try EngineFamily.reopened(family.members[member])
+      let key = RecordKey(type: .record(7), id: EngineFamily.id(78))
+      let state = try engine.store.records([key], in: family.zone)[key]
+      #expect(state?.shown(FieldID(.counter, 1)) == .int(2), "member \(member)")
+      #expect(try !engine.snapshot(of: family.zone).isEmpty)
+    }
+  }
+
+  @Test("A device writes its 256th life in a zone and is told what to do at its 257th")
+  func ownLives() throws {
+    var family = try EngineFamily(1)
+    for life in 1..<UInt64(Limits.maximumLives) {
+      var forge = try Forge(family.members[0], family.zone, incarnation: life << 33)
+      _ = try family.members[0].receive(
+        [try forge.seal([forge.change()])], in: family.zone, nowMilliseconds: now)
+    }
+    try family.write(0, 1, [.insert])
+    #expect(
+      try family.members[0].zone(family.zone).lives(of: family.members[0].device)
+        == Limits.maximumLives)
+    try family.members[0].beginNewLife(
+      reason: "a test", reissuing: false, nowMilliseconds: now)
+    let error = #expect(throws: SyncError.self) { try family.write(0, 1, [.insert]) }
+    #expect(error?.code == .tooLarge)
+    #expect(error?.message.contains("join again") == true)
+  }
+
+  @Test("Rubbish that nobody can verify fills at most 64 MiB, then is refused")
+  func waiting() throws {
+    #expect(Engine<MemoryStore>.maximumWaitingBytes == 64 << 20)
+    var family = try EngineFamily(1)
+    let tag = try family.members[0].zone(family.zone).tag
+    func rubbish(_ number: UInt8) -> [UInt8] {
+      var bytes = [UInt8](repeating: number, count: Envelope.maximumEnvelopeBytes)
+      bytes.replaceSubrange(0..<6, with: Array("HRE1".utf8) + [9, 1])
+      bytes.replaceSubrange(6..<22, with: tag.bytes)
+      bytes.replaceSubrange(62..<78, with: [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1])
+      return bytes
+    }
+    let fit = (64 << 20) / Envelope.maximumEnvelopeBytes
+    let first = try family.members[0].receive(
+      (0..<fit).map { rubbish(UInt8($0)) }, in: family.zone, nowMilliseconds: now)
+    #expect(first.refused.isEmpty)
+    #expect(first.waiting == [.format: fit])
+    let second = try family.members[0].receive(
+      [rubbish(200), rubbish(201)], in: family.zone, nowMilliseconds: now)
+    #expect(second.refused.count == 2)
+    #expect(try family.members[0].store.pending(in: family.zone).count == fit)
+  }
+}
+
+@Suite("Two histories under one number")
+struct ForkTests {
+  /// Two copies of member 1 that both went on, as segments of each; and what both share.
+  private func fork(
+    _ family: inout EngineFamily
+  ) throws -> (shared: [UInt8], left: [[UInt8]], right: [[UInt8]]) {
+    let forge = try Forge(family.members[1], family.zone)
+    var base = forge
+    let shared = try base.seal([base.change(record: 1), base.change(record: 2)])
+    var sides: [[[UInt8]]] = []
+    for side in [10, 20] {
+      var copy = base
+      sides.append([
+        try copy.seal([copy.change(record: side)]),
+        try copy.seal([copy.change(record: side + 1), copy.change(record: side + 2)]),
+      ])
+    }
+    return (shared, sides[0], sides[1])
+  }
+
+  @Test("Evidence is kept, later changes are held back, and the rest converges, in both orders")
+  func bothOrders() throws {
+    var family = try EngineFamily(4)
+    let (shared, left, right) = try fork(&family)
+    let founder = family.members[0]
+    for (place, sides) in [[left, right], [right, left]].enumerated() {
+      let member = place == 0 ? 0 : 2
+      _ = try family.members[member].receive([shared], in: family.zone, nowMilliseconds: now)
+      let one = try family.members[member].receive(
+        [sides[0][0]], in: family.zone, nowMilliseconds: now)
+      #expect(one.applied == 1 && one.forks.isEmpty)
+      let two = try family.members[member].receive(
+        sides[1], in: family.zone, nowMilliseconds: now)
+      #expect(two.applied == 0)
+      #expect(two.forks.count == 1)
+      #expect(two.waiting[.quarantine] ?? 0 >= 1)
+      let three = try family.members[member].receive(
+        [sides[0][1]], in: family.zone, nowMilliseconds: now)
+      #expect(three.applied == 0, "held back")
+      let pending = try family.members[member].store.pending(in: family.zone)
+      #expect(pending.contains { $0.reason == .quarantine && sides[1].contains($0.bytes) })
+      // Told once.
+      _ = try family.members[member].receive(left + right, in: family.zone, nowMilliseconds: now)
+      #expect(family.members[member].store.notices.map(\.kind) == [.fork])
+    }
+    // The others, who saw different histories, write on and meet.
+    for member in [0, 2] {
+      try family.write(member, 50, [.count(FieldID(.counter, 1), 1)])
+      try family.write(member, 1, [.delete])
+    }
+    for (giver, taker) in [(0, 2), (2, 0), (0, 3), (2, 3)] {
+      let blobs = try family.published(giver, family.zone)
+      _ = try family.members[taker].receive(blobs, in: family.zone, nowMilliseconds: now)
+    }
+    let key = RecordKey(type: .record(7), id: EngineFamily.id(50))
+    for member in [0, 2, 3] {
+      let state = try family.members[member].store.records([key], in: family.zone)[key]
+      #expect(state?.shown(FieldID(.counter, 1)) == .int(2), "member \(member)")
+    }
+    #expect(founder.device != family.members[2].device)
+  }
+
+  @Test("Building the zone anew, opening again and auditing change nothing")
+  func rebuild() throws {
+    for order in 0..<4 {
+      var family = try EngineFamily(3)
+      let (shared, left, right) = try fork(&family)
+      let blobs = [
+        [[shared], left, right], [[shared], right, left],
+        [[shared], [left[0]], right, [left[1]]], [left, right, [shared]],
+      ][order]
+      for batch in blobs {
+        _ = try family.members[2].receive(batch, in: family.zone, nowMilliseconds: now)
+      }
+      try family.write(2, 60, [.insert])
+      let digest = try family.members[2].digest(of: family.zone)
+      let heads = try family.members[2].zone(family.zone).heads
+      let pending = try family.members[2].store.pending(in: family.zone)
+      #expect(heads.contains { $0.forkedAt != nil }, "order \(order)")
+      for _ in 0..<2 {
+        try family.members[2].rebuild(family.zone, nowMilliseconds: now)
+        #expect(try family.members[2].digest(of: family.zone) == digest, "order \(order)")
+        #expect(try family.members[2].zone(family.zone).heads == heads, "order \(order)")
+        #expect(try family.members[2].store.pending(in: family.zone) == pending, "order \(order)")
+        family.members[2] = try EngineFamily.reopened(family.members[2])
+        #expect(try family.members[2].zone(family.zone).heads == heads, "order \(order)")
+        #expect(try family.members[2].audit(family.zone).findings.isEmpty, "order \(order)")
+      }
+    }
+  }
+
+  @Test("A segment applied in part before its author contradicted itself survives a rebuild")
+  func partial() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    let unseen = Frontier([(family.members[0].author, UInt64(1))])
+    let first = forge.change(record: 1)
+    var other = forge
+    let waits = forge.change(seen: unseen, record: 2)
+    let partial = try forge.seal([first, waits])
+    let contradiction = try other.seal([other.change(record: 3), other.change(record: 4)])
+    let one = try family.members[2].receive([partial], in: family.zone, nowMilliseconds: now)
+    #expect(one.applied == 1 && one.waiting == [.cause: 1])
+    let two = try family.members[2].receive(
+      [try other.seal([first]), contradiction], in: family.zone, nowMilliseconds: now)
+    // What was begun goes on first, so nothing moves until its cause is here.
+    #expect(two.applied == 0 && two.forks.isEmpty)
+    try family.write(0, 9, [.insert])
+    let blobs = try family.published(0, family.zone)
+    let three = try family.members[2].receive(blobs, in: family.zone, nowMilliseconds: now)
+    #expect(three.applied == 2 && three.forks.map(\.sequence) == [2])
+    let digest = try family.members[2].digest(of: family.zone)
+    try family.members[2].rebuild(family.zone, nowMilliseconds: now)
+    #expect(try family.members[2].digest(of: family.zone) == digest)
+    #expect(try family.members[2].audit(family.zone).findings.isEmpty)
+  }
+
+  @Test("A segment applied in part whose rest is held back survives a rebuild too")
+  func partialHeldBack() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    let much = Frontier([(family.members[0].author, Frontier.maximumSequence)])
+    let past = Frontier([(family.members[0].author, UInt64(1))])
+    try family.write(0, 9, [.insert])
+    let bytes = try forge.seal([
+      forge.change(seen: past, record: 1), forge.change(seen: much, record: 2),
+      forge.change(record: 3),
+    ])
+    let blobs = try family.published(0, family.zone)
+    _ = try family.members[2].receive(blobs + [bytes], in: family.zone, nowMilliseconds: now)
+    let heads = try family.members[2].zone(family.zone).heads
+    #expect(heads.first { $0.author == forge.author }?.sequence == 1)
+    let digest = try family.members[2].digest(of: family.zone)
+    try family.members[2].rebuild(family.zone, nowMilliseconds: now)
+    #expect(try family.members[2].digest(of: family.zone) == digest)
+    #expect(try family.members[2].zone(family.zone).heads == heads)
+    #expect(try family.members[2].audit(family.zone).findings.isEmpty)
+  }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import HearthCRDT
+import HearthSync
+import Testing
+
+@testable import Hearth
+
+@Suite("A copy that nobody noticed")
+struct ForkTests {
+  private func id(_ number: UInt64) -> RecordID {
+    Identifier(high: 0x3c3c_1234_9876_0f0f, low: number)
+  }
+
+  /// Copies the files of one folder into another, as a carrier does that has been away.
+  private func carry(_ from: String, _ to: String) throws {
+    for path in try FileManager.default.subpathsOfDirectory(atPath: from)
+    where path.hasSuffix(".seg") && !FileManager.default.fileExists(atPath: to + "/" + path) {
+      let target = URL(fileURLWithPath: to + "/" + path)
+      try FileManager.default.createDirectory(
+        at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try FileManager.default.copyItem(
+        at: URL(fileURLWithPath: from + "/" + path), to: target)
+    }
+  }
+
+  /// Both copies write three times and publish, each where the other does not look.
+  private func writeApart(_ ben: Node, _ twin: Node, in zone: ZoneID) async throws {
+    for step in 0..<3 as Range<UInt64> {
+      try await ben.note(id(10 + step), [.assign(Note.title, .text("ben"))], in: zone)
+      _ = try await ben.sync()
+      try await twin.note(id(20 + step), [.assign(Note.title, .text("twin"))], in: zone)
+      _ = try await twin.sync()
+    }
+  }
+
+  @Test("Two histories of one life are told, held back, and harm nobody else", arguments: [0, 1])
+  func fork(order: Int) async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben", "Carla"])
+    try await nodes[1].note(id(1), [.assign(Note.title, .text("shared"))], in: zone)
+    try await Family.settle(nodes)
+    // Ben's disk image is started twice; each copy has a folder of its own for a while.
+    let away = family.home("away-folder")
+    try FileManager.default.copyItem(atPath: family.folder, toPath: away)
+    try await nodes[1].close()
+    try FileManager.default.copyItem(atPath: family.home("Ben"), toPath: family.home("Twin"))
+    let ben = try await Node.open(
+      at: family.home("Ben"), schema: Family.schema, trustingFiles: true)
+    let twin = try await Node.open(
+      at: family.home("Twin"), schema: Family.schema, trustingFiles: true)
+    _ = try await twin.addFolder(away)
+    try await twin.removeTransport(family.folder)
+    try await writeApart(ben, twin, in: zone)
+    // Anna meets one history first, Carla the other.
+    let (here, there) = order == 0 ? (nodes[0], nodes[2]) : (nodes[2], nodes[0])
+    _ = try await here.sync()
+    _ = try await there.addFolder(away)
+    try await there.removeTransport(family.folder)
+    _ = try await there.sync()
+    #expect(try await here.state(id(12), in: zone) != nil)
+    #expect(try await there.state(id(22), in: zone) != nil)
+    // Each goes on, and then everything meets.
+    try await twin.note(id(30), [.assign(Note.title, .text("later"))], in: zone)
+    _ = try await twin.sync()
+    try await ben.note(id(31), [.assign(Note.title, .text("later"))], in: zone)
+    _ = try await ben.sync()
+    try carry(away, family.folder)
+    _ = try await there.addFolder(family.folder)
+    try await there.removeTransport(away)
+    try await here.note(id(40), [.count(Note.votes, 1)], in: zone)
+    try await there.note(id(40), [.count(Note.votes, 1)], in: zone)
+    for _ in 0..<3 {
+      for node in [here, there] { _ = try await node.sync() }
+    }
+    var told = 0
+    for node in [here, there] {
+      #expect(try await node.state(id(40), in: zone)?.shown(Note.votes) == .int(2))
+      #expect(try await node.state(id(1), in: zone)?.shown(Note.title) == .text("shared"))
+      let status = try #require(try await node.zoneStatuses().first { $0.zone.id == zone })
+      let notices = try await node.notices().filter { $0.kind == .fork }
+      #expect(notices.count == status.forks.count)
+      told += notices.count
+      for notice in notices { #expect(notice.text.contains("phone published two different")) }
+      let digest = try await node.digest(of: zone)
+      try await node.rebuild(zone)
+      #expect(try await node.digest(of: zone) == digest)
+      #expect(try await node.verify().isSound)
+    }
+    #expect(told >= 1, "order \(order)")
+    // When they meet, the copy whose log is shorter notices, and writes on under a life of its own.
+    _ = try await twin.addFolder(family.folder)
+    try await twin.note(id(50), [.assign(Note.title, .text("twin again"))], in: zone)
+    _ = try await twin.sync()
+    try await ben.note(id(51), [.assign(Note.title, .text("ben again"))], in: zone)
+    _ = try await ben.sync()
+    #expect(await ben.life == 2)
+    #expect(try await ben.notices().map(\.kind).contains(.newLife))
+    for node in [here, there] {
+      for _ in 0..<2 { _ = try await node.sync() }
+      #expect(try await node.state(id(51), in: zone)?.shown(Note.title) == .text("ben again"))
+    }
+  }
+}

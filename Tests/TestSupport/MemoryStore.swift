@@ -1,0 +1,228 @@
+import HearthCRDT
+import HearthSync
+
+/// The store port in a few dictionaries: slow, without a disk, and obviously right.
+///
+/// It is what the real store is compared with. A transaction is a copy of everything that is put
+/// back when the body throws.
+package final class MemoryStore: Store {
+  /// Everything of one zone.
+  private struct Zone {
+    var stored: StoredZone
+    var heads: [Author: LogHead] = [:]
+    var changes: [Dot: [UInt8]] = [:]
+    var segments: [Identifier: (description: StoredSegment, bytes: [UInt8])] = [:]
+    var pending: [Identifier: PendingSegment] = [:]
+    var records: [RecordKey: StoredRecord] = [:]
+    var base: [UInt8]?
+  }
+
+  private struct State {
+    var zones: [ZoneID: Zone] = [:]
+    var facts: [String: [UInt8]] = [:]
+    var notices: [Notice] = []
+  }
+
+  /// What a call asks for that is not there, or does twice.
+  package struct Misuse: Error {
+    package let text: String
+  }
+
+  private var state = State()
+  private var isInTransaction = false
+  /// Counts down with each call that writes and throws at zero; off while nil.
+  package var writesUntilFailure: Int?
+
+  package init() {}
+
+  /// The notices, oldest first.
+  package var notices: [Notice] { state.notices }
+
+  package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    if isInTransaction { return try body() }
+    let before = state
+    isInTransaction = true
+    defer { isInTransaction = false }
+    do {
+      return try body()
+    } catch {
+      state = before
+      throw error
+    }
+  }
+
+  private func zone(_ id: ZoneID) throws -> Zone {
+    guard let zone = state.zones[id] else { throw Misuse(text: "no zone \(id)") }
+    return zone
+  }
+
+  private func change(_ id: ZoneID, _ body: (inout Zone) throws -> Void) throws {
+    try countWrite()
+    guard state.zones[id] != nil else { throw Misuse(text: "no zone \(id)") }
+    try body(&state.zones[id]!)
+  }
+
+  private func countWrite() throws {
+    guard isInTransaction else { throw Misuse(text: "a write outside of a transaction") }
+    guard let left = writesUntilFailure else { return }
+    writesUntilFailure = left - 1
+    if left <= 0 { throw Misuse(text: "failure on demand") }
+  }
+
+  // MARK: Zones and heads
+
+  package func zones() -> [StoredZone] {
+    state.zones.values.map(\.stored).sorted { $0.id < $1.id }
+  }
+
+  package func save(_ zone: StoredZone) throws {
+    try countWrite()
+    state.zones[zone.id, default: Zone(stored: zone)].stored = zone
+  }
+
+  package func learn(_ authors: [Author]) {}
+
+  package func heads(of id: ZoneID) throws -> [LogHead] {
+    try zone(id).heads.values.sorted { $0.author < $1.author }
+  }
+
+  package func save(_ heads: [LogHead], of id: ZoneID) throws {
+    try change(id) { for head in heads { $0.heads[head.author] = head } }
+  }
+
+  package func removeHeads(of id: ZoneID) throws {
+    try change(id) { $0.heads = [:] }
+  }
+
+  // MARK: Log
+
+  package func append(_ bytes: [UInt8], dot: Dot, to id: ZoneID) throws {
+    try change(id) { zone in
+      guard zone.changes.updateValue(bytes, forKey: dot) == nil else {
+        throw Misuse(text: "\(dot) twice")
+      }
+    }
+  }
+
+  package func changes(
+    of author: Author, in id: ZoneID, after sequence: UInt64, limit: Int
+  ) throws -> [[UInt8]] {
+    try zone(id).changes.filter { $0.key.author == author && $0.key.sequence > sequence }
+      .sorted { $0.key < $1.key }.prefix(limit).map(\.value)
+  }
+
+  package func removeChanges(
+    of author: Author, in id: ZoneID, through sequence: UInt64
+  ) throws {
+    try change(id) { zone in
+      zone.changes = zone.changes.filter { $0.key.author != author || $0.key.sequence > sequence }
+    }
+  }
+
+  package func save(_ segment: StoredSegment, bytes: [UInt8], in id: ZoneID) throws {
+    try change(id) { zone in
+      if zone.segments[segment.digest] == nil { zone.segments[segment.digest] = (segment, bytes) }
+    }
+  }
+
+  package func segments(of id: ZoneID) throws -> [StoredSegment] {
+    try zone(id).segments.values.map(\.description)
+      .sorted { ($0.author, $0.first, $0.digest) < ($1.author, $1.first, $1.digest) }
+  }
+
+  package func bytes(of segment: Identifier, in id: ZoneID) throws -> [UInt8]? {
+    try zone(id).segments[segment]?.bytes
+  }
+
+  package func removeSegment(_ digest: Identifier, in id: ZoneID) throws {
+    try change(id) { $0.segments[digest] = nil }
+  }
+
+  package func save(_ pending: PendingSegment, in id: ZoneID) throws {
+    try change(id) { $0.pending[pending.digest] = pending }
+  }
+
+  package func pending(in id: ZoneID) throws -> [PendingSegment] {
+    try zone(id).pending.values.sorted { $0.digest < $1.digest }
+  }
+
+  package func removePending(_ digest: Identifier, in id: ZoneID) throws {
+    try change(id) { $0.pending[digest] = nil }
+  }
+
+  // MARK: Records
+
+  package func records(_ keys: [RecordKey], in id: ZoneID) throws -> [RecordKey: RecordState] {
+    let zone = try zone(id)
+    var found: [RecordKey: RecordState] = [:]
+    for key in keys {
+      if case .record(let state) = zone.records[key] { found[key] = state }
+    }
+    return found
+  }
+
+  /// Values are never left out here.
+  package func supplyShownValues(to state: inout RecordState, of key: RecordKey, in id: ZoneID) {}
+
+  package func save(_ changes: [RecordChange], in id: ZoneID) throws {
+    try change(id) { zone in
+      for item in changes {
+        guard (zone.records[item.key] == nil) == item.isNew else {
+          throw Misuse(text: "\(item.key) is said to be new: \(item.isNew)")
+        }
+        zone.records[item.key] = .record(item.state)
+      }
+    }
+  }
+
+  package func insert(_ events: [(RecordKey, EventState)], in id: ZoneID) throws {
+    try change(id) { zone in
+      for (key, event) in events {
+        guard zone.records.updateValue(.event(event), forKey: key) == nil else {
+          throw Misuse(text: "event \(key) twice")
+        }
+      }
+    }
+  }
+
+  package func events(of type: TypeID, in id: ZoneID) throws -> [(RecordID, EventState)] {
+    try zone(id).records.sorted { $0.key < $1.key }.compactMap { key, record in
+      guard key.type == type, case .event(let event) = record else { return nil }
+      return (key.id, event)
+    }
+  }
+
+  package func forEachRecord(
+    in id: ZoneID, _ body: (RecordKey, StoredRecord) throws -> Void
+  ) throws {
+    for (key, record) in try zone(id).records.sorted(by: { $0.key < $1.key }) {
+      try body(key, record)
+    }
+  }
+
+  package func removeRecords(of id: ZoneID) throws {
+    try change(id) { $0.records = [:] }
+  }
+
+  package func updateProjections(for keys: [RecordKey], in zone: ZoneID) {}
+
+  // MARK: Snapshot, facts, notices
+
+  package func baseSnapshot(of id: ZoneID) throws -> [UInt8]? { try zone(id).base }
+
+  package func saveBaseSnapshot(_ bytes: [UInt8], of id: ZoneID) throws {
+    try change(id) { $0.base = bytes }
+  }
+
+  package func fact(_ name: String) -> [UInt8]? { state.facts[name] }
+
+  package func setFact(_ name: String, _ value: [UInt8]?) throws {
+    try countWrite()
+    state.facts[name] = value
+  }
+
+  package func add(_ notice: Notice) throws {
+    try countWrite()
+    state.notices.append(notice)
+  }
+}
