@@ -93,8 +93,8 @@ extension Engine {
   /// Refuses a log that does not continue what the zone's snapshot says of it.
   ///
   /// The chain hash of a head is its author's own word, sealed and signed in the next segment.
-  /// Where the two differ and nothing of the author was applied since, the snapshot is wrong, or hides
-  /// one of two histories: either way the changes themselves must decide.
+  /// Where the two differ and nothing of the author was applied since, the snapshot is wrong, or
+  /// hides one of two histories: either way the changes themselves must decide.
   func checkBase(of id: ZoneID, against forks: [CausalQueue.Fork]) throws {
     guard !forks.isEmpty, let base = try store.baseSnapshot(of: id) else { return }
     let zone = try zone(id)
