@@ -109,7 +109,9 @@ package final class ReplicaStore {
     if application == Migrations.applicationID { return }
     let tables = try String.fetchAll(
       database, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
-    guard application == 0, tables.isEmpty || tables.contains("hearth_facts") else {
+    // Losing power while the file is made leaves nothing but the list of migrations.
+    let isBegun = tables.allSatisfy { $0 == "grdb_migrations" }
+    guard application == 0, isBegun || tables.contains("hearth_facts") else {
       throw StoreError(
         .corrupt,
         "the database at \(path) belongs to another program: move it aside, or use another --home")

@@ -47,23 +47,4 @@ struct FuzzTests {
       } catch is CryptoError {}
     }
   }
-
-  @Test("The anchor file: whatever is damaged counts as missing, never as another anchor by a trap")
-  func anchor() throws {
-    let family = try Family()
-    let good = Anchor(
-      generation: 7, incarnation: 1 << 32,
-      sealed: [(Identifier(high: 1, low: 1), 300), (Identifier(high: 2, low: 2), .max)])
-    let path = family.home("anchor")
-    var mutator = Mutator(seed: 33, corpus: [good.encoded])
-    for _ in 0..<400 {
-      let bytes = mutator.next()
-      try Data(bytes).write(to: URL(fileURLWithPath: path))
-      if let read = try Anchor.read(path) { #expect(read.encoded == bytes) }
-    }
-    try Data(good.encoded).write(to: URL(fileURLWithPath: path))
-    #expect(try Anchor.read(path) == good)
-    try FileManager.default.removeItem(atPath: path)
-    #expect(try Anchor.read(path) == nil)
-  }
 }

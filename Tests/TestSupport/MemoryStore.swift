@@ -214,6 +214,10 @@ package final class MemoryStore: Store {
     try change(id) { $0.base = bytes }
   }
 
+  package func removeBaseSnapshot(of id: ZoneID) throws {
+    try change(id) { $0.base = nil }
+  }
+
   package func fact(_ name: String) -> [UInt8]? { state.facts[name] }
 
   package func setFact(_ name: String, _ value: [UInt8]?) throws {

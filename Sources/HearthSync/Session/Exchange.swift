@@ -54,7 +54,8 @@ extension Engine {
   ) throws -> TransportListing {
     let listing = try transport.list(zoneTag: zone(id).tag)
     report.problems += listing.problems
-    try checkOwnLife(id, listing, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
+    try checkOwnLife(
+      id, listing, from: transport, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
     try begin(
       id, fromSnapshotOf: transport, holding: listing, nowMilliseconds: nowMilliseconds, &report)
     do {
@@ -139,22 +140,57 @@ extension Engine {
     taking.bytes = 0
   }
 
+  /// How many files under the own tag are looked into at a time; a few are the rule.
+  private static var examinedOwnFiles: Int { 64 }
+
   /// Starts a new life where another copy of this node has published under the current one.
+  ///
+  /// A name proves nothing, as whoever can write to the folder chooses it: only a segment that
+  /// this device has signed and does not know counts.
   private mutating func checkOwnLife(
-    _ id: ZoneID, _ listing: TransportListing, anchorFile: some AnchorFile,
-    nowMilliseconds: UInt64
+    _ id: ZoneID, _ listing: TransportListing, from transport: some Transport,
+    anchorFile: some AnchorFile, nowMilliseconds: UInt64
   ) throws {
     let state = try zone(id)
     let tag = state.authorTag(of: author.device)
-    let sealed = try store.segments(of: id).filter { $0.author == author }.map(\.last).max() ?? 0
-    let isForeign = listing.segments.contains {
-      $0.authorTag == tag && $0.incarnation == author.incarnation && $0.last > sealed
+    let own = try store.segments(of: id).filter { $0.author == author }
+    let known = Set(own.map(\.digest))
+    let suspects = listing.segments.filter {
+      $0.authorTag == tag && $0.incarnation == author.incarnation && !known.contains($0.digest)
     }
-    guard isForeign else { return }
-    try beginNewLife(
-      reason: "another copy of this node has published changes that this one does not have",
-      reissuing: state.head(of: author).sequence > sealed, nowMilliseconds: nowMilliseconds)
-    try Anchor.drop(anchorFile, for: self)
+    let sealed = own.map(\.last).max() ?? 0
+    for name in suspects.prefix(Engine.examinedOwnFiles) {
+      // What cannot be read is told of when it is taken.
+      guard let bytes = try? transport.fetch(name),
+        try isForeign(bytes, of: id, beside: own, sealed: sealed)
+      else { continue }
+      try beginNewLife(
+        reason: "another copy of this node has published changes that this one does not have",
+        reissuing: state.head(of: author).sequence > sealed, nowMilliseconds: nowMilliseconds)
+      try Anchor.drop(anchorFile, for: self)
+      return
+    }
+  }
+
+  /// Whether a segment under the own name holds changes that are not this copy's.
+  private func isForeign(
+    _ bytes: [UInt8], of id: ZoneID, beside own: [StoredSegment], sealed: UInt64
+  ) throws -> Bool {
+    guard let found = try? changes(inSegment: bytes, of: id), let last = found.last,
+      last.change.dot.author == author
+    else { return false }
+    if last.change.dot.sequence > sealed { return true }
+    // Sealed here too, perhaps in another packing: the hashes tell.
+    for logged in found {
+      let sequence = logged.change.dot.sequence
+      guard let segment = own.first(where: { ($0.first...$0.last).contains(sequence) }),
+        let sealed = try store.bytes(of: segment.digest, in: id),
+        let mine = try changes(inSegment: sealed, of: id)?
+          .first(where: { $0.change.dot.sequence == sequence })
+      else { continue }
+      return mine.hash != logged.hash
+    }
+    return false
   }
 
   // MARK: Giving
