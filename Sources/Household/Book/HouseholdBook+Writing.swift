@@ -102,15 +102,19 @@ extension HouseholdBook {
   ///
   /// - Parameter milliseconds: when it was done, or the present: only its time of day counts where
   ///   the day differs by more than the zones can.
-  /// - Throws: `noSuchChore`, `choreArchived`, `badDay`, `noSuchOccurrence`, `alreadyDone`.
+  /// - Parameter isEarly: also if the chore was done that day and is not due again until later,
+  ///   which is most often the same work told twice.
+  /// - Throws: `noSuchChore`, `choreArchived`, `badDay`, `noSuchOccurrence`, `alreadyDone`,
+  ///   `doneThatDay`.
   package func complete(
     _ id: RecordID, occurrence: OccurrenceKey?, by person: PersonID, recordedBy: PersonID,
-    doneAt: (day: CivilDate, time: CivilTime?), milliseconds: UInt64,
+    doneAt: (day: CivilDate, time: CivilTime?), milliseconds: UInt64, isEarly: Bool = false,
     in builder: inout OperationBuilder
   ) throws -> RecordID {
     try Validation.doneDay(doneAt.day, today: today)
     let (schedule, key) = try target(id, occurrence, ignoringClosed: person)
-    let facts = schedule.fold.facts
+    let facts = schedule.facts
+    if !isEarly, occurrence == nil { try refuseTwice(schedule, on: doneAt.day) }
     let isChain = facts.rule?.mode == .afterCompletion
     return builder.event(
       HouseholdSchema.completion,
@@ -125,6 +129,19 @@ extension HouseholdBook {
       ])
   }
 
+  /// Refuses what is most likely the same work told twice: the chore was done that day, and its
+  /// next occurrence is still to come.
+  private func refuseTwice(_ schedule: ChoreSchedule, on day: CivilDate) throws {
+    guard schedule.facts.rule != nil,
+      let due = try schedule.openings(through: today).first?.due, due > day,
+      try schedule.log.credits(in: 1, through: day).isEmpty == false
+    else { return }
+    throw HouseholdError(
+      .doneThatDay,
+      "\(quoted(schedule.facts.title)) was done on \(day) already, and is next due on \(due); say "
+        + "that it was early if it was really done once more")
+  }
+
   /// The instant moved by whole days onto the day it is for.
   private func instant(_ day: CivilDate, _ milliseconds: UInt64) -> Int64 {
     let perDay: Int64 = 24 * 60 * 60 * 1000
@@ -136,7 +153,7 @@ extension HouseholdBook {
   /// Takes a completion back for ever (R11).
   ///
   /// - Parameter isAdministrator: whether `person` may undo what others did.
-  /// - Throws: `noSuchEntry`, `alreadyUndone`, `notYours`.
+  /// - Throws: `noSuchEntry`, `alreadyUndone`, `notYours`, `periodClosed`.
   package func undo(
     _ event: RecordID, by person: PersonID, isAdministrator: Bool = false,
     in builder: inout OperationBuilder
@@ -154,6 +171,17 @@ extension HouseholdBook {
         .notYours,
         "\(quoted(row.title)) of \(row.day) was done by somebody else; ask them or an "
           + "administrator to undo it")
+    }
+    let closed = ClosedDays(source, settings: settings)
+    let closes = try PeriodKind.allCases.compactMap {
+      try closed.close($0, on: Int(row.day.dayNumber))
+    }
+    if !isAdministrator, let close = closes.first {
+      throw HouseholdError(
+        .periodClosed,
+        "the \(close.kind.rawValue) of \(row.day) is closed, so its points stay as they are; an "
+          + "administrator can still undo \(quoted(row.title)), which then counts in a later "
+          + close.kind.rawValue)
     }
     _ = builder.event(
       HouseholdSchema.retraction,
@@ -241,11 +269,13 @@ extension HouseholdBook {
   // MARK: - Finding what is meant
 
   private func facts(of id: RecordID) throws -> ChoreFacts {
-    guard let facts = try ChoreFacts(id, from: source) else {
-      throw HouseholdError(
-        .noSuchChore, "there is no chore \(id.hex) in this household; list the chores to see ids")
-    }
+    guard let facts = try ChoreFacts(id, from: source) else { throw noSuchChore(id) }
     return facts
+  }
+
+  private func noSuchChore(_ id: RecordID) -> HouseholdError {
+    HouseholdError(
+      .noSuchChore, "there is no chore \(id.hex) in this household; list the chores to see ids")
   }
 
   /// The chore's schedule and the occurrence meant, which must be open.
@@ -254,17 +284,16 @@ extension HouseholdBook {
   private func target(
     _ id: RecordID, _ occurrence: OccurrenceKey?, ignoringClosed claimant: PersonID? = nil
   ) throws -> (ChoreSchedule, OccurrenceKey) {
-    let facts = try facts(of: id)
+    guard let schedule = try schedule(of: id) else { throw noSuchChore(id) }
+    let facts = schedule.facts
     guard !facts.isArchived else {
       throw HouseholdError(
         .choreArchived, "\(quoted(facts.title)) is archived; restore it first")
     }
-    let schedule = ChoreSchedule(
-      fold: ChoreFold(facts, settings: settings), today: today, inactive: try inactivePeople())
     let key: OccurrenceKey
     if let occurrence {
       key = occurrence
-    } else if let next = schedule.openings(through: today).first {
+    } else if let next = try schedule.openings(through: today).first {
       key = next.key
     } else if facts.rule == nil {
       key = .once
@@ -279,14 +308,14 @@ extension HouseholdBook {
   private func check(
     _ key: OccurrenceKey, in schedule: ChoreSchedule, claimant: PersonID?
   ) throws {
-    let facts = schedule.fold.facts
-    if let closing = schedule.closing(of: key) {
-      let done = schedule.fold.outcomes.filter { $0.completion.key == key && $0.kind != .undone }
-      let isFree = claimant.map { person in !done.contains { $0.completion.person == person } }
+    let facts = schedule.facts
+    if let day = try schedule.log.lastDay(of: key) {
+      let done = try schedule.log.rows(of: key).filter { $0.kind != .undone }
+      let isFree = claimant.map { person in !done.contains { $0.person == person } }
       guard settings.duplicate == .each, isFree ?? false else {
         throw HouseholdError(
           .alreadyDone,
-          "\(quoted(facts.title)) was done on \(closing.lastDay) already; undo that first if it "
+          "\(quoted(facts.title)) was done on \(day) already; undo that first if it "
             + "is wrong")
       }
       return
@@ -300,7 +329,7 @@ extension HouseholdBook {
               <= Validation.maximumDaysAhead - Validation.maximumDaysBack
         } ?? false
     } else if facts.rule != nil {
-      isKnown = schedule.openings(through: today).first?.key == key
+      isKnown = try schedule.openings(through: today).first?.key == key
     } else {
       isKnown = key == .once
     }
