@@ -98,7 +98,8 @@ extension HouseholdBook {
     builder.append(key, .assign(ChoreField.archived, .bool(isArchived)))
   }
 
-  /// Records that somebody did an occurrence, the next open one if none is named.
+  /// Records that somebody did an occurrence: if none is named, the one that was due on that day if
+  /// the day is past and it is open, otherwise the next open one.
   ///
   /// - Parameter milliseconds: when it was done, or the present: only its time of day counts where
   ///   the day differs by more than the zones can.
@@ -112,7 +113,7 @@ extension HouseholdBook {
     in builder: inout OperationBuilder
   ) throws -> RecordID {
     try Validation.doneDay(doneAt.day, today: today)
-    let (schedule, key) = try target(id, occurrence, ignoringClosed: person)
+    let (schedule, key) = try target(id, occurrence, doneOn: doneAt.day, ignoringClosed: person)
     let facts = schedule.facts
     if !isEarly, occurrence == nil { try refuseTwice(schedule, on: doneAt.day) }
     let isChain = facts.rule?.mode == .afterCompletion
@@ -219,19 +220,33 @@ extension HouseholdBook {
     _ id: RecordID, occurrence: OccurrenceKey? = nil, to person: PersonID?,
     in builder: inout OperationBuilder
   ) throws {
-    try override(id, occurrence, OccurrenceField.assignee, person.map(Value.id), &builder)
+    try override(id, occurrence, [(OccurrenceField.assignee, person.map(Value.id))], &builder)
   }
 
-  /// Moves one occurrence to another day, or back to its own.
+  /// Moves one occurrence to another day and time, or back to its own.
+  ///
+  /// The occurrence keeps its name, which is its original date; a move to the same day on two
+  /// devices is one move, and of two moves the later one shows (R6).
+  ///
+  /// - Throws: `badDay` for a day more than a year from today, and what `complete` throws.
   package func moveOccurrence(
-    _ id: RecordID, occurrence: OccurrenceKey? = nil, to day: CivilDate?,
+    _ id: RecordID, occurrence: OccurrenceKey? = nil, to day: CivilDate?, at time: CivilTime? = nil,
     in builder: inout OperationBuilder
   ) throws {
-    try override(id, occurrence, OccurrenceField.due, day.map(Value.day), &builder)
+    if let day, abs(today.days(until: day)) > Validation.maximumDaysAhead {
+      throw HouseholdError(
+        .badDay, "\(day) is more than a year from today (\(today)); move it to a nearer day")
+    }
+    try override(
+      id, occurrence,
+      [
+        (OccurrenceField.due, day.map(Value.day)),
+        (OccurrenceField.time, time.map(Value.time)),
+      ], &builder)
   }
 
   private func override(
-    _ id: RecordID, _ occurrence: OccurrenceKey?, _ field: FieldID, _ value: Value?,
+    _ id: RecordID, _ occurrence: OccurrenceKey?, _ fields: [(FieldID, Value?)],
     _ builder: inout OperationBuilder
   ) throws {
     let (_, key) = try target(id, occurrence)
@@ -242,7 +257,7 @@ extension HouseholdBook {
     let record = RecordKey(type: type, id: naturalID(in: source.zone, type: type, key: name.bytes))
     builder.append(record, .assign(OccurrenceField.chore, .id(id)))
     builder.append(record, .assign(OccurrenceField.key, .int(key.rawValue)))
-    builder.append(record, .assign(field, value ?? .null))
+    for (field, value) in fields { builder.append(record, .assign(field, value ?? .null)) }
   }
 
   /// Sets a household setting, or clears it.
@@ -280,9 +295,12 @@ extension HouseholdBook {
 
   /// The chore's schedule and the occurrence meant, which must be open.
   ///
-  /// - Parameter claimant: may do what others have done where everybody is paid.
+  /// - Parameters:
+  ///   - day: when it was done; on an earlier day the occurrence that was due then is meant.
+  ///   - claimant: may do what others have done where everybody is paid.
   private func target(
-    _ id: RecordID, _ occurrence: OccurrenceKey?, ignoringClosed claimant: PersonID? = nil
+    _ id: RecordID, _ occurrence: OccurrenceKey?, doneOn day: CivilDate? = nil,
+    ignoringClosed claimant: PersonID? = nil
   ) throws -> (ChoreSchedule, OccurrenceKey) {
     guard let schedule = try schedule(of: id) else { throw noSuchChore(id) }
     let facts = schedule.facts
@@ -293,6 +311,8 @@ extension HouseholdBook {
     let key: OccurrenceKey
     if let occurrence {
       key = occurrence
+    } else if let day, day < today, let past = try schedule.open(onOrBefore: day) {
+      key = past
     } else if let next = try schedule.openings(through: today).first {
       key = next.key
     } else if facts.rule == nil {

@@ -34,6 +34,7 @@ struct Skip: Sendable {
 struct OccurrenceOverride: Sendable {
   let key: OccurrenceKey
   let due: CivilDate?
+  let time: CivilTime?
   let assignee: History?
   let isSkipped: Bool
 
@@ -87,10 +88,7 @@ extension ChoreFacts {
   }
   var assignment: Assignment { ChoreFacts.assignment(state.shown(ChoreField.assignment)) }
   var due: CivilDate? { state.shown(ChoreField.due)?.date }
-  var time: CivilTime? {
-    state.shown(ChoreField.time)?.int.flatMap { Int(exactly: $0) }
-      .flatMap { try? CivilTime(minuteOfDay: $0) }
-  }
+  var time: CivilTime? { state.shown(ChoreField.time)?.time }
   var ruleText: String? { state.shown(ChoreField.rule)?.text }
   var rule: RecurrenceRule? { ruleText.flatMap { try? RecurrenceRule(text: $0) } }
   var ruleFrom: CivilDate? { state.shown(ChoreField.ruleFrom)?.date }
@@ -128,6 +126,13 @@ extension ChoreFacts {
 
   private static func assignment(_ value: Value?) -> Assignment {
     value?.text.flatMap(Assignment.init(text:)) ?? .nobody
+  }
+}
+
+extension Value {
+  /// The time of day, if this is a minute of one.
+  var time: CivilTime? {
+    int.flatMap { Int(exactly: $0) }.flatMap { try? CivilTime(minuteOfDay: $0) }
   }
 }
 
@@ -182,6 +187,7 @@ extension OccurrenceOverride {
     guard let key = record.shown(OccurrenceField.key)?.int else { return nil }
     self.key = OccurrenceKey(rawValue: key)
     due = record.shown(OccurrenceField.due)?.date
+    time = record.shown(OccurrenceField.time)?.time
     if case .history(let history) = record[OccurrenceField.assignee] {
       assignee = history
     } else {

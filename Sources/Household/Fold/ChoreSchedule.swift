@@ -36,6 +36,16 @@ struct ChoreSchedule {
     }.map(\.element)
   }
 
+  /// The occurrence by the calendar that was due last on a past day, if nobody did it.
+  func open(onOrBefore day: CivilDate) throws -> OccurrenceKey? {
+    guard let rule = facts.rule, rule.mode == .calendar,
+      let date = rule.latest(onOrBefore: day), date >= facts.ruleFrom ?? rule.anchor
+    else { return nil }
+    let slots = rule.occurrences(from: date, through: date, limit: RecurrenceRule.maximumTimes)
+    let closed = try log.closedKeys(from: date)
+    return slots.map { OccurrenceKey($0) }.first { !closed.contains($0) && !isSkipped($0) }
+  }
+
   /// Whether an occurrence that nobody did is skipped.
   private func isSkipped(_ key: OccurrenceKey) -> Bool {
     facts.override(of: key)?.isSkipped == true
@@ -51,8 +61,11 @@ struct ChoreSchedule {
 
   private func once() throws -> [Opening] {
     guard try log.lastDay(of: .once) == nil, !isSkipped(.once) else { return [] }
-    let due = facts.override(of: .once)?.due ?? facts.due
-    return [Opening(key: .once, due: due, time: facts.time, missedBefore: 0)]
+    let moved = facts.override(of: .once)
+    return [
+      Opening(
+        key: .once, due: moved?.due ?? facts.due, time: moved?.time ?? facts.time, missedBefore: 0)
+    ]
   }
 
   // MARK: - Chains counted from completion
@@ -80,7 +93,7 @@ struct ChoreSchedule {
     let key = OccurrenceKey.chain(done: done, skipped: skipped)
     return Opening(
       key: key, due: shown(facts.override(of: key)?.due ?? due),
-      time: rule.time(ofSlot: 0) ?? facts.time, missedBefore: 0)
+      time: facts.override(of: key)?.time ?? rule.time(ofSlot: 0) ?? facts.time, missedBefore: 0)
   }
 
   // MARK: - Calendar rules
@@ -121,7 +134,7 @@ struct ChoreSchedule {
       let key = OccurrenceKey(occurrence)
       return Opening(
         key: key, due: shown(facts.override(of: key)?.due ?? occurrence.date),
-        time: rule.time(ofSlot: occurrence.slot) ?? facts.time,
+        time: facts.override(of: key)?.time ?? rule.time(ofSlot: occurrence.slot) ?? facts.time,
         missedBefore: place == 0 && settings.missed != .neverOverdue ? missed : 0)
     }
   }

@@ -52,6 +52,7 @@ package enum HouseholdSchema {
         FieldSchema(OccurrenceField.due, "due", .int),
         FieldSchema(OccurrenceField.assignee, "assignee", .bytes),
         FieldSchema(OccurrenceField.skipped, "skipped", .bool),
+        FieldSchema(OccurrenceField.time, "time", .int),
       ]),
     RecordSchema(
       setting, "setting",
@@ -129,6 +130,7 @@ enum OccurrenceField {
   static let due = FieldID(.register, 3)
   static let assignee = FieldID(.history, 4)
   static let skipped = FieldID(.register, 5)
+  static let time = FieldID(.register, 6)
 }
 
 enum SettingField {
