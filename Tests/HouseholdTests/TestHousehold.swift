@@ -100,12 +100,15 @@ final class TestReplica: ProjectionSource, ProjectionWriter {
     return false
   }
 
-  /// Device n is that of person n; device 0 is the owner's.
+  /// The devices of owners.
+  var owners: [UInt64] = [0]
+
+  /// Device n is that of person n.
   func member(of device: DeviceID) -> Membership.Person? {
     guard device.high == 7 else { return nil }
     return Membership.Person(
       id: PersonID(high: 9, low: device.low + 1), name: "",
-      role: device.low == 0 ? .owner : .member, since: HybridTime(milliseconds: 0))
+      role: owners.contains(device.low) ? .owner : .member, since: HybridTime(milliseconds: 0))
   }
 
   /// Forgets the rows and computes them anew.
