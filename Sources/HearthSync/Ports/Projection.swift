@@ -87,6 +87,7 @@ package struct RowRange: Sendable {
   /// What the first of these columns equal.
   package let prefix: [Value]
   /// The place where the stretch begins, in the columns after the prefix; empty for the very start.
+  ///
   /// A row in which one of them is null is beyond no place.
   package let from: [Value]
   /// Whether the row at that place is left out.

@@ -164,8 +164,9 @@ private final class Peers {
     self.heads = heads
   }
 
-  /// Whether nothing that decides about the completion is beyond a knowledge: it then has the
-  /// same outcome as today. In a chain, that is everything through the next head.
+  /// Whether nothing that decides about the completion is beyond a knowledge.
+  ///
+  /// It then has the same outcome as today. In a chain, everything through the next head decides.
   func isSettled(_ completion: Completion, seen: Frontier) -> Bool {
     let first = firstUnseen[seen] ?? findFirstUnseen(seen)
     guard first < items.count else { return true }

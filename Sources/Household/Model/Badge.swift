@@ -42,7 +42,7 @@ package struct Badge: Equatable, Sendable {
     Badge("chores_50", "Half a Hundred", "Completed 50 chores", "50.circle.fill", "Teal", 50),
     Badge("chores_100", "Centurion", "Completed 100 chores", "shield.fill", "Teal", 100),
     Badge(
-      "chores_250", "Pillar of the House", "Completed 250 chores", "building.columns", "Green", 250),
+      "chores_250", "Pillar of the House", "Completed 250 chores", "building", "Green", 250),
     Badge("chores_500", "Tireless", "Completed 500 chores", "bolt.fill", "Green", 500),
     Badge("chores_1000", "Legend", "Completed 1000 chores", "crown.fill", "Gold", 1000),
     Badge(
@@ -55,7 +55,7 @@ package struct Badge: Equatable, Sendable {
     Badge(
       "streak_100", "Unbroken", "A chore on 100 days in a row", "star.fill", "Gold", 100, .streak),
     Badge(
-      "streak_365", "Year Round", "A chore on 365 days in a row", "sun.max.fill", "Gold", 365,
+      "streak_365", "Year Round", "A chore on 365 days in a row", "sun.max", "Gold", 365,
       .streak),
   ]
 }
