@@ -62,7 +62,11 @@ private struct PointsDocument: Encodable {
 /// `hearth points show`.
 struct ShowPoints: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "A person's points.")
+    commandName: "show", abstract: "A person's points.",
+    discussion: """
+      `hearth points explain [PERSON]` lists every entry behind them; `hearth points close` settles
+      a week or month.
+      """)
   @OptionGroup var common: CommonOptions
   @Argument(help: "The person; otherwise you.") var person: String?
   @Flag(help: "Week by week.") var weeks = false
