@@ -65,6 +65,12 @@ package struct HouseholdError: Error, Equatable, CustomStringConvertible {
     package static let alreadyUndone = Code("already-undone")
     /// Only the doer, the recorder or an administrator may undo an entry.
     package static let notYours = Code("not-yours")
+    /// The chore was done that day and is not due again until later.
+    package static let doneThatDay = Code("done-that-day")
+    /// The week or month is closed: only an administrator may undo in it.
+    package static let periodClosed = Code("period-closed")
+    /// The week or month cannot be closed: it is not over, is closed, or does not exist.
+    package static let badPeriod = Code("bad-period")
   }
 
   /// The kind of error.

@@ -1,6 +1,7 @@
 import HearthCRDT
 import HearthSync
 import Household
+import Testing
 
 /// One change as it travels between the replicas of a test.
 struct TestChange {
@@ -53,8 +54,73 @@ final class TestReplica: ProjectionSource, ProjectionWriter {
     (tables[table] ?? []).filter { Array($0.prefix(key.count)) == key }
   }
 
+  func rows(of table: String, in range: RowRange) throws -> [[Value]] {
+    let shape = try #require(projection.tables.first { $0.name == table })
+    let names = (shape.key + shape.columns).map(\.name)
+    let keys = shape.key.map(\.name)
+    #expect(
+      ([keys] + shape.indexes.map { $0 + keys }).contains { $0.starts(with: range.order) },
+      "\(range.order) is no index of \(table)")
+    let places = try range.order.map { try #require(names.firstIndex(of: $0)) }
+    let from = range.prefix.count
+    let sorted = (tables[table] ?? []).filter { row in
+      guard zip(range.prefix, places).allSatisfy({ row[$1] == $0 }) else { return false }
+      guard !range.from.isEmpty else { return true }
+      let place = places[from..<from + range.from.count].map { row[$0] }
+      guard !place.contains(.null) else { return false }
+      let isEqual = place == range.from
+      let isBeyond =
+        range.isDescending
+        ? TestReplica.isLess(place, range.from) : TestReplica.isLess(range.from, place)
+      return isBeyond || (isEqual && !range.isExclusive)
+    }
+    .sorted { left, right in
+      let (left, right) = (places.map { left[$0] }, places.map { right[$0] })
+      return range.isDescending ? TestReplica.isLess(right, left) : TestReplica.isLess(left, right)
+    }
+    return Array(sorted.prefix(range.limit ?? .max))
+  }
+
+  func count(of table: String, in range: RowRange) throws -> Int {
+    try rows(of: table, in: range).count
+  }
+
+  /// The order of SQLite: null, numbers, text, bytes.
+  private static func isLess(_ left: [Value], _ right: [Value]) -> Bool {
+    for (left, right) in zip(left, right) where left != right {
+      switch (left, right) {
+      case (.null, _): return true
+      case (_, .null): return false
+      case (.int(let a), .int(let b)): return a < b
+      case (.text(let a), .text(let b)): return a < b
+      case (.bytes(let a), .bytes(let b)): return a.lexicographicallyPrecedes(b)
+      default: Issue.record("values of two types in one column")
+      }
+    }
+    return false
+  }
+
+  /// The devices of owners.
+  var owners: [UInt64] = [0]
+
+  /// Device n is that of person n.
+  func member(of device: DeviceID) -> Membership.Person? {
+    guard device.high == 7 else { return nil }
+    return Membership.Person(
+      id: PersonID(high: 9, low: device.low + 1), name: "",
+      role: owners.contains(device.low) ? .owner : .member, since: HybridTime(milliseconds: 0))
+  }
+
+  /// Forgets the rows and computes them anew.
+  func rebuild() throws {
+    tables = [:]
+    let keys = (Array(records.keys) + Array(events.keys)).sorted()
+    try projection.update(keys.filter { projection.types.contains($0.type) }, from: self, to: self)
+  }
+
   func put(_ row: [Value], in table: String) throws {
-    try remove(from: table, where: Array(row.prefix(2)))
+    let keys = projection.tables.first { $0.name == table }?.key.count ?? 0
+    try remove(from: table, where: Array(row.prefix(keys)))
     tables[table, default: []].append(row)
   }
 
@@ -154,7 +220,7 @@ final class TestHousehold {
       try book.complete(
         chore, occurrence: key, by: self.people[person], recordedBy: self.people[person],
         doneAt: (try CivilDate(dayNumber: self.day - back), nil),
-        milliseconds: self.milliseconds, in: &builder)
+        milliseconds: self.milliseconds, isEarly: true, in: &builder)
     }
   }
 

@@ -56,6 +56,7 @@ struct EntryDocument: Encodable, Sendable {
   let event, chore, title, person, by, day, kind, device: String
   let points: Int
   let milliseconds: UInt64
+  let late: [LateDocument]
 
   init(_ entry: LedgerEntry, _ names: [PersonID: String]) {
     event = entry.event.hex
@@ -68,5 +69,23 @@ struct EntryDocument: Encodable, Sendable {
     device = entry.device.hex
     points = entry.points
     milliseconds = entry.version.time.milliseconds
+    late = entry.late.map(LateDocument.init)
+  }
+}
+
+/// A late adjustment in a JSON document.
+struct LateDocument: Encodable, Sendable {
+  let period, day: String
+  let amount: Int
+
+  init(_ late: LateBooking) {
+    period = late.period.rawValue
+    day = late.day.iso
+    amount = late.amount
+  }
+
+  /// What happened, for people.
+  var words: String {
+    "late adjustment of \(amount > 0 ? "+" : "")\(amount), in the \(period) of \(day)"
   }
 }

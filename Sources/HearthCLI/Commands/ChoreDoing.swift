@@ -26,35 +26,23 @@ struct DoneChore: AsyncParsableCommand {
     let (name, by, early) = (name, by, early)
     let (event, title, due) = try await household.write { book, builder in
       let chore = try ChoreNames.chore(name, in: book)
-      if !early { try DoneChore.refuseTwice(chore, on: day, in: book) }
       let person = try by.map { try ChoreNames.person($0, in: book).id } ?? me
-      let event = try book.complete(
-        chore.id, occurrence: nil, by: person, recordedBy: me, doneAt: (day, named),
-        milliseconds: done, in: &builder)
+      let event: RecordID
+      do {
+        event = try book.complete(
+          chore.id, occurrence: nil, by: person, recordedBy: me, doneAt: (day, named),
+          milliseconds: done, isEarly: early, in: &builder)
+      } catch let error as HouseholdError where error.code == .doneThatDay {
+        throw CommandFailure(
+          .failed, error.message, hint: "add --early if it was really done once more")
+      }
       return (event, chore.title, chore.next?.due)
     }
     let points = try await household.read { book in
-      try book.ledger(of: nil).first { $0.event == event }?.points ?? 0
+      try book.entry(event)?.points ?? 0
     }
     let other = due.flatMap { $0 == date ? nil : " of \($0.iso)" } ?? ""
     Output.note("done: \(Style.safe(title))\(other), \(points) points (undo with `hearth undo`)")
-  }
-}
-
-extension DoneChore {
-  /// Refuses what is most likely the same work told twice: the chore was done that day, and its
-  /// next occurrence is still to come.
-  fileprivate static func refuseTwice(
-    _ chore: ChoreView, on day: CivilDate, in book: HouseholdBook
-  ) throws {
-    let isDoneThatDay = try book.ledger(of: nil).contains {
-      $0.chore == chore.id && $0.day == day && $0.kind == .credited
-    }
-    guard isDoneThatDay, chore.rule != nil, let due = chore.next?.due, due > day else { return }
-    throw CommandFailure(
-      .failed,
-      "\(Style.safe(chore.title)) was done on \(day.iso) already; it is next due on "
-        + "\(due.iso)", hint: "add --early if it was really done once more")
   }
 }
 
@@ -68,13 +56,13 @@ struct UndoChore: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
-    let role = await household.node.membership(of: household.zone.group).person(me)?.role
-    let isAdministrator = (role?.rank ?? 0) >= Role.admin.rank
+    let membership = await household.node.membership(of: household.zone.group)
+    let isAdministrator = Administrators.include(me, in: membership)
     let wanted = event?.lowercased()
-    let title = try await household.write { book, builder in
+    let (title, event) = try await household.write { book, builder in
       let entry: LedgerEntry?
       if let wanted {
-        let found = try book.ledger(of: nil).filter { $0.event.hex.hasPrefix(wanted) }
+        let found = try book.entries(idPrefix: wanted)
         guard found.count <= 1, wanted.utf8.count >= 8 else {
           throw CommandFailure(
             .usage, "an entry's id needs enough digits to name one", hint: "give at least 8")
@@ -88,10 +76,19 @@ struct UndoChore: AsyncParsableCommand {
           .failed, wanted == nil ? "there is nothing of yours to undo" : "there is no such entry",
           hint: "see `hearth history`")
       }
-      try book.undo(entry.event, by: me, isAdministrator: isAdministrator, in: &builder)
-      return entry.choreTitle
+      do {
+        try book.undo(entry.event, by: me, isAdministrator: isAdministrator, in: &builder)
+      } catch let error as HouseholdError
+        where error.code == .periodClosed || error.code == .notYours
+      {
+        throw CommandFailure(
+          .notAllowed, error.message, hint: "who can: " + Administrators.names(in: membership))
+      }
+      return (entry.choreTitle, entry.event)
     }
+    let late = try await household.read { try $0.entry(event)?.late ?? [] }
     Output.note("undone: \(Style.safe(title))")
+    for one in late { Output.note(EntryDocument.words(one)) }
   }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HearthCRDT
 import Household
 
 /// The options that say when a chore is due.
@@ -61,5 +62,40 @@ struct ChoreTimeOptions: ParsableArguments {
       on: days, from: anchor, mode: isAfter ? .afterCompletion : .calendar,
       end: end ?? old?.end ?? .never,
       at: try at.map { [try DateWords.time($0)] } ?? old?.times ?? [], weekStart: weekStart)
+  }
+}
+
+/// The options that say who takes turns.
+struct TurnOptions: ParsableArguments {
+  @Option(help: "Who takes turns: NAME,NAME.")
+  var rotate: String?
+
+  @Option(help: "How turns are taken: date, turn, least or random; otherwise by date.")
+  var rotateBy: String?
+
+  /// The rotation these options describe; nil if they say nothing.
+  func assignment(old: Assignment, in book: HouseholdBook) throws -> Assignment? {
+    guard rotate != nil || rotateBy != nil else { return nil }
+    var (people, kind) = ([PersonID](), RotationKind.byDate)
+    if case .rotation(let present, let presentKind) = old {
+      (people, kind) = (present, presentKind)
+    }
+    if let rotate {
+      people = try rotate.split(separator: ",").map {
+        try ChoreNames.person(ShownText.normal(String($0)), in: book).id
+      }
+    }
+    guard !people.isEmpty else {
+      throw CommandFailure(.usage, "nobody takes turns yet", hint: "add --rotate NAME,NAME")
+    }
+    if let rotateBy {
+      guard let wanted = RotationKind(rawValue: rotateBy.lowercased()) else {
+        throw CommandFailure(
+          .usage, "turns cannot be taken by \(ShownText.quoted(rotateBy))",
+          hint: "use " + RotationKind.allCases.map(\.rawValue).joined(separator: ", "))
+      }
+      kind = wanted
+    }
+    return .rotation(people, kind)
   }
 }

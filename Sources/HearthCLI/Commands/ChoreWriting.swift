@@ -11,14 +11,14 @@ struct AddChore: AsyncParsableCommand {
   @Argument(help: "What is to be done.") var title: String
   @Option(parsing: .unconditional, help: "What it is worth, 0 to 100000.") var points: String = "0"
   @Option(help: "Whose chore it is.") var assign: String?
-  @Option(help: "Who takes turns: NAME,NAME.") var rotate: String?
+  @OptionGroup var turns: TurnOptions
   @OptionGroup var time: ChoreTimeOptions
   @Option(name: .customLong("tag"), help: "A tag; may be repeated.") var tags: [String] = []
   @Option(help: "More about it.") var note: String = ""
 
   func run() async throws {
     let worth = try NumberWords.points(points)
-    guard assign == nil || rotate == nil else {
+    guard assign == nil || turns.rotate == nil else {
       throw CommandFailure(.usage, "--assign and --rotate exclude each other")
     }
     let household = try await HouseholdContext.open(common)
@@ -39,12 +39,7 @@ struct AddChore: AsyncParsableCommand {
       if let name = draft.assign {
         chore.assignee = .person(try ChoreNames.person(name, in: book).id)
       }
-      if let names = draft.rotate {
-        let people = try names.split(separator: ",").map {
-          try ChoreNames.person(String($0), in: book).id
-        }
-        chore.assignee = .rotation(people, .byDate)
-      }
+      if let turns = try draft.turns.assignment(old: .nobody, in: book) { chore.assignee = turns }
       return try book.addChore(chore, by: me, milliseconds: now, in: &builder)
     }
     Output.note("added \(ShownText.quoted(title)) (\(id.hex.prefix(8)))")
@@ -60,6 +55,7 @@ struct EditChore: AsyncParsableCommand {
   @Option(help: "A new title.") var title: String?
   @Option(parsing: .unconditional, help: "What it is worth, 0 to 100000.") var points: String?
   @Option(help: "A new note; empty removes it.") var note: String?
+  @OptionGroup var turns: TurnOptions
   @OptionGroup var time: ChoreTimeOptions
   @Option(name: .customLong("tag"), help: "A tag to add.") var tags: [String] = []
   @Option(name: .customLong("untag"), help: "A tag to remove.") var untags: [String] = []
@@ -83,6 +79,7 @@ struct EditChore: AsyncParsableCommand {
     edit.title = title.map(ShownText.normal)
     edit.note = note.map(ShownText.normal)
     edit.points = try points.map(NumberWords.points)
+    edit.assignee = try turns.assignment(old: chore.assignment, in: book)
     edit.addTags = tags.map(ShownText.normal)
     edit.removeTags = untags.map(ShownText.normal)
     let day = try time.due.map { try DateWords.date($0, today: today) }

@@ -9,11 +9,18 @@ extension EntryDocument {
     let rows = entries.map {
       [$0.day, $0.title, $0.person, String($0.points), $0.kind, String($0.event.prefix(12))]
     }
+    let late = entries.flatMap { entry in
+      entry.late.map { "\(entry.day) \(Style.safe(entry.title)): \($0.words)" }
+    }
     Output.print(
       Table(
         headers: ["DAY", "CHORE", "WHO", "POINTS", "KIND", "ENTRY"], rows: rows, rightAligned: [3]
       ).text)
+    for line in late { Output.print(line) }
   }
+
+  /// A late adjustment in words.
+  static func words(_ late: LateBooking) -> String { LateDocument(late).words }
 }
 
 /// `hearth history`.
@@ -43,7 +50,10 @@ struct HistoryCommand: AsyncParsableCommand {
     if common.json { return try Output.json(document) }
     EntryDocument.printTable(document.entries)
     if document.arrivedEarlier > 0 {
-      Output.note("\(document.arrivedEarlier) earlier entries arrived since the page before")
+      Output.note(
+        "\(document.arrivedEarlier) earlier "
+          + (document.arrivedEarlier == 1 ? "entry" : "entries")
+          + " arrived since the page before; see them with `hearth history`")
     }
     if let next = document.next { Output.note("more: hearth history --page \(next)") }
   }

@@ -5,5 +5,6 @@ let householdCommands: [any ParsableCommand.Type] = [
   AddChore.self, ListChores.self, TodayChores.self, WeekChores.self, ShowChore.self,
   EditChore.self, AssignChore.self, DoneChore.self, UndoChore.self, SkipChore.self,
   ArchiveChore.self, RestoreChore.self, PointsCommand.self, LeaderboardCommand.self,
+  BadgesCommand.self, RescheduleChore.self,
   HistoryCommand.self, ExportCommand.self, SettingsCommand.self, ConflictsCommand.self,
 ]

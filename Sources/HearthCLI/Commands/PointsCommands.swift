@@ -1,44 +1,198 @@
 import ArgumentParser
 import Hearth
 import HearthCRDT
+import HearthSync
 import Household
 
 /// `hearth points`.
 struct PointsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "points", abstract: "A person's points; `explain PERSON` lists what they are for.")
-  @OptionGroup var common: CommonOptions
-  @Argument(help: "PERSON, or explain PERSON; otherwise you.") var words: [String] = []
+    commandName: "points",
+    abstract: "A person's points, what they are for, and the end of a week or month.",
+    discussion: """
+      Examples:
+        hearth points               your points
+        hearth points anna          hers
+        hearth points explain anna  every entry behind them
+        hearth points close         settle last week
+      """,
+    subcommands: [ShowPoints.self, ExplainPoints.self, ClosePeriod.self],
+    defaultSubcommand: ShowPoints.self)
+}
 
-  private struct Document: Encodable {
-    let person: String
-    let total, week, month: Int
-    let entries: [EntryDocument]?
+/// A person's points as a JSON document.
+private struct PointsDocument: Encodable {
+  struct Sum: Encodable {
+    let period, first, last: String
+    let closed: Bool
+    let points, late: Int
+
+    init(_ sum: PeriodSum) {
+      period = sum.period.rawValue
+      first = sum.first.iso
+      last = sum.last.iso
+      closed = sum.isClosed
+      points = sum.points
+      late = sum.late
+    }
   }
+
+  let person: String
+  let total, week, month: Int
+  var periods: [Sum]?
+  var entries: [EntryDocument]?
+
+  init(_ book: HouseholdBook, of name: String?, otherwise me: PersonID) throws {
+    let person = try name.map { try ChoreNames.person($0, in: book).id } ?? me
+    let points = try book.points(of: person)
+    id = person
+    self.person = try ChoreNames.names(in: book)[person] ?? person.hex
+    (total, week, month) = (points.total, points.week, points.month)
+  }
+
+  let id: PersonID
+
+  enum CodingKeys: CodingKey { case person, total, week, month, periods, entries }
+
+  var line: String {
+    "\(Style.safe(person)): \(total) points, \(week) this week, \(month) this month"
+  }
+}
+
+/// `hearth points show`.
+struct ShowPoints: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "A person's points.",
+    discussion: """
+      `hearth points explain [PERSON]` lists every entry behind them; `hearth points close` settles
+      a week or month.
+      """)
+  @OptionGroup var common: CommonOptions
+  @Argument(help: "The person; otherwise you.") var person: String?
+  @Flag(help: "Week by week.") var weeks = false
+  @Flag(help: "Month by month.") var months = false
 
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
-    let explains = words.first == "explain" && words.count == 2
-    guard explains || words.count <= 1 else {
-      throw CommandFailure(.usage, "too many words", hint: "hearth points [explain] PERSON")
-    }
-    let name = explains ? words[1] : words.first
+    let name = person
+    let kinds: [PeriodKind] = (weeks ? [.week] : []) + (months ? [.month] : [])
     let document = try await household.read { book in
-      let names = try ChoreNames.names(in: book)
-      let person = try name.map { try ChoreNames.person($0, in: book).id } ?? me
-      let points = try book.points(of: person)
-      return Document(
-        person: names[person] ?? person.hex, total: points.total, week: points.week,
-        month: points.month,
-        entries: explains
-          ? try book.ledger(of: person).map { EntryDocument($0, names) } : nil)
+      var document = try PointsDocument(book, of: name, otherwise: me)
+      let sums = try kinds.flatMap { try book.periods($0, of: document.id) }
+      document.periods = kinds.isEmpty ? nil : sums.map(PointsDocument.Sum.init)
+      return document
     }
     if common.json { return try Output.json(document) }
+    Output.print(document.line)
+    guard let periods = document.periods else { return }
+    let rows = periods.map {
+      [
+        $0.period, $0.first, $0.last, String($0.points), $0.late == 0 ? "" : String($0.late),
+        $0.closed ? "closed" : "open",
+      ]
+    }
     Output.print(
-      "\(Style.safe(document.person)): \(document.total) points, \(document.week) this week, "
-        + "\(document.month) this month")
-    if let entries = document.entries { EntryDocument.printTable(entries) }
+      Table(
+        headers: ["PERIOD", "FROM", "TO", "POINTS", "LATE", ""], rows: rows, rightAligned: [3, 4]
+      ).text)
+  }
+}
+
+/// `hearth points explain`.
+struct ExplainPoints: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "explain", abstract: "Every entry behind a person's points.")
+  @OptionGroup var common: CommonOptions
+  @Argument(help: "The person; otherwise you.") var person: String?
+
+  func run() async throws {
+    let household = try await HouseholdContext.open(common)
+    let me = await household.node.person
+    let name = person
+    let document = try await household.read { book in
+      var document = try PointsDocument(book, of: name, otherwise: me)
+      let names = try ChoreNames.names(in: book)
+      document.entries = try book.ledger(of: document.id).map { EntryDocument($0, names) }
+      return document
+    }
+    if common.json { return try Output.json(document) }
+    Output.print(document.line)
+    EntryDocument.printTable(document.entries ?? [])
+  }
+}
+
+/// `hearth points close`.
+struct ClosePeriod: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "close", abstract: "Settle a week or month: later news of it counts later.",
+    discussion: """
+      What arrives afterwards for a closed week is booked in the next open one, as a late
+      adjustment; the entry keeps its own day. Only administrators and the owner close. A closed
+      period stays closed.
+
+      Examples:
+        hearth points close                  last week
+        hearth points close --week 2026-W46
+        hearth points close --month          last month
+        hearth points close --month 2026-10
+      """)
+  @OptionGroup var common: CommonOptions
+  @Flag(help: "A month instead of a week.") var month = false
+  @Option(help: "The week, as 2026-W46; otherwise the last one.") var week: String?
+  @Argument(help: "The month after --month, as 2026-10; otherwise the last one.")
+  var period: String?
+
+  private struct Document: Encodable {
+    struct Line: Encodable {
+      let person: String
+      let points: Int
+    }
+    let period, first, last: String
+    let people: [Line]
+  }
+
+  func run() async throws {
+    guard !month || week == nil else {
+      throw CommandFailure(.usage, "--week and --month exclude each other")
+    }
+    guard period == nil || month else {
+      throw CommandFailure(.usage, "say which kind of period", hint: "--week WEEK or --month MONTH")
+    }
+    let household = try await HouseholdContext.open(common)
+    let me = await household.node.person
+    let membership = await household.node.membership(of: household.zone.group)
+    guard Administrators.include(me, in: membership) else {
+      throw CommandFailure(
+        .notAllowed, "only an administrator or the owner closes a week or month",
+        hint: "who can: " + Administrators.names(in: membership))
+    }
+    let kind: PeriodKind = month ? .month : .week
+    let named = week ?? period
+    let days = try await household.write { book, builder in
+      let days = try book.days(of: kind, named: named)
+      try book.close(kind, first: days.first, last: days.last, by: me, in: &builder)
+      return days
+    }
+    let people = try await household.read { book in
+      try book.people().map { person in
+        let sum = try book.periods(kind, of: person.id)
+          .filter { $0.isClosed && days.first <= $0.first && $0.last <= days.last }
+          .reduce(0) { $0 + $1.points }
+        return Document.Line(person: person.name, points: sum)
+      }
+    }
+    if common.json {
+      return try Output.json(
+        Document(
+          period: kind.rawValue, first: days.first.iso, last: days.last.iso, people: people))
+    }
+    Output.note("closed the \(kind.rawValue) from \(days.first.iso) to \(days.last.iso)")
+    Output.print(
+      Table(
+        headers: ["NAME", "POINTS"], rows: people.map { [$0.person, String($0.points)] },
+        rightAligned: [1]
+      ).text)
   }
 }
 

@@ -46,12 +46,30 @@ extension ReplicaStore {
   }
 
   package func updateProjections(for keys: [RecordKey], in zone: ZoneID) throws {
+    if keys.contains(where: { $0.type == ControlOperation.type }) {
+      try judgeAuthorsAnew(besides: zone)
+    }
     for projection in projections {
       let types = projection.types
       let wanted = keys.filter { types.contains($0.type) }
       guard !wanted.isEmpty else { continue }
       let view = try ProjectionView(projection, store: self, zone: zone)
       try projection.update(wanted, from: view, to: view)
+    }
+  }
+
+  /// Updates what depends on who belongs to the group of a control zone.
+  private func judgeAuthorsAnew(besides control: ZoneID) throws {
+    let zones = try zones()
+    let group = zones.first { $0.id == control }?.group
+    for zone in zones where zone.group == group && zone.kind != .control {
+      for projection in projections {
+        let view = try ProjectionView(projection, store: self, zone: zone.id)
+        let keys = try projection.typesJudgedByAuthor.flatMap { type in
+          try view.ids(of: type).map { RecordKey(type: type, id: $0) }
+        }
+        if !keys.isEmpty { try projection.update(keys, from: view, to: view) }
+      }
     }
   }
 
@@ -155,9 +173,10 @@ extension ReplicaStore {
 /// One projection's view of one zone, within a transaction.
 struct ProjectionView: ProjectionSource, ProjectionWriter {
   let zone: ZoneID
-  private let projection: any Projection
-  private let store: ReplicaStore
-  private let number: Int64
+  let projection: any Projection
+  let store: ReplicaStore
+  let number: Int64
+  let group = GroupMemory()
 
   init(_ projection: any Projection, store: ReplicaStore, zone: ZoneID) throws {
     self.projection = projection
@@ -166,14 +185,14 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
     number = try store.number(of: zone)
   }
 
-  private func table(_ name: String) throws -> ProjectionTable {
+  func table(_ name: String) throws -> ProjectionTable {
     guard let table = projection.tables.first(where: { $0.name == name }) else {
       throw StoreError(.schema, "projection \(projection.name) has no table \(name)")
     }
     return table
   }
 
-  private func sqlName(_ table: ProjectionTable) -> String {
+  func sqlName(_ table: ProjectionTable) -> String {
     TypeTable.quoted(ReplicaStore.tableName(projection, table))
   }
 
@@ -238,6 +257,10 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
     for (value, column) in zip(key, table.key) {
       try ColumnCodec.bind(value, as: column.type, to: statement)
     }
+    return try rows(statement, columns)
+  }
+
+  func rows(_ statement: Statement, _ columns: [ProjectionTable.Column]) throws -> [[Value]] {
     var rows: [[Value]] = []
     while try statement.step() {
       rows.append(
@@ -295,24 +318,5 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
     } else {
       try put(key + sums, in: name)
     }
-  }
-}
-
-/// A projection without rows, for reading a zone's records through the same view.
-private struct NoProjection: Projection {
-  let name = "none"
-  let version = 1
-  let tables: [ProjectionTable] = []
-  let types: [TypeID] = []
-
-  func update(
-    _ keys: [RecordKey], from source: any ProjectionSource, to writer: any ProjectionWriter
-  ) throws {}
-}
-
-extension ReplicaStore {
-  /// A view of a zone's records, and of the first projection's rows.
-  package func source(of zone: ZoneID) throws -> any ProjectionSource {
-    try ProjectionView(projections.first ?? NoProjection(), store: self, zone: zone)
   }
 }

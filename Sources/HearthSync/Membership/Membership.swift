@@ -10,6 +10,13 @@ package struct Membership: Sendable {
     package let role: Role
     /// When the person joined, by the clock of the device that wrote it.
     package let since: HybridTime
+
+    package init(id: PersonID, name: String, role: Role, since: HybridTime) {
+      self.id = id
+      self.name = name
+      self.role = role
+      self.since = since
+    }
   }
 
   /// A device of the group.

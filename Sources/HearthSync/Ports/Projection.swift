@@ -14,10 +14,18 @@ package protocol Projection: Sendable {
   var tables: [ProjectionTable] { get }
   /// The record types whose changes it wants to hear of.
   var types: [TypeID] { get }
+  /// Those of its types whose effect depends on who wrote a record: all of them are taken as
+  /// changed when the membership of the zone's group changes.
+  var typesJudgedByAuthor: [TypeID] { get }
   /// Brings the rows up to date after these records changed.
   func update(
     _ keys: [RecordKey], from source: any ProjectionSource, to writer: any ProjectionWriter
   ) throws
+}
+
+extension Projection {
+  /// None, where a projection does not say.
+  package var typesJudgedByAuthor: [TypeID] { [] }
 }
 
 /// The shape of a projection's table.
@@ -67,6 +75,44 @@ package protocol ProjectionSource {
   func shown(_ fields: [FieldID], of type: TypeID) throws -> [(id: RecordID, values: [Value])]
   /// The projection's rows whose first key columns equal the values; key and columns together.
   func rows(of table: String, where key: [Value]) throws -> [[Value]]
+  /// A stretch of the projection's rows in the order of an index: a page costs what it holds.
+  func rows(of table: String, in range: RowRange) throws -> [[Value]]
+  /// How many rows the stretch holds.
+  func count(of table: String, in range: RowRange) throws -> Int
+  /// Who uses a device, by the control operations of the zone's group; nil for a stranger.
+  func member(of device: DeviceID) throws -> Membership.Person?
+}
+
+/// A stretch of a projection's rows, in the order of one of the table's indexes or of its key.
+package struct RowRange: Sendable {
+  /// Columns that begin an index or the key, then any of the key: rows come in their order.
+  package let order: [String]
+  /// What the first of these columns equal.
+  package let prefix: [Value]
+  /// The place where the stretch begins, in the columns after the prefix; empty for the very start.
+  ///
+  /// A row in which one of them is null is beyond no place.
+  package let from: [Value]
+  /// Whether the row at that place is left out.
+  package let isExclusive: Bool
+  /// Whether rows come last first; the stretch then goes down from the place.
+  package let isDescending: Bool
+  /// The most rows.
+  package let limit: Int?
+
+  package init(
+    _ order: [String], prefix: [Value] = [], from: [Value] = [], isExclusive: Bool = false,
+    isDescending: Bool = false, limit: Int? = nil
+  ) {
+    precondition(
+      prefix.count + from.count <= order.count, "a place in \(order) has at most so many values")
+    self.order = order
+    self.prefix = prefix
+    self.from = from
+    self.isExclusive = isExclusive
+    self.isDescending = isDescending
+    self.limit = limit
+  }
 }
 
 extension ProjectionSource {

@@ -12,7 +12,20 @@ extension HouseholdBook {
 
   /// The ledger of a person, or of everybody, newest day first.
   package func ledger(of person: PersonID?) throws -> [LedgerEntry] {
-    try rows().filter { person == nil || $0.person == person }.map(LedgerEntry.init)
+    try rows(RowRange(HistoryPlace.order, isDescending: true))
+      .filter { person == nil || $0.person == person }.map(entry)
+  }
+
+  /// One entry of the ledger; nil if there is none of this id.
+  package func entry(_ event: RecordID) throws -> LedgerEntry? { try row(event).map(entry) }
+
+  /// The entries whose id begins with these hexadecimal digits, at most two: enough to see whether
+  /// the digits name one.
+  package func entries(idPrefix digits: String) throws -> [LedgerEntry] {
+    let padded = digits.lowercased() + String(repeating: "0", count: max(0, 32 - digits.utf8.count))
+    guard let first = RecordID(hex: padded) else { return [] }
+    return try rows(RowRange(["event"], from: [.id(first)], limit: 2))
+      .filter { $0.event.hex.hasPrefix(digits.lowercased()) }.map(entry)
   }
 
   /// Everybody's place: most points first, then most completions, then by name.
@@ -43,103 +56,67 @@ extension HouseholdBook {
   ///
   /// - Parameter limit: at most this many entries, 1...1000; people get 20.
   package func history(after cursor: String?, limit: Int) throws -> HistoryPage {
-    let rows = try rows()
-    var start = 0
+    let limit = min(max(limit, 1), 1000)
+    var place: HistoryPlace?
+    var passed = 0
     var arrived = 0
     if let cursor {
-      let (place, passed) = try HistoryPlace.parse(cursor)
-      start = rows.count { HistoryPlace($0) <= place }
-      arrived = max(0, start - passed)
+      let (last, shown) = try HistoryPlace.parse(cursor)
+      let newer = RowRange(HistoryPlace.order, from: last.values)
+      passed = try source.count(of: HouseholdProjection.ledger, in: newer)
+      arrived = max(0, passed - shown)
+      place = last
     }
-    let page = rows[start...].prefix(min(max(limit, 1), 1000))
+    let rows = try rows(
+      RowRange(
+        HistoryPlace.order, from: place?.values ?? [], isExclusive: true, isDescending: true,
+        limit: limit + 1))
+    let page = rows.prefix(limit)
     var next: String?
-    if let last = page.last, page.endIndex < rows.count {
-      next = HistoryPlace(last).cursor(passed: page.endIndex)
+    if let last = page.last, rows.count > limit {
+      next = HistoryPlace(last).cursor(passed: passed + page.count)
     }
-    return HistoryPage(entries: page.map(LedgerEntry.init), next: next, arrivedEarlier: arrived)
+    return HistoryPage(
+      entries: try page.map(entry), next: next, arrivedEarlier: arrived)
   }
 
   /// The last entry that this person did or recorded and that is not undone.
   package func lastUndoable(by person: PersonID) throws -> LedgerEntry? {
-    try rows().filter {
-      ($0.person == person || $0.recordedBy == person)
-        && ($0.kind == .credited || $0.kind == .alsoDone)
-    }
-    .max { ($0.version, $0.event) < ($1.version, $1.event) }.map(LedgerEntry.init)
+    let found = try ["person", "recorded_by"].compactMap { try lastValid($0, person) }
+    return try found.max { ($0.version, $0.event) < ($1.version, $1.event) }.map(entry)
   }
 
-  /// How many days in a row, up to today or yesterday, the person was credited (R17).
-  ///
-  /// Days on which nothing was due neither add nor break; today does not break while it lasts.
-  package func streak(of person: PersonID) throws -> Int {
-    let rules = try source.ids(of: HouseholdSchema.chore)
-      .compactMap { try ChoreFacts($0, from: source) }.filter { !$0.isArchived }
-    let days = try Set(rows().filter { $0.person == person && $0.kind == .credited }.map(\.day))
-    guard let first = days.min() else { return 0 }
-    var length = 0
-    var day = today
-    while day >= first {
-      if days.contains(day) {
-        length += 1
-      } else if day != today, rules.contains(where: { $0.isDue(on: day) }) {
-        break
-      }
-      guard let before = day.adding(days: -1) else { break }
-      day = before
+  private func lastValid(_ column: String, _ person: PersonID) throws -> LedgerRow? {
+    let pageRows = 32
+    var place: [Value] = []
+    while true {
+      let page = try rows(
+        RowRange(
+          [column, "time", "event"], prefix: [.id(person)], from: place, isExclusive: true,
+          isDescending: true, limit: pageRows))
+      if let row = page.first(where: \.isValid) { return row }
+      guard let last = page.last, page.count == pageRows else { return nil }
+      place = [LedgerRow.column(of: last.version.time), .id(last.event)]
     }
-    return length
-  }
-
-  /// The day on which a person was credited for the n-th time, counted from 1; nil before that.
-  ///
-  /// What a badge for so many chores asks: it vanishes when the count falls below (R16).
-  package func day(ofCompletion number: Int, by person: PersonID) throws -> CivilDate? {
-    precondition(number > 0, "completion \(number) is not counted from 1")
-    let rows = try rows().filter { $0.person == person && $0.kind == .credited }
-    return number <= rows.count ? rows[rows.count - number].day : nil
   }
 
   func row(_ event: RecordID) throws -> LedgerRow? {
-    let key = RecordKey(type: HouseholdSchema.completion, id: event)
-    guard let chore = try source.event(key)?[CompletionField.chore].identifier else { return nil }
-    return try source.rows(of: HouseholdProjection.ledger, where: [.id(chore), .id(event)])
-      .first.flatMap { try LedgerRow($0) }
+    try source.rows(of: HouseholdProjection.ledger, where: [.id(event)]).first
+      .flatMap(LedgerRow.init)
   }
 
-  /// Every row, newest day first.
-  private func rows() throws -> [LedgerRow] {
-    try source.rows(of: HouseholdProjection.ledger, where: []).compactMap { try LedgerRow($0) }
-      .sorted { HistoryPlace($0) < HistoryPlace($1) }
+  private func rows(_ range: RowRange) throws -> [LedgerRow] {
+    try source.rows(of: HouseholdProjection.ledger, in: range).compactMap(LedgerRow.init)
   }
 
-  private func sums(
-    of person: PersonID, _ period: Period
-  ) throws -> (points: Int, completions: Int) {
-    var keys: [[Value]] = [[.id(person)]]
-    if let days = days(of: period) {
-      keys = days.map { [.id(person), .int(Int64($0))] }
+  /// The entry of a row, with what is booked late of it.
+  private func entry(_ row: LedgerRow) throws -> LedgerEntry {
+    let range = RowRange(["event"], prefix: [.id(row.event)])
+    let late = try source.rows(of: HouseholdProjection.late, in: range).compactMap { late in
+      LateBooking(late, ownDay: row.day)
     }
-    var sum = (points: 0, completions: 0)
-    for key in keys {
-      for row in try source.rows(of: HouseholdProjection.points, where: key) {
-        sum.points += Int(row[2].int ?? 0)
-        sum.completions += Int(row[3].int ?? 0)
-      }
-    }
-    return sum
-  }
-
-  /// The day numbers of the period around today; nil for all time.
-  private func days(of period: Period) -> ClosedRange<Int>? {
-    switch period {
-    case .all: return nil
-    case .week:
-      let first = CivilArithmetic.weekBegin(of: Int(today.dayNumber), start: settings.weekStart)
-      return first...first + 6
-    case .month:
-      let month = today.yearMonth
-      return Int(month.firstDay.dayNumber)...Int(month.lastDay.dayNumber)
-    }
+    return LedgerEntry(
+      row, late: late.sorted { ($0.period.rawValue, $0.day) < ($1.period.rawValue, $1.day) })
   }
 }
 
@@ -152,7 +129,7 @@ extension ChoreFacts {
 }
 
 /// An entry's place in history: later days first, then later times, then greater ids.
-struct HistoryPlace: Comparable {
+struct HistoryPlace {
   let day: Int32
   let time: UInt64
   let event: RecordID
@@ -169,6 +146,14 @@ struct HistoryPlace: Comparable {
     self.event = event
   }
 
+  /// The columns of the ledger by which history is ordered, last first.
+  static let order = ["day", "time", "event"]
+
+  /// The place in these columns.
+  var values: [Value] {
+    [.int(Int64(day)), LedgerRow.column(of: HybridTime(rawValue: time)), .id(event)]
+  }
+
   func cursor(passed: Int) -> String { "\(day).\(time).\(event.hex).\(passed)" }
 
   static func parse(_ cursor: String) throws(HouseholdError) -> (HistoryPlace, passed: Int) {
@@ -181,9 +166,5 @@ struct HistoryPlace: Comparable {
         "\(quoted(cursor)) is not a place in the history; start again without a cursor")
     }
     return (HistoryPlace(day: day, time: time, event: event), passed)
-  }
-
-  static func < (left: HistoryPlace, right: HistoryPlace) -> Bool {
-    (right.day, right.time, right.event) < (left.day, left.time, left.event)
   }
 }

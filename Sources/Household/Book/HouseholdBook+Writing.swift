@@ -98,19 +98,24 @@ extension HouseholdBook {
     builder.append(key, .assign(ChoreField.archived, .bool(isArchived)))
   }
 
-  /// Records that somebody did an occurrence, the next open one if none is named.
+  /// Records that somebody did an occurrence: if none is named, the one that was due on that day if
+  /// the day is past and it is open, otherwise the next open one.
   ///
   /// - Parameter milliseconds: when it was done, or the present: only its time of day counts where
   ///   the day differs by more than the zones can.
-  /// - Throws: `noSuchChore`, `choreArchived`, `badDay`, `noSuchOccurrence`, `alreadyDone`.
+  /// - Parameter isEarly: also if the chore was done that day and is not due again until later,
+  ///   which is most often the same work told twice.
+  /// - Throws: `noSuchChore`, `choreArchived`, `badDay`, `noSuchOccurrence`, `alreadyDone`,
+  ///   `doneThatDay`.
   package func complete(
     _ id: RecordID, occurrence: OccurrenceKey?, by person: PersonID, recordedBy: PersonID,
-    doneAt: (day: CivilDate, time: CivilTime?), milliseconds: UInt64,
+    doneAt: (day: CivilDate, time: CivilTime?), milliseconds: UInt64, isEarly: Bool = false,
     in builder: inout OperationBuilder
   ) throws -> RecordID {
     try Validation.doneDay(doneAt.day, today: today)
-    let (schedule, key) = try target(id, occurrence, ignoringClosed: person)
-    let facts = schedule.fold.facts
+    let (schedule, key) = try target(id, occurrence, doneOn: doneAt.day, ignoringClosed: person)
+    let facts = schedule.facts
+    if !isEarly, occurrence == nil { try refuseTwice(schedule, on: doneAt.day) }
     let isChain = facts.rule?.mode == .afterCompletion
     return builder.event(
       HouseholdSchema.completion,
@@ -125,6 +130,19 @@ extension HouseholdBook {
       ])
   }
 
+  /// Refuses what is most likely the same work told twice: the chore was done that day, and its
+  /// next occurrence is still to come.
+  private func refuseTwice(_ schedule: ChoreSchedule, on day: CivilDate) throws {
+    guard schedule.facts.rule != nil,
+      let due = try schedule.openings(through: today).first?.due, due > day,
+      try schedule.log.credits(in: 1, through: day).isEmpty == false
+    else { return }
+    throw HouseholdError(
+      .doneThatDay,
+      "\(quoted(schedule.facts.title)) was done on \(day) already, and is next due on \(due); say "
+        + "that it was early if it was really done once more")
+  }
+
   /// The instant moved by whole days onto the day it is for.
   private func instant(_ day: CivilDate, _ milliseconds: UInt64) -> Int64 {
     let perDay: Int64 = 24 * 60 * 60 * 1000
@@ -136,7 +154,7 @@ extension HouseholdBook {
   /// Takes a completion back for ever (R11).
   ///
   /// - Parameter isAdministrator: whether `person` may undo what others did.
-  /// - Throws: `noSuchEntry`, `alreadyUndone`, `notYours`.
+  /// - Throws: `noSuchEntry`, `alreadyUndone`, `notYours`, `periodClosed`.
   package func undo(
     _ event: RecordID, by person: PersonID, isAdministrator: Bool = false,
     in builder: inout OperationBuilder
@@ -154,6 +172,17 @@ extension HouseholdBook {
         .notYours,
         "\(quoted(row.title)) of \(row.day) was done by somebody else; ask them or an "
           + "administrator to undo it")
+    }
+    let closed = ClosedDays(source, settings: settings)
+    let closes = try PeriodKind.allCases.compactMap {
+      try closed.close($0, on: Int(row.day.dayNumber))
+    }
+    if !isAdministrator, let close = closes.first {
+      throw HouseholdError(
+        .periodClosed,
+        "the \(close.kind.rawValue) of \(row.day) is closed, so its points stay as they are; an "
+          + "administrator can still undo \(quoted(row.title)), which then counts in a later "
+          + close.kind.rawValue)
     }
     _ = builder.event(
       HouseholdSchema.retraction,
@@ -191,19 +220,33 @@ extension HouseholdBook {
     _ id: RecordID, occurrence: OccurrenceKey? = nil, to person: PersonID?,
     in builder: inout OperationBuilder
   ) throws {
-    try override(id, occurrence, OccurrenceField.assignee, person.map(Value.id), &builder)
+    try override(id, occurrence, [(OccurrenceField.assignee, person.map(Value.id))], &builder)
   }
 
-  /// Moves one occurrence to another day, or back to its own.
+  /// Moves one occurrence to another day and time, or back to its own.
+  ///
+  /// The occurrence keeps its name, which is its original date; a move to the same day on two
+  /// devices is one move, and of two moves the later one shows (R6).
+  ///
+  /// - Throws: `badDay` for a day more than a year from today, and what `complete` throws.
   package func moveOccurrence(
-    _ id: RecordID, occurrence: OccurrenceKey? = nil, to day: CivilDate?,
+    _ id: RecordID, occurrence: OccurrenceKey? = nil, to day: CivilDate?, at time: CivilTime? = nil,
     in builder: inout OperationBuilder
   ) throws {
-    try override(id, occurrence, OccurrenceField.due, day.map(Value.day), &builder)
+    if let day, abs(today.days(until: day)) > Validation.maximumDaysAhead {
+      throw HouseholdError(
+        .badDay, "\(day) is more than a year from today (\(today)); move it to a nearer day")
+    }
+    try override(
+      id, occurrence,
+      [
+        (OccurrenceField.due, day.map(Value.day)),
+        (OccurrenceField.time, time.map(Value.time)),
+      ], &builder)
   }
 
   private func override(
-    _ id: RecordID, _ occurrence: OccurrenceKey?, _ field: FieldID, _ value: Value?,
+    _ id: RecordID, _ occurrence: OccurrenceKey?, _ fields: [(FieldID, Value?)],
     _ builder: inout OperationBuilder
   ) throws {
     let (_, key) = try target(id, occurrence)
@@ -214,7 +257,7 @@ extension HouseholdBook {
     let record = RecordKey(type: type, id: naturalID(in: source.zone, type: type, key: name.bytes))
     builder.append(record, .assign(OccurrenceField.chore, .id(id)))
     builder.append(record, .assign(OccurrenceField.key, .int(key.rawValue)))
-    builder.append(record, .assign(field, value ?? .null))
+    for (field, value) in fields { builder.append(record, .assign(field, value ?? .null)) }
   }
 
   /// Sets a household setting, or clears it.
@@ -241,30 +284,36 @@ extension HouseholdBook {
   // MARK: - Finding what is meant
 
   private func facts(of id: RecordID) throws -> ChoreFacts {
-    guard let facts = try ChoreFacts(id, from: source) else {
-      throw HouseholdError(
-        .noSuchChore, "there is no chore \(id.hex) in this household; list the chores to see ids")
-    }
+    guard let facts = try ChoreFacts(id, from: source) else { throw noSuchChore(id) }
     return facts
+  }
+
+  private func noSuchChore(_ id: RecordID) -> HouseholdError {
+    HouseholdError(
+      .noSuchChore, "there is no chore \(id.hex) in this household; list the chores to see ids")
   }
 
   /// The chore's schedule and the occurrence meant, which must be open.
   ///
-  /// - Parameter claimant: may do what others have done where everybody is paid.
+  /// - Parameters:
+  ///   - day: when it was done; on an earlier day the occurrence that was due then is meant.
+  ///   - claimant: may do what others have done where everybody is paid.
   private func target(
-    _ id: RecordID, _ occurrence: OccurrenceKey?, ignoringClosed claimant: PersonID? = nil
+    _ id: RecordID, _ occurrence: OccurrenceKey?, doneOn day: CivilDate? = nil,
+    ignoringClosed claimant: PersonID? = nil
   ) throws -> (ChoreSchedule, OccurrenceKey) {
-    let facts = try facts(of: id)
+    guard let schedule = try schedule(of: id) else { throw noSuchChore(id) }
+    let facts = schedule.facts
     guard !facts.isArchived else {
       throw HouseholdError(
         .choreArchived, "\(quoted(facts.title)) is archived; restore it first")
     }
-    let schedule = ChoreSchedule(
-      fold: ChoreFold(facts, settings: settings), today: today, inactive: try inactivePeople())
     let key: OccurrenceKey
     if let occurrence {
       key = occurrence
-    } else if let next = schedule.openings(through: today).first {
+    } else if let day, day < today, let past = try schedule.open(onOrBefore: day) {
+      key = past
+    } else if let next = try schedule.openings(through: today).first {
       key = next.key
     } else if facts.rule == nil {
       key = .once
@@ -279,14 +328,14 @@ extension HouseholdBook {
   private func check(
     _ key: OccurrenceKey, in schedule: ChoreSchedule, claimant: PersonID?
   ) throws {
-    let facts = schedule.fold.facts
-    if let closing = schedule.closing(of: key) {
-      let done = schedule.fold.outcomes.filter { $0.completion.key == key && $0.kind != .undone }
-      let isFree = claimant.map { person in !done.contains { $0.completion.person == person } }
+    let facts = schedule.facts
+    if let day = try schedule.log.lastDay(of: key) {
+      let done = try schedule.log.rows(of: key).filter { $0.kind != .undone }
+      let isFree = claimant.map { person in !done.contains { $0.person == person } }
       guard settings.duplicate == .each, isFree ?? false else {
         throw HouseholdError(
           .alreadyDone,
-          "\(quoted(facts.title)) was done on \(closing.lastDay) already; undo that first if it "
+          "\(quoted(facts.title)) was done on \(day) already; undo that first if it "
             + "is wrong")
       }
       return
@@ -300,7 +349,7 @@ extension HouseholdBook {
               <= Validation.maximumDaysAhead - Validation.maximumDaysBack
         } ?? false
     } else if facts.rule != nil {
-      isKnown = schedule.openings(through: today).first?.key == key
+      isKnown = try schedule.openings(through: today).first?.key == key
     } else {
       isKnown = key == .once
     }

@@ -37,7 +37,7 @@ package struct HouseholdBook {
     let inactive = try inactivePeople()
     return try source.ids(of: HouseholdSchema.chore).compactMap { id in
       guard let schedule = try schedule(of: id, inactive: inactive) else { return nil }
-      let view = view(of: schedule)
+      let view = try view(of: schedule)
       return view.isArchived && !includingArchived ? nil : view
     }
     .sorted { ($0.title, $0.id) < ($1.title, $1.id) }
@@ -45,7 +45,7 @@ package struct HouseholdBook {
 
   /// One chore; nil if there is none of this id.
   package func chore(_ id: RecordID) throws -> ChoreView? {
-    try schedule(of: id).map(view(of:))
+    try schedule(of: id).map { try view(of: $0) }
   }
 
   /// What is open through a day, and everything overdue: overdue first, then by day and time,
@@ -55,7 +55,7 @@ package struct HouseholdBook {
     var found: [OccurrenceView] = []
     for id in try source.ids(of: HouseholdSchema.chore) {
       guard let schedule = try schedule(of: id, inactive: inactive) else { continue }
-      found += views(of: schedule, through: last).filter { ($0.due ?? last) <= last }
+      found += try views(of: schedule, through: last).filter { ($0.due ?? last) <= last }
     }
     return found.sorted { order($0, $1) }
   }
@@ -95,23 +95,23 @@ extension HouseholdBook {
   func schedule(of chore: RecordID, inactive: [PersonID]? = nil) throws -> ChoreSchedule? {
     guard let facts = try ChoreFacts(chore, from: source) else { return nil }
     return ChoreSchedule(
-      fold: ChoreFold(facts, settings: settings), today: today,
+      facts: facts, log: ChoreLog(source: source, chore: chore), settings: settings, today: today,
       inactive: try inactive ?? inactivePeople())
   }
 
-  func views(of schedule: ChoreSchedule, through last: CivilDate) -> [OccurrenceView] {
-    let facts = schedule.fold.facts
-    return schedule.openings(through: last).enumerated().map { steps, opening in
+  func views(of schedule: ChoreSchedule, through last: CivilDate) throws -> [OccurrenceView] {
+    let facts = schedule.facts
+    return try schedule.openings(through: last).enumerated().map { steps, opening in
       OccurrenceView(
         chore: facts.chore, title: facts.title, key: opening.key, due: opening.due,
-        time: opening.time, assignee: schedule.assignee(of: opening, steps: steps),
+        time: opening.time, assignee: try schedule.assignee(of: opening, steps: steps),
         points: facts.points, state: opening.due.map { $0 < today } ?? false ? .overdue : .open,
         missedBefore: opening.missedBefore)
     }
   }
 
-  private func view(of schedule: ChoreSchedule) -> ChoreView {
-    let facts = schedule.fold.facts
+  private func view(of schedule: ChoreSchedule) throws -> ChoreView {
+    let facts = schedule.facts
     let others = facts.state.entries.reduce(0) { sum, entry in
       switch entry.field {
       case .register(let register): sum + register.others.count
@@ -126,7 +126,7 @@ extension HouseholdBook {
       tags: facts.tags, isArchived: facts.isArchived,
       createdBy: facts.state.shown(ChoreField.createdBy)?.identifier,
       createdMilliseconds: UInt64(max(0, facts.state.shown(ChoreField.created)?.int ?? 0)),
-      next: views(of: schedule, through: today).first, concurrentValues: others,
+      next: try views(of: schedule, through: today).first, concurrentValues: others,
       needsUpdate: (facts.ruleText != nil && facts.rule == nil)
         || (assignment != nil && assignment.flatMap(Assignment.init(text:)) == nil))
   }

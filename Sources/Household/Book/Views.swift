@@ -125,8 +125,11 @@ package struct LedgerEntry: Equatable, Sendable {
   /// The device it was recorded on.
   package let device: DeviceID
   package let version: Version
+  /// What of it is booked in a later week or month, since its own was closed without it (R10).
+  package let late: [LateBooking]
 
-  init(_ row: LedgerRow) {
+  init(_ row: LedgerRow, late: [LateBooking]) {
+    self.late = late
     event = row.event
     chore = row.chore
     person = row.person
@@ -138,6 +141,45 @@ package struct LedgerEntry: Equatable, Sendable {
     device = row.version.dot.author.device
     version = row.version
   }
+}
+
+/// A late adjustment: points booked in a later period than the entry's own (R10).
+package struct LateBooking: Equatable, Sendable {
+  package let period: PeriodKind
+  /// The day it is booked on: the first that was not closed without it.
+  package let day: CivilDate
+  /// Negative where an entry of a closed period was undone.
+  package let amount: Int
+
+  /// Reads a row; nil for the other side of the booking, on the entry's own day.
+  init?(_ row: [Value], ownDay: CivilDate) {
+    guard row.count == 5, let period = row[0].text.flatMap(PeriodKind.init(rawValue:)),
+      let day = row[2].date, day != ownDay, let amount = row[4].int
+    else { return nil }
+    self.period = period
+    self.day = day
+    self.amount = Int(amount)
+  }
+}
+
+/// The points of one person in one week or month.
+package struct PeriodSum: Equatable, Sendable {
+  package let period: PeriodKind
+  package let first: CivilDate
+  package let last: CivilDate
+  package let isClosed: Bool
+  package let points: Int
+  /// How much of them is booked late, for earlier periods.
+  package let late: Int
+}
+
+/// A badge of the catalogue and whether a person has it.
+package struct BadgeView: Equatable, Sendable {
+  package let badge: Badge
+  /// The day on which it was earned; nil while it is not.
+  package let earnedOn: CivilDate?
+  /// How far the person is: so many of ``Badge/required``.
+  package let progress: Int
 }
 
 /// A line of the leaderboard.

@@ -4,6 +4,7 @@ import HearthSync
 /// A completion as its author wrote it.
 struct Completion: Sendable {
   let id: RecordID
+  let chore: RecordID
   let version: Version
   /// What the author had seen.
   let cause: Frontier
@@ -33,6 +34,7 @@ struct Skip: Sendable {
 struct OccurrenceOverride: Sendable {
   let key: OccurrenceKey
   let due: CivilDate?
+  let time: CivilTime?
   let assignee: History?
   let isSkipped: Bool
 
@@ -40,56 +42,35 @@ struct OccurrenceOverride: Sendable {
   var person: PersonID? { assignee?.shown?.value.identifier }
 }
 
-/// Everything the rules need to know of one chore: the input of the fold.
+/// What people wrote about one chore, its completions left out: these are in the ledger.
 struct ChoreFacts: Sendable {
   let zone: ZoneID
   let chore: RecordID
   let state: RecordState
-  /// In order of version.
-  let completions: [Completion]
   /// In order of version, those taken back left out.
   let skips: [Skip]
-  /// The events taken back; asked only whether it holds an id.
-  let retracted: Set<RecordID>
   /// In order of key.
   let overrides: [OccurrenceOverride]
 
-  /// Takes the parts in any order.
-  init(
-    zone: ZoneID, chore: RecordID, state: RecordState, completions: [(RecordID, EventState)],
-    retractions: [EventState], skips: [(RecordID, EventState)], overrides: [RecordState]
-  ) {
-    self.zone = zone
-    self.chore = chore
-    self.state = state
-    let taken = Set(retractions.compactMap { $0[RetractionField.event].identifier })
-    retracted = taken
-    self.completions = completions.compactMap { Completion($0.0, $0.1) }
-      .sorted { ($0.version, $0.id) < ($1.version, $1.id) }
-    self.skips = skips.filter { !taken.contains($0.0) }
-      .sorted { ($0.1.version, $0.0) < ($1.1.version, $1.0) }
-      .compactMap { Skip($0.1) }
-    self.overrides = overrides.compactMap { OccurrenceOverride($0) }.sorted { $0.key < $1.key }
-  }
-
-  /// Reads a chore and all that belongs to it; nil if there is no such chore.
+  /// Reads a chore and what belongs to it; nil if there is no such chore.
   init?(_ chore: RecordID, from source: any ProjectionSource) throws {
     let key = RecordKey(type: HouseholdSchema.chore, id: chore)
     guard let state = try source.record(key) else { return nil }
-    func events(_ type: TypeID, _ field: FieldID) throws -> [(RecordID, EventState)] {
-      try source.ids(of: type, where: field, is: .id(chore)).compactMap { id in
-        try source.event(RecordKey(type: type, id: id)).map { (id, $0) }
+    let skips = try source.ids(of: HouseholdSchema.skip, where: SkipField.chore, is: .id(chore))
+      .compactMap { id -> (RecordID, EventState)? in
+        guard try source.retractions(of: id).isEmpty else { return nil }
+        return try source.event(RecordKey(type: HouseholdSchema.skip, id: id)).map { (id, $0) }
       }
-    }
     let overrideType = HouseholdSchema.occurrence
     let overrides = try source.ids(of: overrideType, where: OccurrenceField.chore, is: .id(chore))
       .compactMap { try source.record(RecordKey(type: overrideType, id: $0)) }
-    self.init(
-      zone: source.zone, chore: chore, state: state,
-      completions: try events(HouseholdSchema.completion, CompletionField.chore),
-      retractions: try events(HouseholdSchema.retraction, RetractionField.chore).map(\.1),
-      skips: try events(HouseholdSchema.skip, SkipField.chore),
-      overrides: overrides.filter { !$0.life.isDeleted })
+    zone = source.zone
+    self.chore = chore
+    self.state = state
+    self.skips = skips.sorted { ($0.1.version, $0.0) < ($1.1.version, $1.0) }
+      .compactMap { Skip($0.1) }
+    self.overrides = overrides.filter { !$0.life.isDeleted }.compactMap { OccurrenceOverride($0) }
+      .sorted { $0.key < $1.key }
   }
 
   func override(of key: OccurrenceKey) -> OccurrenceOverride? {
@@ -107,10 +88,7 @@ extension ChoreFacts {
   }
   var assignment: Assignment { ChoreFacts.assignment(state.shown(ChoreField.assignment)) }
   var due: CivilDate? { state.shown(ChoreField.due)?.date }
-  var time: CivilTime? {
-    state.shown(ChoreField.time)?.int.flatMap { Int(exactly: $0) }
-      .flatMap { try? CivilTime(minuteOfDay: $0) }
-  }
+  var time: CivilTime? { state.shown(ChoreField.time)?.time }
   var ruleText: String? { state.shown(ChoreField.rule)?.text }
   var rule: RecurrenceRule? { ruleText.flatMap { try? RecurrenceRule(text: $0) } }
   var ruleFrom: CivilDate? { state.shown(ChoreField.ruleFrom)?.date }
@@ -136,6 +114,11 @@ extension ChoreFacts {
     ChoreFacts.assignment(value(ChoreField.assignment, asOf: cause))
   }
 
+  /// Who is assigned, or was for somebody of this knowledge.
+  func assignment(seen: Frontier?) -> Assignment {
+    seen.map { assignment(asOf: $0) } ?? assignment
+  }
+
   private static func award(_ value: Value?) -> Int {
     let points = value?.int ?? 0
     return Int(min(max(points, 0), Int64(Validation.points.upperBound)))
@@ -146,13 +129,36 @@ extension ChoreFacts {
   }
 }
 
+extension Value {
+  /// The time of day, if this is a minute of one.
+  var time: CivilTime? {
+    int.flatMap { Int(exactly: $0) }.flatMap { try? CivilTime(minuteOfDay: $0) }
+  }
+}
+
+extension ProjectionSource {
+  /// What takes an event back, in order of id.
+  func retractions(of event: RecordID) throws -> [EventState] {
+    let type = HouseholdSchema.retraction
+    return try ids(of: type, where: RetractionField.event, is: .id(event))
+      .compactMap { try self.event(RecordKey(type: type, id: $0)) }
+  }
+
+  /// A completion; nil if there is none of this id, or it counts nowhere.
+  func completion(_ id: RecordID) throws -> Completion? {
+    try event(RecordKey(type: HouseholdSchema.completion, id: id)).flatMap { Completion(id, $0) }
+  }
+}
+
 extension Completion {
   /// Reads an event; nil if a field is missing or of another type, and it then counts nowhere.
   init?(_ id: RecordID, _ event: EventState) {
-    guard let cause = event.cause, let person = event[CompletionField.person].identifier,
+    guard let cause = event.cause, let chore = event[CompletionField.chore].identifier,
+      let person = event[CompletionField.person].identifier,
       let day = event[CompletionField.day].date, let doneAt = event[CompletionField.doneAt].int
     else { return nil }
     self.id = id
+    self.chore = chore
     version = event.version
     self.cause = cause
     key = event[CompletionField.key].int.map(OccurrenceKey.init(rawValue:))
@@ -181,6 +187,7 @@ extension OccurrenceOverride {
     guard let key = record.shown(OccurrenceField.key)?.int else { return nil }
     self.key = OccurrenceKey(rawValue: key)
     due = record.shown(OccurrenceField.due)?.date
+    time = record.shown(OccurrenceField.time)?.time
     if case .history(let history) = record[OccurrenceField.assignee] {
       assignee = history
     } else {

@@ -1,32 +1,29 @@
 import HearthCRDT
+import HearthSync
 
-/// What became of one completion.
-struct CompletionOutcome: Sendable {
+/// A completion with all that decides whether it counts.
+struct FoldItem: Sendable {
   let completion: Completion
+  let isValid: Bool
+  /// The changes that take it back.
+  let retractions: [Dot]
+}
+
+/// What became of a completion.
+struct Outcome: Equatable, Sendable {
   let kind: LedgerKind
   let points: Int
 }
 
-/// An occurrence that somebody did.
-struct Closing: Sendable {
-  /// The occurrence; nil for a place in a chain counted from completion.
-  let key: OccurrenceKey?
-  /// The completion that is credited: the least of the valid ones.
-  let credited: Completion
-  /// The latest day that any of them names.
-  let lastDay: CivilDate
-}
-
-/// The rules over one chore's records: a pure function, so replicas with equal records agree.
+/// The rules over completions of one chore: a pure function, so replicas with equal records agree.
 ///
-/// Nothing here knows today's date; what is due is the business of ``ChoreSchedule``.
-struct ChoreFold: Sendable {
+/// Nothing here knows today's date; what is due is the business of ``ChoreSchedule``. Completions
+/// of different occurrences do not meet, so any number of whole occurrences can be folded apart
+/// from the others; those of a chain are folded from a head on (R7).
+struct ChoreFold {
   let facts: ChoreFacts
-  let settings: HouseholdSettings
-  /// One for each completion, in order of version.
-  let outcomes: [CompletionOutcome]
-  /// In order of the credited completions' versions.
-  let closings: [Closing]
+  let closed: ClosedDays
+  let source: any ProjectionSource
 
   /// Half a day: the distance within which two completions of a chain can be the same work (R7).
   ///
@@ -37,55 +34,74 @@ struct ChoreFold: Sendable {
   private static let maximumLeadMilliseconds: Int64 = 5 * 60 * 1000
   private static let millisecondsPerDay: Int64 = 24 * 60 * 60 * 1000
 
-  init(_ facts: ChoreFacts, settings: HouseholdSettings) {
-    self.facts = facts
-    self.settings = settings
-    var kinds: [RecordID: (LedgerKind, Int)] = [:]
+  /// Judges a completion by itself.
+  func item(_ completion: Completion) throws -> FoldItem {
+    FoldItem(
+      completion: completion, isValid: try isValid(completion),
+      retractions: try source.retractions(of: completion.id)
+        .filter { try isAllowed($0, of: completion) }.map(\.version.dot))
+  }
+
+  /// What becomes of completions in the eyes of somebody with a knowledge, or of everybody.
+  ///
+  /// - Parameter items: in order of version.
+  func outcomes(of items: [FoldItem], seen: Frontier? = nil) throws -> [RecordID: Outcome] {
+    var outcomes: [RecordID: Outcome] = [:]
     var valid: [Completion] = []
-    for completion in facts.completions {
-      if facts.retracted.contains(completion.id) {
-        kinds[completion.id] = (.undone, 0)
-      } else if ChoreFold.isValid(completion, facts, settings) {
+    for item in items {
+      let completion = item.completion
+      guard seen?.covers(completion.version.dot) ?? true else { continue }
+      if item.retractions.contains(where: { seen?.covers($0) ?? true }) {
+        outcomes[completion.id] = Outcome(kind: .undone, points: 0)
+      } else if item.isValid {
         valid.append(completion)
       } else {
-        kinds[completion.id] = (.invalid, 0)
+        outcomes[completion.id] = Outcome(kind: .invalid, points: 0)
       }
     }
-    var closings: [Closing] = []
     for group in ChoreFold.groups(valid) {
-      closings.append(
-        Closing(
-          key: group[0].key, credited: group[0],
-          lastDay: group.reduce(group[0].day) { max($0, $1.day) }))
-      for (completion, kind, points) in ChoreFold.awards(group, facts, settings.duplicate) {
-        kinds[completion.id] = (kind, points)
-      }
+      let policy = try closed.terms(on: Int(group[0].day.dayNumber)).duplicate
+      for (completion, outcome) in awards(group, policy) { outcomes[completion.id] = outcome }
     }
-    self.closings = closings.sorted { $0.credited.version < $1.credited.version }
-    outcomes = facts.completions.map { completion in
-      let (kind, points) = kinds[completion.id] ?? (.invalid, 0)
-      return CompletionOutcome(completion: completion, kind: kind, points: points)
-    }
+    return outcomes
   }
 
   /// Whether a completion counts, looking only at it and at what its author had seen.
-  private static func isValid(
-    _ completion: Completion, _ facts: ChoreFacts, _ settings: HouseholdSettings
-  ) -> Bool {
-    guard !facts.isArchived(asOf: completion.cause), hasValidTime(completion) else { return false }
+  private func isValid(_ completion: Completion) throws -> Bool {
+    guard !facts.isArchived(asOf: completion.cause), ChoreFold.hasValidTime(completion) else {
+      return false
+    }
     if let date = completion.key.flatMap(\.occurrence)?.date,
       completion.day.days(until: date) > Validation.maximumDaysAhead
     {
       return false
     }
-    guard settings.strictAssignee else { return true }
+    let terms = try closed.terms(on: Int(completion.day.dayNumber))
+    guard terms.strictAssignee else { return true }
     let person = completion.person
     if let key = completion.key, let history = facts.override(of: key)?.assignee {
-      let seen = history.shown(asOf: completion.cause)?.value.identifier
-      if seen == person || history.shown?.value.identifier == person { return true }
+      let now = terms.seen.map { history.shown(asOf: $0) } ?? history.shown
+      let then = history.shown(asOf: completion.cause)
+      if [now, then].contains(where: { $0?.value.identifier == person }) { return true }
     }
     return facts.assignment(asOf: completion.cause).includes(person)
-      || facts.assignment.includes(person)
+      || facts.assignment(seen: terms.seen).includes(person)
+  }
+
+  /// Whether somebody may take a completion back (R11): an administrator always; its performer
+  /// and recorder until they have seen its week or month closed.
+  private func isAllowed(_ retraction: EventState, of completion: Completion) throws -> Bool {
+    let device = retraction.version.dot.author.device
+    if try closed.isAdministrator(device) { return true }
+    if device != completion.version.dot.author.device {
+      let person = try closed.member(of: device)?.id
+      guard person == completion.person || person == completion.recordedBy else { return false }
+    }
+    let day = Int(completion.day.dayNumber)
+    return try PeriodKind.allCases.allSatisfy { kind in
+      guard let close = try closed.close(kind, on: day) else { return true }
+      return retraction.cause?.covers(close.version.dot) != true
+    }
   }
 
   /// The bounds of R9: the day fits the instant, which is neither ahead of the author's clock nor
@@ -137,9 +153,9 @@ struct ChoreFold: Sendable {
   }
 
   /// Who is paid what for one occurrence (R1); each pays what its doer saw (R3).
-  private static func awards(
-    _ group: [Completion], _ facts: ChoreFacts, _ policy: DuplicatePolicy
-  ) -> [(Completion, LedgerKind, Int)] {
+  private func awards(
+    _ group: [Completion], _ policy: DuplicatePolicy
+  ) -> [(Completion, Outcome)] {
     var claimants: [PersonID] = []
     for completion in group where !claimants.contains(completion.person) {
       claimants.append(completion.person)
@@ -147,9 +163,10 @@ struct ChoreFold: Sendable {
     let price = facts.points(asOf: group[0].cause)
     var paid: [PersonID] = []
     return group.enumerated().map { place, completion in
-      guard !paid.contains(completion.person) else { return (completion, .alsoDone, 0) }
+      guard !paid.contains(completion.person) else {
+        return (completion, Outcome(kind: .alsoDone, points: 0))
+      }
       paid.append(completion.person)
-      let kind: LedgerKind = place == 0 ? .credited : .alsoDone
       let points =
         switch policy {
         case .first: place == 0 ? price : 0
@@ -157,7 +174,7 @@ struct ChoreFold: Sendable {
         case .split:
           price / claimants.count + (place == 0 ? price % claimants.count : 0)
         }
-      return (completion, kind, points)
+      return (completion, Outcome(kind: place == 0 ? .credited : .alsoDone, points: points))
     }
   }
 }

@@ -12,7 +12,9 @@ struct Opening: Sendable {
 
 /// What of a chore is due, on a given day (R6, R7, R8) and for whom (R18).
 struct ChoreSchedule {
-  let fold: ChoreFold
+  let facts: ChoreFacts
+  let log: ChoreLog
+  let settings: HouseholdSettings
   let today: CivilDate
   /// People whose turn is passed over.
   let inactive: [PersonID]
@@ -22,26 +24,31 @@ struct ChoreSchedule {
   /// How many days back occurrences that nobody did are counted.
   static let maximumDaysBack = 370
 
-  private var facts: ChoreFacts { fold.facts }
-
   /// The occurrences due by a day, and in any case the next one, in order of key.
-  func openings(through last: CivilDate) -> [Opening] {
+  func openings(through last: CivilDate) throws -> [Opening] {
     guard !facts.isArchived else { return [] }
-    guard let rule = facts.rule else { return once() }
+    guard let rule = facts.rule else { return try once() }
     let open =
-      rule.mode == .calendar ? calendar(rule, through: last) : chain(rule).map { [$0] } ?? []
+      try rule.mode == .calendar
+      ? calendar(rule, through: last) : chain(rule).map { [$0] } ?? []
     return open.enumerated().filter { place, opening in
       place == 0 || (opening.due ?? last) <= last
     }.map(\.element)
   }
 
-  /// Whether somebody did the occurrence.
-  func closing(of key: OccurrenceKey) -> Closing? { fold.closings.first { $0.key == key } }
+  /// The occurrence by the calendar that was due last on a past day, if nobody did it.
+  func open(onOrBefore day: CivilDate) throws -> OccurrenceKey? {
+    guard let rule = facts.rule, rule.mode == .calendar,
+      let date = rule.latest(onOrBefore: day), date >= facts.ruleFrom ?? rule.anchor
+    else { return nil }
+    let slots = rule.occurrences(from: date, through: date, limit: RecurrenceRule.maximumTimes)
+    let closed = try log.closedKeys(from: date)
+    return slots.map { OccurrenceKey($0) }.first { !closed.contains($0) && !isSkipped($0) }
+  }
 
-  /// Whether the occurrence is skipped and nobody did it.
-  func isSkipped(_ key: OccurrenceKey) -> Bool {
-    guard closing(of: key) == nil else { return false }
-    return facts.override(of: key)?.isSkipped == true
+  /// Whether an occurrence that nobody did is skipped.
+  private func isSkipped(_ key: OccurrenceKey) -> Bool {
+    facts.override(of: key)?.isSkipped == true
       || facts.skips.contains { $0.key == key && isInReach($0) }
   }
 
@@ -52,96 +59,97 @@ struct ChoreSchedule {
 
   // MARK: - One-off chores
 
-  private func once() -> [Opening] {
-    guard closing(of: .once) == nil, !isSkipped(.once) else { return [] }
-    let due = facts.override(of: .once)?.due ?? facts.due
-    return [Opening(key: .once, due: due, time: facts.time, missedBefore: 0)]
+  private func once() throws -> [Opening] {
+    guard try log.lastDay(of: .once) == nil, !isSkipped(.once) else { return [] }
+    let moved = facts.override(of: .once)
+    return [
+      Opening(
+        key: .once, due: moved?.due ?? facts.due, time: moved?.time ?? facts.time, missedBefore: 0)
+    ]
   }
 
   // MARK: - Chains counted from completion
 
-  private func chain(_ rule: RecurrenceRule) -> Opening? {
-    let closings = fold.closings.filter { $0.key == nil }
-    if case .count(let count) = rule.end, closings.count >= count { return nil }
+  private func chain(_ rule: RecurrenceRule) throws -> Opening? {
+    let done = try log.chainCount()
+    if case .count(let count) = rule.end, done >= count { return nil }
+    let link = try log.lastLink()
     var due: CivilDate?
-    if let last = closings.last {
+    if let last = link {
       due = rule.nextDue(afterCompletionDay: last.lastDay)
     } else {
       due = max(rule.anchor, facts.ruleFrom ?? rule.anchor)
     }
     var skipped = 0
     for skip in facts.skips {
-      guard skip.key == .chain(done: closings.count, skipped: skipped),
-        closings.last.map({ skip.cause.covers($0.credited.version.dot) }) ?? true,
+      guard skip.key == .chain(done: done, skipped: skipped),
+        link.map({ skip.cause.covers($0.dot) }) ?? true,
         let current = due
       else { continue }
       due = rule.nextDue(afterCompletionDay: max(current, skip.day))
       skipped += 1
     }
     guard let due else { return nil }
-    let key = OccurrenceKey.chain(done: closings.count, skipped: skipped)
+    let key = OccurrenceKey.chain(done: done, skipped: skipped)
     return Opening(
       key: key, due: shown(facts.override(of: key)?.due ?? due),
-      time: rule.time(ofSlot: 0) ?? facts.time, missedBefore: 0)
+      time: facts.override(of: key)?.time ?? rule.time(ofSlot: 0) ?? facts.time, missedBefore: 0)
   }
 
   // MARK: - Calendar rules
 
   /// The first date on which the rule may open anything: from its edit on, and not before work
   /// already done.
-  private func floor(_ rule: RecurrenceRule) -> CivilDate {
-    var floor = max(rule.anchor, facts.ruleFrom ?? rule.anchor)
-    guard fold.settings.missed != .stack else { return floor }
-    for closing in fold.closings {
-      let date = closing.key == .once ? nil : closing.key?.occurrence?.date
-      if let date, date >= closing.lastDay {
-        floor = max(floor, date)
-      } else {
-        floor = max(floor, closing.lastDay.adding(days: 1) ?? .last)
-      }
-    }
-    return floor
+  private func floor(_ rule: RecurrenceRule) throws -> CivilDate {
+    let floor = max(rule.anchor, facts.ruleFrom ?? rule.anchor)
+    guard settings.missed != .stack, let open = try log.firstOpenDate() else { return floor }
+    return max(floor, open)
   }
 
-  private func calendar(_ rule: RecurrenceRule, through last: CivilDate) -> [Opening] {
-    let floor = floor(rule)
-    let closed = Set(fold.closings.compactMap(\.key))
+  private func calendar(_ rule: RecurrenceRule, through last: CivilDate) throws -> [Opening] {
+    let floor = try floor(rule)
+    let past = past(rule, from: floor)
+    let closed = try log.closedKeys(from: past.first?.date ?? floor)
     func isOpen(_ occurrence: Occurrence) -> Bool {
       let key = OccurrenceKey(occurrence)
       return !closed.contains(key) && !isSkipped(key)
     }
-    var past: [Occurrence] = []
-    if floor <= today {
-      let begin = max(floor, today.adding(days: -ChoreSchedule.maximumDaysBack) ?? .first)
-      past = rule.occurrences(
-        from: begin, through: today,
-        limit: (ChoreSchedule.maximumDaysBack + 1) * RecurrenceRule.maximumTimes)
-      if past.isEmpty, let date = rule.latest(onOrBefore: today), date >= floor {
-        past = rule.occurrences(from: date, through: date, limit: RecurrenceRule.maximumTimes)
-      }
-    }
-    past = past.filter(isOpen)
+    var open = past.filter(isOpen)
     var missed = 0
-    if fold.settings.missed != .stack, let latest = past.last?.date {
-      missed = past.count { $0.date < latest }
-      past.removeAll { $0.date < latest }
+    if settings.missed != .stack, let latest = open.last?.date {
+      missed = open.count { $0.date < latest }
+      open.removeAll { $0.date < latest }
     }
-    var open = past
     let begin = max(floor, today.adding(days: 1) ?? .last)
     if begin > today {
       let future = rule.occurrences(
         from: begin, through: max(last, begin), limit: ChoreSchedule.maximumOpenings)
       open += future.filter(isOpen)
       open += moved(rule, after: max(last, begin), through: last).filter(isOpen)
-      if open.isEmpty { open += firstOpen(rule, after: max(last, begin), isOpen) }
+      if open.isEmpty {
+        open += firstOpen(rule, after: max(last, begin), closed.count, isOpen)
+      }
     }
     return open.enumerated().map { place, occurrence in
       let key = OccurrenceKey(occurrence)
       return Opening(
         key: key, due: shown(facts.override(of: key)?.due ?? occurrence.date),
-        time: rule.time(ofSlot: occurrence.slot) ?? facts.time,
-        missedBefore: place == 0 && fold.settings.missed != .neverOverdue ? missed : 0)
+        time: facts.override(of: key)?.time ?? rule.time(ofSlot: occurrence.slot) ?? facts.time,
+        missedBefore: place == 0 && settings.missed != .neverOverdue ? missed : 0)
     }
+  }
+
+  /// The occurrences up to today that are looked at; the latest one, however old.
+  private func past(_ rule: RecurrenceRule, from floor: CivilDate) -> [Occurrence] {
+    guard floor <= today else { return [] }
+    let begin = max(floor, today.adding(days: -ChoreSchedule.maximumDaysBack) ?? .first)
+    let past = rule.occurrences(
+      from: begin, through: today,
+      limit: (ChoreSchedule.maximumDaysBack + 1) * RecurrenceRule.maximumTimes)
+    guard past.isEmpty, let date = rule.latest(onOrBefore: today), date >= floor else {
+      return past
+    }
+    return rule.occurrences(from: date, through: date, limit: RecurrenceRule.maximumTimes)
   }
 
   /// Occurrences of later dates that were moved into the window.
@@ -157,19 +165,19 @@ struct ChoreSchedule {
   }
 
   private func firstOpen(
-    _ rule: RecurrenceRule, after date: CivilDate, _ isOpen: (Occurrence) -> Bool
+    _ rule: RecurrenceRule, after date: CivilDate, _ closed: Int, _ isOpen: (Occurrence) -> Bool
   ) -> [Occurrence] {
     guard let begin = date.adding(days: 1) else { return [] }
     let ahead = rule.occurrences(
       from: begin, through: .last,
       limit: facts.skips.count + facts.overrides.count
-        + fold.closings.count + 1)
+        + closed + 1)
     return ahead.first(where: isOpen).map { [$0] } ?? []
   }
 
   /// With the never-overdue policy, what is late is due today.
   private func shown(_ due: CivilDate) -> CivilDate {
-    fold.settings.missed == .neverOverdue ? max(due, today) : due
+    settings.missed == .neverOverdue ? max(due, today) : due
   }
 }
 
@@ -177,7 +185,7 @@ struct ChoreSchedule {
 
 extension ChoreSchedule {
   /// Whom an occurrence is for; `steps` counts the open ones before it.
-  func assignee(of opening: Opening, steps: Int) -> PersonID? {
+  func assignee(of opening: Opening, steps: Int) throws -> PersonID? {
     if let person = facts.override(of: opening.key)?.person { return person }
     switch facts.assignment {
     case .nobody: return nil
@@ -185,27 +193,22 @@ extension ChoreSchedule {
     case .rotation(let people, let kind):
       let order = people.filter { !inactive.contains($0) }
       guard !order.isEmpty else { return nil }
-      return turn(order, kind, opening, steps: steps)
+      return try turn(order, kind, opening, steps: steps)
     }
   }
 
   private func turn(
     _ order: [PersonID], _ kind: RotationKind, _ opening: Opening, steps: Int
-  ) -> PersonID {
+  ) throws -> PersonID {
     switch kind {
-    case .byDate: return order[ordinal(of: opening.key) % order.count]
+    case .byDate: return order[try ordinal(of: opening.key) % order.count]
     case .byTurn:
-      let last = fold.closings.last { order.contains($0.credited.person) }?.credited.person
+      let last = try log.last { $0.kind == .credited && order.contains($0.person) }?.person
       let place = last.flatMap { order.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
       return order[(place + steps) % order.count]
     case .leastDone:
-      let day = opening.due ?? today
-      let counts = order.map { person in
-        fold.closings.count {
-          let age = $0.credited.day.days(until: day)
-          return $0.credited.person == person && age >= 0 && age < 28
-        }
-      }
+      let credits = try log.credits(in: 28, through: opening.due ?? today)
+      let counts = order.map { credits[$0] ?? 0 }
       let ranked = zip(counts, order).sorted { ($0.0, $0.1) < ($1.0, $1.1) }
       return ranked[0].1
     case .random:
@@ -217,10 +220,8 @@ extension ChoreSchedule {
     }
   }
 
-  private func ordinal(of key: OccurrenceKey) -> Int {
-    guard let rule = facts.rule, rule.mode == .calendar else {
-      return fold.closings.count { $0.key == nil }
-    }
+  private func ordinal(of key: OccurrenceKey) throws -> Int {
+    guard let rule = facts.rule, rule.mode == .calendar else { return try log.chainCount() }
     return key.occurrence.flatMap { rule.ordinal(of: $0) } ?? 0
   }
 }

@@ -3,34 +3,59 @@ import HearthSync
 
 /// The ledger of points and its sums per person and day, kept in step with the records.
 ///
-/// A changed record refolds its chore only, and only rows that differ are written; a changed
-/// setting refolds every chore. Sums of a week or month read a row per person and day.
+/// A changed record refolds the occurrences it belongs to, or the end of its chain, and only rows
+/// that differ are written. A changed rule of payment refolds everything.
 package struct HouseholdProjection: Projection {
+  /// Every completion with what it earned.
   static let ledger = "ledger"
+  /// What was earned, per person and day.
   static let points = "points"
+  /// How often chores that count from completion were done.
+  static let chains = "chains"
+  /// Which closing holds for a day.
+  static let closed = "closed"
+  /// What is booked on other days than its own since its own were closed.
+  static let late = "late"
 
   package let name = "household"
-  package let version = 1
+  package let version = 2
   package let tables = [
     ProjectionTable(
       HouseholdProjection.ledger,
-      key: [.init("chore", .bytes), .init("event", .bytes)],
+      key: [.init("event", .bytes)],
       columns: [
-        .init("person", .bytes), .init("day", .int), .init("points", .int),
-        .init("status", .text), .init("key", .int), .init("title", .text),
-        .init("recorded_by", .bytes), .init("device", .bytes), .init("incarnation", .int),
-        .init("sequence", .int), .init("time", .int),
+        .init("chore", .bytes), .init("person", .bytes), .init("day", .int),
+        .init("points", .int), .init("status", .text), .init("key", .int),
+        .init("title", .text), .init("recorded_by", .bytes), .init("device", .bytes),
+        .init("incarnation", .int), .init("sequence", .int), .init("time", .int),
       ],
-      indexes: [["person", "day"], ["day"]]),
+      indexes: [
+        ["day", "time"], ["chore", "key"], ["chore", "time"], ["person", "time"],
+        ["recorded_by", "time"],
+      ]),
     ProjectionTable(
       HouseholdProjection.points,
       key: [.init("person", .bytes), .init("day", .int)],
-      columns: [.init("points", .int), .init("completions", .int)]),
+      columns: [.init("points", .int), .init("completions", .int), .init("credited", .int)]),
+    ProjectionTable(
+      HouseholdProjection.chains,
+      key: [.init("chore", .bytes)], columns: [.init("done", .int)]),
+    ProjectionTable(
+      HouseholdProjection.closed,
+      key: [.init("period", .text), .init("day", .int)], columns: [.init("close", .bytes)]),
+    ProjectionTable(
+      HouseholdProjection.late,
+      key: [
+        .init("period", .text), .init("person", .bytes), .init("day", .int),
+        .init("event", .bytes),
+      ],
+      columns: [.init("amount", .int)], indexes: [["event"]]),
   ]
   package let types = [
     HouseholdSchema.chore, HouseholdSchema.occurrence, HouseholdSchema.setting,
-    HouseholdSchema.completion, HouseholdSchema.retraction, HouseholdSchema.skip,
+    HouseholdSchema.completion, HouseholdSchema.retraction, HouseholdSchema.close,
   ]
+  package let typesJudgedByAuthor = [HouseholdSchema.retraction, HouseholdSchema.close]
 
   /// Makes the projection; it has no state.
   package init() {}
@@ -39,130 +64,103 @@ package struct HouseholdProjection: Projection {
     _ keys: [RecordKey], from source: any ProjectionSource, to writer: any ProjectionWriter
   ) throws {
     let settings = try HouseholdSettings(source: source)
-    for chore in try touched(keys, source) {
-      try refold(chore, settings, source, writer)
+    let closed = ClosedDays(source, settings: settings)
+    var touched = TouchedChores(source: source, settings: settings)
+    if keys.contains(where: { $0.type == HouseholdSchema.close }) {
+      try touched.touch(days: try closed.refresh(writer))
     }
-  }
-
-  /// The chores whose outcome may have changed, in order.
-  private func touched(_ keys: [RecordKey], _ source: any ProjectionSource) throws -> [RecordID] {
-    if keys.contains(where: { $0.type == HouseholdSchema.setting }) {
-      return try source.ids(of: HouseholdSchema.chore)
-    }
-    var chores: Set<RecordID> = []
-    for key in keys {
-      let value: Value? =
-        switch key.type {
-        case HouseholdSchema.chore: .id(key.id)
-        case HouseholdSchema.occurrence: try source.record(key)?.shown(OccurrenceField.chore)
-        case HouseholdSchema.completion: try source.event(key)?[CompletionField.chore]
-        case HouseholdSchema.retraction: try source.event(key)?[RetractionField.chore]
-        case HouseholdSchema.skip: try source.event(key)?[SkipField.chore]
-        default: nil
-        }
-      if let chore = value?.identifier { chores.insert(chore) }
-    }
-    return chores.sorted()
-  }
-
-  private func refold(
-    _ chore: RecordID, _ settings: HouseholdSettings, _ source: any ProjectionSource,
-    _ writer: any ProjectionWriter
-  ) throws {
-    let old = try source.rows(of: HouseholdProjection.ledger, where: [.id(chore)])
-      .compactMap { try LedgerRow($0) }.sorted { $0.event < $1.event }
-    var new: [LedgerRow] = []
-    if let facts = try ChoreFacts(chore, from: source) {
-      new = ChoreFold(facts, settings: settings).outcomes.map { LedgerRow($0, chore: chore) }
-        .sorted { $0.event < $1.event }
-    }
-    var before = 0
-    var after = 0
-    while before < old.count || after < new.count {
-      let left = before < old.count ? old[before] : nil
-      let right = after < new.count ? new[after] : nil
-      let event = min(left?.event ?? right?.event ?? .zero, right?.event ?? left?.event ?? .zero)
-      let leaving = left?.event == event ? left : nil
-      let coming = right?.event == event ? right : nil
-      before += leaving == nil ? 0 : 1
-      after += coming == nil ? 0 : 1
-      guard leaving != coming else { continue }
-      if let leaving { try leaving.count(-1, to: writer) }
-      if let coming {
-        try writer.put(coming.values, in: HouseholdProjection.ledger)
-        try coming.count(1, to: writer)
-      } else {
-        try writer.remove(from: HouseholdProjection.ledger, where: [.id(chore), .id(event)])
-      }
+    for key in keys { try touched.touch(key) }
+    for (chore, parts) in touched.sorted() {
+      guard let facts = try ChoreFacts(chore, from: source) else { continue }
+      let fold = ChoreFold(facts: facts, closed: closed, source: source)
+      try ChoreRefold(fold: fold, source: source, writer: writer).run(parts)
     }
   }
 }
 
-/// One row of the ledger.
-struct LedgerRow: Equatable {
-  let chore: RecordID
-  let event: RecordID
-  let person: PersonID
-  let day: CivilDate
-  let points: Int
-  let kind: LedgerKind
-  let key: OccurrenceKey?
-  let title: String
-  let recordedBy: PersonID
-  let version: Version
-
-  init(_ outcome: CompletionOutcome, chore: RecordID) {
-    let completion = outcome.completion
-    self.chore = chore
-    event = completion.id
-    person = completion.person
-    day = completion.day
-    points = outcome.points
-    kind = outcome.kind
-    key = completion.key
-    title = completion.title
-    recordedBy = completion.recordedBy
-    version = completion.version
+/// Which parts of which chores are to be folded again.
+struct TouchedChores {
+  /// What is touched of one chore.
+  struct Parts {
+    /// Everything.
+    var isWhole = false
+    /// These occurrences.
+    var keys: Set<OccurrenceKey> = []
+    /// The chain from this version on.
+    var chainFrom: Version?
+    /// Completions that the ledger may not have yet.
+    var completions: [RecordID: Completion] = [:]
   }
 
-  /// Reads a row back; nil if it is not one that this projection wrote.
-  init?(_ row: [Value]) throws {
-    guard row.count == 13, let chore = row[0].identifier, let event = row[1].identifier,
-      let person = row[2].identifier, let day = row[3].date, let points = row[4].int,
-      let kind = row[5].text.flatMap(LedgerKind.init(rawValue:)), let title = row[7].text,
-      let recordedBy = row[8].identifier, let device = row[9].identifier,
-      let incarnation = row[10].int, let sequence = row[11].int, let time = row[12].int
-    else { return nil }
-    self.chore = chore
-    self.event = event
-    self.person = person
-    self.day = day
-    self.points = Int(points)
-    self.kind = kind
-    key = row[6].int.map(OccurrenceKey.init(rawValue:))
-    self.title = title
-    self.recordedBy = recordedBy
-    let author = Author(device: device, incarnation: UInt64(bitPattern: incarnation))
-    version = Version(
-      dot: Dot(author: author, sequence: UInt64(bitPattern: sequence)),
-      time: HybridTime(rawValue: UInt64(bitPattern: time)))
+  private let source: any ProjectionSource
+  private let settings: HouseholdSettings
+  private var chores: [RecordID: Parts] = [:]
+
+  init(source: any ProjectionSource, settings: HouseholdSettings) {
+    self.source = source
+    self.settings = settings
   }
 
-  var values: [Value] {
-    [
-      .id(chore), .id(event), .id(person), .day(day), .int(Int64(points)), .text(kind.rawValue),
-      key.map { .int($0.rawValue) } ?? .null, .text(title), .id(recordedBy),
-      .id(version.dot.author.device), .int(Int64(bitPattern: version.dot.author.incarnation)),
-      .int(Int64(bitPattern: version.dot.sequence)), .int(Int64(bitPattern: version.time.rawValue)),
-    ]
+  func sorted() -> [(RecordID, Parts)] {
+    chores.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Adds the row to the sums, or takes it away.
-  func count(_ sign: Int64, to writer: any ProjectionWriter) throws {
-    let completions: Int64 = kind == .credited || points > 0 ? 1 : 0
-    guard points != 0 || completions != 0 else { return }
-    try writer.add(
-      [sign * Int64(points), sign * completions], toRow: [.id(person), .day(day)],
-      in: HouseholdProjection.points)
+  mutating func touch(_ key: RecordKey) throws {
+    switch key.type {
+    case HouseholdSchema.completion: try touch(completion: key.id)
+    case HouseholdSchema.retraction:
+      guard let event = try source.event(key)?[RetractionField.event].identifier else { return }
+      try touch(completion: event)
+    case HouseholdSchema.chore: try touch(chore: key.id)
+    case HouseholdSchema.occurrence:
+      guard settings.strictAssignee, let record = try source.record(key),
+        let chore = record.shown(OccurrenceField.chore)?.identifier,
+        let number = record.shown(OccurrenceField.key)?.int
+      else { return }
+      chores[chore, default: Parts()].keys.insert(OccurrenceKey(rawValue: number))
+    case HouseholdSchema.setting:
+      let deciding = ["duplicate", "strict-assignee"]
+      guard
+        deciding.contains(where: { HouseholdSettings.recordKey(of: $0, in: source.zone) == key })
+      else { return }
+      for chore in try source.ids(of: HouseholdSchema.chore) {
+        chores[chore, default: Parts()].isWhole = true
+      }
+    default: break
+    }
+  }
+
+  /// Touches what was done on days that were closed or opened, and all that is booked late.
+  mutating func touch(days: [Int]) throws {
+    guard !days.isEmpty else { return }
+    for day in days {
+      let range = RowRange(["day", "time", "event"], prefix: [.int(Int64(day))])
+      for row in try source.rows(of: HouseholdProjection.ledger, in: range) {
+        if let event = row[0].identifier { try touch(completion: event) }
+      }
+    }
+    for row in try source.rows(of: HouseholdProjection.late, where: []) {
+      if let event = row[3].identifier { try touch(completion: event) }
+    }
+  }
+
+  private mutating func touch(completion id: RecordID) throws {
+    guard let completion = try source.completion(id) else { return }
+    var parts = chores[completion.chore] ?? Parts()
+    parts.completions[id] = completion
+    if let key = completion.key {
+      parts.keys.insert(key)
+    } else {
+      parts.chainFrom = min(parts.chainFrom ?? completion.version, completion.version)
+    }
+    chores[completion.chore] = parts
+  }
+
+  /// A chore's own values matter to what was done before them only where people must be assigned,
+  /// and where somebody did a chore that was not there yet.
+  private mutating func touch(chore: RecordID) throws {
+    let range = RowRange(["chore", "time", "event"], prefix: [.id(chore)], limit: 1)
+    let hasRows = try source.count(of: HouseholdProjection.ledger, in: range) > 0
+    if settings.strictAssignee || !hasRows { chores[chore, default: Parts()].isWhole = true }
   }
 }

@@ -16,6 +16,8 @@ package enum HouseholdSchema {
   package static let retraction = TypeID.event(11, keepsCause: true)
   /// An occurrence need not be done.
   package static let skip = TypeID.event(12, keepsCause: true)
+  /// A week or month is settled: what comes later is booked in a later one (rule R10).
+  package static let close = TypeID.event(13, keepsCause: true)
 
   /// Every type, for the store.
   package static let all: [RecordSchema] = [
@@ -50,6 +52,7 @@ package enum HouseholdSchema {
         FieldSchema(OccurrenceField.due, "due", .int),
         FieldSchema(OccurrenceField.assignee, "assignee", .bytes),
         FieldSchema(OccurrenceField.skipped, "skipped", .bool),
+        FieldSchema(OccurrenceField.time, "time", .int),
       ]),
     RecordSchema(
       setting, "setting",
@@ -84,6 +87,16 @@ package enum HouseholdSchema {
         FieldSchema(SkipField.by, "by", .bytes),
         FieldSchema(SkipField.day, "day", .int),
       ]),
+    RecordSchema(
+      close, "close",
+      [
+        FieldSchema(CloseField.period, "period", .text),
+        FieldSchema(CloseField.first, "first_day", .int),
+        FieldSchema(CloseField.last, "last_day", .int),
+        FieldSchema(CloseField.by, "by", .bytes),
+        FieldSchema(CloseField.duplicate, "duplicate", .text),
+        FieldSchema(CloseField.strict, "strict", .bool),
+      ]),
   ]
 }
 
@@ -117,6 +130,7 @@ enum OccurrenceField {
   static let due = FieldID(.register, 3)
   static let assignee = FieldID(.history, 4)
   static let skipped = FieldID(.register, 5)
+  static let time = FieldID(.register, 6)
 }
 
 enum SettingField {
@@ -146,6 +160,16 @@ enum SkipField {
   static let reason = FieldID(.register, 3)
   static let by = FieldID(.register, 4)
   static let day = FieldID(.register, 5)
+}
+
+enum CloseField {
+  static let period = FieldID(.register, 1)
+  static let first = FieldID(.register, 2)
+  static let last = FieldID(.register, 3)
+  static let by = FieldID(.register, 4)
+  /// The settings that held when the period was closed; they hold for its days for ever.
+  static let duplicate = FieldID(.register, 5)
+  static let strict = FieldID(.register, 6)
 }
 
 extension Value {

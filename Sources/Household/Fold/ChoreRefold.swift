@@ -1,0 +1,191 @@
+import HearthCRDT
+import HearthSync
+
+/// Folds parts of a chore again and writes the rows that differ.
+struct ChoreRefold {
+  let fold: ChoreFold
+  let source: any ProjectionSource
+  let writer: any ProjectionWriter
+
+  private var chore: RecordID { fold.facts.chore }
+
+  func run(_ parts: TouchedChores.Parts) throws {
+    let old = try rows(of: parts)
+    var completions = parts.completions
+    for event in old.keys.sorted() where completions[event] == nil {
+      completions[event] = try source.completion(event)
+    }
+    if parts.isWhole {
+      let type = HouseholdSchema.completion
+      let ids = try source.ids(of: type, where: CompletionField.chore, is: .id(chore))
+      for id in ids where completions[id] == nil {
+        completions[id] = try source.completion(id)
+      }
+    }
+    let items = try completions.values.sorted { ($0.version, $0.id) < ($1.version, $1.id) }
+      .map(fold.item)
+    let outcomes = try fold.outcomes(of: items)
+    for item in items {
+      let completion = item.completion
+      let row = LedgerRow(
+        completion, outcomes[completion.id] ?? Outcome(kind: .invalid, points: 0))
+      try replace(old[row.event], by: row)
+    }
+    try LateBookings(fold: fold, source: source, writer: writer, items: items, outcomes: outcomes)
+      .write()
+  }
+
+  /// The ledger's rows of the parts; of a chain those from the head before the first one touched.
+  private func rows(of parts: TouchedChores.Parts) throws -> [RecordID: LedgerRow] {
+    let log = ChoreLog(source: source, chore: chore)
+    var rows: [RecordID: LedgerRow] = [:]
+    if parts.isWhole {
+      for row in try log.all() { rows[row.event] = row }
+      return rows
+    }
+    for key in parts.keys.sorted() {
+      for row in try log.rows(of: key) { rows[row.event] = row }
+    }
+    if let first = parts.chainFrom {
+      var links: [LedgerRow] = []
+      try log.forEachFromLast { row in
+        guard row.key == nil else { return true }
+        links.append(row)
+        return !(row.kind == .credited && row.version < first)
+      }
+      let head = links.filter { $0.kind == .credited && $0.version < first }.map(\.version).max()
+      for row in links where head.map({ $0 <= row.version }) ?? true { rows[row.event] = row }
+    }
+    return rows
+  }
+
+  private func replace(_ old: LedgerRow?, by new: LedgerRow) throws {
+    guard old != new else { return }
+    try old?.count(-1, to: writer)
+    try writer.put(new.values, in: HouseholdProjection.ledger)
+    try new.count(1, to: writer)
+  }
+}
+
+/// Books what closed periods did not know of in the next open one (R10).
+///
+/// A closed period holds what its closing's author knew, folded by the rules of then. The next
+/// period gets the difference to that which *its* closing's author knew too, and so on; the first
+/// open one gets the rest. So the sums of all periods are the total, whatever comes late.
+private struct LateBookings {
+  let fold: ChoreFold
+  let source: any ProjectionSource
+  let writer: any ProjectionWriter
+  let items: [FoldItem]
+  let outcomes: [RecordID: Outcome]
+
+  func write() throws {
+    let keyed = Dictionary(grouping: items.filter { $0.completion.key != nil }) {
+      $0.completion.key
+    }
+    var chain: Peers?
+    for item in items {
+      let event = item.completion.id
+      let old = try source.rows(
+        of: HouseholdProjection.late, in: RowRange(["event"], prefix: [.id(event)]))
+      for row in old {
+        try writer.remove(from: HouseholdProjection.late, where: Array(row.prefix(4)))
+      }
+      for kind in PeriodKind.allCases {
+        guard try fold.closed.close(kind, on: Int(item.completion.day.dayNumber)) != nil else {
+          continue
+        }
+        let peers: Peers
+        if let key = item.completion.key {
+          peers = Peers(fold: fold, items: keyed[key] ?? [], heads: [])
+        } else {
+          peers = try chain ?? wholeChain()
+          chain = peers
+        }
+        try book(item.completion, kind, peers)
+      }
+    }
+  }
+
+  private func book(_ completion: Completion, _ kind: PeriodKind, _ peers: Peers) throws {
+    let total = outcomes[completion.id]?.points ?? 0
+    let own = Int(completion.day.dayNumber)
+    var day = own
+    var seen = Frontier()
+    var booked = 0
+    func put(_ amount: Int) throws {
+      guard amount != 0 else { return }
+      try writer.put(
+        [
+          .text(kind.rawValue), .id(completion.person), .int(Int64(day)), .id(completion.id),
+          .int(Int64(amount)),
+        ], in: HouseholdProjection.late)
+    }
+    while let close = try fold.closed.close(kind, on: day) {
+      seen = seen.joined(with: close.cause)
+      let isSettled = peers.isSettled(completion, seen: seen)
+      let amount = isSettled ? total : try peers.points(of: completion.id, seen: seen)
+      try put(amount - booked - (day == own ? total : 0))
+      booked = amount
+      if isSettled { return }
+      day = try fold.closed.end(of: close, from: day)
+    }
+    try put(total - booked)
+  }
+
+  private func wholeChain() throws -> Peers {
+    let rows = try ChoreLog(source: source, chore: fold.facts.chore).all()
+      .filter { $0.key == nil }
+    let known = Dictionary(uniqueKeysWithValues: items.map { ($0.completion.id, $0) })
+    let all = try rows.compactMap { row -> FoldItem? in
+      if let item = known[row.event] { return item }
+      return try source.completion(row.event).map(fold.item)
+    }
+    .sorted {
+      ($0.completion.version, $0.completion.id) < ($1.completion.version, $1.completion.id)
+    }
+    let heads = rows.filter { $0.kind == .credited }.map(\.version).sorted()
+    return Peers(fold: fold, items: all, heads: heads)
+  }
+}
+
+/// The completions that can decide about each other: those of an occurrence, or a whole chain.
+private final class Peers {
+  private let fold: ChoreFold
+  private let items: [FoldItem]
+  /// The versions that begin a link of the chain, in order.
+  private let heads: [Version]
+  private var firstUnseen: [Frontier: Int] = [:]
+  private var folded: [Frontier: [RecordID: Outcome]] = [:]
+
+  init(fold: ChoreFold, items: [FoldItem], heads: [Version]) {
+    self.fold = fold
+    self.items = items
+    self.heads = heads
+  }
+
+  /// Whether nothing that decides about the completion is beyond a knowledge.
+  ///
+  /// It then has the same outcome as today. In a chain, everything through the next head decides.
+  func isSettled(_ completion: Completion, seen: Frontier) -> Bool {
+    let first = firstUnseen[seen] ?? findFirstUnseen(seen)
+    guard first < items.count else { return true }
+    guard let next = heads.first(where: { completion.version < $0 }) else { return false }
+    return next < items[first].completion.version
+  }
+
+  private func findFirstUnseen(_ seen: Frontier) -> Int {
+    let place =
+      items.firstIndex { item in
+        !seen.covers(item.completion.version.dot) || !item.retractions.allSatisfy(seen.covers)
+      } ?? items.count
+    firstUnseen[seen] = place
+    return place
+  }
+
+  func points(of completion: RecordID, seen: Frontier) throws -> Int {
+    let outcomes = try folded[seen] ?? fold.outcomes(of: items, seen: seen)
+    folded[seen] = outcomes
+    return outcomes[completion]?.points ?? 0
+  }
+}

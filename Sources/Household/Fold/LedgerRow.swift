@@ -1,0 +1,85 @@
+import HearthCRDT
+import HearthSync
+
+/// One row of the ledger.
+struct LedgerRow: Equatable {
+  let event: RecordID
+  let chore: RecordID
+  let person: PersonID
+  let day: CivilDate
+  let points: Int
+  let kind: LedgerKind
+  let key: OccurrenceKey?
+  let title: String
+  let recordedBy: PersonID
+  let version: Version
+
+  init(_ completion: Completion, _ outcome: Outcome) {
+    event = completion.id
+    chore = completion.chore
+    person = completion.person
+    day = completion.day
+    points = outcome.points
+    kind = outcome.kind
+    key = completion.key
+    title = completion.title
+    recordedBy = completion.recordedBy
+    version = completion.version
+  }
+
+  /// Reads a row back; nil if it is not one that this projection wrote.
+  init?(_ row: [Value]) {
+    guard row.count == 13, let event = row[0].identifier, let chore = row[1].identifier,
+      let person = row[2].identifier, let day = row[3].date, let points = row[4].int,
+      let kind = row[5].text.flatMap(LedgerKind.init(rawValue:)), let title = row[7].text,
+      let recordedBy = row[8].identifier, let device = row[9].identifier,
+      let incarnation = row[10].int, let sequence = row[11].int, let time = row[12].int
+    else { return nil }
+    self.chore = chore
+    self.event = event
+    self.person = person
+    self.day = day
+    self.points = Int(points)
+    self.kind = kind
+    key = row[6].int.map(OccurrenceKey.init(rawValue:))
+    self.title = title
+    self.recordedBy = recordedBy
+    let author = Author(device: device, incarnation: UInt64(bitPattern: incarnation))
+    version = Version(
+      dot: Dot(author: author, sequence: UInt64(bitPattern: sequence)),
+      time: LedgerRow.time(ofColumn: time))
+  }
+
+  var values: [Value] {
+    [
+      .id(event), .id(chore), .id(person), .day(day), .int(Int64(points)), .text(kind.rawValue),
+      key.map { .int($0.rawValue) } ?? .null, .text(title), .id(recordedBy),
+      .id(version.dot.author.device), .int(Int64(bitPattern: version.dot.author.incarnation)),
+      .int(Int64(bitPattern: version.dot.sequence)), LedgerRow.column(of: version.time),
+    ]
+  }
+
+  /// Whether it counts for its occurrence, paid or not.
+  var isValid: Bool { kind == .credited || kind == .alsoDone }
+
+  /// A time as a column of signed numbers, in the same order.
+  static func column(of time: HybridTime) -> Value {
+    .int(Int64(bitPattern: time.rawValue ^ 1 << 63))
+  }
+
+  private static func time(ofColumn column: Int64) -> HybridTime {
+    HybridTime(rawValue: UInt64(bitPattern: column) ^ 1 << 63)
+  }
+
+  /// Adds the row to the sums, or takes it away.
+  func count(_ sign: Int64, to writer: any ProjectionWriter) throws {
+    let isCredited = kind == .credited
+    if isCredited, key == nil {
+      try writer.add([sign], toRow: [.id(chore)], in: HouseholdProjection.chains)
+    }
+    guard points != 0 || isCredited else { return }
+    try writer.add(
+      [sign * Int64(points), sign, isCredited ? sign : 0], toRow: [.id(person), .day(day)],
+      in: HouseholdProjection.points)
+  }
+}

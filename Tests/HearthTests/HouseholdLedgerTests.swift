@@ -1,0 +1,103 @@
+import Hearth
+import HearthCRDT
+import HearthSync
+import Household
+import Synchronization
+import Testing
+
+@Suite("The household's tables in the database")
+struct HouseholdLedgerTests {
+  private static let dayMilliseconds: UInt64 = 86_400_000
+
+  /// A clock that stands still but when told.
+  private final class StillClock: Sendable {
+    private let value = Mutex(20_000 * HouseholdLedgerTests.dayMilliseconds)
+
+    var milliseconds: UInt64 { value.withLock { $0 } }
+
+    func pass(days: UInt64) {
+      value.withLock { $0 += days * HouseholdLedgerTests.dayMilliseconds }
+    }
+  }
+
+  @Test("Pages, periods and a rebuild agree after a closing, and after an undo in what it closed")
+  func ledger() async throws {
+    let family = try Family()
+    let clock = StillClock()
+    let node = try await Node.create(
+      at: family.home("Anna"), person: "Anna", device: "phone", passphrase: nil,
+      schema: NodeSchema(records: HouseholdSchema.all, projections: [HouseholdProjection()]),
+      now: { clock.milliseconds })
+    let zone = try await node.createHousehold(named: "Home")
+    let anna = await node.person
+    func write<Result: Sendable>(
+      _ body: @Sendable (HouseholdBook, inout OperationBuilder) throws -> Result
+    ) async throws -> Result {
+      let today = try CivilDate(
+        dayNumber: Int(clock.milliseconds / HouseholdLedgerTests.dayMilliseconds))
+      return try await node.write(to: zone) { source, dot in
+        var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
+        let result = try body(try HouseholdBook(source: source, today: today), &builder)
+        return (builder.operations, result)
+      }
+    }
+    let first = try CivilDate(dayNumber: 20_000)
+    let rules = [
+      try RecurrenceRule(.daily, from: first),
+      try RecurrenceRule(.daily, every: 2, from: first, mode: .afterCompletion),
+    ]
+    let chores = try await write { book, builder in
+      try rules.map { rule in
+        try book.addChore(
+          ChoreDraft(title: "Cat", points: 5, rule: rule), by: anna, milliseconds: 1, in: &builder)
+      }
+    }
+    var events: [RecordID] = []
+    for _ in 0..<10 {  // Friday to Sunday of the week after
+      for chore in chores {
+        events.append(
+          try await write { book, builder in
+            let day = try CivilDate(
+              dayNumber: Int(clock.milliseconds / HouseholdLedgerTests.dayMilliseconds))
+            return try book.complete(
+              chore, occurrence: nil, by: anna, recordedBy: anna, doneAt: (day, nil),
+              milliseconds: clock.milliseconds, in: &builder)
+          })
+      }
+      clock.pass(days: 1)
+    }
+    try await write { book, builder in
+      let days = try book.days(of: .week, named: nil)
+      try book.close(.week, first: days.first, last: days.last, by: anna, in: &builder)
+    }
+    let undone = [events[12], events[13]]
+    for event in undone {
+      try await write { try $0.undo(event, by: anna, isAdministrator: true, in: &$1) }
+    }
+    try await expectAgreement(node, zone, anna, day: 20_010)
+  }
+
+  private func expectAgreement(
+    _ node: Node, _ zone: ZoneID, _ anna: PersonID, day: Int
+  ) async throws {
+    let (sums, shown, all) = try await node.read(zone) { source in
+      let book = try HouseholdBook(source: source, today: try CivilDate(dayNumber: day))
+      var shown: [RecordID] = []
+      var cursor: String?
+      repeat {
+        let page = try book.history(after: cursor, limit: 3)
+        shown += page.entries.map(\.event)
+        cursor = page.next
+      } while cursor != nil
+      return (try book.periods(.week, of: anna), shown, try book.ledger(of: anna))
+    }
+    #expect(shown == all.map(\.event))
+    #expect(all.count == 20)
+    #expect(sums.map(\.isClosed) == [false, true, false])
+    #expect(sums.map(\.points) == [30, 70, -10])
+    #expect(sums.last?.late == -10)
+    #expect(all.reduce(0) { $0 + $1.points } == 90)
+    #expect(all.filter { $0.kind == .undone }.flatMap(\.late).map(\.amount) == [-5, -5])
+    #expect(try await node.verify().isSound)
+  }
+}
