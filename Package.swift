@@ -134,7 +134,7 @@ let package = Package(
       path: "Simulations/Tests/FamilyModelTests", swiftSettings: settings),
     .testTarget(
       name: "FamilyModelAgreementTests",
-      dependencies: ["FamilyModel", "Household", "HearthSync", "HearthCRDT"],
+      dependencies: ["FamilyModel", "Household", "HearthSync", "HearthCRDT", "TestSupport"],
       path: "Simulations/Tests/FamilyModelAgreementTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

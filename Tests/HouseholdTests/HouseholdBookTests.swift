@@ -73,7 +73,7 @@ struct HouseholdBookTests {
     #expect(!dump.isEmpty)
     var random = TestSupport.SplitMix64(seed: seed ^ 0xabcd)
     for _ in 0..<5 {
-      let other = TestReplica()
+      let other = TestReplica(projection: HouseholdProjection())
       for change in shuffled(&random) { try other.apply(change) }
       #expect(other.dump == dump, "seed \(seed)")
       let view = try HouseholdBook(source: other, today: home.today)

@@ -1,6 +1,7 @@
 import HearthCRDT
 import HearthSync
 import Household
+import TestSupport
 import Testing
 
 @Suite("Invariants over random families")
@@ -19,7 +20,7 @@ struct HouseholdInvariantTests {
     #expect(!dump.isEmpty)
     for replica in family.home.replicas { #expect(replica.dump == dump, "seed \(seed)") }
     for _ in 0..<2 {
-      let other = TestReplica()
+      let other = TestReplica(projection: HouseholdProjection())
       for change in family.shuffledChanges() { try other.apply(change) }
       #expect(other.dump == dump, "seed \(seed)")
       let view = try HouseholdBook(source: other, today: family.home.today)

@@ -1,6 +1,7 @@
 import HearthCRDT
 import HearthSync
 import Household
+import TestSupport
 import Testing
 
 @Suite("Closed weeks, undo, badges")

@@ -1,3 +1,4 @@
+import TestSupport
 import FamilyModel
 import HearthCRDT
 import HearthSync
@@ -20,7 +21,7 @@ final class Pair {
   private var settings: [RecordID: String] = [:]
 
   init() throws {
-    replicas = (0..<3).map { _ in Replica() }
+    replicas = (0..<3).map { _ in Replica(projection: HouseholdProjection()) }
     for (person, name) in zip(people, ["Ada", "Ben", "Cleo"]) {
       try write(0) { try $0.createPerson(person, name: name, milliseconds: 1, in: &$1) }
     }

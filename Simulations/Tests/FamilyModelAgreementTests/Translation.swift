@@ -1,3 +1,4 @@
+import TestSupport
 import FamilyModel
 import HearthCRDT
 import HearthSync
