@@ -99,8 +99,16 @@ package enum AEAD {
       hasher.update(context)
       hasher.update(UnsafeRawBufferPointer(digest))
       hasher.finalize(into: nonce)
+      #if HEARTH_SIMULATION
+        if repeatsNonce { nonce.initializeMemory(as: UInt8.self, repeating: 0) }
+      #endif
     }
   }
+
+  #if HEARTH_SIMULATION
+    /// A seeded bug: every message gets the same nonce. Set before a run, from its only thread.
+    nonisolated(unsafe) package static var repeatsNonce = false
+  #endif
 
   /// Raw encryption; `out` has room for exactly the plaintext and the tag.
   static func encrypt(

@@ -58,9 +58,12 @@ package struct HybridClock: Equatable, Sendable {
   /// - Parameter nowMilliseconds: the wall clock, milliseconds since 1970.
   package mutating func tick(nowMilliseconds: UInt64) -> HybridTime {
     let now = HybridTime(milliseconds: nowMilliseconds)
-    if now > latest || isBeyondLead(latest, nowMilliseconds: nowMilliseconds) {
+    let isAhead = isBeyondLead(latest, nowMilliseconds: nowMilliseconds)
+    if isAhead { Probe.ownClockStepsBack.hit() }
+    if now > latest || isAhead || Mutant.clockGoesBack.isActive {
       latest = now
     } else {
+      Probe.clockCounts.hit()
       // Only a wall clock at the end of the 48 bits gets the clock to its last value, where it
       // stays: giving one time twice is harmless, starting again at 0 would not be.
       latest = HybridTime(rawValue: max(latest.rawValue, latest.rawValue &+ 1))
@@ -74,6 +77,7 @@ package struct HybridClock: Equatable, Sendable {
   ///   time beyond the bound leaves the clock alone; the caller names the device to its people.
   package mutating func receive(_ time: HybridTime, nowMilliseconds: UInt64) -> UInt64 {
     if isBeyondLead(time, nowMilliseconds: nowMilliseconds) {
+      Probe.clockHeldBack.hit()
       return time.milliseconds - HybridClock.bound(nowMilliseconds)
     }
     latest = max(latest, time)
@@ -86,6 +90,7 @@ package struct HybridClock: Equatable, Sendable {
 
   /// The greatest acceptable milliseconds at this wall clock, which may hold any number.
   private static func bound(_ nowMilliseconds: UInt64) -> UInt64 {
+    if Mutant.trustsRemoteClock.isActive { return .max }
     let (sum, overflow) = nowMilliseconds.addingReportingOverflow(maximumLeadMilliseconds)
     return overflow ? .max : sum
   }

@@ -29,7 +29,9 @@ package struct ByteReader {
 
   /// Ends the reading; throws if bytes are left.
   package func finish() throws(CodecError) {
-    guard remaining == 0 else { throw CodecError(.trailingBytes, "end", offset: offset) }
+    guard remaining == 0 || Mutant.acceptsTrailingBytes.isActive else {
+      throw CodecError(.trailingBytes, "end", offset: offset)
+    }
   }
 
   package mutating func byte(_ item: String) throws(CodecError) -> UInt8 {

@@ -63,6 +63,9 @@ extension RecordState {
     guard table.isUsedUp else {
       throw CodecError(.notCanonical, "versions", offset: reader.offset)
     }
+    if Mutant.dropsUnknownFields.isActive, case .exceptShown = values {
+      entries.removeAll { values.carriesShown(of: $0.id) }
+    }
     self.init(life: life, sortedEntries: entries)
   }
 

@@ -39,10 +39,12 @@ package struct Counter: Equatable, Sendable {
   /// Adds an author's amount.
   package mutating func add(_ delta: Int64, dot: Dot) {
     if let place = shares.firstIndex(where: { $0.author == dot.author }) {
+      if Mutant.counterAsRegister.isActive { shares[place].total = 0 }
       shares[place].total &+= delta
       shares[place].sequence = max(shares[place].sequence, dot.sequence)
     } else {
       let share = Share(author: dot.author, sequence: dot.sequence, total: delta)
+      if !shares.isEmpty { Probe.counterShared.hit() }
       shares.insert(share, at: shares.firstIndex { dot.author < $0.author } ?? shares.count)
     }
   }

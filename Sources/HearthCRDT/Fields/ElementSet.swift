@@ -32,11 +32,14 @@ package struct ElementSet: Equatable, Sendable {
 
   /// Adds an element; it takes the place of the additions the author had seen.
   package mutating func include(_ value: Value, dot: Dot, past: Frontier) {
-    let place = position(of: value)
+    let place = Mutant.unorderedEncoding.isActive ? elements.count : position(of: value)
     if place < elements.count, elements[place].value == value {
-      elements[place].additions.removeAll { past.covers($0) || $0 == dot }
+      elements[place].additions.removeAll {
+        past.covers($0) || $0 == dot || Mutant.includeCoversUnseen.isActive
+      }
       elements[place].additions.append(dot)
       elements[place].additions.sort()
+      if elements[place].additions.count > 1 { Probe.elementAddedTwice.hit() }
     } else {
       elements.insert(Element(value: value, additions: [dot]), at: place)
     }
@@ -46,9 +49,14 @@ package struct ElementSet: Equatable, Sendable {
   package mutating func exclude(_ value: Value, dot: Dot, past: Frontier) {
     let place = position(of: value)
     guard place < elements.count, elements[place].value == value else { return }
-    elements[place].additions.removeAll { past.covers($0) || $0 == dot }
+    elements[place].additions.removeAll {
+      past.covers($0) || $0 == dot || Mutant.removesUnseenElements.isActive
+    }
     if elements[place].additions.isEmpty {
+      Probe.elementRemoved.hit()
       elements.remove(at: place)
+    } else {
+      Probe.elementAddWins.hit()
     }
   }
 

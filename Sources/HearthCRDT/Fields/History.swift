@@ -41,7 +41,11 @@ package struct History: Equatable, Sendable {
       entries[place] = Entry(version: version, value: value, replaced: entries[place].replaced)
       return
     }
-    let replaced = current(in: { past.covers($0) }).map(\.version.dot)
+    let replaced =
+      Mutant.historyReplacesNothing.isActive
+      ? [] : current(in: { past.covers($0) }).map(\.version.dot)
+    if replaced.count > 1 { Probe.historyMerged.hit() }
+    if !entries.allSatisfy({ past.covers($0.version.dot) }) { Probe.historyConcurrent.hit() }
     entries.insert(Entry(version: version, value: value, replaced: replaced), at: place)
   }
 

@@ -67,12 +67,17 @@ package struct Register: Equatable, Sendable {
       shown = written
       return
     }
+    if Mutant.coversUnseen.isActive { return self = Register(written) }
+    Probe.siblingMade.hit()
     let rest = siblings.filter {
       !past.covers($0.version.dot) && $0.version.dot != version.dot
     }
+    if rest.count < siblings.count { Probe.siblingCovered.hit() }
+    if rest.count > 1 { Probe.severalSiblings.hit() }
     if let merged = Register(rest + [written]) {
       self = merged
     }
+    if Mutant.tieByArrival.isActive { shown.value = value }
   }
 
   /// Merges two copies, given what each replica knows.

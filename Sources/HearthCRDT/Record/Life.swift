@@ -16,7 +16,8 @@ package struct Life: Equatable, Sendable {
 
   /// Whether the record is deleted (or was never written).
   package var isDeleted: Bool {
-    writes.isEmpty || (!deletes.isEmpty && deletes.covers(writes))
+    if Mutant.deleteWins.isActive, !deletes.isEmpty { return true }
+    return writes.isEmpty || (!deletes.isEmpty && deletes.covers(writes))
   }
 
   /// Notes a write; one that follows a deletion in the same change brings the record back.
@@ -30,7 +31,8 @@ package struct Life: Equatable, Sendable {
   /// The whole past is kept, not only its part about this record: which of the record's writes are
   /// in it would depend on what has arrived here, and replicas would differ.
   package mutating func delete(_ dot: Dot, past: Frontier) {
-    deletes = deletes.joined(with: past)
+    if !past.covers(writes) { Probe.deleteConcurrentWithWrite.hit() }
+    deletes = deletes.joined(with: Mutant.deletesUnseen.isActive ? past.joined(with: writes) : past)
     deletes.advance(dot.author, to: dot.sequence)
   }
 

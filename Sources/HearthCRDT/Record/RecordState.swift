@@ -88,6 +88,7 @@ package struct RecordState: Equatable, Sendable {
     switch body {
     case .event: preconditionFailure("an event is not applied to a record")
     case .delete:
+      Probe.recordDeleted.hit()
       life.delete(version.dot, past: past)
       return
     case .insert: break
@@ -106,6 +107,7 @@ package struct RecordState: Equatable, Sendable {
       set.exclude(value, dot: version.dot, past: past)
       self.set(id, .set(set))
     }
+    if !life.deletes.isEmpty, life.isDeleted { Probe.recordRevived.hit() }
     life.write(version.dot)
   }
 

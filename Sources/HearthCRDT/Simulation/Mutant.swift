@@ -4,90 +4,113 @@
 /// compiler removes what it guards. A bug that escaped into a release gets a mutant here before
 /// it is mended.
 package enum Mutant: String, CaseIterable, Sendable {
+  // HearthCRDT: values
   /// Among concurrent values the one that arrived last is shown.
   case tieByArrival
-  /// A segment is applied without the changes that its author had seen.
-  case skipsCauses
-  /// A change of an author is applied although an earlier one is missing.
-  case skipsGaps
-  /// A counter adds its delta once more at each delivery.
-  case countsEachDelivery
   /// A write covers values that its author had not seen.
   case coversUnseen
   /// A deletion covers writes that its author had not seen.
   case deletesUnseen
+  /// A deletion wins over a concurrent edit.
+  case deleteWins
   /// An element's removal removes concurrent additions too.
   case removesUnseenElements
-  /// Receiving advances the clock without a limit.
+  /// An element's addition takes the place of concurrent ones.
+  case includeCoversUnseen
+  /// A counter keeps the last amount of an author instead of the sum.
+  case counterAsRegister
+  /// A value of a history does not replace those that its author had seen.
+  case historyReplacesNothing
+  /// Elements are encoded in the order of their arrival.
+  case unorderedEncoding
+  /// Unknown fields of a record are dropped when its row is read and written again.
+  case dropsUnknownFields
+  /// Bytes that follow a complete encoding are accepted.
+  case acceptsTrailingBytes
+  /// A received time is accepted however far ahead it is.
   case trustsRemoteClock
   /// The own clock may go back below what was seen.
   case clockGoesBack
-  /// A restored node goes on under its old life.
-  case keepsOldLife
-  /// The anchor is never compared.
-  case ignoresAnchor
-  /// The log is written outside of the transaction of the records.
-  case logApart
-  /// Success is told before the commit.
-  case acknowledgesEarly
-  /// The database is opened with `synchronous=OFF`.
-  case neverSyncs
-  /// Segments are published before they are in the database.
-  case publishesBeforeDurable
-  /// What was published counts as kept by the others: the own segments leave the log.
-  case forgetsPublished
+
+  // HearthSync: order and log
+  /// A change is applied without those that its author had seen.
+  case skipsCauses
+  /// A change of an author is applied although an earlier one is missing.
+  case skipsGaps
+  /// What an author had written itself does not count as seen by it.
+  case forgetsOwnPast
+  /// What is delivered again is applied again.
+  case countsEachDelivery
+  /// A segment that must wait counts as applied.
+  case dropsPending
   /// The head of a log is not saved with a received segment.
   case forgetsHead
-  /// A segment that must wait is dropped.
-  case dropsPending
+  /// Own changes beyond the saved head are forgotten when the node opens.
+  case forgetsOwnTail
+  /// The log is written outside of the transaction of the records.
+  case logApart
   /// A bad segment ends the round.
   case oneBadFileStops
   /// A segment's signature is not looked at.
   case skipsSignature
   /// A segment's hash chain is not followed.
   case skipsChain
-  /// An undo counts only where it arrived after what it undoes.
+  /// Building records anew leaves out own changes that no segment holds.
+  case rebuildForgetsUnsealed
+
+  // HearthSync: lives
+  /// A restored node goes on under its old life.
+  case keepsOldLife
+  /// The anchor is never compared.
+  case ignoresAnchor
+  /// Changes that another copy has published are not looked for.
+  case neverLooksForOwn
+
+  // HearthSync: exchange and snapshots
+  /// What was published counts as kept by the others: own segments leave the log.
+  case forgetsPublished
+  /// The changes are published in the clear beside the segment.
+  case publishesTitle
+  /// Files are published again though the transport has them.
+  case publishesAlways
+  /// Small own segments are never merged.
+  case neverCompacts
+  /// Merging segments leaves out the last change.
+  case mergesShort
+  /// Records that are deleted are not taken over from a snapshot.
+  case snapshotDropsDeletes
+  /// A snapshot is loaded without its frontier.
+  case snapshotWithoutFrontier
+
+  // HearthStore
+  /// Success is told though the commit failed.
+  case acknowledgesEarly
+  /// The database is opened with `synchronous=OFF`.
+  case neverSyncs
+  /// Records of types that the program does not know are not kept.
+  case dropsUnknownTypes
+  /// A newer program does not take over what an older one kept unread.
+  case upgradeForgetsOpaque
+
+  // Household
+  /// An undo counts only where it arrived with what it undoes.
   case undoByArrival
-  /// Every completion of an occurrence is paid.
+  /// An undo counts only where its clock is beyond that of what it undoes.
+  case undoByClock
+  /// Everybody who did an occurrence is paid in full.
   case paysTwice
   /// An award is the price of today instead of the one that the doer saw.
   case paysPresentPrice
   /// A completion concurrent with the archiving of its chore is void.
   case archiveWins
-  /// The next date is counted from the day of completion.
+  /// The next date by the calendar is counted from the day of completion.
   case nextFromCompletion
-  /// The ledger's rows stay when a completion is taken back.
+  /// Two completions of a chain within half a day are one, whoever knew of what.
+  case chainIgnoresCause
+  /// The ledger's rows stay as they were first written.
   case staleLedger
   /// Points of a day are added again at each fold.
   case pointsAddUp
-  /// A snapshot leaves out the deletes of records.
-  case snapshotDropsDeletes
-  /// A snapshot leaves out fields that the program does not know.
-  case snapshotDropsUnknown
-  /// A snapshot is loaded without its frontier.
-  case snapshotWithoutFrontier
-  /// Unknown fields of a record are dropped when the row is written.
-  case dropsUnknownFields
-  /// Changed elements are encoded in the order of a dictionary.
-  case unorderedEncoding
-  /// Names are published in the clear beside the segment.
-  case publishesTitle
-  /// A segment is sealed under a nonce that repeats.
-  case repeatsNonce
-  /// Files are published again though the transport has them.
-  case publishesAlways
-  /// Small own segments are never merged.
-  case neverCompacts
-  /// Merged segments are removed before the larger one is there.
-  case removesBeforePublishing
-  /// A change larger than a limit is accepted from outside.
-  case trustsLengths
-  /// Whoever signs may be admitted by an invitation that was used up.
-  case invitationNeverUsed
-  /// A reader's changes count.
-  case readersWrite
-  /// The cursor into a peer's folder is taken as the proof that its files were applied.
-  case cursorBeforeApply
 
   #if HEARTH_SIMULATION
     // Set once by the simulator before a run, from the only thread that runs the code.

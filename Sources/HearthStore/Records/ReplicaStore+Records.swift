@@ -29,6 +29,7 @@ extension ReplicaStore {
       guard case .register(let register) = entry.field, let value = register.shown.value else {
         continue
       }
+      Probe.shownValueSupplied.hit()
       state.supply(value, to: entry.id)
     }
   }
@@ -37,6 +38,8 @@ extension ReplicaStore {
     let number = try number(of: zone)
     for change in changes {
       guard let table = tables[change.key.type] else {
+        Probe.unknownTypeKept.hit()
+        if Mutant.dropsUnknownTypes.isActive { continue }
         try opaque.save(.record(change.state), key: change.key, zone: number)
         continue
       }

@@ -48,9 +48,16 @@ final class Connection {
       try statement("BEGIN IMMEDIATE").execute()
       do {
         let result = try body()
+        if Mutant.acknowledgesEarly.isActive {
+          if (try? statement("COMMIT").execute()) == nil {
+            try? statement("ROLLBACK").execute()
+          }
+          return result
+        }
         try statement("COMMIT").execute()
         return result
       } catch {
+        Probe.transactionUndone.hit()
         if sqlite3_get_autocommit(handle) == 0 {
           // A failing rollback leaves the transaction to SQLite, which undoes it on closing; the
           // first error is the one to tell.

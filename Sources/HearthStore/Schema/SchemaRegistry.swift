@@ -255,6 +255,8 @@ struct SchemaRegistry {
     try opaque.forEach(type: table.schema.id) { zone, key, record in
       rows.append((zone, key, record))
     }
+    if !rows.isEmpty { Probe.unknownTypeAdopted.hit() }
+    if Mutant.upgradeForgetsOpaque.isActive { rows.removeAll() }
     for (zone, key, record) in rows { try codec.insert(record, key: key, zone: zone) }
     try connection.statement("DELETE FROM hearth_opaque WHERE type = ?")
       .bind(Int(table.schema.id.rawValue)).execute()
@@ -268,6 +270,7 @@ struct SchemaRegistry {
         if record.hasField(outside: old.table) { rows.append((zone, key, record)) }
       }
     }
+    if !rows.isEmpty { Probe.unknownFieldPromoted.hit() }
     for (zone, key, record) in rows {
       try new.delete(key: key, zone: zone)
       try new.insert(record, key: key, zone: zone)

@@ -80,13 +80,21 @@ struct CausalQueue {
       refused.append(segment)
       return true
     }
+    if Mutant.skipsGaps.isActive, segment.first > head.sequence + 1 {
+      (head.sequence, head.hash) = (segment.first - 1, segment.chain[0])
+    }
     guard head.forkedAt == nil, segment.first <= head.sequence + 1 else { return false }
     guard segment.last > head.sequence else {
       queues[place].segments.removeFirst()
       if segment.last == head.sequence, segment.hash(after: segment.last) != head.hash {
         note(Fork(author: segment.author, sequence: segment.last, segment: segment), &head, &zone)
       } else {
+        Probe.segmentCovered.hit()
         covered.append(segment)
+        if Mutant.countsEachDelivery.isActive {
+          ready += segment.changes.filter { $0.operations.allSatisfy { !$0.key.type.isEvent } }
+            .map { Ready(change: $0, past: head.past) }
+        }
       }
       return true
     }
@@ -97,6 +105,7 @@ struct CausalQueue {
       return true
     }
     let before = head.sequence
+    if segment.first <= before { Probe.partOfSegmentKnown.hit() }
     guard take(segment, from: &head, on: &zone) else {
       queues[place].segments.removeFirst()
       refused.append(segment)
@@ -129,9 +138,12 @@ struct CausalQueue {
       }
       guard isKnown(change.seen, reaching: seen, in: zone),
         control.map({ $0.covers(controlSeen) }) ?? true
-      else { break }
+      else {
+        if head.sequence >= segment.first { Probe.partOfSegmentTaken.hit() }
+        break
+      }
       var past = seen
-      past.advance(head.author, to: head.sequence)
+      if !Mutant.forgetsOwnPast.isActive { past.advance(head.author, to: head.sequence) }
       ready.append(Ready(change: change, past: past))
       head.sequence = change.dot.sequence
       head.hash = segment.hash(after: change.dot.sequence)
@@ -159,13 +171,14 @@ struct CausalQueue {
   private func isKnown(
     _ news: FrontierDifference, reaching seen: Frontier, in zone: ZoneState
   ) -> Bool {
-    news.increments.allSatisfy { increment in
+    Mutant.skipsCauses.isActive || news.increments.allSatisfy { increment in
       zone.frontier[increment.author] >= seen[increment.author]
         || zone.head(of: increment.author).forkedAt != nil || !zone.admits(increment.author)
     }
   }
 
   private mutating func note(_ fork: Fork, _ head: inout LogHead, _ zone: inout ZoneState) {
+    Probe.forkSeen.hit()
     head.forkedAt = fork.sequence
     zone.set(head)
     forks.append(fork)
@@ -174,6 +187,8 @@ struct CausalQueue {
   private func reason(of segment: OpenedSegment, in zone: ZoneState) -> PendingReason {
     let head = zone.head(of: segment.author)
     if head.forkedAt != nil { return .quarantine }
-    return segment.first > head.sequence + 1 ? .gap : .cause
+    let isGap = segment.first > head.sequence + 1
+    (isGap ? Probe.gapInLog : control == nil ? .causeMissingInControl : .causeMissing).hit()
+    return isGap ? .gap : .cause
   }
 }

@@ -18,7 +18,10 @@ extension Engine {
     var draft = self
     try store.transaction {
       draft = self
-      draft.incarnation = try Engine.nextIncarnation(after: previous)
+      Probe.newLife.hit()
+      if !Mutant.keepsOldLife.isActive {
+        draft.incarnation = try Engine.nextIncarnation(after: previous)
+      }
       try store.setFact(
         Engine.incarnationFact, Engine.bytes(of: draft.incarnation))
       let reissued =
@@ -101,6 +104,7 @@ extension Engine {
       _ = try write(operations, to: zone, nowMilliseconds: now)
     }
     guard !changes.isEmpty else { return }
+    Probe.reissued.hit()
     try store.add(
       Notice(
         kind: .reissued, zone: nil, device: device,
@@ -172,10 +176,14 @@ extension Engine {
     try store.removeHeads(of: zone)
     zones[place].resetHeads()
     if let base = try store.baseSnapshot(of: zone) {
+      Probe.rebuiltFromSnapshot.hit()
       try load(snapshot: base, into: zone, isAccepted: true, nowMilliseconds: nowMilliseconds)
     }
     _ = try receive(blobs, in: zone, ends: ends, nowMilliseconds: nowMilliseconds)
-    for encoded in unsealed { try replay(encoded, at: place) }
+    if unsealed.contains(where: { !$0.isEmpty }) { Probe.rebuiltWithUnsealed.hit() }
+    for encoded in unsealed where !Mutant.rebuildForgetsUnsealed.isActive {
+      try replay(encoded, at: place)
+    }
     for end in ends {
       var head = zones[place].head(of: end.author)
       guard head.forkedAt == nil, head.sequence > 0 else { continue }

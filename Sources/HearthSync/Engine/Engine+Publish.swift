@@ -31,6 +31,7 @@ extension Engine {
         try store.save(segment.description, bytes: segment.bytes, in: state.id)
         after = segment.description.last
         made += 1
+        if encoded.count > 1 { Probe.severalChangesInSegment.hit() }
       }
     }
     guard made > 0 else { return 0 }
@@ -57,7 +58,9 @@ extension Engine {
       let own = try store.segments(of: zone).filter { $0.author == author }
         .sorted { $0.first < $1.first }
       let small = own.filter { $0.byteCount < Engine.smallSegmentBytes }
-      guard small.count >= Engine.compactionThreshold else { return }
+      guard small.count >= Engine.compactionThreshold, !Mutant.neverCompacts.isActive else {
+        return
+      }
       for run in Engine.runs(of: small) where run.count > 1 {
         merged += try merge(run, in: state)
       }
@@ -96,7 +99,9 @@ extension Engine {
         encoded.append(writer.bytes)
       }
     }
+    if Mutant.mergesShort.isActive { encoded.removeLast() }
     let sealed = try SegmentSealer(zone: state, identity: identity).seal(encoded)
+    Probe.segmentsMerged.hit()
     guard sealed.count < run.count else { return 0 }
     for segment in run { try store.removeSegment(segment.digest, in: state.id) }
     for segment in sealed {

@@ -102,6 +102,7 @@ extension Engine {
           unopened.append(PendingSegment(digest: digest, reason: reason, bytes: bytes))
         }
       } catch {
+        Probe.segmentRefused.hit()
         report.refused.append((digest, "\(error)"))
       }
     }
@@ -160,6 +161,7 @@ extension Engine {
       guard let lead = leads[device], membership.device(device) != nil,
         try store.fact(fact) == nil
       else { continue }
+      Probe.clockNoticed.hit()
       try store.setFact(fact, Engine.bytes(of: nowMilliseconds))
       let minutes = (lead + HybridClock.maximumLeadMilliseconds) / 60_000
       try store.add(
@@ -190,16 +192,21 @@ extension Engine {
       pending.map { ($0.digest, $0.reason) }, uniquingKeysWith: { first, _ in first })
     for segment in waiting {
       report.waiting[segment.reason, default: 0] += 1
+      if present[segment.digest] == nil { Probe.segmentWaits.hit() }
+      if Mutant.dropsPending.isActive { continue }
       if present[segment.digest] != segment.reason { try store.save(segment, in: draft.id) }
       if segment.reason == .format { try keepInLog(segment, in: draft) }
     }
-    for segment in queue.complete {
+    let isKept = Mutant.dropsPending.isActive
+    for segment in queue.complete + (isKept ? queue.waiting.map(\.0) : []) {
+      if present[segment.digest] != nil { Probe.pendingApplied.hit() }
       let stored = StoredSegment(
         author: segment.author, first: segment.first, last: segment.last, digest: segment.digest,
         byteCount: segment.bytes.count)
       try store.save(stored, bytes: segment.bytes, in: draft.id)
     }
     let before = try zone(draft.id)
+    if Mutant.forgetsHead.isActive { return }
     try store.save(
       draft.heads.filter { before.head(of: $0.author) != $0 }, of: draft.id)
   }

@@ -36,14 +36,18 @@ extension Engine {
     }
     let bytes = writer.bytes
     try advance(&head, over: change, hash: chainHash(of: bytes, in: state))
+    if Mutant.logApart.isActive {
+      try store.transaction { try store.append(bytes, dot: change.dot, to: zone) }
+    }
     try store.transaction {
       var applier = Applier(zone: zone, store: store)
       try applier.prepare(for: CollectionOfOne(change))
       try applier.apply(change, past: state.frontier)
-      try store.append(bytes, dot: change.dot, to: zone)
+      if !Mutant.logApart.isActive { try store.append(bytes, dot: change.dot, to: zone) }
       if change.dot.sequence % UInt64(Engine.headInterval) == 0
         || bytes.count >= Engine.headBytes
       {
+        Probe.headSavedWithWrite.hit()
         try store.save([head], of: zone)
       }
       try applier.flush()

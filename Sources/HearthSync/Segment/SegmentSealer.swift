@@ -47,11 +47,12 @@ struct SegmentSealer {
     var writer = ByteWriter(capacity: 1024)
     last.encode(into: &writer)
     let after = writer.bytes.withUnsafeBytes { zone.secret.chainHash(of: $0) }
-    let bytes = try Envelope.seal(
+    var bytes = try Envelope.seal(
       type: .segment, zoneID: zone.id.bytes, device: identity,
       incarnation: first.dot.author.incarnation, epoch: epoch, zone: zone.secret,
       firstSeq: first.dot.sequence, lastSeq: last.dot.sequence,
       chainBefore: first.previousHash, chainAfter: after, body: ChangeBatch.encode(changes))
+    if Mutant.publishesTitle.isActive { bytes += ChangeBatch.encode(changes) }
     return SealedSegment(
       description: StoredSegment(
         author: first.dot.author, first: first.dot.sequence, last: last.dot.sequence,

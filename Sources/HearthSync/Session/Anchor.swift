@@ -99,15 +99,21 @@ package struct Anchor: Equatable, Sendable {
   package static func judge<S: Store>(
     _ file: some AnchorFile, for engine: Engine<S>
   ) throws -> Verdict {
-    guard let noted = try engine.store.fact(factName) else { return .same }
+    guard let noted = try engine.store.fact(factName), !Mutant.ignoresAnchor.isActive else {
+      return .same
+    }
     let notedGeneration = try notedGeneration(in: engine.store)
     guard let anchor = try read(file) else {
+      Probe.anchorMissing.hit()
       return .moved("the node's anchor file is missing or damaged")
     }
+    if anchor.generation == notedGeneration + 1 { Probe.anchorOneAhead.hit() }
     if anchor.generation > notedGeneration + 1 || anchor.incarnation > engine.incarnation {
+      Probe.anchorAhead.hit()
       return .moved("this node's database was restored from an older copy")
     }
     if anchor.generation < notedGeneration {
+      Probe.anchorBehind.hit()
       return .moved("this node's files were restored from an older copy")
     }
     for item in anchor.sealed {
@@ -119,6 +125,7 @@ package struct Anchor: Equatable, Sendable {
     if anchor.generation == notedGeneration,
       try mark(of: file, generation: notedGeneration) != noted
     {
+      Probe.anchorCopied.hit()
       return .moved("this node's folder was copied or restored")
     }
     return .same

@@ -23,10 +23,12 @@ extension Engine {
         }
         try bootstrap(id, from: chunks, nowMilliseconds: nowMilliseconds)
         report.begunFromSnapshots += 1
+        Probe.snapshotUsed.hit()
         report.received += Int(clamping: candidate.weight)
         return
       } catch {
         guard Engine.isOfSnapshot(error) else { throw error }
+        Probe.snapshotRefused.hit()
         report.problems.append(
           SnapshotPlan.problem(with: SnapshotPlan.place(of: candidate.snapshot.group), error))
       }
@@ -47,6 +49,7 @@ extension Engine {
   ) throws -> [Candidate] {
     let (complete, incomplete) = SnapshotPlan.sorted(listing.snapshots)
     for group in incomplete.prefix(SnapshotPlan.consideredSnapshots) {
+      Probe.snapshotIncomplete.hit()
       let error = SyncError(.malformed, "some of its chunks are missing")
       report.problems.append(SnapshotPlan.problem(with: SnapshotPlan.place(of: group), error))
     }
@@ -69,6 +72,7 @@ extension Engine {
             snapshot: snapshot, first: first, weight: SnapshotPlan.weight(of: frontier)))
       } catch {
         guard Engine.isOfSnapshot(error) else { throw error }
+        Probe.snapshotNoCandidate.hit()
         report.problems.append(
           SnapshotPlan.problem(with: SnapshotPlan.place(of: snapshot.group), error))
       }
@@ -190,6 +194,7 @@ extension Engine {
       report.publishedBytes += chunk.count
     }
     report.publishedSnapshots += 1
+    Probe.snapshotPublished.hit()
   }
 
   /// Removes own snapshots but the newest, after a newer one is there.
@@ -202,6 +207,7 @@ extension Engine {
       .sorted { SnapshotPlan.weight(of: $0.frontier) > SnapshotPlan.weight(of: $1.frontier) }
       .prefix(SnapshotPlan.keptSnapshots - 1).map(\.group)
     let dropped = Set(own.map(\.group)).subtracting(kept)
+    if !dropped.isEmpty { Probe.snapshotReplaced.hit() }
     for name in listing.snapshots where dropped.contains(name.group) { try transport.remove(name) }
   }
 
@@ -220,6 +226,7 @@ extension Engine {
       ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: true
     ).heads
     guard !SyncPlan.holdsAll(heads, of: zone, in: listing) else { return }
+    Probe.snapshotForwarded.hit()
     let names = SnapshotPlan.names(of: chunks, zoneTag: zone.tag)
     try publish(chunks, as: names, to: transport, &report)
   }

@@ -28,6 +28,7 @@ extension Engine {
         try push(zone, to: transport, holding: listing, anchorFile: anchorFile, &report)
       }
     } catch let error as TransportError {
+      Probe.roundFailed.hit()
       report.failure = "\(error)"
     }
     return report
@@ -61,6 +62,7 @@ extension Engine {
     do {
       try takeAll(of: id, from: transport, holding: listing, nowMilliseconds, &report)
     } catch let error as SyncError where error.code == .snapshotContradicted {
+      Probe.snapshotContradicted.hit()
       report.problems.append(SnapshotPlan.problem(with: "the snapshot used before", error))
       try replaceBase(
         of: id, from: transport, holding: listing, anchorFile: anchorFile, nowMilliseconds,
@@ -86,6 +88,7 @@ extension Engine {
         plan.fetches(from: listing, except: taking.failed), from: transport, &taking, &report)
       // Where something failed, others that cover the same changes are tried.
       if taking.failed.count > before { isDone = false }
+      if !isDone { Probe.otherCoverTried.hit() }
     }
     if try !store.pending(in: id).isEmpty { try receive(&taking, over: transport, &report) }
   }
@@ -112,6 +115,7 @@ extension Engine {
         taking.bytes += blob.count
         report.receivedBytes += blob.count
       } catch let error as TransportError {
+        Probe.fetchFailed.hit()
         taking.failed.insert(name)
         report.problems.append(error.problem(hidesData: true))
       }
@@ -130,6 +134,7 @@ extension Engine {
     for (digest, reason) in received.refused {
       let name = taking.names[digest]
       if let name { taking.failed.insert(name) }
+      if Mutant.oneBadFileStops.isActive { throw SyncError(.malformed, reason) }
       report.problems.append(
         TransportProblem(
           place: name.map { transport.place(of: $0) } ?? "a waiting segment", fault: reason,
@@ -151,6 +156,7 @@ extension Engine {
     _ id: ZoneID, _ listing: TransportListing, from transport: some Transport,
     anchorFile: some AnchorFile, nowMilliseconds: UInt64
   ) throws {
+    if Mutant.neverLooksForOwn.isActive { return }
     let state = try zone(id)
     let tag = state.authorTag(of: author.device)
     let own = try store.segments(of: id).filter { $0.author == author }
@@ -164,6 +170,7 @@ extension Engine {
       guard let bytes = try? transport.fetch(name),
         try isForeign(bytes, of: id, beside: own, sealed: sealed)
       else { continue }
+      Probe.foreignOwnSegment.hit()
       try beginNewLife(
         reason: "another copy of this node has published changes that this one does not have",
         reissuing: state.head(of: author).sequence > sealed, nowMilliseconds: nowMilliseconds)
@@ -200,7 +207,9 @@ extension Engine {
     _ id: ZoneID, to transport: some Transport, holding listing: TransportListing,
     anchorFile: some AnchorFile, _ report: inout TransportReport
   ) throws {
-    guard membership(of: try zone(id).group).device(device) != nil else { return }
+    guard membership(of: try zone(id).group).device(device) != nil else {
+      return Probe.notYetMember.hit()
+    }
     if try seal(id) > 0 { try Anchor.drop(anchorFile, for: self) }
     let merged = try compact(id)
     let state = try zone(id)
@@ -215,6 +224,8 @@ extension Engine {
       held.segments.append(name)
       report.published += 1
       report.publishedBytes += bytes.count
+      if segment.author.device != device { Probe.passedOn.hit() }
+      if Mutant.forgetsPublished.isActive { try store.removeSegment(segment.digest, in: id) }
     }
     try giveSnapshots(of: id, to: transport, holding: held, stored: stored, &report)
     guard merged > 0 else { return }
@@ -224,6 +235,9 @@ extension Engine {
         incarnation: segment.author.incarnation, first: segment.first, last: segment.last,
         digest: segment.digest)
     }
-    for name in plan.superseded(on: held, own: own) { try transport.remove(name) }
+    for name in plan.superseded(on: held, own: own) {
+      Probe.supersededDropped.hit()
+      try transport.remove(name)
+    }
   }
 }

@@ -93,7 +93,7 @@ extension Engine {
     var reader = try SnapshotReader(stream, zone: zone)
     try store.learn(reader.authors)
     try insertRecords(from: &reader, into: zone)
-    for head in reader.heads {
+    for head in reader.heads where !Mutant.snapshotWithoutFrontier.isActive {
       zones[place].set(head)
       _ = clock.receive(head.time, nowMilliseconds: nowMilliseconds)
     }
@@ -109,7 +109,9 @@ extension Engine {
       var events: [(RecordKey, EventState)] = []
       for (key, record) in block {
         switch record {
-        case .record(let state): changes.append(RecordChange(key: key, state: state, isNew: true))
+        case .record(let state):
+          if Mutant.snapshotDropsDeletes.isActive, state.life.isDeleted { continue }
+          changes.append(RecordChange(key: key, state: state, isNew: true))
         case .event(let event): events.append((key, event))
         }
         keys.append(key)

@@ -58,7 +58,10 @@ struct ChoreFacts: Sendable {
     guard let state = try source.record(key) else { return nil }
     let skips = try source.ids(of: HouseholdSchema.skip, where: SkipField.chore, is: .id(chore))
       .compactMap { id -> (RecordID, EventState)? in
-        guard try source.retractions(of: id).isEmpty else { return nil }
+        guard try source.retractions(of: id).isEmpty else {
+          Probe.skipTakenBack.hit()
+          return nil
+        }
         return try source.event(RecordKey(type: HouseholdSchema.skip, id: id)).map { (id, $0) }
       }
     let overrideType = HouseholdSchema.occurrence

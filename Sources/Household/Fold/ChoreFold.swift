@@ -52,6 +52,7 @@ struct ChoreFold {
       let completion = item.completion
       guard seen?.covers(completion.version.dot) ?? true else { continue }
       if item.retractions.contains(where: { seen?.covers($0) ?? true }) {
+        Probe.completionUndone.hit()
         outcomes[completion.id] = Outcome(kind: .undone, points: 0)
       } else if item.isValid {
         valid.append(completion)
@@ -68,16 +69,21 @@ struct ChoreFold {
 
   /// Whether a completion counts, looking only at it and at what its author had seen.
   private func isValid(_ completion: Completion) throws -> Bool {
+    if facts.isArchived { Probe.doneWhileArchived.hit() }
+    if Mutant.archiveWins.isActive, facts.isArchived { return false }
     guard !facts.isArchived(asOf: completion.cause), ChoreFold.hasValidTime(completion) else {
+      Probe.completionInvalid.hit()
       return false
     }
     if let date = completion.key.flatMap(\.occurrence)?.date,
       completion.day.days(until: date) > Validation.maximumDaysAhead
     {
+      Probe.doneTooFarAhead.hit()
       return false
     }
     let terms = try closed.terms(on: Int(completion.day.dayNumber))
     guard terms.strictAssignee else { return true }
+    Probe.strictAssignee.hit()
     let person = completion.person
     if let key = completion.key, let history = facts.override(of: key)?.assignee {
       let now = terms.seen.map { history.shown(asOf: $0) } ?? history.shown
@@ -92,14 +98,19 @@ struct ChoreFold {
   /// and recorder until they have seen its week or month closed.
   private func isAllowed(_ retraction: EventState, of completion: Completion) throws -> Bool {
     let device = retraction.version.dot.author.device
+    if Mutant.undoByClock.isActive, retraction.version < completion.version { return false }
     if try closed.isAdministrator(device) { return true }
     if device != completion.version.dot.author.device {
       let person = try closed.member(of: device)?.id
-      guard person == completion.person || person == completion.recordedBy else { return false }
+      guard person == completion.person || person == completion.recordedBy else {
+        Probe.undoNotAllowed.hit()
+        return false
+      }
     }
     let day = Int(completion.day.dayNumber)
     return try PeriodKind.allCases.allSatisfy { kind in
       guard let close = try closed.close(kind, on: day) else { return true }
+      Probe.undoOfClosedDay.hit()
       return retraction.cause?.covers(close.version.dot) != true
     }
   }
@@ -133,11 +144,14 @@ struct ChoreFold {
     // same work; any other closes the next place.
     var chain: [[Completion]] = []
     for completion in valid where completion.key == nil {
-      if let closing = chain.last?.first, closing.isConcurrent(to: completion),
+      if let closing = chain.last?.first,
+        closing.isConcurrent(to: completion) || Mutant.chainIgnoresCause.isActive,
         isNear(closing.doneAt, completion.doneAt)
       {
+        Probe.chainSameWork.hit()
         chain[chain.count - 1].append(completion)
       } else {
+        Probe.chainNextLink.hit()
         chain.append([completion])
       }
     }
@@ -160,17 +174,23 @@ struct ChoreFold {
     for completion in group where !claimants.contains(completion.person) {
       claimants.append(completion.person)
     }
-    let price = facts.points(asOf: group[0].cause)
+    let price =
+      Mutant.paysPresentPrice.isActive ? facts.points : facts.points(asOf: group[0].cause)
+    if group.count > 1 { (claimants.count > 1 ? Probe.doneBySeveral : .doneTwiceByOne).hit() }
+    if price != facts.points { Probe.priceOfThen.hit() }
     var paid: [PersonID] = []
     return group.enumerated().map { place, completion in
       guard !paid.contains(completion.person) else {
         return (completion, Outcome(kind: .alsoDone, points: 0))
       }
       paid.append(completion.person)
+      if policy == .each { Probe.paidEach.hit() }
+      if policy == .split, claimants.count > 1 { Probe.paidSplit.hit() }
       let points =
         switch policy {
-        case .first: place == 0 ? price : 0
-        case .each: facts.points(asOf: completion.cause)
+        case .first: place == 0 || Mutant.paysTwice.isActive ? price : 0
+        case .each:
+          facts.points(asOf: completion.cause)
         case .split:
           price / claimants.count + (place == 0 ? price % claimants.count : 0)
         }

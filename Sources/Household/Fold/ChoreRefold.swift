@@ -60,8 +60,9 @@ struct ChoreRefold {
   }
 
   private func replace(_ old: LedgerRow?, by new: LedgerRow) throws {
-    guard old != new else { return }
-    try old?.count(-1, to: writer)
+    guard old != new, old == nil || !Mutant.staleLedger.isActive else { return }
+    if old != nil { Probe.ledgerRowChanged.hit() }
+    if !Mutant.pointsAddUp.isActive { try old?.count(-1, to: writer) }
     try writer.put(new.values, in: HouseholdProjection.ledger)
     try new.count(1, to: writer)
   }
@@ -115,6 +116,7 @@ private struct LateBookings {
     var booked = 0
     func put(_ amount: Int) throws {
       guard amount != 0 else { return }
+      Probe.bookedLate.hit()
       try writer.put(
         [
           .text(kind.rawValue), .id(completion.person), .int(Int64(day)), .id(completion.id),

@@ -26,10 +26,13 @@ struct ChoreSchedule {
 
   /// The occurrences due by a day, and in any case the next one, in order of key.
   func openings(through last: CivilDate) throws -> [Opening] {
-    guard !facts.isArchived else { return [] }
+    guard !facts.isArchived else {
+      Probe.archivedHasNoOpening.hit()
+      return []
+    }
     guard let rule = facts.rule else { return try once() }
     let open =
-      try rule.mode == .calendar
+      try rule.mode == .calendar && !Mutant.nextFromCompletion.isActive
       ? calendar(rule, through: last) : chain(rule).map { [$0] } ?? []
     return open.enumerated().filter { place, opening in
       place == 0 || (opening.due ?? last) <= last
@@ -60,7 +63,10 @@ struct ChoreSchedule {
   // MARK: - One-off chores
 
   private func once() throws -> [Opening] {
-    guard try log.lastDay(of: .once) == nil, !isSkipped(.once) else { return [] }
+    guard try log.lastDay(of: .once) == nil, !isSkipped(.once) else {
+      Probe.onceClosed.hit()
+      return []
+    }
     let moved = facts.override(of: .once)
     return [
       Opening(
@@ -76,6 +82,7 @@ struct ChoreSchedule {
     let link = try log.lastLink()
     var due: CivilDate?
     if let last = link {
+      Probe.dueFromCompletion.hit()
       due = rule.nextDue(afterCompletionDay: last.lastDay)
     } else {
       due = max(rule.anchor, facts.ruleFrom ?? rule.anchor)
@@ -86,6 +93,7 @@ struct ChoreSchedule {
         link.map({ skip.cause.covers($0.dot) }) ?? true,
         let current = due
       else { continue }
+      Probe.chainSkipped.hit()
       due = rule.nextDue(afterCompletionDay: max(current, skip.day))
       skipped += 1
     }
@@ -118,6 +126,7 @@ struct ChoreSchedule {
     var missed = 0
     if settings.missed != .stack, let latest = open.last?.date {
       missed = open.count { $0.date < latest }
+      if missed > 0 { Probe.missedRolled.hit() }
       open.removeAll { $0.date < latest }
     }
     let begin = max(floor, today.adding(days: 1) ?? .last)
@@ -127,6 +136,7 @@ struct ChoreSchedule {
       open += future.filter(isOpen)
       open += moved(rule, after: max(last, begin), through: last).filter(isOpen)
       if open.isEmpty {
+        Probe.firstOpenAhead.hit()
         open += firstOpen(rule, after: max(last, begin), closed.count, isOpen)
       }
     }
@@ -160,6 +170,7 @@ struct ChoreSchedule {
       guard let due = override.due, due <= last, let occurrence = override.key.occurrence,
         occurrence.date > date, rule.isOccurrence(occurrence)
       else { return nil }
+      Probe.movedIntoWindow.hit()
       return occurrence
     }
   }
@@ -177,7 +188,8 @@ struct ChoreSchedule {
 
   /// With the never-overdue policy, what is late is due today.
   private func shown(_ due: CivilDate) -> CivilDate {
-    settings.missed == .neverOverdue ? max(due, today) : due
+    if settings.missed == .neverOverdue, due < today { Probe.neverOverdue.hit() }
+    return settings.missed == .neverOverdue ? max(due, today) : due
   }
 }
 
@@ -186,7 +198,10 @@ struct ChoreSchedule {
 extension ChoreSchedule {
   /// Whom an occurrence is for; `steps` counts the open ones before it.
   func assignee(of opening: Opening, steps: Int) throws -> PersonID? {
-    if let person = facts.override(of: opening.key)?.person { return person }
+    if let person = facts.override(of: opening.key)?.person {
+      Probe.assignedOnce.hit()
+      return person
+    }
     switch facts.assignment {
     case .nobody: return nil
     case .person(let person): return person
@@ -201,17 +216,22 @@ extension ChoreSchedule {
     _ order: [PersonID], _ kind: RotationKind, _ opening: Opening, steps: Int
   ) throws -> PersonID {
     switch kind {
-    case .byDate: return order[try ordinal(of: opening.key) % order.count]
+    case .byDate:
+      Probe.rotationByDate.hit()
+      return order[try ordinal(of: opening.key) % order.count]
     case .byTurn:
+      Probe.rotationByTurn.hit()
       let last = try log.last { $0.kind == .credited && order.contains($0.person) }?.person
       let place = last.flatMap { order.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
       return order[(place + steps) % order.count]
     case .leastDone:
+      Probe.rotationLeastDone.hit()
       let credits = try log.credits(in: 28, through: opening.due ?? today)
       let counts = order.map { credits[$0] ?? 0 }
       let ranked = zip(counts, order).sorted { ($0.0, $0.1) < ($1.0, $1.1) }
       return ranked[0].1
     case .random:
+      Probe.rotationRandom.hit()
       var key = ByteWriter(capacity: 32)
       key.identifier(facts.chore)
       key.signed(opening.key.rawValue)

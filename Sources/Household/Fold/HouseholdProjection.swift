@@ -109,7 +109,9 @@ struct TouchedChores {
     switch key.type {
     case HouseholdSchema.completion: try touch(completion: key.id)
     case HouseholdSchema.retraction:
-      guard let event = try source.event(key)?[RetractionField.event].identifier else { return }
+      guard let event = try source.event(key)?[RetractionField.event].identifier,
+        !Mutant.undoByArrival.isActive
+      else { return }
       try touch(completion: event)
     case HouseholdSchema.chore: try touch(chore: key.id)
     case HouseholdSchema.occurrence:
@@ -123,6 +125,7 @@ struct TouchedChores {
       guard
         deciding.contains(where: { HouseholdSettings.recordKey(of: $0, in: source.zone) == key })
       else { return }
+      Probe.policyChanged.hit()
       for chore in try source.ids(of: HouseholdSchema.chore) {
         chores[chore, default: Parts()].isWhole = true
       }
