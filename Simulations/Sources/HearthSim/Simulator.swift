@@ -1,5 +1,7 @@
 import Foundation
 import HearthCRDT
+import HearthCrypto
+import SimDisk
 
 /// What the command line and the tests of the simulator ask of it.
 package enum Simulator {
@@ -33,11 +35,14 @@ package enum Simulator {
   package static let oracles = Oracle.allCases.map(\.rawValue)
 
   /// All seeded bugs.
-  package static let mutants = Mutant.allCases.map(\.rawValue)
+  package static let mutants = Mutant.allCases.map(\.rawValue) + [repeatsNonce]
+  /// The seeded bug of the module that knows none of the others.
+  private static let repeatsNonce = "repeatsNonce"
 
   /// All probes of the world and of the code.
   package static let probes =
     SimProbe.allCases.map(\.rawValue) + Probe.allCases.map(\.rawValue)
+    + DiskProbe.faults.map { "disk." + $0.rawValue }
 
   /// The plan that a source stands for.
   static func plan(_ source: Source) throws -> Plan {
@@ -57,7 +62,8 @@ package enum Simulator {
   /// Makes one seeded bug active in this process, or none.
   package static func activate(mutant: String?) throws {
     #if HEARTH_SIMULATION
-      guard let mutant else { return Mutant.activate(nil) }
+      AEAD.repeatsNonce = mutant == repeatsNonce
+      guard let mutant, mutant != repeatsNonce else { return Mutant.activate(nil) }
       guard let known = Mutant(rawValue: mutant) else {
         throw StepFailure("there is no mutant \(mutant)")
       }
@@ -73,10 +79,11 @@ package enum Simulator {
   static func run(_ plan: Plan, keepsLines: Bool = false) -> Outcome {
     resetProbes()
     let began = cpuSeconds()
-    let result = World(plan, keepsLines: keepsLines).run()
+    let world = World(plan, keepsLines: keepsLines)
+    let result = world.run()
     var failure = result.violation.map { "\($0)" }
     var oracle = result.violation?.oracle.rawValue
-    let probes = readProbes()
+    let probes = readProbes(world)
     if failure == nil, let missed = plan.mustHit?.first(where: { probes[$0] == nil }) {
       failure = "the plan is for \(missed), which did not happen"
       oracle = Oracle.expectation.rawValue
@@ -119,9 +126,15 @@ package enum Simulator {
     #endif
   }
 
-  private static func readProbes() -> [String: Int] {
+  private static func readProbes(_ world: World) -> [String: Int] {
     var found: [String: Int] = [:]
     for (probe, count) in SimProbe.read() where count > 0 { found[probe.rawValue] = count }
+    for device in world.devices {
+      for (probe, count) in device.disk.counts() where count > 0 {
+        guard DiskProbe.faults.contains(probe) else { continue }
+        found["disk." + probe.rawValue, default: 0] += Int(clamping: count)
+      }
+    }
     #if HEARTH_SIMULATION
       for (probe, count) in Probe.read() where count > 0 { found[probe.rawValue] = count }
     #endif

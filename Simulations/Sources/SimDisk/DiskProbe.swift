@@ -38,6 +38,13 @@ package enum DiskProbe: String, CaseIterable, Hashable, Sendable {
   case shortReads
   case bitsFlipped
 
+  /// Those that count what faults did.
+  package static let faults: [DiskProbe] = [
+    .powerCuts, .processKills, .reboots, .sectorsKept, .sectorsStale, .sectorsLost, .sectorsTorn,
+    .sectorsGarbage, .sectorsLied, .sizesLost, .namesKept, .namesLost, .noSpace, .writeErrors,
+    .syncErrors, .syncLies, .readErrors, .shortReads,
+  ]
+
   func count(in counters: simdisk_counters) -> UInt64 {
     switch self {
     case .operations: counters.operations

@@ -171,10 +171,11 @@ struct CausalQueue {
   private func isKnown(
     _ news: FrontierDifference, reaching seen: Frontier, in zone: ZoneState
   ) -> Bool {
-    Mutant.skipsCauses.isActive || news.increments.allSatisfy { increment in
-      zone.frontier[increment.author] >= seen[increment.author]
-        || zone.head(of: increment.author).forkedAt != nil || !zone.admits(increment.author)
-    }
+    Mutant.skipsCauses.isActive
+      || news.increments.allSatisfy { increment in
+        zone.frontier[increment.author] >= seen[increment.author]
+          || zone.head(of: increment.author).forkedAt != nil || !zone.admits(increment.author)
+      }
   }
 
   private mutating func note(_ fork: Fork, _ head: inout LogHead, _ zone: inout ZoneState) {

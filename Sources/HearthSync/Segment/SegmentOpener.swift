@@ -168,9 +168,12 @@ struct SegmentOpener {
       }
       chain.append(writer.bytes.withUnsafeBytes { zone.secret.chainHash(of: $0) })
     }
-    let fits = try epoch.link(chain[0]) == header.linkBefore
+    let fits =
+      try epoch.link(chain[0]) == header.linkBefore
       && epoch.link(chain[changes.count]) == header.linkAfter
-    guard fits || Mutant.skipsChain.isActive else { throw SyncError(.notAuthentic, "the segment's hash chain does not fit its ends") }
+    guard fits || Mutant.skipsChain.isActive else {
+      throw SyncError(.notAuthentic, "the segment's hash chain does not fit its ends")
+    }
     return OpenedSegment(
       digest: segmentDigest(bytes), bytes: bytes, author: author, first: header.firstSeq,
       last: header.lastSeq, changes: chained, chain: chain)

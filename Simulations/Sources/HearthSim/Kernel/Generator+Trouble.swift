@@ -41,14 +41,15 @@ extension Generator {
 
   private mutating func disks(through end: Int) {
     for at in times(.power, atMost: 15, through: end) {
-      switch chance.below(4) {
+      switch chance.below(5) {
       case 0: step(at, name(), "power-now")
       case 1: step(at, name(), "kill")
+      case 2: step(at, name(), "kill-in", ["in=\(chance.within(1...60))"])
       default: step(at, name(), "power", ["in=\(chance.within(1...60))"])
       }
     }
     for at in times(.disk, atMost: 8, through: end) {
-      let verb = chance.pick(["disk-full", "disk-error", "read-error", "sync-error"])
+      let verb = chance.pick(["disk-full", "disk-error", "read-error", "short-read", "sync-error"])
       step(at, name(), verb, ["in=\(chance.within(1...40))", "for=\(chance.within(1...4))"])
     }
     if weight(.disk) > 60, chance.happens(perMille: 200) {
@@ -88,9 +89,13 @@ extension Generator {
         }
       } else {
         step(at, device, "save", ["s\(number)"])
-        step(
-          at + chance.within(60_000...Generator.dayMilliseconds), device, "rollback", ["s\(number)"]
-        )
+        // What nobody can notice is found in the own files, where these are there.
+        let isUnnoticed = weight(.folders) == 0 && chance.happens(perMille: 400)
+        let how = isUnnoticed ? ["unnoticed"] : chance.happens(perMille: 300) ? ["database"] : []
+        let back = at + chance.within(60_000...Generator.dayMilliseconds)
+        step(back, device, "rollback", ["s\(number)"] + how)
+        guard isUnnoticed, chance.happens(perMille: 500) else { continue }
+        step(back + 1_000, device, "tally", ["k0", "add", "1"])
       }
     }
     for at in times(.lives, atMost: 6, through: end) {
@@ -124,8 +129,15 @@ extension Generator {
     for at in times(.damage, atMost: 8, through: end) {
       step(at, name(), "damage", [chance.pick(["flip", "cut", "zero", "swap"])])
     }
+    for at in times(.damage, atMost: 10, through: end) {
+      let kinds = ["body", "signature", "signature", "cut", "noise", "chain", "trailing"]
+      step(at, name(), "forge", [chance.pick(kinds)])
+    }
     for at in times(.lateness, atMost: 4, through: end) {
       step(at, name(), chance.pick(["redeliver", "rebuild"]))
+    }
+    for at in times(.lateness, atMost: 3, through: end) {
+      step(at, plan.devices[0].name, "snapshot")
     }
   }
 }

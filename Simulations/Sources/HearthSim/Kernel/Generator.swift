@@ -123,7 +123,7 @@ struct Generator {
     for (verb, most) in [
       ("complete", 100), ("add", 20), ("edit", 40), ("undo", 20), ("skip", 15), ("archive", 8),
       ("restore", 8), ("tag", 15), ("untag", 10), ("assign", 15), ("assign-once", 8), ("move", 8),
-      ("set", 6), ("rename-self", 3),
+      ("set", 6), ("rename-self", 3), ("tally", 60),
     ] where verb == "complete" || verb == "add" || chance.happens(perMille: 600) {
       verbs += Array(repeating: verb, count: chance.within(1...most))
     }
@@ -133,7 +133,51 @@ struct Generator {
       let at = 300_000 + chance.below(end - 300_000)
       command(chance.pick(verbs), at: at, by: chance.pick(writers).name, hot: hot)
     }
+    for device in plan.devices where device.build == "old" {
+      for _ in 0..<chance.within(3...15) {
+        tally(at: 300_000 + chance.below(end - 300_000), by: device.name)
+      }
+      guard chance.happens(perMille: 400) else { continue }
+      let at = 300_000 + chance.below(end - 300_000)
+      step(at, device.name, "upgrade")
+    }
     exchange(through: end)
+    bursts(through: end)
+  }
+
+  /// Much at once: so many small segments that they are merged, or so many bytes that a snapshot
+  /// pays.
+  private mutating func bursts(through end: Int) {
+    let kind = chance.below(12)
+    let at = chance.below(end / 2) + 600_000
+    guard kind < 2 else { return }
+    // Only administrators make snapshots, and the founder is one.
+    let writer = kind == 0 ? chance.pick(plan.devices).name : plan.devices[0].name
+    for place in 0..<(kind == 0 ? 140 : 14) {
+      let words = kind == 0 ? ["k1", "add", "1"] : ["k1", "bulk", "110"]
+      step(at + place * 4_000, writer, "tally", words)
+      step(at + place * 4_000 + 2_000, writer, "sync")
+    }
+  }
+
+  private mutating func tally(at: Int, by device: String) {
+    var names = Tally.names
+    if plan.devices.contains(where: { $0.name == device && $0.build == "old" }) {
+      names.removeLast()
+    }
+    let number = chance.below(100)
+    let mark = "m\(chance.below(3))"
+    let what: [String]
+    switch chance.below(20) {
+    case 0..<6: what = ["label", "\(number)"]
+    case 6..<8: what = ["note", "\(number)"]
+    case 8..<10: what = ["price", "\(number)"]
+    case 10..<13: what = ["add", "\(number - 30)"]
+    case 13..<16: what = ["mark", mark]
+    case 16..<18: what = ["unmark", mark]
+    default: what = ["delete"]
+    }
+    step(at, device, "tally", [chance.pick(names)] + what)
   }
 
   private mutating func exchange(through end: Int) {
@@ -171,7 +215,8 @@ struct Generator {
       }
     }
     if chance.happens(perMille: 300) {
-      words.append("assign=date:" + plan.devices.prefix(3).map(\.name).joined(separator: ","))
+      let turn = chance.pick(["date", "turn", "least", "random"])
+      words.append("assign=\(turn):" + plan.devices.prefix(3).map(\.name).joined(separator: ","))
     }
     step(at, device, "add", words)
   }
@@ -183,6 +228,12 @@ struct Generator {
     switch verb {
     case "add": add(at: at, by: device)
     case "undo", "sync": step(at, device, verb)
+    case "tally":
+      tally(at: at, by: device)
+      // Another one writes the same before it can know.
+      if chance.happens(perMille: 400) {
+        tally(at: at + chance.below(60_000), by: chance.pick(plan.devices).name)
+      }
     case "edit":
       step(
         at, device, verb,
@@ -208,6 +259,8 @@ struct Generator {
         chance.pick([
           ["missed", "stack"], ["missed", "roll"], ["week-start", "sunday"],
           ["week-start", "monday"], ["day-start", "\(chance.below(6))"],
+          ["missed", "never-overdue"], ["duplicate", "each"], ["duplicate", "split"],
+          ["duplicate", "first"], ["strict-assignee", "yes"], ["strict-assignee", "no"],
         ]))
     case "rename-self": step(at, device, verb, ["Canary \(chance.below(100))"])
     case "complete" where chance.happens(perMille: 200):

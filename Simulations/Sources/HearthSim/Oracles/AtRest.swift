@@ -43,8 +43,7 @@ struct AtRest {
     try device.read(at: world.now) { book in
       let entries = try book.ledger(of: nil)
       for person in try book.people() {
-        let sum = entries.filter { $0.person == person.id && $0.kind == .credited }
-          .reduce(0) { $0 + $1.points }
+        let sum = entries.filter { $0.person == person.id }.reduce(0) { $0 + $1.points }
         let total = try book.points(of: person.id).total
         guard sum == total else {
           throw world.fail(

@@ -4,6 +4,12 @@ import HearthStore
 import HearthSync
 import Household
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// Watches a run and compares what is with what must be.
 ///
 /// Costs follow the news: digests are computed for a quarter of the frontiers, chosen by the
@@ -17,6 +23,10 @@ struct Checker {
   private(set) var changes: [Dot: Change] = [:]
   /// How far each device had come at its last check.
   private var reached: [Int: [ZoneID: Frontier]] = [:]
+  /// The time of each device's last write.
+  private var lastTimes: [Int: HybridTime] = [:]
+  /// Nonce → hash of the sealed bytes it stands in.
+  private var nonces: [ArraySlice<UInt8>: UInt64] = [:]
   private var unread: [(file: FolderFile, bytes: [UInt8], device: Int)] = []
   private(set) var digestsCompared = 0
 
@@ -34,7 +44,10 @@ struct Checker {
   }
 
   /// What a device had reached counts no longer: it was put back.
-  mutating func forget(_ device: SimDevice) { reached[device.index] = nil }
+  mutating func forget(_ device: SimDevice) {
+    reached[device.index] = nil
+    lastTimes[device.index] = nil
+  }
 
   // MARK: Events
 
@@ -47,6 +60,19 @@ struct Checker {
       throw world.fail(
         .clocks, device,
         "wrote at \(written.version.time.milliseconds) though its clock shows \(wall)")
+    }
+    let time = written.version.time
+    if let last = lastTimes[device.index], last.milliseconds <= limit, time <= last {
+      throw world.fail(.clocks, device, "its clock went back below its own last write")
+    }
+    lastTimes[device.index] = time
+    if world.ledger.wrongClocks.isEmpty, let engine = device.running?.engine {
+      let author = written.version.dot.author
+      for head in try engine.zone(written.zone).heads where head.author != author {
+        guard head.time < time else {
+          throw world.fail(.clocks, device, "wrote before what it had seen of \(head.author)")
+        }
+      }
     }
     try moved(device, in: world)
   }
@@ -133,6 +159,7 @@ struct Checker {
     for (file, bytes, index) in news {
       let device = world.devices[index]
       try Secrecy.check(bytes, in: world, by: device)
+      try checkNonce(of: bytes, file, device, in: world)
       guard case .segment(let name) = file, let engine = device.running?.engine else { continue }
       guard let zone = engine.zones.first(where: { $0.tag == name.zoneTag }),
         let opened = try engine.changes(inSegment: bytes, of: zone.id)
@@ -142,6 +169,20 @@ struct Checker {
         world.ledger.published(last.author, through: last.sequence, zone: zone.id)
       }
     }
+  }
+
+  /// No nonce stands in two different files.
+  private mutating func checkNonce(
+    of bytes: [UInt8], _ file: FolderFile, _ device: SimDevice, in world: World
+  ) throws {
+    if case .blob(let name) = file, name.kind != .snapshot { return }
+    guard bytes.count > Envelope.headerBytes else { return }
+    let nonce = bytes[(Envelope.headerBytes - 24)..<Envelope.headerBytes]
+    let hash = Chance.hash(bytes)
+    if let known = nonces[nonce], known != hash {
+      throw world.fail(.confidentiality, device, "sealed two files under one nonce")
+    }
+    nonces[nonce] = hash
   }
 
   /// One number of one author names one content, wherever it is seen.
@@ -164,7 +205,7 @@ struct Checker {
     device.takeTurn()
     for (zone, frontier) in frontiers(of: device).sorted(by: { $0.key < $1.key }) {
       let before = try device.engine().store.read { try device.engine().digest(of: zone) }
-      let report = try device.withEngine { engine in
+      let report = try again(device, in: world) { engine in
         let blobs = try engine.store.segments(of: zone).compactMap {
           try engine.store.bytes(of: $0.digest, in: zone)
         }
@@ -181,17 +222,36 @@ struct Checker {
     SimProbe.redelivered.hit()
   }
 
+  /// What fails while nothing is wrong with the world is wrong with the engine.
+  private func again<Result>(
+    _ device: SimDevice, in world: World,
+    _ body: (inout Engine<ReplicaStore>) throws -> Result
+  ) throws -> Result {
+    do {
+      return try device.withEngine(body)
+    } catch {
+      guard world.isHealed else { throw error }
+      throw world.fail(.idempotence, device, "cannot take again what it has: \(error)")
+    }
+  }
+
   /// The records built anew from the log are those that are there.
-  mutating func rebuild(_ device: SimDevice, in world: World) throws {
+  mutating func rebuild(
+    _ device: SimDevice, after oracle: Oracle = .snapshots, in world: World
+  ) throws {
     guard let home = device.home else { return }
     device.takeTurn()
     let before = try device.engine().store.read { try device.engine().digest(of: home) }
-    try device.withEngine {
-      try $0.rebuild(home, nowMilliseconds: device.clock.wall(at: world.now))
+    do {
+      try device.withEngine {
+        try $0.rebuild(home, nowMilliseconds: device.clock.wall(at: world.now))
+      }
+    } catch let error as SyncError {
+      throw world.fail(oracle, device, "cannot be built anew from the log: \(error)")
     }
     let after = try device.engine().store.read { try device.engine().digest(of: home) }
     guard before == after else {
-      throw world.fail(.snapshots, device, "building it anew from the log gives another state")
+      throw world.fail(oracle, device, "building it anew from the log gives another state")
     }
     SimProbe.rebuilt.hit()
   }
@@ -217,13 +277,14 @@ enum Secrecy {
   }
 
   private static func contains(_ bytes: [UInt8], _ form: [UInt8]) -> Bool {
-    guard bytes.count >= form.count else { return false }
-    return bytes.withUnsafeBufferPointer { bytes in
-      form.withUnsafeBufferPointer { form in
-        for start in 0...(bytes.count - form.count) where bytes[start] == form[0] {
-          var place = 1
-          while place < form.count, bytes[start + place] == form[place] { place += 1 }
-          if place == form.count { return true }
+    bytes.withUnsafeBytes { bytes in
+      form.withUnsafeBytes { form in
+        guard var start = bytes.baseAddress, let wanted = form.baseAddress else { return false }
+        let end = start + bytes.count - form.count
+        // The fast search of the C library for the first byte, then the rest.
+        while start <= end, let found = memchr(start, Int32(form[0]), end - start + 1) {
+          if memcmp(found, wanted, form.count) == 0 { return true }
+          start = UnsafeRawPointer(found) + 1
         }
         return false
       }

@@ -25,11 +25,23 @@ struct Ledger {
   private(set) var syncs = 0
   private(set) var failedSyncs = 0
   private(set) var received = 0
+  private(set) var published = 0
+  /// How far devices were that lost power while they wrote.
+  private var attempts: [Int: Dot] = [:]
 
   mutating func acknowledged(_ written: Written, by device: Int, step: String) {
     acknowledged.append(
       Acknowledged(device: device, zone: written.zone, dot: written.version.dot, step: step))
     if wrongClocks.contains(device) { SimProbe.wrongClockWrote.hit() }
+  }
+
+  /// A write was cut off: it was told as failed and may be there all the same.
+  mutating func attempted(on device: Int, after dot: Dot?) { attempts[device] = dot }
+
+  /// Whether a write that was cut off is there.
+  mutating func hasBecomeDurable(on device: Int, now: Dot?) -> Bool {
+    guard let before = attempts.removeValue(forKey: device), let now else { return false }
+    return before.author == now.author && before.sequence < now.sequence
   }
 
   mutating func note(clockOf device: Int) { wrongClocks.insert(device) }
@@ -44,6 +56,7 @@ struct Ledger {
   mutating func synced(_ report: TransportReport) {
     syncs += 1
     received += report.received
+    published += report.published
     if report.failure != nil { failedSyncs += 1 }
   }
 

@@ -15,6 +15,7 @@ struct Commands {
   static let verbs = [
     "add", "edit", "complete", "undo", "skip", "archive", "restore", "tag", "untag", "assign",
     "assign-once", "move", "set", "rename-self", "delete-person",
+    "tally", "close",
   ]
 
   /// Carries out a step that writes.
@@ -65,6 +66,11 @@ struct Commands {
     case "set":
       guard step.words.count == 2 else { throw StepFailure("set KEY VALUE") }
       try book.set(step.words[0], step.words[1] == "-" ? nil : step.words[1], in: &builder)
+    case "close":
+      guard let text = step.words.first else { throw StepFailure("close FIRST-DAY-OF-WEEK") }
+      let first = try CivilDate(iso: text)
+      try book.close(
+        .week, first: first, last: first.adding(days: 6) ?? first, by: person, in: &builder)
     case "rename-self":
       try book.createPerson(
         person, name: step.words.first ?? "", milliseconds: 0, in: &builder)

@@ -52,7 +52,10 @@ extension SimDevice {
   }
 
   /// Joins by an invitation, as far as the own folder has what is needed.
-  func join(_ secret: InviteSecret, at time: UInt64) throws {
+  ///
+  /// Like the product it takes what the household has before it writes of itself.
+  @discardableResult
+  func join(_ secret: InviteSecret, at time: UInt64) throws -> TransportReport {
     takeTurn()
     let now = clock.wall(at: time)
     let (folder, anchor, name, person) = (folder, anchor, name, person)
@@ -75,7 +78,10 @@ extension SimDevice {
       return engine.zones.first { $0.group == group && $0.kind == .data }?.id
     }
     guard try isMember() else { throw StepFailure("the household does not accept \(name)") }
+    let report = try sync(at: time)
+    if report.begunFromSnapshots > 0 { SimProbe.joinedBySnapshot.hit() }
     try recordSelf(at: time)
+    return report
   }
 
   /// Whether the household's log has this device as a member.

@@ -22,7 +22,8 @@ struct StepFailure: Error, CustomStringConvertible {
 final class SimDevice {
   let index: Int
   let name: String
-  let isOldBuild: Bool
+  /// Whether it runs a program of an earlier version.
+  var isOldBuild: Bool
   let person: PersonID
   let identity: DeviceIdentity
   var disk: SimDisk
@@ -93,7 +94,7 @@ final class SimDevice {
     let now = clock.wall(at: time)
     let store = try ReplicaStore(
       path: disk.path(for: "hearth.sqlite"),
-      schema: isOldBuild ? OldBuild.schema : HouseholdSchema.all,
+      schema: isOldBuild ? OldBuild.schema : HouseholdSchema.all + Tally.schema,
       projections: isOldBuild ? [] : [HouseholdProjection()], vfs: SimDisk.vfsName)
     if try store.fact(Engine<ReplicaStore>.incarnationFact) == nil {
       let first = try Engine<ReplicaStore>.firstIncarnation()
@@ -106,9 +107,7 @@ final class SimDevice {
     var engine = try Engine(
       store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),
       nowMilliseconds: now)
-    if case .moved(let reason) = try Anchor.judge(anchor, for: engine),
-      !Mutant.ignoresAnchor.isActive
-    {
+    if case .moved(let reason) = try Anchor.judge(anchor, for: engine) {
       try engine.beginNewLife(reason: reason, reissuing: false, nowMilliseconds: now)
       try Anchor.drop(anchor, for: engine)
     }
@@ -146,11 +145,12 @@ final class SimDevice {
 
 /// A program of an earlier version: it has neither skips nor notes nor tags.
 enum OldBuild {
-  static let schema: [RecordSchema] = HouseholdSchema.all.filter { $0.id != HouseholdSchema.skip }
+  static let schema: [RecordSchema] =
+    HouseholdSchema.all.filter { $0.id != HouseholdSchema.skip }
     .map { record in
       RecordSchema(
         record.id, record.name, record.fields.filter { $0.name != "note" && $0.name != "tags" })
-    }
+    } + Tally.oldSchema
 }
 
 /// The anchor on a simulated disk.

@@ -44,6 +44,7 @@ extension World {
         plan.seed, domain: "file", UInt64(from), UInt64(to), entry.file.key,
         carriers[place].carried)
       if !isHealed, chance.happens(perMille: carrierRules.lossPerMille) {
+        SimProbe.fileLost.hit()
         trace.note("lost", at: now, device: to, from: from, sent: entry.time, entry.file.key)
         schedule(place, after: carrierRules.retryMilliseconds)
         return

@@ -21,6 +21,10 @@ extension World {
     case "read-error":
       device.disk.arm(
         .readError(atRead: device.disk.reads + (next - device.disk.operations), count: count))
+    case "short-read":
+      device.disk.arm(
+        .shortRead(atRead: device.disk.reads + (next - device.disk.operations), count: count))
+    case "kill-in": device.disk.arm(.processKill(atOperation: next))
     case "sync-error":
       device.disk.arm(.syncError(atOperation: next, count: count))
       SimProbe.syncFailed.hit()
@@ -51,7 +55,14 @@ extension World {
     case "rollback":
       guard let image = images[device.name + "/" + name] else { return true }
       device.drop()
+      // A restored database beside an anchor that was not: the file outlives the copy of the rest.
+      let anchor = step.words.contains("database") ? try device.disk.read("anchor") : nil
       device.disk.restore(image)
+      if let anchor {
+        try device.disk.write(anchor, to: "anchor")
+        SimProbe.databaseRolledBack.hit()
+      }
+      if step.words.contains("unnoticed") { SimProbe.rolledBackUnnoticed.hit() }
       if !step.words.contains("unnoticed") { device.copies += 1 }
       ledger.exempt(device: device.index)
       SimProbe.rolledBack.hit()

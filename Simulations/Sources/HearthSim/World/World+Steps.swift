@@ -14,6 +14,8 @@ extension World {
       "step", at: now, device: device.index, Chance.hash(step.verb.utf8), step.line)
     if Commands.verbs.contains(step.verb) {
       try attempt(step, on: device) { try self.write(step, on: device) }
+    } else if step.verb == "forge" {
+      try attempt(step, on: device) { try self.forge(step, on: device) }
     } else if try !performOnDevice(step, device), try !performOnDisk(step, device) {
       throw StepFailure("there is no verb \(step.verb)")
     }
@@ -32,14 +34,28 @@ extension World {
         "refused", at: now, device: device.index, Chance.hash("\(type(of: error))".utf8), "\(error)"
       )
       ledger.count(error)
-      try recover(device, from: error)
+      try recover(device, from: error, in: step)
     }
+  }
+
+  /// How far a device's own log is, by what it holds in memory.
+  private func reached(by device: SimDevice) -> Dot? {
+    guard let engine = device.running?.engine, let home = device.home,
+      let zone = try? engine.zone(home)
+    else { return nil }
+    return Dot(author: engine.author, sequence: zone.head(of: engine.author).sequence)
   }
 
   /// After a failure: a dead disk is rebooted later; a disk that failed once is not trusted, so the
   /// program starts again; everything else goes on.
-  private func recover(_ device: SimDevice, from error: any Error) throws {
+  private func recover(
+    _ device: SimDevice, from error: any Error, in step: Step
+  ) throws {
     if device.disk.isDown {
+      SimProbe.powerLostInStep.hit()
+      if Commands.verbs.contains(step.verb) {
+        ledger.attempted(on: device.index, after: reached(by: device))
+      }
       device.drop()
       var chance = Chance(plan.seed, domain: "boot", UInt64(device.index), now)
       events.push(.boot(device: device.index), at: now + UInt64(chance.within(5_000...600_000)))
@@ -72,13 +88,43 @@ extension World {
       throw fail(.integrity, device, "cannot start: \(error)")
     }
     ledger.starts[device.index] = 0
+    if ledger.hasBecomeDurable(on: device.index, now: reached(by: device)) {
+      SimProbe.attemptBecameDurable.hit()
+    }
     trace.note("boot", at: now, device: device.index, device.disk.operations, "starts")
     try checker.started(device, in: self)
+    try compareWithLog(device)
+  }
+
+  /// After some starts: the records are exactly what the log says.
+  private func compareWithLog(_ device: SimDevice) throws {
+    var chance = Chance(plan.seed, domain: "compare", UInt64(device.index), now)
+    guard device.home != nil, !isHealed, !liars.contains(device.index),
+      chance.happens(perMille: 300)
+    else { return }
+    do {
+      try checker.rebuild(device, after: .integrity, in: self)
+      SimProbe.comparedAfterStart.hit()
+    } catch let violation as Violation {
+      throw violation
+    } catch {
+      // A fault that was still to come.
+      guard device.disk.isDown || error is StoreError else { throw error }
+      try recover(device, from: error, in: Step(at: 0, device.name, "rebuild"))
+    }
   }
 
   private func write(_ step: Step, on device: SimDevice) throws {
     let before = try device.engine().zone(device.home ?? .zero).frontier
-    let written = try commands.perform(step, on: device, at: now)
+    let written =
+      step.verb == "tally"
+      ? try device.writeTally(step, at: now) : try commands.perform(step, on: device, at: now)
+    switch step.verb {
+    case "undo": SimProbe.undone.hit()
+    case "restore": SimProbe.archivedAndRestored.hit()
+    case "tally" where device.isOldBuild: SimProbe.oldBuildWrote.hit()
+    default: break
+    }
     ledger.acknowledged(written, by: device.index, step: step.line)
     trace.note(
       "write", at: now, device: device.index, written.version.dot.sequence,
@@ -98,9 +144,11 @@ extension World {
       }
     case "restart":
       try attempt(step, on: device) { try device.close() }
+      SimProbe.restarted.hit()
       try boot(device)
     case "kill":
       device.disk.killProcess()
+      SimProbe.killed.hit()
       device.drop()
       try boot(device)
     case "stop":
@@ -110,13 +158,25 @@ extension World {
     case "start":
       device.isStopped = false
       try boot(device)
+    case "upgrade": try upgrade(step, device)
+    case "snapshot":
+      try attempt(step, on: device) {
+        try device.publishSnapshot()
+        try self.checker.readPublished(in: self)
+      }
     case "clock": try setClock(step, device)
     case "redeliver": try attempt(step, on: device) { try self.checker.redeliver(device, in: self) }
     case "rebuild": try attempt(step, on: device) { try self.checker.rebuild(device, in: self) }
-    case "unplug": device.folder.isPresent = false
+    case "unplug":
+      device.folder.isPresent = false
+      SimProbe.folderMissing.hit()
     case "plug": device.folder.isPresent = true
-    case "folder-full": device.folder.isFull = step.words.first != "off"
-    case "folder-stale": device.folder.setStale(step.words.first != "off")
+    case "folder-full":
+      device.folder.isFull = step.words.first != "off"
+      if device.folder.isFull { SimProbe.folderFull.hit() }
+    case "folder-stale":
+      device.folder.setStale(step.words.first != "off")
+      SimProbe.listingStale.hit()
     case "resurrect": resurrect(device)
     case "damage": damage(step, device)
     default: return false
@@ -137,13 +197,27 @@ extension World {
     try checker.synced(device, report, before: before, in: self)
   }
 
+  /// An old program becomes a present one, and finds what it had kept unread.
+  private func upgrade(_ step: Step, _ device: SimDevice) throws {
+    guard device.isOldBuild, device.running != nil, device.home != nil else { return }
+    try attempt(step, on: device) { try device.close() }
+    device.isOldBuild = false
+    SimProbe.upgraded.hit()
+    try boot(device)
+    try attempt(step, on: device) { try device.recordSelf(at: self.now) }
+  }
+
   private func setClock(_ step: Step, _ device: SimDevice) throws {
     if let by = step.value("by").flatMap({ Int64($0) }) {
       device.clock.step(by: by, at: now)
+      (by < 0 ? SimProbe.clockBack : .clockAhead).hit()
     } else if let wall = step.value("to").flatMap({ UInt64($0) }) {
       device.clock.set(to: wall, at: now)
+      if wall < 1_000_000_000_000 { SimProbe.clock1970.hit() }
+      if wall > 4_000_000_000_000 { SimProbe.clock2099.hit() }
     } else if let drift = step.value("ppm").flatMap({ Int64($0) }) {
       device.clock.run(partsPerMillion: drift, at: now)
+      SimProbe.clockDrifts.hit()
     } else {
       throw StepFailure("clock by=MILLISECONDS, to=MILLISECONDS or ppm=N")
     }

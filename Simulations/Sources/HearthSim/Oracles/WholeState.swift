@@ -1,0 +1,174 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+import Household
+import SimDisk
+
+/// What must hold of whole states when everybody agrees: beside what was promised.
+struct WholeState {
+  private let world: World
+
+  init(_ world: World) {
+    self.world = world
+  }
+
+  func check(_ devices: [SimDevice]) throws {
+    try talliesAddUp(on: devices)
+    for device in devices {
+      try nothingForged(on: device)
+      try ledgersAreFresh(on: device)
+      try everythingCanBeRead(on: device)
+    }
+    try filesAreFew(devices)
+    try newcomersAgree(with: devices)
+  }
+
+  /// Every kind of field shows what all changes together say, with old programs too.
+  private func talliesAddUp(on devices: [SimDevice]) throws {
+    let model = TallyModel(world.checker.changes)
+    guard model.isComplete else { return }
+    for device in devices {
+      guard let home = device.home else { continue }
+      guard let found = try model.difference(on: device, in: home) else { continue }
+      let oracle: Oracle =
+        device.isOldBuild ? .mixedVersions : found.isSum ? .points : .convergence
+      throw world.fail(oracle, device, "a tally is not what was written: \(found.text)")
+    }
+    SimProbe.talliesCompared.hit()
+  }
+
+  /// What stands in a log was published by the program of its author.
+  private func nothingForged(on device: SimDevice) throws {
+    let engine = try device.engine()
+    let honest = Set(world.archive.keys.compactMap(\.digest))
+    for zone in engine.zones where zone.database == .shared {
+      for segment in try engine.store.segments(of: zone.id)
+      where segment.author.device != engine.device && !honest.contains(segment.digest) {
+        throw world.fail(.hostileBytes, device, "took a forged segment of \(segment.author)")
+      }
+    }
+  }
+
+  /// Everything that a person can look at can be looked at.
+  private func everythingCanBeRead(on device: SimDevice) throws {
+    guard !device.isOldBuild, device.home != nil else { return }
+    try device.read(at: world.now) { book in
+      let today = try CivilDate(dayNumber: Int(world.now / 86_400_000))
+      _ = try book.occurrences(through: today.adding(days: 14) ?? today)
+      for chore in try book.chores(includingArchived: true) { _ = try book.chore(chore.id) }
+      for person in try book.people() {
+        _ = try book.badges(of: person.id)
+        _ = try book.streak(of: person.id)
+      }
+    }
+  }
+
+  /// The ledger is what folding everything anew would give.
+  private func ledgersAreFresh(on device: SimDevice) throws {
+    guard let home = device.home else { return }
+    let stale = try device.engine().store.staleProjections(of: home)
+    guard stale.isEmpty else {
+      throw world.fail(.points, device, "folded anew these differ: \(stale.joined(separator: " "))")
+    }
+  }
+
+  /// Small segments are merged, so no author has many files for long.
+  private func filesAreFew(_ devices: [SimDevice]) throws {
+    for device in devices {
+      var counts: [String: Int] = [:]
+      for file in device.folder.names {
+        guard case .segment(let name) = file, world.archive[file] != nil else { continue }
+        counts["\(name.zoneTag) \(name.authorTag) \(name.incarnation)", default: 0] += 1
+      }
+      let bound = Engine<ReplicaStore>.compactionThreshold + 16
+      guard let most = counts.values.max(), most > bound, !hasResurrection else { continue }
+      throw world.fail(.boundedStorage, device, "\(most) files of one author are in the folder")
+    }
+  }
+
+  private var hasResurrection: Bool {
+    world.carrierRules.resurrectPerMille > 0
+      || world.plan.steps.contains { ["resurrect", "rollback", "clone"].contains($0.verb) }
+  }
+
+  /// Who joins now has the same state, from a snapshot with what came after, or change by change.
+  private func newcomersAgree(with devices: [SimDevice]) throws {
+    guard let founder = world.devices.first, devices.contains(where: { $0 === founder }),
+      let home = founder.home
+    else { return }
+    founder.clock.set(to: world.now, at: world.now)
+    let bySnapshot = world.plan.seed.isMultiple(of: 2)
+    let fresh = try world.addFresh(named: "Fresh")
+    do {
+      if bySnapshot { try founder.publishSnapshot() }
+      let secret = try founder.invite(uses: 1, at: world.now)
+      _ = try founder.sync(at: world.now)
+      copy(from: founder, to: fresh, withSnapshots: bySnapshot)
+      try fresh.start(at: world.now)
+      let report = try fresh.join(secret, at: world.now)
+      _ = try fresh.sync(at: world.now)
+      copy(from: fresh, to: founder, withSnapshots: true)
+      _ = try founder.sync(at: world.now)
+      (bySnapshot ? SimProbe.freshBySnapshot : .freshByLog).hit()
+      guard bySnapshot == (report.begunFromSnapshots > 0) else {
+        throw world.fail(.snapshots, fresh, "did not begin from the snapshot")
+      }
+    } catch let violation as Violation {
+      throw violation
+    } catch {
+      throw world.fail(.snapshots, fresh, "cannot join a household at rest: \(error)")
+    }
+    let (one, other) = (try founder.engine(), try fresh.engine())
+    guard try one.zone(home).frontier == other.zone(home).frontier,
+      try one.store.read({ try one.digest(of: home) })
+        == other.store.read({ try other.digest(of: home) })
+    else {
+      throw world.fail(
+        .snapshots, fresh, "differs from who it joined, \(bySnapshot ? "by snapshot" : "by log")")
+    }
+    let model = TallyModel(world.checker.changes)
+    if model.isComplete, let found = try model.difference(on: fresh, in: home) {
+      throw world.fail(.snapshots, fresh, "a tally is not what was written: \(found.text)")
+    }
+  }
+
+  private func copy(from one: SimDevice, to other: SimDevice, withSnapshots: Bool) {
+    for file in one.folder.names {
+      if case .blob(let name) = file, name.kind == .snapshot, !withSnapshots { continue }
+      guard other.folder.files[file] == nil, let bytes = one.folder.files[file] else { continue }
+      other.folder.put(file, bytes)
+    }
+  }
+}
+
+extension World {
+  /// A device that nobody has had before, with an empty folder.
+  func addFresh(named name: String) throws -> SimDevice {
+    let index = devices.count
+    let disk = SimDisk(seed: Chance.mix(plan.seed ^ UInt64(index) << 48), profile: .ordered)
+    let device = try SimDevice(
+      index: index, device: Plan.Device(name: name), seed: plan.seed, disk: disk)
+    add(device)
+    return device
+  }
+}
+
+extension SimDevice {
+  /// Gives the folder a snapshot, whether or not it pays.
+  func publishSnapshot() throws {
+    guard let home, try isMember() else { throw StepFailure("\(name) is in no household") }
+    takeTurn()
+    let folder = folder
+    try withEngine { engine in
+      // The segments of what is in a snapshot go before it.
+      let zone = try engine.zone(home)
+      guard try engine.unsealedChanges(of: home).isEmpty else {
+        throw StepFailure("some changes are not published yet")
+      }
+      let chunks = try engine.snapshot(of: home)
+      for (file, chunk) in zip(SnapshotPlan.names(of: chunks, zoneTag: zone.tag), chunks) {
+        try folder.publish(file, chunk)
+      }
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+
+/// Records of no meaning that use every kind of field, so that each kind is tested by itself.
+///
+/// The household has no counter and hardly ever deletes; old programs write none of its records.
+/// These do both. A `memo` is of a type that old programs do not know at all.
+enum Tally {
+  static let tally = TypeID.record(900)
+  static let memo = TypeID.record(901)
+  static let label = FieldID(.register, 1)
+  static let note = FieldID(.register, 2)
+  static let price = FieldID(.history, 3)
+  static let total = FieldID(.counter, 4)
+  static let marks = FieldID(.set, 5)
+  static let types = [tally, memo]
+
+  static let schema: [RecordSchema] = [
+    RecordSchema(tally, "tally", fields), RecordSchema(memo, "memo", fields),
+  ]
+  /// What a program of an earlier version knows of it.
+  static let oldSchema: [RecordSchema] = [
+    RecordSchema(tally, "tally", fields.filter { $0.id == label || $0.id == total })
+  ]
+  private static let fields = [
+    FieldSchema(label, "label", .text), FieldSchema(note, "note", .text),
+    FieldSchema(price, "price", .int), FieldSchema(total, "total", .int),
+    FieldSchema(marks, "marks", .text),
+  ]
+
+  /// The names that plans use: the last one is a memo.
+  static let names = ["k0", "k1", "m0"]
+
+  static func key(_ name: String, in zone: ZoneID) -> RecordKey {
+    let type = name.hasPrefix("m") ? memo : tally
+    return RecordKey(type: type, id: naturalID(in: zone, type: type, key: Array(name.utf8)))
+  }
+
+  /// The operation of a step `tally NAME WHAT VALUE`.
+  static func operation(_ step: Step, in zone: ZoneID) throws -> Operation {
+    guard step.words.count >= 2 else { throw StepFailure("tally NAME WHAT VALUE") }
+    let key = key(step.words[0], in: zone)
+    let text = step.words.count > 2 ? step.words[2] : ""
+    let number = Int64(text) ?? 1
+    switch step.words[1] {
+    case "label": return Operation(key, .assign(label, .text("Canary " + text)))
+    case "note": return Operation(key, .assign(note, .text("Canary " + text)))
+    case "price": return Operation(key, .assign(price, .int(number)))
+    case "add": return Operation(key, .count(total, number))
+    case "mark": return Operation(key, .include(marks, .text(text)))
+    case "unmark": return Operation(key, .exclude(marks, .text(text)))
+    case "delete": return Operation(key, .delete)
+    case "bulk": return Operation(key, .assign(note, .text(noise(kibibytes: Int(number)))))
+    default: throw StepFailure("a tally does not know \(step.words[1])")
+    }
+  }
+
+  /// Text that does not compress below three quarters.
+  private static func noise(kibibytes: Int) -> String {
+    String(decoding: RandomBytes.make(kibibytes * 1_024).map { $0 & 63 + 48 }, as: UTF8.self)
+  }
+}
+
+extension SimDevice {
+  /// Writes a tally, as any program may.
+  func writeTally(_ step: Step, at time: UInt64) throws -> Written {
+    guard let home else { throw StepFailure("\(name) is in no household") }
+    takeTurn()
+    let now = clock.wall(at: time)
+    let operation = try Tally.operation(step, in: home)
+    guard !isOldBuild || operation.key.type == Tally.tally else {
+      throw StepFailure("\(name) runs a program that does not know memos")
+    }
+    return try withEngine { engine in
+      let version = try engine.write([operation], to: home, nowMilliseconds: now)
+      return Written(zone: home, version: version, operations: 1)
+    }
+  }
+}
