@@ -42,7 +42,7 @@ package enum DiskProbe: String, CaseIterable, Hashable, Sendable {
   package static let faults: [DiskProbe] = [
     .powerCuts, .processKills, .reboots, .sectorsKept, .sectorsStale, .sectorsLost, .sectorsTorn,
     .sectorsGarbage, .sectorsLied, .sizesLost, .namesKept, .namesLost, .noSpace, .writeErrors,
-    .syncErrors, .syncLies, .readErrors, .shortReads,
+    .syncErrors, .syncLies, .readErrors,
   ]
 
   func count(in counters: simdisk_counters) -> UInt64 {

@@ -50,7 +50,6 @@ struct SegmentOpener {
       guard Identifier(try EnvelopeFrame(bytes).zoneTag) == zone.tag else {
         throw SyncError(.notAuthentic, "this segment belongs to another zone")
       }
-      Probe.suiteUnknown.hit()
       return .waits(.format)
     }
     guard header.type == .segment else {
@@ -66,7 +65,6 @@ struct SegmentOpener {
     let author = Author(device: device, incarnation: header.incarnation)
     try verify(bytes, author: author, card: card)
     guard let epoch = zone.epoch(tag: header.epochTag) else {
-      Probe.epochUnknown.hit()
       return .waits(.epoch)
     }
     guard

@@ -59,7 +59,6 @@ struct ChoreFacts: Sendable {
     let skips = try source.ids(of: HouseholdSchema.skip, where: SkipField.chore, is: .id(chore))
       .compactMap { id -> (RecordID, EventState)? in
         guard try source.retractions(of: id).isEmpty else {
-          Probe.skipTakenBack.hit()
           return nil
         }
         return try source.event(RecordKey(type: HouseholdSchema.skip, id: id)).map { (id, $0) }

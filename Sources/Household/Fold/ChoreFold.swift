@@ -72,13 +72,11 @@ struct ChoreFold {
     if facts.isArchived { Probe.doneWhileArchived.hit() }
     if Mutant.archiveWins.isActive, facts.isArchived { return false }
     guard !facts.isArchived(asOf: completion.cause), ChoreFold.hasValidTime(completion) else {
-      Probe.completionInvalid.hit()
       return false
     }
     if let date = completion.key.flatMap(\.occurrence)?.date,
       completion.day.days(until: date) > Validation.maximumDaysAhead
     {
-      Probe.doneTooFarAhead.hit()
       return false
     }
     let terms = try closed.terms(on: Int(completion.day.dayNumber))
@@ -103,7 +101,6 @@ struct ChoreFold {
     if device != completion.version.dot.author.device {
       let person = try closed.member(of: device)?.id
       guard person == completion.person || person == completion.recordedBy else {
-        Probe.undoNotAllowed.hit()
         return false
       }
     }

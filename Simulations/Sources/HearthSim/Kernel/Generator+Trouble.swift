@@ -49,8 +49,11 @@ extension Generator {
       }
     }
     for at in times(.disk, atMost: 8, through: end) {
-      let verb = chance.pick(["disk-full", "disk-error", "read-error", "short-read", "sync-error"])
-      step(at, name(), verb, ["in=\(chance.within(1...40))", "for=\(chance.within(1...4))"])
+      let verb = chance.pick(["disk-full", "disk-error", "read-error", "sync-error"])
+      let device = name()
+      step(at, device, verb, ["in=\(chance.within(1...40))", "for=\(chance.within(1...4))"])
+      // Most reads are those of opening.
+      if verb == "read-error" { step(at + 1_000, device, "restart") }
     }
     if weight(.disk) > 60, chance.happens(perMille: 200) {
       step(
@@ -100,7 +103,9 @@ extension Generator {
     }
     for at in times(.lives, atMost: 6, through: end) {
       let device = name()
-      if chance.happens(perMille: 500) {
+      if chance.happens(perMille: 150) {
+        step(at, device, "anchor", [chance.pick(["s0", "s1", "none"])])
+      } else if chance.happens(perMille: 500) {
         step(at, device, "restart")
       } else {
         step(at, device, "stop")
@@ -113,7 +118,8 @@ extension Generator {
     for at in times(.folders, atMost: 8, through: end) {
       let device = name()
       let back = at + chance.within(60_000...Generator.dayMilliseconds / 2)
-      switch chance.below(4) {
+      switch chance.below(5) {
+      case 4: step(at, device, "wipe")
       case 0:
         step(at, device, "unplug")
         step(back, device, "plug")

@@ -153,7 +153,7 @@ struct Generator {
     guard kind < 2 else { return }
     // Only administrators make snapshots, and the founder is one.
     let writer = kind == 0 ? chance.pick(plan.devices).name : plan.devices[0].name
-    for place in 0..<(kind == 0 ? 140 : 14) {
+    for place in 0..<(kind == 0 ? 140 : 30) {
       let words = kind == 0 ? ["k1", "add", "1"] : ["k1", "bulk", "110"]
       step(at + place * 4_000, writer, "tally", words)
       step(at + place * 4_000 + 2_000, writer, "sync")
@@ -183,7 +183,7 @@ struct Generator {
   private mutating func exchange(through end: Int) {
     for device in plan.devices {
       let every = chance.pick(
-        mode == .quick ? [600_000, 1_800_000, 7_200_000] : [21_600_000, 43_200_000, 86_400_000])
+        mode == .quick ? [1_200_000, 3_600_000, 14_400_000] : [21_600_000, 43_200_000, 86_400_000])
       var at = chance.below(every)
       while at < end {
         step(at, device.name, "sync")
@@ -267,6 +267,11 @@ struct Generator {
       // Two do the same at nearly the same time.
       step(at, device, verb, [chore])
       step(at + chance.below(60_000), chance.pick(plan.devices).name, verb, [chore])
+    case "complete" where chance.happens(perMille: 150):
+      // Two note that a third has done it.
+      let by = "by=\(chance.pick(plan.devices).name)"
+      step(at, device, verb, [chore, by])
+      step(at + chance.below(60_000), chance.pick(plan.devices).name, verb, [chore, by])
     default: step(at, device, verb, [chore])
     }
   }

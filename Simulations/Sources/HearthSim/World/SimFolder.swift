@@ -185,6 +185,13 @@ final class SimFolder: Transport {
     forgetListing(of: file)
   }
 
+  /// Takes every file away, which no carrier tells to others.
+  func wipe() {
+    files = [:]
+    sorted = [:]
+    staleListing = [:]
+  }
+
   /// Changes what stands under a name without telling anybody, as a failing disk does.
   func damage(_ file: FolderFile, _ bytes: [UInt8]) {
     guard files[file] != nil else { return }

@@ -52,6 +52,18 @@ extension World {
     case "save":
       guard device.running != nil else { return true }
       images[device.name + "/" + name] = device.disk.image(of: .current)
+      anchors[device.name + "/" + name] = try device.disk.read("anchor")
+    case "anchor":
+      guard device.running != nil else { return true }
+      let old = anchors[device.name + "/" + name]
+      try attempt(step, on: device) { try device.close() }
+      // A fault that is still to come may strike here; the anchor then stays as it is.
+      if let old, (try? device.disk.write(old, to: "anchor")) != nil {
+        SimProbe.anchorOld.hit()
+      } else if (try? device.disk.remove("anchor")) != nil {
+        SimProbe.anchorLost.hit()
+      }
+      try boot(device)
     case "rollback":
       guard let image = images[device.name + "/" + name] else { return true }
       device.drop()

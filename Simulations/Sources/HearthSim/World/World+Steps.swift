@@ -178,6 +178,7 @@ extension World {
       device.folder.setStale(step.words.first != "off")
       SimProbe.listingStale.hit()
     case "resurrect": resurrect(device)
+    case "wipe": wipe(device)
     case "damage": damage(step, device)
     default: return false
     }
@@ -222,6 +223,16 @@ extension World {
       throw StepFailure("clock by=MILLISECONDS, to=MILLISECONDS or ppm=N")
     }
     ledger.note(clockOf: device.index)
+  }
+
+  /// Somebody empties the device's copy of the folder; carriers bring the others' files again.
+  private func wipe(_ device: SimDevice) {
+    device.folder.wipe()
+    SimProbe.folderEmptied.hit()
+    for place in carriers.indices where carriers[place].to == device.index {
+      carriers[place].cursor = 0
+    }
+    for other in devices where other.index != device.index { wakeCarriers(from: other.index) }
   }
 
   /// Files that were removed come back.

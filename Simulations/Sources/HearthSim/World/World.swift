@@ -27,6 +27,8 @@ final class World {
   var invitation: InviteSecret?
   /// Images that steps saved, by name.
   var images: [String: DiskImage] = [:]
+  /// The anchors of the same instants.
+  var anchors: [String: [UInt8]] = [:]
   var carrierRules: Plan.Carrier
   var isHealed = false
   /// Devices whose disk has lied about a sync: what they promised since may be gone.
