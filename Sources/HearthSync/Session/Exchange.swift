@@ -225,7 +225,9 @@ extension Engine {
       report.published += 1
       report.publishedBytes += bytes.count
       if segment.author.device != device { Probe.passedOn.hit() }
-      if Mutant.forgetsPublished.isActive { try store.removeSegment(segment.digest, in: id) }
+      if Mutant.forgetsPublished.isActive {
+        try store.transaction { try store.removeSegment(segment.digest, in: id) }
+      }
     }
     try giveSnapshots(of: id, to: transport, holding: held, stored: stored, &report)
     guard merged > 0 else { return }

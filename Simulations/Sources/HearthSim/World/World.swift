@@ -141,6 +141,7 @@ final class World {
   private func settle(_ some: [SimDevice]) throws {
     for device in some {
       _ = try device.sync(at: now)
+      try checker.readPublished(in: self)
       try runEvents(until: now + 1)
       for index in carriers.indices { carryAll(index) }
       now += 1_000
