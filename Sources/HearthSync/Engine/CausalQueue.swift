@@ -64,6 +64,11 @@ struct CausalQueue {
         while step(place, on: &zone) { moved = true }
       }
     }
+    if Mutant.countsEachDelivery.isActive, ready.isEmpty {
+      for segment in covered {
+        ready += segment.changes.map { Ready(change: $0, past: Frontier()) }
+      }
+    }
     for queue in queues {
       for segment in queue.segments {
         waiting.append((segment, reason(of: segment, in: zone)))
@@ -91,10 +96,6 @@ struct CausalQueue {
       } else {
         Probe.segmentCovered.hit()
         covered.append(segment)
-        if Mutant.countsEachDelivery.isActive {
-          ready += segment.changes.filter { $0.operations.allSatisfy { !$0.key.type.isEvent } }
-            .map { Ready(change: $0, past: head.past) }
-        }
       }
       return true
     }
@@ -171,11 +172,11 @@ struct CausalQueue {
   private func isKnown(
     _ news: FrontierDifference, reaching seen: Frontier, in zone: ZoneState
   ) -> Bool {
-    Mutant.skipsCauses.isActive
-      || news.increments.allSatisfy { increment in
-        zone.frontier[increment.author] >= seen[increment.author]
-          || zone.head(of: increment.author).forkedAt != nil || !zone.admits(increment.author)
-      }
+    news.increments.allSatisfy { increment in
+      zone.frontier[increment.author] >= seen[increment.author]
+        || zone.head(of: increment.author).forkedAt != nil || !zone.admits(increment.author)
+        || Mutant.skipsCauses.isActive && !queues.contains { $0.author == increment.author }
+    }
   }
 
   private mutating func note(_ fork: Fork, _ head: inout LogHead, _ zone: inout ZoneState) {

@@ -52,7 +52,7 @@ struct SegmentSealer {
       incarnation: first.dot.author.incarnation, epoch: epoch, zone: zone.secret,
       firstSeq: first.dot.sequence, lastSeq: last.dot.sequence,
       chainBefore: first.previousHash, chainAfter: after, body: ChangeBatch.encode(changes))
-    if Mutant.publishesTitle.isActive { bytes += ChangeBatch.encode(changes) }
+    if Mutant.publishesTitle.isActive, zone.kind == .data { bytes += ChangeBatch.encode(changes) }
     return SealedSegment(
       description: StoredSegment(
         author: first.dot.author, first: first.dot.sequence, last: last.dot.sequence,

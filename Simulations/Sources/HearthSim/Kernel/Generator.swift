@@ -150,11 +150,11 @@ struct Generator {
   private mutating func bursts(through end: Int) {
     let kind = chance.below(12)
     let at = chance.below(end / 2) + 600_000
-    guard kind < 2 else { return }
+    guard kind < 3 else { return }
     // Only administrators make snapshots, and the founder is one.
-    let writer = kind == 0 ? chance.pick(plan.devices).name : plan.devices[0].name
-    for place in 0..<(kind == 0 ? 140 : 30) {
-      let words = kind == 0 ? ["k1", "add", "1"] : ["k1", "bulk", "110"]
+    let writer = kind < 2 ? chance.pick(plan.devices).name : plan.devices[0].name
+    for place in 0..<(kind < 2 ? 140 : 30) {
+      let words = kind < 2 ? ["k1", "add", "1"] : ["k1", "bulk", "110"]
       step(at + place * 4_000, writer, "tally", words)
       step(at + place * 4_000 + 2_000, writer, "sync")
     }

@@ -6,22 +6,21 @@ import HearthSync
 /// Files that somebody puts into a folder to do harm: under a plausible name, with the digest that
 /// the name says, and never taken away again.
 extension World {
-  /// `forge body|signature|cut|noise|chain|trailing`: into the device's copy of the folder.
+  /// `forge body|signature|cut|noise|chain|trailing`: into the device's copy of the folder, beside
+  /// the next segment that arrives there or, for the last two, under a member's own keys.
   func forge(_ step: Step, on device: SimDevice) throws {
     var chance = Chance(plan.seed, domain: "forge", UInt64(device.index), now)
     let kind = step.words.first ?? "body"
     if kind == "chain" || kind == "trailing" {
       return try forgeAsMember(kind, for: device, &chance)
     }
-    // What others have and this device does not is what it will look at.
-    let here = device.folder.files
-    let news = archive.keys.sorted().filter { here[$0] == nil }
-    let all = news.isEmpty ? device.folder.names : news
-    let segments = all.compactMap { file -> SegmentName? in
-      if case .segment(let name) = file { name } else { nil }
-    }
-    guard !segments.isEmpty else { return }
-    let name = segments[chance.below(segments.count)]
+    ambushes[device.index] = kind
+  }
+
+  /// A segment is about to reach a device for which a forged twin lies ready.
+  func ambush(_ name: SegmentName, _ device: SimDevice) {
+    guard let kind = ambushes.removeValue(forKey: device.index) else { return }
+    var chance = Chance(plan.seed, domain: "ambush", UInt64(device.index), now)
     guard var bytes = archive[.segment(name)] else { return }
     let signature = bytes.count - 64
     switch kind {

@@ -91,6 +91,7 @@ extension World {
         arriving[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8))
         SimProbe.fileArrivedDamaged.hit()
       }
+      if !isHealed, case .segment(let name) = entry.file { ambush(name, devices[to]) }
       folder.put(entry.file, arriving)
       if arriving != bytes {
         events.push(

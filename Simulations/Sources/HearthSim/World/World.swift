@@ -27,6 +27,8 @@ final class World {
   var invitation: InviteSecret?
   /// Images that steps saved, by name.
   var images: [String: DiskImage] = [:]
+  /// For which devices somebody waits to put a forged file beside the next one, and of what kind.
+  var ambushes: [Int: String] = [:]
   /// The anchors of the same instants.
   var anchors: [String: [UInt8]] = [:]
   var carrierRules: Plan.Carrier
