@@ -106,7 +106,9 @@ package enum AEAD {
   }
 
   #if HEARTH_SIMULATION
-    /// A seeded bug: every message gets the same nonce. Set before a run, from its only thread.
+    /// A seeded bug: every message gets the same nonce.
+    ///
+    /// Set before a run, from its only thread.
     nonisolated(unsafe) package static var repeatsNonce = false
   #endif
 

@@ -135,8 +135,10 @@ extension Generator {
     for at in times(.damage, atMost: 8, through: end) {
       step(at, name(), "damage", [chance.pick(["flip", "cut", "zero", "swap"])])
     }
-    for at in times(.damage, atMost: 10, through: end) {
-      let kinds = ["body", "signature", "signature", "cut", "noise", "chain", "trailing"]
+    for at in times(.damage, atMost: 30, through: end) {
+      let kinds = [
+        "body", "signature", "signature", "cut", "noise", "chain", "chain", "trailing", "trailing",
+      ]
       step(at, name(), "forge", [chance.pick(kinds)])
     }
     for at in times(.lateness, atMost: 4, through: end) {

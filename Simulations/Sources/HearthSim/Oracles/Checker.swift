@@ -116,8 +116,12 @@ struct Checker {
       if let before = reached[device.index]?[zone.id], !zone.frontier.covers(before),
         !world.liars.contains(device.index)
       {
+        let isLost = world.ledger.acknowledged.contains {
+          $0.device == device.index && $0.zone == zone.id && !$0.isExempt
+            && !zone.frontier.covers($0.dot)
+        }
         throw world.fail(
-          .monotonicReads, device, "its \(zone.name) zone knows less than before")
+          isLost ? .durability : .monotonicReads, device, "its \(zone.name) zone knows less than before")
       }
       guard reached[device.index]?[zone.id] != zone.frontier else { continue }
       reached[device.index, default: [:]][zone.id] = zone.frontier

@@ -56,6 +56,11 @@ struct WholeState {
       let today = try CivilDate(dayNumber: Int(world.now / 86_400_000))
       _ = try book.occurrences(through: today.adding(days: 14) ?? today)
       for chore in try book.chores(includingArchived: true) { _ = try book.chore(chore.id) }
+      if try book.setting("duplicate") ?? "first" == "first",
+        let paid = try book.ledger(of: nil).first(where: { $0.kind != .credited && $0.points > 0 })
+      {
+        throw world.fail(.singleAward, device, "\(paid.event) is paid beside another")
+      }
       for person in try book.people() {
         _ = try book.badges(of: person.id)
         _ = try book.streak(of: person.id)

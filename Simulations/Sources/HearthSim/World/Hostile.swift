@@ -24,7 +24,13 @@ extension World {
     guard var bytes = archive[.segment(name)] else { return }
     let signature = bytes.count - 64
     switch kind {
-    case "signature": bytes[signature + chance.below(64)] ^= UInt8(1 << chance.below(8))
+    case "signature":
+      // Of two files that say the same the first in order is looked at.
+      let good = bytes
+      for _ in 0..<6 where bytes == good || segmentDigest(bytes) > name.digest {
+        bytes = good
+        bytes[signature + chance.below(64)] ^= UInt8(1 << chance.below(8))
+      }
     case "cut": bytes = Array(bytes.prefix(chance.below(bytes.count)))
     case "noise": bytes = bytes.map { _ in UInt8(chance.below(256)) }
     default:
