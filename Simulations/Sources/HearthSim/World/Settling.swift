@@ -31,6 +31,8 @@ struct Settling {
     try heal(everybody)
     try converge(everybody)
     try silence(everybody)
+    // First what building anew, which others do, would mend.
+    for device in everybody { try WholeState(world).ledgersAreFresh(on: device) }
     try AtRest(world).check(everybody)
     try WholeState(world).check(everybody)
   }
