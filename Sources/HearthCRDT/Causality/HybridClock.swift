@@ -59,7 +59,7 @@ package struct HybridClock: Equatable, Sendable {
   package mutating func tick(nowMilliseconds: UInt64) -> HybridTime {
     let now = HybridTime(milliseconds: nowMilliseconds)
     let isAhead = isBeyondLead(latest, nowMilliseconds: nowMilliseconds)
-    if isAhead { Probe.ownClockStepsBack.hit() }
+    Probe.ownClockStepsBack.hit(if: isAhead)
     if now > latest || isAhead || Mutant.clockGoesBack.isActive {
       latest = now
     } else {

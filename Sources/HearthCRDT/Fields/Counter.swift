@@ -44,7 +44,7 @@ package struct Counter: Equatable, Sendable {
       shares[place].sequence = max(shares[place].sequence, dot.sequence)
     } else {
       let share = Share(author: dot.author, sequence: dot.sequence, total: delta)
-      if !shares.isEmpty { Probe.counterShared.hit() }
+      Probe.counterShared.hit(if: !shares.isEmpty)
       shares.insert(share, at: shares.firstIndex { dot.author < $0.author } ?? shares.count)
     }
   }

@@ -39,7 +39,7 @@ package struct ElementSet: Equatable, Sendable {
       }
       elements[place].additions.append(dot)
       elements[place].additions.sort()
-      if elements[place].additions.count > 1 { Probe.elementAddedTwice.hit() }
+      Probe.elementAddedTwice.hit(if: elements[place].additions.count > 1)
     } else {
       elements.insert(Element(value: value, additions: [dot]), at: place)
     }

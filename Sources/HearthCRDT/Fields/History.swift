@@ -44,8 +44,8 @@ package struct History: Equatable, Sendable {
     let replaced =
       Mutant.historyReplacesNothing.isActive
       ? [] : current(in: { past.covers($0) }).map(\.version.dot)
-    if replaced.count > 1 { Probe.historyMerged.hit() }
-    if !entries.allSatisfy({ past.covers($0.version.dot) }) { Probe.historyConcurrent.hit() }
+    Probe.historyMerged.hit(if: replaced.count > 1)
+    Probe.historyConcurrent.hit(if: !entries.allSatisfy({ past.covers($0.version.dot) }))
     entries.insert(Entry(version: version, value: value, replaced: replaced), at: place)
   }
 

@@ -72,8 +72,8 @@ package struct Register: Equatable, Sendable {
     let rest = siblings.filter {
       !past.covers($0.version.dot) && $0.version.dot != version.dot
     }
-    if rest.count < siblings.count { Probe.siblingCovered.hit() }
-    if rest.count > 1 { Probe.severalSiblings.hit() }
+    Probe.siblingCovered.hit(if: rest.count < siblings.count)
+    Probe.severalSiblings.hit(if: rest.count > 1)
     if let merged = Register(rest + [written]) {
       self = merged
     }

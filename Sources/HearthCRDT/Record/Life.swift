@@ -31,7 +31,7 @@ package struct Life: Equatable, Sendable {
   /// The whole past is kept, not only its part about this record: which of the record's writes are
   /// in it would depend on what has arrived here, and replicas would differ.
   package mutating func delete(_ dot: Dot, past: Frontier) {
-    if !past.covers(writes) { Probe.deleteConcurrentWithWrite.hit() }
+    Probe.deleteConcurrentWithWrite.hit(if: !past.covers(writes))
     deletes = deletes.joined(with: Mutant.deletesUnseen.isActive ? past.joined(with: writes) : past)
     deletes.advance(dot.author, to: dot.sequence)
   }

@@ -107,7 +107,7 @@ package struct RecordState: Equatable, Sendable {
       set.exclude(value, dot: version.dot, past: past)
       self.set(id, .set(set))
     }
-    if !life.deletes.isEmpty, life.isDeleted { Probe.recordRevived.hit() }
+    Probe.recordRevived.hit(if: !life.deletes.isEmpty && life.isDeleted)
     life.write(version.dot)
   }
 

@@ -112,6 +112,11 @@ package enum Probe: String, CaseIterable, Sendable {
     /// Counts one more.
     package func hit() { Probe.counts[Probe.places[self] ?? 0] += 1 }
 
+    /// Counts one more where a condition holds.
+    package func hit(if condition: @autoclosure () -> Bool) {
+      if condition() { hit() }
+    }
+
     /// How often each was hit since the last reset, in order.
     package static func read() -> [(probe: Probe, count: Int)] {
       zip(allCases, counts).map { ($0, $1) }
@@ -123,5 +128,9 @@ package enum Probe: String, CaseIterable, Sendable {
     /// Nothing outside of simulations.
     @inlinable @inline(__always)
     package func hit() {}
+
+    /// Nothing outside of simulations; the condition is not looked at.
+    @inlinable @inline(__always)
+    package func hit(if condition: @autoclosure () -> Bool) {}
   #endif
 }

@@ -255,7 +255,7 @@ struct SchemaRegistry {
     try opaque.forEach(type: table.schema.id) { zone, key, record in
       rows.append((zone, key, record))
     }
-    if !rows.isEmpty { Probe.unknownTypeAdopted.hit() }
+    Probe.unknownTypeAdopted.hit(if: !rows.isEmpty)
     if Mutant.upgradeForgetsOpaque.isActive { rows.removeAll() }
     for (zone, key, record) in rows { try codec.insert(record, key: key, zone: zone) }
     try connection.statement("DELETE FROM hearth_opaque WHERE type = ?")
@@ -270,7 +270,7 @@ struct SchemaRegistry {
         if record.hasField(outside: old.table) { rows.append((zone, key, record)) }
       }
     }
-    if !rows.isEmpty { Probe.unknownFieldPromoted.hit() }
+    Probe.unknownFieldPromoted.hit(if: !rows.isEmpty)
     for (zone, key, record) in rows {
       try new.delete(key: key, zone: zone)
       try new.insert(record, key: key, zone: zone)

@@ -106,7 +106,7 @@ struct CausalQueue {
       return true
     }
     let before = head.sequence
-    if segment.first <= before { Probe.partOfSegmentKnown.hit() }
+    Probe.partOfSegmentKnown.hit(if: segment.first <= before)
     guard take(segment, from: &head, on: &zone) else {
       queues[place].segments.removeFirst()
       refused.append(segment)
@@ -140,7 +140,7 @@ struct CausalQueue {
       guard isKnown(change.seen, reaching: seen, in: zone),
         control.map({ $0.covers(controlSeen) }) ?? true
       else {
-        if head.sequence >= segment.first { Probe.partOfSegmentTaken.hit() }
+        Probe.partOfSegmentTaken.hit(if: head.sequence >= segment.first)
         break
       }
       var past = seen

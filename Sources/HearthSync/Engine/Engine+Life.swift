@@ -180,7 +180,7 @@ extension Engine {
       try load(snapshot: base, into: zone, isAccepted: true, nowMilliseconds: nowMilliseconds)
     }
     _ = try receive(blobs, in: zone, ends: ends, nowMilliseconds: nowMilliseconds)
-    if unsealed.contains(where: { !$0.isEmpty }) { Probe.rebuiltWithUnsealed.hit() }
+    Probe.rebuiltWithUnsealed.hit(if: unsealed.contains(where: { !$0.isEmpty }))
     for encoded in unsealed where !Mutant.rebuildForgetsUnsealed.isActive {
       try replay(encoded, at: place)
     }

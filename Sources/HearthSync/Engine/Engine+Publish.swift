@@ -31,7 +31,7 @@ extension Engine {
         try store.save(segment.description, bytes: segment.bytes, in: state.id)
         after = segment.description.last
         made += 1
-        if encoded.count > 1 { Probe.severalChangesInSegment.hit() }
+        Probe.severalChangesInSegment.hit(if: encoded.count > 1)
       }
     }
     guard made > 0 else { return 0 }

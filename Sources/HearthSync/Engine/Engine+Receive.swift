@@ -192,14 +192,14 @@ extension Engine {
       pending.map { ($0.digest, $0.reason) }, uniquingKeysWith: { first, _ in first })
     for segment in waiting {
       report.waiting[segment.reason, default: 0] += 1
-      if present[segment.digest] == nil { Probe.segmentWaits.hit() }
+      Probe.segmentWaits.hit(if: present[segment.digest] == nil)
       if Mutant.dropsPending.isActive { continue }
       if present[segment.digest] != segment.reason { try store.save(segment, in: draft.id) }
       if segment.reason == .format { try keepInLog(segment, in: draft) }
     }
     let isKept = Mutant.dropsPending.isActive
     for segment in queue.complete + (isKept ? queue.waiting.map(\.0) : []) {
-      if present[segment.digest] != nil { Probe.pendingApplied.hit() }
+      Probe.pendingApplied.hit(if: present[segment.digest] != nil)
       let stored = StoredSegment(
         author: segment.author, first: segment.first, last: segment.last, digest: segment.digest,
         byteCount: segment.bytes.count)

@@ -107,7 +107,7 @@ package struct Anchor: Equatable, Sendable {
       Probe.anchorMissing.hit()
       return .moved("the node's anchor file is missing or damaged")
     }
-    if anchor.generation == notedGeneration + 1 { Probe.anchorOneAhead.hit() }
+    Probe.anchorOneAhead.hit(if: anchor.generation == notedGeneration + 1)
     if anchor.generation > notedGeneration + 1 || anchor.incarnation > engine.incarnation {
       Probe.anchorAhead.hit()
       return .moved("this node's database was restored from an older copy")

@@ -207,7 +207,7 @@ extension Engine {
       .sorted { SnapshotPlan.weight(of: $0.frontier) > SnapshotPlan.weight(of: $1.frontier) }
       .prefix(SnapshotPlan.keptSnapshots - 1).map(\.group)
     let dropped = Set(own.map(\.group)).subtracting(kept)
-    if !dropped.isEmpty { Probe.snapshotReplaced.hit() }
+    Probe.snapshotReplaced.hit(if: !dropped.isEmpty)
     for name in listing.snapshots where dropped.contains(name.group) { try transport.remove(name) }
   }
 

@@ -88,7 +88,7 @@ extension Engine {
         plan.fetches(from: listing, except: taking.failed), from: transport, &taking, &report)
       // Where something failed, others that cover the same changes are tried.
       if taking.failed.count > before { isDone = false }
-      if !isDone { Probe.otherCoverTried.hit() }
+      Probe.otherCoverTried.hit(if: !isDone)
     }
     if try !store.pending(in: id).isEmpty { try receive(&taking, over: transport, &report) }
   }
@@ -224,7 +224,7 @@ extension Engine {
       held.segments.append(name)
       report.published += 1
       report.publishedBytes += bytes.count
-      if segment.author.device != device { Probe.passedOn.hit() }
+      Probe.passedOn.hit(if: segment.author.device != device)
       if Mutant.forgetsPublished.isActive {
         try store.transaction { try store.removeSegment(segment.digest, in: id) }
       }

@@ -69,7 +69,7 @@ struct ChoreFold {
 
   /// Whether a completion counts, looking only at it and at what its author had seen.
   private func isValid(_ completion: Completion) throws -> Bool {
-    if facts.isArchived { Probe.doneWhileArchived.hit() }
+    Probe.doneWhileArchived.hit(if: facts.isArchived)
     if Mutant.archiveWins.isActive, facts.isArchived { return false }
     guard !facts.isArchived(asOf: completion.cause), ChoreFold.hasValidTime(completion) else {
       return false
@@ -174,15 +174,15 @@ struct ChoreFold {
     let price =
       Mutant.paysPresentPrice.isActive ? facts.points : facts.points(asOf: group[0].cause)
     if group.count > 1 { (claimants.count > 1 ? Probe.doneBySeveral : .doneTwiceByOne).hit() }
-    if price != facts.points { Probe.priceOfThen.hit() }
+    Probe.priceOfThen.hit(if: price != facts.points)
     var paid: [PersonID] = []
     return group.enumerated().map { place, completion in
       guard !paid.contains(completion.person) else {
         return (completion, Outcome(kind: .alsoDone, points: 0))
       }
       paid.append(completion.person)
-      if policy == .each { Probe.paidEach.hit() }
-      if policy == .split, claimants.count > 1 { Probe.paidSplit.hit() }
+      Probe.paidEach.hit(if: policy == .each)
+      Probe.paidSplit.hit(if: policy == .split && claimants.count > 1)
       let points =
         switch policy {
         case .first: place == 0 || Mutant.paysTwice.isActive ? price : 0

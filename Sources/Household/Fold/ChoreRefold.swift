@@ -61,7 +61,7 @@ struct ChoreRefold {
 
   private func replace(_ old: LedgerRow?, by new: LedgerRow) throws {
     guard old != new, old == nil || !Mutant.staleLedger.isActive else { return }
-    if old != nil { Probe.ledgerRowChanged.hit() }
+    Probe.ledgerRowChanged.hit(if: old != nil)
     if !Mutant.pointsAddUp.isActive { try old?.count(-1, to: writer) }
     try writer.put(new.values, in: HouseholdProjection.ledger)
     try new.count(1, to: writer)

@@ -126,7 +126,7 @@ struct ChoreSchedule {
     var missed = 0
     if settings.missed != .stack, let latest = open.last?.date {
       missed = open.count { $0.date < latest }
-      if missed > 0 { Probe.missedRolled.hit() }
+      Probe.missedRolled.hit(if: missed > 0)
       open.removeAll { $0.date < latest }
     }
     let begin = max(floor, today.adding(days: 1) ?? .last)
@@ -188,7 +188,7 @@ struct ChoreSchedule {
 
   /// With the never-overdue policy, what is late is due today.
   private func shown(_ due: CivilDate) -> CivilDate {
-    if settings.missed == .neverOverdue, due < today { Probe.neverOverdue.hit() }
+    Probe.neverOverdue.hit(if: settings.missed == .neverOverdue && due < today)
     return settings.missed == .neverOverdue ? max(due, today) : due
   }
 }

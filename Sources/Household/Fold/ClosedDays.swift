@@ -125,7 +125,7 @@ final class ClosedDays {
     let closes = try source.ids(of: HouseholdSchema.close).compactMap { try event($0) }
       .sorted { ($0.version, $0.id) < ($1.version, $1.id) }
     for close in closes where try isAdministrator(close.version.dot.author.device) {
-      if holding[close.kind]?[close.days.lowerBound] != nil { Probe.closedTwice.hit() }
+      Probe.closedTwice.hit(if: holding[close.kind]?[close.days.lowerBound] != nil)
       for day in close.days where holding[close.kind]?[day] == nil {
         holding[close.kind, default: [:]][day] = close.id
       }
@@ -151,7 +151,7 @@ final class ClosedDays {
       }
     }
     owners = [:]
-    if !changed.isEmpty { Probe.daysClosed.hit() }
+    Probe.daysClosed.hit(if: !changed.isEmpty)
     return changed.sorted()
   }
 }
