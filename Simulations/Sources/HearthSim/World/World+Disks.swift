@@ -74,7 +74,10 @@ extension World {
         try device.disk.write(anchor, to: "anchor")
         SimProbe.databaseRolledBack.hit()
       }
-      if step.words.contains("unnoticed") { SimProbe.rolledBackUnnoticed.hit() }
+      if step.words.contains("unnoticed") {
+        unaware.insert(device.index)
+        SimProbe.rolledBackUnnoticed.hit()
+      }
       if !step.words.contains("unnoticed") { device.copies += 1 }
       ledger.exempt(device: device.index)
       SimProbe.rolledBack.hit()

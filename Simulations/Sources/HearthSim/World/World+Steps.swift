@@ -190,6 +190,7 @@ extension World {
     let before = checker.frontiers(of: device)
     let report = try device.sync(at: now)
     ledger.synced(report)
+    if report.failure == nil { unaware.remove(device.index) }
     trace.note(
       "sync", at: now, device: device.index,
       UInt64(report.received) << 32 | UInt64(report.published),

@@ -33,6 +33,8 @@ final class World {
   var anchors: [String: [UInt8]] = [:]
   var carrierRules: Plan.Carrier
   var isHealed = false
+  /// Devices that were put back without any sign of it and have not synced since.
+  var unaware: Set<Int> = []
   /// Devices whose disk has lied about a sync: what they promised since may be gone.
   var liars: Set<Int> = []
 
