@@ -1,4 +1,5 @@
 import FamilyModel
+import FamilyTranslation
 import HearthCRDT
 import HearthSync
 import Household
@@ -17,8 +18,7 @@ final class Pair {
   /// How far each device's clock is off, for the times of changes.
   var skewMinutes = [0, 0, 0]
   private var ids: UInt64 = 1000
-  private var occurrences: [RecordID: (chore: ModelID, key: Int64)] = [:]
-  private var settings: [RecordID: String] = [:]
+  private var names = RecordNames()
 
   init() throws {
     replicas = (0..<3).map { _ in Replica(projection: HouseholdProjection()) }
@@ -62,35 +62,15 @@ final class Pair {
     let change = Change(
       version: Version(dot: dot, time: HybridTime(milliseconds: UInt64(time))),
       past: replica.known, operations: builder.operations)
-    note(change.operations)
+    names.note(change.operations)
     changes.append(change)
     facts.append(
-      Translation(change: change, role: role, occurrences: occurrences, settings: settings).facts)
+      Translation(
+        version: change.version, past: change.past, operations: change.operations, role: role,
+        names: names
+      ).facts)
     try replica.apply(change)
     return result
-  }
-
-  /// Remembers which record is which occurrence or setting.
-  private func note(_ operations: [Operation]) {
-    func value(_ id: RecordID, _ field: FieldID) -> Value? {
-      operations.lazy.compactMap { operation -> Value? in
-        guard operation.key.id == id, case .assign(field, let value) = operation.body else {
-          return nil
-        }
-        return value
-      }.first
-    }
-    for id in Set(operations.map(\.key.id)).sorted() {
-      let (first, second) = (value(id, FieldID(.register, 1)), value(id, FieldID(.register, 2)))
-      let type = operations.first { $0.key.id == id }?.key.type
-      if type == HouseholdSchema.occurrence, let chore = first?.bytes, let key = second?.int,
-        let chore = Identifier(bytes: chore)
-      {
-        occurrences[id] = (ModelID(chore), key)
-      } else if type == HouseholdSchema.setting, let key = first?.text {
-        settings[id] = key
-      }
-    }
   }
 
   /// One device gets what another one has.
