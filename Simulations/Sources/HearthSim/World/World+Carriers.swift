@@ -68,20 +68,19 @@ extension World {
     _ entry: SimFolder.Entry, from: Int, to: Int, _ chance: inout Chance
   ) {
     let folder = devices[to].folder
+    guard folder.isNews(entry) else { return }
     if entry.isRemoval {
       guard folder.files[entry.file] != nil else { return }
       if !isHealed, chance.happens(perMille: carrierRules.resurrectPerMille) {
         SimProbe.removalIgnored.hit()
         return
       }
-      folder.take(entry.file)
+      folder.take(entry.file, version: entry.version)
       trace.note(
         "removal", at: now, device: to, from: from, sent: entry.time, entry.file.key,
         "loses \(Words.file(entry.file))")
     } else {
       guard folder.files[entry.file] == nil, let bytes = archive[entry.file] else { return }
-      // A removal that was carried before its file: the file is not brought back.
-      guard devices[from].folder.files[entry.file] != nil else { return }
       var arriving = bytes
       if !isHealed, chance.happens(perMille: carrierRules.cutPerMille) {
         arriving = Array(bytes.prefix(chance.below(bytes.count)))
@@ -90,7 +89,7 @@ extension World {
         arriving[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8))
         SimProbe.fileArrivedDamaged.hit()
       }
-      folder.put(entry.file, arriving)
+      folder.put(entry.file, arriving, version: entry.version)
       if arriving != bytes {
         events.push(
           .repair(device: to, file: entry.file), at: now + UInt64(chance.within(1_000...600_000)))

@@ -96,10 +96,7 @@ final class World {
     case .step(let index): try perform(plan.steps[index])
     case .carry(let carriage): carry(carriage)
     case .repair(let index, let file):
-      if let bytes = archive[file], devices[index].folder.files[file] != nil {
-        devices[index].folder.put(file, bytes)
-        wakeCarriers(from: index)
-      }
+      if let bytes = archive[file] { devices[index].folder.damage(file, bytes) }
     case .boot(let index): try boot(devices[index])
     }
   }
