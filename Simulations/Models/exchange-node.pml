@@ -22,6 +22,9 @@
 #define MOVED 1
 #define COPY 1
 #endif
+#ifndef NO_TOUCH
+#define NO_TOUCH 0
+#endif
 #ifdef CLONE
 #define TWO 1
 #define NONE2 (!alive2)
@@ -202,7 +205,12 @@ inline pull(i) {
            :: else -> break od
      :: else fi;
 #endif
-  take(i)
+  take(i); f = 0;            /* nothing waits to be sealed under a number that was seen used */
+  do :: f < files -> k = S(i,0) + 1;
+        do :: (k <= len(L(i,0)) && k <= len(chain[f]) && state[f] == VISIBLE && where[f] == 0) ->
+              assert(at(chain[f], k) == at(L(i,0), k)); k++
+           :: else -> break od; f++
+     :: else -> break od
 }
 /* The step of a sync after which the node gives: what is new is sealed, the anchor follows. */
 inline prepare(i) {

@@ -148,7 +148,7 @@ active proctype protocol() {
        bNote = note[0]; bRecords = records[0]; bAnchor = anchor[0]; bMark = mark[0] }
   :: d_step { copied == 1 && markLife[0] == 0 && !rolled -> copied = 2; bAnchor = anchor[0]; bMark = mark[0] }
 #ifdef IMAGE
-  :: d_step { alive2 && open[2] && pc[2] == 0 && !(mem && memOf == 2) && !touched && !life[2] ->
+  :: d_step { !NO_TOUCH && alive2 && open[2] && pc[2] == 0 && !(mem && memOf == 2) && !touched && !life[2] ->
        touched = 1; moved[2] = 1; open[2] = 0 }     /* later the anchor notices something after all */
   :: d_step { alive2 && !control && life[0] == 0 && open[0] -> control = 1 }   /* A invites somebody */
 #endif
