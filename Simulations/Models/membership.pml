@@ -85,14 +85,17 @@ active proctype members() {
   to[0] = 7; to[2] = 7;
   do
   MAKE(0, O_RM_P, 1)
-#ifndef KEYS                  /* KEYS: fewer operations, and epochs in their place */
+#ifdef RANKS                  /* RANKS: removals among admins in place of re-adding */
   MAKE(1, P_RM_Q, 1)
   MAKE(2, Q_RM_P, 1)
+#elif !defined(KEYS)          /* KEYS: epochs in its place */
   MAKE(1, P_RE_M, has(made, P_ADD_M) || has(made, Q_RM_M))
 #endif
   MAKE(1, P_ADD_M, 1)
+#ifndef RANKS
   MAKE(2, Q_ADD_M, 1)
   MAKE(2, Q_RM_M, IN_M(2, seen[2]))
+#endif
   DELIVERIES(0)
   DELIVERIES(1)
   DELIVERIES(2)
