@@ -10,7 +10,7 @@ SWIFT_PATHS := $(wildcard Sources Tests Simulations Benchmarks Examples Package.
 SHELL_SCRIPTS := $(wildcard Scripts/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap demo test lint docs install uninstall simulate bench clean
+.PHONY: help bootstrap demo test models lint docs install uninstall simulate bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,9 @@ demo: bootstrap ## Build the release binary and play a family day with three nod
 test: bootstrap ## Run all tests, warnings as errors, reference oracles required
 	@Scripts/oracles
 	HEARTH_STRICT=1 HEARTH_REQUIRE_ORACLES=1 $(SWIFT) test --parallel $(TEST_FLAGS)
+
+models: ## Check the protocol's Spin models exhaustively (about a minute)
+	@Scripts/models
 
 lint: ## Check format and style of all Swift files and the syntax of the scripts
 	$(SWIFT) format lint --strict --recursive $(SWIFT_PATHS)

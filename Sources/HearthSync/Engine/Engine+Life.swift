@@ -1,18 +1,26 @@
 import HearthCRDT
 import HearthCrypto
 
+/// The unsealed end of an own log, from a change on.
+package struct OwnLogEnd: Equatable, Sendable {
+  let zone: ZoneID
+  let author: Author
+  /// The first change concerned.
+  let first: UInt64
+}
+
 extension Engine {
   /// Starts a new life of this device: new changes get a new author, so no number is used twice.
   ///
-  /// Called when the node finds that its data was restored or copied. Own changes that may collide
+  /// Called when the node finds that its data was restored or copied. Own changes that collide
   /// with what another copy published are taken back and written again under the new author.
   ///
   /// - Parameters:
   ///   - reason: what was found, in words, for the person and the group's log.
-  ///   - reissuing: whether changes that were never sealed are written again; true where another
-  ///     copy has published changes of the old life.
+  ///   - takingBack: the ends of own logs, never sealed here, in place of which another copy has
+  ///     published something else.
   package mutating func beginNewLife(
-    reason: String, reissuing: Bool, nowMilliseconds: UInt64
+    reason: String, takingBack ends: [OwnLogEnd] = [], nowMilliseconds: UInt64
   ) throws {
     let previous = incarnation
     var draft = self
@@ -21,8 +29,7 @@ extension Engine {
       draft.incarnation = try Engine.nextIncarnation(after: previous)
       try store.setFact(
         Engine.incarnationFact, Engine.bytes(of: draft.incarnation))
-      let reissued =
-        reissuing ? try draft.takeBackUnsealed(of: previous, now: nowMilliseconds) : []
+      let reissued = try draft.takeBack(ends, now: nowMilliseconds)
       // Opening reads own changes beyond a saved head for the current life only.
       let old = Author(device: device, incarnation: previous)
       for zone in draft.zones where zone.head(of: old).sequence > 0 {
@@ -64,24 +71,40 @@ extension Engine {
     return writer.bytes
   }
 
+  /// Writes the ends of own logs again under the current life: of earlier lives, whose numbers
+  /// another copy has used for something else.
+  mutating func rewrite(_ ends: [OwnLogEnd], nowMilliseconds: UInt64) throws {
+    var draft = self
+    try store.transaction {
+      draft = self
+      try draft.reissue(
+        try draft.takeBack(ends, now: nowMilliseconds), now: nowMilliseconds)
+    }
+    self = draft
+  }
+
   /// Removes own changes that no segment holds, and rebuilds the zones they were in.
   ///
-  /// - Returns: the changes' operations, by zone in order.
-  private mutating func takeBackUnsealed(
-    of incarnation: UInt64, now: UInt64
+  /// - Returns: the changes, by zone in order.
+  private mutating func takeBack(
+    _ ends: [OwnLogEnd], now: UInt64
   ) throws -> [(ZoneID, Change)] {
-    let old = Author(device: device, incarnation: incarnation)
     var result: [(ZoneID, Change)] = []
-    for zone in zones {
+    for end in ends {
+      let state = try zone(end.zone)
       let encoded = try store.changes(
-        of: old, in: zone.id, after: 0, limit: Limits.maximumSegmentChanges * 100)
-      guard !encoded.isEmpty else { continue }
-      let changes = try encoded.map { try stored($0, in: zone) }
-      result += changes.map { (zone.id, $0) }
-      if let last = changes.last {
-        try store.removeChanges(of: old, in: zone.id, through: last.dot.sequence)
+        of: end.author, in: end.zone, after: 0, limit: Limits.maximumSegmentChanges * 100)
+      let changes = try encoded.map { try stored($0, in: state) }
+      guard let last = changes.last, last.dot.sequence >= end.first else { continue }
+      try store.removeChanges(of: end.author, in: end.zone, through: last.dot.sequence)
+      for (bytes, change) in zip(encoded, changes) {
+        if change.dot.sequence < end.first {
+          try store.append(bytes, dot: change.dot, to: end.zone)
+        } else {
+          result.append((end.zone, change))
+        }
       }
-      try rebuild(zone.id, without: old, nowMilliseconds: now)
+      try rebuild(end.zone, without: end.author, nowMilliseconds: now)
     }
     return result
   }
@@ -106,20 +129,6 @@ extension Engine {
         kind: .reissued, zone: nil, device: device,
         text: "\(changes.count) changes that only this copy had were written again under the new "
           + "life", milliseconds: now))
-  }
-
-  /// Which own changes a segment holds, if this device sealed it: proof that another copy of it
-  /// is at work where they are not known here.
-  ///
-  /// A file's name proves nothing, as whoever can write to a folder chooses it.
-  package func ownChanges(
-    in bytes: [UInt8], of zone: ZoneID
-  ) throws -> (author: Author, last: UInt64)? {
-    let state = try self.zone(zone)
-    let opener = SegmentOpener(zone: state, membership: membership(of: state.group))
-    guard case .opened(let opened)? = try? opener.open(bytes), opened.author.device == device
-    else { return nil }
-    return (opened.author, opened.last)
   }
 
   /// Builds a zone's records anew from its snapshot and its log.

@@ -109,7 +109,7 @@ final class SimDevice {
     if case .moved(let reason) = try Anchor.judge(anchor, for: engine),
       !Mutant.ignoresAnchor.isActive
     {
-      try engine.beginNewLife(reason: reason, reissuing: false, nowMilliseconds: now)
+      try engine.beginNewLife(reason: reason, nowMilliseconds: now)
       try Anchor.drop(anchor, for: engine)
     }
     running = Running(store: store, engine: engine)

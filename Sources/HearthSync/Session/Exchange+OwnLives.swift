@@ -1,0 +1,93 @@
+import HearthCRDT
+
+// What a node does where a transport shows that another copy of it is at work.
+extension Engine {
+  /// How many files under the own tag are looked into at a time; a few are the rule.
+  private static var examinedOwnFiles: Int { 64 }
+
+  /// What another copy of this node has published, beside the own logs.
+  private struct OtherCopy {
+    /// Whether it has written under the current life.
+    var usesCurrentLife = false
+    /// The first unsealed change of each own log that it contradicts.
+    var contradicted: [Author: UInt64] = [:]
+  }
+
+  /// Finds out whether another copy of this node has published under its lives, and if so begins
+  /// a new life and writes again what collides.
+  ///
+  /// A name proves nothing, as whoever can write to the folder chooses it: only segments that this
+  /// device has signed count. Changes that the other copy has as well are left as they are.
+  mutating func checkOwnLives(
+    in id: ZoneID, _ listing: TransportListing, on transport: some Transport,
+    anchorFile: some AnchorFile, nowMilliseconds: UInt64
+  ) throws {
+    let other = try otherCopy(in: id, listing, on: transport)
+    var ends = other.contradicted.keys.sorted().map {
+      OwnLogEnd(zone: id, author: $0, first: other.contradicted[$0] ?? 1)
+    }
+    guard other.usesCurrentLife else {
+      if !ends.isEmpty { try rewrite(ends, nowMilliseconds: nowMilliseconds) }
+      return
+    }
+    // What is unsealed in other zones may collide as well, with what has not arrived yet.
+    ends += zones.filter { $0.id != id && $0.group == (try? zone(id).group) }.map {
+      OwnLogEnd(zone: $0.id, author: author, first: 1)
+    }
+    try beginNewLife(
+      reason: "another copy of this node has published changes that this one does not have",
+      takingBack: ends, nowMilliseconds: nowMilliseconds)
+    try Anchor.drop(anchorFile, for: self)
+  }
+
+  private func otherCopy(
+    in id: ZoneID, _ listing: TransportListing, on transport: some Transport
+  ) throws -> OtherCopy {
+    var other = OtherCopy()
+    let tag = try zone(id).authorTag(of: device)
+    let own = try store.segments(of: id).filter { $0.author.device == device }
+    var known = Set(own.map(\.digest))
+    let suspects = listing.segments.filter { $0.authorTag == tag && !known.contains($0.digest) }
+    guard !suspects.isEmpty else { return other }
+    known.formUnion(try store.pending(in: id).map(\.digest))
+    let unsealed = try unsealedChanges(of: id)
+    for name in suspects.filter({ !known.contains($0.digest) }).prefix(Engine.examinedOwnFiles) {
+      // What cannot be read is told of when it is taken.
+      guard let bytes = try? transport.fetch(name),
+        let found = try? changes(inSegment: bytes, of: id),
+        found.first?.change.dot.author.device == device
+      else { continue }
+      try compare(found, with: own, unsealed, in: id, &other)
+    }
+    return other
+  }
+
+  private func compare(
+    _ found: [LoggedChange], with own: [StoredSegment], _ unsealed: [LoggedChange],
+    in id: ZoneID, _ other: inout OtherCopy
+  ) throws {
+    for logged in found {
+      let dot = logged.change.dot
+      let isCurrent = dot.author == author
+      if let mine = unsealed.first(where: { $0.change.dot == dot }) {
+        guard mine.hash != logged.hash else { continue }
+        other.contradicted[dot.author] = min(
+          other.contradicted[dot.author] ?? .max, dot.sequence)
+        other.usesCurrentLife = other.usesCurrentLife || isCurrent
+        return
+      }
+      guard isCurrent else { continue }
+      let segment = own.first {
+        $0.author == dot.author && ($0.first...$0.last).contains(dot.sequence)
+      }
+      let mine = try segment.flatMap { try store.bytes(of: $0.digest, in: id) }
+        .flatMap { try changes(inSegment: $0, of: id) }?
+        .first { $0.change.dot == dot }
+      // Beyond what is here, or other than what is sealed here.
+      if mine?.hash != logged.hash {
+        other.usesCurrentLife = true
+        return
+      }
+    }
+  }
+}
