@@ -128,6 +128,19 @@ package struct SyncPlan {
     }
   }
 
+  /// Whether a transport's segments hold every change up to some heads.
+  static func holdsAll(
+    _ heads: [LogHead], of zone: ZoneState, in listing: TransportListing
+  ) -> Bool {
+    let present = Dictionary(
+      uniqueKeysWithValues: byAuthor(listing.segments).map { ($0, runs(of: $1)) })
+    return heads.allSatisfy { head in
+      let author = TagAuthor(
+        tag: zone.authorTag(of: head.author.device), incarnation: head.author.incarnation)
+      return head.sequence == 0 || covers(present[author] ?? [], 1...head.sequence)
+    }
+  }
+
   /// The changes that segments cover, as ranges with gaps between them; the names are sorted.
   private static func runs(of names: [SegmentName]) -> [ClosedRange<UInt64>] {
     var runs: [ClosedRange<UInt64>] = []
