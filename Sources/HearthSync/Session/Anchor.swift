@@ -127,8 +127,10 @@ package struct Anchor: Equatable, Sendable {
     if anchor.generation < notedGeneration {
       return .moved("this node's files were restored from an older copy")
     }
+    // The file may still speak of the life before, where a new one began and was not noted yet.
+    let author = Author(device: engine.device, incarnation: anchor.incarnation)
     for item in anchor.sealed {
-      let head = (try? engine.zone(item.zone))?.head(of: engine.author).sequence ?? 0
+      let head = (try? engine.zone(item.zone))?.head(of: author).sequence ?? 0
       if head < item.sequence {
         return .moved("this node's database was restored from an older copy")
       }

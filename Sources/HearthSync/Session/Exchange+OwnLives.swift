@@ -50,44 +50,68 @@ extension Engine {
     let suspects = listing.segments.filter { $0.authorTag == tag && !known.contains($0.digest) }
     guard !suspects.isEmpty else { return other }
     known.formUnion(try store.pending(in: id).map(\.digest))
-    let unsealed = try unsealedChanges(of: id)
-    for name in suspects.filter({ !known.contains($0.digest) }).prefix(Engine.examinedOwnFiles) {
+    var log = try OwnLog(own: own, unsealed: unsealedChanges(of: id))
+    for name in suspects.filter({ !known.contains($0.digest) }).suffix(Engine.examinedOwnFiles) {
       // What cannot be read is told of when it is taken.
       guard let bytes = try? transport.fetch(name),
         let found = try? changes(inSegment: bytes, of: id),
         found.first?.change.dot.author.device == device
       else { continue }
-      try compare(found, with: own, unsealed, in: id, &other)
+      try compare(found, with: &log, in: id, &other)
     }
     return other
   }
 
+  /// The own logs of a zone, sealed segments opened as they are asked for.
+  private struct OwnLog {
+    let own: [StoredSegment]
+    let unsealed: [Dot: [UInt8]]
+    var opened: [Identifier: [Dot: [UInt8]]] = [:]
+
+    init(own: [StoredSegment], unsealed: [LoggedChange]) {
+      self.own = own
+      self.unsealed = Dictionary(
+        unsealed.map { ($0.change.dot, $0.hash) }, uniquingKeysWith: { first, _ in first })
+    }
+  }
+
+  /// The hash after an own change; nil if it is not here.
+  private func hash(
+    after dot: Dot, in id: ZoneID, _ log: inout OwnLog
+  ) throws -> [UInt8]? {
+    if let hash = log.unsealed[dot] { return hash }
+    let segment = log.own.first {
+      $0.author == dot.author && ($0.first...$0.last).contains(dot.sequence)
+    }
+    guard let segment else { return nil }
+    if let known = log.opened[segment.digest] { return known[dot] }
+    var hashes: [Dot: [UInt8]] = [:]
+    if let bytes = try store.bytes(of: segment.digest, in: id) {
+      for logged in try changes(inSegment: bytes, of: id) ?? [] {
+        hashes[logged.change.dot] = logged.hash
+      }
+    }
+    log.opened[segment.digest] = hashes
+    return hashes[dot]
+  }
+
   private func compare(
-    _ found: [LoggedChange], with own: [StoredSegment], _ unsealed: [LoggedChange],
-    in id: ZoneID, _ other: inout OtherCopy
+    _ found: [LoggedChange], with log: inout OwnLog, in id: ZoneID, _ other: inout OtherCopy
   ) throws {
+    // Equal hashes at the end prove everything before equal.
+    guard let last = found.last,
+      try hash(after: last.change.dot, in: id, &log) != last.hash
+    else { return }
     for logged in found {
       let dot = logged.change.dot
-      let isCurrent = dot.author == author
-      if let mine = unsealed.first(where: { $0.change.dot == dot }) {
-        guard mine.hash != logged.hash else { continue }
+      guard try hash(after: dot, in: id, &log) != logged.hash else { continue }
+      if log.unsealed[dot] != nil {
         other.contradicted[dot.author] = min(
           other.contradicted[dot.author] ?? .max, dot.sequence)
-        other.usesCurrentLife = other.usesCurrentLife || isCurrent
-        return
       }
-      guard isCurrent else { continue }
-      let segment = own.first {
-        $0.author == dot.author && ($0.first...$0.last).contains(dot.sequence)
-      }
-      let mine = try segment.flatMap { try store.bytes(of: $0.digest, in: id) }
-        .flatMap { try changes(inSegment: $0, of: id) }?
-        .first { $0.change.dot == dot }
-      // Beyond what is here, or other than what is sealed here.
-      if mine?.hash != logged.hash {
-        other.usesCurrentLife = true
-        return
-      }
+      // Beyond what is here, or other than what is here.
+      other.usesCurrentLife = other.usesCurrentLife || dot.author == author
+      return
     }
   }
 }
