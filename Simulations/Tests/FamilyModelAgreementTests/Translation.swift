@@ -9,8 +9,8 @@ import Household
 /// It knows the form of what is written and none of what it means.
 struct Translation {
   let change: Change
-  /// The role of whoever wrote the change; the data does not say it.
-  let role: ModelRole
+  /// Whose device wrote the change, and what they may do: the membership says it, not the data.
+  let author: (person: PersonID, role: ModelRole)
   /// The chore and key of an occurrence's record, once told.
   let occurrences: [RecordID: (chore: ModelID, key: Int64)]
   /// The key of a setting's record, once told.
@@ -138,10 +138,10 @@ struct Translation {
     case HouseholdSchema.completion:
       return .completion(
         ModelCompletion(
-          event: id, chore: name(1), key: int(2), person: name(3), recordedBy: name(7),
+          event: id, chore: name(1), key: value(2).int, person: name(3), recordedBy: name(7),
           day: Int(int(4)), doneAtMilliseconds: int(5)))
     case HouseholdSchema.retraction:
-      return .retraction(event: name(1), by: name(3), role: role)
+      return .retraction(event: name(1), by: ModelID(author.person), role: author.role)
     case HouseholdSchema.skip:
       return .skip(event: id, chore: name(1), key: int(2), by: name(4), day: Int(int(5)))
     default: return nil
