@@ -56,10 +56,15 @@ extension FamilyModel {
   /// person's action; so may whoever uses the device it was told on. The closing of periods (R10)
   /// is not modelled, so no week's end ends the right.
   private func isUndone(_ done: Done) -> Bool {
+    isUndone(
+      done.what.event, told: done.fact, ownedBy: [done.what.person, done.what.recordedBy])
+  }
+
+  func isUndone(_ event: ModelID, told: ModelFact, ownedBy owners: Set<ModelID>) -> Bool {
     facts.contains { fact in
-      guard case .retraction(done.what.event, let by, let role) = fact.kind else { return false }
-      return role == .admin || role == .owner || fact.isOfOneDevice(with: done.fact)
-        || [done.what.person, done.what.recordedBy].contains(by)
+      guard case .retraction(event, let by, let role) = fact.kind else { return false }
+      return role == .admin || role == .owner || fact.isOfOneDevice(with: told)
+        || owners.contains(by)
     }
   }
 

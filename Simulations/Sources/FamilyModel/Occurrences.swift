@@ -131,12 +131,12 @@ extension FamilyModel {
     Set(valid(of: chore).compactMap(\.what.key)).union(skips(chore).map(\.key))
   }
 
-  /// Skips, and the marks of occurrences.
-  ///
-  /// Assumption: a skip stands, as nobody can take one back.
+  /// Skips that stand: events not taken back, and the mark of an occurrence.
   private func skips(_ chore: ModelID) -> [(key: Int64, day: Int?, fact: ModelFact?)] {
     let events = facts.compactMap { fact -> (key: Int64, day: Int?, fact: ModelFact?)? in
-      guard case .skip(_, chore, let key, _, let day) = fact.kind else { return nil }
+      guard case .skip(let event, chore, let key, let by, let day) = fact.kind,
+        !isUndone(event, told: fact, ownedBy: [by])
+      else { return nil }
       return (key, day, fact)
     }
     let marks = overriddenKeys(chore).filter { key in

@@ -91,7 +91,8 @@ struct AgreementTests {
 
   /// Compares on a number of random histories, and gives the smallest form of what differs.
   private func expectAgreement(
-    seeds: Range<UInt64> = AgreementTests.seeds, rules: [Int], assignments: [Int] = [0], first: [Step] = [],
+    seeds: Range<UInt64> = AgreementTests.seeds, rules: [Int], assignments: [Int] = [0],
+    first: [Step] = [],
     together: Bool = false, _ topics: Set<Topic>
   ) throws {
     for seed in seeds {

@@ -1,8 +1,8 @@
-import TestSupport
 import FamilyModel
 import HearthCRDT
 import HearthSync
 import Household
+import TestSupport
 
 /// A household of devices over the real code, and the facts that were written, for the model.
 final class Pair {

@@ -1,8 +1,8 @@
-import TestSupport
 import FamilyModel
 import HearthCRDT
 import HearthSync
 import Household
+import TestSupport
 
 /// The operations of a change as facts, by the numbers of the schema.
 ///
