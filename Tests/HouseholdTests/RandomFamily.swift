@@ -87,6 +87,8 @@ struct RandomFamily {
       var edit = ChoreEdit()
       edit.rule = .some(try rule(random.below(3)))
       try home.write(device) { try $0.editChore(chore, edit, in: &$1) }
+      // The others may not have heard of the rule.
+      for other in 0..<3 where random.oneIn(2) { try home.done(chore, by: other, on: other) }
     case 15:
       try home.write(device) { try $0.assignOccurrence(chore, to: person, in: &$1) }
     case 8, 9: try close(random.oneIn(4) ? .month : .week, on: random.oneIn(4) ? device : 0)
