@@ -149,9 +149,11 @@ struct ChoreFold {
     return groups
   }
 
-  /// A completion of a chain that did not know of the last closing and lies near it is the same
-  /// work; any other closes the next place (R7). One that names its occurrence can be the same as
-  /// one of a chain, since its author may not have seen the new rule.
+  /// Whether a completion of a chain is the same work as the last closing: it did not know of it
+  /// and lies near; any other closes the next place (R7).
+  ///
+  /// One that names its occurrence can be the same as one of a chain, since its author may not have
+  /// seen the new rule.
   private static func isSameWork(_ closing: Completion, _ completion: Completion) -> Bool {
     (closing.key == nil || completion.key == nil) && closing.isConcurrent(to: completion)
       && isNear(closing.doneAt, completion.doneAt)
