@@ -27,7 +27,7 @@ enum Topic: CaseIterable {
 
 @Suite("The real household and the model agree on random histories")
 struct AgreementTests {
-  /// How many random histories of each kind are compared; HEARTH_AGREEMENT_SEEDS says another number.
+  /// How many random histories of each kind are compared; HEARTH_AGREEMENT_SEEDS says otherwise.
   private static let seeds =
     0..<(ProcessInfo.processInfo.environment["HEARTH_AGREEMENT_SEEDS"].flatMap(UInt64.init) ?? 8)
 

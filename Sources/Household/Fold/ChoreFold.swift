@@ -68,7 +68,7 @@ struct ChoreFold {
       }
     }
     for group in ChoreFold.groups(valid) {
-      let policy = try closed.terms(on: Int(group[0].day.dayNumber)).duplicate
+      let policy = try closed.terms(onAnyOf: group.map { Int($0.day.dayNumber) }).duplicate
       for (completion, outcome) in awards(group, policy) { outcomes[completion.id] = outcome }
     }
     return outcomes
