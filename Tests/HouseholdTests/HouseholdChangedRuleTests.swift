@@ -240,6 +240,27 @@ struct HouseholdChangedRuleTests {
     #expect(try due(chore) == 5)
   }
 
+  @Test("R10: a later closing of another day of the same work changes nothing that was settled")
+  func firstClosingDecides() throws {
+    let chore = try home.add(ChoreDraft(title: "Cat", points: 5))
+    try home.done(chore, by: 0, on: 0)
+    home.day += 3
+    try home.done(chore, by: 1, on: 1)
+    try home.meet()
+    home.day += 8
+    try home.write(0) {
+      try $0.close(.week, first: home.date(3), last: home.date(9), by: home.people[0], in: &$1)
+    }
+    try home.set("duplicate", "each")
+    home.day += 21
+    try home.write(0) {
+      try $0.close(.month, first: home.date(-3), last: home.date(27), by: home.people[0], in: &$1)
+    }
+    #expect(try home.kinds() == [.credited, .alsoDone])
+    #expect(try home.total(1) == 0)
+    try expectRebuilt()
+  }
+
   @Test("R15: any number of links in a row can be skipped")
   func manySkips() throws {
     let chore = try home.add(ChoreDraft(title: "Cat", points: 5, rule: try chain(2)))
