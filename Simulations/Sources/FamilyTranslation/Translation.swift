@@ -2,6 +2,7 @@ import FamilyModel
 import HearthCRDT
 import HearthSync
 import Household
+import TestSupport
 
 /// The operations of a change as facts, by the numbers of the schema.
 ///
@@ -10,18 +11,18 @@ package struct Translation {
   private let version: Version
   private let past: Frontier
   private let operations: [Operation]
-  /// The role of whoever wrote the change; the data does not say it.
-  private let role: ModelRole
+  /// Whose device wrote the change, and what they may do: the membership says it, not the data.
+  private let author: (person: PersonID, role: ModelRole)
   private let names: RecordNames
 
   package init(
-    version: Version, past: Frontier, operations: [Operation], role: ModelRole,
-    names: RecordNames
+    version: Version, past: Frontier, operations: [Operation],
+    author: (person: PersonID, role: ModelRole), names: RecordNames
   ) {
     self.version = version
     self.past = past
     self.operations = operations
-    self.role = role
+    self.author = author
     self.names = names
   }
 
@@ -148,10 +149,10 @@ package struct Translation {
     case HouseholdSchema.completion:
       return .completion(
         ModelCompletion(
-          event: id, chore: name(1), key: int(2), person: name(3), recordedBy: name(7),
+          event: id, chore: name(1), key: value(2).int, person: name(3), recordedBy: name(7),
           day: Int(int(4)), doneAtMilliseconds: int(5)))
     case HouseholdSchema.retraction:
-      return .retraction(event: name(1), by: name(3), role: role)
+      return .retraction(event: name(1), by: ModelID(author.person), role: author.role)
     case HouseholdSchema.skip:
       return .skip(event: id, chore: name(1), key: int(2), by: name(4), day: Int(int(5)))
     default: return nil

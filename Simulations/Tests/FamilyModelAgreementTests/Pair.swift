@@ -46,8 +46,7 @@ final class Pair {
 
   @discardableResult
   func write<Result>(
-    _ device: Int, as role: ModelRole = .member,
-    _ body: (HouseholdBook, inout OperationBuilder) throws -> Result
+    _ device: Int, _ body: (HouseholdBook, inout OperationBuilder) throws -> Result
   ) throws -> Result {
     minute += 1
     let replica = replicas[device]
@@ -66,11 +65,17 @@ final class Pair {
     changes.append(change)
     facts.append(
       Translation(
-        version: change.version, past: change.past, operations: change.operations, role: role,
-        names: names
+        version: change.version, past: change.past, operations: change.operations,
+        author: try user(of: device), names: names
       ).facts)
     try replica.apply(change)
     return result
+  }
+
+  /// Who uses a device: the first one is the owner's.
+  private func user(of device: Int) throws -> (PersonID, ModelRole) {
+    let member = replicas[device].member(of: DeviceID(high: 7, low: UInt64(device)))
+    return (member?.id ?? people[device], member?.role == .owner ? .owner : .member)
   }
 
   /// One device gets what another one has.
@@ -104,7 +109,7 @@ final class Pair {
         chore, occurrence: key, by: self.people[person],
         recordedBy: self.people[recordedBy ?? person],
         doneAt: (try CivilDate(dayNumber: self.day - back), nil),
-        milliseconds: self.milliseconds - UInt64(back) * 86_400_000, in: &builder)
+        milliseconds: self.milliseconds, isEarly: true, in: &builder)
     }
   }
 
@@ -119,7 +124,7 @@ final class Pair {
   }
 
   func undo(_ event: RecordID, by person: Int, on device: Int, asAdmin: Bool = false) throws {
-    try write(device, as: asAdmin ? .admin : .member) {
+    try write(device) {
       try $0.undo(event, by: people[person], isAdministrator: asAdmin, in: &$1)
     }
   }

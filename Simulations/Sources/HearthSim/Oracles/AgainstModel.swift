@@ -24,7 +24,10 @@ struct AgainstModel {
   /// The changes that a device holds, as facts with their whole past.
   private static func facts(in world: World, known device: SimDevice) throws -> [ModelFact] {
     let frontier = try device.engine().zone(device.home ?? .zero).frontier
-    let owners = Set(world.devices.prefix(1).map(\.identity.publicKeys.deviceID))
+    let owner = world.devices.first?.identity.publicKeys.deviceID
+    let people = Dictionary(
+      world.devices.map { ($0.identity.publicKeys.deviceID, $0.person) },
+      uniquingKeysWith: { first, _ in first })
     let changes = world.checker.changes.values.filter { frontier.covers($0.dot) }
       .sorted { $0.dot < $1.dot }
     var names = RecordNames()
@@ -43,11 +46,12 @@ struct AgainstModel {
       seen = raised
       var past = seen
       past.advance(change.dot.author, to: change.dot.sequence - 1)
-      let isOwner = owners.contains(change.dot.author.device.bytes)
+      let device = change.dot.author.device.bytes
       facts +=
         Translation(
           version: Version(dot: change.dot, time: change.time), past: past,
-          operations: change.operations, role: isOwner ? .owner : .member, names: names
+          operations: change.operations,
+          author: (people[device] ?? .zero, device == owner ? .owner : .member), names: names
         ).facts
     }
     return facts
