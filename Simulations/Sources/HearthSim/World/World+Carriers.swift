@@ -68,13 +68,17 @@ extension World {
     _ entry: SimFolder.Entry, from: Int, to: Int, _ chance: inout Chance
   ) {
     let folder = devices[to].folder
+    guard entry.version > folder.versions[entry.file] ?? 0 else { return }
     if entry.isRemoval {
-      guard folder.files[entry.file] != nil else { return }
       if !isHealed, chance.happens(perMille: carrierRules.resurrectPerMille) {
         SimProbe.removalIgnored.hit()
         return
       }
-      folder.take(entry.file)
+      guard folder.files[entry.file] != nil else {
+        folder.take(entry.file, version: entry.version)
+        return wakeCarriers(from: to)
+      }
+      folder.take(entry.file, version: entry.version)
       trace.note(
         "removal", at: now, device: to, from: from, sent: entry.time, entry.file.key,
         "loses \(Words.file(entry.file))")
@@ -90,7 +94,7 @@ extension World {
         arriving[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8))
         SimProbe.fileArrivedDamaged.hit()
       }
-      folder.put(entry.file, arriving)
+      folder.put(entry.file, arriving, version: entry.version)
       if arriving != bytes {
         events.push(
           .repair(device: to, file: entry.file), at: now + UInt64(chance.within(1_000...600_000)))
