@@ -33,7 +33,7 @@ enum PageStyle {
     i.ring{border:2px solid var(--write);border-radius:50%}
     i.t-write{background:var(--write);width:3px}i.t-off{background:var(--bad);width:3px}
     i.t-refused{background:var(--ahead);width:3px}
-    i.cut{background:repeating-linear-gradient(45deg,var(--cut) 0 3px,transparent 3px 6px)}
+    i.cut{background:var(--cut);opacity:.5}
     i.offspan{background:var(--off)}i.ahead{background:var(--ahead)}i.behind{background:var(--behind)}
     .over{display:grid;grid-template-columns:max-content 1fr;gap:2px 10px;align-items:center}
     .over svg{width:100%;height:30px;display:block}.over .who{font-size:.85rem;font-weight:600}
@@ -47,9 +47,11 @@ enum PageStyle {
     .lane{stroke:var(--line);stroke-width:1.5}.off{stroke:var(--card);stroke-width:4}
     svg .off:not(text){stroke-dasharray:2 5;stroke:var(--off);stroke-width:2}
     .arrow{stroke:var(--dim);stroke-width:.9;opacity:.55}.arrow.many{stroke-width:2}
-    .arrow.removal{stroke-dasharray:3 3;opacity:.3}.arrow.lost{stroke:var(--bad)}
-    .tip{fill:var(--dim)}.hatch{fill:var(--cut);opacity:.6}
-    rect.cut{fill:url(#hatch);fill:var(--cut);opacity:.3}rect.ahead{fill:var(--ahead)}
+    .arrow.removal{stroke-dasharray:3 3;opacity:.3}.arrow.late{opacity:.18}.loss{fill:var(--bad);opacity:.7}
+    i.loss{background:var(--bad);border-radius:50%;width:6px;height:6px;vertical-align:2px}
+    @media(min-width:700px){.key .phone{display:none}}
+    .tip{fill:var(--dim)}
+    rect.cut{fill:var(--cut);opacity:.3}rect.ahead{fill:var(--ahead)}
     rect.behind{fill:var(--behind)}rect.bad{fill:var(--badbg)}rect.offspan{fill:var(--off)}
     .dot{fill:var(--write)}.ring{fill:var(--card);stroke:var(--write);stroke-width:1.5}
     .event{fill:var(--dim)}.crash{stroke:var(--bad);stroke-width:2.5;fill:none}

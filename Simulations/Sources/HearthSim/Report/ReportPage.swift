@@ -104,7 +104,8 @@ struct ReportPage {
     <span><b class="x refusal">×</b> refused</span> <span><b class="x">→</b> a file arrives</span>
     <span><i class="k cut"></i> cut</span> <span><i class="k ahead"></i> clock ahead</span>
     <span><i class="k behind"></i> clock behind</span>
-    <span>dashed line: more than an hour passes</span></p>
+    <span><i class="k loss"></i> lost on the way</span> <span>dashed line: a new day</span>
+    <span class="phone">The words stand to the right of the lanes.</span></p>
     """
   }
 

@@ -1,3 +1,5 @@
+import Household
+
 /// One run, sorted into what is drawn of it.
 struct RunPicture {
   /// A span of time in which something was so.
@@ -48,7 +50,21 @@ struct RunPicture {
   /// A line's own words, without the time and name that stand beside it anyway.
   static func words(_ line: Trace.Line) -> String {
     guard let step = try? Step(line.text) else { return line.text }
+    if step.verb == "clock" { return clockWords(step) }
     return ([step.verb] + step.words).joined(separator: " ")
+  }
+
+  private static func clockWords(_ step: Step) -> String {
+    if let wall = step.value("to").flatMap({ UInt64($0) }) {
+      let minutes = wall / 60_000 % 1_440
+      let day = (try? CivilDate(dayNumber: Int(clamping: wall / 86_400_000)))?.iso ?? "no day"
+      let time = Step(at: minutes * 60_000, "", "").line.split(separator: " ")[1].prefix(5)
+      return "clock set to \(day) \(time)"
+    }
+    if let by = step.value("by").flatMap({ Int64($0) }) {
+      return "clock set \(by > 0 ? "forward" : "back") by \(Markup.span(by.magnitude))"
+    }
+    return "clock runs at \(step.value("ppm") ?? "?") parts per million"
   }
 
   /// `1d 08:30:05` after the start.

@@ -62,15 +62,13 @@ struct SpaceTime {
 
   /// The drawing.
   var svg: String {
-    let width = textLeft + 430
+    let width = textLeft + 600
     return """
       <svg class="st" width="\(Int(width))" height="\(Int(height))" \
       viewBox="0 0 \(Int(width)) \(Int(height))" role="img" \
       aria-label="Space-time diagram of the run">
       <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" \
-      markerHeight="7" orient="auto"><path d="M0 1 L8 4 L0 7z" class="tip"/></marker>\
-      <pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" \
-      patternTransform="rotate(45)"><rect width="3" height="6" class="hatch"/></pattern></defs>
+      markerHeight="7" orient="auto"><path d="M0 1 L8 4 L0 7z" class="tip"/></marker></defs>
       \(shades)\(lanes)\(arrows)\(rowMarks)\(heads)
       </svg>
       """
@@ -160,7 +158,7 @@ struct SpaceTime {
     }
     var bundles: [Key: [String]] = [:]
     var order: [Key] = []
-    for line in run.result.lines where ["carry", "removal", "lost"].contains(line.kind) {
+    for line in run.result.lines where ["carry", "removal"].contains(line.kind) {
       guard let to = line.device, let from = line.from, let sent = line.sent,
         line.time >= (rows.first?.time ?? 0)
       else { continue }
@@ -168,9 +166,9 @@ struct SpaceTime {
         way: RunPicture.Way(from: from, to: to), from: Int(y(sent) / 7), to: Int(y(line.time) / 7),
         kind: line.kind)
       if bundles[key] == nil { order.append(key) }
-      bundles[key, default: []].append(line.text.isEmpty ? "lost on the way" : line.text)
+      bundles[key, default: []].append(line.text)
     }
-    return order.suffix(SpaceTime.maximumArrows).map { key in
+    return losses + order.suffix(SpaceTime.maximumArrows).map { key in
       let texts = bundles[key] ?? []
       let (from, to) = (x(key.way.from), x(key.way.to))
       let inset = from < to ? 7.0 : -7.0
@@ -179,12 +177,28 @@ struct SpaceTime {
         + texts.prefix(4).joined(separator: "; ")
         + (texts.count > 4 ? "; and \(texts.count - 4) more" : "")
       return """
-        <line class="arrow \(key.kind)\(texts.count > 2 ? " many" : "")" \
+        <line class="arrow \(key.kind)\(texts.count > 2 ? " many" : "")\(key.to - key.from > 40 ? " late" : "")" \
         x1="\(Markup.place(from + inset))" y1="\(key.from * 7 + 3)" \
         x2="\(Markup.place(to - inset))" y2="\(key.to * 7 + 3)" marker-end="url(#tip)">\
         \(Markup.title(words))</line>
         """
     }.joined()
+  }
+
+  /// Attempts that came to nothing: a small mark at the lane that waits.
+  private var losses: String {
+    var drawn: Set<String> = []
+    return run.result.lines.filter { $0.kind == "lost" && $0.time >= (rows.first?.time ?? 0) }
+      .compactMap { line in
+        guard let to = line.device, let from = line.from else { return nil }
+        let place = Int(y(line.time) / 7) * 7 + 3
+        let left = Int(x(to) + (from < to ? -9 : 9))
+        guard drawn.insert("\(left) \(place)").inserted else { return nil }
+        let words = "a file from \(run.devices[from]) was lost on the way to \(run.devices[to])"
+        return """
+          <circle class="loss" cx="\(left)" cy="\(place)" r="2">\(Markup.title(words))</circle>
+          """
+      }.joined()
   }
 
   // MARK: Rows
@@ -205,11 +219,11 @@ struct SpaceTime {
           "<text class=\"time\" x=\"84\" y=\"\(Markup.place(middle + 4))\" text-anchor=\"end\">"
           + "\(run.clock(line.time))</text>"
       }
-      if line.time > before + 3_600_000 {
+      if day(line.time) != day(before) {
         out += gap(middle - SpaceTime.rowHeight / 2, line.time - before)
       }
       let who = line.device.map { run.devices[$0] + " " } ?? ""
-      let words = Markup.short(who + said(line), 66)
+      let words = Markup.short(who + said(line), 96)
       out +=
         "<text class=\"words \(line.kind)\" x=\"\(Markup.place(textLeft))\" "
         + "y=\"\(Markup.place(middle + 4))\">\(Markup.text(words))"
@@ -218,6 +232,8 @@ struct SpaceTime {
     }
     return out
   }
+
+  private func day(_ time: UInt64) -> UInt64 { (max(time, run.start) - run.start) / 86_400_000 }
 
   private func gap(_ place: Double, _ length: UInt64) -> String {
     """

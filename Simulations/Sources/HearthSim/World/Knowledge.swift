@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthCrypto
 import HearthSync
 
 /// How far each device has come in the log of each author.
@@ -25,7 +26,7 @@ struct Knowledge: Sendable {
     var lives: [DeviceID: Int] = [:]
     logs = authors.map { author in
       let owner = devices.first { device in
-        (try? device.engine().device) == author.device
+        Identifier(bytes: device.identity.publicKeys.deviceID) == author.device
       }
       lives[author.device, default: 0] += 1
       let life = lives[author.device] ?? 1
