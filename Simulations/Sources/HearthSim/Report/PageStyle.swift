@@ -35,7 +35,7 @@ enum PageStyle {
     i.t-refused{background:var(--ahead);width:3px}
     i.cut{background:var(--cut);opacity:.5}
     i.offspan{background:var(--off)}i.ahead{background:var(--ahead)}i.behind{background:var(--behind)}
-    .over{display:grid;grid-template-columns:max-content 1fr;gap:2px 10px;align-items:center}
+    .over{display:grid;grid-template-columns:max-content 1fr;gap:7px 10px;align-items:center}
     .over svg{width:100%;height:30px;display:block}.over .who{font-size:.85rem;font-weight:600}
     .scale{display:flex;justify-content:space-between;color:var(--dim);font-size:.75rem}
     .wide{overflow-x:auto;margin:0 -16px;padding:0 16px}

@@ -48,7 +48,9 @@ struct ReportPage {
       let all = killed.count == data.mutants.count
       tiles.append(
         ("seeded bugs caught", "\(killed.count) of \(data.mutants.count)", all ? "good" : "bad"))
-      if !counts.isEmpty { tiles.append(("median seeds to catch", "\(counts[counts.count / 2])", "")) }
+      if !counts.isEmpty {
+        tiles.append(("median seeds to catch", "\(counts[counts.count / 2])", ""))
+      }
     }
     return "<dl class=\"tiles\">"
       + tiles.map { "<div class=\"\($0.2)\"><dt>\($0.0)</dt><dd>\($0.1)</dd></div>" }.joined()
@@ -79,7 +81,7 @@ struct ReportPage {
       <h3>\(run.outcome.failure == nil ? "How it ended" : "What led to it")</h3>\(left)\(diagramKey)
       <div class="wide">\(diagram.svg)</div>
       <h3>Who knew what at the end</h3>
-      <p class="key">How many changes of each author each device had; a pale number is behind.</p>
+      <p class="key">How many changes of each author each device had; red is behind.</p>
       \(Tables.knowledge(run))</section>
       """
   }

@@ -168,21 +168,22 @@ struct SpaceTime {
       if bundles[key] == nil { order.append(key) }
       bundles[key, default: []].append(line.text)
     }
-    return losses + order.suffix(SpaceTime.maximumArrows).map { key in
-      let texts = bundles[key] ?? []
-      let (from, to) = (x(key.way.from), x(key.way.to))
-      let inset = from < to ? 7.0 : -7.0
-      let words =
-        "\(run.devices[key.way.from]) → \(run.devices[key.way.to]): "
-        + texts.prefix(4).joined(separator: "; ")
-        + (texts.count > 4 ? "; and \(texts.count - 4) more" : "")
-      return """
-        <line class="arrow \(key.kind)\(texts.count > 2 ? " many" : "")\(key.to - key.from > 40 ? " late" : "")" \
-        x1="\(Markup.place(from + inset))" y1="\(key.from * 7 + 3)" \
-        x2="\(Markup.place(to - inset))" y2="\(key.to * 7 + 3)" marker-end="url(#tip)">\
-        \(Markup.title(words))</line>
-        """
-    }.joined()
+    return losses
+      + order.suffix(SpaceTime.maximumArrows).map { key in
+        let texts = bundles[key] ?? []
+        let (from, to) = (x(key.way.from), x(key.way.to))
+        let inset = from < to ? 7.0 : -7.0
+        let words =
+          "\(run.devices[key.way.from]) → \(run.devices[key.way.to]): "
+          + texts.prefix(4).joined(separator: "; ")
+          + (texts.count > 4 ? "; and \(texts.count - 4) more" : "")
+        return """
+          <line class="arrow \(key.kind)\(texts.count > 2 ? " many" : "")\(key.to - key.from > 40 ? " late" : "")" \
+          x1="\(Markup.place(from + inset))" y1="\(key.from * 7 + 3)" \
+          x2="\(Markup.place(to - inset))" y2="\(key.to * 7 + 3)" marker-end="url(#tip)">\
+          \(Markup.title(words))</line>
+          """
+      }.joined()
   }
 
   /// Attempts that came to nothing: a small mark at the lane that waits.
@@ -259,7 +260,8 @@ struct SpaceTime {
     func cross(_ kind: String) -> String {
       let (a, b) = (Markup.place(left - 5), Markup.place(left + 5))
       let (c, d) = (Markup.place(top - 5), Markup.place(top + 5))
-      return "<path class=\"\(kind)\" d=\"M\(a) \(c) L\(b) \(d) M\(b) \(c) L\(a) \(d)\">\(tip)</path>"
+      return
+        "<path class=\"\(kind)\" d=\"M\(a) \(c) L\(b) \(d) M\(b) \(c) L\(a) \(d)\">\(tip)</path>"
     }
     func circle(_ kind: String, _ radius: Double) -> String {
       "<circle class=\"\(kind)\" cx=\"\(Markup.place(left))\" cy=\"\(Markup.place(top))\" "

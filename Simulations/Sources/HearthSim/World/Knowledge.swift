@@ -22,12 +22,14 @@ struct Knowledge: Sendable {
       guard let home = device.home, let engine = device.running?.engine else { return nil }
       return try? engine.zone(home).frontier
     }
-    let authors = Set(frontiers.flatMap { $0?.entries.map(\.author) ?? [] }).sorted()
+    let owners = devices.map { Identifier(bytes: $0.identity.publicKeys.deviceID) }
+    // In the order of the devices, each with its lives one after the other.
+    let authors = Set(frontiers.flatMap { $0?.entries.map(\.author) ?? [] })
+      .map { (owners.firstIndex(of: $0.device) ?? owners.count, $0) }
+      .sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.1)
     var lives: [DeviceID: Int] = [:]
     logs = authors.map { author in
-      let owner = devices.first { device in
-        Identifier(bytes: device.identity.publicKeys.deviceID) == author.device
-      }
+      let owner = owners.firstIndex(of: author.device).map { devices[$0] }
       lives[author.device, default: 0] += 1
       let life = lives[author.device] ?? 1
       return Log(

@@ -48,8 +48,10 @@ final class SimFolder: Transport {
   }
 
   private(set) var files: [FolderFile: [UInt8]] = [:]
-  /// How far each file's story is known here. As in real carriers, older news never undoes newer:
-  /// else a file and its removal would chase each other around the family for ever.
+  /// How far each file's story is known here.
+  ///
+  /// As in real carriers, older news never undoes newer: else a file and its removal would chase
+  /// each other around the family for ever.
   private(set) var versions: [FolderFile: UInt64] = [:]
   /// What happened to this copy, in order.
   private(set) var log: [Entry] = []

@@ -73,7 +73,9 @@ extension World {
       let published = devices.map(\.folder.publishedFiles)
       let received = ledger.received
       for device in members { try sync(device) }
-      let files = zip(devices.map(\.folder.publishedFiles), published).reduce(0) { $0 + $1.0 - $1.1 }
+      let files = zip(devices.map(\.folder.publishedFiles), published).reduce(0) {
+        $0 + $1.0 - $1.1
+      }
       guard files == 0, ledger.received == received else {
         throw wrong(
           step, nil, "\(files) files were stored, \(ledger.received - received) changes taken")

@@ -5,6 +5,20 @@ import Household
 
 /// What happens to programs and to the things that lie about in folders.
 extension World {
+  func performOnProgram(_ step: Step, _ device: SimDevice) throws -> Bool {
+    switch step.verb {
+    case "invite":
+      try attempt(step, on: device) {
+        self.invitation = try device.invite(uses: 1_000, at: self.now)
+      }
+    case "paste": try paste(step, device)
+    case "upgrade": try upgrade(step, device)
+    case "rubbish": addRubbish(step, device)
+    default: return false
+    }
+    return true
+  }
+
   /// Chores that come in one go, in transactions of so many: `paste NAME 5000 per=100`.
   ///
   /// What an earlier step of the same words brought in is passed over, as a person who pastes again

@@ -117,7 +117,8 @@ extension World {
     case "lives":
       let lives = engine.zones.flatMap { $0.heads.map(\.author) }
         .filter { $0.device == engine.device }
-      return "\(Set(lives + [Author(device: engine.device, incarnation: engine.incarnation)]).count)"
+      return
+        "\(Set(lives + [Author(device: engine.device, incarnation: engine.incarnation)]).count)"
     case "notices":
       return "\(try engine.store.notices().filter { $0.kind.rawValue == subject.first }.count)"
     default: return nil

@@ -131,15 +131,8 @@ extension World {
     case "folder-full": device.folder.isFull = step.words.first != "off"
     case "folder-stale": device.folder.setStale(step.words.first != "off")
     case "resurrect": resurrect(device)
-    case "invite":
-      try attempt(step, on: device) {
-        self.invitation = try device.invite(uses: 1_000, at: self.now)
-      }
-    case "paste": try paste(step, device)
-    case "upgrade": try upgrade(step, device)
-    case "rubbish": addRubbish(step, device)
     case "damage": damage(step, device)
-    default: return false
+    default: return try performOnProgram(step, device)
     }
     return true
   }
