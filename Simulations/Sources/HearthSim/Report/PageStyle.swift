@@ -25,7 +25,7 @@ enum PageStyle {
     .verdict.good,.good{color:var(--good)}.verdict.good{background:var(--goodbg)}
     .failures{padding-left:1.4em;margin:0;overflow-wrap:anywhere}.failures li{margin:.3em 0}
     .failures b{color:var(--bad)}
-    .key{color:var(--dim);font-size:.85rem}.key span{margin-right:10px;white-space:nowrap}
+    .key{color:var(--dim);font-size:.85rem}.key span{margin-right:10px;display:inline-block}
     .key .x{color:var(--fg)}.key .x.crash{color:var(--bad)}.key .x.boot{color:var(--good)}
     .key .x.refusal{color:var(--ahead)}
     i.k{display:inline-block;width:12px;height:12px;vertical-align:-1px;border-radius:2px}

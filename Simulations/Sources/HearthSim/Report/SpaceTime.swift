@@ -249,6 +249,7 @@ struct SpaceTime {
     case "world": "world: \(RunPicture.words(line))"
     case "refused": "is refused: \(line.text)"
     case "violation": "✗ \(line.text)"
+    case "write" where line.text.hasPrefix("writes "): "writes: \(line.text.dropFirst(7))"
     default: line.text
     }
   }
