@@ -24,7 +24,8 @@ struct Overview {
     }
     let days = (run.end - run.start) / 86_400_000
     return out + """
-      <div></div><div class="scale"><span>start</span><span>\(Markup.span((run.end - run.start) / 2))\
+      <div></div><div class="scale"><span>start</span><span>\
+      \(Markup.span((run.end - run.start) / 2))\
       </span><span>\(days > 0 ? Markup.span(run.end - run.start) : "end")</span></div></div>
       """
   }

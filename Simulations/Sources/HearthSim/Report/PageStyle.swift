@@ -34,7 +34,8 @@ enum PageStyle {
     i.t-write{background:var(--write);width:3px}i.t-off{background:var(--bad);width:3px}
     i.t-refused{background:var(--ahead);width:3px}
     i.cut{background:var(--cut);opacity:.5}
-    i.offspan{background:var(--off)}i.ahead{background:var(--ahead)}i.behind{background:var(--behind)}
+    i.offspan{background:var(--off)}i.ahead{background:var(--ahead)}
+    i.behind{background:var(--behind)}
     .over{display:grid;grid-template-columns:max-content 1fr;gap:7px 10px;align-items:center}
     .over svg{width:100%;height:30px;display:block}.over .who{font-size:.85rem;font-weight:600}
     .scale{display:flex;justify-content:space-between;color:var(--dim);font-size:.75rem}
@@ -47,7 +48,8 @@ enum PageStyle {
     .lane{stroke:var(--line);stroke-width:1.5}.off{stroke:var(--card);stroke-width:4}
     svg .off:not(text){stroke-dasharray:2 5;stroke:var(--off);stroke-width:2}
     .arrow{stroke:var(--dim);stroke-width:.9;opacity:.55}.arrow.many{stroke-width:2}
-    .arrow.removal{stroke-dasharray:3 3;opacity:.3}.arrow.late{opacity:.18}.loss{fill:var(--bad);opacity:.7}
+    .arrow.removal{stroke-dasharray:3 3;opacity:.3}.arrow.late{opacity:.18}
+    .loss{fill:var(--bad);opacity:.7}
     i.loss{background:var(--bad);border-radius:50%;width:6px;height:6px;vertical-align:2px}
     @media(min-width:700px){.key .phone{display:none}}
     .tip{fill:var(--dim)}

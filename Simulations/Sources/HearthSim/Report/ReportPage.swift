@@ -103,7 +103,8 @@ struct ReportPage {
     <p class="key">Time runs downwards; each row is one event, so idle time takes no room.
     <span><i class="k dot"></i> a write</span> <span><i class="k ring"></i> a sync with news</span>
     <span><b class="x crash">×</b> goes off</span> <span><b class="x boot">▲</b> starts</span>
-    <span><b class="x refusal">×</b> refused</span> <span><b class="x">→</b> a file arrives</span>
+    <span><b class="x refusal">×</b> refused</span>
+    <span><b class="x">→</b> a file arrives</span>
     <span><i class="k cut"></i> cut</span> <span><i class="k ahead"></i> clock ahead</span>
     <span><i class="k behind"></i> clock behind</span>
     <span><i class="k loss"></i> lost on the way</span> <span>dashed line: a new day</span>

@@ -177,8 +177,10 @@ struct SpaceTime {
           "\(run.devices[key.way.from]) → \(run.devices[key.way.to]): "
           + texts.prefix(4).joined(separator: "; ")
           + (texts.count > 4 ? "; and \(texts.count - 4) more" : "")
+        let weight =
+          (texts.count > 2 ? " many" : "") + (key.to - key.from > 40 ? " late" : "")
         return """
-          <line class="arrow \(key.kind)\(texts.count > 2 ? " many" : "")\(key.to - key.from > 40 ? " late" : "")" \
+          <line class="arrow \(key.kind)\(weight)" \
           x1="\(Markup.place(from + inset))" y1="\(key.from * 7 + 3)" \
           x2="\(Markup.place(to - inset))" y2="\(key.to * 7 + 3)" marker-end="url(#tip)">\
           \(Markup.title(words))</line>
