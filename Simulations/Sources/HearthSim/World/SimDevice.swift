@@ -22,7 +22,8 @@ struct StepFailure: Error, CustomStringConvertible {
 final class SimDevice {
   let index: Int
   let name: String
-  let isOldBuild: Bool
+  /// Which program it runs; an update changes it while the device is off.
+  var isOldBuild: Bool
   let person: PersonID
   let identity: DeviceIdentity
   var disk: SimDisk

@@ -43,15 +43,18 @@ final class SimFolder: Transport {
     let file: FolderFile
     let isRemoval: Bool
     let time: UInt64
-    /// Each change of a name has a greater one; carriers bring nothing that is older than what is
-    /// there, so that putting and taking away do not chase each other round for ever.
+    /// Counts what happened to the file anywhere: even where it was put, odd where it was removed.
     let version: UInt64
   }
 
   private(set) var files: [FolderFile: [UInt8]] = [:]
+  /// How far each file's story is known here.
+  ///
+  /// As in real carriers, older news never undoes newer: else a file and its removal would chase
+  /// each other around the family for ever.
+  private(set) var versions: [FolderFile: UInt64] = [:]
   /// What happened to this copy, in order.
   private(set) var log: [Entry] = []
-  private var versions: [FolderFile: UInt64] = [:]
   /// Files that were removed and by whom does not matter: a carrier may bring them back.
   private(set) var removed: [FolderFile] = []
   /// Whether the folder is there at all.
@@ -174,26 +177,24 @@ final class SimFolder: Transport {
 
   // MARK: What the world does to it
 
-  /// Puts a file there, as its node does, or a carrier that brings a version.
+  /// Puts a file there, as its node or a carrier does.
   func put(_ file: FolderFile, _ bytes: [UInt8], version: UInt64? = nil) {
+    let known = versions[file] ?? 0
+    let next = version ?? (files[file] == nil ? (known | 1) + 1 : known)
     files[file] = bytes
-    note(file, isRemoval: false, version)
+    versions[file] = next
+    log.append(Entry(file: file, isRemoval: false, time: now, version: next))
+    forgetListing(of: file)
   }
 
-  /// Takes a file away; nothing if it is not there.
+  /// Takes a file away; without a version nothing if it is not there.
   func take(_ file: FolderFile, version: UInt64? = nil) {
-    guard files.removeValue(forKey: file) != nil else { return }
-    removed.append(file)
-    note(file, isRemoval: true, version)
-  }
-
-  /// Whether a carrier's version is news here.
-  func isNews(_ entry: Entry) -> Bool { entry.version > versions[entry.file] ?? 0 }
-
-  private func note(_ file: FolderFile, isRemoval: Bool, _ version: UInt64?) {
-    let version = version ?? (versions[file] ?? 0) + 1
-    versions[file] = version
-    log.append(Entry(file: file, isRemoval: isRemoval, time: now, version: version))
+    let wasThere = files.removeValue(forKey: file) != nil
+    guard wasThere || version != nil else { return }
+    if wasThere { removed.append(file) }
+    let next = version ?? (versions[file] ?? 0) + 1
+    versions[file] = next
+    log.append(Entry(file: file, isRemoval: true, time: now, version: next))
     forgetListing(of: file)
   }
 

@@ -68,12 +68,15 @@ extension World {
     _ entry: SimFolder.Entry, from: Int, to: Int, _ chance: inout Chance
   ) {
     let folder = devices[to].folder
-    guard folder.isNews(entry) else { return }
+    guard entry.version > folder.versions[entry.file] ?? 0 else { return }
     if entry.isRemoval {
-      guard folder.files[entry.file] != nil else { return }
       if !isHealed, chance.happens(perMille: carrierRules.resurrectPerMille) {
         SimProbe.removalIgnored.hit()
         return
+      }
+      guard folder.files[entry.file] != nil else {
+        folder.take(entry.file, version: entry.version)
+        return wakeCarriers(from: to)
       }
       folder.take(entry.file, version: entry.version)
       trace.note(
@@ -81,6 +84,8 @@ extension World {
         "loses \(Words.file(entry.file))")
     } else {
       guard folder.files[entry.file] == nil, let bytes = archive[entry.file] else { return }
+      // A removal that was carried before its file: the file is not brought back.
+      guard devices[from].folder.files[entry.file] != nil else { return }
       var arriving = bytes
       if !isHealed, chance.happens(perMille: carrierRules.cutPerMille) {
         arriving = Array(bytes.prefix(chance.below(bytes.count)))

@@ -29,6 +29,16 @@ final class World {
   var images: [String: DiskImage] = [:]
   var carrierRules: Plan.Carrier
   var isHealed = false
+  /// How often each refusal was told, by device and code.
+  var refused: [String: Int] = [:]
+  /// How many operations each disk had done when the family was set up, and at the plan's end.
+  private(set) var operations: (ready: [UInt64], end: [UInt64]) = ([], [])
+  /// At which operation of its next start a device loses power once more.
+  var cutsInRecovery: [Int: UInt64] = [:]
+  /// The most operations that one start took.
+  var startOperations: UInt64 = 0
+  /// What each device knew of each author at the end, while it still ran.
+  private(set) var knowledge = Knowledge()
   /// Devices whose disk has lied about a sync: what they promised since may be gone.
   var liars: Set<Int> = []
 
@@ -64,10 +74,12 @@ final class World {
   func run() -> RunResult {
     do {
       try setUp()
+      operations.ready = devices.map(\.disk.operations)
       for (index, step) in plan.steps.enumerated() {
         events.push(.step(index), at: plan.startMilliseconds + step.atMilliseconds)
       }
       try runEvents(until: nil)
+      operations.end = devices.map(\.disk.operations)
       try Settling(self).run()
     } catch let found as Violation {
       violation = found
@@ -76,6 +88,7 @@ final class World {
         oracle: .expectation, time: now, device: nil, text: "the world itself failed: \(error)")
     }
     if let violation { trace.note("violation", at: now, 0, "\(violation)") }
+    if trace.keepsLines { knowledge = Knowledge(of: devices) }
     for device in devices { device.drop() }
     return RunResult(self)
   }
