@@ -10,7 +10,7 @@ SWIFT_PATHS := $(wildcard Sources Tests Simulations Benchmarks Examples Package.
 SHELL_SCRIPTS := $(wildcard Scripts/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap demo test lint docs install uninstall bench clean
+.PHONY: help bootstrap demo test models lint docs install uninstall simulate bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,9 @@ demo: bootstrap ## Build the release binary and play a family day with three nod
 test: bootstrap ## Run all tests, warnings as errors, reference oracles required
 	@Scripts/oracles
 	HEARTH_STRICT=1 HEARTH_REQUIRE_ORACLES=1 $(SWIFT) test --parallel $(TEST_FLAGS)
+
+models: ## Check the protocol's Spin models exhaustively (about a minute)
+	@Scripts/models
 
 lint: ## Check format and style of all Swift files and the syntax of the scripts
 	$(SWIFT) format lint --strict --recursive $(SWIFT_PATHS)
@@ -45,9 +48,12 @@ install: bootstrap ## Build with the Swift runtime inside and install below PREF
 uninstall: ## Remove what `make install` put below PREFIX; nodes stay
 	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" Scripts/install --remove
 
+simulate: bootstrap ## Look for faults with simulated families (SIM_QUICK=1000 SIM_FROM=5000)
+	@Scripts/simulate
+
 bench: bootstrap ## Measure every budget beside its floor (BENCH_FLAGS="--n 10000 --m 40000")
 	$(SWIFT) build -c release --product hearth-bench
 	@"$$($(SWIFT) build -c release --show-bin-path)/hearth-bench" budgets $(BENCH_FLAGS)
 
 clean: ## Remove everything that a build made
-	rm -rf .build .build-static "$(OUT)"
+	rm -rf .build .build-sim .build-static "$(OUT)"

@@ -129,12 +129,18 @@ let package = Package(
     .testTarget(name: "TidyTests", swiftSettings: settings),
     .target(
       name: "FamilyModel", path: "Simulations/Sources/FamilyModel", swiftSettings: settings),
+    .target(
+      name: "FamilyTranslation",
+      dependencies: ["FamilyModel", "Household", "HearthSync", "HearthCRDT"],
+      path: "Simulations/Sources/FamilyTranslation", swiftSettings: settings),
     .testTarget(
       name: "FamilyModelTests", dependencies: ["FamilyModel"],
       path: "Simulations/Tests/FamilyModelTests", swiftSettings: settings),
     .testTarget(
       name: "FamilyModelAgreementTests",
-      dependencies: ["FamilyModel", "Household", "HearthSync", "HearthCRDT", "TestSupport"],
+      dependencies: [
+        "FamilyModel", "FamilyTranslation", "Household", "HearthSync", "HearthCRDT", "TestSupport",
+      ],
       path: "Simulations/Tests/FamilyModelAgreementTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
@@ -146,6 +152,7 @@ if isSimulation {
       name: "HearthSim",
       dependencies: [
         "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "Household", "SimDisk",
+        "FamilyModel", "FamilyTranslation",
       ], path: "Simulations/Sources/HearthSim", swiftSettings: settings),
     .executableTarget(
       name: "hearth-sim",

@@ -8,14 +8,21 @@ extension Node {
   /// A transport that fails is reported and harms no other.
   package func sync() throws -> SyncReport {
     var report = SyncReport()
-    for setting in try transports() {
-      report.transports.append(
-        try engine.exchange(
-          over: folderTransport(setting.path), named: setting.path, anchorFile: anchorFile,
-          nowMilliseconds: now()))
+    // Whatever ends the round, what came before it is told.
+    defer {
+      lastReport = report
+      if report.received > 0 { announce() }
     }
-    lastReport = report
-    if report.received > 0 { announce() }
+    for setting in try transports() {
+      do {
+        report.transports.append(
+          try engine.exchange(
+            over: folderTransport(setting.path), named: setting.path, anchorFile: anchorFile,
+            nowMilliseconds: now()))
+      } catch let error as SyncError where error.code != .corrupt {
+        report.transports.append(TransportReport(setting: setting.path, failure: "\(error)"))
+      }
+    }
     return report
   }
 }

@@ -183,7 +183,7 @@ package actor Node {
   private func recogniseItself(trustingFiles: Bool) throws {
     let verdict = try Anchor.judge(anchorFile, for: engine)
     if case .moved(let reason) = verdict, !trustingFiles {
-      try engine.beginNewLife(reason: reason, reissuing: false, nowMilliseconds: now())
+      try engine.beginNewLife(reason: reason, nowMilliseconds: now())
       try Anchor.drop(anchorFile, for: engine)
     }
   }

@@ -94,13 +94,20 @@ struct ExitReport {
     if isJSON {
       try? Output.jsonLine(document, to: STDERR_FILENO)
     } else if error is CommandFailure || !isOfParser {
-      var text = "hearth: error: \(document.error.message)"
-      if let hint = document.error.hint { text += "\nhint: \(hint)" }
+      // A message may quote what others wrote.
+      var text = "hearth: error: \(ExitReport.safe(document.error.message))"
+      if let hint = document.error.hint { text += "\nhint: \(ExitReport.safe(hint))" }
       Output.note(text)
     } else {
       HearthCommand.exit(withError: error)
     }
     exit(document.error.exit)
+  }
+
+  /// Every line without what a terminal would obey.
+  private static func safe(_ text: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { Style.safe(String($0)) }.joined(separator: "\n")
   }
 
   /// Whether the argument parser words the error: wrong usage, or a bare exit code.

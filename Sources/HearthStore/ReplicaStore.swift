@@ -13,6 +13,9 @@ package final class ReplicaStore {
   let authors: AuthorNumbers
   private(set) var tables: [TypeID: TypeTable] = [:]
   private(set) var zoneNumbers: [ZoneID: Int64] = [:]
+  /// The segments of each zone as they were last read: every round over a transport asks for them,
+  /// and few change any.
+  var knownSegments: [ZoneID: [StoredSegment]] = [:]
   let projections: [any Projection]
   /// Where the database lies.
   package let path: String
@@ -185,6 +188,7 @@ package final class ReplicaStore {
       // What the undone transaction numbered must be forgotten with it; where even reading fails,
       // the first error is the one to tell.
       try? connection.run { _ in
+        knownSegments = [:]
         guard !connection.isInTransaction else { return }
         try authors.reload()
         try reloadZones()

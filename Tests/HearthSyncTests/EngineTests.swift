@@ -150,7 +150,7 @@ struct ReopenTests {
       ("rebuild", { try $0.rebuild(zone, nowMilliseconds: now) }),
       (
         "new life",
-        { try $0.beginNewLife(reason: "r", reissuing: true, nowMilliseconds: now) }
+        { try $0.beginNewLife(reason: "r", nowMilliseconds: now) }
       ),
       (
         "invite",
@@ -382,6 +382,15 @@ struct SyncPlanTests {
     #expect(
       plan.fetches(from: listing, except: [name(1, 5)])
         == [name(1, 2), name(3, 4), name(5, 9), name(12, 13)])
-    #expect(plan.superseded(on: listing, own: [name(1, 5)]) == [name(1, 2), name(3, 4)])
+    let own = [name(1, 5), name(6, 6)].map {
+      StoredSegment(
+        author: family.members[0].author, first: $0.first, last: $0.last, digest: $0.digest,
+        byteCount: 1)
+    }
+    #expect(
+      plan.superseded(on: listing, own: own, tag: EngineFamily.id(3)) == [name(1, 2), name(3, 4)])
+    // Not before the larger one is there, and nobody else's.
+    #expect(plan.superseded(on: listing, own: [own[1]], tag: EngineFamily.id(3)).isEmpty)
+    #expect(plan.superseded(on: listing, own: own, tag: EngineFamily.id(4)).isEmpty)
   }
 }

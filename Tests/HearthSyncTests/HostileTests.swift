@@ -126,7 +126,7 @@ struct HostileTests {
       try family.members[0].zone(family.zone).lives(of: family.members[0].device)
         == Limits.maximumLives)
     try family.members[0].beginNewLife(
-      reason: "a test", reissuing: false, nowMilliseconds: now)
+      reason: "a test", nowMilliseconds: now)
     let error = #expect(throws: SyncError.self) { try family.write(0, 1, [.insert]) }
     #expect(error?.code == .tooLarge)
     #expect(error?.message.contains("join again") == true)

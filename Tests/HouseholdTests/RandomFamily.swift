@@ -17,8 +17,7 @@ struct RandomFamily {
     self.seed = seed
     random = TestSupport.SplitMix64(seed: seed)
     home = try TestHousehold(devices: 3)
-    let daily = try RecurrenceRule(.daily, from: home.date(0))
-    let chain = try RecurrenceRule(.daily, every: 3, from: home.date(0), mode: .afterCompletion)
+    let (daily, chain) = (try rule(1), try rule(2))
     chores = [
       try home.add(ChoreDraft(title: "One", points: 5)),
       try home.add(
@@ -26,6 +25,15 @@ struct RandomFamily {
           title: "Two", points: 7, assignee: .rotation(home.people, .byTurn), rule: daily)),
       try home.add(ChoreDraft(title: "Three", points: 2, rule: chain)),
     ]
+  }
+
+  /// None, every day, or three days after the last time; begun today.
+  private func rule(_ number: Int) throws -> RecurrenceRule? {
+    switch number {
+    case 1: try RecurrenceRule(.daily, from: home.today)
+    case 2: try RecurrenceRule(.daily, every: 3, from: home.today, mode: .afterCompletion)
+    default: nil
+    }
   }
 
   /// Writes so many times; what a rule refuses is refused by a typed error.
@@ -49,7 +57,7 @@ struct RandomFamily {
     let device = random.below(3)
     let chore = chores[random.below(3)]
     let person = home.people[random.oneIn(4) ? random.below(3) : device]
-    switch random.below(14) {
+    switch random.below(18) {
     case 0:
       var edit = ChoreEdit()
       edit.points = random.below(50)
@@ -75,6 +83,14 @@ struct RandomFamily {
       guard random.oneIn(4) else { return }
       try home.write(device) { try $0.archive(chore, in: &$1) }
     case 7: try home.write(device) { try $0.restore(chore, in: &$1) }
+    case 14:
+      var edit = ChoreEdit()
+      edit.rule = .some(try rule(random.below(3)))
+      try home.write(device) { try $0.editChore(chore, edit, in: &$1) }
+      // The others may not have heard of the rule.
+      for other in 0..<3 where random.oneIn(2) { try home.done(chore, by: other, on: other) }
+    case 15:
+      try home.write(device) { try $0.assignOccurrence(chore, to: person, in: &$1) }
     case 8, 9: try close(random.oneIn(4) ? .month : .week, on: random.oneIn(4) ? device : 0)
     default:
       try home.done(

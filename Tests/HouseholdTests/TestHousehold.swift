@@ -14,7 +14,9 @@ final class TestHousehold {
   private(set) var changes: [TestChange] = []
   /// The day and the minute of that day; each write takes a minute.
   var day = TestHousehold.start
-  private var minute = 480
+  var minute = 480
+  /// How far the clock of the changes is ahead of the wall's.
+  var leadMilliseconds: UInt64 = 0
   private var ids: UInt64 = 1000
   let people = [PersonID(high: 9, low: 1), PersonID(high: 9, low: 2), PersonID(high: 9, low: 3)]
 
@@ -53,7 +55,7 @@ final class TestHousehold {
       return Identifier(high: 5, low: self.ids)
     }
     let result = try body(try book(device), &builder)
-    let time = HybridTime(milliseconds: milliseconds)
+    let time = HybridTime(milliseconds: milliseconds + leadMilliseconds)
     let change = TestChange(
       version: Version(dot: dot, time: time), past: replica.known, operations: builder.operations)
     changes.append(change)

@@ -60,6 +60,7 @@ package final class MemoryReplica: ProjectionSource, ProjectionWriter {
 
   package func rows(of table: String, where key: [Value]) -> [[Value]] {
     (tables[table] ?? []).filter { Array($0.prefix(key.count)) == key }
+      .sorted { MemoryReplica.isLess($0, $1) }
   }
 
   package func rows(of table: String, in range: RowRange) throws -> [[Value]] {

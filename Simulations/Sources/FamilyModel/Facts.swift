@@ -25,6 +25,11 @@ package struct ModelFact: Hashable, Sendable {
     return past.contains(other.stamp)
   }
 
+  /// Whether both were written on one device, in whatever life of it.
+  func isOfOneDevice(with other: ModelFact) -> Bool {
+    (stamp.author.high, stamp.author.low) == (other.stamp.author.high, other.stamp.author.low)
+  }
+
   /// Whether neither knew the other.
   package func isConcurrent(with other: ModelFact) -> Bool { !saw(other) && !other.saw(self) }
 
@@ -48,7 +53,7 @@ package enum ModelFactKind: Hashable, Sendable {
   case tag(ModelID, String, added: Bool)
   /// Somebody did an occurrence.
   case completion(ModelCompletion)
-  /// A completion or skip is taken back, by a person who had this role then.
+  /// A completion or skip is taken back on the device of a person who has this role.
   case retraction(event: ModelID, by: ModelID, role: ModelRole)
   /// An occurrence need not be done.
   case skip(event: ModelID, chore: ModelID, key: Int64, by: ModelID, day: Int)
@@ -62,7 +67,8 @@ package enum ModelFactKind: Hashable, Sendable {
 package struct ModelCompletion: Hashable, Sendable {
   package let event: ModelID
   package let chore: ModelID
-  package let key: Int64
+  /// The occurrence; nil for what is done counted from completion.
+  package let key: Int64?
   package let person: ModelID
   package let recordedBy: ModelID
   package let day: Int
@@ -70,7 +76,7 @@ package struct ModelCompletion: Hashable, Sendable {
 
   /// Takes the fields of the event; `doneAtMilliseconds` counts from 1970 in UTC.
   package init(
-    event: ModelID, chore: ModelID, key: Int64, person: ModelID, recordedBy: ModelID, day: Int,
+    event: ModelID, chore: ModelID, key: Int64?, person: ModelID, recordedBy: ModelID, day: Int,
     doneAtMilliseconds: Int64
   ) {
     self.event = event

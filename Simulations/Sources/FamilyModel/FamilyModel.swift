@@ -3,6 +3,10 @@
 /// A second, naive reading of the household's rules, to check the real one against. It shares no
 /// code with it and imports nothing. All is computed from the set of facts, whatever their order;
 /// where the rules leave something open, the reading chosen here is called an assumption.
+///
+/// Not modelled: the closing of weeks and months (R10), so histories that are compared with the
+/// real household must contain none; the invariants over random families check closings there.
+/// Nor are what a writer refuses, rotation by chance (R18), and counts that end a rule.
 package struct FamilyModel: Sendable {
   /// Every fact once, in the total order.
   package let facts: [ModelFact]

@@ -47,22 +47,25 @@ extension FamilyModel {
 
   /// Those that count for something: neither taken back nor against a rule.
   func valid(of chore: ModelID) -> [Done] {
-    completions(of: chore).filter { !isUndone($0.what) && !isInvalid($0) }
+    completions(of: chore).filter { !isUndone($0) && !isInvalid($0) }
   }
 
   /// R11: taken back by one who may, at whatever time, for ever.
   ///
   /// Assumption: who recorded the work may take it back like who did it, since it was that
-  /// person's action. Weeks are not closed yet, so no week's end ends the right.
-  func isUndone(_ event: ModelID, ownedBy owners: Set<ModelID>) -> Bool {
-    facts.contains { fact in
-      guard case .retraction(event, let by, let role) = fact.kind else { return false }
-      return role == .admin || role == .owner || owners.contains(by)
-    }
+  /// person's action; so may whoever uses the device it was told on. The closing of periods (R10)
+  /// is not modelled, so no week's end ends the right.
+  private func isUndone(_ done: Done) -> Bool {
+    isUndone(
+      done.what.event, told: done.fact, ownedBy: [done.what.person, done.what.recordedBy])
   }
 
-  private func isUndone(_ what: ModelCompletion) -> Bool {
-    isUndone(what.event, ownedBy: [what.person, what.recordedBy])
+  func isUndone(_ event: ModelID, told: ModelFact, ownedBy owners: Set<ModelID>) -> Bool {
+    facts.contains { fact in
+      guard case .retraction(event, let by, let role) = fact.kind else { return false }
+      return role == .admin || role == .owner || fact.isOfOneDevice(with: told)
+        || owners.contains(by)
+    }
   }
 
   private func isInvalid(_ done: Done) -> Bool {
@@ -88,7 +91,8 @@ extension FamilyModel {
   /// R2: in a strict household only who was assigned in the doer's eyes, or is now, is credited.
   ///
   /// Assumption: of a rotation everybody in it is assigned, since whose turn it was may depend on
-  /// what was credited; what nobody is assigned to is everybody's.
+  /// what was credited; what nobody is assigned to is everybody's. Work counted from completion
+  /// does not say which link its doer had in mind, so the chore's assignment judges it.
   private func isAllowed(_ done: Done) -> Bool {
     guard setting("strict-assignee") == "yes" else { return true }
     let what = done.what
@@ -101,30 +105,34 @@ extension FamilyModel {
       }
     }
     let then = includes(
-      overrideAssignee(what.chore, what.key, seenBy: done.fact),
+      what.key.flatMap { overrideAssignee(what.chore, $0, seenBy: done.fact) },
       assignment(of: what.chore, seenBy: done.fact))
     return then
-      || includes(overrideAssignee(what.chore, what.key), assignment(of: what.chore))
+      || includes(
+        what.key.flatMap { overrideAssignee(what.chore, $0) }, assignment(of: what.chore))
   }
 
   // MARK: who is credited
 
-  /// Valid completions by the occurrence they are for, each in the total order.
+  /// R6 and R7: valid completions by what they closed, in the total order, each with its
+  /// duplicates.
   ///
-  /// Assumption: the rule shown now decides whether the keys or the chain tell them apart, also
-  /// for what was done under an earlier rule.
-  private func byOccurrence(_ chore: ModelID) -> [[Done]] {
-    if rule(of: chore)?.isAfterCompletion == true { return chain(of: chore) }
-    let all = valid(of: chore)
-    return Set(all.map(\.what.key)).sorted().map { key in all.filter { $0.what.key == key } }
-  }
-
-  /// R7: the links of a chain counted from completion, each with its duplicates.
-  func chain(of chore: ModelID) -> [[Done]] {
+  /// What names an occurrence is of that one; what is counted from completion closes the next link.
+  /// Concurrent work of nearly the same time is one, unless both name an occurrence.
+  /// Assumption: the completion's own words decide which it is, not the rule shown now. An earlier
+  /// form of this model went by that rule: then an edit of it changed what was paid long before
+  /// (two who were paid for two days of a calendar became one link), which R3 and R10 exclude.
+  func links(of chore: ModelID) -> [[Done]] {
     var links: [[Done]] = []
     for done in valid(of: chore) {
+      let known = links.firstIndex { link in
+        done.what.key != nil && link.contains { $0.what.key == done.what.key }
+      }
       // Half an interval is never less than twelve hours, since an interval is a day at least.
-      if let last = links.last?.first, done.fact.isConcurrent(with: last.fact),
+      if let known {
+        links[known].append(done)
+      } else if let last = links.last?.first, last.what.key == nil || done.what.key == nil,
+        done.fact.isConcurrent(with: last.fact),
         abs(done.what.doneAtMilliseconds - last.what.doneAtMilliseconds) <= FamilyModel.sameWork
       {
         links[links.count - 1].append(done)
@@ -137,13 +145,13 @@ extension FamilyModel {
 
   /// R1 and R3: the fate of each completion of a chore.
   func entries(of chore: ModelID) -> [ModelEntry] {
-    let payments = byOccurrence(chore).map { pay($0) }
+    let payments = links(of: chore).map { pay($0) }
     let credited = Set(payments.compactMap(\.first?.event))
     var paid: [ModelID: Int] = [:]
     for (event, points) in payments.joined() { paid[event] = points }
     return completions(of: chore).map { done in
       let kind: ModelEntry.Kind =
-        if isUndone(done.what) {
+        if isUndone(done) {
           .undone
         } else if isInvalid(done) {
           .invalid

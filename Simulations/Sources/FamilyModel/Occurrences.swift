@@ -11,8 +11,8 @@ package struct ModelOccurrence: Hashable, Sendable {
   }
 
   package let chore: ModelID
-  /// 0 for what is done once; 32 times the original day number for a calendar rule; 64 times the
-  /// links done plus those skipped since for a chain counted from completion.
+  /// 0 for what is done once; 32 times the original day number for a calendar rule; 64 times one
+  /// more than the work done plus the links skipped since for a chain counted from completion.
   package let key: Int64
   package let due: Int?
   package let assignee: ModelID?
@@ -124,25 +124,18 @@ extension FamilyModel {
   }
 
   /// Whether what is done once was done or skipped.
-  ///
-  /// Assumption: by one who saw no rule, since a chain's first link has the key 0 too.
-  private func isDoneOnce(_ chore: ModelID) -> Bool {
-    let events = valid(of: chore).filter { $0.what.key == 0 }.map(\.fact)
-    let skips = skips(chore).filter { $0.key == 0 }
-    return events.contains { rule(of: chore, seenBy: $0) == nil }
-      || skips.contains { skip in skip.fact.map { rule(of: chore, seenBy: $0) == nil } ?? true }
-  }
+  private func isDoneOnce(_ chore: ModelID) -> Bool { closedKeys(chore).contains(0) }
 
   /// R15: the keys closed by work or by a skip.
   private func closedKeys(_ chore: ModelID) -> Set<Int64> {
-    Set(valid(of: chore).map(\.what.key)).union(skips(chore).map(\.key))
+    Set(valid(of: chore).compactMap(\.what.key)).union(skips(chore).map(\.key))
   }
 
   /// Skips that stand: events not taken back, and the mark of an occurrence.
   private func skips(_ chore: ModelID) -> [(key: Int64, day: Int?, fact: ModelFact?)] {
     let events = facts.compactMap { fact -> (key: Int64, day: Int?, fact: ModelFact?)? in
       guard case .skip(let event, chore, let key, let by, let day) = fact.kind,
-        !isUndone(event, ownedBy: [by])
+        !isUndone(event, told: fact, ownedBy: [by])
       else { return nil }
       return (key, day, fact)
     }
@@ -166,8 +159,9 @@ extension FamilyModel {
   ///
   /// R6: from the day the rule was written on. R8: after the closed date and the completion day;
   /// where every one stays due, each is closed for itself. Assumption: what is skipped closes like
-  /// what is done, what is older with it. The keys of other kinds of rules name days long ago, so
-  /// of work done under those the day alone counts.
+  /// what is done, what is older with it, but not before its day has come: that a later day is
+  /// free says nothing about this one. The keys of other kinds of rules name days long ago, so of
+  /// work done under those the day alone counts.
   private func dates(
     _ chore: ModelID, _ rule: ModelRule, from ruleFrom: Int?, through last: Int
   ) -> [Candidate] {
@@ -175,8 +169,8 @@ extension FamilyModel {
     let closed = closedKeys(chore)
     let moved = overriddenKeys(chore).map { Int($0 >> 5) }
     let closedDays =
-      valid(of: chore).flatMap { [Int($0.what.key >> 5), $0.what.day] }
-      + skips(chore).map { Int($0.key >> 5) }
+      valid(of: chore).flatMap { [Int(($0.what.key ?? 0) >> 5), $0.what.day] }
+      + skips(chore).map { Int($0.key >> 5) }.filter { $0 <= today }
     let first =
       missedPolicy == .stack ? opening : max(opening, (closedDays.max() ?? opening - 1) + 1)
     let horizon = max(last, today, moved.max() ?? today)
@@ -198,22 +192,29 @@ extension FamilyModel {
 
   /// R7: the one occurrence that a chain counted from completion knows.
   ///
-  /// Assumptions: a rule written later than the day it would give opens on the day it was written
-  /// (R6); a skip counts from the later of its day and the due day, and is of the link after the
-  /// work that its author saw, so that work done again after an undo is not followed by an old
-  /// skip; whose turn it is goes by the links done.
+  /// A rule written later than the day it would give opens on the day it was written, and after
+  /// the last date that was closed by the calendar (R6). Assumptions: skipped dates count as closed
+  /// until the first work under the new rule; a skip counts from the later of its day and the due
+  /// day, and is of the link after the work that its author saw, so that work done again after an
+  /// undo is not followed by an old skip; whose turn it is goes by the work done.
   private func linkInHand(
     _ chore: ModelID, _ rule: ModelRule, from ruleFrom: Int?
   ) -> [Candidate] {
-    let links = chain(of: chore)
+    let links = links(of: chore)
     let lastDay = links.last?.map(\.what.day).max()
-    var due = max(lastDay.map { rule.interval(after: $0) } ?? rule.anchor, ruleFrom ?? 0)
+    var closed = links.last?.compactMap(\.what.key).map { Int($0 >> 5) } ?? []
+    if links.last?.first.map({ $0.what.key != nil }) ?? true {
+      closed += self.skips(chore).map { Int($0.key >> 5) }
+    }
+    var due = max(
+      lastDay.map { rule.interval(after: $0) } ?? rule.anchor, ruleFrom ?? 0,
+      (closed.max() ?? -1) + 1)
     let skips = skips(chore).filter { skip in
       guard let fact = skip.fact, let last = links.last else { return true }
       return last.contains { fact.saw($0.fact) }
     }
     for skipped in 0..<64 {
-      let key = Int64(links.count * 64 + skipped)
+      let key = Int64((links.count + 1) * 64 + skipped)
       let moved = overrideDue(chore, key) ?? due
       let here = skips.filter { $0.key == key }
       if here.isEmpty {

@@ -73,10 +73,16 @@ package enum Simulator {
 
   /// Runs a plan.
   package static func run(_ source: Source, keepsLines: Bool = false) throws -> Outcome {
-    try run(plan(source), keepsLines: keepsLines)
+    let plan = try plan(source)
+    if plan.sweep != nil { return try PowerSweep(plan).run().outcome }
+    return run(plan, keepsLines: keepsLines)
   }
 
   static func run(_ plan: Plan, keepsLines: Bool = false) -> Outcome {
+    runKeepingResult(plan, keepsLines: keepsLines).0
+  }
+
+  static func runKeepingResult(_ plan: Plan, keepsLines: Bool) -> (Outcome, RunResult) {
     resetProbes()
     let began = cpuSeconds()
     let world = World(plan, keepsLines: keepsLines)
@@ -88,13 +94,14 @@ package enum Simulator {
       failure = "the plan is for \(missed), which did not happen"
       oracle = Oracle.expectation.rawValue
     }
-    return Outcome(
+    let outcome = Outcome(
       name: plan.name, seed: plan.seed, failure: failure, oracle: oracle,
       traceHash: result.traceHash, checkpoints: result.checkpoints, events: result.events,
       deviceDays: Double(result.deviceMilliseconds) / 86_400_000,
       acknowledged: result.acknowledged, syncs: result.syncs,
       digestsCompared: result.digestsCompared, probes: probes, cpuSeconds: cpuSeconds() - began,
       lines: result.lines.map { words($0, result) })
+    return (outcome, result)
   }
 
   private static func words(_ line: Trace.Line, _ result: RunResult) -> String {
@@ -119,14 +126,14 @@ package enum Simulator {
     )
   }
 
-  private static func resetProbes() {
+  static func resetProbes() {
     SimProbe.reset()
     #if HEARTH_SIMULATION
       Probe.reset()
     #endif
   }
 
-  private static func readProbes(_ world: World) -> [String: Int] {
+  static func readProbes(_ world: World) -> [String: Int] {
     var found: [String: Int] = [:]
     for (probe, count) in SimProbe.read() where count > 0 { found[probe.rawValue] = count }
     for device in world.devices {
@@ -141,5 +148,5 @@ package enum Simulator {
     return found
   }
 
-  private static func cpuSeconds() -> Double { Double(clock()) / Double(CLOCKS_PER_SEC) }
+  static func cpuSeconds() -> Double { Double(clock()) / Double(CLOCKS_PER_SEC) }
 }

@@ -1,4 +1,5 @@
 import FamilyModel
+import Foundation
 import HearthCRDT
 import HearthSync
 import Household
@@ -26,6 +27,10 @@ enum Topic: CaseIterable {
 
 @Suite("The real household and the model agree on random histories")
 struct AgreementTests {
+  /// How many random histories of each kind are compared; HEARTH_AGREEMENT_SEEDS says otherwise.
+  private static let seeds =
+    0..<(ProcessInfo.processInfo.environment["HEARTH_AGREEMENT_SEEDS"].flatMap(UInt64.init) ?? 8)
+
   private func story(
     seed: UInt64, rules: [Int], assignments: [Int] = [0], _ topics: Set<Topic>
   ) -> Story {
@@ -86,7 +91,8 @@ struct AgreementTests {
 
   /// Compares on a number of random histories, and gives the smallest form of what differs.
   private func expectAgreement(
-    seeds: Range<UInt64> = 0..<8, rules: [Int], assignments: [Int] = [0], first: [Step] = [],
+    seeds: Range<UInt64> = AgreementTests.seeds, rules: [Int], assignments: [Int] = [0],
+    first: [Step] = [],
     together: Bool = false, _ topics: Set<Topic>
   ) throws {
     for seed in seeds {
@@ -117,16 +123,19 @@ struct AgreementTests {
       rules: [6, 7, 8], together: together, [.credit, .edit, .undo, .duplicate])
   }
 
-  @Test("skips, where nothing gives way to newer ones")
-  func skips() throws {
+  @Test("skips", arguments: [true, false])
+  func skips(together: Bool) throws {
     try expectAgreement(
-      rules: [1, 2, 3, 4], first: [.setting("missed", "stack", on: 0), .meet], [.skip, .undo])
-    try expectAgreement(rules: [6, 7, 8], together: true, [.skip, .undo])
+      rules: [1, 2, 3, 4], first: [.setting("missed", "stack", on: 0), .meet], together: together,
+      [.skip, .undo])
+    try expectAgreement(rules: [0, 1, 2, 3, 4], together: together, [.skip, .missed, .undo])
+    try expectAgreement(rules: [6, 7, 8], together: together, [.skip, .move, .undo])
   }
 
   @Test("a strict household")
   func strict() throws {
-    try expectAgreement(rules: [0, 1, 2], assignments: Array(0...8), [.strict, .edit, .undo])
+    try expectAgreement(
+      rules: [0, 1, 2], assignments: Array(0...8), [.strict, .edit, .once, .undo])
   }
 
   @Test("what becomes of what nobody did")
@@ -145,9 +154,12 @@ struct AgreementTests {
     try expectAgreement(rules: [0, 1, 2, 3, 6], [.move, .undo])
   }
 
-  @Test("rules that change among those of the calendar")
-  func changeRule() throws {
-    try expectAgreement(rules: [0, 1, 2, 3], [.changeRule, .undo])
+  @Test("rules that change, also between the calendar and a chain", arguments: [true, false])
+  func changeRule(together: Bool) throws {
+    try expectAgreement(rules: [0, 1, 2, 3], together: together, [.changeRule, .undo])
+    try expectAgreement(rules: [0, 1, 2, 3, 6, 7], together: together, [.changeRule, .undo])
+    try expectAgreement(
+      rules: [0, 1, 3, 6, 7], together: together, [.changeRule, .skip, .duplicate, .credit])
   }
 
   @Test("clocks that are off by some minutes")

@@ -1,8 +1,9 @@
-import TestSupport
 import FamilyModel
+import FamilyTranslation
 import HearthCRDT
 import HearthSync
 import Household
+import TestSupport
 
 /// A household of devices over the real code, and the facts that were written, for the model.
 final class Pair {
@@ -17,8 +18,7 @@ final class Pair {
   /// How far each device's clock is off, for the times of changes.
   var skewMinutes = [0, 0, 0]
   private var ids: UInt64 = 1000
-  private var occurrences: [RecordID: (chore: ModelID, key: Int64)] = [:]
-  private var settings: [RecordID: String] = [:]
+  private var names = RecordNames()
 
   init() throws {
     replicas = (0..<3).map { _ in Replica(projection: HouseholdProjection()) }
@@ -46,8 +46,7 @@ final class Pair {
 
   @discardableResult
   func write<Result>(
-    _ device: Int, as role: ModelRole = .member,
-    _ body: (HouseholdBook, inout OperationBuilder) throws -> Result
+    _ device: Int, _ body: (HouseholdBook, inout OperationBuilder) throws -> Result
   ) throws -> Result {
     minute += 1
     let replica = replicas[device]
@@ -62,35 +61,21 @@ final class Pair {
     let change = Change(
       version: Version(dot: dot, time: HybridTime(milliseconds: UInt64(time))),
       past: replica.known, operations: builder.operations)
-    note(change.operations)
+    names.note(change.operations)
     changes.append(change)
     facts.append(
-      Translation(change: change, role: role, occurrences: occurrences, settings: settings).facts)
+      Translation(
+        version: change.version, past: change.past, operations: change.operations,
+        author: try user(of: device), names: names
+      ).facts)
     try replica.apply(change)
     return result
   }
 
-  /// Remembers which record is which occurrence or setting.
-  private func note(_ operations: [Operation]) {
-    func value(_ id: RecordID, _ field: FieldID) -> Value? {
-      operations.lazy.compactMap { operation -> Value? in
-        guard operation.key.id == id, case .assign(field, let value) = operation.body else {
-          return nil
-        }
-        return value
-      }.first
-    }
-    for id in Set(operations.map(\.key.id)).sorted() {
-      let (first, second) = (value(id, FieldID(.register, 1)), value(id, FieldID(.register, 2)))
-      let type = operations.first { $0.key.id == id }?.key.type
-      if type == HouseholdSchema.occurrence, let chore = first?.bytes, let key = second?.int,
-        let chore = Identifier(bytes: chore)
-      {
-        occurrences[id] = (ModelID(chore), key)
-      } else if type == HouseholdSchema.setting, let key = first?.text {
-        settings[id] = key
-      }
-    }
+  /// Who uses a device: the first one is the owner's.
+  private func user(of device: Int) throws -> (PersonID, ModelRole) {
+    let member = replicas[device].member(of: DeviceID(high: 7, low: UInt64(device)))
+    return (member?.id ?? people[device], member?.role == .owner ? .owner : .member)
   }
 
   /// One device gets what another one has.
@@ -124,7 +109,7 @@ final class Pair {
         chore, occurrence: key, by: self.people[person],
         recordedBy: self.people[recordedBy ?? person],
         doneAt: (try CivilDate(dayNumber: self.day - back), nil),
-        milliseconds: self.milliseconds - UInt64(back) * 86_400_000, in: &builder)
+        milliseconds: self.milliseconds, isEarly: true, in: &builder)
     }
   }
 
@@ -139,7 +124,7 @@ final class Pair {
   }
 
   func undo(_ event: RecordID, by person: Int, on device: Int, asAdmin: Bool = false) throws {
-    try write(device, as: asAdmin ? .admin : .member) {
+    try write(device) {
       try $0.undo(event, by: people[person], isAdministrator: asAdmin, in: &$1)
     }
   }

@@ -58,12 +58,13 @@ struct TestFamily {
   ) -> ModelID {
     events += 1
     let event = ModelID(high: 5, low: events)
+    let isChain = model.shown(chore ?? self.chore).rule?.isAfterCompletion == true
     let back = (self.day - (day ?? self.day)) * 86_400_000
     write(
       device,
       .completion(
         ModelCompletion(
-          event: event, chore: chore ?? self.chore, key: key, person: person,
+          event: event, chore: chore ?? self.chore, key: isChain ? nil : key, person: person,
           recordedBy: recordedBy ?? person, day: day ?? self.day,
           doneAtMilliseconds: Int64(milliseconds ?? (now - back)))))
     return event
@@ -78,7 +79,7 @@ struct TestFamily {
   }
 
   mutating func undo(
-    _ event: ModelID, by person: ModelID, as role: ModelRole = .member, on device: Int = 0
+    _ event: ModelID, by person: ModelID, as role: ModelRole = .member, on device: Int = 2
   ) {
     write(device, .retraction(event: event, by: person, role: role))
   }

@@ -31,7 +31,7 @@ struct DoneChore: AsyncParsableCommand {
       do {
         event = try book.complete(
           chore.id, occurrence: nil, by: person, recordedBy: me, doneAt: (day, named),
-          milliseconds: done, isEarly: early, in: &builder)
+          milliseconds: done, nowMilliseconds: now, isEarly: early, in: &builder)
       } catch let error as HouseholdError where error.code == .doneThatDay {
         throw CommandFailure(
           .failed, error.message, hint: "add --early if it was really done once more")

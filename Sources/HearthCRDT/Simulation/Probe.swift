@@ -24,6 +24,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case newLife = "life.new-life"
   case reissued = "life.reissued"
   case foreignOwnSegment = "life.foreign-own-segment"
+  case earlierLifeContradicted = "life.earlier-life-contradicted"
   case rebuiltWithUnsealed = "life.rebuilt-with-unsealed"
   case rebuiltFromSnapshot = "life.rebuilt-from-snapshot"
   case anchorMissing = "life.anchor-missing"

@@ -176,6 +176,7 @@ extension ReplicaStore: Store {
   // MARK: Segments
 
   package func save(_ segment: StoredSegment, bytes: [UInt8], in zone: ZoneID) throws {
+    knownSegments[zone] = nil
     try authors.learn([segment.author])
     try connection.statement(
       """
@@ -196,7 +197,8 @@ extension ReplicaStore: Store {
   }
 
   package func segments(of zone: ZoneID) throws -> [StoredSegment] {
-    try connection.run { _ in
+    if let known = knownSegments[zone] { return known }
+    return try connection.run { _ in
       let statement = try connection.statement(
         """
         SELECT author, first, last, digest, size FROM hearth_segments WHERE zone = ?
@@ -215,6 +217,7 @@ extension ReplicaStore: Store {
             last: statement.uint(2), digest: try statement.identifier(3),
             byteCount: Int(statement.int(4))))
       }
+      knownSegments[zone] = segments
       return segments
     }
   }
@@ -234,6 +237,7 @@ extension ReplicaStore: Store {
   }
 
   package func removeSegment(_ digest: Identifier, in zone: ZoneID) throws {
+    knownSegments[zone] = nil
     let number = try number(of: zone)
     try connection.statement(
       """

@@ -1,18 +1,26 @@
 import HearthCRDT
 import HearthCrypto
 
+/// The unsealed end of an own log, from a change on.
+package struct OwnLogEnd: Equatable, Sendable {
+  let zone: ZoneID
+  let author: Author
+  /// The first change concerned; those before it are the same in the other copy and stay.
+  let first: UInt64
+}
+
 extension Engine {
   /// Starts a new life of this device: new changes get a new author, so no number is used twice.
   ///
-  /// Called when the node finds that its data was restored or copied. Own changes that may collide
+  /// Called when the node finds that its data was restored or copied. Own changes that collide
   /// with what another copy published are taken back and written again under the new author.
   ///
   /// - Parameters:
   ///   - reason: what was found, in words, for the person and the group's log.
-  ///   - reissuing: whether changes that were never sealed are written again; true where another
-  ///     copy has published changes of the old life.
+  ///   - takingBack: the ends of own logs, never sealed here, in place of which another copy has
+  ///     published something else.
   package mutating func beginNewLife(
-    reason: String, reissuing: Bool, nowMilliseconds: UInt64
+    reason: String, takingBack ends: [OwnLogEnd] = [], nowMilliseconds: UInt64
   ) throws {
     let previous = incarnation
     var draft = self
@@ -24,8 +32,8 @@ extension Engine {
       }
       try store.setFact(
         Engine.incarnationFact, Engine.bytes(of: draft.incarnation))
-      let reissued =
-        reissuing ? try draft.takeBackUnsealed(of: previous, now: nowMilliseconds) : []
+      let isAdmitted = draft.zones.allSatisfy { $0.admits(draft.author) }
+      let reissued = isAdmitted ? try draft.takeBack(ends, now: nowMilliseconds) : []
       // Opening reads own changes beyond a saved head for the current life only.
       let old = Author(device: device, incarnation: previous)
       for zone in draft.zones where zone.head(of: old).sequence > 0 {
@@ -37,7 +45,10 @@ extension Engine {
           text: reason + "; from now on it writes as life \(draft.incarnation >> 32)",
           milliseconds: nowMilliseconds))
       for zone in draft.zones where zone.kind == .control {
-        guard draft.membership(of: zone.group).device(device) != nil else { continue }
+        // Beyond the limit of lives the node can still be opened and read; writing says why not.
+        guard draft.membership(of: zone.group).device(device) != nil,
+          zone.admits(draft.author)
+        else { continue }
         _ = try draft.writeControl(
           [.incarnate(.init(previous: previous, reason: String(reason.prefix(200))))],
           group: zone.group, nowMilliseconds: nowMilliseconds)
@@ -67,39 +78,83 @@ extension Engine {
     return writer.bytes
   }
 
+  /// Writes the ends of own logs again under the current life: of earlier lives, whose numbers
+  /// another copy has used for something else.
+  mutating func rewrite(_ ends: [OwnLogEnd], nowMilliseconds: UInt64) throws {
+    var draft = self
+    try store.transaction {
+      draft = self
+      try draft.reissue(
+        try draft.takeBack(ends, now: nowMilliseconds), now: nowMilliseconds)
+    }
+    self = draft
+  }
+
   /// Removes own changes that no segment holds, and rebuilds the zones they were in.
   ///
-  /// - Returns: the changes' operations, by zone in order.
-  private mutating func takeBackUnsealed(
-    of incarnation: UInt64, now: UInt64
+  /// What later lives wrote on top of them goes with them, or it would wait for ever, elsewhere,
+  /// for what is not there any more; sealing takes all own logs of a zone, so that is unsealed too.
+  ///
+  /// - Returns: the changes, by zone, earlier lives first.
+  private mutating func takeBack(
+    _ ends: [OwnLogEnd], now: UInt64
   ) throws -> [(ZoneID, Change)] {
-    let old = Author(device: device, incarnation: incarnation)
     var result: [(ZoneID, Change)] = []
-    for zone in zones {
+    for end in try withLaterLives(ends) {
+      let state = try zone(end.zone)
       let encoded = try store.changes(
-        of: old, in: zone.id, after: 0, limit: Limits.maximumSegmentChanges * 100)
-      guard !encoded.isEmpty else { continue }
-      let changes = try encoded.map { try stored($0, in: zone) }
-      result += changes.map { (zone.id, $0) }
-      if let last = changes.last {
-        try store.removeChanges(of: old, in: zone.id, through: last.dot.sequence)
+        of: end.author, in: end.zone, after: 0, limit: Limits.maximumSegmentChanges * 100)
+      let changes = try encoded.map { try stored($0, in: state) }
+      guard let last = changes.last, last.dot.sequence >= end.first else { continue }
+      try store.removeChanges(of: end.author, in: end.zone, through: last.dot.sequence)
+      for (bytes, change) in zip(encoded, changes) {
+        if change.dot.sequence < end.first {
+          try store.append(bytes, dot: change.dot, to: end.zone)
+        } else {
+          result.append((end.zone, change))
+        }
       }
-      try rebuild(zone.id, without: old, nowMilliseconds: now)
+      try rebuild(end.zone, without: end.author, nowMilliseconds: now)
     }
     return result
   }
 
-  /// Writes changes again as the current author; events get the ids of their new place.
+  /// The ends, with everything unsealed that later lives wrote in the same group; later lives first,
+  /// as they build on earlier ones.
+  private func withLaterLives(_ ends: [OwnLogEnd]) throws -> [OwnLogEnd] {
+    var all: [OwnLogEnd] = []
+    for end in ends {
+      let group = try zone(end.zone).group
+      all.append(end)
+      for zone in zones where zone.group == group {
+        for author in zone.heads.map(\.author)
+        where author.device == device && author.incarnation > end.author.incarnation {
+          let later = OwnLogEnd(zone: zone.id, author: author, first: 1)
+          if !all.contains(later) { all.append(later) }
+        }
+      }
+    }
+    return all.sorted {
+      ($1.author.incarnation, $0.zone) < ($0.author.incarnation, $1.zone)
+    }
+  }
+
+  /// Writes changes again as the current author, earlier lives first.
+  ///
+  /// Events get the ids of their new place, and what named an old id, as an undo does, names the
+  /// new one.
   private mutating func reissue(_ changes: [(ZoneID, Change)], now: UInt64) throws {
-    for (zone, change) in changes {
+    var renamed: [[UInt8]: [UInt8]] = [:]
+    for (zone, change) in changes.sorted(by: { $0.1.dot < $1.1.dot }) {
       let dot = try nextDot(in: zone)
       let operations = change.operations.enumerated().map { index, operation in
-        guard operation.key.type.isEvent else { return operation }
-        return Operation(
-          RecordKey(
-            type: operation.key.type,
-            id: eventID(in: zone, type: operation.key.type, dot: dot, index: index)),
-          operation.body)
+        var key = operation.key
+        if key.type.isEvent {
+          key = RecordKey(
+            type: key.type, id: eventID(in: zone, type: key.type, dot: dot, index: index))
+          renamed[operation.key.id.bytes] = key.id.bytes
+        }
+        return Operation(key, operation.body.renaming(renamed))
       }
       _ = try write(operations, to: zone, nowMilliseconds: now)
     }
@@ -108,22 +163,8 @@ extension Engine {
     try store.add(
       Notice(
         kind: .reissued, zone: nil, device: device,
-        text: "\(changes.count) changes that only this copy had were written again under the new "
-          + "life", milliseconds: now))
-  }
-
-  /// Which own changes a segment holds, if this device sealed it: proof that another copy of it
-  /// is at work where they are not known here.
-  ///
-  /// A file's name proves nothing, as whoever can write to a folder chooses it.
-  package func ownChanges(
-    in bytes: [UInt8], of zone: ZoneID
-  ) throws -> (author: Author, last: UInt64)? {
-    let state = try self.zone(zone)
-    let opener = SegmentOpener(zone: state, membership: membership(of: state.group))
-    guard case .opened(let opened)? = try? opener.open(bytes), opened.author.device == device
-    else { return nil }
-    return (opened.author, opened.last)
+        text: "\(changes.count) changes that only this copy had were written again, as another "
+          + "copy had used their numbers", milliseconds: now))
   }
 
   /// Builds a zone's records anew from its snapshot and its log.
@@ -211,5 +252,22 @@ extension Engine {
       zones[place].set(head)
     }
     try store.save(zones[place].heads, of: zones[place].id)
+  }
+}
+
+extension Operation.Body {
+  /// The same with every value that is an old id replaced by the new one.
+  fileprivate func renaming(_ ids: [[UInt8]: [UInt8]]) -> Operation.Body {
+    func renamed(_ value: Value) -> Value {
+      guard case .bytes(let bytes) = value, let new = ids[bytes] else { return value }
+      return .bytes(new)
+    }
+    return switch self {
+    case .assign(let field, let value): .assign(field, renamed(value))
+    case .include(let field, let value): .include(field, renamed(value))
+    case .exclude(let field, let value): .exclude(field, renamed(value))
+    case .event(let fields): .event(fields.map { EventField($0.field, renamed($0.value)) })
+    case .insert, .count, .delete: self
+    }
   }
 }

@@ -42,7 +42,15 @@ extension Engine {
   }
 
   /// How many own small segments are merged into larger ones at a time.
-  package static var compactionThreshold: Int { 64 }
+  ///
+  /// Few in simulations, so that short runs come to it.
+  package static var compactionThreshold: Int {
+    #if HEARTH_SIMULATION
+      8
+    #else
+      64
+    #endif
+  }
 
   /// Merges this device's small segments of a zone into larger ones.
   ///

@@ -136,7 +136,15 @@ extension Engine {
   }
 
   /// How many own changes may follow a saved head: what opening has to read again at most.
-  static var headInterval: Int { 256 }
+  ///
+  /// Few in simulations, so that short runs come to it.
+  static var headInterval: Int {
+    #if HEARTH_SIMULATION
+      16
+    #else
+      256
+    #endif
+  }
 
   /// A change from this size on saves the head with it, so that what opening reads again stays
   /// below ``headInterval`` times this.

@@ -14,9 +14,9 @@ package protocol AnchorFile {
 ///
 /// The file holds a generation and how far the own logs had come; the database holds the same
 /// generation with the file's identity. A copied or restored file has another identity, a restored
-/// database an older generation; either way the node starts a new life, even offline. Writing the
-/// file first and the database after means that a crash in between leaves the file one generation
-/// ahead, which is no sign of anything.
+/// database an older generation; either way the node starts a new life, even offline. The file is
+/// written first and the database after; a crash in between leaves the file one generation ahead,
+/// and the node begins a new life to be safe, as its identity is then noted nowhere.
 package struct Anchor: Equatable, Sendable {
   /// How far one own log is sealed.
   struct Sealed: Equatable, Sendable {
@@ -78,18 +78,35 @@ package struct Anchor: Equatable, Sendable {
     self.sealed = sealed
   }
 
-  /// Drops a new anchor: notes in the file, then in the database, how far the own logs are sealed.
-  package static func drop<S: Store>(_ file: some AnchorFile, for engine: Engine<S>) throws {
-    let store = engine.store
-    let sealed = try engine.zones.compactMap { zone -> Sealed? in
-      let last = try store.segments(of: zone.id).filter { $0.author == engine.author }
+  /// Drops a new anchor if the last one does not say how far the own logs are sealed.
+  package static func keepUp<S: Store>(
+    _ file: some AnchorFile, with engine: Engine<S>
+  ) throws {
+    if let held = try read(file), held.incarnation == engine.incarnation,
+      held.sealed == (try sealed(by: engine)),
+      held.generation == (try notedGeneration(in: engine.store))
+    {
+      return
+    }
+    try drop(file, for: engine)
+  }
+
+  private static func sealed<S: Store>(by engine: Engine<S>) throws -> [Sealed] {
+    try engine.zones.compactMap { zone in
+      let last = try engine.store.segments(of: zone.id).filter { $0.author == engine.author }
         .map(\.last).max()
       return last.map { Sealed(zone: zone.id, sequence: $0) }
     }
+  }
+
+  /// Drops a new anchor: notes in the file, then in the database, how far the own logs are sealed.
+  package static func drop<S: Store>(_ file: some AnchorFile, for engine: Engine<S>) throws {
+    let store = engine.store
     let noted = try notedGeneration(in: store)
     let held = (try? read(file))?.generation ?? 0
     let anchor = Anchor(
-      generation: max(noted, held) + 1, incarnation: engine.incarnation, sealed: sealed)
+      generation: max(noted, held) + 1, incarnation: engine.incarnation,
+      sealed: try sealed(by: engine))
     try file.replace(anchor.encoded)
     let mark = try mark(of: file, generation: anchor.generation)
     try store.transaction { try store.setFact(factName, mark) }
@@ -116,15 +133,20 @@ package struct Anchor: Equatable, Sendable {
       Probe.anchorBehind.hit()
       return .moved("this node's files were restored from an older copy")
     }
+    // The file may still speak of the life before, where a new one began and was not noted yet.
+    let author = Author(device: engine.device, incarnation: anchor.incarnation)
     for item in anchor.sealed {
-      let head = (try? engine.zone(item.zone))?.head(of: engine.author).sequence ?? 0
+      let head = (try? engine.zone(item.zone))?.head(of: author).sequence ?? 0
       if head < item.sequence {
         return .moved("this node's database was restored from an older copy")
       }
     }
-    if anchor.generation == notedGeneration,
-      try mark(of: file, generation: notedGeneration) != noted
-    {
+    // One generation ahead: the node ended between writing the file and noting it. Nothing tells
+    // then whether the folder was copied as well.
+    guard anchor.generation == notedGeneration else {
+      return .moved("this node was interrupted while it noted where it stands")
+    }
+    guard try mark(of: file, generation: notedGeneration) == noted else {
       Probe.anchorCopied.hit()
       return .moved("this node's folder was copied or restored")
     }

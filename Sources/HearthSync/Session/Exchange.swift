@@ -23,9 +23,12 @@ extension Engine {
         listings[zone] = try pull(
           zone, from: transport, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds, &report)
       }
-      for zone in sharedZones() {
+      for zone in listings.keys.sorted() where isMember(of: zone) { _ = try seal(zone) }
+      // Also where the last round was cut off between sealing and noting it.
+      try Anchor.keepUp(anchorFile, with: self)
+      for zone in sharedZones() where isMember(of: zone) {
         guard let listing = listings[zone] else { continue }
-        try push(zone, to: transport, holding: listing, anchorFile: anchorFile, &report)
+        try push(zone, to: transport, holding: listing, &report)
       }
     } catch let error as TransportError {
       Probe.roundFailed.hit()
@@ -55,8 +58,8 @@ extension Engine {
   ) throws -> TransportListing {
     let listing = try transport.list(zoneTag: zone(id).tag)
     report.problems += listing.problems
-    try checkOwnLife(
-      id, listing, from: transport, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
+    try checkOwnLives(
+      in: id, listing, on: transport, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
     try begin(
       id, fromSnapshotOf: transport, holding: listing, nowMilliseconds: nowMilliseconds, &report)
     do {
@@ -145,73 +148,21 @@ extension Engine {
     taking.bytes = 0
   }
 
-  /// How many files under the own tag are looked into at a time; a few are the rule.
-  private static var examinedOwnFiles: Int { 64 }
-
-  /// Starts a new life where another copy of this node has published under the current one.
-  ///
-  /// A name proves nothing, as whoever can write to the folder chooses it: only a segment that
-  /// this device has signed and does not know counts.
-  private mutating func checkOwnLife(
-    _ id: ZoneID, _ listing: TransportListing, from transport: some Transport,
-    anchorFile: some AnchorFile, nowMilliseconds: UInt64
-  ) throws {
-    if Mutant.neverLooksForOwn.isActive { return }
-    let state = try zone(id)
-    let tag = state.authorTag(of: author.device)
-    let own = try store.segments(of: id).filter { $0.author == author }
-    let known = Set(own.map(\.digest))
-    let suspects = listing.segments.filter {
-      $0.authorTag == tag && $0.incarnation == author.incarnation && !known.contains($0.digest)
-    }
-    let sealed = own.map(\.last).max() ?? 0
-    for name in suspects.prefix(Engine.examinedOwnFiles) {
-      // What cannot be read is told of when it is taken.
-      guard let bytes = try? transport.fetch(name),
-        try isForeign(bytes, of: id, beside: own, sealed: sealed)
-      else { continue }
-      Probe.foreignOwnSegment.hit()
-      try beginNewLife(
-        reason: "another copy of this node has published changes that this one does not have",
-        reissuing: state.head(of: author).sequence > sealed, nowMilliseconds: nowMilliseconds)
-      try Anchor.drop(anchorFile, for: self)
-      return
-    }
-  }
-
-  /// Whether a segment under the own name holds changes that are not this copy's.
-  private func isForeign(
-    _ bytes: [UInt8], of id: ZoneID, beside own: [StoredSegment], sealed: UInt64
-  ) throws -> Bool {
-    guard let found = try? changes(inSegment: bytes, of: id), let last = found.last,
-      last.change.dot.author == author
-    else { return false }
-    if last.change.dot.sequence > sealed { return true }
-    // Sealed here too, perhaps in another packing: the hashes tell.
-    for logged in found {
-      let sequence = logged.change.dot.sequence
-      guard let segment = own.first(where: { ($0.first...$0.last).contains(sequence) }),
-        let sealed = try store.bytes(of: segment.digest, in: id),
-        let mine = try changes(inSegment: sealed, of: id)?
-          .first(where: { $0.change.dot.sequence == sequence })
-      else { continue }
-      return mine.hash != logged.hash
-    }
-    return false
-  }
-
   // MARK: Giving
+
+  private func isMember(of id: ZoneID) -> Bool {
+    guard let zone = try? zone(id) else { return false }
+    let isMember = membership(of: zone.group).device(device) != nil
+    Probe.notYetMember.hit(if: !isMember)
+    return isMember
+  }
 
   /// Gives a transport what it lacks of a zone.
   private mutating func push(
     _ id: ZoneID, to transport: some Transport, holding listing: TransportListing,
-    anchorFile: some AnchorFile, _ report: inout TransportReport
+    _ report: inout TransportReport
   ) throws {
-    guard membership(of: try zone(id).group).device(device) != nil else {
-      return Probe.notYetMember.hit()
-    }
-    if try seal(id) > 0 { try Anchor.drop(anchorFile, for: self) }
-    let merged = try compact(id)
+    _ = try compact(id)
     let state = try zone(id)
     let stored = try store.segments(of: id)
     let plan = SyncPlan(zone: state, stored: stored, pending: [])
@@ -230,14 +181,10 @@ extension Engine {
       }
     }
     try giveSnapshots(of: id, to: transport, holding: held, stored: stored, &report)
-    guard merged > 0 else { return }
-    let own = stored.filter { $0.author.device == device }.map { segment in
-      SegmentName(
-        zoneTag: state.tag, authorTag: state.authorTag(of: segment.author.device),
-        incarnation: segment.author.incarnation, first: segment.first, last: segment.last,
-        digest: segment.digest)
-    }
-    for name in plan.superseded(on: held, own: own) {
+    for name in plan.superseded(
+      on: held, own: stored.filter { $0.author.device == device },
+      tag: state.authorTag(of: device))
+    {
       Probe.supersededDropped.hit()
       try transport.remove(name)
     }

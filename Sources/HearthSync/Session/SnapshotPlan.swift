@@ -4,7 +4,15 @@ import HearthCrypto
 /// Decides about the snapshots of a zone on a transport, from its listing alone.
 package enum SnapshotPlan {
   /// A snapshot is worth publishing when at least so many changes lie beyond the newest one.
-  package static var worthwhileChanges: UInt64 { 4_096 }
+  ///
+  /// Few in simulations, so that short runs come to it.
+  package static var worthwhileChanges: UInt64 {
+    #if HEARTH_SIMULATION
+      48
+    #else
+      4_096
+    #endif
+  }
   /// Or when the segments of those changes have at least so many bytes.
   package static var worthwhileBytes: UInt64 { 1024 * 1024 }
   /// How many own snapshots stay on a transport.

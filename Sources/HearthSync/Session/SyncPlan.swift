@@ -110,16 +110,21 @@ package struct SyncPlan {
     return result
   }
 
-  /// The own segments on the transport that larger own ones have replaced.
+  /// The own segments on the transport that larger own ones, which are there as well, replace.
+  ///
+  /// Those that are known here stay; the others are what was merged, in this round or in one that
+  /// was cut off.
   package func superseded(
-    on listing: TransportListing, own: [SegmentName]
+    on listing: TransportListing, own: [StoredSegment], tag: Identifier
   ) -> [SegmentName] {
-    listing.segments.filter { name in
-      !own.contains(name)
-        && own.contains {
-          $0.authorTag == name.authorTag && $0.incarnation == name.incarnation
-            && $0.first <= name.first && name.last <= $0.last
-            && listing.segments.contains($0)
+    let digests = Set(own.map(\.digest))
+    let mine = listing.segments.filter { $0.authorTag == tag }
+    let held = mine.filter { digests.contains($0.digest) }
+    return mine.filter { name in
+      !digests.contains(name.digest)
+        && held.contains {
+          $0.incarnation == name.incarnation && $0.first <= name.first && name.last <= $0.last
+            && ($0.first < name.first || name.last < $0.last)
         }
     }
   }

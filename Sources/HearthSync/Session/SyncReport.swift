@@ -21,8 +21,9 @@ package struct TransportReport: Sendable {
   /// What could not be used.
   package internal(set) var problems: [TransportProblem] = []
 
-  package init(setting: String) {
+  package init(setting: String, failure: String? = nil) {
     self.setting = setting
+    self.failure = failure
   }
 
   /// Whether data may be missing.

@@ -20,6 +20,8 @@ package struct ZoneState: Sendable {
   package let tag: Identifier
   /// Which device hides behind an opaque author tag.
   private(set) var deviceByTag: [Identifier: DeviceID] = [:]
+  /// The same the other way round.
+  private var tagByDevice: [DeviceID: Identifier] = [:]
 
   init(
     _ stored: StoredZone, secret: ZoneSecret, epochs: [EpochKey], heads: [LogHead]
@@ -86,6 +88,7 @@ package struct ZoneState: Sendable {
 
   /// The opaque tag of a device in this zone.
   package func authorTag(of device: DeviceID) -> Identifier {
+    if let known = tagByDevice[device] { return known }
     guard let tag = try? secret.authorTag(deviceID: device.bytes) else {
       preconditionFailure("a device id has 16 bytes")
     }
@@ -95,7 +98,9 @@ package struct ZoneState: Sendable {
   /// Learns which devices there are, so that their tags are recognised.
   mutating func recognise(_ devices: [DeviceID]) {
     for device in devices {
-      deviceByTag[authorTag(of: device)] = device
+      let tag = authorTag(of: device)
+      deviceByTag[tag] = device
+      tagByDevice[device] = tag
     }
   }
 

@@ -101,22 +101,25 @@ extension HouseholdBook {
   /// Records that somebody did an occurrence: if none is named, the one that was due on that day if
   /// the day is past and it is open, otherwise the next open one.
   ///
-  /// - Parameter milliseconds: when it was done, or the present: only its time of day counts where
-  ///   the day differs by more than the zones can.
+  /// - Parameter milliseconds: the present, or the instant of the present day with the time of day
+  ///   at which it was done: it is moved by whole days onto the day of the work (R9).
+  /// - Parameter nowMilliseconds: the present, if `milliseconds` is another instant.
   /// - Parameter isEarly: also if the chore was done that day and is not due again until later,
   ///   which is most often the same work told twice.
   /// - Throws: `noSuchChore`, `choreArchived`, `badDay`, `noSuchOccurrence`, `alreadyDone`,
   ///   `doneThatDay`.
   package func complete(
     _ id: RecordID, occurrence: OccurrenceKey?, by person: PersonID, recordedBy: PersonID,
-    doneAt: (day: CivilDate, time: CivilTime?), milliseconds: UInt64, isEarly: Bool = false,
-    in builder: inout OperationBuilder
+    doneAt: (day: CivilDate, time: CivilTime?), milliseconds: UInt64,
+    nowMilliseconds: UInt64? = nil, isEarly: Bool = false, in builder: inout OperationBuilder
   ) throws -> RecordID {
     try Validation.doneDay(doneAt.day, today: today)
     let (schedule, key) = try target(id, occurrence, doneOn: doneAt.day, ignoringClosed: person)
     let facts = schedule.facts
     if !isEarly, occurrence == nil { try refuseTwice(schedule, on: doneAt.day) }
     let isChain = facts.rule?.mode == .afterCompletion
+    let instant = instant(
+      on: doneAt.day, milliseconds, nowMilliseconds: nowMilliseconds ?? milliseconds)
     return builder.event(
       HouseholdSchema.completion,
       [
@@ -124,7 +127,7 @@ extension HouseholdBook {
         EventField(CompletionField.key, isChain ? .null : .int(key.rawValue)),
         EventField(CompletionField.person, .id(person)),
         EventField(CompletionField.day, .day(doneAt.day)),
-        EventField(CompletionField.doneAt, .int(instant(doneAt.day, milliseconds))),
+        EventField(CompletionField.doneAt, .int(instant)),
         EventField(CompletionField.title, .text(facts.title)),
         EventField(CompletionField.recordedBy, .id(recordedBy)),
       ])
@@ -143,12 +146,20 @@ extension HouseholdBook {
         + "that it was early if it was really done once more")
   }
 
-  /// The instant moved by whole days onto the day it is for.
-  private func instant(_ day: CivilDate, _ milliseconds: UInt64) -> Int64 {
-    let perDay: Int64 = 24 * 60 * 60 * 1000
-    let instant = Int64(min(milliseconds, HybridTime.maximumMilliseconds))
-    let distance = Int64(day.dayNumber) - instant / perDay
-    return abs(distance) <= 1 ? instant : instant + distance * perDay
+  /// An instant of today moved by whole days onto the day of the work.
+  ///
+  /// It is kept inside the bounds that every reader sets to it, and by twice the lead that the
+  /// clock of the change can have: also what was done in the first minutes of the first day
+  /// possible, and is told at the end of the last one, counts for every reader.
+  private func instant(
+    on day: CivilDate, _ milliseconds: UInt64, nowMilliseconds: UInt64
+  ) -> Int64 {
+    let maximum = HybridTime.maximumMilliseconds
+    let now = Int64(min(nowMilliseconds, maximum))
+    let moved =
+      Int64(min(milliseconds, maximum)) - Int64(day.days(until: today)) * 24 * 60 * 60 * 1000
+    let oldest = now - ChoreFold.maximumAgeMilliseconds + 2 * ChoreFold.maximumLeadMilliseconds
+    return max(0, min(max(moved, oldest), now))
   }
 
   /// Takes a completion back for ever (R11).

@@ -19,7 +19,9 @@ struct Outcome: Equatable, Sendable {
 ///
 /// Nothing here knows today's date; what is due is the business of ``ChoreSchedule``. Completions
 /// of different occurrences do not meet, so any number of whole occurrences can be folded apart
-/// from the others; those of a chain are folded from a head on (R7).
+/// from the others; those of a chain are folded from a head on (R7). Only where both kinds were
+/// written within ``mixingMilliseconds`` do all have to be folded together. An occurrence is told
+/// by the completion's own words, not by the rule of now: an edit changes nothing that was paid.
 struct ChoreFold {
   let facts: ChoreFacts
   let closed: ClosedDays
@@ -30,8 +32,14 @@ struct ChoreFold {
   /// They are if neither author knew of the other. The rule says half the interval or this,
   /// whichever is less, and half of no interval is less.
   static let clusterMilliseconds: UInt64 = 12 * 60 * 60 * 1000
+  /// Completions of which one is of a chain can be the same work only if their changes lie nearer:
+  /// the distance of the work, and how far each may lie before or after its own change.
+  static let mixingMilliseconds =
+    clusterMilliseconds + UInt64(maximumLeadMilliseconds + maximumAgeMilliseconds)
+  /// How long before its own change the work may lie: a week, and a day for the zones' sake.
+  static let maximumAgeMilliseconds = Int64(Validation.maximumDaysBack + 1) * millisecondsPerDay
   /// How far a completion may lie ahead of its own change: the lead a clock accepts.
-  private static let maximumLeadMilliseconds: Int64 = 5 * 60 * 1000
+  static let maximumLeadMilliseconds: Int64 = 5 * 60 * 1000
   private static let millisecondsPerDay: Int64 = 24 * 60 * 60 * 1000
 
   /// Judges a completion by itself.
@@ -61,7 +69,7 @@ struct ChoreFold {
       }
     }
     for group in ChoreFold.groups(valid) {
-      let policy = try closed.terms(on: Int(group[0].day.dayNumber)).duplicate
+      let policy = try closed.terms(onAnyOf: group.map { Int($0.day.dayNumber) }).duplicate
       for (completion, outcome) in awards(group, policy) { outcomes[completion.id] = outcome }
     }
     return outcomes
@@ -82,14 +90,18 @@ struct ChoreFold {
     let terms = try closed.terms(on: Int(completion.day.dayNumber))
     guard terms.strictAssignee else { return true }
     Probe.strictAssignee.hit()
-    let person = completion.person
-    if let key = completion.key, let history = facts.override(of: key)?.assignee {
-      let now = terms.seen.map { history.shown(asOf: $0) } ?? history.shown
-      let then = history.shown(asOf: completion.cause)
-      if [now, then].contains(where: { $0?.value.identifier == person }) { return true }
+    return isAssigned(completion, seen: completion.cause)
+      || isAssigned(completion, seen: terms.seen)
+  }
+
+  /// Whether the doer was assigned, or was for somebody of this knowledge; whom the occurrence was
+  /// given to wins over the chore's own assignment (R2, R18).
+  private func isAssigned(_ completion: Completion, seen: Frontier?) -> Bool {
+    if let history = completion.key.flatMap({ facts.override(of: $0) })?.assignee {
+      let shown = seen.map { history.shown(asOf: $0) } ?? history.shown
+      if let person = shown?.value.identifier { return person == completion.person }
     }
-    return facts.assignment(asOf: completion.cause).includes(person)
-      || facts.assignment(seen: terms.seen).includes(person)
+    return facts.assignment(seen: seen).includes(completion.person)
   }
 
   /// Whether somebody may take a completion back (R11): an administrator always; its performer
@@ -118,41 +130,44 @@ struct ChoreFold {
     let written = Int64(completion.version.time.milliseconds)
     let (behind, overflow) = written.subtractingReportingOverflow(completion.doneAt)
     guard !overflow, behind >= -maximumLeadMilliseconds,
-      behind <= Int64(Validation.maximumDaysBack + 1) * millisecondsPerDay
+      behind <= maximumAgeMilliseconds
     else { return false }
     let utcDay = Int(
       completion.doneAt / millisecondsPerDay - (completion.doneAt % millisecondsPerDay < 0 ? 1 : 0))
     return abs(Int(completion.day.dayNumber) - utcDay) <= 1
   }
 
-  /// The completions of each occurrence, each group in order of version.
+  /// The completions of each occurrence, each group and their heads in order of version.
   private static func groups(_ valid: [Completion]) -> [[Completion]] {
     var groups: [[Completion]] = []
-    let keyed = valid.filter { $0.key != nil }
-      .sorted { ($0.key?.rawValue ?? 0, $0.version) < ($1.key?.rawValue ?? 0, $1.version) }
-    for completion in keyed {
-      if groups.last?.first?.key == completion.key {
-        groups[groups.count - 1].append(completion)
-      } else {
-        groups.append([completion])
-      }
-    }
-    // A chain (R7): a completion that did not know of the last closing and lies near it is the
-    // same work; any other closes the next place.
-    var chain: [[Completion]] = []
-    for completion in valid where completion.key == nil {
-      if let closing = chain.last?.first,
-        closing.isConcurrent(to: completion) || Mutant.chainIgnoresCause.isActive,
-        isNear(closing.doneAt, completion.doneAt)
-      {
+    var places: [OccurrenceKey: Int] = [:]
+    for completion in valid {
+      let place: Int
+      if let known = completion.key.flatMap({ places[$0] }) {
+        place = known
+      } else if let closing = groups.last?.first, isSameWork(closing, completion) {
         Probe.chainSameWork.hit()
-        chain[chain.count - 1].append(completion)
+        place = groups.count - 1
       } else {
-        Probe.chainNextLink.hit()
-        chain.append([completion])
+        Probe.chainNextLink.hit(if: completion.key == nil)
+        place = groups.count
+        groups.append([])
       }
+      groups[place].append(completion)
+      if let key = completion.key { places[key] = place }
     }
-    return groups + chain
+    return groups
+  }
+
+  /// Whether a completion of a chain is the same work as the last closing: it did not know of it
+  /// and lies near; any other closes the next place (R7).
+  ///
+  /// One that names its occurrence can be the same as one of a chain, since its author may not have
+  /// seen the new rule.
+  private static func isSameWork(_ closing: Completion, _ completion: Completion) -> Bool {
+    (closing.key == nil || completion.key == nil)
+      && (closing.isConcurrent(to: completion) || Mutant.chainIgnoresCause.isActive)
+      && isNear(closing.doneAt, completion.doneAt)
   }
 
   private static func isNear(_ left: Int64, _ right: Int64) -> Bool {

@@ -67,7 +67,7 @@ struct ChoreLog {
     guard let first = try? Occurrence(date, slot: 0) else { return [] }
     let range = RowRange(
       ["chore", "key", "event"], prefix: [.id(chore)], from: [.int(Int64(first.key))])
-    return Set(try rows(range).filter { $0.kind == .credited }.compactMap(\.key))
+    return Set(try rows(range).filter(\.isValid).compactMap(\.key))
   }
 
   /// The first date on which something may be open after the work already done.
@@ -128,24 +128,87 @@ struct ChoreLog {
     return counts
   }
 
-  /// How many links of a chain are done.
-  func chainCount() throws -> Int {
+  /// How often it was done, under whatever rule.
+  func count() throws -> Int {
     let row = try source.rows(of: HouseholdProjection.chains, where: [.id(chore)]).first
     return Int(row?[1].int ?? 0)
   }
 
-  /// The last link of a chain: what was credited, and the last day that anybody named for it.
-  func lastLink() throws -> (dot: Dot, lastDay: CivilDate)? {
+  /// How often it was done counted from completion.
+  func chainCount() throws -> Int {
+    try all().count { $0.key == nil && $0.kind == .credited }
+  }
+
+  /// The last time it was done, by version; nil if it never was.
+  func lastLink() throws -> Link? {
     var head: LedgerRow?
     var rows: [LedgerRow] = []
     try forEachFromLast { row in
-      guard row.key == nil, row.isValid else { return true }
+      guard row.isValid else { return true }
       rows.append(row)
       if row.kind == .credited, head.map({ $0.version < row.version }) ?? true { head = row }
       return head == nil
     }
     guard let head else { return nil }
-    let day = rows.filter { head.version <= $0.version }.map(\.day).max()
-    return (head.version.dot, day ?? head.day)
+    // What came after the head is one with it, unless it is of an occurrence done before.
+    let members = try rows.filter { row in
+      guard head.version <= row.version else { return false }
+      guard row.event != head.event, let key = row.key else { return true }
+      let first = try self.rows(of: key).filter(\.isValid).map(\.version).min()
+      return first.map { head.version <= $0 } ?? true
+    }
+    return Link(head: head, members: members)
   }
+
+  /// Whether any row is of a chain, or any is not.
+  func hasRows(ofChain isChain: Bool) throws -> Bool {
+    // Rows of a chain have no key and stand first.
+    let row = try rows(
+      RowRange(
+        ["chore", "key", "event"], prefix: [.id(chore)], isDescending: !isChain, limit: 1)
+    ).first
+    return row.map { ($0.key == nil) == isChain } ?? false
+  }
+
+  /// Whether any row of one kind lies so near to a stretch of time that it may be the same work as
+  /// one of the other kind there.
+  func hasRows(ofChain isChain: Bool, near first: HybridTime, _ last: HybridTime) throws -> Bool {
+    let span = ChoreFold.mixingMilliseconds
+    let begin = first.milliseconds - min(first.milliseconds, span)
+    let end = last.milliseconds + span
+    var place: [Value] = [LedgerRow.column(of: HybridTime(milliseconds: begin))]
+    while true {
+      let page = try rows(
+        RowRange(
+          ["chore", "time", "event"], prefix: [.id(chore)], from: place,
+          isExclusive: place.count > 1, limit: ChoreLog.stepRows))
+      for row in page {
+        if row.version.time.milliseconds > end { return false }
+        if (row.key == nil) == isChain { return true }
+      }
+      guard let last = page.last, page.count == ChoreLog.stepRows else { return false }
+      place = [LedgerRow.column(of: last.version.time), .id(last.event)]
+    }
+  }
+}
+
+/// A completion that closed something, with what is the same work.
+struct Link {
+  /// Whether it was done counted from completion.
+  let isChain: Bool
+  /// Who knew one of these knew of the link.
+  let dots: [Dot]
+  /// The last day that anybody named for it.
+  let lastDay: CivilDate
+  /// The last date by the calendar that it closed.
+  let lastDate: CivilDate?
+
+  init(head: LedgerRow, members: [LedgerRow]) {
+    isChain = head.key == nil
+    dots = members.map(\.version.dot)
+    lastDay = members.map(\.day).max() ?? head.day
+    lastDate = members.compactMap { $0.key == .once ? nil : $0.key?.occurrence?.date }.max()
+  }
+
+  func isKnown(to cause: Frontier) -> Bool { dots.contains { cause.covers($0) } }
 }

@@ -9,7 +9,9 @@ struct ChoreRefold {
 
   private var chore: RecordID { fold.facts.chore }
 
-  func run(_ parts: TouchedChores.Parts) throws {
+  func run(_ touched: TouchedChores.Parts) throws {
+    var parts = touched
+    if try isMixed(parts) { parts.isWhole = true }
     let old = try rows(of: parts)
     var completions = parts.completions
     for event in old.keys.sorted() where completions[event] == nil {
@@ -31,8 +33,11 @@ struct ChoreRefold {
         completion, outcomes[completion.id] ?? Outcome(kind: .invalid, points: 0))
       try replace(old[row.event], by: row)
     }
-    try LateBookings(fold: fold, source: source, writer: writer, items: items, outcomes: outcomes)
-      .write()
+    try LateBookings(
+      fold: fold, source: source, writer: writer, items: items, outcomes: outcomes,
+      isMixed: items.contains { $0.completion.key == nil }
+        && items.contains { $0.completion.key != nil }
+    ).write()
   }
 
   /// The ledger's rows of the parts; of a chain those from the head before the first one touched.
@@ -47,16 +52,36 @@ struct ChoreRefold {
       for row in try log.rows(of: key) { rows[row.event] = row }
     }
     if let first = parts.chainFrom {
-      var links: [LedgerRow] = []
-      try log.forEachFromLast { row in
-        guard row.key == nil else { return true }
-        links.append(row)
-        return !(row.kind == .credited && row.version < first)
-      }
-      let head = links.filter { $0.kind == .credited && $0.version < first }.map(\.version).max()
-      for row in links where head.map({ $0 <= row.version }) ?? true { rows[row.event] = row }
+      for row in try links(from: first, log) { rows[row.event] = row }
     }
     return rows
+  }
+
+  /// The rows of a chain from the head before a version on.
+  private func links(from first: Version, _ log: ChoreLog) throws -> [LedgerRow] {
+    var links: [LedgerRow] = []
+    try log.forEachFromLast { row in
+      guard row.key == nil else { return true }
+      links.append(row)
+      return !(row.kind == .credited && row.version < first)
+    }
+    let head = links.filter { $0.kind == .credited && $0.version < first }.map(\.version).max()
+    return links.filter { row in head.map { $0 <= row.version } ?? true }
+  }
+
+  /// Whether completions of a chain and ones that name their occurrence lie so near each other, and
+  /// to what was touched, that they may be the same work.
+  private func isMixed(_ parts: TouchedChores.Parts) throws -> Bool {
+    let isChain = parts.chainFrom != nil
+    if isChain, parts.completions.values.contains(where: { $0.key != nil }) { return true }
+    guard !parts.isWhole else { return false }
+    let log = ChoreLog(source: source, chore: chore)
+    guard try log.hasRows(ofChain: !isChain) else { return false }
+    var versions = parts.completions.values.map(\.version)
+    for key in parts.keys.sorted() { versions += try log.rows(of: key).map(\.version) }
+    if let first = parts.chainFrom { versions += try links(from: first, log).map(\.version) }
+    guard let first = versions.min(), let last = versions.max() else { return false }
+    return try log.hasRows(ofChain: !isChain, near: first.time, last.time)
   }
 
   private func replace(_ old: LedgerRow?, by new: LedgerRow) throws {
@@ -79,6 +104,8 @@ private struct LateBookings {
   let writer: any ProjectionWriter
   let items: [FoldItem]
   let outcomes: [RecordID: Outcome]
+  /// Whether these are all completions of the chore, some of a chain and some not.
+  let isMixed: Bool
 
   func write() throws {
     let keyed = Dictionary(grouping: items.filter { $0.completion.key != nil }) {
@@ -97,7 +124,7 @@ private struct LateBookings {
           continue
         }
         let peers: Peers
-        if let key = item.completion.key {
+        if !isMixed, let key = item.completion.key {
           peers = Peers(fold: fold, items: keyed[key] ?? [], heads: [])
         } else {
           peers = try chain ?? wholeChain()
@@ -135,7 +162,9 @@ private struct LateBookings {
     try put(total - booked)
   }
 
+  /// Where both kinds meet nothing tells early that the rest no longer matters.
   private func wholeChain() throws -> Peers {
+    if isMixed { return Peers(fold: fold, items: items, heads: []) }
     let rows = try ChoreLog(source: source, chore: fold.facts.chore).all()
       .filter { $0.key == nil }
     let known = Dictionary(uniqueKeysWithValues: items.map { ($0.completion.id, $0) })

@@ -77,31 +77,55 @@ struct ChoreSchedule {
   // MARK: - Chains counted from completion
 
   private func chain(_ rule: RecurrenceRule) throws -> Opening? {
-    let done = try log.chainCount()
-    if case .count(let count) = rule.end, done >= count { return nil }
+    if case .count(let count) = rule.end, try log.chainCount() >= count { return nil }
+    let done = try log.count()
     let link = try log.lastLink()
-    var due: CivilDate?
-    if let last = link {
-      Probe.dueFromCompletion.hit()
-      due = rule.nextDue(afterCompletionDay: last.lastDay)
-    } else {
-      due = max(rule.anchor, facts.ruleFrom ?? rule.anchor)
-    }
+    Probe.dueFromCompletion.hit(if: link != nil)
+    guard var due = beginning(of: rule, after: link) else { return nil }
+    // A skip is of the link after the work that its author saw, and counts from the later of its
+    // day and the day the link was due or moved to.
+    let skips = facts.skips.filter { skip in link?.isKnown(to: skip.cause) ?? true }
     var skipped = 0
-    for skip in facts.skips {
-      guard skip.key == .chain(done: done, skipped: skipped),
-        link.map({ skip.cause.covers($0.dot) }) ?? true,
-        let current = due
-      else { continue }
+    var key = OccurrenceKey.chain(done: done, skipped: 0)
+    while skipped < OccurrenceKey.maximumSkipped,
+      let day = skips.filter({ $0.key == key }).map(\.day).max()
+    {
+      let current = facts.override(of: key)?.due ?? due
+      guard let next = rule.nextDue(afterCompletionDay: max(current, day)) else { return nil }
       Probe.chainSkipped.hit()
-      due = rule.nextDue(afterCompletionDay: max(current, skip.day))
+      due = next
       skipped += 1
+      key = .chain(done: done, skipped: skipped)
     }
-    guard let due else { return nil }
-    let key = OccurrenceKey.chain(done: done, skipped: skipped)
+    if skipped == OccurrenceKey.maximumSkipped {
+      // The last key there is serves for all that follow.
+      for skip in skips where skip.key == key {
+        guard let next = rule.nextDue(afterCompletionDay: max(due, skip.day)) else { return nil }
+        due = next
+      }
+    }
     return Opening(
       key: key, due: shown(facts.override(of: key)?.due ?? due),
       time: facts.override(of: key)?.time ?? rule.time(ofSlot: 0) ?? facts.time, missedBefore: 0)
+  }
+
+  /// When the link after the last work is due: an interval after it, but a rule opens on the day it
+  /// was written at the earliest, and after the last date that was closed under another one (R6).
+  private func beginning(of rule: RecurrenceRule, after link: Link?) -> CivilDate? {
+    guard
+      var due = link.map({ rule.nextDue(afterCompletionDay: $0.lastDay) }) ?? rule.anchor
+    else { return nil }
+    due = max(due, facts.ruleFrom ?? due)
+    var closed = link?.lastDate
+    if link?.isChain != true {
+      for skip in facts.skips where skip.key != .once && isInReach(skip) {
+        guard let date = skip.key.occurrence?.date else { continue }
+        closed = max(closed ?? date, date)
+      }
+    }
+    if let next = closed.flatMap({ $0.adding(days: 1) }) { due = max(due, next) }
+    if case .until(let last) = rule.end, due > last { return nil }
+    return due
   }
 
   // MARK: - Calendar rules
@@ -109,9 +133,19 @@ struct ChoreSchedule {
   /// The first date on which the rule may open anything: from its edit on, and not before work
   /// already done.
   private func floor(_ rule: RecurrenceRule) throws -> CivilDate {
-    let floor = max(rule.anchor, facts.ruleFrom ?? rule.anchor)
-    guard settings.missed != .stack, let open = try log.firstOpenDate() else { return floor }
-    return max(floor, open)
+    var floor = max(rule.anchor, facts.ruleFrom ?? rule.anchor)
+    guard settings.missed != .stack else { return floor }
+    if let open = try log.firstOpenDate() { floor = max(floor, open) }
+    return max(floor, lastSkippedDate ?? floor)
+  }
+
+  /// The last date that has come and was skipped: what is older is closed with it (R8).
+  ///
+  /// A date still to come that is skipped closes itself alone: what is due before it stays due.
+  private var lastSkippedDate: CivilDate? {
+    let skipped = facts.skips.filter(isInReach).map(\.key)
+    let marked = facts.overrides.filter(\.isSkipped).map(\.key)
+    return (skipped + marked).compactMap { $0.occurrence?.date }.filter { $0 <= today }.max()
   }
 
   private func calendar(_ rule: RecurrenceRule, through last: CivilDate) throws -> [Opening] {
@@ -241,7 +275,8 @@ extension ChoreSchedule {
   }
 
   private func ordinal(of key: OccurrenceKey) throws -> Int {
-    guard let rule = facts.rule, rule.mode == .calendar else { return try log.chainCount() }
+    guard let rule = facts.rule else { return 0 }
+    guard rule.mode == .calendar else { return try log.count() }
     return key.occurrence.flatMap { rule.ordinal(of: $0) } ?? 0
   }
 }

@@ -104,8 +104,14 @@ final class ClosedDays {
   }
 
   /// The rules of a day.
-  func terms(on day: Int) throws -> PeriodClose.Terms {
-    let held = try PeriodKind.allCases.compactMap { try close($0, on: day) }
+  func terms(on day: Int) throws -> PeriodClose.Terms { try terms(onAnyOf: [day]) }
+
+  /// The rules of work on several days: those of the first closing of any, so that closing another
+  /// of them later changes nothing that was settled.
+  func terms(onAnyOf days: [Int]) throws -> PeriodClose.Terms {
+    let held = try days.flatMap { day in
+      try PeriodKind.allCases.compactMap { try close($0, on: day) }
+    }
     return held.min { ($0.version, $0.id) < ($1.version, $1.id) }?.terms ?? present
   }
 

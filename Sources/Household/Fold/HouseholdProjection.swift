@@ -10,7 +10,7 @@ package struct HouseholdProjection: Projection {
   static let ledger = "ledger"
   /// What was earned, per person and day.
   static let points = "points"
-  /// How often chores that count from completion were done.
+  /// How often chores were done: a chain counted from completion is numbered by it.
   static let chains = "chains"
   /// Which closing holds for a day.
   static let closed = "closed"
@@ -18,7 +18,7 @@ package struct HouseholdProjection: Projection {
   static let late = "late"
 
   package let name = "household"
-  package let version = 2
+  package let version = 3
   package let tables = [
     ProjectionTable(
       HouseholdProjection.ledger,

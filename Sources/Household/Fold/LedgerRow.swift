@@ -74,7 +74,7 @@ struct LedgerRow: Equatable {
   /// Adds the row to the sums, or takes it away.
   func count(_ sign: Int64, to writer: any ProjectionWriter) throws {
     let isCredited = kind == .credited
-    if isCredited, key == nil {
+    if isCredited {
       try writer.add([sign], toRow: [.id(chore)], in: HouseholdProjection.chains)
     }
     guard points != 0 || isCredited else { return }

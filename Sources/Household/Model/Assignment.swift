@@ -89,9 +89,14 @@ package struct OccurrenceKey: Hashable, Comparable, Sendable, CustomStringConver
   package static let once = OccurrenceKey(rawValue: 0)
 
   /// A place in a chain counted from completion: so many done, and so many skipped since.
+  ///
+  /// No place is ``once``, so that a chore whose rule is changed keeps them apart.
   static func chain(done: Int, skipped: Int) -> OccurrenceKey {
-    OccurrenceKey(rawValue: Int64(done) * 64 + Int64(min(skipped, 63)))
+    OccurrenceKey(rawValue: (Int64(done) + 1) * 64 + Int64(min(skipped, maximumSkipped)))
   }
+
+  /// How many links of a chain in a row can be skipped.
+  static let maximumSkipped = 63
 
   /// The original date and slot, for calendar rules.
   package var occurrence: Occurrence? {

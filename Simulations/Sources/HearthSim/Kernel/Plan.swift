@@ -39,6 +39,16 @@ struct Plan: Codable, Sendable, Equatable {
     var profile = "ordered"
   }
 
+  /// The plan is run once for each operation of a disk, with a power cut there.
+  struct Sweep: Codable, Sendable, Equatable {
+    /// Whose disk loses power.
+    var device: String
+    /// Whether power is lost again at each operation of the start after the cut.
+    var isTwice: Bool?
+    /// Only every so many operations, to bound what a run takes.
+    var stride: Int?
+  }
+
   var name = ""
   var seed: UInt64 = 0
   /// The first instant, in milliseconds since 1970.
@@ -52,6 +62,8 @@ struct Plan: Codable, Sendable, Equatable {
   var purpose: String?
   /// The probes that a run must hit.
   var mustHit: [String]?
+  /// Set where the plan stands for a sweep of power cuts.
+  var sweep: Sweep?
 
   init() {}
 
@@ -64,9 +76,10 @@ struct Plan: Codable, Sendable, Equatable {
     devices = try values.decode([Device].self, forKey: .devices)
     carrier = try values.decodeIfPresent(Carrier.self, forKey: .carrier) ?? Carrier()
     disks = try values.decodeIfPresent(Disks.self, forKey: .disks) ?? Disks()
-    steps = try values.decode([Step].self, forKey: .steps)
+    steps = try values.decode([Step].self, forKey: .steps).flatMap { try $0.repeated() }
     purpose = try values.decodeIfPresent(String.self, forKey: .purpose)
     mustHit = try values.decodeIfPresent([String].self, forKey: .mustHit)
+    sweep = try values.decodeIfPresent(Sweep.self, forKey: .sweep)
   }
 
   /// Reads a plan's file.

@@ -101,4 +101,23 @@ struct Step: Codable, Sendable, Equatable {
   func value(_ key: String) -> String? {
     words.first { $0.hasPrefix(key + "=") }.map { String($0.dropFirst(key.count + 1)) }
   }
+
+  /// The steps that a line with the words `every=1d times=30` stands for; else this one alone.
+  ///
+  /// A span is a number and one of `d`, `h`, `m`, `s`.
+  func repeated() throws -> [Step] {
+    guard let every = value("every"), let times = value("times").flatMap({ Int($0) }) else {
+      return [self]
+    }
+    let units: [Character: UInt64] = ["d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000]
+    guard let unit = every.last.flatMap({ units[$0] }), let number = UInt64(every.dropLast()),
+      number <= Step.maximumRepeats, (1...Int(Step.maximumRepeats)).contains(times)
+    else { throw Malformed(line: line) }
+    let rest = words.filter { !$0.hasPrefix("every=") && !$0.hasPrefix("times=") }
+    return (0..<UInt64(times)).map {
+      Step(at: atMilliseconds + $0 * number * unit, device, verb, rest)
+    }
+  }
+
+  private static let maximumRepeats: UInt64 = 10_000
 }

@@ -15,6 +15,7 @@ struct AtRest {
     try promisesAreKept(by: devices)
     guard let first = devices.first(where: { !$0.isOldBuild }) else { return }
     try ledgersAddUp(on: first)
+    try AgainstModel(world, first).check()
     for device in devices { try logsAreWhole(on: device) }
     try storageIsBounded(devices)
     var checker = world.checker

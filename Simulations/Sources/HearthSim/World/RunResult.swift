@@ -15,6 +15,12 @@ struct RunResult: Sendable {
   let syncs: Int
   let digestsCompared: Int
   let refusals: [String: Int]
+  /// How many operations each disk did in the plan, without set-up and healing.
+  let operations: [String: UInt64]
+  /// The most operations that one start took.
+  let startOperations: UInt64
+  /// Who knew what at the end; empty unless lines were kept.
+  let knowledge: Knowledge
 
   init(_ world: World) {
     violation = world.violation
@@ -30,5 +36,11 @@ struct RunResult: Sendable {
     syncs = world.ledger.syncs
     digestsCompared = world.checker.digestsCompared
     refusals = world.ledger.refusals
+    operations = Dictionary(
+      zip(world.devices.map(\.name), zip(world.operations.ready, world.operations.end)).map {
+        ($0, $1.1 - $1.0)
+      }, uniquingKeysWith: { first, _ in first })
+    startOperations = world.startOperations
+    knowledge = world.knowledge
   }
 }

@@ -48,7 +48,7 @@ struct Settling {
       device.folder.setStale(false)
       for file in device.folder.names {
         if let good = world.archive[file], device.folder.files[file] != good {
-          device.folder.put(file, good)
+          device.folder.damage(file, good)
         }
       }
       if device.running == nil { try world.boot(device) }

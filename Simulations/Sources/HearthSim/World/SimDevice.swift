@@ -22,7 +22,7 @@ struct StepFailure: Error, CustomStringConvertible {
 final class SimDevice {
   let index: Int
   let name: String
-  /// Whether it runs a program of an earlier version.
+  /// Which program it runs; an update changes it while the device is off.
   var isOldBuild: Bool
   let person: PersonID
   let identity: DeviceIdentity
@@ -108,7 +108,7 @@ final class SimDevice {
       store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),
       nowMilliseconds: now)
     if case .moved(let reason) = try Anchor.judge(anchor, for: engine) {
-      try engine.beginNewLife(reason: reason, reissuing: false, nowMilliseconds: now)
+      try engine.beginNewLife(reason: reason, nowMilliseconds: now)
       try Anchor.drop(anchor, for: engine)
     }
     running = Running(store: store, engine: engine)

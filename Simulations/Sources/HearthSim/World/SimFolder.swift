@@ -43,9 +43,16 @@ final class SimFolder: Transport {
     let file: FolderFile
     let isRemoval: Bool
     let time: UInt64
+    /// Counts what happened to the file anywhere: even where it was put, odd where it was removed.
+    let version: UInt64
   }
 
   private(set) var files: [FolderFile: [UInt8]] = [:]
+  /// How far each file's story is known here.
+  ///
+  /// As in real carriers, older news never undoes newer: else a file and its removal would chase
+  /// each other around the family for ever.
+  private(set) var versions: [FolderFile: UInt64] = [:]
   /// What happened to this copy, in order.
   private(set) var log: [Entry] = []
   /// Files that were removed and by whom does not matter: a carrier may bring them back.
@@ -171,17 +178,23 @@ final class SimFolder: Transport {
   // MARK: What the world does to it
 
   /// Puts a file there, as its node or a carrier does.
-  func put(_ file: FolderFile, _ bytes: [UInt8]) {
+  func put(_ file: FolderFile, _ bytes: [UInt8], version: UInt64? = nil) {
+    let known = versions[file] ?? 0
+    let next = version ?? (files[file] == nil ? (known | 1) + 1 : known)
     files[file] = bytes
-    log.append(Entry(file: file, isRemoval: false, time: now))
+    versions[file] = next
+    log.append(Entry(file: file, isRemoval: false, time: now, version: next))
     forgetListing(of: file)
   }
 
-  /// Takes a file away; nothing if it is not there.
-  func take(_ file: FolderFile) {
-    guard files.removeValue(forKey: file) != nil else { return }
-    removed.append(file)
-    log.append(Entry(file: file, isRemoval: true, time: now))
+  /// Takes a file away; without a version nothing if it is not there.
+  func take(_ file: FolderFile, version: UInt64? = nil) {
+    let wasThere = files.removeValue(forKey: file) != nil
+    guard wasThere || version != nil else { return }
+    if wasThere { removed.append(file) }
+    let next = version ?? (versions[file] ?? 0) + 1
+    versions[file] = next
+    log.append(Entry(file: file, isRemoval: true, time: now, version: next))
     forgetListing(of: file)
   }
 

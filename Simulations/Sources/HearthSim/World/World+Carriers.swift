@@ -69,13 +69,17 @@ extension World {
     _ entry: SimFolder.Entry, from: Int, to: Int, _ chance: inout Chance
   ) {
     let folder = devices[to].folder
+    guard entry.version > folder.versions[entry.file] ?? 0 else { return }
     if entry.isRemoval {
-      guard folder.files[entry.file] != nil else { return }
       if !isHealed, chance.happens(perMille: carrierRules.resurrectPerMille) {
         SimProbe.removalIgnored.hit()
         return
       }
-      folder.take(entry.file)
+      guard folder.files[entry.file] != nil else {
+        folder.take(entry.file, version: entry.version)
+        return wakeCarriers(from: to)
+      }
+      folder.take(entry.file, version: entry.version)
       trace.note(
         "removal", at: now, device: to, from: from, sent: entry.time, entry.file.key,
         "loses \(Words.file(entry.file))")
@@ -92,7 +96,7 @@ extension World {
         SimProbe.fileArrivedDamaged.hit()
       }
       if !isHealed, case .segment(let name) = entry.file { ambush(name, devices[to]) }
-      folder.put(entry.file, arriving)
+      folder.put(entry.file, arriving, version: entry.version)
       if arriving != bytes {
         events.push(
           .repair(device: to, file: entry.file), at: now + UInt64(chance.within(1_000...600_000)))

@@ -9,7 +9,9 @@ extension World {
     let next = device.disk.operations + UInt64(step.value("in").flatMap { Int($0) } ?? 1)
     let count = UInt64(step.value("for").flatMap { Int($0) } ?? 1)
     switch step.verb {
-    case "power": device.disk.arm(.powerCut(atOperation: next))
+    case "power":
+      device.disk.arm(.powerCut(atOperation: next))
+      cutsInRecovery[device.index] = step.value("then").flatMap { UInt64($0) }
     case "power-now": try losePower(device)
     case "disk-full":
       if step.words.first == "off" {
@@ -41,6 +43,7 @@ extension World {
   private func losePower(_ device: SimDevice) throws {
     device.disk.cutPower()
     device.drop()
+    trace.note("off", at: now, device: device.index, 0, "loses power")
     SimProbe.powerLost.hit()
     try boot(device)
   }

@@ -1,46 +1,131 @@
 import HearthCRDT
+import HearthStore
 import HearthSync
 import Household
 
 /// What a scenario expects of the world, in its own words.
+///
+/// Most are a question, its subject and the answer: `expect points Ada 5 on Ben`. Without `on`
+/// everybody who runs the current program is asked. A number may be `>=5` or `<=5`; an answer of
+/// several words stands in quotes; nothing is `-`.
 extension World {
-  /// `expect points WHO N on DEVICE`, `expect title CHORE TEXT on DEVICE`,
-  /// `expect converge`, `expect refused KIND AT-LEAST`.
   func expect(_ step: Step) throws {
-    let words = step.words
-    func wrong(_ text: String) -> Violation {
-      fail(.expectation, nil, "\(step.line): \(text)")
+    var words = step.words
+    var asked: [SimDevice]?
+    if words.count >= 2, words[words.count - 2] == "on" {
+      guard let one = device(named: words[words.count - 1]) else {
+        throw wrong(step, nil, "there is no such device")
+      }
+      asked = [one]
+      words.removeLast(2)
     }
-    guard let what = words.first else { throw wrong("expect what?") }
-    let place = words.lastIndex(of: "on").flatMap { $0 + 1 < words.count ? words[$0 + 1] : nil }
-    guard let device = place.flatMap({ device(named: $0) }) ?? devices.first else {
-      throw wrong("there is no such device")
+    guard let what = words.first else { throw wrong(step, nil, "expect what?") }
+    words.removeFirst()
+    if try expectOfAll(what, words, step) { return }
+    let everybody = devices.filter { $0.home != nil && $0.running != nil && !$0.isOldBuild }
+    guard let wanted = words.last else { throw wrong(step, nil, "no answer is given") }
+    let subject = Array(words.dropLast())
+    for device in asked ?? everybody {
+      let shown: String?
+      do {
+        shown =
+          try askPerson(what, subject, device) ?? askChore(what, subject, device)
+          ?? askDevice(what, subject, device)
+      } catch let violation as Violation {
+        throw violation
+      } catch {
+        throw wrong(step, device, "\(error)")
+      }
+      guard let shown else { throw wrong(step, device, "this cannot be asked so") }
+      guard World.matches(shown, wanted) else { throw wrong(step, device, "shows \(shown)") }
     }
+  }
+
+  private func wrong(_ step: Step, _ device: SimDevice?, _ text: String) -> Violation {
+    fail(.expectation, device, "\(step.line): \(text)")
+  }
+
+  private static func matches(_ shown: String, _ wanted: String) -> Bool {
+    if wanted.hasPrefix(">="), let least = Int(wanted.dropFirst(2)), let number = Int(shown) {
+      return number >= least
+    }
+    if wanted.hasPrefix("<="), let most = Int(wanted.dropFirst(2)), let number = Int(shown) {
+      return number <= most
+    }
+    return shown == wanted
+  }
+
+  // MARK: The family as a whole
+
+  private func expectOfAll(_ what: String, _ words: [String], _ step: Step) throws -> Bool {
+    let members = devices.filter { $0.home != nil && $0.running != nil }
     switch what {
-    case "points":
-      guard words.count >= 3, let person = commands.people[words[1]], let wanted = Int(words[2])
-      else { throw wrong("expect points WHO N") }
-      let total = try device.read(at: now) { try $0.points(of: person).total }
-      guard total == wanted else { throw wrong("\(device.name) shows \(total)") }
-    case "title":
-      guard words.count >= 3, let chore = commands.chores[words[1]] else {
-        throw wrong("expect title CHORE TEXT")
-      }
-      let title = try device.read(at: now) { try $0.chore(chore)?.title }
-      guard title == words[2] else { throw wrong("\(device.name) shows \(title ?? "none")") }
-    case "next":
-      guard words.count >= 3, let chore = commands.chores[words[1]] else {
-        throw wrong("expect next CHORE DATE")
-      }
-      let due = try device.read(at: now) { try $0.chore(chore)?.next?.due?.iso }
-      guard (due ?? "none") == words[2] else {
-        throw wrong("\(device.name) shows \(due ?? "none")")
-      }
     case "equal":
-      let states = devices.filter { $0.home != nil && $0.running != nil }
-        .map { checker.frontiers(of: $0) }
-      guard states.allSatisfy({ $0 == states.first }) else { throw wrong("they are not") }
-    default: throw wrong("this cannot be expected")
+      guard try areEqual(members) else { throw wrong(step, nil, "they are not") }
+    case "different":
+      guard try !areEqual(members) else { throw wrong(step, nil, "they are equal") }
+    case "converge":
+      let rounds = words.last.flatMap { Int($0) } ?? 3
+      guard try converge(members, within: rounds) else {
+        throw wrong(step, nil, "they do not agree after \(rounds) rounds")
+      }
+    case "quiet":
+      let published = devices.map(\.folder.publishedFiles)
+      let received = ledger.received
+      for device in members { try sync(device) }
+      let files = zip(devices.map(\.folder.publishedFiles), published).reduce(0) {
+        $0 + $1.0 - $1.1
+      }
+      guard files == 0, ledger.received == received else {
+        throw wrong(
+          step, nil, "\(files) files were stored, \(ledger.received - received) changes taken")
+      }
+    case "fails": try expectFailure(words, step)
+    default: return false
     }
+    return true
+  }
+
+  /// The same changes everywhere, and the same state made of them.
+  private func areEqual(_ members: [SimDevice]) throws -> Bool {
+    guard let first = members.first else { return true }
+    let wanted = checker.frontiers(of: first)
+    guard members.allSatisfy({ checker.frontiers(of: $0) == wanted }) else { return false }
+    guard let home = first.home else { return true }
+    let digests = try members.map { device in
+      let engine = try device.engine()
+      return try engine.store.read { try engine.digest(of: home) }
+    }
+    return digests.allSatisfy { $0 == digests[0] }
+  }
+
+  /// Everybody syncs, all that may be carried is carried, so many times.
+  private func converge(_ members: [SimDevice], within rounds: Int) throws -> Bool {
+    for _ in 0..<rounds {
+      for device in members { try sync(device) }
+      var before = -1
+      while before != devices.reduce(0, { $0 + $1.folder.log.count }) {
+        before = devices.reduce(0) { $0 + $1.folder.log.count }
+        for place in carriers.indices where carriers[place].isUp { carryAll(place) }
+      }
+      if try areEqual(members) { return true }
+    }
+    return try areEqual(members)
+  }
+
+  /// `expect fails CODE DEVICE verb words…`.
+  private func expectFailure(_ words: [String], _ step: Step) throws {
+    guard words.count >= 3, let device = device(named: words[1]) else {
+      throw wrong(step, nil, "expect fails CODE DEVICE verb words…")
+    }
+    let tried = Step(at: step.atMilliseconds, words[1], words[2], Array(words.dropFirst(3)))
+    do {
+      _ = try commands.perform(tried, on: device, at: now)
+    } catch {
+      let code = Words.code(of: error)
+      guard code == words[0] else { throw wrong(step, device, "fails with \(code): \(error)") }
+      return
+    }
+    throw wrong(step, device, "it does not fail")
   }
 }

@@ -34,6 +34,7 @@ extension World {
         "refused", at: now, device: device.index, Chance.hash("\(type(of: error))".utf8), "\(error)"
       )
       ledger.count(error)
+      refused["\(device.name)/\(Words.code(of: error))", default: 0] += 1
       try recover(device, from: error, in: step)
     }
   }
@@ -57,6 +58,7 @@ extension World {
         ledger.attempted(on: device.index, after: reached(by: device))
       }
       device.drop()
+      trace.note("off", at: now, device: device.index, 0, "loses power")
       var chance = Chance(plan.seed, domain: "boot", UInt64(device.index), now)
       events.push(.boot(device: device.index), at: now + UInt64(chance.within(5_000...600_000)))
     } else if let store = error as? StoreError, store.code == .io || store.code == .failed {
@@ -68,9 +70,18 @@ extension World {
   /// Starts a device, rebooting its disk if that lost power.
   func boot(_ device: SimDevice) throws {
     guard device.running == nil, !device.isStopped else { return }
-    if device.disk.isDown { device.disk.reboot() }
+    if device.disk.isDown {
+      // What was told since the disk began to lie may be gone now.
+      if liars.contains(device.index) { ledger.exempt(device: device.index) }
+      device.disk.reboot()
+      if let place = cutsInRecovery.removeValue(forKey: device.index) {
+        device.disk.arm(.powerCut(atOperation: device.disk.operations + place))
+      }
+    }
+    let before = device.disk.operations
     do {
       try device.start(at: now)
+      startOperations = max(startOperations, device.disk.operations - before)
     } catch let error as StoreError where device.disk.isDown || error.code == .io {
       SimProbe.startFailed.hit()
       device.drop()
@@ -150,11 +161,13 @@ extension World {
       device.disk.killProcess()
       SimProbe.killed.hit()
       device.drop()
+      trace.note("off", at: now, device: device.index, 1, "is killed")
       try boot(device)
     case "stop":
       device.isStopped = true
       try attempt(step, on: device) { try device.close() }
       device.drop()
+      trace.note("off", at: now, device: device.index, 2, "is switched off")
     case "start":
       device.isStopped = false
       try boot(device)
@@ -180,7 +193,7 @@ extension World {
     case "resurrect": resurrect(device)
     case "wipe": wipe(device)
     case "damage": damage(step, device)
-    default: return false
+    default: return try performOnProgram(step, device)
     }
     return true
   }

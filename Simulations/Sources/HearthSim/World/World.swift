@@ -35,6 +35,16 @@ final class World {
   var isHealed = false
   /// Devices that were put back without any sign of it and have not synced since.
   var unaware: Set<Int> = []
+  /// How often each refusal was told, by device and code.
+  var refused: [String: Int] = [:]
+  /// How many operations each disk had done when the family was set up, and at the plan's end.
+  private(set) var operations: (ready: [UInt64], end: [UInt64]) = ([], [])
+  /// At which operation of its next start a device loses power once more.
+  var cutsInRecovery: [Int: UInt64] = [:]
+  /// The most operations that one start took.
+  var startOperations: UInt64 = 0
+  /// What each device knew of each author at the end, while it still ran.
+  private(set) var knowledge = Knowledge()
   /// Devices whose disk has lied about a sync: what they promised since may be gone.
   var liars: Set<Int> = []
 
@@ -70,10 +80,12 @@ final class World {
   func run() -> RunResult {
     do {
       try setUp()
+      operations.ready = devices.map(\.disk.operations)
       for (index, step) in plan.steps.enumerated() {
         events.push(.step(index), at: plan.startMilliseconds + step.atMilliseconds)
       }
       try runEvents(until: nil)
+      operations.end = devices.map(\.disk.operations)
       try Settling(self).run()
     } catch let found as Violation {
       violation = found
@@ -82,6 +94,7 @@ final class World {
         oracle: .expectation, time: now, device: nil, text: "the world itself failed: \(error)")
     }
     if let violation { trace.note("violation", at: now, 0, "\(violation)") }
+    if trace.keepsLines { knowledge = Knowledge(of: devices) }
     for device in devices { device.drop() }
     return RunResult(self)
   }
@@ -102,10 +115,7 @@ final class World {
     case .step(let index): try perform(plan.steps[index])
     case .carry(let carriage): carry(carriage)
     case .repair(let index, let file):
-      if let bytes = archive[file], devices[index].folder.files[file] != nil {
-        devices[index].folder.put(file, bytes)
-        wakeCarriers(from: index)
-      }
+      if let bytes = archive[file] { devices[index].folder.damage(file, bytes) }
     case .boot(let index): try boot(devices[index])
     }
   }

@@ -1,41 +1,51 @@
-import TestSupport
 import FamilyModel
 import HearthCRDT
 import HearthSync
 import Household
+import TestSupport
 
 /// The operations of a change as facts, by the numbers of the schema.
 ///
 /// It knows the form of what is written and none of what it means.
-struct Translation {
-  let change: Change
-  /// The role of whoever wrote the change; the data does not say it.
-  let role: ModelRole
-  /// The chore and key of an occurrence's record, once told.
-  let occurrences: [RecordID: (chore: ModelID, key: Int64)]
-  /// The key of a setting's record, once told.
-  let settings: [RecordID: String]
+package struct Translation {
+  private let version: Version
+  private let past: Frontier
+  private let operations: [Operation]
+  /// Whose device wrote the change, and what they may do: the membership says it, not the data.
+  private let author: (person: PersonID, role: ModelRole)
+  private let names: RecordNames
 
-  var facts: [ModelFact] {
-    change.operations.enumerated().flatMap { place, operation in
+  package init(
+    version: Version, past: Frontier, operations: [Operation],
+    author: (person: PersonID, role: ModelRole), names: RecordNames
+  ) {
+    self.version = version
+    self.past = past
+    self.operations = operations
+    self.author = author
+    self.names = names
+  }
+
+  package var facts: [ModelFact] {
+    operations.enumerated().flatMap { place, operation in
       kinds(operation).map {
-        ModelFact(stamp: stamp, past: past, place: place, kind: $0)
+        ModelFact(stamp: stamp, past: modelPast, place: place, kind: $0)
       }
     }
   }
 
   private var stamp: ModelStamp {
-    let dot = change.version.dot
+    let dot = version.dot
     return ModelStamp(
-      time: change.version.time.rawValue, authorHigh: dot.author.device.high,
+      time: version.time.rawValue, authorHigh: dot.author.device.high,
       authorLow: dot.author.device.low, incarnation: dot.author.incarnation,
       sequence: dot.sequence)
   }
 
-  private var past: ModelPast {
+  private var modelPast: ModelPast {
     ModelPast(
       Dictionary(
-        uniqueKeysWithValues: change.past.entries.map {
+        uniqueKeysWithValues: past.entries.map {
           let device = $0.author.device
           return (
             ModelAuthor(
@@ -57,14 +67,15 @@ struct Translation {
     case (HouseholdSchema.chore, .exclude(_, let value)):
       return [.tag(id, value.text ?? "", added: false)]
     case (HouseholdSchema.occurrence, .assign(let field, let value)):
-      guard let place = occurrences[operation.key.id], let change = override(field, value) else {
+      guard let place = names.occurrences[operation.key.id], let change = override(field, value)
+      else {
         return []
       }
       return [.occurrenceOverride(chore: place.chore, key: place.key, change)]
     case (HouseholdSchema.setting, .assign(FieldID(.register, 2), let value)):
-      return settings[operation.key.id].map { [.setting($0, value.text)] } ?? []
+      return names.settings[operation.key.id].map { [.setting($0, value.text)] } ?? []
     case (HouseholdSchema.setting, .delete):
-      return settings[operation.key.id].map { [.setting($0, nil)] } ?? []
+      return names.settings[operation.key.id].map { [.setting($0, nil)] } ?? []
     case (_, .event(let fields)):
       return event(id, operation.key.type, fields).map { [$0] } ?? []
     default: return []
@@ -138,10 +149,10 @@ struct Translation {
     case HouseholdSchema.completion:
       return .completion(
         ModelCompletion(
-          event: id, chore: name(1), key: int(2), person: name(3), recordedBy: name(7),
+          event: id, chore: name(1), key: value(2).int, person: name(3), recordedBy: name(7),
           day: Int(int(4)), doneAtMilliseconds: int(5)))
     case HouseholdSchema.retraction:
-      return .retraction(event: name(1), by: name(3), role: role)
+      return .retraction(event: name(1), by: ModelID(author.person), role: author.role)
     case HouseholdSchema.skip:
       return .skip(event: id, chore: name(1), key: int(2), by: name(4), day: Int(int(5)))
     default: return nil
@@ -149,6 +160,37 @@ struct Translation {
   }
 }
 
+/// Which record is which occurrence or setting, as its own operations tell.
+package struct RecordNames {
+  fileprivate private(set) var occurrences: [RecordID: (chore: ModelID, key: Int64)] = [:]
+  fileprivate private(set) var settings: [RecordID: String] = [:]
+
+  package init() {}
+
+  /// Remembers what the operations of a change tell.
+  package mutating func note(_ operations: [Operation]) {
+    func value(_ id: RecordID, _ field: FieldID) -> Value? {
+      operations.lazy.compactMap { operation -> Value? in
+        guard operation.key.id == id, case .assign(field, let value) = operation.body else {
+          return nil
+        }
+        return value
+      }.first
+    }
+    for id in Set(operations.map(\.key.id)).sorted() {
+      let (first, second) = (value(id, FieldID(.register, 1)), value(id, FieldID(.register, 2)))
+      let type = operations.first { $0.key.id == id }?.key.type
+      if type == HouseholdSchema.occurrence, let chore = first?.bytes, let key = second?.int,
+        let chore = Identifier(bytes: chore)
+      {
+        occurrences[id] = (ModelID(chore), key)
+      } else if type == HouseholdSchema.setting, let key = first?.text {
+        settings[id] = key
+      }
+    }
+  }
+}
+
 extension ModelID {
-  init(_ identifier: Identifier) { self.init(high: identifier.high, low: identifier.low) }
+  package init(_ identifier: Identifier) { self.init(high: identifier.high, low: identifier.low) }
 }

@@ -1,0 +1,119 @@
+import FamilyModel
+import FamilyTranslation
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+import Household
+
+/// Compares what a device shows with the independent model of the household's rules, fed with the
+/// same changes.
+struct AgainstModel {
+  private let world: World
+  private let device: SimDevice
+  private let model: FamilyModel
+  private let today: Int
+
+  init(_ world: World, _ device: SimDevice) throws {
+    self.world = world
+    self.device = device
+    today = Int(try device.today(at: world.now).dayNumber)
+    model = FamilyModel(
+      facts: try AgainstModel.facts(in: world, known: device), today: today)
+  }
+
+  /// The changes that a device holds, as facts with their whole past.
+  private static func facts(in world: World, known device: SimDevice) throws -> [ModelFact] {
+    let frontier = try device.engine().zone(device.home ?? .zero).frontier
+    let owner = world.devices.first?.identity.publicKeys.deviceID
+    let people = Dictionary(
+      world.devices.map { ($0.identity.publicKeys.deviceID, $0.person) },
+      uniquingKeysWith: { first, _ in first })
+    let changes = world.checker.changes.values.filter { frontier.covers($0.dot) }
+      .sorted { $0.dot < $1.dot }
+    var names = RecordNames()
+    for change in changes { names.note(change.operations) }
+    var facts: [ModelFact] = []
+    var seen = Frontier()
+    var author: Author?
+    for change in changes {
+      if change.dot.author != author {
+        author = change.dot.author
+        seen = Frontier()
+      }
+      guard let raised = seen.raised(by: change.seen) else {
+        throw world.fail(.causality, device, "\(change.dot) has seen beyond the limit")
+      }
+      seen = raised
+      var past = seen
+      past.advance(change.dot.author, to: change.dot.sequence - 1)
+      let device = change.dot.author.device.bytes
+      facts +=
+        Translation(
+          version: Version(dot: change.dot, time: change.time), past: past,
+          operations: change.operations,
+          author: (people[device] ?? .zero, device == owner ? .owner : .member), names: names
+        ).facts
+    }
+    return facts
+  }
+
+  func check() throws {
+    try device.read(at: world.now) { book in
+      try ledger(book)
+      try points(book)
+      try occurrences(book)
+    }
+  }
+
+  /// Every completion is credited, noted, undone or void in both, for the same points.
+  private func ledger(_ book: HouseholdBook) throws {
+    let real = Set(
+      try book.ledger(of: nil).map { "\($0.event.hex) \($0.day.dayNumber) \($0.kind) \($0.points)" }
+    )
+    let expected = Set(
+      model.ledger.map { entry in
+        "\(Identifier(high: entry.event.high, low: entry.event.low).hex) \(entry.day) "
+          + "\(entry.kind) \(entry.points)"
+      })
+    guard real == expected else {
+      throw world.fail(
+        .singleAward, device,
+        "ledger: only real \(real.subtracting(expected).sorted().prefix(2)), only model "
+          + "\(expected.subtracting(real).sorted().prefix(2))")
+    }
+  }
+
+  private func points(_ book: HouseholdBook) throws {
+    let date = ModelCalendar.date(today)
+    for person in try book.people() {
+      let id = ModelID(person.id)
+      let points = try book.points(of: person.id)
+      let real = [points.total, points.week, points.month]
+      let expected = [
+        model.total(id), model.points(id, containing: today),
+        model.points(id, year: date.year, month: date.month),
+      ]
+      guard real == expected else {
+        throw world.fail(
+          .points, device,
+          "points of \(person.name), total, week and month: real \(real), model \(expected)")
+      }
+    }
+  }
+
+  private func occurrences(_ book: HouseholdBook) throws {
+    for chore in try book.chores(includingArchived: false) {
+      let expected = model.nextOccurrence(ModelID(chore.id))
+      let real = chore.next
+      guard real?.key.rawValue == expected?.key,
+        real?.due.map({ Int($0.dayNumber) }) == expected?.due
+      else {
+        throw world.fail(
+          .occurrences, device,
+          "\(chore.title): next is \(real.map { "\($0.key.rawValue) due \($0.due?.iso ?? "-")" } ?? "none"), "
+            + "by the model \(expected.map { "\($0.key) due \($0.due.map(String.init) ?? "-")" } ?? "none")"
+        )
+      }
+    }
+  }
+}

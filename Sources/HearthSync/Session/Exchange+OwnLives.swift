@@ -1,0 +1,120 @@
+import HearthCRDT
+
+// What a node does where a transport shows that another copy of it is at work.
+extension Engine {
+  /// How many files under the own tag are looked into at a time; a few are the rule.
+  private static var examinedOwnFiles: Int { 64 }
+
+  /// What another copy of this node has published, beside the own logs.
+  private struct OtherCopy {
+    /// Whether it has written under the current life.
+    var usesCurrentLife = false
+    /// The first unsealed change of each own log that it contradicts.
+    var contradicted: [Author: UInt64] = [:]
+  }
+
+  /// Finds out whether another copy of this node has published under its lives, and if so begins
+  /// a new life and writes again what collides.
+  ///
+  /// A name proves nothing, as whoever can write to the folder chooses it: only segments that this
+  /// device has signed count. Changes that the other copy has as well are left as they are.
+  mutating func checkOwnLives(
+    in id: ZoneID, _ listing: TransportListing, on transport: some Transport,
+    anchorFile: some AnchorFile, nowMilliseconds: UInt64
+  ) throws {
+    if Mutant.neverLooksForOwn.isActive { return }
+    let other = try otherCopy(in: id, listing, on: transport)
+    var ends = other.contradicted.keys.sorted().map {
+      OwnLogEnd(zone: id, author: $0, first: other.contradicted[$0] ?? 1)
+    }
+    guard other.usesCurrentLife else {
+      Probe.earlierLifeContradicted.hit(if: !ends.isEmpty)
+      if !ends.isEmpty { try rewrite(ends, nowMilliseconds: nowMilliseconds) }
+      return
+    }
+    Probe.foreignOwnSegment.hit()
+    // What is unsealed in other zones may collide as well, with what has not arrived yet.
+    ends += zones.filter { $0.id != id && $0.group == (try? zone(id).group) }.map {
+      OwnLogEnd(zone: $0.id, author: author, first: 1)
+    }
+    try beginNewLife(
+      reason: "another copy of this node has published changes that this one does not have",
+      takingBack: ends, nowMilliseconds: nowMilliseconds)
+    try Anchor.drop(anchorFile, for: self)
+  }
+
+  private func otherCopy(
+    in id: ZoneID, _ listing: TransportListing, on transport: some Transport
+  ) throws -> OtherCopy {
+    var other = OtherCopy()
+    let tag = try zone(id).authorTag(of: device)
+    let own = try store.segments(of: id).filter { $0.author.device == device }
+    var known = Set(own.map(\.digest))
+    let suspects = listing.segments.filter { $0.authorTag == tag && !known.contains($0.digest) }
+    guard !suspects.isEmpty else { return other }
+    known.formUnion(try store.pending(in: id).map(\.digest))
+    var log = try OwnLog(own: own, unsealed: unsealedChanges(of: id))
+    for name in suspects.filter({ !known.contains($0.digest) }).suffix(Engine.examinedOwnFiles) {
+      // What cannot be read is told of when it is taken.
+      guard let bytes = try? transport.fetch(name),
+        let found = try? changes(inSegment: bytes, of: id),
+        found.first?.change.dot.author.device == device
+      else { continue }
+      try compare(found, with: &log, in: id, &other)
+    }
+    return other
+  }
+
+  /// The own logs of a zone, sealed segments opened as they are asked for.
+  private struct OwnLog {
+    let own: [StoredSegment]
+    let unsealed: [Dot: [UInt8]]
+    var opened: [Identifier: [Dot: [UInt8]]] = [:]
+
+    init(own: [StoredSegment], unsealed: [LoggedChange]) {
+      self.own = own
+      self.unsealed = Dictionary(
+        unsealed.map { ($0.change.dot, $0.hash) }, uniquingKeysWith: { first, _ in first })
+    }
+  }
+
+  /// The hash after an own change; nil if it is not here.
+  private func hash(
+    after dot: Dot, in id: ZoneID, _ log: inout OwnLog
+  ) throws -> [UInt8]? {
+    if let hash = log.unsealed[dot] { return hash }
+    let segment = log.own.first {
+      $0.author == dot.author && ($0.first...$0.last).contains(dot.sequence)
+    }
+    guard let segment else { return nil }
+    if let known = log.opened[segment.digest] { return known[dot] }
+    var hashes: [Dot: [UInt8]] = [:]
+    if let bytes = try store.bytes(of: segment.digest, in: id) {
+      for logged in try changes(inSegment: bytes, of: id) ?? [] {
+        hashes[logged.change.dot] = logged.hash
+      }
+    }
+    log.opened[segment.digest] = hashes
+    return hashes[dot]
+  }
+
+  private func compare(
+    _ found: [LoggedChange], with log: inout OwnLog, in id: ZoneID, _ other: inout OtherCopy
+  ) throws {
+    // Equal hashes at the end prove everything before equal.
+    guard let last = found.last,
+      try hash(after: last.change.dot, in: id, &log) != last.hash
+    else { return }
+    for logged in found {
+      let dot = logged.change.dot
+      guard try hash(after: dot, in: id, &log) != logged.hash else { continue }
+      if log.unsealed[dot] != nil {
+        other.contradicted[dot.author] = min(
+          other.contradicted[dot.author] ?? .max, dot.sequence)
+      }
+      // Beyond what is here, or other than what is here.
+      other.usesCurrentLife = other.usesCurrentLife || dot.author == author
+      return
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Hearth
+import HearthCRDT
+import HearthSync
+import Testing
+
+/// What the model of the exchange found about nodes that run twice, on real nodes.
+@Suite("Two copies of one node")
+struct CopyTests {
+  private func id(_ number: UInt64) -> RecordID {
+    Identifier(high: 0x55aa_1234_9876_0f0f, low: number)
+  }
+
+  private func copy(_ from: String, _ to: String) throws {
+    try FileManager.default.copyItem(atPath: from, toPath: to)
+  }
+
+  @Test("What both copies have is not written twice, whoever publishes it first")
+  func sameChange() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"])
+    try await nodes[0].note(id(1), [.assign(Note.title, .text("in both"))], in: zone)
+    try copy(family.home("Anna"), family.home("Copy"))
+    let copied = try await Node.open(at: family.home("Copy"), schema: Family.schema)
+    #expect(await copied.life == 2)
+    try await Family.settle([copied, nodes[1]])
+    let all = [nodes[0], nodes[1], copied]
+    try await Family.settle(all)
+    // The original goes on as it is: nothing contradicts it.
+    #expect(await nodes[0].life == 1)
+    #expect(try await nodes[0].notices().isEmpty)
+    #expect(try await Family.digests(all, zone).count == 1)
+    let heads = try await nodes[1].authorLogs(of: zone).filter {
+      $0.deviceName == "Anna" || $0.personName == "Anna"
+    }
+    #expect(heads.reduce(0) { $0 + $1.changes } == heads.map(\.changes).max())
+  }
+
+  @Test("Copies of one disk that both wrote the same number notice it, though no log is longer")
+  func equalLength() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"])
+    try await nodes[0].close()
+    try copy(family.home("Anna"), family.home("Image"))
+    let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
+    let image = try await Node.open(
+      at: family.home("Image"), schema: Family.schema, trustingFiles: true)
+    #expect(await image.life == 1)
+    try await anna.note(id(1), [.assign(Note.title, .text("first copy"))], in: zone)
+    try await image.note(id(2), [.assign(Note.title, .text("second copy"))], in: zone)
+    try await Family.settle([anna, nodes[1]])
+    // Unsealed and contradicted: written again under a new life, as often as it was written.
+    try await Family.settle([image, nodes[1]])
+    #expect(await image.life == 2)
+    try await Family.settle([anna, image, nodes[1]])
+    #expect(try await Family.digests([anna, image, nodes[1]], zone).count == 1)
+    for (number, title) in [(1, "first copy"), (2, "second copy")] {
+      let state = try await nodes[1].state(id(UInt64(number)), in: zone)
+      #expect(state?.shown(Note.title) == .text(title))
+    }
+  }
+
+  @Test("An old life's unsealed change is written again where the folder shows its number in use")
+  func oldLife() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"])
+    try await nodes[0].close()
+    try copy(family.home("Anna"), family.home("Image"))
+    let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
+    try await anna.note(id(1), [.assign(Note.title, .text("published"))], in: zone)
+    try await Family.settle([anna, nodes[1]])
+    let image = try await Node.open(
+      at: family.home("Image"), schema: Family.schema, trustingFiles: true)
+    try await image.note(id(2), [.assign(Note.title, .text("offline"))], in: zone)
+    try await image.close()
+    // Now the copy is noticed, with the change of the old life still unsealed.
+    try copy(family.home("Image"), family.home("Moved"))
+    let moved = try await Node.open(at: family.home("Moved"), schema: Family.schema)
+    #expect(await moved.life == 2)
+    try await Family.settle([moved, nodes[1], anna])
+    #expect(try await Family.digests([moved, nodes[1], anna], zone).count == 1)
+    for (number, title) in [(1, "published"), (2, "offline")] {
+      let state = try await nodes[1].state(id(UInt64(number)), in: zone)
+      #expect(state?.shown(Note.title) == .text(title))
+    }
+    #expect(try await nodes[1].zoneStatuses().allSatisfy { $0.forks.isEmpty })
+  }
+}
