@@ -12,24 +12,36 @@ struct AgainstModel {
   private let device: SimDevice
   private let model: FamilyModel
   private let today: Int
+  /// Whether the device knows of a closed week or month.
+  private let isClosed: Bool
 
   init(_ world: World, _ device: SimDevice) throws {
     self.world = world
     self.device = device
     today = Int(try device.today(at: world.now).dayNumber)
+    let changes = try AgainstModel.changes(in: world, known: device)
+    isClosed = changes.contains { change in
+      change.operations.contains { $0.key.type == HouseholdSchema.close }
+    }
     model = FamilyModel(
-      facts: try AgainstModel.facts(in: world, known: device), today: today)
+      facts: isClosed ? [] : try AgainstModel.facts(changes, in: world, device), today: today)
   }
 
-  /// The changes that a device holds, as facts with their whole past.
-  private static func facts(in world: World, known device: SimDevice) throws -> [ModelFact] {
+  /// The changes that a device holds, by author and number.
+  private static func changes(in world: World, known device: SimDevice) throws -> [Change] {
     let frontier = try device.engine().zone(device.home ?? .zero).frontier
+    return world.checker.changes.values.filter { frontier.covers($0.dot) }
+      .sorted { $0.dot < $1.dot }
+  }
+
+  /// Changes as facts with their whole past.
+  private static func facts(
+    _ changes: [Change], in world: World, _ device: SimDevice
+  ) throws -> [ModelFact] {
     let owner = world.devices.first?.identity.publicKeys.deviceID
     let people = Dictionary(
       world.devices.map { ($0.identity.publicKeys.deviceID, $0.person) },
       uniquingKeysWith: { first, _ in first })
-    let changes = world.checker.changes.values.filter { frontier.covers($0.dot) }
-      .sorted { $0.dot < $1.dot }
     var names = RecordNames()
     for change in changes { names.note(change.operations) }
     var facts: [ModelFact] = []
@@ -57,7 +69,10 @@ struct AgainstModel {
     return facts
   }
 
+  /// Compares ledger, points and next occurrences; nothing where a week or month was closed, as the
+  /// model knows no closings.
   func check() throws {
+    guard !isClosed else { return }
     try device.read(at: world.now) { book in
       try ledger(book)
       try points(book)

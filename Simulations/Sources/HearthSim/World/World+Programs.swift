@@ -52,11 +52,14 @@ extension World {
     }
   }
 
-  /// The current program takes the place of an old one.
-  func upgrade(_ step: Step, _ device: SimDevice) throws {
+  /// An old program becomes a present one, and finds what it had kept unread.
+  private func upgrade(_ step: Step, _ device: SimDevice) throws {
+    guard device.isOldBuild, device.running != nil, device.home != nil else { return }
     try attempt(step, on: device) { try device.close() }
     device.isOldBuild = false
+    SimProbe.upgraded.hit()
     try boot(device)
+    try attempt(step, on: device) { try device.recordSelf(at: self.now) }
   }
 
   /// A carrier leaves a copy under another name, as it does where two wrote at once:

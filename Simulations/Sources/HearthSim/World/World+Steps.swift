@@ -171,7 +171,6 @@ extension World {
     case "start":
       device.isStopped = false
       try boot(device)
-    case "upgrade": try upgrade(step, device)
     case "snapshot":
       try attempt(step, on: device) {
         try device.publishSnapshot()
@@ -210,16 +209,6 @@ extension World {
       "syncs: \(report.received) changes in, \(report.published) segments out"
         + (report.failure.map { ", \($0)" } ?? ""))
     try checker.synced(device, report, before: before, in: self)
-  }
-
-  /// An old program becomes a present one, and finds what it had kept unread.
-  private func upgrade(_ step: Step, _ device: SimDevice) throws {
-    guard device.isOldBuild, device.running != nil, device.home != nil else { return }
-    try attempt(step, on: device) { try device.close() }
-    device.isOldBuild = false
-    SimProbe.upgraded.hit()
-    try boot(device)
-    try attempt(step, on: device) { try device.recordSelf(at: self.now) }
   }
 
   private func setClock(_ step: Step, _ device: SimDevice) throws {
