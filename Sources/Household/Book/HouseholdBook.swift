@@ -49,7 +49,9 @@ package struct HouseholdBook {
   }
 
   /// What is open through a day, and everything overdue: overdue first, then by day and time,
-  /// those without a day last. Reads the chores that may be open by that day.
+  /// those without a day last.
+  ///
+  /// Reads the chores that may be open by that day.
   package func occurrences(through last: CivilDate) throws -> [OccurrenceView] {
     let inactive = try inactivePeople()
     var found: [OccurrenceView] = []
