@@ -27,9 +27,9 @@ struct SnapshotWriter {
   func write(from store: some Store, _ emit: ([UInt8]) throws -> Void) throws {
     var writer = ByteWriter(capacity: 4096)
     writeHeads(into: &writer)
-    var block = OpenBlock()
+    var block = OpenBlock(authors: table)
     func close() throws {
-      block.close(into: &writer, authors: table)
+      block.close(into: &writer)
       try emit(writer.bytes)
       writer.removeAll()
     }
@@ -62,42 +62,51 @@ struct SnapshotWriter {
 
 /// The block that a writer is filling.
 private struct OpenBlock {
+  private let authors: AuthorTable
   private var type: TypeID?
-  private var records: [(id: RecordID, state: RecordState)] = []
-  private var events: [(id: RecordID, event: EventState)] = []
+  private var records: RecordBlockEncoder?
+  private var events: EventBlockEncoder?
   private var weight = 0
+
+  init(authors: AuthorTable) {
+    self.authors = authors
+  }
 
   /// Whether the next record, of a type, begins another block.
   func ends(before next: TypeID) -> Bool {
     guard let type else { return false }
-    return type != next
-      || StateBlock.isFull(records: records.count + events.count, weight: weight)
+    let count = (records?.count ?? 0) + (events?.count ?? 0)
+    return type != next || StateBlock.isFull(records: count, weight: weight)
   }
 
   mutating func append(_ key: RecordKey, _ record: StoredRecord) {
-    type = key.type
+    if type == nil { begin(key.type) }
     switch record {
     case .record(let state):
-      records.append((id: key.id, state: state))
+      records?.append(key.id, state)
       weight += state.blockWeight
     case .event(let event):
-      events.append((id: key.id, event: event))
+      events?.append(key.id, event)
       weight += event.blockWeight
     }
   }
 
+  private mutating func begin(_ type: TypeID) {
+    self.type = type
+    if type.isEvent {
+      events = EventBlockEncoder(of: type, authors: authors)
+    } else {
+      records = RecordBlockEncoder(authors: authors)
+    }
+  }
+
   /// Appends the block's type and columns, if it holds anything, and empties it.
-  mutating func close(into writer: inout ByteWriter, authors: AuthorTable) {
+  mutating func close(into writer: inout ByteWriter) {
     guard let type else { return }
     writer.varint(UInt64(type.rawValue))
-    if type.isEvent {
-      StateBlock.encode(events, of: type, into: &writer, authors: authors)
-    } else {
-      StateBlock.encode(records, into: &writer, authors: authors)
-    }
+    records.take()?.finish(into: &writer)
+    events.take()?.finish(into: &writer)
     self.type = nil
-    records.removeAll(keepingCapacity: true)
-    events.removeAll(keepingCapacity: true)
     weight = 0
   }
 }
