@@ -2,7 +2,6 @@ import FamilyModel
 import HearthCRDT
 import HearthSync
 import Household
-import TestSupport
 
 /// The operations of a change as facts, by the numbers of the schema.
 ///

@@ -21,7 +21,7 @@ package struct HouseholdProjection: Projection {
   static let chores = "chores"
 
   package let name = "household"
-  package let version = 3
+  package let version = 4
   package let tables = [
     ProjectionTable(
       HouseholdProjection.ledger,
