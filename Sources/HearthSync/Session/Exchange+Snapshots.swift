@@ -166,12 +166,15 @@ extension Engine {
     try forwardBase(of: zone, to: transport, holding: listing, &report)
     guard let role = membership(of: zone.group).role(of: device), role.rank >= Role.admin.rank,
       zone.heads.allSatisfy({ $0.forkedAt == nil }),
-      SnapshotPlan.pays(stored, beyond: Frontier())
+      SnapshotPlan.pays(stored, applied: zone.frontier, beyond: Frontier())
     else { return }
     let known = try knownSnapshots(of: zone, on: transport, listing, &report)
     let newest = known.filter { zone.frontier.covers($0.frontier) }
       .max { SnapshotPlan.weight(of: $0.frontier) < SnapshotPlan.weight(of: $1.frontier) }
-    guard SnapshotPlan.pays(stored, beyond: newest?.frontier ?? Frontier()) else { return }
+    guard
+      SnapshotPlan.pays(
+        stored, applied: zone.frontier, beyond: newest?.frontier ?? Frontier())
+    else { return }
     let chunks = try snapshot(of: id)
     let names = SnapshotPlan.names(of: chunks, zoneTag: zone.tag)
     guard let group = names.first?.group else { return }
