@@ -17,6 +17,7 @@ extension Engine {
     nowMilliseconds: UInt64
   ) throws -> TransportReport {
     var report = TransportReport(setting: name)
+    let life = incarnation
     do {
       var listings: [ZoneID: TransportListing] = [:]
       for zone in sharedZones() {
@@ -28,7 +29,8 @@ extension Engine {
       try Anchor.keepUp(anchorFile, with: self)
       for zone in sharedZones() where isMember(of: zone) {
         guard let listing = listings[zone] else { continue }
-        try push(zone, to: transport, holding: listing, &report)
+        try push(
+          zone, to: transport, holding: listing, isAlone: incarnation == life, &report)
       }
     } catch let error as TransportError {
       report.failure = "\(error)"
@@ -151,8 +153,10 @@ extension Engine {
   }
 
   /// Gives a transport what it lacks of a zone.
+  ///
+  /// - Parameter isAlone: whether no other copy of this node was noticed in this round.
   private mutating func push(
-    _ id: ZoneID, to transport: some Transport, holding listing: TransportListing,
+    _ id: ZoneID, to transport: some Transport, holding listing: TransportListing, isAlone: Bool,
     _ report: inout TransportReport
   ) throws {
     _ = try compact(id)
@@ -160,8 +164,10 @@ extension Engine {
     let stored = try store.segments(of: id)
     let plan = SyncPlan(zone: state, stored: stored, pending: [])
     var held = listing
+    let trusted = try examineCover(
+      of: state, on: transport, listing, stored: stored, &report)
     for (segment, name) in plan.publications(
-      to: listing, stored: stored, tag: { state.authorTag(of: $0.device) })
+      to: listing, stored: stored, trusted: trusted, of: state)
     {
       guard let bytes = try store.bytes(of: segment.digest, in: id) else { continue }
       try transport.publish(name, bytes)
@@ -170,9 +176,13 @@ extension Engine {
       report.publishedBytes += bytes.count
     }
     try giveSnapshots(of: id, to: transport, holding: held, stored: stored, &report)
-    for name in plan.superseded(
-      on: held, own: stored.filter { $0.author.device == device },
+    // Another copy of this node may hold what this one lacks: in such a round nothing goes.
+    guard isAlone else { return }
+    let superseded = plan.superseded(
+      on: held, own: stored.filter { $0.author.device == device }, of: state,
       tag: state.authorTag(of: device))
+    for name in try examine(
+      superseded, of: state, on: transport, stored: stored, held, &report)
     {
       try transport.remove(name)
     }
