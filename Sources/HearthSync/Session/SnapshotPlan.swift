@@ -112,15 +112,14 @@ package enum SnapshotPlan {
   static func fault(
     in heads: [LogHead], of zone: ZoneState, control: Frontier, listing: TransportListing
   ) -> String? {
+    let ends = SyncPlan.ends(of: listing)
     for head in heads {
       guard control.covers(head.controlSeen) else {
         return "it builds on membership operations that are not here yet"
       }
       let tag = zone.authorTag(of: head.author.device)
-      let reached = listing.segments.filter {
-        $0.authorTag == tag && $0.incarnation == head.author.incarnation
-      }.map(\.last).max()
-      if let reached, reached < head.sequence {
+      let author = SyncPlan.TagAuthor(tag: tag, incarnation: head.author.incarnation)
+      if let reached = ends[author], reached < head.sequence {
         return "it claims \(head.sequence) changes of \(head.author), "
           + "whose segments here end at \(reached)"
       }

@@ -10,7 +10,8 @@ package struct SyncPlan {
   /// The digests that are here, applied or waiting.
   private let known: Set<Identifier>
 
-  private struct TagAuthor: Hashable, Comparable {
+  /// An author as names tell it.
+  struct TagAuthor: Hashable, Comparable {
     let tag: Identifier
     let incarnation: UInt64
 
@@ -185,6 +186,16 @@ package struct SyncPlan {
         tag: zone.authorTag(of: head.author.device), incarnation: head.author.incarnation)
       return head.sequence == 0 || covers(present[author] ?? [], 1...head.sequence)
     }
+  }
+
+  /// The greatest last change that a listing's names claim of each author; linear.
+  static func ends(of listing: TransportListing) -> [TagAuthor: UInt64] {
+    var ends: [TagAuthor: UInt64] = [:]
+    for name in listing.segments {
+      let author = TagAuthor(tag: name.authorTag, incarnation: name.incarnation)
+      ends[author] = max(ends[author] ?? 0, name.last)
+    }
+    return ends
   }
 
   /// The changes that segments cover, as ranges with gaps between them; the names are sorted.
