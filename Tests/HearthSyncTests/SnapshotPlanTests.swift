@@ -19,7 +19,8 @@ struct SnapshotPlanTests {
     #expect(!SnapshotPlan.pays([segment(1, 4_095)], applied: all, beyond: none))
     #expect(SnapshotPlan.pays([segment(1, 4_096)], applied: all, beyond: none))
     #expect(SnapshotPlan.pays([segment(1, 96), segment(97, 4_096)], applied: all, beyond: none))
-    #expect(!SnapshotPlan.pays([segment(1, 4_096)], applied: all, beyond: Frontier([(ben, UInt64(1))])))
+    #expect(
+      !SnapshotPlan.pays([segment(1, 4_096)], applied: all, beyond: Frontier([(ben, UInt64(1))])))
     #expect(SnapshotPlan.pays([segment(1, 1, bytes: 1 << 20)], applied: all, beyond: none))
     #expect(!SnapshotPlan.pays([segment(1, 1, bytes: 1 << 20 - 1)], applied: all, beyond: none))
     let nine = Frontier([(ben, UInt64(9))])

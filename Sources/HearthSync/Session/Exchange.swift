@@ -67,8 +67,10 @@ extension Engine {
       try takeAll(of: id, from: transport, holding: listing, nowMilliseconds, &report)
     } catch let error as SyncError where error.code == .snapshotContradicted {
       report.problems.append(SnapshotPlan.problem(with: "the snapshot used before", error))
+      let contradiction = error.cause as? BaseContradiction
       try replaceBase(
-        of: id, from: transport, holding: listing, anchorFile: anchorFile, nowMilliseconds,
+        of: id, contradictedBy: contradiction?.author, from: transport, holding: listing,
+        anchorFile: anchorFile, nowMilliseconds,
         &report)
     }
     return listing
