@@ -1,6 +1,7 @@
 import Foundation
 import HearthCRDT
 import HearthCrypto
+import HearthStore
 import HearthTransport
 import Testing
 
@@ -82,6 +83,26 @@ struct HostileFolderTests {
     }
   }
 
+  @Test("However many files of rubbish claim the same changes, one round finds the good one")
+  func oneRound() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"])
+    for last in 10..<20 as Range<UInt64> {
+      try await claim(1...last, of: nodes[1], by: nodes[0], zone, family.folder)
+    }
+    try await nodes[1].note(id(1), [.assign(Note.title, .text("by Ben"))], in: zone)
+    _ = try await nodes[1].sync()
+    _ = try await nodes[0].sync()
+    #expect(try await nodes[0].state(id(1), in: zone) != nil)
+    // Of more than it tries in a round, a node says so.
+    for last in 100..<(110 + UInt64(NodeRounds.most)) {
+      try await claim(1...last, of: nodes[1], by: nodes[0], zone, family.folder)
+    }
+    let report = try await nodes[0].sync()
+    let faults = report.transports.flatMap(\.problems).map(\.fault)
+    #expect(faults.contains { $0.contains("were not tried in this round") }, "\(faults.last ?? "")")
+  }
+
   @Test("Equal content in other segments counts as there, and is looked into once")
   func repacked() async throws {
     let family = try Family()
@@ -134,4 +155,9 @@ extension Node {
       zoneTag: state.tag, authorTag: state.authorTag(of: engine.device),
       incarnation: engine.author.incarnation, first: next, last: next, digest: .zero)
   }
+}
+
+/// How often a listing is planned anew in a round.
+private enum NodeRounds {
+  static let most = Engine<ReplicaStore>.maximumRounds
 }

@@ -25,6 +25,14 @@ package struct SyncPlan {
   ///   - stored: the segments of its log.
   ///   - pending: the digests of the segments that wait.
   package init(zone: ZoneState, stored: [StoredSegment], pending: [Identifier]) {
+    self.init(zone: zone, known: Set(stored.map(\.digest)).union(pending))
+  }
+
+  /// - Parameters:
+  ///   - zone: the zone as it stands.
+  ///   - known: the digests that are here, applied or waiting.
+  init(zone: ZoneState, known: Set<Identifier>) {
+    self.known = known
     sequences = Dictionary(
       uniqueKeysWithValues: zone.heads.map { head in
         (
@@ -33,7 +41,6 @@ package struct SyncPlan {
           head.sequence
         )
       })
-    known = Set(stored.map(\.digest)).union(pending)
   }
 
   /// The segments to fetch, in an order in which each author's log grows without gaps if it can.
@@ -52,6 +59,12 @@ package struct SyncPlan {
       chosen += SyncPlan.shortestCover(of: news, after: reached)
     }
     return chosen
+  }
+
+  /// Whether its author's log is here as far as a name says.
+  func reaches(_ name: SegmentName) -> Bool {
+    let author = TagAuthor(tag: name.authorTag, incarnation: name.incarnation)
+    return (sequences[author] ?? 0) >= name.last
   }
 
   /// The fewest segments that reach as far as all do; the names are sorted by first change.
