@@ -52,7 +52,13 @@ extension Engine {
     }
     let control = try controlZone(of: zone.group).frontier
     var candidates: [Candidate] = []
-    for snapshot in complete.prefix(SnapshotPlan.consideredSnapshots) {
+    let good = Set(try remembered(of: zone).filter { !$0.frontier.isEmpty }.map(\.group))
+    // What was good before goes first; only what is signed by an owner or admin counts.
+    let ordered =
+      complete.filter { good.contains($0.group) }
+      + complete.filter { !good.contains($0.group) }
+    for snapshot in ordered.prefix(SnapshotPlan.fetchedSnapshots)
+    where candidates.count < SnapshotPlan.consideredSnapshots {
       do {
         let first = try fetch(snapshot.chunks[0], from: transport, &report)
         let heads = try heads(
@@ -265,14 +271,18 @@ extension Engine {
       listed.contains($0.group) && !($0.isOwn && $0.frontier.isEmpty)
     }
     var known = remembered
-    for snapshot in complete.prefix(SnapshotPlan.consideredSnapshots)
-    where !remembered.contains(where: { $0.group == snapshot.group }) {
+    let seen = Set(remembered.map(\.group))
+    var good = remembered.count { !$0.frontier.isEmpty }
+    for snapshot in complete.lazy.filter({ !seen.contains($0.group) })
+      .prefix(SnapshotPlan.fetchedSnapshots)
+    where good < SnapshotPlan.consideredSnapshots {
       do {
         let first = try fetch(snapshot.chunks[0], from: transport, &report)
         let (heads, isOwn) = try heads(
           ofSnapshot: first, of: snapshot.chunks.count, zone: zone, isAccepted: false)
         let frontier = Frontier(heads.map { ($0.author, $0.sequence) })
         known.append(KnownSnapshot(group: snapshot.group, isOwn: isOwn, frontier: frontier))
+        good += 1
       } catch {
         guard Engine.isOfSnapshot(error) else { throw error }
         guard Engine.isLasting(error) else { continue }
@@ -304,7 +314,7 @@ extension Engine {
   private func remember(_ known: [KnownSnapshot], of zone: ZoneState) throws {
     let groups = Set(known.map(\.group))
     let all = try remembered(of: zone).filter { !groups.contains($0.group) } + known
-    let kept = all.suffix(4 * SnapshotPlan.consideredSnapshots)
+    let kept = all.suffix(4 * SnapshotPlan.fetchedSnapshots)
     var writer = ByteWriter()
     writer.varint(kept.count)
     for item in kept {

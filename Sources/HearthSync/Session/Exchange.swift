@@ -112,7 +112,10 @@ extension Engine {
         taking.failures == failures && taking.unread <= unread
         && short <= max(0, taking.waiting - waiting)
     }
-    if !taking.hasReceived, !pending.isEmpty { try receive(&taking, over: transport, &report) }
+    // Once more what waits: it may wait for people or keys that only just arrived.
+    let isLeft =
+      taking.hasReceived ? taking.waiting + taking.unread > 0 : !pending.isEmpty
+    if isLeft { try receive(&taking, over: transport, &report) }
   }
 
   /// How often a zone's listing is planned anew in one round where files cannot be used.

@@ -17,8 +17,11 @@ package enum SnapshotPlan {
   package static var worthwhileBytes: UInt64 { 1024 * 1024 }
   /// How many own snapshots stay on a transport.
   package static var keptSnapshots: Int { 2 }
-  /// How many snapshots of a listing are looked into: a bound on what strangers can cause.
+  /// How many good snapshots of a listing are considered.
   package static var consideredSnapshots: Int { 16 }
+  /// How many are fetched to find them, the first chunk of each: a bound on what strangers can
+  /// cause. What they make costs a fetch, and does not count as considered.
+  package static var fetchedSnapshots: Int { 128 }
 
   /// A snapshot of which a transport lists every chunk, in order.
   package struct Complete: Equatable, Sendable {
