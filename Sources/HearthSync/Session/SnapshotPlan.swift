@@ -19,8 +19,9 @@ package enum SnapshotPlan {
   package static var keptSnapshots: Int { 2 }
   /// How many good snapshots of a listing are considered.
   package static var consideredSnapshots: Int { 16 }
-  /// How many are fetched to find them, the first chunk of each: a bound on what strangers can
-  /// cause. What they make costs a fetch, and does not count as considered.
+  /// How many are fetched to find them, the first chunk of each.
+  ///
+  /// A bound on what strangers can cause: what they make does not count as considered.
   package static var fetchedSnapshots: Int { 128 }
 
   /// A snapshot of which a transport lists every chunk, in order.
