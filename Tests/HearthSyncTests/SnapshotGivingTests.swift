@@ -104,3 +104,73 @@ struct SnapshotGivingTests {
     #expect(Engine<MemoryStore>.isLasting(CodecError(.notCanonical, "authors", offset: 0)))
   }
 }
+
+private final class NoAnchor: AnchorFile {
+  func read(atMost limit: Int) -> [UInt8]? { nil }
+  func replace(_ bytes: [UInt8]) {}
+  func identity() -> [UInt8] { [] }
+}
+
+@Suite("A zone that rests on a snapshot")
+struct BaseSnapshotTests {
+  /// Anna and Ben, and a newcomer who began from a snapshot of what both wrote.
+  private func family() throws -> EngineFamily {
+    var family = try EngineFamily(2)
+    for member in [0, 1] { try family.write(member, member, [.insert]) }
+    try family.settle()
+    let chunks = try family.members[0].snapshot(of: family.zone)
+    var late = try EngineFamily.engine()
+    _ = try late.beginJoining(family.capsule, with: family.secret, nowMilliseconds: now)
+    _ = try late.receive(
+      try family.published(0, family.control), in: family.control, nowMilliseconds: now)
+    try late.bootstrap(family.zone, from: chunks, nowMilliseconds: now)
+    family.members.append(late)
+    return family
+  }
+
+  @Test("An audit misses what is lost right behind the snapshot, not only what lies between")
+  func lostBehindBase() throws {
+    var family = try family()
+    for _ in 0..<2 {
+      try family.write(1, 5, [.insert])
+      let blobs = try family.published(1, family.zone)
+      _ = try family.members[2].receive(blobs, in: family.zone, nowMilliseconds: now)
+    }
+    #expect(try family.members[2].audit(family.zone).findings.isEmpty)
+    let store = family.members[2].store
+    let lost = try #require(try store.segments(of: family.zone).first { $0.first == 2 })
+    try store.transaction { try store.removeSegment(lost.digest, in: family.zone) }
+    #expect(try family.members[2].audit(family.zone).findings.map(\.changes) == [2...2])
+  }
+
+  @Test("A wrong snapshot stays where the transport lacks what else is in it")
+  func kept() throws {
+    var family = try family()
+    let transport = FailingTransport()
+    let zone = try family.members[2].zone(family.zone)
+    let ben = family.members[1].author
+    let source = family.members[0].store
+    func publish(_ authors: [Author]) throws {
+      for segment in try source.segments(of: family.zone) where authors.contains(segment.author) {
+        let bytes = try source.bytes(of: segment.digest, in: family.zone)
+        transport.publish(SyncPlan.name(of: segment, in: zone), bytes ?? [])
+      }
+    }
+    func replace() throws -> [TransportProblem] {
+      var report = TransportReport(setting: "memory")
+      try family.members[2].replaceBase(
+        of: family.zone, contradictedBy: ben, from: transport,
+        holding: transport.list(zoneTag: zone.tag), anchorFile: NoAnchor(), now, &report)
+      return report.problems
+    }
+    // Anna's change is in the snapshot, and only Ben's is on the transport.
+    try publish([ben])
+    #expect(try replace().contains { $0.fault.contains("still rests on a wrong snapshot") })
+    #expect(try family.members[2].zone(family.zone).heads == zone.heads)
+    #expect(try family.members[2].store.baseSnapshot(of: family.zone) != nil)
+    try publish([family.members[0].author])
+    #expect(try replace().isEmpty)
+    #expect(try family.members[2].zone(family.zone).heads == zone.heads)
+    #expect(try family.members[2].store.baseSnapshot(of: family.zone) == nil)
+  }
+}
