@@ -120,7 +120,9 @@ struct SnapshotGoldenTests {
       }
       if !records.isEmpty {
         writer.varint(1)
-        StateBlock.encode(records, into: &writer, authors: table)
+        var encoder = RecordBlockEncoder(authors: table)
+        for record in records { encoder.append(record.id, record.state) }
+        encoder.finish(into: &writer)
       }
       writer.varint(0)
       return writer.bytes
