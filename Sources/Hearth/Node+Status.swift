@@ -89,9 +89,11 @@ extension Node {
           let listing = try transport.list(zoneTag: zone.tag)
           let stored = try store.segments(of: zone.id)
           missing +=
-            SyncPlan(zone: zone, stored: stored, pending: [])
-            .publications(to: listing, stored: stored, tag: { zone.authorTag(of: $0.device) })
-            .count
+            try SyncPlan(zone: zone, stored: stored, pending: [])
+            .publications(
+              to: listing, stored: stored,
+              trusted: engine.trustedNames(of: zone, in: listing, stored: stored), of: zone
+            ).count
         }
         return TransportStatus(setting: setting, unpublished: missing, failure: nil)
       } catch let error as TransportError {

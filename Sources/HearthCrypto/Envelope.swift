@@ -18,6 +18,8 @@ package enum Envelope {
   package static let maximumBodyBytes = 8 << 20
   /// A body up to this length can always be sealed, even when it does not compress: 1 MiB.
   package static let guaranteedBodyBytes = 1 << 20
+  /// The last number that a change can have: 2^63 - 1, so that no sum of two overflows.
+  package static let maximumSequence: UInt64 = 1 << 63 - 1
   /// The most by which a body may shrink; a body that shrinks more is sealed uncompressed.
   package static let maximumCompressionRatio = 1024
 

@@ -34,10 +34,6 @@ package struct EnvelopeFrame: Hashable, Sendable {
         bytes.bigEndianUInt64(at: Layout.lastSeq)
       )
     }
-    guard firstSeq >= 1, lastSeq >= firstSeq else {
-      throw CryptoError(
-        .malformed,
-        "An envelope cannot hold changes \(firstSeq) to \(lastSeq); they count from 1 up.")
-    }
+    try EnvelopeHeader.checkSequence(firstSeq, lastSeq)
   }
 }

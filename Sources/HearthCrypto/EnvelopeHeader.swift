@@ -63,7 +63,7 @@ package struct EnvelopeHeader: Hashable, Sendable {
   }
 
   /// Makes a header from its fields.
-  /// - Throws: `malformed` unless 1 ≤ `firstSeq` ≤ `lastSeq`.
+  /// - Throws: `malformed` unless 1 ≤ `firstSeq` ≤ `lastSeq` ≤ ``Envelope/maximumSequence``.
   init(
     type: EnvelopeType, zoneTag: Bytes16, authorTag: Bytes16, incarnation: UInt64,
     epochTag: Bytes16, firstSeq: UInt64, lastSeq: UInt64, linkBefore: Bytes32, linkAfter: Bytes32
@@ -80,10 +80,13 @@ package struct EnvelopeHeader: Hashable, Sendable {
     self.linkAfter = linkAfter
   }
 
-  private static func checkSequence(_ first: UInt64, _ last: UInt64) throws {
-    guard first >= 1, last >= first else {
+  /// Refuses a range of changes that no log can have.
+  /// - Throws: `malformed` unless 1 ≤ `first` ≤ `last` ≤ ``Envelope/maximumSequence``.
+  static func checkSequence(_ first: UInt64, _ last: UInt64) throws {
+    guard first >= 1, last >= first, last <= Envelope.maximumSequence else {
       throw CryptoError(
-        .malformed, "An envelope cannot hold changes \(first) to \(last); they count from 1 up.")
+        .malformed,
+        "An envelope cannot hold changes \(first) to \(last); they count from 1 up to 2^63 - 1.")
     }
   }
 }

@@ -17,6 +17,8 @@ package final class ReplicaStore {
   /// and few change any.
   var knownSegments: [ZoneID: [StoredSegment]] = [:]
   let projections: [any Projection]
+  /// The queries of stretches of rows that were asked for; there are few.
+  private var queries: [RangeShape: RangeQuery] = [:]
   /// Where the database lies.
   package let path: String
 
@@ -160,6 +162,14 @@ package final class ReplicaStore {
   }
 
   var opaque: OpaqueCodec { OpaqueCodec(connection: connection, authors: authors) }
+
+  /// The query of a shape, made when it is first asked for.
+  func query(_ shape: RangeShape, _ make: () throws -> RangeQuery) rethrows -> RangeQuery {
+    if let present = queries[shape] { return present }
+    let query = try make()
+    queries[shape] = query
+    return query
+  }
 
   func number(of zone: ZoneID) throws -> Int64 {
     guard let number = zoneNumbers[zone] else {

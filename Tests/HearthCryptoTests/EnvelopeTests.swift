@@ -158,7 +158,9 @@ struct EnvelopeTests {
     #expect(code { _ = try Fixture.sealFresh(body, firstSeq: 0, lastSeq: 1) } == .malformed)
     #expect(code { _ = try Fixture.sealFresh(body, firstSeq: 3, lastSeq: 2) } == .malformed)
     _ = try Fixture.sealFresh(body, firstSeq: 1, lastSeq: 1)
-    _ = try Fixture.sealFresh(body, firstSeq: 1, lastSeq: .max)
+    let most = Envelope.maximumSequence
+    _ = try Fixture.sealFresh(body, firstSeq: 1, lastSeq: most)
+    #expect(code { _ = try Fixture.sealFresh(body, firstSeq: 1, lastSeq: most + 1) } == .malformed)
     var bytes = try Fixture.envelope(body)
     bytes.replaceSubrange(62..<70, with: [UInt8](repeating: 0, count: 8))
     #expect(code { _ = try Envelope.parseHeader(bytes) } == .malformed)

@@ -354,14 +354,13 @@ struct SyncPlanTests {
     #expect(try plan().fetches(from: listing).isEmpty)
     #expect(
       try plan().publications(
-        to: listing, stored: late.store.segments(of: family.zone),
-        tag: { zone.authorTag(of: $0.device) }
+        to: listing, stored: late.store.segments(of: family.zone), trusted: [], of: zone
       ).isEmpty)
     // A transport that lost something gets exactly that.
     for lost in all {
       let rest = TransportListing(segments: all.filter { $0 != lost })
       let given = SyncPlan(zone: zone, stored: stored, pending: []).publications(
-        to: rest, stored: stored, tag: { zone.authorTag(of: $0.device) })
+        to: rest, stored: stored, trusted: [], of: zone)
       #expect(given.map(\.name) == [lost])
     }
   }
@@ -370,9 +369,11 @@ struct SyncPlanTests {
   func covering() throws {
     let family = try EngineFamily(1)
     let zone = try family.members[0].zone(family.zone)
+    let device = family.members[0].device
+    let tag = zone.authorTag(of: device)
     func name(_ first: UInt64, _ last: UInt64) -> SegmentName {
       SegmentName(
-        zoneTag: zone.tag, authorTag: EngineFamily.id(3), incarnation: 1, first: first, last: last,
+        zoneTag: zone.tag, authorTag: tag, incarnation: 1, first: first, last: last,
         digest: EngineFamily.id(Int(first * 100 + last)))
     }
     let plan = SyncPlan(zone: zone, stored: [], pending: [])
@@ -384,13 +385,43 @@ struct SyncPlanTests {
         == [name(1, 2), name(3, 4), name(5, 9), name(12, 13)])
     let own = [name(1, 5), name(6, 6)].map {
       StoredSegment(
-        author: family.members[0].author, first: $0.first, last: $0.last, digest: $0.digest,
-        byteCount: 1)
+        author: Author(device: device, incarnation: 1), first: $0.first, last: $0.last,
+        digest: $0.digest, byteCount: 1)
     }
     #expect(
-      plan.superseded(on: listing, own: own, tag: EngineFamily.id(3)) == [name(1, 2), name(3, 4)])
+      plan.superseded(on: listing, own: own, of: zone, tag: tag) == [name(1, 2), name(3, 4)])
     // Not before the larger one is there, and nobody else's.
-    #expect(plan.superseded(on: listing, own: [own[1]], tag: EngineFamily.id(3)).isEmpty)
-    #expect(plan.superseded(on: listing, own: own, tag: EngineFamily.id(4)).isEmpty)
+    #expect(plan.superseded(on: listing, own: [own[1]], of: zone, tag: tag).isEmpty)
+    #expect(plan.superseded(on: listing, own: own, of: zone, tag: EngineFamily.id(4)).isEmpty)
+  }
+
+  @Test("Names that are not trusted do not count, however much they claim; trusted ones do")
+  func untrusted() throws {
+    let family = try EngineFamily(1)
+    let zone = try family.members[0].zone(family.zone)
+    let ben = Author(device: EngineFamily.id(77), incarnation: 1)
+    let stored = [(1, 2), (3, 4), (5, 9)].map { first, last in
+      StoredSegment(
+        author: ben, first: first, last: last, digest: EngineFamily.id(Int(first)), byteCount: 1)
+    }
+    func name(_ first: UInt64, _ last: UInt64, _ digest: Int) -> SegmentName {
+      SegmentName(
+        zoneTag: zone.tag, authorTag: zone.authorTag(of: ben.device), incarnation: 1, first: first,
+        last: last, digest: EngineFamily.id(digest))
+    }
+    let claim = name(1, Frontier.maximumSequence, 50)
+    // A digest that is known does not vouch for another range.
+    let other = name(1, 9, 3)
+    let packed = name(1, 4, 51)
+    let plan = SyncPlan(zone: zone, stored: stored, pending: [])
+    let listing = TransportListing(segments: [packed, other, claim, name(5, 9, 5)])
+    func given(_ trusted: Set<SegmentName>) -> [UInt64] {
+      plan.publications(to: listing, stored: stored, trusted: trusted, of: zone).map(\.name.first)
+    }
+    #expect(given([]) == [1, 3])
+    #expect(given([packed]) == [])
+    #expect(given([name(1, 2, 1), name(3, 4, 3)]) == [1, 3], "trusted, but not listed")
+    #expect(
+      SyncPlan.names(in: listing, covering: [name(3, 4, 3)], except: [claim]) == [other, packed])
   }
 }

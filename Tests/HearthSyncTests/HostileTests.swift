@@ -154,6 +154,32 @@ struct HostileTests {
     #expect(second.refused.count == 2)
     #expect(try family.members[0].store.pending(in: family.zone).count == fit)
   }
+
+  @Test("A file of an unknown suite that claims more changes than there can be is refused")
+  func endlessRange() throws {
+    var family = try EngineFamily(2)
+    let zone = try family.members[0].zone(family.zone)
+    let ben = zone.authorTag(of: family.members[1].device)
+    func forged(through last: UInt64) -> [UInt8] {
+      var bytes = [UInt8](repeating: 0, count: Envelope.overheadBytes)
+      bytes.replaceSubrange(0..<6, with: Array("HRE1".utf8) + [9, 1])
+      bytes.replaceSubrange(6..<22, with: zone.tag.bytes)
+      bytes.replaceSubrange(22..<38, with: ben.bytes)
+      bytes[69] = 1
+      bytes.replaceSubrange(
+        70..<78, with: (0..<8).map { UInt8(truncatingIfNeeded: last >> (56 - 8 * $0)) })
+      return bytes
+    }
+    for last in [Frontier.maximumSequence + 1, .max] {
+      let report = try family.members[0].receive(
+        [forged(through: last)], in: family.zone, nowMilliseconds: now)
+      #expect(report.refused.count == 1 && report.waiting.isEmpty, "\(last)")
+    }
+    let report = try family.members[0].receive(
+      [forged(through: Frontier.maximumSequence)], in: family.zone, nowMilliseconds: now)
+    #expect(report.refused.isEmpty && report.waiting == [.format: 1])
+    #expect(Envelope.maximumSequence == Frontier.maximumSequence)
+  }
 }
 
 @Suite("Two histories under one number")

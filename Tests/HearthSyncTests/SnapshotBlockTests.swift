@@ -58,10 +58,9 @@ struct SnapshotBlockTests {
     let table = AuthorTable(zone.heads.map(\.author).sorted())
     for block in blocks {
       writer.varint(UInt64(block.first?.key.type.rawValue ?? 0))
-      StateBlock.encode(
-        block.compactMap {
-          if case .record(let state) = $0.record { (id: $0.key.id, state: state) } else { nil }
-        }, into: &writer, authors: table)
+      var encoder = RecordBlockEncoder(authors: table)
+      for case (let key, .record(let state)) in block { encoder.append(key.id, state) }
+      encoder.finish(into: &writer)
     }
     writer.varint(0)
     return writer.bytes

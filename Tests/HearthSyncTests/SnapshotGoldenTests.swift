@@ -92,6 +92,67 @@ struct SnapshotGoldenTests {
     #expect(records == expected)
   }
 
+  @Test("a table with an author too many, and a change beyond the heads, are refused")
+  func strangers() throws {
+    let zone = try SnapshotGoldenTests.zone()
+    let stranger = Author(device: Identifier(high: .max, low: .max), incarnation: 1)
+    func stream(_ authors: [Author], _ shelf: RecordShelf) throws -> [UInt8] {
+      let table = AuthorTable(authors)
+      var writer = ByteWriter()
+      writer.byte(SnapshotWriter.version)
+      writer.identifier(zone.id)
+      writer.varint(table.authors.count)
+      for author in table.authors { writer.author(author) }
+      writer.varint(zone.heads.count)
+      for head in zone.heads {
+        writer.varint(table.number(of: head.author))
+        writer.varint(head.sequence)
+        writer.raw(head.hash)
+        writer.fixed64(head.time.rawValue)
+        writer.frontier(head.seen, table)
+        writer.frontier(head.controlSeen, table)
+      }
+      var records: [(id: RecordID, state: RecordState)] = []
+      for (key, record) in shelf.records {
+        if case .record(let state) = record, key.type == .record(1) {
+          records.append((key.id, state))
+        }
+      }
+      if !records.isEmpty {
+        writer.varint(1)
+        var encoder = RecordBlockEncoder(authors: table)
+        for record in records { encoder.append(record.id, record.state) }
+        encoder.finish(into: &writer)
+      }
+      writer.varint(0)
+      return writer.bytes
+    }
+    func read(_ bytes: [UInt8]) throws {
+      var reader = try SnapshotReader(bytes, zone: zone.id)
+      while try reader.nextBlock() != nil {}
+    }
+    func shelf(_ sequence: UInt64) -> RecordShelf {
+      var state = RecordState()
+      let head = zone.heads[0]
+      state.apply(
+        .insert,
+        version: Version(
+          dot: Dot(author: head.author, sequence: sequence), time: HybridTime(milliseconds: 9)),
+        past: Frontier())
+      return RecordShelf([(RecordKey(type: .record(1), id: .zero), .record(state))])
+    }
+    let authors = SnapshotWriter.authors(of: zone.heads)
+    let last = zone.heads[0].sequence
+    try read(try stream(authors, RecordShelf([])))
+    try read(try stream(authors, shelf(last)))
+    for bytes in [
+      try stream(authors + [stranger], RecordShelf([])), try stream(authors, shelf(last + 1)),
+    ] {
+      let error = #expect(throws: CodecError.self) { try read(bytes) }
+      #expect(error?.code == .notCanonical)
+    }
+  }
+
   @Test("every truncation and every trailing byte is refused")
   func truncation() throws {
     let whole = try stream()

@@ -14,15 +14,29 @@ struct SnapshotPlanTests {
   @Test("4,096 changes or 1 MiB beyond the newest one pay, one less does not")
   func pays() {
     let none = Frontier()
-    #expect(!SnapshotPlan.pays([], beyond: none))
-    #expect(!SnapshotPlan.pays([segment(1, 4_095)], beyond: none))
-    #expect(SnapshotPlan.pays([segment(1, 4_096)], beyond: none))
-    #expect(SnapshotPlan.pays([segment(1, 96), segment(97, 4_096)], beyond: none))
-    #expect(!SnapshotPlan.pays([segment(1, 4_096)], beyond: Frontier([(ben, UInt64(1))])))
-    #expect(SnapshotPlan.pays([segment(1, 1, bytes: 1 << 20)], beyond: none))
-    #expect(!SnapshotPlan.pays([segment(1, 1, bytes: 1 << 20 - 1)], beyond: none))
+    let all = Frontier([(ben, UInt64(10_000))])
+    #expect(!SnapshotPlan.pays([], applied: all, beyond: none))
+    #expect(!SnapshotPlan.pays([segment(1, 4_095)], applied: all, beyond: none))
+    #expect(SnapshotPlan.pays([segment(1, 4_096)], applied: all, beyond: none))
+    #expect(SnapshotPlan.pays([segment(1, 96), segment(97, 4_096)], applied: all, beyond: none))
+    #expect(
+      !SnapshotPlan.pays([segment(1, 4_096)], applied: all, beyond: Frontier([(ben, UInt64(1))])))
+    #expect(SnapshotPlan.pays([segment(1, 1, bytes: 1 << 20)], applied: all, beyond: none))
+    #expect(!SnapshotPlan.pays([segment(1, 1, bytes: 1 << 20 - 1)], applied: all, beyond: none))
     let nine = Frontier([(ben, UInt64(9))])
-    #expect(!SnapshotPlan.pays([segment(1, 10, bytes: 1 << 20)], beyond: nine))
+    #expect(!SnapshotPlan.pays([segment(1, 10, bytes: 1 << 20)], applied: all, beyond: nine))
+  }
+
+  @Test("what is not applied does not count, whatever numbers it claims, and no sum overflows")
+  func unapplied() {
+    let none = Frontier()
+    let most = Frontier.maximumSequence
+    let forged = [segment(1, most), segment(1, most), segment(2, .max), segment(1, .max)]
+    #expect(!SnapshotPlan.pays(forged, applied: none, beyond: none))
+    #expect(
+      !SnapshotPlan.pays(forged, applied: Frontier([(ben, UInt64(4_096))]), beyond: none))
+    let all = Frontier([(ben, UInt64.max)])
+    #expect(SnapshotPlan.pays(forged, applied: all, beyond: none))
   }
 
   @Test("a snapshot is complete with every chunk once, under the name that the chunks give it")

@@ -85,4 +85,73 @@ struct CopyTests {
     }
     #expect(try await nodes[1].zoneStatuses().allSatisfy { $0.forks.isEmpty })
   }
+
+  @Test("What later lives wrote on top of a change that is taken back reaches the others too")
+  func laterLife() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"])
+    try await nodes[0].close()
+    try copy(family.home("Anna"), family.home("Image"))
+    let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
+    try await anna.note(id(1), [.assign(Note.title, .text("published"))], in: zone)
+    try await Family.settle([anna, nodes[1]])
+    let image = try await Node.open(
+      at: family.home("Image"), schema: Family.schema, trustingFiles: true)
+    for number in 2...4 {
+      try await image.note(id(UInt64(number)), [.assign(Note.title, .text("old life"))], in: zone)
+    }
+    try await image.close()
+    try copy(family.home("Image"), family.home("Moved"))
+    let moved = try await Node.open(at: family.home("Moved"), schema: Family.schema)
+    #expect(await moved.life == 2)
+    // The new life has seen the old one's changes, which are about to be taken back.
+    try await moved.note(id(5), [.assign(Note.title, .text("new life"))], in: zone)
+    try await Family.settle([moved, nodes[1], anna])
+    #expect(try await Family.digests([moved, nodes[1], anna], zone).count == 1)
+    for (number, title) in [(1, "published"), (2, "old life"), (4, "old life"), (5, "new life")] {
+      let state = try await nodes[1].state(id(UInt64(number)), in: zone)
+      #expect(state?.shown(Note.title) == .text(title))
+    }
+    #expect(try await nodes[1].zoneStatuses().allSatisfy { $0.waiting.isEmpty })
+  }
+
+  @Test("An event that names another one still names it after both were written again")
+  func reference() async throws {
+    let deed = TypeID.event(200)
+    let field = FieldID(.register, 1)
+    let schema = NodeSchema(
+      records: [Note.schema, RecordSchema(deed, "deed", [FieldSchema(field, "of", .bytes)])])
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"], schema: schema)
+    try await nodes[0].close()
+    try copy(family.home("Anna"), family.home("Image"))
+    let anna = try await Node.open(at: family.home("Anna"), schema: schema)
+    try await anna.note(id(1), [.assign(Note.title, .text("published"))], in: zone)
+    try await Family.settle([anna, nodes[1]])
+    let image = try await Node.open(
+      at: family.home("Image"), schema: schema, trustingFiles: true)
+    @Sendable func event(_ dot: Dot, _ fields: [EventField]) -> HearthCRDT.Operation {
+      let id = eventID(in: zone, type: deed, dot: dot, index: 0)
+      return HearthCRDT.Operation(RecordKey(type: deed, id: id), .event(fields))
+    }
+    let first = try await image.write(to: zone) { _, dot in
+      let operation = event(dot, [])
+      return ([operation], operation.key.id)
+    }
+    try await image.write(to: zone) { _, dot in
+      ([event(dot, [EventField(field, .bytes(first.bytes))])], ())
+    }
+    try await Family.settle([image, nodes[1]])
+    #expect(await image.life == 2)
+    let (ids, named) = try await nodes[1].read(zone) { source in
+      let ids = try source.ids(of: deed)
+      return (
+        ids,
+        try ids.compactMap { try source.event(RecordKey(type: deed, id: $0))?[field].bytes }
+      )
+    }
+    #expect(ids.count == 2 && named.count == 1)
+    #expect(!ids.contains(first), "it was written again, so it has another id")
+    #expect(ids.contains { $0.bytes == named.first })
+  }
 }

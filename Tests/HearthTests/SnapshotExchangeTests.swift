@@ -147,6 +147,27 @@ struct SnapshotExchangeTests {
     for node in nodes + [node] { try await node.close() }
   }
 
+  @Test("Strangers' snapshots, more than are considered, do not hide a good one")
+  func crowd() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna"])
+    try await write(30, by: nodes[0], in: zone)
+    _ = try await nodes[0].sync()
+    let good = try await nodes[0].snapshot(of: zone)
+    try await nodes[0].publish(snapshot: good, of: zone, family.folder)
+    for number in 0..<60 as Range<UInt8> {
+      // Noise, and what looks like an admin's but for the signature.
+      var forged = good
+      forged[0][good[0].count - 1] ^= number + 1
+      let bytes = number < 30 ? [[UInt8](repeating: number, count: 300)] : forged
+      try await nodes[0].publish(snapshot: bytes, of: zone, family.folder)
+    }
+    let (node, reports) = try await join("Ben", family, nodes[0], zone)
+    #expect(reports.reduce(0) { $0 + $1.begunFromSnapshots } == 1)
+    try await check(node, like: nodes[0], zone, "Ben")
+    for node in nodes + [node] { try await node.close() }
+  }
+
   @Test("A snapshot of which a chunk is missing, or of a member, is refused in words")
   func refused() async throws {
     let family = try Family()

@@ -73,7 +73,7 @@ struct FolderLayoutTests {
     var random = Seeded(seed)
     func identifier() -> Identifier { Identifier(high: random.next(), low: random.next()) }
     for _ in 0..<500 {
-      let first = random.next() >> UInt64.random(in: 1...63, using: &random) | 1
+      let first = random.next() >> UInt64.random(in: 2...63, using: &random) | 1
       let name = SegmentName(
         zoneTag: identifier(), authorTag: identifier(), incarnation: random.next(), first: first,
         last: first + UInt64.random(in: 0...9_999, using: &random), digest: identifier())
@@ -98,6 +98,9 @@ struct FolderLayoutTests {
     #expect(FolderLayout.path(of: segment([1], first: 0, last: 4)) == nil)
     #expect(FolderLayout.path(of: segment([1], first: 5, last: 4)) == nil)
     #expect(FolderLayout.path(of: segment([1], first: 5, last: 5)) != nil)
+    let most = Frontier.maximumSequence
+    #expect(FolderLayout.path(of: segment([1], first: 1, last: most)) != nil)
+    #expect(FolderLayout.path(of: segment([1], first: 1, last: most + 1)) == nil)
     #expect(FolderLayout.path(of: chunk([1], index: 1, count: 1)) == nil)
     #expect(FolderLayout.path(of: chunk([1], index: -1, count: 1)) == nil)
     #expect(FolderLayout.path(of: chunk([1], count: Int(UInt32.max))) != nil)

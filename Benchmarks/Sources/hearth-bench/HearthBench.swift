@@ -17,7 +17,8 @@ enum HearthBench {
     usage: hearth-bench w1|w2|w3|w4|w5|w6 JSON
            hearth-bench budgets [--n CHORES] [--m EDITS] [--awards AWARDS] [--dir FOLDER]
            hearth-bench verify N M FILE
-           hearth-bench household CHORES FOLDER
+           hearth-bench household CHORES|family FOLDER
+           hearth-bench cli HEARTH [--runs RUNS] [--chores CHORES] [--dir FOLDER]
     """
 
   private static func run(_ arguments: [String]) async throws {
@@ -26,10 +27,18 @@ enum HearthBench {
     case "budgets": try budgets(Array(arguments.dropFirst()))
     case "verify": try verify(arguments)
     case "household":
-      guard arguments.count == 3, let count = Int(arguments[1]), count > 0 else {
-        throw BenchError(usage)
-      }
+      guard arguments.count == 3 else { throw BenchError(usage) }
+      if arguments[1] == "family" { return try await FamilyFolder.make(at: arguments[2]) }
+      guard let count = Int(arguments[1]), count > 0 else { throw BenchError(usage) }
       try await HouseholdFolder.make(chores: count, at: arguments[2])
+    case "cli":
+      guard arguments.count >= 2 else { throw BenchError(usage) }
+      let (numbers, root) = try options(
+        arguments.dropFirst(2), defaults: ["--runs": 7, "--chores": 10_000])
+      try await CommandBudgets(
+        program: arguments[1], runs: numbers["--runs", default: 1],
+        chores: numbers["--chores", default: 1], root: root
+      ).run()
     default:
       guard arguments.count == 2 else { throw BenchError(usage) }
       let parameters = try Parameters(arguments[1])
@@ -46,21 +55,29 @@ enum HearthBench {
     print("RESULT " + String(decoding: json, as: UTF8.self))
   }
 
-  private static func budgets(_ arguments: [String]) throws {
-    var numbers = ["--n": 100_000, "--m": 400_000, "--awards": 100_000]
+  /// Positive numbers by their options' names, and a new folder's path.
+  private static func options(
+    _ arguments: ArraySlice<String>, defaults: [String: Int]
+  ) throws -> ([String: Int], root: String) {
+    var numbers = defaults
     var folder = FileManager.default.temporaryDirectory.path
-    for place in stride(from: 0, to: arguments.count, by: 2) {
-      let name = arguments[place]
-      guard place + 1 < arguments.count else { throw BenchError(usage) }
+    var rest = arguments
+    while let name = rest.popFirst() {
+      guard let text = rest.popFirst() else { throw BenchError(usage) }
       if name == "--dir" {
-        folder = arguments[place + 1]
-      } else if numbers[name] != nil, let number = Int(arguments[place + 1]), number > 0 {
+        folder = text
+      } else if numbers[name] != nil, let number = Int(text), number > 0 {
         numbers[name] = number
       } else {
         throw BenchError(usage)
       }
     }
-    let root = "\(folder)/hearth-bench-\(ProcessInfo.processInfo.processIdentifier)"
+    return (numbers, "\(folder)/hearth-bench-\(ProcessInfo.processInfo.processIdentifier)")
+  }
+
+  private static func budgets(_ arguments: [String]) throws {
+    let (numbers, root) = try options(
+      arguments[...], defaults: ["--n": 100_000, "--m": 400_000, "--awards": 100_000])
     try Budgets(
       count: numbers["--n", default: 1], edits: numbers["--m", default: 1],
       awards: numbers["--awards", default: 1], root: root

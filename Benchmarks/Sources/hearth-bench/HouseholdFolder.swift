@@ -66,8 +66,9 @@ enum HouseholdFolder {
     return chore
   }
 
+  /// Writes one transaction through the household's book of a day.
   @discardableResult
-  private static func write<Result: Sendable>(
+  static func write<Result: Sendable>(
     _ zone: ZoneID, on node: Node, _ today: CivilDate,
     _ body: @escaping @Sendable (HouseholdBook, inout OperationBuilder) throws -> Result
   ) async throws -> Result {

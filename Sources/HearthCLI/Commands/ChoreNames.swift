@@ -10,7 +10,6 @@ enum ChoreNames {
   static func chore(
     _ text: String, in book: HouseholdBook, includingArchived: Bool = false
   ) throws -> ChoreView {
-    let titles = try book.titles(includingArchived: includingArchived)
     func view(_ id: RecordID) throws -> ChoreView {
       guard let chore = try book.chore(id) else {
         throw CommandFailure(.failed, "there is no chore \(ShownText.quoted(text))")
@@ -18,14 +17,22 @@ enum ChoreNames {
       return chore
     }
     let digits = text.lowercased()
-    if digits.utf8.count >= 8, digits.allSatisfy(\.isHexDigit) {
+    let isID = digits.utf8.count >= 8 && digits.allSatisfy(\.isHexDigit)
+    if !isID {
+      let same = try book.titles(
+        equalTo: ShownText.normal(text), includingArchived: includingArchived)
+      if let only = same.first, same.count == 1 { return try view(only.id) }
+    }
+    let titles = try book.titles(includingArchived: includingArchived)
+    if isID {
       let found = titles.filter { $0.id.hex.hasPrefix(digits) }
       if let first = found.first, found.count == 1 { return try view(first.id) }
     }
     switch NameMatch(text, among: titles, name: \.title) {
     case .one(let chore): return try view(chore.id)
     case .several(let found):
-      let list = found.prefix(10).map { "  \($0.id.hex.prefix(8))  \(Style.safe($0.title))" }
+      let sorted = found.sorted { ($0.title, $0.id) < ($1.title, $1.id) }
+      let list = sorted.prefix(10).map { "  \($0.id.hex.prefix(8))  \(Style.safe($0.title))" }
       let more = found.count > 10 ? "\n  and \(found.count - 10) more" : ""
       throw CommandFailure(
         .failed,

@@ -15,12 +15,17 @@ enum NameMatch<Item> {
     let folded = NameFolding.fold(wanted)
     let names = items.map { (item: $0, name: NameFolding.composed(name($0))) }
     let foldedNames = names.map { NameFolding.fold($0.name) }
+    let bytes = Array(folded.utf8)
+    let beginnings = NameFolding.words(folded).map { (text: $0, bytes: Array($0.utf8)) }
     let tiers: [(Int) -> Bool] = [
       { names[$0].name == normal },
       { foldedNames[$0] == folded },
       { foldedNames[$0].hasPrefix(folded) },
-      { NameFolding.wordsBegin(foldedNames[$0], with: folded) },
-      { foldedNames[$0].contains(folded) },
+      { place in
+        beginnings.allSatisfy { NameFolding.holds(foldedNames[place], $0.bytes) }
+          && NameFolding.wordsBegin(foldedNames[place], with: beginnings.map(\.text))
+      },
+      { NameFolding.holds(foldedNames[$0], bytes) && foldedNames[$0].contains(folded) },
     ]
     if !folded.isEmpty {
       for fits in tiers {
@@ -36,7 +41,9 @@ enum NameMatch<Item> {
       (index: $0, distance: NameFolding.distance(folded, foldedNames[$0]))
     }
     .filter { $0.distance <= allowed }
-    .sorted { ($0.distance, $0.index) < ($1.distance, $1.index) }
+    .sorted {
+      ($0.distance, names[$0.index].name, $0.index) < ($1.distance, names[$1.index].name, $1.index)
+    }
     self = .none(nearest: near.prefix(3).map { names[$0.index].item })
   }
 }
@@ -66,12 +73,25 @@ enum NameFolding {
       .trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// Whether every word of `wanted` is the beginning of a word of `name`.
-  static func wordsBegin(_ name: String, with wanted: String) -> Bool {
+  /// Whether every one of some words is the beginning of a word of `name`.
+  static func wordsBegin(_ name: String, with beginnings: [Substring]) -> Bool {
     let words = words(name)
-    let beginnings = self.words(wanted)
     return !beginnings.isEmpty
       && beginnings.allSatisfy { beginning in words.contains { $0.hasPrefix(beginning) } }
+  }
+
+  /// Whether the text's bytes hold these bytes: what is in it as characters is in it as bytes, and
+  /// a byte is looked at thirty times faster.
+  static func holds(_ text: String, _ part: [UInt8]) -> Bool {
+    guard let first = part.first else { return true }
+    let found = text.utf8.withContiguousStorageIfAvailable { bytes in
+      guard bytes.count >= part.count else { return false }
+      for start in 0...bytes.count - part.count where bytes[start] == first {
+        if bytes[start..<start + part.count].elementsEqual(part) { return true }
+      }
+      return false
+    }
+    return found ?? true
   }
 
   /// The distance to the whole name or to its nearest word, whichever is less.
@@ -79,7 +99,7 @@ enum NameFolding {
     ([Substring(name)] + words(name)).map { edits(wanted, String($0)) }.min() ?? Int.max
   }
 
-  private static func words(_ text: String) -> [Substring] {
+  static func words(_ text: String) -> [Substring] {
     text.split { !$0.isLetter && !$0.isNumber }
   }
 

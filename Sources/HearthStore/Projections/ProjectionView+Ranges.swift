@@ -9,19 +9,14 @@ final class GroupMemory {
 extension ProjectionView {
   func rows(of name: String, in range: RowRange) throws -> [[Value]] {
     let table = try table(name)
-    let columns = table.key + table.columns
-    let direction = range.isDescending ? " DESC" : ""
-    let order = range.order.map { TypeTable.quoted($0) + direction }.joined(separator: ", ")
-    let list = columns.map { TypeTable.quoted($0.name) }.joined(separator: ", ")
-    let statement = try statement(
-      "SELECT \(list)", table, range, "ORDER BY \(order) LIMIT ?")
+    let statement = try statement(table, range, isCount: false)
     try statement.bind(Int64(range.limit ?? -1))
-    return try rows(statement, columns)
+    return try rows(statement, table.key + table.columns)
   }
 
   func count(of name: String, in range: RowRange) throws -> Int {
     let limit = range.limit ?? Int.max
-    let statement = try statement("SELECT count(*)", try table(name), range, "")
+    let statement = try statement(try table(name), range, isCount: true)
     guard try statement.step() else { return 0 }
     let count = min(Int(statement.int(0)), limit)
     statement.reset()
@@ -30,30 +25,40 @@ extension ProjectionView {
 
   /// A query of the stretch, its values bound.
   private func statement(
-    _ selection: String, _ table: ProjectionTable, _ range: RowRange, _ end: String
+    _ table: ProjectionTable, _ range: RowRange, isCount: Bool
   ) throws -> Statement {
-    let columns = try range.order.map { name in
-      guard let column = (table.key + table.columns).first(where: { $0.name == name }) else {
-        throw StoreError(.schema, "table \(table.name) has no column \(name)")
+    let shape = RangeShape(
+      table: sqlName(table), order: range.order, prefix: range.prefix.count,
+      from: range.from.count, isExclusive: range.isExclusive, isDescending: range.isDescending,
+      isCount: isCount)
+    let query = try store.query(shape) {
+      let columns = try range.order.map { name in
+        guard let column = (table.key + table.columns).first(where: { $0.name == name }) else {
+          throw StoreError(.schema, "table \(table.name) has no column \(name)")
+        }
+        return column
       }
-      return column
+      let places = columns.prefix(shape.prefix + shape.from)
+      return RangeQuery(
+        sql: shape.sql(table, index: index(of: table, for: range)), types: places.map(\.type))
     }
-    let prefix = columns.prefix(range.prefix.count)
-    let place = columns.dropFirst(range.prefix.count).prefix(range.from.count)
-    var sql = "\(selection) FROM \(sqlName(table)) WHERE zone = ?"
-    for column in prefix { sql += " AND \(TypeTable.quoted(column.name)) IS ?" }
-    if !place.isEmpty {
-      let names = place.map { TypeTable.quoted($0.name) }.joined(separator: ", ")
-      let marks = place.map { _ in "?" }.joined(separator: ", ")
-      let sign = (range.isDescending ? "<" : ">") + (range.isExclusive ? "" : "=")
-      sql += " AND (\(names)) \(sign) (\(marks))"
-    }
-    let statement = try store.connection.statement("\(sql) \(end)")
+    let statement = try store.connection.statement(query.sql)
     try statement.bind(number)
-    for (value, column) in zip(range.prefix + range.from, Array(prefix) + Array(place)) {
-      try ColumnCodec.bind(value, as: column.type, to: statement)
+    for (value, type) in zip(range.prefix + range.from, query.types) {
+      try ColumnCodec.bind(value, as: type, to: statement)
     }
     return statement
+  }
+
+  /// The index that has the stretch's order; nil where the key has it.
+  ///
+  /// Left alone, the planner follows the primary key where all columns of an index are given,
+  /// as that has the order of what is left, and reads the whole zone.
+  private func index(of table: ProjectionTable, for range: RowRange) -> String? {
+    let key = table.key.map(\.name)
+    guard !key.starts(with: range.order) else { return nil }
+    return table.indexes.first { ($0 + key).starts(with: range.order) }
+      .map { ReplicaStore.indexName(projection, table, $0) }
   }
 
   func member(of device: DeviceID) throws -> Membership.Person? {
@@ -73,6 +78,45 @@ extension ProjectionView {
     group.membership = membership
     return membership
   }
+}
+
+/// What decides the text of a query of a stretch.
+struct RangeShape: Hashable {
+  /// The table's name in quotes.
+  let table: String
+  let order: [String]
+  /// How many columns are given, and how many tell the place of the beginning.
+  let prefix: Int
+  let from: Int
+  let isExclusive: Bool
+  let isDescending: Bool
+  let isCount: Bool
+
+  /// The query, to be bound to the zone, the values of the prefix and the place, and the limit.
+  fileprivate func sql(_ table: ProjectionTable, index: String?) -> String {
+    let names = order.map(TypeTable.quoted)
+    let columns = (table.key + table.columns).map { TypeTable.quoted($0.name) }
+    var sql = "SELECT \(isCount ? "count(*)" : columns.joined(separator: ", ")) FROM \(self.table)"
+    if let index { sql += " INDEXED BY \(TypeTable.quoted(index))" }
+    sql += " WHERE zone = ?"
+    for name in names.prefix(prefix) { sql += " AND \(name) IS ?" }
+    if from > 0 {
+      let place = names.dropFirst(prefix).prefix(from).joined(separator: ", ")
+      let marks = repeatElement("?", count: from).joined(separator: ", ")
+      let sign = (isDescending ? "<" : ">") + (isExclusive ? "" : "=")
+      sql += " AND (\(place)) \(sign) (\(marks))"
+    }
+    guard !isCount else { return sql }
+    let direction = isDescending ? " DESC" : ""
+    let ordered = names.map { $0 + direction }.joined(separator: ", ")
+    return sql + " ORDER BY \(ordered) LIMIT ?"
+  }
+}
+
+/// The text of a query of a stretch, and the types of what is bound to it.
+struct RangeQuery {
+  let sql: String
+  let types: [FieldType]
 }
 
 /// A projection without rows, for reading a zone's records through the same view.

@@ -21,7 +21,7 @@ extension ReplicaStore {
         try connection.execute(ReplicaStore.create(projection, table))
         for columns in table.indexes {
           let list = columns.map { ", " + TypeTable.quoted($0) }.joined()
-          let index = "\(name)_by_\(columns.joined(separator: "_"))"
+          let index = ReplicaStore.indexName(projection, table, columns)
           try connection.execute(
             "CREATE INDEX \(TypeTable.quoted(index)) ON \(TypeTable.quoted(name))(zone\(list))")
         }
@@ -138,6 +138,12 @@ extension ReplicaStore {
 
   static func tableName(_ projection: any Projection, _ table: ProjectionTable) -> String {
     "\(projection.name)_\(table.name)"
+  }
+
+  static func indexName(
+    _ projection: any Projection, _ table: ProjectionTable, _ columns: [String]
+  ) -> String {
+    "\(tableName(projection, table))_by_\(columns.joined(separator: "_"))"
   }
 
   private static func create(_ projection: any Projection, _ table: ProjectionTable) -> String {

@@ -30,12 +30,12 @@ extension Engine {
   package func audit(_ id: ZoneID) throws -> LogAudit {
     let zone = try zone(id)
     var audit = LogAudit()
-    let hasBase = try store.baseSnapshot(of: id) != nil
+    let base = try baseHeads(of: zone)
     let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
     let stored = try store.segments(of: id)
     let waiting = try openPending(of: id, with: opener)
     for head in zone.heads {
-      var walk = ChainWalk(head: head, startsAnywhere: hasBase)
+      var walk = ChainWalk(head: head, base: base.first { $0.author == head.author })
       let own = stored.filter { $0.author == head.author }
         .sorted { ($0.first, $1.last) < ($1.first, $0.last) }
       for segment in own {
@@ -58,6 +58,14 @@ extension Engine {
       audit.findings += walk.findings
     }
     return audit
+  }
+
+  /// Where each author's log stood in the snapshot that a zone began from; none without one.
+  private func baseHeads(of zone: ZoneState) throws -> [LogHead] {
+    guard let base = try store.baseSnapshot(of: zone.id) else { return [] }
+    let chunks = try Engine.chunks(of: base)
+    guard let first = chunks.first else { return [] }
+    return try heads(ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: true).heads
   }
 
   /// Opens a stored segment again; nil for one of a newer version, which is kept unopened.
@@ -99,22 +107,17 @@ private struct ChainWalk {
   private(set) var findings: [AuditFinding] = []
   /// The hash after the last change reached; nil where it could not be read.
   private var hash: [UInt8]?
-  private var startsAnywhere: Bool
 
-  init(head: LogHead, startsAnywhere: Bool) {
+  /// - Parameter base: where the log stood in the snapshot that the zone began from, if it did.
+  init(head: LogHead, base: LogHead?) {
     self.head = head
-    self.startsAnywhere = startsAnywhere
-    hash = LogHead(author: head.author).hash
+    reached = base?.sequence ?? 0
+    hash = base?.hash ?? LogHead(author: head.author).hash
   }
 
   mutating func follow(_ segment: OpenedSegment) {
     guard segment.last > reached else { return }
     if segment.first > head.sequence { return }
-    if startsAnywhere, reached == 0 {
-      reached = segment.first - 1
-      hash = segment.hash(after: reached)
-    }
-    startsAnywhere = false
     if segment.first > reached + 1 {
       fail(reached + 1...segment.first - 1, "changes are missing from the log")
     } else if let hash, segment.hash(after: reached) != hash {
@@ -125,7 +128,6 @@ private struct ChainWalk {
   }
 
   mutating func follow(hash next: [UInt8]) {
-    startsAnywhere = false
     reached += 1
     hash = next
   }
@@ -137,7 +139,6 @@ private struct ChainWalk {
   /// Notes an unusable segment once and goes on behind it.
   mutating func passOver(_ segment: StoredSegment, _ text: String) {
     fail(segment.first...segment.last, text)
-    startsAnywhere = false
     guard segment.last > reached else { return }
     reached = min(segment.last, head.sequence)
     hash = nil
@@ -145,8 +146,6 @@ private struct ChainWalk {
 
   /// Compares where the chain ended with the author's head.
   mutating func end() {
-    // Where all of a log came with a snapshot there is nothing to follow.
-    if startsAnywhere, reached == 0 { return }
     if reached < head.sequence {
       fail(reached + 1...head.sequence, "changes are missing from the log")
     } else if reached > head.sequence {

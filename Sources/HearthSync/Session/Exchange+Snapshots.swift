@@ -55,7 +55,13 @@ extension Engine {
     }
     let control = try controlZone(of: zone.group).frontier
     var candidates: [Candidate] = []
-    for snapshot in complete.prefix(SnapshotPlan.consideredSnapshots) {
+    let good = Set(try remembered(of: zone).filter { !$0.frontier.isEmpty }.map(\.group))
+    // What was good before goes first; only what is signed by an owner or admin counts.
+    let ordered =
+      complete.filter { good.contains($0.group) }
+      + complete.filter { !good.contains($0.group) }
+    for snapshot in ordered.prefix(SnapshotPlan.fetchedSnapshots)
+    where candidates.count < SnapshotPlan.consideredSnapshots {
       do {
         let first = try fetch(snapshot.chunks[0], from: transport, &report)
         let heads = try heads(
@@ -86,13 +92,18 @@ extension Engine {
     _ name: BlobName, from transport: some Transport, _ report: inout TransportReport
   ) throws -> [UInt8] {
     guard let bytes = try transport.fetch(name) else {
-      throw SyncError(.malformed, "chunk \(name.index + 1) of \(name.count) is missing")
+      throw SyncError(.notFound, "chunk \(name.index + 1) of \(name.count) is missing")
     }
     report.receivedBytes += bytes.count
     return bytes
   }
 
   // MARK: A snapshot that was wrong
+
+  /// Whose log contradicts the snapshot that a zone began from.
+  struct BaseContradiction: Error {
+    let author: Author
+  }
 
   /// Refuses a log that does not continue what the zone's snapshot says of it.
   ///
@@ -113,16 +124,18 @@ extension Engine {
       else { continue }
       throw SyncError(
         .snapshotContradicted,
-        "what it says of \(fork.author) at change \(head.sequence) is not what that device wrote")
+        "what it says of \(fork.author) at change \(head.sequence) is not what that device wrote",
+        cause: BaseContradiction(author: fork.author))
     }
   }
 
   /// Takes a zone's changes one by one in place of the snapshot that it began from.
   ///
-  /// All or nothing: where the transport does not hold everything that own changes build on, the
-  /// zone stays as it is and the report says so.
+  /// All or nothing: where the transport does not hold every change that is here, but for those of
+  /// the author whom the snapshot misquotes, the zone stays as it is and the report says so.
   mutating func replaceBase(
-    of id: ZoneID, from transport: some Transport, holding listing: TransportListing,
+    of id: ZoneID, contradictedBy author: Author?, from transport: some Transport,
+    holding listing: TransportListing,
     anchorFile: some AnchorFile, _ nowMilliseconds: UInt64, _ report: inout TransportReport
   ) throws {
     if try seal(id) > 0 { try Anchor.drop(anchorFile, for: self) }
@@ -140,7 +153,10 @@ extension Engine {
         zones[place].resetHeads()
         _ = try receive(blobs, in: id, nowMilliseconds: nowMilliseconds)
         try takeAll(of: id, from: transport, holding: listing, nowMilliseconds, &report)
-        guard zones[place].frontier.covers(before.frontier.own(of: device)) else {
+        let needed = before.heads.filter { $0.author != author || author?.device == device }
+        guard
+          zones[place].frontier.covers(Frontier(needed.map { ($0.author, $0.sequence) }))
+        else {
           throw SyncError(
             .snapshotContradicted, "and not every change that is needed instead is there")
         }
@@ -170,19 +186,23 @@ extension Engine {
     try forwardBase(of: zone, to: transport, holding: listing, &report)
     guard let role = membership(of: zone.group).role(of: device), role.rank >= Role.admin.rank,
       zone.heads.allSatisfy({ $0.forkedAt == nil }),
-      SnapshotPlan.pays(stored, beyond: Frontier())
+      SnapshotPlan.pays(stored, applied: zone.frontier, beyond: Frontier())
     else { return }
     let known = try knownSnapshots(of: zone, on: transport, listing, &report)
     let newest = known.filter { zone.frontier.covers($0.frontier) }
       .max { SnapshotPlan.weight(of: $0.frontier) < SnapshotPlan.weight(of: $1.frontier) }
-    guard SnapshotPlan.pays(stored, beyond: newest?.frontier ?? Frontier()) else { return }
+    guard
+      SnapshotPlan.pays(
+        stored, applied: zone.frontier, beyond: newest?.frontier ?? Frontier())
+    else { return }
     let chunks = try snapshot(of: id)
     let names = SnapshotPlan.names(of: chunks, zoneTag: zone.tag)
     guard let group = names.first?.group else { return }
-    try remember(
-      known + [KnownSnapshot(group: group, isOwn: true, frontier: zone.frontier)], of: zone)
+    // Begun, so that a later round can remove what a cut left; done only with the last chunk.
+    try remember([KnownSnapshot(group: group, isOwn: true, frontier: Frontier())], of: zone)
     try publish(chunks, as: names, to: transport, &report)
-    try dropOld(known, on: transport, listing)
+    try remember([KnownSnapshot(group: group, isOwn: true, frontier: zone.frontier)], of: zone)
+    try dropOld(of: zone, but: group, on: transport, listing)
   }
 
   private func publish(
@@ -197,17 +217,20 @@ extension Engine {
     Probe.snapshotPublished.hit()
   }
 
-  /// Removes own snapshots but the newest, after a newer one is there.
+  /// Removes own snapshots but the newest, and what is left of publications that were cut off,
+  /// after a newer one is there.
   private func dropOld(
-    _ known: [KnownSnapshot], on transport: some Transport, _ listing: TransportListing
+    of zone: ZoneState, but newest: Identifier, on transport: some Transport,
+    _ listing: TransportListing
   ) throws {
     let complete = Set(SnapshotPlan.sorted(listing.snapshots).complete.map(\.group))
-    let own = known.filter(\.isOwn)
+    let own = try remembered(of: zone).filter { $0.isOwn && $0.group != newest }
     let kept = own.filter { complete.contains($0.group) }
       .sorted { SnapshotPlan.weight(of: $0.frontier) > SnapshotPlan.weight(of: $1.frontier) }
       .prefix(SnapshotPlan.keptSnapshots - 1).map(\.group)
     let dropped = Set(own.map(\.group)).subtracting(kept)
-    Probe.snapshotReplaced.hit(if: !dropped.isEmpty)
+    guard !dropped.isEmpty else { return }
+    Probe.snapshotReplaced.hit()
     for name in listing.snapshots where dropped.contains(name.group) { try transport.remove(name) }
   }
 
@@ -248,20 +271,28 @@ extension Engine {
     of zone: ZoneState, on transport: some Transport, _ listing: TransportListing,
     _ report: inout TransportReport
   ) throws -> [KnownSnapshot] {
-    let listed = Set(listing.snapshots.map(\.group))
-    let remembered = try remembered(of: zone).filter { listed.contains($0.group) }
+    let complete = SnapshotPlan.sorted(listing.snapshots).complete
+    let listed = Set(complete.map(\.group))
+    // One whose publication was begun and not noted as done is looked into like any other.
+    let remembered = try remembered(of: zone).filter {
+      listed.contains($0.group) && !($0.isOwn && $0.frontier.isEmpty)
+    }
     var known = remembered
-    for snapshot in SnapshotPlan.sorted(listing.snapshots).complete
-      .prefix(SnapshotPlan.consideredSnapshots)
-    where !remembered.contains(where: { $0.group == snapshot.group }) {
+    let seen = Set(remembered.map(\.group))
+    var good = remembered.count { !$0.frontier.isEmpty }
+    for snapshot in complete.lazy.filter({ !seen.contains($0.group) })
+      .prefix(SnapshotPlan.fetchedSnapshots)
+    where good < SnapshotPlan.consideredSnapshots {
       do {
         let first = try fetch(snapshot.chunks[0], from: transport, &report)
         let (heads, isOwn) = try heads(
           ofSnapshot: first, of: snapshot.chunks.count, zone: zone, isAccepted: false)
         let frontier = Frontier(heads.map { ($0.author, $0.sequence) })
         known.append(KnownSnapshot(group: snapshot.group, isOwn: isOwn, frontier: frontier))
+        good += 1
       } catch {
         guard Engine.isOfSnapshot(error) else { throw error }
+        guard Engine.isLasting(error) else { continue }
         known.append(
           KnownSnapshot(group: snapshot.group, isOwn: false, frontier: Frontier()))
       }
@@ -290,7 +321,7 @@ extension Engine {
   private func remember(_ known: [KnownSnapshot], of zone: ZoneState) throws {
     let groups = Set(known.map(\.group))
     let all = try remembered(of: zone).filter { !groups.contains($0.group) } + known
-    let kept = all.suffix(4 * SnapshotPlan.consideredSnapshots)
+    let kept = all.suffix(4 * SnapshotPlan.fetchedSnapshots)
     var writer = ByteWriter()
     writer.varint(kept.count)
     for item in kept {
@@ -306,5 +337,22 @@ extension Engine {
     if let error = error as? TransportError { return error.code != .folderMissing }
     if let error = error as? SyncError { return error.code != .corrupt }
     return error is CodecError || error is CryptoError
+  }
+
+  /// Whether an error is a verdict about a snapshot's bytes that no later look can change.
+  ///
+  /// A disk that fails, a chunk on its way, a key, device or format that is not known yet may all
+  /// be otherwise at the next sync. Who may make snapshots can change too, but then the next one
+  /// comes soon, and until then nobody has to fetch this one again.
+  static func isLasting(_ error: any Error) -> Bool {
+    switch error {
+    case is CodecError: true
+    case let error as CryptoError:
+      [.malformed, .badLength, .tooLarge, .authenticationFailed, .badSignature]
+        .contains(error.code)
+    case let error as SyncError:
+      [.malformed, .tooLarge, .notAuthentic, .notAllowed].contains(error.code)
+    default: false
+    }
   }
 }

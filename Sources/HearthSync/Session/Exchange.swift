@@ -17,6 +17,7 @@ extension Engine {
     nowMilliseconds: UInt64
   ) throws -> TransportReport {
     var report = TransportReport(setting: name)
+    let life = incarnation
     do {
       var listings: [ZoneID: TransportListing] = [:]
       for zone in sharedZones() {
@@ -28,7 +29,8 @@ extension Engine {
       try Anchor.keepUp(anchorFile, with: self)
       for zone in sharedZones() where isMember(of: zone) {
         guard let listing = listings[zone] else { continue }
-        try push(zone, to: transport, holding: listing, &report)
+        try push(
+          zone, to: transport, holding: listing, isAlone: incarnation == life, &report)
       }
     } catch let error as TransportError {
       Probe.roundFailed.hit()
@@ -67,8 +69,10 @@ extension Engine {
     } catch let error as SyncError where error.code == .snapshotContradicted {
       Probe.snapshotContradicted.hit()
       report.problems.append(SnapshotPlan.problem(with: "the snapshot used before", error))
+      let contradiction = error.cause as? BaseContradiction
       try replaceBase(
-        of: id, from: transport, holding: listing, anchorFile: anchorFile, nowMilliseconds,
+        of: id, contradictedBy: contradiction?.author, from: transport, holding: listing,
+        anchorFile: anchorFile, nowMilliseconds,
         &report)
     }
     return listing
@@ -80,27 +84,59 @@ extension Engine {
     _ nowMilliseconds: UInt64, _ report: inout TransportReport
   ) throws {
     var taking = Taking(zone: id, nowMilliseconds: nowMilliseconds)
+    // Read once: what this call fetches is in `taking.tried`.
+    let pending = try store.pending(in: id)
+    let known = Set(try store.segments(of: id).map(\.digest)).union(pending.map(\.digest))
+    taking.unread = pending.count { $0.reason == .format }
+    taking.waiting = pending.count - taking.unread
+    var rounds = 0
     var isDone = false
+    var plan = try SyncPlan(zone: zone(id), known: known)
     while !isDone {
-      isDone = true
-      let plan = try SyncPlan(
-        zone: zone(id), stored: store.segments(of: id),
-        pending: store.pending(in: id).map(\.digest))
-      let before = taking.failed.count
-      try take(
-        plan.fetches(from: listing, except: taking.failed), from: transport, &taking, &report)
-      // Where something failed, others that cover the same changes are tried.
-      if taking.failed.count > before { isDone = false }
+      let names = plan.fetches(from: listing, except: taking.tried)
+      guard !names.isEmpty else { break }
+      guard rounds < Engine.maximumRounds else {
+        report.problems.append(
+          TransportProblem(
+            place: "zone \(try zone(id).name)",
+            fault: "so many files could not be used that others were not tried in this round",
+            remedy: "delete the files that are named above, then sync again", hidesData: true))
+        break
+      }
+      rounds += 1
+      let (failures, unread, waiting) = (taking.failures, taking.unread, taking.waiting)
+      try take(names, from: transport, &taking, &report)
+      plan = try SyncPlan(zone: zone(id), known: known)
+      // Where something failed, cannot be read, or was not what its name says, others that cover
+      // the same changes are tried; where it waits for other news, it is enough.
+      let short = names.count { !plan.reaches($0) }
+      isDone =
+        taking.failures == failures && taking.unread <= unread
+        && short <= max(0, taking.waiting - waiting)
       Probe.otherCoverTried.hit(if: !isDone)
     }
-    if try !store.pending(in: id).isEmpty { try receive(&taking, over: transport, &report) }
+    // Once more what waits: it may wait for people or keys that only just arrived.
+    let isLeft =
+      taking.hasReceived ? taking.waiting + taking.unread > 0 : !pending.isEmpty
+    if isLeft { try receive(&taking, over: transport, &report) }
   }
+
+  /// How often a zone's listing is planned anew in one round where files cannot be used.
+  static var maximumRounds: Int { 64 }
 
   /// What is on its way from a transport into a zone.
   private struct Taking {
     let zone: ZoneID
     let nowMilliseconds: UInt64
-    var failed: Set<SegmentName> = []
+    /// What was fetched, or could not be.
+    var tried: Set<SegmentName> = []
+    /// How many of them could not be fetched or used.
+    var failures = 0
+    /// How many waiting segments this program cannot read.
+    var unread = 0
+    /// How many others wait.
+    var waiting = 0
+    var hasReceived = false
     var blobs: [[UInt8]] = []
     var names: [Identifier: SegmentName] = [:]
     var bytes = 0
@@ -111,6 +147,7 @@ extension Engine {
     _ report: inout TransportReport
   ) throws {
     for name in names {
+      taking.tried.insert(name)
       do {
         let blob = try transport.fetch(name)
         taking.blobs.append(blob)
@@ -119,7 +156,7 @@ extension Engine {
         report.receivedBytes += blob.count
       } catch let error as TransportError {
         Probe.fetchFailed.hit()
-        taking.failed.insert(name)
+        taking.failures += 1
         report.problems.append(error.problem(hidesData: true))
       }
       if taking.bytes >= Engine.batchBytes { try receive(&taking, over: transport, &report) }
@@ -134,9 +171,12 @@ extension Engine {
       taking.blobs, in: taking.zone, nowMilliseconds: taking.nowMilliseconds)
     report.received += received.applied
     report.waiting = received.waiting.values.reduce(0, +)
+    taking.unread = received.waiting[.format] ?? 0
+    taking.waiting = received.waiting.values.reduce(0, +) - taking.unread
+    taking.hasReceived = true
     for (digest, reason) in received.refused {
       let name = taking.names[digest]
-      if let name { taking.failed.insert(name) }
+      if name != nil { taking.failures += 1 }
       if Mutant.oneBadFileStops.isActive { throw SyncError(.malformed, reason) }
       report.problems.append(
         TransportProblem(
@@ -158,8 +198,10 @@ extension Engine {
   }
 
   /// Gives a transport what it lacks of a zone.
+  ///
+  /// - Parameter isAlone: whether no other copy of this node was noticed in this round.
   private mutating func push(
-    _ id: ZoneID, to transport: some Transport, holding listing: TransportListing,
+    _ id: ZoneID, to transport: some Transport, holding listing: TransportListing, isAlone: Bool,
     _ report: inout TransportReport
   ) throws {
     _ = try compact(id)
@@ -167,8 +209,10 @@ extension Engine {
     let stored = try store.segments(of: id)
     let plan = SyncPlan(zone: state, stored: stored, pending: [])
     var held = listing
+    let trusted = try examineCover(
+      of: state, on: transport, listing, stored: stored, &report)
     for (segment, name) in plan.publications(
-      to: listing, stored: stored, tag: { state.authorTag(of: $0.device) })
+      to: listing, stored: stored, trusted: trusted, of: state)
     {
       guard let bytes = try store.bytes(of: segment.digest, in: id) else { continue }
       try transport.publish(name, bytes)
@@ -181,9 +225,13 @@ extension Engine {
       }
     }
     try giveSnapshots(of: id, to: transport, holding: held, stored: stored, &report)
-    for name in plan.superseded(
-      on: held, own: stored.filter { $0.author.device == device },
+    // Another copy of this node may hold what this one lacks: in such a round nothing goes.
+    guard isAlone else { return }
+    let superseded = plan.superseded(
+      on: held, own: stored.filter { $0.author.device == device }, of: state,
       tag: state.authorTag(of: device))
+    for name in try examine(
+      superseded, of: state, on: transport, stored: stored, held, &report)
     {
       Probe.supersededDropped.hit()
       try transport.remove(name)

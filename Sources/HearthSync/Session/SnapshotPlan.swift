@@ -17,8 +17,12 @@ package enum SnapshotPlan {
   package static var worthwhileBytes: UInt64 { 1024 * 1024 }
   /// How many own snapshots stay on a transport.
   package static var keptSnapshots: Int { 2 }
-  /// How many snapshots of a listing are looked into: a bound on what strangers can cause.
+  /// How many good snapshots of a listing are considered.
   package static var consideredSnapshots: Int { 16 }
+  /// How many are fetched to find them, the first chunk of each.
+  ///
+  /// A bound on what strangers can cause: what they make does not count as considered.
+  package static var fetchedSnapshots: Int { 128 }
 
   /// A snapshot of which a transport lists every chunk, in order.
   package struct Complete: Equatable, Sendable {
@@ -68,29 +72,41 @@ package enum SnapshotPlan {
 
   /// Whether a new snapshot pays: so much of the log lies beyond the newest one.
   ///
+  /// Only applied segments count: what a segment says of itself that could not be opened yet is
+  /// anybody's word, and a snapshot would not hold its changes.
+  ///
   /// - Parameters:
   ///   - stored: the segments of the zone's log.
+  ///   - applied: how far each author's log is applied.
   ///   - newest: how far the newest acceptable snapshot reaches; empty if there is none.
-  package static func pays(_ stored: [StoredSegment], beyond newest: Frontier) -> Bool {
+  package static func pays(
+    _ stored: [StoredSegment], applied: Frontier, beyond newest: Frontier
+  ) -> Bool {
     var changes: UInt64 = 0
     var bytes: UInt64 = 0
-    for segment in stored where segment.first <= segment.last {
+    for segment in stored
+    where 1 <= segment.first && segment.first <= segment.last
+      && segment.last <= applied[segment.author]
+    {
       let from = max(newest[segment.author], segment.first - 1)
       guard segment.last > from else { continue }
-      changes += segment.last - from
+      changes = sum(changes, segment.last - from)
       // A large segment of which little is new counts little.
       let share = Double(segment.last - from) / Double(segment.last - segment.first + 1)
-      bytes += UInt64(Double(segment.byteCount) * share)
+      bytes = sum(bytes, UInt64(Double(segment.byteCount) * share))
     }
     return changes >= worthwhileChanges || bytes >= worthwhileBytes
   }
 
+  /// A sum that stays at the greatest number where it would exceed it.
+  private static func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
+    let (sum, overflow) = left.addingReportingOverflow(right)
+    return overflow ? .max : sum
+  }
+
   /// How many changes a frontier covers, for comparing snapshots.
   static func weight(of frontier: Frontier) -> UInt64 {
-    frontier.entries.reduce(0) { sum, entry in
-      let (next, overflow) = sum.addingReportingOverflow(entry.sequence)
-      return overflow ? .max : next
-    }
+    frontier.entries.reduce(0) { sum($0, $1.sequence) }
   }
 
   /// Why a snapshot's heads cannot be true, or nil.
@@ -100,15 +116,14 @@ package enum SnapshotPlan {
   static func fault(
     in heads: [LogHead], of zone: ZoneState, control: Frontier, listing: TransportListing
   ) -> String? {
+    let ends = SyncPlan.ends(of: listing)
     for head in heads {
       guard control.covers(head.controlSeen) else {
         return "it builds on membership operations that are not here yet"
       }
       let tag = zone.authorTag(of: head.author.device)
-      let reached = listing.segments.filter {
-        $0.authorTag == tag && $0.incarnation == head.author.incarnation
-      }.map(\.last).max()
-      if let reached, reached < head.sequence {
+      let author = SyncPlan.TagAuthor(tag: tag, incarnation: head.author.incarnation)
+      if let reached = ends[author], reached < head.sequence {
         return "it claims \(head.sequence) changes of \(head.author), "
           + "whose segments here end at \(reached)"
       }

@@ -9,9 +9,9 @@ package struct SyncPlan {
   private let sequences: [TagAuthor: UInt64]
   /// The digests that are here, applied or waiting.
   private let known: Set<Identifier>
-  private let zoneTag: Identifier
 
-  private struct TagAuthor: Hashable, Comparable {
+  /// An author as names tell it.
+  struct TagAuthor: Hashable, Comparable {
     let tag: Identifier
     let incarnation: UInt64
 
@@ -25,7 +25,14 @@ package struct SyncPlan {
   ///   - stored: the segments of its log.
   ///   - pending: the digests of the segments that wait.
   package init(zone: ZoneState, stored: [StoredSegment], pending: [Identifier]) {
-    zoneTag = zone.tag
+    self.init(zone: zone, known: Set(stored.map(\.digest)).union(pending))
+  }
+
+  /// - Parameters:
+  ///   - zone: the zone as it stands.
+  ///   - known: the digests that are here, applied or waiting.
+  init(zone: ZoneState, known: Set<Identifier>) {
+    self.known = known
     sequences = Dictionary(
       uniqueKeysWithValues: zone.heads.map { head in
         (
@@ -34,7 +41,6 @@ package struct SyncPlan {
           head.sequence
         )
       })
-    known = Set(stored.map(\.digest)).union(pending)
   }
 
   /// The segments to fetch, in an order in which each author's log grows without gaps if it can.
@@ -53,6 +59,12 @@ package struct SyncPlan {
       chosen += SyncPlan.shortestCover(of: news, after: reached)
     }
     return chosen
+  }
+
+  /// Whether its author's log is here as far as a name says.
+  func reaches(_ name: SegmentName) -> Bool {
+    let author = TagAuthor(tag: name.authorTag, incarnation: name.incarnation)
+    return (sequences[author] ?? 0) >= name.last
   }
 
   /// The fewest segments that reach as far as all do; the names are sorted by first change.
@@ -86,47 +98,97 @@ package struct SyncPlan {
 
   /// The stored segments that the transport lacks: of this device and of others alike, so that
   /// whatever reaches a node by one way goes on by all its ways.
+  ///
+  /// A segment is there under its own name, or where names that are trusted hold all its changes:
+  /// anybody who can write to a folder can choose a name that claims any changes.
+  ///
+  /// - Parameter trusted: the names that are known to hold what they say.
   package func publications(
-    to listing: TransportListing, stored: [StoredSegment], tag: (Author) -> Identifier
+    to listing: TransportListing, stored: [StoredSegment], trusted: Set<SegmentName>,
+    of zone: ZoneState
   ) -> [(segment: StoredSegment, name: SegmentName)] {
+    let listed = Set(listing.segments)
     let present = Dictionary(
-      uniqueKeysWithValues: SyncPlan.byAuthor(listing.segments).map {
-        ($0, SyncPlan.runs(of: $1))
-      })
+      uniqueKeysWithValues: SyncPlan.byAuthor(listing.segments.filter { trusted.contains($0) })
+        .map { ($0, SyncPlan.runs(of: $1)) })
     var result: [(StoredSegment, SegmentName)] = []
     for segment in stored.sorted(by: { ($0.author, $0.first) < ($1.author, $1.first) }) {
-      let authorTag = tag(segment.author)
-      let runs = present[TagAuthor(tag: authorTag, incarnation: segment.author.incarnation)] ?? []
+      let name = SyncPlan.name(of: segment, in: zone)
+      if listed.contains(name), !Mutant.publishesAlways.isActive { continue }
+      let runs =
+        present[TagAuthor(tag: name.authorTag, incarnation: name.incarnation)] ?? []
       if Mutant.publishesAlways.isActive || !SyncPlan.covers(runs, segment.first...segment.last) {
-        result.append(
-          (
-            segment,
-            SegmentName(
-              zoneTag: zoneTag, authorTag: authorTag, incarnation: segment.author.incarnation,
-              first: segment.first, last: segment.last, digest: segment.digest)
-          ))
+        result.append((segment, name))
       }
     }
     return result
   }
 
-  /// The own segments on the transport that larger own ones, which are there as well, replace.
-  ///
-  /// Those that are known here stay; the others are what was merged, in this round or in one that
-  /// was cut off.
-  package func superseded(
-    on listing: TransportListing, own: [StoredSegment], tag: Identifier
+  /// The name of a stored segment on every transport.
+  static func name(of segment: StoredSegment, in zone: ZoneState) -> SegmentName {
+    SegmentName(
+      zoneTag: zone.tag, authorTag: zone.authorTag(of: segment.author.device),
+      incarnation: segment.author.incarnation, first: segment.first, last: segment.last,
+      digest: segment.digest)
+  }
+
+  /// The names of a listing that overlap some others of the same author, in order.
+  static func names(
+    in listing: TransportListing, covering names: [SegmentName], except known: Set<SegmentName>
   ) -> [SegmentName] {
-    let digests = Set(own.map(\.digest))
-    let mine = listing.segments.filter { $0.authorTag == tag }
-    let held = mine.filter { digests.contains($0.digest) }
-    return mine.filter { name in
-      !digests.contains(name.digest)
-        && held.contains {
-          $0.incarnation == name.incarnation && $0.first <= name.first && name.last <= $0.last
-            && ($0.first < name.first || name.last < $0.last)
-        }
+    let wanted = Dictionary(
+      uniqueKeysWithValues: byAuthor(names).map { ($0, runs(of: $1)) })
+    return byAuthor(listing.segments).flatMap { author, names -> [SegmentName] in
+      guard let runs = wanted[author] else { return [] }
+      return names.filter { name in
+        name.first <= name.last && !known.contains(name)
+          && SyncPlan.overlaps(runs, name.first...name.last)
+      }
     }
+  }
+
+  /// Whether one of the sorted runs shares a change with a range; logarithmic in their number.
+  private static func overlaps(
+    _ runs: [ClosedRange<UInt64>], _ range: ClosedRange<UInt64>
+  ) -> Bool {
+    var low = 0
+    var high = runs.count
+    while low < high {
+      let middle = (low + high) / 2
+      if runs[middle].upperBound < range.lowerBound { low = middle + 1 } else { high = middle }
+    }
+    return low < runs.count && runs[low].lowerBound <= range.upperBound
+  }
+
+  /// The names under the own tag that larger own segments, which are there as well, would replace.
+  ///
+  /// Those that are known here are left out; the others are what was merged, in this round or in
+  /// one that was cut off, or what somebody put there: only a look into them tells. O(n log n).
+  package func superseded(
+    on listing: TransportListing, own: [StoredSegment], of zone: ZoneState, tag: Identifier
+  ) -> [SegmentName] {
+    let names = Set(own.map { SyncPlan.name(of: $0, in: zone) })
+    let digests = Set(own.map(\.digest))
+    var found: [SegmentName] = []
+    for (_, mine) in SyncPlan.byAuthor(listing.segments.filter { $0.authorTag == tag }) {
+      // How far the held ones reach that begin before a name, and at its first change or before.
+      var before: UInt64 = 0
+      var upTo: UInt64 = 0
+      var start = 0
+      while start < mine.count {
+        var end = start
+        while end < mine.count, mine[end].first == mine[start].first {
+          if names.contains(mine[end]) { upTo = max(upTo, mine[end].last) }
+          end += 1
+        }
+        found += mine[start..<end].filter {
+          !digests.contains($0.digest) && ($0.last <= before || $0.last < upTo)
+        }
+        before = upTo
+        start = end
+      }
+    }
+    return found
   }
 
   /// Whether a transport's segments hold every change up to some heads.
@@ -140,6 +202,16 @@ package struct SyncPlan {
         tag: zone.authorTag(of: head.author.device), incarnation: head.author.incarnation)
       return head.sequence == 0 || covers(present[author] ?? [], 1...head.sequence)
     }
+  }
+
+  /// The greatest last change that a listing's names claim of each author; linear.
+  static func ends(of listing: TransportListing) -> [TagAuthor: UInt64] {
+    var ends: [TagAuthor: UInt64] = [:]
+    for name in listing.segments {
+      let author = TagAuthor(tag: name.authorTag, incarnation: name.incarnation)
+      ends[author] = max(ends[author] ?? 0, name.last)
+    }
+    return ends
   }
 
   /// The changes that segments cover, as ranges with gaps between them; the names are sorted.

@@ -169,7 +169,7 @@ extension Engine {
       header.firstSeq == UInt64(index + 1), header.lastSeq == UInt64(number)
     else { throw SyncError(.malformed, "chunk \(index + 1) does not belong to this snapshot") }
     guard let epoch = zone.epoch(tag: header.epochTag) else {
-      throw SyncError(.notAuthentic, "the snapshot is under a key that is not known here")
+      throw SyncError(.notFound, "the snapshot is under a key that is not known here")
     }
     if !isAccepted { try checkAuthor(of: chunk, header, zone: zone) }
     let body = try Envelope.open(chunk, zoneID: zone.id.bytes, epoch: epoch)
@@ -183,7 +183,7 @@ extension Engine {
     let membership = membership(of: zone.group)
     guard let device = zone.deviceByTag[Identifier(header.authorTag)],
       let card = membership.device(device)?.card
-    else { throw SyncError(.notAuthentic, "the snapshot is by a device that is not known here") }
+    else { throw SyncError(.notFound, "the snapshot is by a device that is not known here") }
     guard let role = membership.role(of: device),
       role.rank >= Role.admin.rank || device == self.device
     else {

@@ -11,25 +11,32 @@ struct SnapshotWriter {
   static let version: UInt8 = 1
 
   private let zone: ZoneState
+  private let heads: [LogHead]
   private let table: AuthorTable
 
   init(zone: ZoneState) {
     self.zone = zone
-    var authors = Set(zone.heads.map(\.author))
-    for head in zone.heads {
+    heads = zone.heads.filter { $0.sequence > 0 }
+    table = AuthorTable(SnapshotWriter.authors(of: heads))
+  }
+
+  /// The authors of heads and of their frontiers, in order: those that a stream numbers.
+  static func authors(of heads: [LogHead]) -> [Author] {
+    var authors = Set(heads.map(\.author))
+    for head in heads {
       authors.formUnion(head.controlSeen.entries.map(\.author))
       authors.formUnion(head.seen.entries.map(\.author))
     }
-    table = AuthorTable(authors.sorted())
+    return authors.sorted()
   }
 
   /// Writes the stream, handing over the heads and then each block.
   func write(from store: some Store, _ emit: ([UInt8]) throws -> Void) throws {
     var writer = ByteWriter(capacity: 4096)
     writeHeads(into: &writer)
-    var block = OpenBlock()
+    var block = OpenBlock(authors: table)
     func close() throws {
-      block.close(into: &writer, authors: table)
+      block.close(into: &writer)
       try emit(writer.bytes)
       writer.removeAll()
     }
@@ -47,7 +54,6 @@ struct SnapshotWriter {
     writer.identifier(zone.id)
     writer.varint(table.authors.count)
     for author in table.authors { writer.author(author) }
-    let heads = zone.heads.filter { $0.sequence > 0 }
     writer.varint(heads.count)
     for head in heads {
       writer.varint(table.number(of: head.author))
@@ -62,42 +68,51 @@ struct SnapshotWriter {
 
 /// The block that a writer is filling.
 private struct OpenBlock {
+  private let authors: AuthorTable
   private var type: TypeID?
-  private var records: [(id: RecordID, state: RecordState)] = []
-  private var events: [(id: RecordID, event: EventState)] = []
+  private var records: RecordBlockEncoder?
+  private var events: EventBlockEncoder?
   private var weight = 0
+
+  init(authors: AuthorTable) {
+    self.authors = authors
+  }
 
   /// Whether the next record, of a type, begins another block.
   func ends(before next: TypeID) -> Bool {
     guard let type else { return false }
-    return type != next
-      || StateBlock.isFull(records: records.count + events.count, weight: weight)
+    let count = (records?.count ?? 0) + (events?.count ?? 0)
+    return type != next || StateBlock.isFull(records: count, weight: weight)
   }
 
   mutating func append(_ key: RecordKey, _ record: StoredRecord) {
-    type = key.type
+    if type == nil { begin(key.type) }
     switch record {
     case .record(let state):
-      records.append((id: key.id, state: state))
+      records?.append(key.id, state)
       weight += state.blockWeight
     case .event(let event):
-      events.append((id: key.id, event: event))
+      events?.append(key.id, event)
       weight += event.blockWeight
     }
   }
 
+  private mutating func begin(_ type: TypeID) {
+    self.type = type
+    if type.isEvent {
+      events = EventBlockEncoder(of: type, authors: authors)
+    } else {
+      records = RecordBlockEncoder(authors: authors)
+    }
+  }
+
   /// Appends the block's type and columns, if it holds anything, and empties it.
-  mutating func close(into writer: inout ByteWriter, authors: AuthorTable) {
+  mutating func close(into writer: inout ByteWriter) {
     guard let type else { return }
     writer.varint(UInt64(type.rawValue))
-    if type.isEvent {
-      StateBlock.encode(events, of: type, into: &writer, authors: authors)
-    } else {
-      StateBlock.encode(records, into: &writer, authors: authors)
-    }
+    records.take()?.finish(into: &writer)
+    events.take()?.finish(into: &writer)
     self.type = nil
-    records.removeAll(keepingCapacity: true)
-    events.removeAll(keepingCapacity: true)
     weight = 0
   }
 }
@@ -105,6 +120,8 @@ private struct OpenBlock {
 /// Reads the stream of a snapshot; its bytes come from outside and are not trusted.
 struct SnapshotReader {
   let heads: [LogHead]
+  /// How far the heads reach: no record may name a change beyond.
+  private let frontier: Frontier
   private let table: AuthorTable
   private var reader: ByteReader
   /// Every author that the snapshot names.
@@ -115,7 +132,7 @@ struct SnapshotReader {
   init(_ bytes: [UInt8], zone: ZoneID) throws {
     var reader = ByteReader(bytes)
     guard try reader.byte("snapshot version") == SnapshotWriter.version else {
-      throw SyncError(.malformed, "the snapshot has a newer format: update this program")
+      throw SyncError(.invalidOperation, "the snapshot has a newer format: update this program")
     }
     guard try reader.identifier("zone") == zone else {
       throw SyncError(.notAuthentic, "the snapshot is of another zone")
@@ -130,6 +147,11 @@ struct SnapshotReader {
     }
     table = AuthorTable(authors)
     heads = try SnapshotReader.heads(from: &reader, table)
+    // Whoever continues the log numbers these authors, and no others.
+    guard authors == SnapshotWriter.authors(of: heads) else {
+      throw CodecError(.notCanonical, "authors", offset: reader.offset)
+    }
+    frontier = Frontier(heads.map { ($0.author, $0.sequence) })
     self.reader = reader
   }
 
@@ -180,6 +202,9 @@ struct SnapshotReader {
       }
     }
     try check(block.map(\.key), weights, at: start)
+    guard block.allSatisfy({ $0.record.lies(within: frontier) }) else {
+      throw CodecError(.notCanonical, "changes beyond the heads", offset: start)
+    }
     return block
   }
 
@@ -198,5 +223,37 @@ struct SnapshotReader {
     }
     isLastFull = StateBlock.isFull(records: keys.count, weight: weight)
     last = keys.last
+  }
+}
+
+extension StoredRecord {
+  /// Whether every change that the record names is covered by a frontier.
+  fileprivate func lies(within frontier: Frontier) -> Bool {
+    switch self {
+    case .event(let event):
+      frontier.covers(event.version.dot) && event.cause.map { frontier.covers($0) } ?? true
+    case .record(let state):
+      frontier.covers(state.life.writes) && frontier.covers(state.life.deletes)
+        && state.entries.allSatisfy { $0.field.lies(within: frontier) }
+    }
+  }
+}
+
+extension RecordState.Field {
+  fileprivate func lies(within frontier: Frontier) -> Bool {
+    switch self {
+    case .register(let register):
+      register.siblings.allSatisfy { frontier.covers($0.version.dot) }
+    case .history(let history):
+      history.entries.allSatisfy { entry in
+        frontier.covers(entry.version.dot) && entry.replaced.allSatisfy { frontier.covers($0) }
+      }
+    case .counter(let counter):
+      counter.shares.allSatisfy {
+        frontier.covers(Dot(author: $0.author, sequence: $0.sequence))
+      }
+    case .set(let set):
+      set.elements.allSatisfy { $0.additions.allSatisfy { frontier.covers($0) } }
+    }
   }
 }

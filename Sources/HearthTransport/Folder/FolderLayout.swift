@@ -114,9 +114,9 @@ package enum FolderLayout {
       digest: file.identifier(4))
   }
 
-  /// Whether a segment's numbers are a range of changes counted from 1.
+  /// Whether a segment's numbers are a range of changes counted from 1, which no log exceeds.
   private static func isRange(_ name: SegmentName) -> Bool {
-    name.first >= 1 && name.first <= name.last
+    name.first >= 1 && name.first <= name.last && name.last <= Frontier.maximumSequence
   }
 
   /// A number in lower-case hexadecimal digits, padded with zeros.

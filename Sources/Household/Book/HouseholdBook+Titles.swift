@@ -10,15 +10,25 @@ package struct ChoreTitle: Sendable {
 }
 
 extension HouseholdBook {
-  /// The chores' titles, by title, then by id, without working out when each is due.
+  /// The chores' titles, in order of id, without working out when each is due.
   ///
   /// Finding a chore among ten thousand by its name reads these and then one chore.
   package func titles(includingArchived: Bool) throws -> [ChoreTitle] {
-    try source.shown([ChoreField.title, ChoreField.archived], of: HouseholdSchema.chore)
-      .compactMap { id, values in
-        guard includingArchived || values[1].bool != true else { return nil }
-        return ChoreTitle(id: id, title: values[0].text ?? "")
-      }
-      .sorted { ($0.title, $0.id) < ($1.title, $1.id) }
+    try titles(source.rows(of: HouseholdProjection.chores, where: []), includingArchived)
+  }
+
+  /// The chores of exactly this title, in order of id: a look into an index.
+  package func titles(equalTo title: String, includingArchived: Bool) throws -> [ChoreTitle] {
+    let range = RowRange(["title", "chore"], prefix: [.text(title)])
+    return try titles(source.rows(of: HouseholdProjection.chores, in: range), includingArchived)
+  }
+
+  private func titles(_ rows: [[Value]], _ includingArchived: Bool) throws -> [ChoreTitle] {
+    rows.compactMap { row in
+      guard let id = row[0].identifier, let title = row[1].text,
+        includingArchived || row[2].bool != true
+      else { return nil }
+      return ChoreTitle(id: id, title: title)
+    }
   }
 }

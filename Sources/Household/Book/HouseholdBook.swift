@@ -50,11 +50,16 @@ package struct HouseholdBook {
 
   /// What is open through a day, and everything overdue: overdue first, then by day and time,
   /// those without a day last.
+  ///
+  /// Reads the chores that may be open by that day.
   package func occurrences(through last: CivilDate) throws -> [OccurrenceView] {
     let inactive = try inactivePeople()
     var found: [OccurrenceView] = []
-    for id in try source.ids(of: HouseholdSchema.chore) {
-      guard let schedule = try schedule(of: id, inactive: inactive) else { continue }
+    let open = ChoreRow.open(through: last)
+    for row in try source.rows(of: HouseholdProjection.chores, in: open) {
+      guard let id = row[0].identifier,
+        let schedule = try schedule(of: id, inactive: inactive)
+      else { continue }
       found += try views(of: schedule, through: last).filter { ($0.due ?? last) <= last }
     }
     return found.sorted { order($0, $1) }

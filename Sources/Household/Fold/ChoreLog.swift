@@ -8,6 +8,8 @@ struct ChoreLog {
 
   /// How many rows a step back through time reads.
   private static let stepRows = 32
+  /// How many rows a walk back reads at first: mostly the newest few tell.
+  private static let firstStepRows = 4
   /// A completion's day lies at most so many days from the UTC date of its change (R9).
   private static let maximumDaysApart = Validation.maximumDaysBack + 5
   private static let millisecondsPerDay: UInt64 = 24 * 60 * 60 * 1000
@@ -33,16 +35,18 @@ struct ChoreLog {
   func forEachFromLast(_ body: (LedgerRow) throws -> Bool) throws {
     var place: [Value] = []
     var end: HybridTime?
+    var step = ChoreLog.firstStepRows
     while true {
       let page = try rows(
         RowRange(
           ["chore", "time", "event"], prefix: [.id(chore)], from: place, isExclusive: true,
-          isDescending: true, limit: ChoreLog.stepRows))
+          isDescending: true, limit: step))
       for row in page {
         if let end, row.version.time < end { return }
         if try !body(row) { end = row.version.time }
       }
-      guard let last = page.last, page.count == ChoreLog.stepRows else { return }
+      guard let last = page.last, page.count == step else { return }
+      step = min(2 * step, ChoreLog.stepRows)
       place = [LedgerRow.column(of: last.version.time), .id(last.event)]
     }
   }
@@ -100,17 +104,19 @@ struct ChoreLog {
 
   private func greatestKey() throws -> LedgerRow? {
     var place: [Value] = []
+    var step = ChoreLog.firstStepRows
     while true {
       let page = try rows(
         RowRange(
           ["chore", "key", "event"], prefix: [.id(chore)], from: place, isExclusive: true,
-          isDescending: true, limit: ChoreLog.stepRows))
+          isDescending: true, limit: step))
       if let row = page.first(where: { $0.isValid || $0.key == nil }) {
         return row.key == nil ? nil : row
       }
-      guard let last = page.last, let key = last.key, page.count == ChoreLog.stepRows else {
+      guard let last = page.last, let key = last.key, page.count == step else {
         return nil
       }
+      step = min(2 * step, ChoreLog.stepRows)
       place = [.int(key.rawValue), .id(last.event)]
     }
   }

@@ -1,7 +1,8 @@
 import HearthCRDT
 import HearthSync
 
-/// The ledger of points and its sums per person and day, kept in step with the records.
+/// The ledger of points, its sums per person and day, and from when on each chore may be open,
+/// kept in step with the records.
 ///
 /// A changed record refolds the occurrences it belongs to, or the end of its chain, and only rows
 /// that differ are written. A changed rule of payment refolds everything.
@@ -16,9 +17,11 @@ package struct HouseholdProjection: Projection {
   static let closed = "closed"
   /// What is booked on other days than its own since its own were closed.
   static let late = "late"
+  /// Each chore's name, and from when on it may be open.
+  static let chores = "chores"
 
   package let name = "household"
-  package let version = 3
+  package let version = 4
   package let tables = [
     ProjectionTable(
       HouseholdProjection.ledger,
@@ -50,10 +53,16 @@ package struct HouseholdProjection: Projection {
         .init("event", .bytes),
       ],
       columns: [.init("amount", .int)], indexes: [["event"]]),
+    ProjectionTable(
+      HouseholdProjection.chores,
+      key: [.init("chore", .bytes)],
+      columns: [.init("title", .text), .init("archived", .bool), .init("due", .int)],
+      indexes: [["title"], ["due"]]),
   ]
   package let types = [
     HouseholdSchema.chore, HouseholdSchema.occurrence, HouseholdSchema.setting,
-    HouseholdSchema.completion, HouseholdSchema.retraction, HouseholdSchema.close,
+    HouseholdSchema.completion, HouseholdSchema.retraction, HouseholdSchema.skip,
+    HouseholdSchema.close,
   ]
   package let typesJudgedByAuthor = [HouseholdSchema.retraction, HouseholdSchema.close]
 
@@ -74,11 +83,14 @@ package struct HouseholdProjection: Projection {
       guard let facts = try ChoreFacts(chore, from: source) else { continue }
       let fold = ChoreFold(facts: facts, closed: closed, source: source)
       try ChoreRefold(fold: fold, source: source, writer: writer).run(parts)
+      try ChoreRow(facts, from: source, settings: settings)
+        .write(of: facts, from: source, to: writer)
     }
   }
 }
 
-/// Which parts of which chores are to be folded again.
+/// Which parts of which chores are to be folded again; of a chore without parts, only when it is
+/// due is worked out anew.
 struct TouchedChores {
   /// What is touched of one chore.
   struct Parts {
@@ -113,22 +125,18 @@ struct TouchedChores {
         !Mutant.undoByArrival.isActive
       else { return }
       try touch(completion: event)
+      try touch(skip: event)
+    case HouseholdSchema.skip: try touch(skip: key.id)
     case HouseholdSchema.chore: try touch(chore: key.id)
     case HouseholdSchema.occurrence:
-      guard settings.strictAssignee, let record = try source.record(key),
+      guard let record = try source.record(key),
         let chore = record.shown(OccurrenceField.chore)?.identifier,
         let number = record.shown(OccurrenceField.key)?.int
       else { return }
-      chores[chore, default: Parts()].keys.insert(OccurrenceKey(rawValue: number))
-    case HouseholdSchema.setting:
-      let deciding = ["duplicate", "strict-assignee"]
-      guard
-        deciding.contains(where: { HouseholdSettings.recordKey(of: $0, in: source.zone) == key })
-      else { return }
-      Probe.policyChanged.hit()
-      for chore in try source.ids(of: HouseholdSchema.chore) {
-        chores[chore, default: Parts()].isWhole = true
-      }
+      var parts = chores[chore] ?? Parts()
+      if settings.strictAssignee { parts.keys.insert(OccurrenceKey(rawValue: number)) }
+      chores[chore] = parts
+    case HouseholdSchema.setting: try touch(setting: key)
     default: break
     }
   }
@@ -145,6 +153,26 @@ struct TouchedChores {
     for row in try source.rows(of: HouseholdProjection.late, where: []) {
       if let event = row[3].identifier { try touch(completion: event) }
     }
+  }
+
+  private mutating func touch(setting key: RecordKey) throws {
+    func isOne(of names: [String]) -> Bool {
+      names.contains { HouseholdSettings.recordKey(of: $0, in: source.zone) == key }
+    }
+    let decidesPay = isOne(of: ["duplicate", "strict-assignee"])
+    guard decidesPay || isOne(of: ["missed"]) else { return }
+    Probe.policyChanged.hit()
+    for chore in try source.ids(of: HouseholdSchema.chore) {
+      var parts = chores[chore] ?? Parts()
+      if decidesPay { parts.isWhole = true }
+      chores[chore] = parts
+    }
+  }
+
+  private mutating func touch(skip id: RecordID) throws {
+    let skip = try source.event(RecordKey(type: HouseholdSchema.skip, id: id))
+    guard let chore = skip?[SkipField.chore].identifier else { return }
+    chores[chore] = chores[chore] ?? Parts()
   }
 
   private mutating func touch(completion id: RecordID) throws {
@@ -164,6 +192,8 @@ struct TouchedChores {
   private mutating func touch(chore: RecordID) throws {
     let range = RowRange(["chore", "time", "event"], prefix: [.id(chore)], limit: 1)
     let hasRows = try source.count(of: HouseholdProjection.ledger, in: range) > 0
-    if settings.strictAssignee || !hasRows { chores[chore, default: Parts()].isWhole = true }
+    var parts = chores[chore] ?? Parts()
+    if settings.strictAssignee || !hasRows { parts.isWhole = true }
+    chores[chore] = parts
   }
 }

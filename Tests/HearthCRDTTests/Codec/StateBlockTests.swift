@@ -52,7 +52,9 @@ struct StateBlockTests {
 
   func encoded(_ records: Records) -> [UInt8] {
     var writer = ByteWriter()
-    StateBlock.encode(records, into: &writer, authors: StateBlockTests.table)
+    var block = RecordBlockEncoder(authors: StateBlockTests.table)
+    for record in records { block.append(record.id, record.state) }
+    block.finish(into: &writer)
     return writer.bytes
   }
 
@@ -78,7 +80,9 @@ struct StateBlockTests {
 
   func encoded(_ events: Events, _ type: TypeID) -> [UInt8] {
     var writer = ByteWriter()
-    StateBlock.encode(events, of: type, into: &writer, authors: StateBlockTests.table)
+    var block = EventBlockEncoder(of: type, authors: StateBlockTests.table)
+    for event in events { block.append(event.id, event.event) }
+    block.finish(into: &writer)
     return writer.bytes
   }
 

@@ -123,11 +123,10 @@ struct AgainstModel {
       guard real?.key.rawValue == expected?.key,
         real?.due.map({ Int($0.dayNumber) }) == expected?.due
       else {
+        let shown = real.map { "\($0.key.rawValue) due \($0.due?.iso ?? "-")" } ?? "none"
+        let wanted = expected.map { "\($0.key) due \($0.due.map(String.init) ?? "-")" } ?? "none"
         throw world.fail(
-          .occurrences, device,
-          "\(chore.title): next is \(real.map { "\($0.key.rawValue) due \($0.due?.iso ?? "-")" } ?? "none"), "
-            + "by the model \(expected.map { "\($0.key) due \($0.due.map(String.init) ?? "-")" } ?? "none")"
-        )
+          .occurrences, device, "\(chore.title): next is \(shown), by the model \(wanted)")
       }
     }
   }

@@ -1,41 +1,4 @@
 extension StateBlock {
-  /// Appends a block of events of one type.
-  ///
-  /// - Parameters:
-  ///   - events: at least one, at most ``Limits/maximumBlockRecords``, in rising order of id.
-  ///   - type: their type.
-  ///   - authors: every author in the events, in rising order.
-  package static func encode(
-    _ events: [(id: RecordID, event: EventState)], of type: TypeID,
-    into writer: inout ByteWriter, authors: AuthorTable
-  ) {
-    precondition((1...Limits.maximumBlockRecords).contains(events.count), "\(events.count)")
-    var dots = DotColumn()
-    var causes = DotListColumn()
-    var columns: [EventFieldColumn] = []
-    for (place, item) in events.enumerated() {
-      dots.append(item.event.version.dot, authors)
-      if type.keepsCause { causes.append(item.event.cause ?? Frontier(), authors) }
-      var cursor = 0
-      for field in item.event.fields {
-        while cursor < columns.count, columns[cursor].id < field.field { cursor += 1 }
-        if cursor == columns.count || columns[cursor].id != field.field {
-          columns.insert(EventFieldColumn(id: field.field), at: cursor)
-        }
-        columns[cursor].append(field.value, ofEvent: place)
-      }
-    }
-    writer.varint(events.count)
-    writer.identifiers(events.map(\.id))
-    dots.finish(into: &writer)
-    let times = events.map(\.event.version.time)
-    writer.numbers(times.map { Int64($0.milliseconds) })
-    writer.numbers(times.map { Int64($0.counter) })
-    if type.keepsCause { causes.finish(into: &writer) }
-    writer.varint(columns.count)
-    for place in columns.indices { columns[place].finish(into: &writer, events: events.count) }
-  }
-
   /// Reads a block of events.
   ///
   /// Throws where the bytes are not exactly what encoding makes, or pass a limit.
@@ -101,6 +64,58 @@ extension StateBlock {
       }
     }
     return fields
+  }
+}
+
+/// The columns of a block of events of one type that is being encoded.
+package struct EventBlockEncoder {
+  private let type: TypeID
+  private let authors: AuthorTable
+  private var ids: [Identifier] = []
+  private var dots = DotColumn()
+  private var milliseconds: [Int64] = []
+  private var counters: [Int64] = []
+  private var causes = DotListColumn()
+  private var columns: [EventFieldColumn] = []
+
+  /// Begins a block; `authors` are those in its events, in rising order.
+  package init(of type: TypeID, authors: AuthorTable) {
+    self.type = type
+    self.authors = authors
+  }
+
+  /// How many events the block holds.
+  package var count: Int { ids.count }
+
+  /// Adds the next event in rising order of id.
+  package mutating func append(_ id: RecordID, _ event: EventState) {
+    let place = ids.count
+    ids.append(id)
+    dots.append(event.version.dot, authors)
+    milliseconds.append(Int64(event.version.time.milliseconds))
+    counters.append(Int64(event.version.time.counter))
+    if type.keepsCause { causes.append(event.cause ?? Frontier(), authors) }
+    var cursor = 0
+    for field in event.fields {
+      while cursor < columns.count, columns[cursor].id < field.field { cursor += 1 }
+      if cursor == columns.count || columns[cursor].id != field.field {
+        columns.insert(EventFieldColumn(id: field.field), at: cursor)
+      }
+      columns[cursor].append(field.value, ofEvent: place)
+    }
+  }
+
+  /// Appends the block, of at least one and at most ``Limits/maximumBlockRecords`` events.
+  package consuming func finish(into writer: inout ByteWriter) {
+    precondition((1...Limits.maximumBlockRecords).contains(count), "\(count)")
+    writer.varint(count)
+    writer.identifiers(ids)
+    dots.finish(into: &writer)
+    writer.numbers(milliseconds)
+    writer.numbers(counters)
+    if type.keepsCause { causes.finish(into: &writer) }
+    writer.varint(columns.count)
+    for place in columns.indices { columns[place].finish(into: &writer, events: count) }
   }
 }
 

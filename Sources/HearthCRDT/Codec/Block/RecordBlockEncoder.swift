@@ -1,26 +1,9 @@
-extension StateBlock {
-  /// Appends a block of records of one type.
-  ///
-  /// - Parameters:
-  ///   - records: at least one, at most ``Limits/maximumBlockRecords``, in rising order of id, with
-  ///     all their values.
-  ///   - authors: every author in the records, in rising order.
-  package static func encode(
-    _ records: [(id: RecordID, state: RecordState)], into writer: inout ByteWriter,
-    authors: AuthorTable
-  ) {
-    precondition((1...Limits.maximumBlockRecords).contains(records.count), "\(records.count)")
-    var encoder = RecordBlockEncoder(authors: authors)
-    for (place, record) in records.enumerated() { encoder.append(record.state, at: place) }
-    writer.varint(records.count)
-    writer.identifiers(records.map(\.id))
-    encoder.finish(into: &writer, records: records.count)
-  }
-}
-
-/// The columns of a block of records that is being encoded.
-private struct RecordBlockEncoder {
+/// The columns of a block of records that is being encoded: each record goes straight into them.
+///
+/// Keeping the records until the block is full would retain all their values and read them twice.
+package struct RecordBlockEncoder {
   private let authors: AuthorTable
+  private var ids: [Identifier] = []
   /// The changes that each record's registers and histories name, record after record.
   private var changes: [ChangeKey] = []
   private var changeCounts: [Int] = []
@@ -30,12 +13,22 @@ private struct RecordBlockEncoder {
   private var writes = DotListColumn()
   private var deletes = DotListColumn()
 
-  init(authors: AuthorTable) {
+  /// The changes that the record being appended names.
+  private var own: [ChangeKey] = []
+
+  /// Begins a block; `authors` are those in its records, in rising order.
+  package init(authors: AuthorTable) {
     self.authors = authors
   }
 
-  mutating func append(_ state: RecordState, at place: Int) {
-    let own = changes(of: state)
+  /// How many records the block holds.
+  package var count: Int { ids.count }
+
+  /// Adds the next record in rising order of id, with all its values.
+  package mutating func append(_ id: RecordID, _ state: RecordState) {
+    let place = ids.count
+    ids.append(id)
+    collectChanges(of: state)
     changes.append(contentsOf: own)
     changeCounts.append(own.count)
     var cursor = 0
@@ -53,14 +46,13 @@ private struct RecordBlockEncoder {
     if isDeleted { deletes.append(state.life.deletes, authors) }
   }
 
-  /// The changes that a record's registers and histories name, in order, each once.
-  private func changes(of state: RecordState) -> [ChangeKey] {
-    var keys: [ChangeKey] = []
-    keys.reserveCapacity(state.entries.count)
+  /// Finds the changes that a record's registers and histories name, in order, each once.
+  private mutating func collectChanges(of state: RecordState) {
+    own.removeAll(keepingCapacity: true)
     var last: Version?
     func note(_ version: Version) {
       // Fields are often written together: the same version comes many times in a row.
-      if version != last { keys.append(ChangeKey(version, authors)) }
+      if version != last { own.append(ChangeKey(version, authors)) }
       last = version
     }
     for entry in state.entries {
@@ -72,11 +64,14 @@ private struct RecordBlockEncoder {
       case .counter, .set: break
       }
     }
-    ChangeKey.sortUniquely(&keys)
-    return keys
+    ChangeKey.sortUniquely(&own)
   }
 
-  mutating func finish(into writer: inout ByteWriter, records: Int) {
+  /// Appends the block, of at least one and at most ``Limits/maximumBlockRecords`` records.
+  package consuming func finish(into writer: inout ByteWriter) {
+    precondition((1...Limits.maximumBlockRecords).contains(count), "\(count)")
+    writer.varint(count)
+    writer.identifiers(ids)
     var table = changes
     ChangeKey.sortUniquely(&table)
     RecordBlockEncoder.write(table, into: &writer)
@@ -84,10 +79,10 @@ private struct RecordBlockEncoder {
     var places: [Int64] = []
     places.reserveCapacity(changes.count)
     var change = 0
-    for count in changeCounts {
-      counts.append(UInt32(count))
+    for number in changeCounts {
+      counts.append(UInt32(number))
       var next = 0
-      for _ in 0..<count {
+      for _ in 0..<number {
         let place = ChangeKey.place(of: changes[change], in: table)
         places.append(Int64(place - next))
         next = place + 1
@@ -97,7 +92,7 @@ private struct RecordBlockEncoder {
     writer.raw(counts.finish())
     writer.numbers(places)
     writer.varint(fields.count)
-    for place in fields.indices { fields[place].finish(into: &writer, records: records) }
+    for place in fields.indices { fields[place].finish(into: &writer, records: count) }
     writer.raw(lives.finish())
     writes.finish(into: &writer)
     deletes.finish(into: &writer)

@@ -1,0 +1,145 @@
+import Foundation
+import Hearth
+import HearthCRDT
+import HearthSync
+import Household
+import Synchronization
+
+/// Makes a node's folder with three years of a family's life, for measuring commands from outside.
+struct FamilyFolder {
+  /// 300 chores, 9,600 completions, and what goes with them: ten thousand records.
+  static let chores = 300
+  private static let completions = 9_600
+  private static let days = 3 * 365
+  private static let choresAtFirst = 150
+  private static let mostInDay = 30
+  private static let names = ["Anna", "Ben", "Cleo", "Dan"]
+  private static let millisecondsPerDay: UInt64 = 86_400_000
+
+  private let node: Node
+  private let zone: ZoneID
+  private let people: [PersonID]
+  private let clock: SetClock
+  private let begin: UInt64
+  private var made: [RecordID] = []
+  private var done = 0
+
+  /// A clock that a program sets.
+  private final class SetClock: Sendable {
+    private let milliseconds: Mutex<UInt64>
+
+    init(_ milliseconds: UInt64) { self.milliseconds = Mutex(milliseconds) }
+
+    var now: UInt64 { milliseconds.withLock { $0 } }
+
+    func set(_ now: UInt64) { milliseconds.withLock { $0 = now } }
+  }
+
+  /// Creates the node and lives through the three years up to now.
+  static func make(at path: String) async throws {
+    var family = try await FamilyFolder(path)
+    for day in 0...days { try await family.live(day: day) }
+    try await family.node.close()
+  }
+
+  private init(_ path: String) async throws {
+    begin = Node.wallClock() - UInt64(FamilyFolder.days) * FamilyFolder.millisecondsPerDay
+    let clock = SetClock(begin)
+    self.clock = clock
+    node = try await Node.create(
+      at: path, person: FamilyFolder.names[0], device: "bench", passphrase: nil,
+      schema: NodeSchema(records: HouseholdSchema.all, projections: [HouseholdProjection()]),
+      now: { clock.now })
+    zone = try await node.createHousehold(named: "Home")
+    people =
+      [await node.person] + FamilyFolder.names.dropFirst().map { _ in Node.randomIdentifier() }
+    let (people, begin) = (people, begin)
+    try await write { book, builder in
+      for (id, name) in zip(people, FamilyFolder.names) {
+        try book.createPerson(id, name: name, milliseconds: begin, in: &builder)
+      }
+      try book.set("time-zone", "UTC", in: &builder)
+    }
+  }
+
+  private func today() throws -> CivilDate {
+    try CivilDate(dayNumber: Int(clock.now / FamilyFolder.millisecondsPerDay))
+  }
+
+  @discardableResult
+  private func write<Result: Sendable>(
+    _ body: @escaping @Sendable (HouseholdBook, inout OperationBuilder) throws -> Result
+  ) async throws -> Result {
+    try await HouseholdFolder.write(zone, on: node, try today(), body)
+  }
+
+  private mutating func live(day: Int) async throws {
+    let now = begin + UInt64(day) * FamilyFolder.millisecondsPerDay
+    clock.set(now)
+    let (today, people, have) = (try today(), people, made.count)
+    let later = FamilyFolder.chores - FamilyFolder.choresAtFirst
+    let wanted = FamilyFolder.choresAtFirst + later * day / FamilyFolder.days
+    if have < wanted {
+      made += try await write { book, builder in
+        try (have..<wanted).map { number in
+          try book.addChore(
+            try FamilyFolder.draft(number, today, people), by: people[0], milliseconds: now,
+            in: &builder)
+        }
+      }
+    }
+    let due = min(
+      FamilyFolder.completions * (day + 1) / FamilyFolder.days - done, FamilyFolder.mostInDay,
+      FamilyFolder.completions - done)
+    let open = try await node.read(zone) { source in
+      try HouseholdBook(source: source, today: today).occurrences(through: today)
+        .prefix(max(0, due))
+    }
+    guard !open.isEmpty else { return }
+    try await write { book, builder in
+      for (place, one) in open.enumerated() {
+        let person = people[(day + place) % people.count]
+        _ = try book.complete(
+          one.chore, occurrence: one.key, by: person, recordedBy: person,
+          doneAt: (today, nil), milliseconds: now, in: &builder)
+      }
+    }
+    done += open.count
+  }
+
+  private static let tasks = [
+    "Wash", "Tidy", "Dust", "Sweep", "Repair", "Check", "Empty", "Water", "Paint", "Oil",
+  ]
+  private static let things = [
+    "the dishes", "the kitchen", "the bathroom", "the hall", "the stairs", "the cellar",
+    "the garage", "the windows", "the plants", "the bins", "the shelves", "the bikes", "the fridge",
+    "the oven", "the beds", "the attic", "the balcony", "the fence", "the garden", "the car",
+    "the shoes", "the toys", "the desk", "the lamps", "the carpets", "the curtains", "the doors",
+    "the drains", "the filters", "the gutters",
+  ]
+
+  private static func draft(
+    _ number: Int, _ today: CivilDate, _ people: [PersonID]
+  ) throws -> ChoreDraft {
+    let title = "\(tasks[number % tasks.count]) \(things[number / tasks.count % things.count])"
+    var chore = ChoreDraft(title: title)
+    chore.points = 1 + number % 20
+    chore.tags = number % 3 == 0 ? ["house"] : []
+    chore.note = number % 5 == 0 ? "The things for it are in the cupboard below the stairs." : ""
+    switch number % 4 {
+    case 0: chore.assignee = .person(people[number / 4 % people.count])
+    case 1: chore.assignee = .rotation(people, .byTurn)
+    default: break
+    }
+    switch number % 10 {
+    case 0: chore.rule = try RecurrenceRule(.daily, from: today)
+    case 1, 2, 3: chore.rule = try RecurrenceRule(.weekly, from: today)
+    case 4, 5: chore.rule = try RecurrenceRule(.monthly, from: today)
+    case 6: chore.rule = try RecurrenceRule(.daily, every: 5, from: today, mode: .afterCompletion)
+    case 7: chore.rule = try RecurrenceRule(.yearly, from: today)
+    case 8: chore.due = today.adding(days: number % 50)
+    default: break
+    }
+    return chore
+  }
+}

@@ -1,0 +1,171 @@
+import HearthCRDT
+
+// Which names of a listing are believed; decision 0019 says why it is so.
+extension Engine {
+  /// How many files that other segments would replace are looked into in one round.
+  package static var examinedFiles: Int { 256 }
+  /// How many verdicts about files are remembered of a zone; beyond, those of files that are gone
+  /// are forgotten first.
+  package static var rememberedFiles: Int { 16_384 }
+
+  /// What a file under a name proved to be, when it was looked into.
+  enum NameVerdict: UInt8 {
+    /// Not the changes of which its name speaks, or not those that are here.
+    case wrong = 0
+    /// The changes that its name says, the same that are here.
+    case right = 1
+  }
+
+  /// The names that are known to hold what they say: of segments that are applied and stored here,
+  /// and of files that were looked into.
+  package func trustedNames(
+    of zone: ZoneState, in listing: TransportListing, stored: [StoredSegment]
+  ) throws -> Set<SegmentName> {
+    let waiting = Set(try store.pending(in: zone.id).map(\.digest))
+    var trusted = Set(
+      stored.filter { !waiting.contains($0.digest) && $0.last <= zone.frontier[$0.author] }
+        .map { SyncPlan.name(of: $0, in: zone) })
+    let verdicts = try verdicts(of: zone.id)
+    guard !verdicts.isEmpty else { return trusted }
+    for name in listing.segments where verdicts[Engine.key(of: name)] == .right {
+      trusted.insert(name)
+    }
+    return trusted
+  }
+
+  /// Looks into the files that seem to hold stored segments which are not there by name, each file
+  /// once in the life of this node; gives the names that are believed afterwards.
+  ///
+  /// - Returns: as ``trustedNames(of:in:stored:)``.
+  func examineCover(
+    of zone: ZoneState, on transport: some Transport, _ listing: TransportListing,
+    stored: [StoredSegment], _ report: inout TransportReport
+  ) throws -> Set<SegmentName> {
+    var trusted = try trustedNames(of: zone, in: listing, stored: stored)
+    let plan = SyncPlan(zone: zone, stored: stored, pending: [])
+    let missing = plan.publications(to: listing, stored: stored, trusted: trusted, of: zone)
+    guard !missing.isEmpty else { return trusted }
+    let suspects = SyncPlan.names(
+      in: listing, covering: missing.map(\.name), except: trusted)
+    let right = try examine(suspects, of: zone, on: transport, stored: stored, listing, &report)
+    trusted.formUnion(right)
+    return trusted
+  }
+
+  /// Looks into files once and remembers what they proved to be.
+  ///
+  /// - Returns: those whose changes are the ones that are here.
+  func examine(
+    _ names: [SegmentName], of zone: ZoneState, on transport: some Transport,
+    stored: [StoredSegment], _ listing: TransportListing, _ report: inout TransportReport
+  ) throws -> [SegmentName] {
+    var verdicts = try verdicts(of: zone.id)
+    var right: [SegmentName] = []
+    var examined = 0
+    for name in names {
+      let key = Engine.key(of: name)
+      if let verdict = verdicts[key] {
+        if verdict == .right { right.append(name) }
+        continue
+      }
+      guard examined < Engine.examinedFiles else { continue }
+      examined += 1
+      // What cannot be read now may be readable later.
+      guard let bytes = try? transport.fetch(name) else { continue }
+      report.receivedBytes += bytes.count
+      guard let verdict = try verdict(on: bytes, under: name, of: zone, stored: stored)
+      else { continue }
+      verdicts[key] = verdict
+      if verdict == .right { right.append(name) }
+    }
+    if examined > 0 { try remember(verdicts, of: zone.id, listing) }
+    return right
+  }
+
+  /// What a file proves to be; nil while that cannot be told.
+  private func verdict(
+    on bytes: [UInt8], under name: SegmentName, of zone: ZoneState, stored: [StoredSegment]
+  ) throws -> NameVerdict? {
+    let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
+    guard let result = try? opener.open(bytes) else { return .wrong }
+    switch result {
+    case .waits(.format): return .wrong
+    case .waits: return nil
+    case .opened(let segment):
+      guard zone.authorTag(of: segment.author.device) == name.authorTag,
+        segment.author.incarnation == name.incarnation, segment.first == name.first,
+        segment.last == name.last
+      else { return .wrong }
+      let head = zone.head(of: segment.author)
+      guard segment.first <= head.sequence else { return nil }
+      if segment.last >= head.sequence {
+        return segment.hash(after: head.sequence) == head.hash ? .right : .wrong
+      }
+      guard let hash = try hash(after: segment.last, of: segment.author, in: zone, stored) else {
+        return nil
+      }
+      return segment.hash(after: segment.last) == hash ? .right : .wrong
+    }
+  }
+
+  /// The chain hash after a change that a stored segment holds; nil if none does.
+  private func hash(
+    after sequence: UInt64, of author: Author, in zone: ZoneState, _ stored: [StoredSegment]
+  ) throws -> [UInt8]? {
+    let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
+    for segment in stored
+    where segment.author == author && segment.first <= sequence && sequence <= segment.last {
+      guard let bytes = try store.bytes(of: segment.digest, in: zone.id),
+        case .opened(let opened)? = try? opener.open(bytes), opened.author == author,
+        opened.first <= sequence, sequence <= opened.last
+      else { continue }
+      return opened.hash(after: sequence)
+    }
+    return nil
+  }
+
+  // MARK: Memory
+
+  private static func key(of name: SegmentName) -> Identifier {
+    var writer = ByteWriter(capacity: 64)
+    writer.identifier(name.authorTag)
+    writer.fixed64(name.incarnation)
+    writer.fixed64(name.first)
+    writer.fixed64(name.last)
+    writer.identifier(name.digest)
+    return segmentDigest(writer.bytes)
+  }
+
+  private static func memoryOfNames(of zone: ZoneID) -> String { "names.\(zone.hex)" }
+
+  private func verdicts(of zone: ZoneID) throws -> [Identifier: NameVerdict] {
+    guard let bytes = try store.fact(Engine.memoryOfNames(of: zone)) else { return [:] }
+    var reader = ByteReader(bytes)
+    var verdicts: [Identifier: NameVerdict] = [:]
+    for _ in 0..<(try reader.count("names", itemBytes: 17, atMost: Engine.rememberedFiles)) {
+      let key = try reader.identifier("name")
+      verdicts[key] = NameVerdict(rawValue: try reader.byte("verdict")) ?? .wrong
+    }
+    try reader.finish()
+    return verdicts
+  }
+
+  private func remember(
+    _ verdicts: [Identifier: NameVerdict], of zone: ZoneID, _ listing: TransportListing
+  ) throws {
+    var kept = verdicts.keys.sorted()
+    if kept.count > Engine.rememberedFiles {
+      let listed = Set(listing.segments.map { Engine.key(of: $0) })
+      kept = Array(kept.filter { listed.contains($0) }.prefix(Engine.rememberedFiles))
+    }
+    var writer = ByteWriter(capacity: 17 * kept.count + 4)
+    writer.varint(kept.count)
+    for key in kept {
+      writer.identifier(key)
+      writer.byte(verdicts[key]?.rawValue ?? 0)
+    }
+    try store.transaction {
+      try store.setFact(Engine.memoryOfNames(of: zone), writer.bytes)
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import HearthCRDT
+import HearthCrypto
+import TestSupport
+import Testing
+
+@testable import HearthSync
+
+private let now = EngineFamily.now
+
+/// A transport in memory that can fail.
+private final class FailingTransport: Transport {
+  var segments: [SegmentName: [UInt8]] = [:]
+  var blobs: [BlobName: [UInt8]] = [:]
+  /// How many chunks can still be published.
+  var room = Int.max
+  /// Why no chunk can be read, if so.
+  var fault: TransportError?
+  var fetches = 0
+
+  func place(of name: SegmentName) -> String { "\(name.digest)" }
+  func list(zoneTag: Identifier) -> TransportListing {
+    TransportListing(segments: segments.keys.sorted(), snapshots: blobs.keys.sorted())
+  }
+  func fetch(_ name: SegmentName) throws -> [UInt8] { segments[name] ?? [] }
+  func publish(_ name: SegmentName, _ bytes: [UInt8]) { segments[name] = bytes }
+  func remove(_ name: SegmentName) { segments[name] = nil }
+  func fetch(_ name: BlobName) throws -> [UInt8]? {
+    fetches += 1
+    if let fault { throw fault }
+    return blobs[name]
+  }
+  func publish(_ name: BlobName, _ bytes: [UInt8]) throws {
+    guard room > 0 else { throw FailingTransport.broken }
+    room -= 1
+    blobs[name] = bytes
+  }
+  func remove(_ name: BlobName) { blobs[name] = nil }
+
+  static let broken = TransportError(
+    .inputOutput, place: "memory", message: "it broke", remedy: "none")
+}
+
+@Suite("Giving snapshots to a transport that fails")
+struct SnapshotGivingTests {
+  /// A household whose log is worth a snapshot of more than one chunk.
+  private func family() throws -> EngineFamily {
+    var family = try EngineFamily(1)
+    var random = SplitMix64(seed: 5)
+    for record in 0..<5 {
+      let bytes = (0..<400_000).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+      try family.write(0, record, [.assign(FieldID(.register, 1), .bytes(bytes))])
+    }
+    _ = try family.members[0].seal(family.zone)
+    return family
+  }
+
+  private func give(_ family: EngineFamily, _ transport: FailingTransport) throws -> Int {
+    var report = TransportReport(setting: "memory")
+    let engine = family.members[0]
+    let tag = try engine.zone(family.zone).tag
+    try engine.giveSnapshots(
+      of: family.zone, to: transport, holding: transport.list(zoneTag: tag),
+      stored: engine.store.segments(of: family.zone), &report)
+    return report.publishedSnapshots
+  }
+
+  @Test("A snapshot whose publication was cut off is followed by a whole one, and removed")
+  func interrupted() throws {
+    let family = try family()
+    let transport = FailingTransport()
+    transport.room = 1
+    #expect(throws: TransportError.self) { try give(family, transport) }
+    #expect(transport.blobs.count == 1)
+    let cut = try #require(transport.blobs.keys.first)
+    transport.room = .max
+    #expect(try give(family, transport) == 1)
+    #expect(transport.blobs[cut] == nil)
+    #expect(SnapshotPlan.sorted(Array(transport.blobs.keys)).complete.count == 1)
+    transport.fetches = 0
+    #expect(try give(family, transport) == 0)
+    #expect(transport.fetches == 0, "remembered")
+  }
+
+  @Test("A snapshot that cannot be read now is looked into again; a malformed one is not")
+  func passing() throws {
+    let family = try family()
+    let transport = FailingTransport()
+    #expect(try give(family, transport) == 1)
+    // Another node of the same device's household, that has not looked yet.
+    try family.members[0].store.transaction {
+      try family.members[0].store.setFact("snapshots.\(family.zone.hex)", nil)
+    }
+    transport.fault = FailingTransport.broken
+    let before = transport.blobs
+    _ = try give(family, transport)
+    transport.blobs = before
+    transport.fault = nil
+    transport.fetches = 0
+    #expect(try give(family, transport) == 0, "it is good after all")
+    #expect(transport.fetches == 1)
+    #expect(!Engine<MemoryStore>.isLasting(SyncError(.notFound, "a key that is not known")))
+    #expect(!Engine<MemoryStore>.isLasting(FailingTransport.broken))
+    #expect(Engine<MemoryStore>.isLasting(SyncError(.malformed, "another zone's")))
+    #expect(Engine<MemoryStore>.isLasting(CodecError(.notCanonical, "authors", offset: 0)))
+  }
+}
+
+private final class NoAnchor: AnchorFile {
+  func read(atMost limit: Int) -> [UInt8]? { nil }
+  func replace(_ bytes: [UInt8]) {}
+  func identity() -> [UInt8] { [] }
+}
+
+@Suite("A zone that rests on a snapshot")
+struct BaseSnapshotTests {
+  /// Anna and Ben, and a newcomer who began from a snapshot of what both wrote.
+  private func family() throws -> EngineFamily {
+    var family = try EngineFamily(2)
+    for member in [0, 1] { try family.write(member, member, [.insert]) }
+    try family.settle()
+    let chunks = try family.members[0].snapshot(of: family.zone)
+    var late = try EngineFamily.engine()
+    _ = try late.beginJoining(family.capsule, with: family.secret, nowMilliseconds: now)
+    _ = try late.receive(
+      try family.published(0, family.control), in: family.control, nowMilliseconds: now)
+    try late.bootstrap(family.zone, from: chunks, nowMilliseconds: now)
+    family.members.append(late)
+    return family
+  }
+
+  @Test("An audit misses what is lost right behind the snapshot, not only what lies between")
+  func lostBehindBase() throws {
+    var family = try family()
+    for _ in 0..<2 {
+      try family.write(1, 5, [.insert])
+      let blobs = try family.published(1, family.zone)
+      _ = try family.members[2].receive(blobs, in: family.zone, nowMilliseconds: now)
+    }
+    #expect(try family.members[2].audit(family.zone).findings.isEmpty)
+    let store = family.members[2].store
+    let lost = try #require(try store.segments(of: family.zone).first { $0.first == 2 })
+    try store.transaction { try store.removeSegment(lost.digest, in: family.zone) }
+    #expect(try family.members[2].audit(family.zone).findings.map(\.changes) == [2...2])
+  }
+
+  @Test("A wrong snapshot stays where the transport lacks what else is in it")
+  func kept() throws {
+    var family = try family()
+    let transport = FailingTransport()
+    let zone = try family.members[2].zone(family.zone)
+    let ben = family.members[1].author
+    let source = family.members[0].store
+    func publish(_ authors: [Author]) throws {
+      for segment in try source.segments(of: family.zone) where authors.contains(segment.author) {
+        let bytes = try source.bytes(of: segment.digest, in: family.zone)
+        transport.publish(SyncPlan.name(of: segment, in: zone), bytes ?? [])
+      }
+    }
+    func replace() throws -> [TransportProblem] {
+      var report = TransportReport(setting: "memory")
+      try family.members[2].replaceBase(
+        of: family.zone, contradictedBy: ben, from: transport,
+        holding: transport.list(zoneTag: zone.tag), anchorFile: NoAnchor(), now, &report)
+      return report.problems
+    }
+    // Anna's change is in the snapshot, and only Ben's is on the transport.
+    try publish([ben])
+    #expect(try replace().contains { $0.fault.contains("still rests on a wrong snapshot") })
+    #expect(try family.members[2].zone(family.zone).heads == zone.heads)
+    #expect(try family.members[2].store.baseSnapshot(of: family.zone) != nil)
+    try publish([family.members[0].author])
+    #expect(try replace().isEmpty)
+    #expect(try family.members[2].zone(family.zone).heads == zone.heads)
+    #expect(try family.members[2].store.baseSnapshot(of: family.zone) == nil)
+  }
+}
