@@ -119,8 +119,8 @@ extension Engine {
     return result
   }
 
-  /// The ends, with everything unsealed that later lives wrote in the same group; later lives first,
-  /// as they build on earlier ones.
+  /// The ends, with everything unsealed that later lives wrote in the same group; later lives
+  /// first, as they build on earlier ones.
   private func withLaterLives(_ ends: [OwnLogEnd]) throws -> [OwnLogEnd] {
     var all: [OwnLogEnd] = []
     for end in ends {

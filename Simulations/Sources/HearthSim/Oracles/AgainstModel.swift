@@ -116,6 +116,12 @@ struct AgainstModel {
     }
   }
 
+  private static func words(_ key: Int64?, _ day: Int?) -> String {
+    guard let key else { return "none" }
+    let date = day.flatMap { try? CivilDate(dayNumber: $0) }
+    return "\(key) due \(date?.iso ?? "on no day")"
+  }
+
   private func occurrences(_ book: HouseholdBook) throws {
     for chore in try book.chores(includingArchived: false) {
       let expected = model.nextOccurrence(ModelID(chore.id))
@@ -125,9 +131,9 @@ struct AgainstModel {
       else {
         throw world.fail(
           .occurrences, device,
-          "\(chore.title): next is \(real.map { "\($0.key.rawValue) due \($0.due?.iso ?? "-")" } ?? "none"), "
-            + "by the model \(expected.map { "\($0.key) due \($0.due.map(String.init) ?? "-")" } ?? "none")"
-        )
+          "\(chore.title): next is "
+            + AgainstModel.words(real?.key.rawValue, real?.due.map { Int($0.dayNumber) })
+            + ", by the model " + AgainstModel.words(expected?.key, expected?.due))
       }
     }
   }

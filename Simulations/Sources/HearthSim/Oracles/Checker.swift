@@ -1,15 +1,10 @@
+import Glibc
 import HearthCRDT
 import HearthCrypto
 import HearthStore
 import HearthSync
 import Household
 import SimDisk
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Watches a run and compares what is with what must be.
 ///
