@@ -100,9 +100,21 @@ package final class ReplicaStore {
       guard isSafe || Mutant.neverSyncs.isActive else {
         throw StoreError(.io, "the database at \(path) cannot be opened for durable writing")
       }
+      try ReplicaStore.takeOverLog(of: queue)
       return queue
     } catch {
       throw opened(error, path: path)
+    }
+  }
+
+  /// Moves what an earlier process left in the write-ahead log into the database, durably.
+  ///
+  /// After a sync that failed, the log may hold commits that only the page cache has: they can be
+  /// read, but what is appended behind them would be lost with them at a power cut. A log that was
+  /// closed in good order is gone, and then this costs nothing.
+  private static func takeOverLog(of queue: DatabaseQueue) throws {
+    try queue.inDatabase { database in
+      _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
     }
   }
 

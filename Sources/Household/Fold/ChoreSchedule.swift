@@ -70,7 +70,8 @@ struct ChoreSchedule {
     let moved = facts.override(of: .once)
     return [
       Opening(
-        key: .once, due: moved?.due ?? facts.due, time: moved?.time ?? facts.time, missedBefore: 0)
+        key: .once, due: (moved?.due ?? facts.due).map(shown), time: moved?.time ?? facts.time,
+        missedBefore: 0)
     ]
   }
 

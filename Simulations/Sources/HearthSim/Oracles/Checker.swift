@@ -1,15 +1,10 @@
+import Glibc
 import HearthCRDT
 import HearthCrypto
 import HearthStore
 import HearthSync
 import Household
 import SimDisk
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Watches a run and compares what is with what must be.
 ///
@@ -119,8 +114,8 @@ struct Checker {
         !world.liars.contains(device.index)
       {
         let isLost = world.ledger.acknowledged.contains {
-          $0.device == device.index && $0.zone == zone.id && !$0.isExempt
-            && !zone.frontier.covers($0.dot)
+          $0.device == device.index && !$0.isExempt
+            && (try? engine.zone($0.zone))?.frontier.covers($0.dot) != true
         }
         throw world.fail(
           isLost ? .durability : .monotonicReads, device,
