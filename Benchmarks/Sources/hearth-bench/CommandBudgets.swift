@@ -34,7 +34,7 @@ struct CommandBudgets {
     for line in lines("Wash the dishes", part: "wash the di") {
       try row("family: \(line.name)", line.arguments, home: family, isPromised: true)
     }
-    for line in lines("Chore 77 of the house", part: "77 of") {
+    for line in lines("Chore 77 of the house", part: "77 of the h") {
       try row(
         "\(chores) chores: \(line.name)", line.arguments, home: many,
         isPromised: line.isPromisedForMany)
