@@ -1,4 +1,5 @@
-/* Collection of what nobody needs any more: a SPECIFICATION, not implemented yet.
+/* Collection of what nobody needs any more: a SPECIFICATION of what the design promises;
+   no code does this today.
 
    Three devices share a place (a folder or a relay) that holds segments and a snapshot. Changes:
    X (device 0 writes a record), D (device 1, having seen X, deletes it), Y (device 2 writes while

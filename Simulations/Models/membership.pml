@@ -1,5 +1,5 @@
 /* Membership of a household: a SPECIFICATION. Genesis, invitation and join exist today; removal,
-   roles and rekeying are promised by the design and not implemented yet.
+   roles and rekeying are promised by the design; no code does this today.
 
    Operations form a set; each has a causal past. Who belongs is a pure function of that set. Ranks
    are strict (owner > admin > member): a removal needs a greater rank than what it removes; it

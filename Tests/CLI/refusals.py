@@ -25,10 +25,10 @@ class Stage:
     def path(self, *parts):
         return os.path.join(self.root, *parts)
 
-    def run(self, home, *arguments):
+    def run(self, home, *arguments, piped=""):
         return subprocess.run(
             [self.hearth, "--home", self.path(home), *arguments], capture_output=True, text=True,
-            timeout=60, stdin=subprocess.DEVNULL)
+            timeout=60, input=piped)
 
     def must(self, home, *arguments):
         done = self.run(home, *arguments)
@@ -40,11 +40,11 @@ class Stage:
     def digest(self, home):
         return self.must(home, "digest")
 
-    def refuses(self, name, status, words, home, *arguments, keeps=True):
+    def refuses(self, name, status, words, home, *arguments, keeps=True, piped=""):
         """The command must end with the status and say the words, and change nothing."""
         self.cases += 1
         before = self.digest(home) if keeps else None
-        done = self.run(home, *arguments)
+        done = self.run(home, *arguments, piped=piped)
         faults = []
         if done.returncode != status:
             faults.append("exit %d instead of %d" % (done.returncode, status))
@@ -72,6 +72,11 @@ def arguments(stage):
     stage.refuses("empty title", FAILED, ["1 to 200"], "anna", "add", "")
     stage.refuses("blank title", FAILED, ["1 to 200"], "anna", "add", "   ")
     stage.refuses("long title", FAILED, ["1 to 200"], "anna", "add", "x" * 100_000)
+    # The system lets no argument be that long, so it comes through a pipe.
+    stage.refuses(
+        "title of 10 MB", FAILED, ["65536 bytes", "1 to 200"], "anna", "add", "-",
+        piped="x" * (10 << 20))
+    stage.refuses("piped blank title", FAILED, ["1 to 200"], "anna", "add", "-", piped=" \n")
     stage.refuses("no such chore", FAILED, ["no chore"], "anna", "done", "quark")
     stage.refuses("wrong link", FAILED, ["hearth://join"], "anna", "join", "hello")
     stage.refuses(

@@ -8,7 +8,7 @@ struct AddChore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Add a chore.")
   @OptionGroup var common: CommonOptions
-  @Argument(help: "What is to be done.") var title: String
+  @Argument(help: "What is to be done; - reads it from standard input.") var title: String
   @Option(parsing: .unconditional, help: "What it is worth, 0 to 100000.") var points: String = "0"
   @Option(help: "Whose chore it is.") var assign: String?
   @OptionGroup var turns: TurnOptions
@@ -21,12 +21,13 @@ struct AddChore: AsyncParsableCommand {
     guard assign == nil || turns.rotate == nil else {
       throw CommandFailure(.usage, "--assign and --rotate exclude each other")
     }
+    let title = title == "-" ? try StandardInput.text() : title
     let household = try await HouseholdContext.open(common)
     let today = try await household.today().date
     let (me, now) = await (household.node.person, household.node.nowMilliseconds())
     let draft = self
     let id = try await household.write { book, builder in
-      var chore = ChoreDraft(title: ShownText.normal(draft.title))
+      var chore = ChoreDraft(title: ShownText.normal(title))
       chore.note = ShownText.normal(draft.note)
       chore.points = worth
       chore.tags = draft.tags.map(ShownText.normal)

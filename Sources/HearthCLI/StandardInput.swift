@@ -1,0 +1,29 @@
+import Foundation
+
+/// Text that is piped in instead of being an argument.
+enum StandardInput {
+  /// The most bytes that are read; far more than any field may have.
+  static let maximumBytes = 64 * 1024
+
+  /// Reads standard input to its end, without the newline at its end.
+  ///
+  /// - Throws: `CommandFailure` beyond ``maximumBytes``, of which no more than one byte is read, or
+  ///   where it is not UTF-8.
+  static func text() throws -> String {
+    var data = Data()
+    while data.count <= maximumBytes {
+      let part = try FileHandle.standardInput.read(upToCount: maximumBytes + 1 - data.count)
+      guard let part, !part.isEmpty else { break }
+      data += part
+    }
+    guard data.count <= maximumBytes else {
+      throw CommandFailure(
+        .failed, "there are more than \(maximumBytes) bytes on standard input",
+        hint: "a title has 1 to 200 characters; a longer text can be the note")
+    }
+    guard let text = String(validating: data, as: UTF8.self) else {
+      throw CommandFailure(.failed, "what is on standard input is not UTF-8 text")
+    }
+    return text.hasSuffix("\n") ? String(text.dropLast()) : text
+  }
+}
