@@ -7,20 +7,12 @@ import Testing
 /// What the model of the exchange found about nodes that run twice, on real nodes.
 @Suite("Two copies of one node")
 struct CopyTests {
-  private func id(_ number: UInt64) -> RecordID {
-    Identifier(high: 0x55aa_1234_9876_0f0f, low: number)
-  }
-
-  private func copy(_ from: String, _ to: String) throws {
-    try FileManager.default.copyItem(atPath: from, toPath: to)
-  }
-
   @Test("What both copies have is not written twice, whoever publishes it first")
   func sameChange() async throws {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"])
-    try await nodes[0].note(id(1), [.assign(Note.title, .text("in both"))], in: zone)
-    try copy(family.home("Anna"), family.home("Copy"))
+    try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("in both"))], in: zone)
+    try Family.copy(family.home("Anna"), family.home("Copy"))
     let copied = try await Node.open(at: family.home("Copy"), schema: Family.schema)
     #expect(await copied.life == 2)
     try await Family.settle([copied, nodes[1]])
@@ -41,13 +33,13 @@ struct CopyTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"])
     try await nodes[0].close()
-    try copy(family.home("Anna"), family.home("Image"))
+    try Family.copy(family.home("Anna"), family.home("Image"))
     let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
     let image = try await Node.open(
       at: family.home("Image"), schema: Family.schema, trustingFiles: true)
     #expect(await image.life == 1)
-    try await anna.note(id(1), [.assign(Note.title, .text("first copy"))], in: zone)
-    try await image.note(id(2), [.assign(Note.title, .text("second copy"))], in: zone)
+    try await anna.note(Note.id(1), [.assign(Note.title, .text("first copy"))], in: zone)
+    try await image.note(Note.id(2), [.assign(Note.title, .text("second copy"))], in: zone)
     try await Family.settle([anna, nodes[1]])
     // Unsealed and contradicted: written again under a new life, as often as it was written.
     try await Family.settle([image, nodes[1]])
@@ -55,7 +47,7 @@ struct CopyTests {
     try await Family.settle([anna, image, nodes[1]])
     #expect(try await Family.digests([anna, image, nodes[1]], zone).count == 1)
     for (number, title) in [(1, "first copy"), (2, "second copy")] {
-      let state = try await nodes[1].state(id(UInt64(number)), in: zone)
+      let state = try await nodes[1].state(Note.id(UInt64(number)), in: zone)
       #expect(state?.shown(Note.title) == .text(title))
     }
   }
@@ -65,22 +57,22 @@ struct CopyTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"])
     try await nodes[0].close()
-    try copy(family.home("Anna"), family.home("Image"))
+    try Family.copy(family.home("Anna"), family.home("Image"))
     let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
-    try await anna.note(id(1), [.assign(Note.title, .text("published"))], in: zone)
+    try await anna.note(Note.id(1), [.assign(Note.title, .text("published"))], in: zone)
     try await Family.settle([anna, nodes[1]])
     let image = try await Node.open(
       at: family.home("Image"), schema: Family.schema, trustingFiles: true)
-    try await image.note(id(2), [.assign(Note.title, .text("offline"))], in: zone)
+    try await image.note(Note.id(2), [.assign(Note.title, .text("offline"))], in: zone)
     try await image.close()
     // Now the copy is noticed, with the change of the old life still unsealed.
-    try copy(family.home("Image"), family.home("Moved"))
+    try Family.copy(family.home("Image"), family.home("Moved"))
     let moved = try await Node.open(at: family.home("Moved"), schema: Family.schema)
     #expect(await moved.life == 2)
     try await Family.settle([moved, nodes[1], anna])
     #expect(try await Family.digests([moved, nodes[1], anna], zone).count == 1)
     for (number, title) in [(1, "published"), (2, "offline")] {
-      let state = try await nodes[1].state(id(UInt64(number)), in: zone)
+      let state = try await nodes[1].state(Note.id(UInt64(number)), in: zone)
       #expect(state?.shown(Note.title) == .text(title))
     }
     #expect(try await nodes[1].zoneStatuses().allSatisfy { $0.forks.isEmpty })
@@ -91,25 +83,26 @@ struct CopyTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"])
     try await nodes[0].close()
-    try copy(family.home("Anna"), family.home("Image"))
+    try Family.copy(family.home("Anna"), family.home("Image"))
     let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
-    try await anna.note(id(1), [.assign(Note.title, .text("published"))], in: zone)
+    try await anna.note(Note.id(1), [.assign(Note.title, .text("published"))], in: zone)
     try await Family.settle([anna, nodes[1]])
     let image = try await Node.open(
       at: family.home("Image"), schema: Family.schema, trustingFiles: true)
     for number in 2...4 {
-      try await image.note(id(UInt64(number)), [.assign(Note.title, .text("old life"))], in: zone)
+      try await image.note(
+        Note.id(UInt64(number)), [.assign(Note.title, .text("old life"))], in: zone)
     }
     try await image.close()
-    try copy(family.home("Image"), family.home("Moved"))
+    try Family.copy(family.home("Image"), family.home("Moved"))
     let moved = try await Node.open(at: family.home("Moved"), schema: Family.schema)
     #expect(await moved.life == 2)
     // The new life has seen the old one's changes, which are about to be taken back.
-    try await moved.note(id(5), [.assign(Note.title, .text("new life"))], in: zone)
+    try await moved.note(Note.id(5), [.assign(Note.title, .text("new life"))], in: zone)
     try await Family.settle([moved, nodes[1], anna])
     #expect(try await Family.digests([moved, nodes[1], anna], zone).count == 1)
     for (number, title) in [(1, "published"), (2, "old life"), (4, "old life"), (5, "new life")] {
-      let state = try await nodes[1].state(id(UInt64(number)), in: zone)
+      let state = try await nodes[1].state(Note.id(UInt64(number)), in: zone)
       #expect(state?.shown(Note.title) == .text(title))
     }
     #expect(try await nodes[1].zoneStatuses().allSatisfy { $0.waiting.isEmpty })
@@ -124,9 +117,9 @@ struct CopyTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"], schema: schema)
     try await nodes[0].close()
-    try copy(family.home("Anna"), family.home("Image"))
+    try Family.copy(family.home("Anna"), family.home("Image"))
     let anna = try await Node.open(at: family.home("Anna"), schema: schema)
-    try await anna.note(id(1), [.assign(Note.title, .text("published"))], in: zone)
+    try await anna.note(Note.id(1), [.assign(Note.title, .text("published"))], in: zone)
     try await Family.settle([anna, nodes[1]])
     let image = try await Node.open(
       at: family.home("Image"), schema: schema, trustingFiles: true)

@@ -19,6 +19,11 @@ enum Note {
       FieldSchema(votes, "votes", .int), FieldSchema(tags, "tags", .text),
       FieldSchema(pinned, "pinned", .bool),
     ])
+
+  /// The id of a note of a test.
+  static func id(_ number: UInt64) -> RecordID {
+    Identifier(high: 0x55aa_1234_9876_0f0f, low: number)
+  }
 }
 
 /// Several nodes of one household in a folder of their own, removed at the end.
@@ -43,6 +48,12 @@ final class Family {
   }
 
   static let schema = NodeSchema(records: [Note.schema])
+
+  /// Copies a node's folder or file, as a person does, in place of what is there.
+  static func copy(_ from: String, _ to: String) throws {
+    try? FileManager.default.removeItem(atPath: to)
+    try FileManager.default.copyItem(atPath: from, toPath: to)
+  }
 
   /// Makes a household of as many nodes, all joined and in step.
   func grow(

@@ -6,21 +6,12 @@ import Testing
 
 @Suite("Copies, restored images and wrong clocks")
 struct LifeTests {
-  private func id(_ number: UInt64) -> RecordID {
-    Identifier(high: 0x55aa_1234_9876_0f0f, low: number)
-  }
-
-  private func copy(_ from: String, _ to: String) throws {
-    try? FileManager.default.removeItem(atPath: to)
-    try FileManager.default.copyItem(atPath: from, toPath: to)
-  }
-
   @Test("A copy of a node's folder starts a new life and both go on")
   func clone() async throws {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"])
-    try await nodes[0].note(id(1), [.assign(Note.title, .text("before"))], in: zone)
-    try copy(family.home("Anna"), family.home("Clone"))
+    try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("before"))], in: zone)
+    try Family.copy(family.home("Anna"), family.home("Clone"))
     let first = try await Node.open(at: family.home("Clone"), schema: Family.schema)
     #expect(await first.life == 2)
     // What the old life had not sealed is still known after opening once more.
@@ -28,13 +19,13 @@ struct LifeTests {
     let clone = try await Node.open(at: family.home("Clone"), schema: Family.schema)
     #expect(await clone.life == 2)
     #expect(try await clone.notices().map(\.kind) == [.newLife])
-    try await nodes[0].note(id(2), [.assign(Note.title, .text("original"))], in: zone)
-    try await clone.note(id(3), [.assign(Note.title, .text("clone"))], in: zone)
+    try await nodes[0].note(Note.id(2), [.assign(Note.title, .text("original"))], in: zone)
+    try await clone.note(Note.id(3), [.assign(Note.title, .text("clone"))], in: zone)
     let all = [nodes[0], nodes[1], clone]
     try await Family.settle(all)
     #expect(try await Family.digests(all, zone).count == 1)
     for (number, title) in [(1, "before"), (2, "original"), (3, "clone")] {
-      let state = try await nodes[1].state(id(UInt64(number)), in: zone)
+      let state = try await nodes[1].state(Note.id(UInt64(number)), in: zone)
       #expect(state?.shown(Note.title) == .text(title))
     }
   }
@@ -43,20 +34,20 @@ struct LifeTests {
   func rollback() async throws {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"])
-    try await nodes[0].note(id(1), [.assign(Note.title, .text("yesterday"))], in: zone)
+    try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("yesterday"))], in: zone)
     try await Family.settle(nodes)
-    try copy(family.home("Anna"), family.home("Backup"))
-    try await nodes[0].note(id(2), [.assign(Note.title, .text("today"))], in: zone)
+    try Family.copy(family.home("Anna"), family.home("Backup"))
+    try await nodes[0].note(Note.id(2), [.assign(Note.title, .text("today"))], in: zone)
     try await Family.settle(nodes)
     try await nodes[0].close()
-    try copy(family.home("Backup"), family.home("Anna"))
+    try Family.copy(family.home("Backup"), family.home("Anna"))
     let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
     #expect(await anna.life == 2)
-    try await anna.note(id(3), [.assign(Note.title, .text("offline"))], in: zone)
+    try await anna.note(Note.id(3), [.assign(Note.title, .text("offline"))], in: zone)
     try await Family.settle([anna, nodes[1]])
     #expect(try await Family.digests([anna, nodes[1]], zone).count == 1)
     for (number, title) in [(1, "yesterday"), (2, "today"), (3, "offline")] {
-      let state = try await anna.state(id(UInt64(number)), in: zone)
+      let state = try await anna.state(Note.id(UInt64(number)), in: zone)
       #expect(state?.shown(Note.title) == .text(title))
     }
   }
@@ -66,16 +57,16 @@ struct LifeTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"])
     try await nodes[0].close()
-    try copy(family.home("Anna") + "/node.db", family.home("old.db"))
+    try Family.copy(family.home("Anna") + "/node.db", family.home("old.db"))
     let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
-    try await anna.note(id(1), [.assign(Note.title, .text("lost on this disk"))], in: zone)
+    try await anna.note(Note.id(1), [.assign(Note.title, .text("lost on this disk"))], in: zone)
     try await Family.settle([anna, nodes[1]])
     try await anna.close()
-    try copy(family.home("old.db"), family.home("Anna") + "/node.db")
+    try Family.copy(family.home("old.db"), family.home("Anna") + "/node.db")
     let again = try await Node.open(at: family.home("Anna"), schema: Family.schema)
     #expect(await again.life == 2)
     try await Family.settle([again, nodes[1]])
-    let state = try await again.state(id(1), in: zone)
+    let state = try await again.state(Note.id(1), in: zone)
     #expect(state?.shown(Note.title) == .text("lost on this disk"))
     #expect(try await Family.digests([again, nodes[1]], zone).count == 1)
   }
@@ -85,22 +76,22 @@ struct LifeTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"])
     try await nodes[0].close()
-    try copy(family.home("Anna"), family.home("Image"))
+    try Family.copy(family.home("Anna"), family.home("Image"))
     let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
-    try await anna.note(id(1), [.assign(Note.title, .text("published"))], in: zone)
+    try await anna.note(Note.id(1), [.assign(Note.title, .text("published"))], in: zone)
     try await Family.settle([anna, nodes[1]])
     try await anna.close()
     // As a virtual machine's image would be set back: nothing on the disk tells.
     let image = try await Node.open(
       at: family.home("Image"), schema: Family.schema, trustingFiles: true)
     #expect(await image.life == 1)
-    try await image.note(id(2), [.assign(Note.title, .text("written twice"))], in: zone)
+    try await image.note(Note.id(2), [.assign(Note.title, .text("written twice"))], in: zone)
     try await Family.settle([image, nodes[1]])
     #expect(await image.life == 2)
     #expect(try await image.notices().map(\.kind) == [.newLife, .reissued])
     #expect(try await Family.digests([image, nodes[1]], zone).count == 1)
     for (number, title) in [(1, "published"), (2, "written twice")] {
-      let state = try await nodes[1].state(id(UInt64(number)), in: zone)
+      let state = try await nodes[1].state(Note.id(UInt64(number)), in: zone)
       #expect(state?.shown(Note.title) == .text(title))
     }
   }
@@ -126,16 +117,16 @@ struct LifeTests {
       _ = try await node.join(link, folderOverride: nil)
     }
     try await Family.settle(nodes)
-    try await nodes[2].note(id(1), [.assign(Note.title, .text("from the future"))], in: zone)
+    try await nodes[2].note(Note.id(1), [.assign(Note.title, .text("from the future"))], in: zone)
     try await Family.settle(nodes)
-    try await nodes[1].note(id(1), [.assign(Note.title, .text("later, by 1970"))], in: zone)
+    try await nodes[1].note(Note.id(1), [.assign(Note.title, .text("later, by 1970"))], in: zone)
     try await Family.settle(nodes)
     #expect(try await Family.digests(nodes, zone).count == 1)
-    let state = try await nodes[0].state(id(1), in: zone)
+    let state = try await nodes[0].state(Note.id(1), in: zone)
     #expect(state?.shown(Note.title) == .text("later, by 1970"))
     // The future did not move Anna's clock.
-    try await nodes[0].note(id(2), [.assign(Note.title, .text("now"))], in: zone)
-    let second = try #require(try await nodes[0].state(id(2), in: zone))
+    try await nodes[0].note(Note.id(2), [.assign(Note.title, .text("now"))], in: zone)
+    let second = try #require(try await nodes[0].state(Note.id(2), in: zone))
     guard case .register(let title) = second[Note.title] else { return }
     #expect(title.shown.version.time.milliseconds < Node.wallClock() + 600_000)
   }
