@@ -66,7 +66,11 @@ struct Generator {
     let end = days * Generator.dayMilliseconds
     work(through: end)
     trouble(through: end)
-    plan.steps.sort { ($0.atMilliseconds, $0.line) < ($1.atMilliseconds, $1.line) }
+    // Lines are costly, and needed only where instants are equal.
+    plan.steps.sort {
+      $0.atMilliseconds != $1.atMilliseconds
+        ? $0.atMilliseconds < $1.atMilliseconds : $0.line < $1.line
+    }
     return plan
   }
 
