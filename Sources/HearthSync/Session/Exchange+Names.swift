@@ -43,7 +43,8 @@ extension Engine {
   ) throws -> Set<SegmentName> {
     var trusted = try trustedNames(of: zone, in: listing, stored: stored)
     let plan = SyncPlan(zone: zone, stored: stored, pending: [])
-    let missing = plan.publications(to: listing, stored: stored, trusted: trusted, of: zone, by: device)
+    let missing = plan.publications(
+      to: listing, stored: stored, trusted: trusted, of: zone, by: device)
     guard !missing.isEmpty else { return trusted }
     let suspects = SyncPlan.names(
       in: listing, covering: missing.map(\.name), except: trusted)
