@@ -21,6 +21,7 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case databaseRolledBack = "life.database-rolled-back"
   case fileForged = "folder.file-forged"
   case folderMissing = "folder.missing"
+  case lostToLies = "disk.lost-to-lies"
   case folderEmptied = "folder.emptied"
   case folderDeletedEverywhere = "folder.deleted-everywhere"
   case anchorLost = "life.anchor-lost"

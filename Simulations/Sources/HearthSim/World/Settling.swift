@@ -17,7 +17,7 @@ struct Settling {
 
   func run() throws {
     world.isHealed = true
-    let everybody = world.devices.filter { $0.home != nil }
+    let everybody = world.devices.filter { $0.home != nil && !$0.isLost }
     guard !everybody.isEmpty else { return }
     var chance = Chance(world.plan.seed, domain: "core")
     var core = everybody.filter { _ in chance.happens(perMille: 500) }
@@ -28,7 +28,9 @@ struct Settling {
       try heal(core)
       try converge(core)
     }
-    for device in world.devices where device.home == nil { try heal([device]) }
+    for device in world.devices where device.home == nil && !device.isLost {
+      try heal([device])
+    }
     try heal(everybody)
     try converge(everybody)
     try silence(everybody)

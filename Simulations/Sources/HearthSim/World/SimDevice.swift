@@ -33,6 +33,8 @@ final class SimDevice {
   private(set) var running: Running?
   /// Whether a person has stopped the device until a step starts it again.
   var isStopped = false
+  /// Whether its database is gone for good.
+  var isLost = false
   /// The household's data zone, once this device is in it.
   var home: ZoneID?
   /// How often the device was copied or put back; part of its anchor's identity.

@@ -69,7 +69,7 @@ extension World {
 
   /// Starts a device, rebooting its disk if that lost power.
   func boot(_ device: SimDevice) throws {
-    guard device.running == nil, !device.isStopped else { return }
+    guard device.running == nil, !device.isStopped, !device.isLost else { return }
     if device.disk.isDown {
       // What was told since the disk began to lie may be gone now.
       if liars.contains(device.index) { ledger.exempt(device: device.index) }
@@ -92,7 +92,16 @@ extension World {
       }
       events.push(.boot(device: device.index), at: now + 60_000)
       return
-    } catch let error as StoreError where error.code == .full {
+    } catch let error as StoreError where error.code == .corrupt && liars.contains(device.index) {
+      // A disk that said it had written what it had not: the program tells, and the device is lost.
+      SimProbe.lostToLies.hit()
+      trace.note("off", at: now, device: device.index, 3, "is lost: \(error)")
+      device.drop()
+      device.isLost = true
+      ledger.exempt(device: device.index)
+      return
+    } catch let error as StoreError where error.code == .full || error.code == .readOnly {
+      // No file can be made on a full disk; on a healed one it must start.
       device.drop()
       events.push(.boot(device: device.index), at: now + 600_000)
       return
