@@ -3,7 +3,7 @@ import HearthCRDT
 extension OrderCase {
   /// All cases.
   static let all: [OrderCase] =
-    FieldKind.allCases.flatMap(cases) + life + mixedVersions + household
+    FieldKind.allCases.flatMap(cases) + life + mixedVersions + segments + household
 
   /// The cases of a kind of field: exhaustive on purpose, a new kind needs some.
   private static func cases(of kind: FieldKind) -> [OrderCase] {
@@ -186,5 +186,28 @@ extension OrderCase {
         "0d 09:04 Cleo: tally m0 mark x",
       ],
       expects: ["tally m0 \"label=b|a total=4 marks=x\""], isMixed: true),
+  ]
+
+  /// What the log does with segments, whatever is in them.
+  private static let segments = [
+    OrderCase(
+      name: "overlapping-segments",
+      purpose: "Merged segments hold what came before: what is known of one is passed over, what "
+        + "has no cause yet waits.",
+      changes: [
+        "0d 09:00 Ada: tally k0 add 1", "0d 09:01 Ben: tally k0 add 10 knows=1",
+        "0d 09:02 Ada: tally k0 add 100 knows=2", "0d 09:03 Ben: tally k0 add 1000 knows=3",
+        "0d 09:04 Ada: tally k0 label a", "0d 09:05 Cleo: tally k0 add 10000 knows=2",
+      ],
+      expects: ["tally k0 \"label=a total=11111\""], isOverlapping: true),
+    OrderCase(
+      name: "long-chain",
+      purpose: "Six changes of which each knew the one before: only one order applies them.",
+      changes: [
+        "0d 09:00 Ada: tally k0 label a", "0d 09:01 Ben: tally k0 label b knows=1",
+        "0d 09:02 Cleo: tally k0 label c knows=2", "0d 08:03 Ada: tally k0 label d knows=3",
+        "0d 08:04 Ben: tally k0 label e knows=4", "0d 08:05 Cleo: tally k0 label f knows=5",
+      ],
+      expects: ["tally k0 label=f"]),
   ]
 }

@@ -140,7 +140,7 @@ extension OrderCase {
       before: [dishes],
       changes: [
         "0d 20:00 Ben: complete Dishes by=Ada", "0d 09:05 Ada: undo knows=1",
-        "0d 09:10 Cleo: complete Dishes knows=2", "0d 20:05 Ben: edit Dishes points=6",
+        "0d 09:10 Cleo: complete Dishes", "0d 20:05 Ben: edit Dishes points=6",
       ],
       expects: [
         "entries Dishes undone 1", "credited Dishes Cleo", "points Ada 0", "points Cleo 5",
@@ -394,6 +394,20 @@ extension OrderCase {
       ],
       asked: "5d 23:00",
       expects: ["points Ben 5", "points Cleo 7", "week Ben 0", "week Cleo 7"]),
+    OrderCase(
+      name: "week-close-vs-settings",
+      purpose: "A closed week keeps the rules of its closing, whatever is set meanwhile.",
+      before: ["0d 08:00 Ada: add A points=5"],
+      changes: [
+        "4d 10:00 Ben: complete A", "4d 11:00 Cleo: complete A",
+        "5d 10:00 Ada: close 2026-03-23 knows=1", "5d 11:00 Cleo: set duplicate each",
+        "5d 11:30 Ben: edit A points=9",
+      ],
+      asked: "5d 23:00",
+      expects: [
+        "points Ben 5", "points Cleo 0", "setting duplicate each", "credited A Ben",
+        "entries A also-done 1",
+      ]),
     OrderCase(
       name: "week-close-vs-undo",
       purpose: "An undo of somebody who had not seen the closing counts, and is booked late.",

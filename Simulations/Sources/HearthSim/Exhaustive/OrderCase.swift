@@ -22,6 +22,9 @@ struct OrderCase: Sendable {
   let expects: [String]
   /// Whether an old program is given every order too, not a few.
   var isMixed = false
+  /// Whether each segment holds all that its author wrote so far, as after merging, so that every
+  /// one overlaps those before it.
+  var isOverlapping = false
 
   /// The most changes of a case: seven have 5,040 orders.
   static let maximumChanges = 6

@@ -88,10 +88,13 @@ struct OrderRun {
       knows.formUnion(changes[place].knows)
     }
     let written = try perform(step)
+    let segment =
+      try story.isOverlapping
+      ? family.inScratch(on: device) { try family.seal(written, by: device) }
+      : family.seal(written, by: device)
     changes.append(
       OrderedChange(
-        line: line, writer: writer, knows: knows.union([changes.count]),
-        segment: try family.seal(written, by: device)))
+        line: line, writer: writer, knows: knows.union([changes.count]), segment: segment))
   }
 
   private func perform(_ step: Step) throws -> Written {
