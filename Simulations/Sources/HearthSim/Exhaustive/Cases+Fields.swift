@@ -42,6 +42,22 @@ extension OrderCase {
       ],
       expects: ["tally k0 \"label=b|c note=n\""]),
     OrderCase(
+      name: "register-fast-clock",
+      purpose: "Who saw the value of a clock far ahead does not win ties by it.",
+      changes: [
+        "0d 20:00 Ben: tally k1 label b", "0d 09:05 Ada: tally k0 label a knows=1",
+        "0d 09:10 Cleo: tally k0 label c",
+      ],
+      expects: ["tally k0 label=c|a", "tally k1 label=b"]),
+    OrderCase(
+      name: "register-clock-follows",
+      purpose: "Who saw a value of a clock a little ahead writes later than it.",
+      changes: [
+        "0d 09:04 Ben: tally k0 label b", "0d 09:00 Ada: tally k0 label a knows=1",
+        "0d 09:02 Cleo: tally k0 label c",
+      ],
+      expects: ["tally k0 label=a|c"]),
+    OrderCase(
       name: "register-six",
       purpose: "Three chains of two that meet nowhere: the last of each stays.",
       changes: [

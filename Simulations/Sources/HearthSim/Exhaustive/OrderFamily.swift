@@ -141,6 +141,13 @@ final class OrderFamily {
     }
   }
 
+  /// Seals everything that a device has written.
+  func sealAll(on device: SimDevice) throws {
+    device.takeTurn()
+    let home = home
+    try device.withEngine { engine in _ = try engine.seal(home) }
+  }
+
   /// Hands segments over in one go; how many changes were applied, and how many segments wait.
   @discardableResult
   func deliver(

@@ -69,6 +69,8 @@ struct OrderRun {
       throw StepFailure("a case has at most \(OrderCase.maximumChanges) changes")
     }
     for line in story.changes { try write(line) }
+    // What others have seen is sealed in its author's own log.
+    for device in family.writers where story.isOverlapping { try family.sealAll(on: device) }
   }
 
   private mutating func write(_ line: String) throws {
@@ -88,6 +90,9 @@ struct OrderRun {
       knows.formUnion(changes[place].knows)
     }
     let written = try perform(step)
+    // The program ends before it has published: what it wrote must not live in memory alone.
+    try device.close()
+    try device.start(at: time)
     let segment =
       try story.isOverlapping
       ? family.inScratch(on: device) { try family.seal(written, by: device) }
@@ -197,11 +202,22 @@ struct OrderRun {
     guard try family.digest(of: device) == before else {
       throw StepFailure("has another state after everything was delivered again")
     }
-    guard isFirst, !device.isOldBuild else { return }
+    guard isFirst else { return }
+    try rebuild(device)
+    guard !device.isOldBuild else { return }
     try compareFinal(device, isFirst: false)
     let stale = try device.engine().store.staleProjections(of: family.home)
     guard stale.isEmpty else {
       throw StepFailure("would show others folded anew: \(stale.joined(separator: " "))")
+    }
+  }
+
+  /// Records that are built anew from the log are the same.
+  private func rebuild(_ device: SimDevice) throws {
+    let (home, time, before) = (family.home, askedAt, try family.digest(of: device))
+    try device.withEngine { try $0.rebuild(home, nowMilliseconds: time) }
+    guard try family.digest(of: device) == before else {
+      throw StepFailure("has another state after its records were built anew")
     }
   }
 
@@ -332,7 +348,10 @@ struct OrderRun {
       }
       deliveries += order.count
       try ask(story.expectsBetween, device)
-      if found[saw] == nil { segment = try family.seal(written, by: device) }
+      if found[saw] == nil {
+        try rebuild(device)
+        segment = try family.seal(written, by: device)
+      }
       return OwnWrite(
         digest: try family.digest(of: device), shown: try shown(on: device), by: name)
     }
