@@ -309,8 +309,8 @@ struct OrderRun {
     var found: [Frontier: OwnWrite] = [:]
     for order in Permutations(of: Array(changes.indices)) {
       for place in 0...order.count {
-        let words = OrderRun.words(Array(order.prefix(place))) + " (writes) "
-        let name = words + OrderRun.words(Array(order.dropFirst(place)))
+        let parts = [order.prefix(place), order.dropFirst(place)].map { OrderRun.words(Array($0)) }
+        let name = [parts[0], "(writes)", parts[1]].filter { !$0.isEmpty }.joined(separator: " ")
         do {
           try between(step, order, at: place, on: device, name, &found)
         } catch {
