@@ -176,14 +176,17 @@ extension FamilyModel {
     let horizon = max(last, today, moved.max() ?? today)
     var result: [Candidate] = []
     var day = first
+    var ordinal = rule.count(before: first)
     while day <= min(rule.until ?? ModelCalendar.lastDay, ModelCalendar.lastDay) {
       let key = Int64(day) * 32
-      if rule.falls(on: day), !closed.contains(key) {
-        result.append(
-          Candidate(
-            key: key, due: overrideDue(chore, key) ?? day, original: day,
-            ordinal: rule.count(before: day)))
-        if day > horizon { break }
+      if rule.falls(on: day) {
+        if !closed.contains(key) {
+          result.append(
+            Candidate(
+              key: key, due: overrideDue(chore, key) ?? day, original: day, ordinal: ordinal))
+          if day > horizon { break }
+        }
+        ordinal += 1
       }
       day += 1
     }
