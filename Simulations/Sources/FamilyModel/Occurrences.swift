@@ -175,8 +175,8 @@ extension FamilyModel {
       missedPolicy == .stack ? opening : max(opening, (closedDays.max() ?? opening - 1) + 1)
     let horizon = max(last, today, moved.max() ?? today)
     var result: [Candidate] = []
-    var day = first
-    var ordinal = rule.count(before: first)
+    var day = max(first, firstInSight(rule, from: first))
+    var ordinal = rule.count(before: day)
     while day <= min(rule.until ?? ModelCalendar.lastDay, ModelCalendar.lastDay) {
       let key = Int64(day) * 32
       if rule.falls(on: day) {
@@ -191,6 +191,16 @@ extension FamilyModel {
       day += 1
     }
     return result
+  }
+
+  /// The first day that is looked at: 370 days back, or the rule's last day where it has none since.
+  ///
+  /// Assumption: nobody asks for what was missed longer ago.
+  private func firstInSight(_ rule: ModelRule, from first: Int) -> Int {
+    let oldest = today - 370
+    guard first < oldest else { return first }
+    if (oldest...today).contains(where: rule.falls) { return oldest }
+    return (first..<oldest).last(where: rule.falls) ?? oldest
   }
 
   /// R7: the one occurrence that a chain counted from completion knows.

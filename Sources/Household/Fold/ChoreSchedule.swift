@@ -157,7 +157,9 @@ struct ChoreSchedule {
       let key = OccurrenceKey(occurrence)
       return !closed.contains(key) && !isSkipped(key)
     }
-    var open = past.filter(isOpen)
+    // What was moved onto a day that has come is due like what was due by then anyway.
+    let early = moved(rule, after: today, through: today).filter(isOpen)
+    var open = past.filter(isOpen) + early
     var missed = 0
     if settings.missed != .stack, let latest = open.last?.date {
       missed = open.count { $0.date < latest }
@@ -168,8 +170,8 @@ struct ChoreSchedule {
     if begin > today {
       let future = rule.occurrences(
         from: begin, through: max(last, begin), limit: ChoreSchedule.maximumOpenings)
-      open += future.filter(isOpen)
-      open += moved(rule, after: max(last, begin), through: last).filter(isOpen)
+      let later = future + moved(rule, after: max(last, begin), through: last)
+      open += later.filter { isOpen($0) && !early.contains($0) }
       if open.isEmpty {
         Probe.firstOpenAhead.hit()
         open += firstOpen(rule, after: max(last, begin), closed.count, isOpen)
@@ -197,7 +199,7 @@ struct ChoreSchedule {
     return rule.occurrences(from: date, through: date, limit: RecurrenceRule.maximumTimes)
   }
 
-  /// Occurrences of later dates that were moved into the window.
+  /// Occurrences of later dates that were moved into the window, in order.
   private func moved(
     _ rule: RecurrenceRule, after date: CivilDate, through last: CivilDate
   ) -> [Occurrence] {
@@ -207,7 +209,7 @@ struct ChoreSchedule {
       else { return nil }
       Probe.movedIntoWindow.hit()
       return occurrence
-    }
+    }.sorted()
   }
 
   private func firstOpen(

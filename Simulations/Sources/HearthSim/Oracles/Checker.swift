@@ -93,6 +93,7 @@ struct Checker {
       verdict = try running.store.integrity()
     }
     guard verdict == ["ok"] else {
+      if world.liars.contains(device.index) { return world.lose(device, "\(verdict.prefix(1))") }
       throw world.fail(.integrity, device, "integrity_check: \(verdict.prefix(3))")
     }
     try moved(device, in: world)

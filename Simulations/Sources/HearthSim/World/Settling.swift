@@ -17,7 +17,7 @@ struct Settling {
 
   func run() throws {
     world.isHealed = true
-    let everybody = world.devices.filter { $0.home != nil && !$0.isLost }
+    var everybody = world.devices.filter { $0.home != nil }
     guard !everybody.isEmpty else { return }
     var chance = Chance(world.plan.seed, domain: "core")
     var core = everybody.filter { _ in chance.happens(perMille: 500) }
@@ -25,13 +25,11 @@ struct Settling {
     if core.count < everybody.count {
       SimProbe.coreHealed.hit()
       for place in world.carriers.indices { world.carriers[place].isUp = false }
-      try heal(core)
+      core = try heal(core)
       try converge(core)
     }
-    for device in world.devices where device.home == nil && !device.isLost {
-      try heal([device])
-    }
-    try heal(everybody)
+    for device in world.devices where device.home == nil { _ = try heal([device]) }
+    everybody = try heal(everybody)
     try converge(everybody)
     try silence(everybody)
     // First what building anew, which others do, would mend.
@@ -40,7 +38,8 @@ struct Settling {
     try WholeState(world).check(everybody)
   }
 
-  private func heal(_ devices: [SimDevice]) throws {
+  /// - Returns: those of the devices that run afterwards: all but those that are lost.
+  private func heal(_ devices: [SimDevice]) throws -> [SimDevice] {
     let indices = devices.map(\.index)
     for device in devices {
       device.isStopped = false
@@ -55,7 +54,7 @@ struct Settling {
         }
       }
       if device.running == nil { try world.boot(device) }
-      guard device.running != nil else {
+      guard device.running != nil || device.isLost else {
         throw world.fail(.liveness, device, "does not start on a healed disk")
       }
     }
@@ -64,6 +63,7 @@ struct Settling {
     {
       world.carriers[place].isUp = true
     }
+    return devices.filter { !$0.isLost }
   }
 
   /// Every device syncs once, then every file is carried.
@@ -97,6 +97,7 @@ struct Settling {
   }
 
   private func converge(_ devices: [SimDevice]) throws {
+    if devices.isEmpty { return }
     for _ in 0..<Settling.rounds {
       try round(devices)
       if areEqual(devices) { return }

@@ -93,13 +93,7 @@ extension World {
       events.push(.boot(device: device.index), at: now + 60_000)
       return
     } catch let error as StoreError where error.code == .corrupt && liars.contains(device.index) {
-      // A disk that said it had written what it had not: the program tells, and the device is lost.
-      SimProbe.lostToLies.hit()
-      trace.note("off", at: now, device: device.index, 3, "is lost: \(error)")
-      device.drop()
-      device.isLost = true
-      ledger.exempt(device: device.index)
-      return
+      return lose(device, "\(error)")
     } catch let error as StoreError where error.code == .full || error.code == .readOnly {
       // No file can be made on a full disk; on a healed one it must start.
       device.drop()
@@ -115,6 +109,15 @@ extension World {
     trace.note("boot", at: now, device: device.index, device.disk.operations, "starts")
     try checker.started(device, in: self)
     try compareWithLog(device)
+  }
+
+  /// A disk said it had written what it had not, and the database is damaged: the device is lost.
+  func lose(_ device: SimDevice, _ words: String) {
+    SimProbe.lostToLies.hit()
+    trace.note("off", at: now, device: device.index, 3, "is lost: \(words)")
+    device.drop()
+    device.isLost = true
+    ledger.exempt(device: device.index)
   }
 
   /// After some starts: the records are exactly what the log says.
