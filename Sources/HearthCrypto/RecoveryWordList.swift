@@ -61,14 +61,18 @@ package enum RecoveryWordList {
   ///
   /// Edits are insertions, omissions, other letters and swaps of neighbours: at most
   /// ``maximumEdits``, and fewer than the letters of either word. Those with the longer common
-  /// beginning come first, then the order of the list decides. About 2,048 times 64 steps.
+  /// beginning come first, then the order of the list decides. About 0.1 ms.
   static func nearest(to typed: UnsafeRawBufferPointer) -> [Int] {
     guard typed.count <= longestWordBytes + maximumEdits else { return [] }
+    let typedLetters = letters(of: typed)
     var fewest = maximumEdits
     var found: [(place: Int, common: Int)] = []
     for place in 0..<count {
       let word = bytes(at: place)
-      guard abs(word.count - typed.count) <= fewest else { continue }
+      // Each letter that only one of them has costs an edit, so most words need no closer look.
+      let only = (letters(of: word) & ~typedLetters, typedLetters & ~letters(of: word))
+      let least = max(only.0.nonzeroBitCount, only.1.nonzeroBitCount)
+      guard max(least, abs(word.count - typed.count)) <= fewest else { continue }
       let edits = edits(typed, word)
       guard edits <= fewest, edits < word.count, edits < typed.count else { continue }
       if edits < fewest { found = [] }
@@ -77,6 +81,14 @@ package enum RecoveryWordList {
     }
     found.sort { ($1.common, $0.place) < ($0.common, $1.place) }
     return found.prefix(maximumSuggestions).map(\.place)
+  }
+
+  /// The set of a word's letters, a bit each, and one bit for everything else.
+  private static func letters(of word: UnsafeRawBufferPointer) -> UInt32 {
+    word.reduce(0) { set, byte in
+      let isLetter = UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte
+      return set | 1 << (isLetter ? UInt32(byte - UInt8(ascii: "a")) : 26)
+    }
   }
 
   /// The edits between two words: insert, leave out, replace, swap neighbours (each letter once).

@@ -36,7 +36,7 @@ package struct SafetyNumber: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Makes the number of two people; their order does not matter. About 20 ms.
+  /// Makes the number of two people, whose order does not matter; about 20 ms.
   package init(_ first: Person, _ second: Person) {
     digits = [Self.half(first), Self.half(second)].sorted().joined()
   }
