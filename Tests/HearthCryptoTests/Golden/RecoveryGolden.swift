@@ -40,4 +40,29 @@ extension Golden {
       words: "abandon amount liar amount expire adjust cage candy arch gather drum buyer"
     ),
   ]
+
+  /// Of the secret 00 01 … 0f: sign key, box key, recovery id, relay key of the relay 09, locator,
+  /// secret of the access, capsule key, a signature, and the digest of a recovery capsule.
+  static let recoveryRoot = [
+    "238df09b1137109db5e50dbcc3c73c8136ddd80564de21502fceccdd89729055",
+    "414b3861c19f1a738ce70503b1f21ae6f841d66018d96000511e722f4795d02d",
+    "bb77971b2d7f0b1e4fd8bee2ac504a7d",
+    "199c7bab69f563a5b156b4d2aa2049291b4a4ef6b1ac1b7ad314b358367b4d6e",
+    "0ceb22084f9e53ff77971f927eae419b",
+    "a74f6728035b05aec6e99de6d5fd83457342be2eb89a1d438892e51aa866c7b8",
+    "89201cbd9929a3dd6b800388e5a562595306dcbf4aa3f881284c2a8bdb3224e1",
+    """
+    e91bb62596f07197dfbad9b80ae1d8c519178b1956699cf95e22a186dcd9c7d13eddf06360a24a7a6676bf4e\
+    12c86efff6606f3631d298c761ed9bc1cb186a03
+    """,
+    "a2011487b55ab0c8fb62934ab75fc6d89231d20043504cc068bdbf501c219111",
+  ]
+
+  /// The safety number of two people, the digits of a frontier, a commitment and the digits after.
+  static let comparison = [
+    "201621019382120783262137739335857001574595291465924444223094",
+    "435002303082230619886707097793",
+    "01a61660e205bfe218daffbbafa43da803d5fb665a80b4a3c8a7dd80d49ab5406d",
+    "221490973950",
+  ]
 }
