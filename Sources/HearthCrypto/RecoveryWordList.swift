@@ -1,4 +1,4 @@
-/// The list from which recovery words are taken: 2,048 words told apart by their first four letters.
+/// The list of recovery words: 2,048 words that differ in their first four letters.
 ///
 /// The list is public. What is secret is which of its words were drawn, so looking a word up works
 /// on bytes of the caller and keeps none of them.
