@@ -137,7 +137,7 @@ private func segmentSeeds() throws -> [[UInt8]] {
   let long = [UInt8](repeating: 7, count: 3000)
   let compressed = try long.withUnsafeBytes { try Payload.encode($0) }
   let end = compressed.lastIndex(of: Padding.marker) ?? compressed.count
-  return operations.map { [1, 0] + body([$0]) }
+  return operations.flatMap { [[1, 0] + body([$0]), [3, 0] + body([$0])] }
     + [[0] + whole, [1, 0] + Array(compressed[..<end])]
 }
 

@@ -107,6 +107,30 @@ struct RecoveryWordsTests {
     #expect(!error.message.contains("economy") || nearest == "economy")
   }
 
+  @Test("the nearest words are those that comparing with every word finds")
+  func nearest() {
+    let letters = Array("abcdefghijklmnopqrstuvwxyz".utf8)
+    for seed in 0..<120 {
+      let noise = Fixture.noise(8, seed: UInt8(seed))
+      var typed = Array(RecoveryWordList.text(at: Int(noise[0]) * 8 + Int(noise[1]) % 8).utf8)
+      for (place, letter) in [(noise[2], noise[3]), (noise[4], noise[5])] {
+        typed[Int(place) % typed.count] = letters[Int(letter) % letters.count]
+      }
+      if noise[6].isMultiple(of: 2) { typed.append(letters[Int(noise[7]) % letters.count]) }
+      let (found, all) = typed.withUnsafeBytes { typed in
+        (
+          RecoveryWordList.nearest(to: typed),
+          (0..<RecoveryWordList.count).map {
+            RecoveryWordList.edits(typed, RecoveryWordList.bytes(at: $0))
+          }
+        )
+      }
+      let least = all.min() ?? 0
+      #expect(found.allSatisfy { all[$0] == least }, "seed \(seed)")
+      #expect(found.count == min(3, all.count { $0 == least }), "seed \(seed)")
+    }
+  }
+
   @Test("what resembles nothing, or is too short, says so without a suggestion")
   func noSuggestion() throws {
     var list = anything.split(separator: " ").map(String.init)
