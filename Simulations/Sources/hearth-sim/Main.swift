@@ -13,7 +13,7 @@ struct Main: ParsableCommand {
     subcommands: [
       Run.self, Replay.self, Shrink.self, Scenarios.self, Sweep.self, Report.self, Mutants.self,
       Determinism.self,
-      Worker.self,
+      Worker.self, HuntCommand.self,
     ])
 }
 

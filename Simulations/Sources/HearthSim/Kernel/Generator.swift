@@ -158,7 +158,8 @@ struct Generator {
     // Only administrators make snapshots, and the founder is one.
     let writer = kind < 2 ? chance.pick(plan.devices).name : plan.devices[0].name
     for place in 0..<(kind < 2 ? 140 : 30) {
-      let words = kind < 2 ? ["k1", "add", "1"] : ["k1", "bulk", "110"]
+      // Different records, so that a snapshot has many chunks.
+      let words = kind < 2 ? ["k1", "add", "1"] : ["b\(place)", "bulk", "110"]
       step(at + place * 4_000, writer, "tally", words)
       step(at + place * 4_000 + 2_000, writer, "sync")
     }
@@ -265,6 +266,7 @@ struct Generator {
           ["week-start", "monday"], ["day-start", "\(chance.below(6))"],
           ["missed", "never-overdue"], ["duplicate", "each"], ["duplicate", "split"],
           ["duplicate", "first"], ["strict-assignee", "yes"], ["strict-assignee", "no"],
+          ["missed", "-"], ["duplicate", "-"],
         ]))
     case "rename-self": step(at, device, verb, ["Canary \(chance.below(100))"])
     case "complete" where chance.happens(perMille: 200):
@@ -276,6 +278,10 @@ struct Generator {
       let by = "by=\(chance.pick(plan.devices).name)"
       step(at, device, verb, [chore, by])
       step(at + chance.below(60_000), chance.pick(plan.devices).name, verb, [chore, by])
+    case "complete" where chance.happens(perMille: 60):
+      // It is really done once more before long, by somebody who knows of the first time.
+      step(at, device, verb, [chore])
+      step(at + chance.within(60_000...30_000_000), device, verb, [chore, "early"])
     default: step(at, device, verb, [chore])
     }
   }
