@@ -13,6 +13,7 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case diskFailed = "disk.failed"
   case syncFailed = "disk.sync-failed"
   case syncLied = "disk.sync-lied"
+  case brokenByLies = "disk.broken-by-lies"
   case powerLostInStep = "disk.power-lost-in-step"
   case killed = "life.killed"
   case restarted = "life.restarted"

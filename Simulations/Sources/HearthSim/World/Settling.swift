@@ -27,7 +27,7 @@ struct Settling {
       try heal(core)
       try converge(core)
     }
-    for device in world.devices where device.home == nil { try heal([device]) }
+    for device in world.devices where device.home == nil && !device.isBroken { try heal([device]) }
     try heal(everybody)
     try converge(everybody)
     try silence(everybody)

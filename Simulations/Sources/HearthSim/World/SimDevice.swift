@@ -33,6 +33,9 @@ final class SimDevice {
   private(set) var running: Running?
   /// Whether a person has stopped the device until a step starts it again.
   var isStopped = false
+  /// Whether its disk lied until the database was damaged, which the program has said: it takes no
+  /// part any more, as its person would join with a new one.
+  var isBroken = false
   /// The household's data zone, once this device is in it.
   var home: ZoneID?
   /// How often the device was copied or put back; part of its anchor's identity.

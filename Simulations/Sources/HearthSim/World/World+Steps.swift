@@ -69,7 +69,7 @@ extension World {
 
   /// Starts a device, rebooting its disk if that lost power.
   func boot(_ device: SimDevice) throws {
-    guard device.running == nil, !device.isStopped else { return }
+    guard device.running == nil, !device.isStopped, !device.isBroken else { return }
     if device.disk.isDown {
       // What was told since the disk began to lie may be gone now.
       if liars.contains(device.index) { ledger.exempt(device: device.index) }
@@ -95,6 +95,13 @@ extension World {
       device.drop()
       events.push(.boot(device: device.index), at: now + 600_000)
       return
+    } catch let error as StoreError where error.code == .corrupt && liars.contains(device.index) {
+      // No database outlives a disk that lies about syncs; saying so is all that is owed.
+      SimProbe.brokenByLies.hit()
+      trace.note("off", at: now, device: device.index, 3, "is broken: \(error)")
+      ledger.exempt(device: device.index)
+      (device.isBroken, device.home) = (true, nil)
+      return device.drop()
     } catch {
       throw fail(.integrity, device, "cannot start: \(error)")
     }
