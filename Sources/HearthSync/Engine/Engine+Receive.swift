@@ -15,6 +15,15 @@ package struct ReceiveReport: Sendable {
   package internal(set) var forks: [Dot] = []
 
   package init() {}
+
+  /// Adds what came of trying again what waited.
+  fileprivate mutating func add(_ later: ReceiveReport) {
+    applied += later.applied
+    authors = Set(authors + later.authors).sorted()
+    refused += later.refused
+    waiting = later.waiting
+    forks += later.forks
+  }
 }
 
 extension Engine {
@@ -28,7 +37,16 @@ extension Engine {
   package mutating func receive(
     _ blobs: [[UInt8]], in zone: ZoneID, nowMilliseconds: UInt64
   ) throws -> ReceiveReport {
-    try receive(blobs, in: zone, ends: [], nowMilliseconds: nowMilliseconds)
+    var report = try receive(blobs, in: zone, ends: [], nowMilliseconds: nowMilliseconds)
+    guard try self.zone(zone).kind == .control else { return report }
+    // Who was admitted just now may have written what waits, which may admit the next one.
+    var applied = report.applied
+    while applied > 0, report.waiting[.author] ?? 0 > 0 {
+      let more = try receive([], in: zone, ends: [], nowMilliseconds: nowMilliseconds)
+      applied = more.applied
+      report.add(more)
+    }
+    return report
   }
 
   /// The same while a zone is built anew: logs that were held back end where they ended before.

@@ -11,14 +11,13 @@ extension Generator {
     if chance.happens(perMille: mode == .quick ? 70 : 250) { closing(through: end) }
   }
 
-  private var writers: [String] {
-    plan.devices.filter { $0.build == "current" }.map(\.name)
-  }
+  /// Who runs the current program.
+  var writers: [Plan.Device] { plan.devices.filter { $0.build == "current" } }
 
   /// Records that are deleted by who wrote them and are never touched again.
   private mutating func passingRecords(through end: Int) {
     for number in 0..<chance.below(3) {
-      let writer = chance.pick(writers)
+      let writer = chance.pick(writers).name
       let at = 600_000 + chance.below(end / 2)
       step(at, writer, "tally", ["p\(number)", "label", "\(number)"])
       step(at + 1_000, writer, "tally", ["p\(number)", "mark", "m0"])
@@ -31,7 +30,7 @@ extension Generator {
   private mutating func clocksSetBackBetweenWrites(through end: Int) {
     guard weight(.clocks) > 0 else { return }
     for _ in 0..<chance.within(1...3) {
-      let writer = chance.pick(writers)
+      let writer = chance.pick(writers).name
       let at = 600_000 + chance.below(end - 900_000)
       let by = chance.happens(perMille: 500) ? chance.within(5_000...250_000) : 1_500_000
       step(at, writer, "clock", ["by=\(by)"])
@@ -97,7 +96,7 @@ extension Generator {
       let week = try? CivilDate(dayNumber: monday - 7),
       let other = try? CivilDate(dayNumber: monday - 8)
     else { return }
-    let (founder, away) = (plan.devices[0].name, chance.pick(writers))
+    let (founder, away) = (plan.devices[0].name, chance.pick(writers).name)
     step(at - 3 * hour, away, "complete", ["c0", "day=\(done.iso)"])
     step(at - 2 * hour, away, "sync")
     if away != founder { step(at - hour, "world", "cut", [away]) }

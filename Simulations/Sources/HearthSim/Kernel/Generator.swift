@@ -66,6 +66,7 @@ struct Generator {
     let end = days * Generator.dayMilliseconds
     work(through: end)
     trouble(through: end)
+    situations(through: end)
     // Lines are costly, and needed only where instants are equal.
     plan.steps.sort {
       $0.atMilliseconds != $1.atMilliseconds
@@ -112,7 +113,6 @@ struct Generator {
   }
 
   private mutating func work(through end: Int) {
-    let writers = plan.devices.filter { $0.build == "current" }
     for (place, device) in plan.devices.enumerated() where device.joinsLater {
       var at = chance.below(end / 2) + 1_000
       // A try may fail while files are on their way.
@@ -185,6 +185,14 @@ struct Generator {
     step(at, device, "tally", [chance.pick(names)] + what)
   }
 
+  /// The last tally once more, half of the time word by word, by somebody else.
+  private mutating func repeatTally(at: Int, by device: String) {
+    guard chance.happens(perMille: 500), let last = plan.steps.last, last.verb == "tally" else {
+      return tally(at: at, by: device)
+    }
+    step(at, device, "tally", last.words)
+  }
+
   private mutating func exchange(through end: Int) {
     for device in plan.devices {
       let every = chance.pick(
@@ -237,7 +245,7 @@ struct Generator {
       tally(at: at, by: device)
       // Another one writes the same before it can know.
       if chance.happens(perMille: 400) {
-        tally(at: at + chance.below(60_000), by: chance.pick(plan.devices).name)
+        repeatTally(at: at + chance.below(60_000), by: chance.pick(writers).name)
       }
     case "edit":
       step(

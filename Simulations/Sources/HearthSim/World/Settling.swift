@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthCrypto
 import HearthStore
 import HearthSync
 import Household
@@ -99,17 +100,34 @@ struct Settling {
       try round(devices)
       if areEqual(devices) { return }
     }
-    let states = try devices.map { device in
-      let zone = try device.engine().zone(device.home ?? .zero)
-      let pending = try device.engine().store.pending(in: zone.id)
-        .map { "\($0.reason.rawValue)" }.joined(separator: ",")
-      return device.name + " "
-        + zone.frontier.entries.map { "\($0.author.device.hex.prefix(4)):\($0.sequence)" }
-        .joined(separator: " ") + (pending.isEmpty ? "" : " waiting: \(pending)")
-    }
+    let states = try devices.map { try Settling.state(of: $0) }
     throw world.fail(
       .liveness, nil,
       "no agreement after \(Settling.rounds) rounds: \(states.joined(separator: "; "))")
+  }
+
+  /// How far a device is, zone by zone, and what waits there for what.
+  static func state(of device: SimDevice) throws -> String {
+    let engine = try device.engine()
+    let zones = try engine.zones.filter { $0.database == .shared }.map { zone in
+      let authors = Dictionary(
+        zone.heads.map { (zone.authorTag(of: $0.author.device), $0.author.device) },
+        uniquingKeysWith: { first, _ in first })
+      let waiting = try engine.store.pending(in: zone.id).map { pending in
+        guard let frame = try? EnvelopeFrame(pending.bytes) else { return "rubbish" }
+        let author = Identifier(bytes: frame.authorTag.array).flatMap { authors[$0] }
+        return "\(author.map { "\($0.hex.prefix(4))" } ?? "somebody") \(frame.incarnation) "
+          + "\(frame.firstSeq)…\(frame.lastSeq) for \(pending.reason.rawValue)"
+      }
+      return "\(zone.name) "
+        + zone.heads.map { head in
+          "\(head.author.device.hex.prefix(4)):\(head.sequence)"
+            + (head.forkedAt.map { "!\($0)" } ?? "")
+        }.joined(separator: " ")
+        + " knows \(engine.membership(of: zone.group).devices.map { String($0.id.hex.prefix(4)) })"
+        + (waiting.isEmpty ? "" : " waiting: \(waiting.sorted().joined(separator: ", "))")
+    }
+    return "\(device.name) \(zones.joined(separator: ", "))"
   }
 
   private func areEqual(_ devices: [SimDevice]) -> Bool {

@@ -117,6 +117,13 @@ final class SimDevice {
     running = Running(store: store, engine: engine)
   }
 
+  /// After a start from a copy that is older than the household: the device is in none again.
+  func forgetUnknownHome() {
+    guard let home, let engine = running?.engine, !engine.zones.contains(where: { $0.id == home })
+    else { return }
+    self.home = nil
+  }
+
   /// Ends the program in good order.
   func close() throws {
     defer { running = nil }

@@ -202,10 +202,11 @@ final class SimFolder: Transport {
     forgetListing(of: file)
   }
 
-  /// Takes every file away, which no carrier tells to others.
+  /// Begins with an empty copy that knows of nothing, as a new folder does.
   func wipe() {
     files = [:]
     lost = [:]
+    versions = [:]
     sorted = [:]
     staleListing = [:]
   }

@@ -86,6 +86,7 @@ extension World {
       SimProbe.rolledBack.hit()
       checker.forget(device)
       try boot(device)
+      try rejoin(device)
     case "clone":
       guard devices.count < 16, self.device(named: name) == nil, device.home != nil else {
         return true
@@ -102,5 +103,12 @@ extension World {
     default: return false
     }
     return true
+  }
+
+  /// A device that was put back to before it joined does so again, by the invitation that stands.
+  private func rejoin(_ device: SimDevice) throws {
+    guard device.home == nil, device.running != nil else { return }
+    SimProbe.rolledBackBeforeJoining.hit()
+    try perform(Step(at: now - plan.startMilliseconds, device.name, "join", []))
   }
 }

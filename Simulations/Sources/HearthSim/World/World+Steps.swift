@@ -81,6 +81,7 @@ extension World {
     let before = device.disk.operations
     do {
       try device.start(at: now)
+      device.forgetUnknownHome()
       startOperations = max(startOperations, device.disk.operations - before)
     } catch let error as StoreError where device.disk.isDown || error.code == .io {
       SimProbe.startFailed.hit()
@@ -197,7 +198,7 @@ extension World {
       device.folder.setStale(step.words.first != "off")
       SimProbe.listingStale.hit()
     case "resurrect": resurrect(device)
-    case "wipe": wipe(device)
+    case "wipe": step.words.first == "told" ? deleteAll(device) : wipe(device)
     case "damage": damage(step, device)
     default: return try performOnProgram(step, device)
     }
@@ -243,6 +244,13 @@ extension World {
       carriers[place].cursor = 0
     }
     for other in devices where other.index != device.index { wakeCarriers(from: other.index) }
+  }
+
+  /// Somebody deletes every file in the device's copy, and the carriers tell the others.
+  private func deleteAll(_ device: SimDevice) {
+    for file in device.folder.names { device.folder.take(file) }
+    SimProbe.folderDeletedEverywhere.hit()
+    wakeCarriers(from: device.index)
   }
 
   /// Files that were removed come back.
