@@ -10,8 +10,9 @@
 package struct FamilyModel: Sendable {
   /// Every fact once, in the total order.
   package let facts: [ModelFact]
-  /// The facts but completions and skips, in the same order: what most questions are about. There
-  /// are few of them beside years of work.
+  /// The facts but completions and skips, in the same order.
+  ///
+  /// Most questions are about these, and there are few of them beside years of work.
   let edits: [ModelFact]
   /// The civil date on which people look.
   package let today: Int

@@ -34,7 +34,7 @@ struct Hunt: Codable {
 /// What became of one seeded bug: a row of the kill matrix.
 struct MutantRow: Codable {
   let mutant: String
-  /// The check that killed it; nil if it survived. `trap` where the program ended itself.
+  /// The check that killed it, or nil; `trap` where the program ended itself.
   var oracle: String?
   /// What it was killed by: a seed, or the name of a plan.
   var by: String?

@@ -69,11 +69,7 @@ extension Generator {
         if chance.happens(perMille: 500) {
           step(at - 1, join.device, "damage", [kind, "snapshot"])
         }
-        step(at + 30_000, join.device, "sync")
-        let other = chance.pick(plan.devices).name
-        guard other != join.device else { continue }
-        step(at + 45_000, other, "damage", ["cut", "control"])
-        step(at + 45_001, other, "sync")
+        unknownNewcomer(join.device, at: at)
       } else if weight(.folders) > 0, chance.happens(perMille: 500) {
         step(max(1_000, at - 60_000), plan.devices[0].name, "snapshot")
         let later = at + chance.within(600_000...Generator.dayMilliseconds)
@@ -81,6 +77,20 @@ extension Generator {
         step(later + 1, join.device, "sync")
       }
     }
+  }
+
+  /// The newcomer's introduction is damaged on one device, to which then come changes of the
+  /// newcomer and of somebody who knows the newcomer.
+  private mutating func unknownNewcomer(_ newcomer: String, at: Int) {
+    let others = plan.devices.map(\.name).filter { $0 != newcomer }
+    let (reader, friend) = (chance.pick(others), chance.pick(writers).name)
+    step(at + 30_000, newcomer, "sync")
+    guard reader != friend, friend != newcomer else { return }
+    step(at + 60_000, friend, "sync")
+    step(at + 61_000, friend, "tally", ["k0", "add", "1"])
+    step(at + 62_000, friend, "sync")
+    step(at + 90_000, reader, "damage", ["cut", "control"])
+    step(at + 90_001, reader, "sync")
   }
 
   /// The founder closes the week before, once or by both reckonings of weeks, while somebody who
