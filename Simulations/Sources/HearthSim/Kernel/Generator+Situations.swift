@@ -8,6 +8,7 @@ extension Generator {
     clocksSetBackBetweenWrites(through: end)
     oldAnchors(through: end)
     troubledJoins()
+    workBeforeMembers(through: end)
     if chance.happens(perMille: mode == .quick ? 70 : 250) { closing(through: end) }
   }
 
@@ -91,6 +92,22 @@ extension Generator {
     step(at + 62_000, friend, "sync")
     step(at + 90_000, reader, "damage", ["cut", "control"])
     step(at + 90_001, reader, "sync")
+  }
+
+  /// The founder changes the members' log and then writes, and the first of both is damaged where
+  /// somebody reads it.
+  private mutating func workBeforeMembers(through end: Int) {
+    guard weight(.damage) > 0, chance.happens(perMille: 500) else { return }
+    let (founder, reader) = (
+      plan.devices[0].name, chance.pick(Array(plan.devices.dropFirst())).name
+    )
+    let at = 600_000 + chance.below(end - 900_000)
+    step(at, founder, "invite")
+    step(at + 1_000, founder, "sync")
+    step(at + 2_000, founder, "tally", ["k0", "add", "1"])
+    step(at + 3_000, founder, "sync")
+    step(at + 60_000, reader, "damage", ["cut", "control"])
+    step(at + 60_001, reader, "sync")
   }
 
   /// The founder closes the week before, once or by both reckonings of weeks, while somebody who
