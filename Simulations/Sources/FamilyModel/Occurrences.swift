@@ -148,7 +148,7 @@ extension FamilyModel {
   }
 
   private func overriddenKeys(_ chore: ModelID) -> [Int64] {
-    let keys = facts.compactMap { fact -> Int64? in
+    let keys = edits.compactMap { fact -> Int64? in
       if case .occurrenceOverride(chore, let key, _) = fact.kind { return key }
       return nil
     }

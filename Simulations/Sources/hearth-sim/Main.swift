@@ -14,7 +14,7 @@ struct Main: ParsableCommand {
       Run.self, Replay.self, Shrink.self, Scenarios.self, Sweep.self, Exhaustive.self, Report.self,
       Mutants.self,
       Determinism.self,
-      Worker.self,
+      Worker.self, HuntCommand.self,
     ])
 }
 

@@ -158,7 +158,7 @@ struct ChoreSchedule {
       return !closed.contains(key) && !isSkipped(key)
     }
     // What was moved onto a day that has come is due like what was due by then anyway.
-    let early = moved(rule, after: today, through: today).filter(isOpen)
+    let early = moved(rule, after: today, through: today).filter { $0.date >= floor && isOpen($0) }
     var open = past.filter(isOpen) + early
     var missed = 0
     if settings.missed != .stack, let latest = open.last?.date {
@@ -177,6 +177,7 @@ struct ChoreSchedule {
         open += firstOpen(rule, after: max(last, begin), closed.count, isOpen)
       }
     }
+    if Mutant.leavesOutOccurrence.isActive, open.count > 1 { open.remove(at: 1) }
     return open.enumerated().map { place, occurrence in
       let key = OccurrenceKey(occurrence)
       return Opening(

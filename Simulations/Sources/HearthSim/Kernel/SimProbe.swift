@@ -35,6 +35,7 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case clockDrifts = "clock.drifts"
   case comparedAfterStart = "oracle.compared-after-start"
   case talliesCompared = "oracle.tallies-compared"
+  case occurrencesCompared = "oracle.occurrences-compared"
   case freshBySnapshot = "oracle.fresh-by-snapshot"
   case freshByLog = "oracle.fresh-by-log"
   case rolledBack = "life.rolled-back"

@@ -129,10 +129,25 @@ struct Checker {
           .causality, device,
           "holds \(head.author) #\(head.sequence) without what it had seen")
       }
+      try followsMembers(zone, device, engine, in: world)
       // A numbering that may be taken twice lasts until the device has looked into its own files.
       guard !world.unaware.contains(device.index) else { continue }
       let key = Checker.key(zone)
       if key % 4 == 0 || world.isHealed { try compare(zone, key, device, engine, in: world) }
+    }
+  }
+
+  /// Nothing is held whose author had seen more of the household's members than is known here.
+  private func followsMembers(
+    _ zone: ZoneState, _ device: SimDevice, _ engine: Engine<ReplicaStore>, in world: World
+  ) throws {
+    guard zone.kind == .data,
+      let control = engine.zones.first(where: { $0.group == zone.group && $0.kind == .control })
+    else { return }
+    for head in zone.heads where !control.frontier.covers(head.controlSeen) {
+      throw world.fail(
+        .causality, device,
+        "holds \(head.author) #\(head.sequence) without what it had seen of the members")
     }
   }
 
@@ -281,8 +296,13 @@ enum Secrecy {
     let hex = plain.flatMap { byte in
       Array(String(byte, radix: 16).utf8)
     }
+    // UTF-16, in either order of bytes.
+    let wide: [UInt8] = plain.flatMap { byte -> [UInt8] in [byte, 0] }
     // Base64 of the word at its three alignments, without the ends that depend on neighbours.
-    return [plain, hex, Array("Q2FuYX".utf8), Array("NhbmFye".utf8), Array("DYW5hcn".utf8)]
+    return [
+      plain, hex, Array(wide.dropLast()), Array("Q2FuYX".utf8), Array("NhbmFye".utf8),
+      Array("DYW5hcn".utf8),
+    ]
   }()
 
   static func check(_ bytes: [UInt8], in world: World, by device: SimDevice) throws {

@@ -48,6 +48,7 @@ struct Settling {
       device.folder.isPresent = true
       device.folder.isFull = false
       device.folder.setStale(false)
+      device.folder.mendLost()
       for file in device.folder.names {
         if let good = world.archive[file], device.folder.files[file] != good {
           device.folder.damage(file, good)

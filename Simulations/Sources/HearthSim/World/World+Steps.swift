@@ -268,24 +268,47 @@ extension World {
     wakeCarriers(from: device.index)
   }
 
-  /// Damages a file of the device's copy in place: `damage flip|cut|zero|swap N`.
+  /// Damages a file of the device's copy in place: `damage flip|cut|zero|swap|lose [WHICH]`.
   private func damage(_ step: Step, _ device: SimDevice) {
-    let names = device.folder.names
+    let names = files(step.words.dropFirst().first, of: device)
     guard !names.isEmpty else { return }
     var chance = Chance(plan.seed, domain: "damage", UInt64(device.index), now)
     let file = names[chance.below(names.count)]
     guard var bytes = device.folder.files[file], !bytes.isEmpty else { return }
-    switch step.words.first {
-    case "cut": bytes = Array(bytes.prefix(chance.below(bytes.count)))
-    case "zero": bytes = [UInt8](repeating: 0, count: bytes.count)
-    case "swap": bytes = device.folder.files[names[chance.below(names.count)]] ?? bytes
-    default: bytes[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8))
-    }
     SimProbe.fileDamaged.hit()
-    device.folder.damage(file, bytes)
+    if step.words.first == "lose" {
+      device.folder.lose(file)
+    } else {
+      switch step.words.first {
+      case "cut": bytes = Array(bytes.prefix(chance.below(bytes.count)))
+      case "zero": bytes = [UInt8](repeating: 0, count: bytes.count)
+      case "swap": bytes = device.folder.files[names[chance.below(names.count)]] ?? bytes
+      default: bytes[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8))
+      }
+      device.folder.damage(file, bytes)
+    }
     events.push(
       .repair(device: device.index, file: file), at: now + UInt64(chance.within(60_000...7_200_000))
     )
+  }
+
+  /// Which files may be meant: the chunks of snapshots, the newest file of the household's members,
+  /// or any.
+  private func files(_ which: String?, of device: SimDevice) -> [FolderFile] {
+    switch which {
+    case "snapshot":
+      return device.folder.names.filter {
+        if case .blob(let name) = $0 { name.kind == .snapshot } else { false }
+      }
+    case "control":
+      let tag = device.running?.engine.zones.first { $0.kind == .control }?.tag
+      let newest = device.folder.log.last { entry in
+        guard case .segment(let name) = entry.file else { return false }
+        return name.zoneTag == tag && device.folder.files[entry.file] != nil
+      }
+      return newest.map { [$0.file] } ?? []
+    default: return device.folder.names
+    }
   }
 
   // MARK: The world
