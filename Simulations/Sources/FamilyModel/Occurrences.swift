@@ -193,7 +193,7 @@ extension FamilyModel {
     return result
   }
 
-  /// The first day that is looked at: 370 days back, or the rule's last day where it has none since.
+  /// The first day that is looked at: 370 days back, or the rule's last day if it has none since.
   ///
   /// Assumption: nobody asks for what was missed longer ago.
   private func firstInSight(_ rule: ModelRule, from first: Int) -> Int {

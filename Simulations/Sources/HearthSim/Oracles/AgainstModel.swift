@@ -132,7 +132,7 @@ struct AgainstModel {
     }
   }
 
-  /// How far ahead occurrences are compared: more than two turns of every usual rule but the yearly.
+  /// How far ahead occurrences are compared: more than one turn of every usual rule but the yearly.
   private static let daysAhead = 40
 
   /// What is open of each chore is what the model has: nothing more, nothing left out.
