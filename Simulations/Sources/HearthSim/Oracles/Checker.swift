@@ -47,6 +47,22 @@ struct Checker {
     digests = digests.filter { $0.value.device !== device }
   }
 
+  /// A device that was put back without any sign of it has found that out: what it wrote since and
+  /// had not given to anybody is there again, under the numbers of its new life.
+  mutating func rewritten(_ device: SimDevice, from life: Author, in world: World) throws {
+    let engine = try device.engine()
+    for zone in engine.zones where zone.database == .shared {
+      guard world.ledger.move(from: life, to: engine.author, in: zone) else {
+        throw world.fail(
+          .durability, device, "did not write everything again that it wrote in its last life")
+      }
+      guard let before = reached[device.index]?[zone.id] else { continue }
+      // The numbers that another copy had given out hold other changes now.
+      let others = before.entries.filter { $0.author != life }
+      reached[device.index]?[zone.id] = Frontier(others.map { ($0.author, $0.sequence) })
+    }
+  }
+
   // MARK: Events
 
   mutating func wrote(
@@ -95,6 +111,11 @@ struct Checker {
     guard verdict == ["ok"] else {
       if world.liars.contains(device.index) { return world.lose(device, "\(verdict.prefix(1))") }
       throw world.fail(.integrity, device, "integrity_check: \(verdict.prefix(3))")
+    }
+    // A time that its clock, now right, would refuse from anybody is forgotten at a start.
+    let limit = device.clock.wall(at: world.now) + HybridClock.maximumLeadMilliseconds
+    if let last = lastTimes[device.index], last.milliseconds > limit {
+      lastTimes[device.index] = nil
     }
     try moved(device, in: world)
   }

@@ -71,7 +71,7 @@ extension World {
       guard let image = images[device.name + "/" + name] else { return true }
       device.drop()
       // A restored database beside an anchor that was not: the file outlives the copy of the rest.
-      let anchor = step.words.contains("database") ? try device.disk.read("anchor") : nil
+      let anchor = step.words.contains("database") ? try? device.disk.read("anchor") : nil
       device.disk.restore(image)
       // Where the disk is full there is no anchor afterwards, as after a copy.
       if let anchor, (try? device.disk.write(anchor, to: "anchor")) != nil {

@@ -213,8 +213,12 @@ extension World {
   /// One round over the folder.
   func sync(_ device: SimDevice) throws {
     let before = checker.frontiers(of: device)
+    let author = try device.engine().author
     let report = try device.sync(at: now)
     ledger.synced(report)
+    if unaware.contains(device.index), try device.engine().author != author {
+      try checker.rewritten(device, from: author, in: self)
+    }
     if report.failure == nil { unaware.remove(device.index) }
     trace.note(
       "sync", at: now, device: device.index,
