@@ -54,7 +54,7 @@ extension Engine {
           .epoch(
             ControlOperation.EpochGrant(
               zone: zone.id, epoch: epoch.id, previous: [],
-              wraps: [.init(device: device, sealed: sealed)])))
+              wraps: [.init(recipient: device, sealed: sealed)])))
       }
       _ = try draft.writeControl(operations, group: group, nowMilliseconds: nowMilliseconds)
     }

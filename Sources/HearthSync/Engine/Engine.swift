@@ -170,7 +170,8 @@ extension Engine {
   mutating func refreshMembership(of group: GroupID) throws {
     let control = try controlZone(of: group)
     let events = try store.events(of: ControlOperation.type, in: control.id)
-    let membership = Membership(group: group, events: events)
+    let membership = Membership(
+      group: group, events: events, known: memberships[group])
     memberships[group] = membership
     for place in zones.indices where zones[place].group == group {
       zones[place].recognise(membership.devices.map(\.id))

@@ -192,7 +192,7 @@ extension Engine {
 
   private func isMember(of id: ZoneID) -> Bool {
     guard let zone = try? zone(id) else { return false }
-    let isMember = membership(of: zone.group).device(device) != nil
+    let isMember = membership(of: zone.group).isActive(device)
     Probe.notYetMember.hit(if: !isMember)
     return isMember
   }
