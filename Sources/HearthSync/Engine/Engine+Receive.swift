@@ -13,6 +13,8 @@ package struct ReceiveReport: Sendable {
   package internal(set) var waiting: [PendingReason: Int] = [:]
   /// The authors that were found to have published two histories.
   package internal(set) var forks: [Dot] = []
+  /// The contradictions that anybody can be shown.
+  var evidence: [ForkEvidence] = []
 
   package init() {}
 }
@@ -28,12 +30,26 @@ extension Engine {
   package mutating func receive(
     _ blobs: [[UInt8]], in zone: ZoneID, nowMilliseconds: UInt64
   ) throws -> ReceiveReport {
-    try receive(blobs, in: zone, ends: [], nowMilliseconds: nowMilliseconds)
+    var draft = self
+    var report = ReceiveReport()
+    try store.transaction {
+      draft = self
+      let group = try draft.zone(zone).group
+      let before = draft.membership(of: group)
+      report = try draft.receive(blobs, in: zone, ends: [], nowMilliseconds: nowMilliseconds)
+      if try draft.zone(zone).kind == .control, report.applied > 0 {
+        try draft.settle(group, after: before, nowMilliseconds: nowMilliseconds)
+      }
+    }
+    self = draft
+    try proveForks(report.evidence, nowMilliseconds: nowMilliseconds)
+    return report
   }
 
   /// The same while a zone is built anew: logs that were held back end where they ended before.
   mutating func receive(
-    _ blobs: [[UInt8]], in zone: ZoneID, ends: [LogHead], nowMilliseconds: UInt64
+    _ blobs: [[UInt8]], in zone: ZoneID, ends: [LogHead], isRebuilding: Bool = false,
+    nowMilliseconds: UInt64
   ) throws -> ReceiveReport {
     let place = try place(of: zone)
     var draft = zones[place]
@@ -63,13 +79,15 @@ extension Engine {
         blobs.filter { !present.contains(segmentDigest($0)) }, with: opener, &unopened, &report)
       var queue = CausalQueue(
         opened, control: draft.kind == .data ? try controlZone(of: draft.group).frontier : nil,
-        ends: ends)
+        ends: ends, isOver: epochJudge(of: draft, isRebuilding: isRebuilding))
       queue.run(on: &draft)
       try checkBase(of: draft.id, against: queue.forks)
       refuse(queue.refused, in: draft, &report)
       try apply(queue, in: draft, &tickedClock, nowMilliseconds: nowMilliseconds, &report)
       try settle(queue, pending: pending, unopened: unopened, draft: draft, &report)
-      try noteForks(queue.forks, in: draft, nowMilliseconds: nowMilliseconds, &report)
+      let hidden = isRebuilding ? [] : try hiddenForks(in: queue.covered, of: draft)
+      try noteForks(
+        queue.forks + hidden, in: draft, nowMilliseconds: nowMilliseconds, &report)
     }
     zones[place] = draft
     clock = tickedClock
@@ -118,11 +136,14 @@ extension Engine {
   ) {
     for segment in segments {
       let name = deviceName(segment.author.device, in: zone)
+      let isOver = membership(of: zone.group).isEpochOfSegmentOver(segment, in: zone.id)
       let reason =
-        zone.admits(segment.author)
-        ? "it claims to have seen more than there can be"
-        : "\(name) has more than \(Limits.maximumLives) lives, or the zone more than "
-          + "\(Limits.maximumAuthors) authors: ask \(name)'s owner to join again with a new node"
+        isOver
+        ? "\(name) sealed it under a key that somebody has whose removal it cites"
+        : zone.admits(segment.author)
+          ? "it claims to have seen more than there can be"
+          : "\(name) has more than \(Limits.maximumLives) lives, or the zone more than "
+            + "\(Limits.maximumAuthors) authors: ask \(name)'s owner to join again with a new node"
       report.refused.append((segment.digest, reason))
     }
   }
@@ -136,11 +157,15 @@ extension Engine {
     _ report: inout ReceiveReport
   ) throws {
     guard !queue.ready.isEmpty else { return }
-    var applier = Applier(zone: zone.id, store: store)
+    var applier = Applier(zone: zone.id, store: store, policy: policy)
     try applier.prepare(for: queue.ready.lazy.map(\.change))
     var leads: [DeviceID: UInt64] = [:]
+    let membership = membership(of: zone.group)
     for item in queue.ready {
-      try applier.apply(item.change, past: item.past)
+      let judgement =
+        zone.kind == .data
+        ? membership.judge(item.change.dot, in: zone.id, at: item.controlSeen) : nil
+      try applier.apply(item.change, past: item.past, as: judgement)
       let lead = clock.receive(item.change.time, nowMilliseconds: nowMilliseconds)
       if lead > 0 { leads[item.change.dot.author.device, default: 0].raise(to: lead) }
     }
@@ -233,6 +258,9 @@ extension Engine {
   ) throws {
     for fork in forks {
       report.forks.append(Dot(author: fork.author, sequence: fork.sequence))
+      if fork.isDouble, let evidence = try evidence(of: fork, in: zone) {
+        report.evidence.append(evidence)
+      }
       // The contradicting segment is kept as evidence, beside the one that was applied.
       try store.save(
         PendingSegment(

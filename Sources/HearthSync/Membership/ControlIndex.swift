@@ -28,12 +28,27 @@ struct ControlIndex: Sendable {
   private(set) var transfers: [RecordID: Int] = [:]
   private(set) var acceptances: [Int] = []
   private(set) var policies: [Int] = []
+  private(set) var epochs: [Int] = []
+  private(set) var wrapAdds: [Int] = []
+  private(set) var complaints: [Int] = []
+  private(set) var forkProofs: [Int] = []
+  /// Operations after which somebody may not read any more.
+  private(set) var exposures: [Int] = []
   /// Everything written by a device.
   private(set) var writings: [DeviceID: [Int]] = [:]
 
   init(_ log: ControlLog, group: GroupID) {
     for (place, item) in log.items.enumerated() {
       writings[item.device, default: []].append(place)
+      switch item.operation {
+      case .epoch: epochs.append(place)
+      case .wrapAdd: wrapAdds.append(place)
+      case .complaint: complaints.append(place)
+      case .forkProof: forkProofs.append(place)
+      case .removeMember, .leave, .revokeDevice, .inviteClose: exposures.append(place)
+      case .recover(let recover) where recover.revokesOthers: exposures.append(place)
+      default: break
+      }
       add(place, item, of: log, group: group)
     }
   }

@@ -58,6 +58,19 @@ extension ControlResolver {
     }
   }
 
+  /// The keys that devices showed, by the id that they hash to.
+  func cards() -> [DeviceID: DeviceCard] {
+    var cards: [DeviceID: DeviceCard] = [:]
+    for (device, places) in index.enrolments {
+      for place in places {
+        guard let card = card(place), Membership.cardID(of: card) == device else { continue }
+        cards[device] = card
+        break
+      }
+    }
+    return cards
+  }
+
   func invites() -> [Membership.Invite] {
     let found = index.invites.values.compactMap { $0.first { isLive[$0] } }
     let ordered = found.sorted { log.items[$0].version < log.items[$1].version }

@@ -74,6 +74,8 @@ package struct Membership: Sendable {
   package let minimumSuite: UInt8
   /// What newcomers may read.
   package let newcomers: ControlOperation.Newcomers
+  /// The keys of every device that introduced itself, to effect or not: each hashes to its id.
+  let cards: [DeviceID: DeviceCard]
   /// How everything was decided; nil for a group of which nothing is known.
   let resolved: ResolvedControl?
 
@@ -108,7 +110,7 @@ package struct Membership: Sendable {
     guard let resolver = resolved?.resolver else {
       (genesis, owner, people, formerPeople, devices) = (nil, nil, [], [], [])
       (invites, offers, voided, unknownOperations) = ([], [], [], 0)
-      (minimumSuite, newcomers) = (1, .full)
+      (minimumSuite, newcomers, cards) = (1, .full, [:])
       return
     }
     genesis = resolver.genesis
@@ -125,6 +127,7 @@ package struct Membership: Sendable {
     }
     minimumSuite = resolver.minimumSuite(.all)
     newcomers = resolver.newcomers(.all)
+    cards = resolver.cards()
   }
 
   /// The device, if it belongs to the group or did.
@@ -137,6 +140,9 @@ package struct Membership: Sendable {
     }
     return low < devices.count && devices[low].id == id ? devices[low] : nil
   }
+
+  /// The keys that a device showed, whether the group admitted it or not.
+  func card(of device: DeviceID) -> DeviceCard? { cards[device] }
 
   /// The devices that belong to the group now, in order of id.
   package var activeDevices: [Device] { devices.filter(\.isActive) }

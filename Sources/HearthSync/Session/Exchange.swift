@@ -24,6 +24,7 @@ extension Engine {
         listings[zone] = try pull(
           zone, from: transport, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds, &report)
       }
+      try maintain(nowMilliseconds: nowMilliseconds)
       for zone in listings.keys.sorted() where isMember(of: zone) { _ = try seal(zone) }
       // Also where the last round was cut off between sealing and noting it.
       try Anchor.keepUp(anchorFile, with: self)
