@@ -1,3 +1,4 @@
+import Foundation
 import HearthCRDT
 import HearthCrypto
 import TestSupport
@@ -183,4 +184,138 @@ struct MembershipEngineTests {
     }
     #expect(try family.areEqual([0, 1, 2]))
   }
+
+  @Test("Joining by approval: asked of any admin, answered later, and nothing is read before")
+  func approval() throws {
+    var family = try EngineFamily(3)
+    try family.setRole(2, .admin, by: 0)
+    try family.set(0, 1, 1)
+    try family.meet([0, 1, 2])
+    let made = try family.members[0].invite(
+      to: family.group, named: "Home", role: .child, admission: .approve, maximumUses: 1,
+      expiresMilliseconds: now * 2, nowMilliseconds: now)
+    try family.meet([0, 1, 2])
+    var newcomer = try EngineFamily.engine()
+    let opened = try newcomer.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    #expect(newcomer.zones.isEmpty)
+    let request = try newcomer.requestToJoin(
+      opened, with: made.secret, person: EngineFamily.id(40), personName: "Nina",
+      deviceName: "tablet", slot: 0)
+    #expect(throws: SyncError(.notAllowed, "")) {
+      try family.members[1].open(request: request.bytes, to: family.group)
+    }
+    // Not by whoever made the invitation.
+    let read = try family.members[2].open(request: request.bytes, to: family.group)
+    #expect(read.personName == "Nina" && read.device == newcomer.device)
+    let answer = try family.members[2].approve(read, named: "Home", nowMilliseconds: now)
+    #expect(throws: SyncError(.exists, "")) {
+      try family.members[2].open(request: request.bytes, to: family.group)
+    }
+    #expect(throws: SyncError(.notAuthentic, "")) {
+      try family.members[1].accept(answer: answer.bytes, to: opened)
+    }
+    _ = try newcomer.accept(answer: answer.bytes, to: opened)
+    family.members.append(newcomer)
+    try family.meet([0, 1, 2, 3])
+    for member in 0..<4 {
+      #expect(family.membership(member).role(of: newcomer.device) == .child)
+    }
+    #expect(try family.shown(3, 1) == .int(1))
+    try family.set(3, 2, 2)
+    try family.send(3, to: [1])
+    #expect(try family.shown(1, 2) == .int(2))
+    let entries = family.membership(1).audit()
+    let admission = entries.first { $0.operation.kind == 7 }
+    #expect(admission?.device == family.members[2].device && admission?.void == nil)
+  }
+
+  @Test("A joiner whose keys were replaced meanwhile is given the new ones")
+  func meanwhile() throws {
+    var family = try EngineFamily(3)
+    let made = try family.members[0].invite(
+      to: family.group, named: "Home", role: .member, maximumUses: 1,
+      expiresMilliseconds: now * 2, nowMilliseconds: now)
+    let log = try family.published(0, family.control)
+    try family.remove(2, by: 0)
+    try family.set(0, 1, 1)
+    var joiner = try EngineFamily.engine()
+    let opened = try joiner.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    _ = try joiner.receive(log, in: family.control, nowMilliseconds: now)
+    try joiner.finishJoining(
+      opened, with: made.secret, person: EngineFamily.id(41), personName: "Omar",
+      deviceName: "phone", nowMilliseconds: now)
+    family.members.append(joiner)
+    try family.meet([0, 1, 3])
+    #expect(try family.shown(3, 1) == nil)
+    try family.members[1].maintain(nowMilliseconds: now)
+    try family.meet([0, 1, 3])
+    #expect(try family.shown(3, 1) == .int(1))
+    #expect(family.membership(3).summary == family.membership(0).summary)
+  }
+
+  @Test("What a device counts under one key ends it at 10,000 changes, not one before")
+  func count() throws {
+    #expect(Engine<MemoryStore>.epochChanges == 10_000)
+    for (missing, isDue) in [(1 as UInt64, false), (0, true)] {
+      var family = try EngineFamily(1)
+      try family.set(0, 1, 1)
+      let epoch = try #require(try family.members[0].zone(family.zone).currentEpoch?.id)
+      let total = try family.members[0].zone(family.zone).heads.reduce(UInt64(0)) {
+        $0 + $1.sequence
+      }
+      // As if the zone had had so many changes less when the key was made.
+      let start = total &- (10_000 - missing)
+      try family.members[0].store.transaction {
+        try family.members[0].store.setFact(
+          Engine<MemoryStore>.epochFact(epoch), Engine<MemoryStore>.bytes(of: start))
+      }
+      try family.members[0].maintain(nowMilliseconds: now)
+      #expect((try family.members[0].zone(family.zone).currentEpoch?.id != epoch) == isDue)
+    }
+  }
+
+  @Test("Adding the 200th device costs a join and nothing else")
+  func manyDevices() throws {
+    var family = try EngineFamily(1)
+    let most = ProcessInfo.isLong ? 200 : 24
+    for number in 1..<most {
+      var engine = try EngineFamily.engine()
+      let opened = try engine.beginJoining(
+        family.capsule, with: family.secret, nowMilliseconds: now)
+      _ = try engine.receive(
+        try family.published(0, family.control), in: family.control, nowMilliseconds: now)
+      try engine.finishJoining(
+        opened, with: family.secret, person: EngineFamily.id(number + 500),
+        personName: "P", deviceName: "d", nowMilliseconds: now)
+      _ = try engine.seal(family.control)
+      let own = try engine.store.segments(of: family.control).first {
+        $0.author == engine.author
+      }
+      let bytes = try #require(
+        try own.flatMap { try engine.store.bytes(of: $0.digest, in: family.control) })
+      let start = ContinuousClock.now
+      _ = try family.members[0].receive([bytes], in: family.control, nowMilliseconds: now)
+      let taken = ContinuousClock.now - start
+      if family.membership(0).devices.count == most {
+        print("membership: one more device: \(bytes.count) bytes, \(taken)")
+        #expect(bytes.count < 25_000)
+      }
+    }
+    let size = family.membership(0).devices.count
+    let start = ContinuousClock.now
+    try family.members[0].rekey([family.zone], of: family.group, nowMilliseconds: now)
+    #expect(size == most)
+    print("membership: new key for \(size) devices: \(ContinuousClock.now - start)")
+    _ = try family.members[0].seal(family.control)
+    let last = try family.members[0].store.segments(of: family.control).filter {
+      $0.author == family.members[0].author
+    }.max { $0.last < $1.last }
+    print("membership: in \(last?.byteCount ?? 0) bytes")
+    #expect((last?.byteCount ?? .max) < 25_000)
+  }
+}
+
+extension ProcessInfo {
+  /// Whether long models are asked for.
+  static var isLong: Bool { processInfo.environment["HEARTH_MEMBERSHIP_GRAPHS"] != nil }
 }

@@ -36,6 +36,7 @@ extension Engine {
       draft = self
       let group = try draft.zone(zone).group
       let before = draft.membership(of: group)
+      if try draft.zone(zone).kind == .control { try draft.learnKeys(from: blobs, in: zone) }
       report = try draft.receive(blobs, in: zone, ends: [], nowMilliseconds: nowMilliseconds)
       if try draft.zone(zone).kind == .control, report.applied > 0 {
         try draft.settle(group, after: before, nowMilliseconds: nowMilliseconds)
@@ -44,6 +45,21 @@ extension Engine {
     self = draft
     try proveForks(report.evidence, nowMilliseconds: nowMilliseconds)
     return report
+  }
+
+  /// Takes the keys of a control zone's new segments, as long as each opens more of them.
+  private mutating func learnKeys(from blobs: [[UInt8]], in zone: ZoneID) throws {
+    let waiting = try store.pending(in: zone).filter { $0.reason == .epoch }.map(\.bytes)
+    var isNew = true
+    while isNew {
+      let state = try self.zone(zone)
+      let opener = SegmentOpener(zone: state, membership: membership(of: state.group))
+      let opened = (blobs + waiting).compactMap { bytes -> OpenedSegment? in
+        guard case .opened(let segment)? = try? opener.open(bytes) else { return nil }
+        return segment
+      }
+      isNew = try learnKeys(from: opened, of: state.group)
+    }
   }
 
   /// The same while a zone is built anew: logs that were held back end where they ended before.

@@ -101,8 +101,8 @@ extension Engine {
         .notAllowed,
         role == .reader
           ? "you are a reader here: readers see everything, change nothing"
-          : "you are a \(role.name) here and may not do this (\(refused.key.type)): ask an owner or "
-            + "admin")
+          : "you are a \(role.name) here and may not do this (\(refused.key.type)): ask an "
+            + "owner or admin")
     }
     return judgement
   }

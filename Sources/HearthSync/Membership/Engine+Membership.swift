@@ -151,15 +151,62 @@ extension Engine {
 }
 
 extension OpenedSegment {
-  /// Whether its last change hands on a key of the zone it is in: it must be under the key before.
-  fileprivate func handsOnKey(of control: ZoneID) -> Bool {
-    changes.last?.operations.contains { operation in
+  /// The membership operations of a change in it.
+  fileprivate func operations(of change: Change) -> [ControlOperation] {
+    change.operations.compactMap { operation in
       guard operation.key.type == ControlOperation.type, case .event(let fields) = operation.body,
-        let body = fields.first(where: { $0.field == ControlOperation.bodyField })?.value.bytes,
-        case .epoch(let grant)? = try? ControlOperation(decoding: body)
-      else { return false }
-      return grant.zone == control
-    } ?? false
+        let body = fields.first(where: { $0.field == ControlOperation.bodyField })?.value.bytes
+      else { return nil }
+      return try? ControlOperation(decoding: body)
+    }
+  }
+
+  /// Whether its last change hands on a key of the control zone, or only speaks of keys: it must
+  /// be under a key that those have who have no newer one.
+  fileprivate func handsOnKey(of control: ZoneID) -> Bool {
+    guard let last = changes.last else { return false }
+    let operations = operations(of: last)
+    return operations.contains {
+      if case .epoch(let grant) = $0 { return grant.zone == control }
+      return false
+    }
+      || !operations.isEmpty
+        && operations.allSatisfy {
+          switch $0 {
+          case .wrapAdd, .complaint: true
+          default: false
+          }
+        }
+  }
+}
+
+extension Engine {
+  /// Takes keys from segments of the control zone that are verified, whether what came before them
+  /// is here or not: it may be under those very keys.
+  ///
+  /// - Returns: whether there were new ones.
+  mutating func learnKeys(from segments: [OpenedSegment], of group: GroupID) throws -> Bool {
+    var isNew = false
+    for operation in segments.flatMap({ segment in
+      segment.changes.flatMap { segment.operations(of: $0) }
+    }) {
+      let (id, epoch, wraps): (ZoneID, [UInt8], [ControlOperation.Wrap])
+      switch operation {
+      case .epoch(let grant): (id, epoch, wraps) = (grant.zone, grant.epoch, grant.wraps)
+      case .wrapAdd(let added): (id, epoch, wraps) = (added.zone, added.epoch, added.wraps)
+      default: continue
+      }
+      guard let place = zones.firstIndex(where: { $0.id == id && $0.group == group }),
+        zones[place].epoch(id: epoch) == nil,
+        let wrap = wraps.first(where: { $0.recipient == device }),
+        let key = try? EpochKey.openKey(
+          wrap.sealed, with: identity.boxPair, expectingID: epoch, groupID: group.bytes,
+          zoneID: id.bytes)
+      else { continue }
+      try learn([key], at: place)
+      isNew = true
+    }
+    return isNew
   }
 }
 

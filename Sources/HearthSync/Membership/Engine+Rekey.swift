@@ -86,7 +86,7 @@ extension Engine {
       let closings = closings(in: group, role, nowMilliseconds: nowMilliseconds)
       operations += closings
       if role != .reader {
-        operations += try healing(in: group)
+        try heal(in: group, nowMilliseconds: nowMilliseconds)
         let due = zones.filter { zone in
           zone.group == group
             && (!closings.isEmpty || isRekeyDue(zone, nowMilliseconds: nowMilliseconds))
@@ -143,28 +143,64 @@ extension Engine {
     }
   }
 
-  /// Hands keys that are held here to devices that complained and read.
-  private func healing(in group: GroupID) throws -> [ControlOperation] {
-    let membership = membership(of: group)
-    var operations: [ControlOperation] = []
-    for zone in zones where zone.group == group {
-      for epoch in membership.epochs(of: zone.id) {
-        let id = epoch.grant.epoch
-        guard let key = zone.epoch(id: id) else { continue }
-        let added = Set(membership.addedWraps(of: id, zone: zone.id).map(\.recipient))
-        let ill = membership.complainants(about: id, zone: zone.id)
-          .filter { $0 != device && !added.contains($0) && membership.isActive($0) }
-        let wraps = try ill.sorted().compactMap { device -> ControlOperation.Wrap? in
-          guard let card = membership.device(device)?.card else { return nil }
-          return .init(
-            recipient: device, sealed: try key.sealKey(to: BoxPublicKey(validating: card.boxKey)))
+  /// A device that lacks keys, and the key of the control zone under which it can be told.
+  private struct Patient {
+    let device: DeviceID
+    let reachedBy: [UInt8]?
+    let lacks: [(zone: ZoneID, epoch: [UInt8])]
+  }
+
+  /// Hands keys that are held here to devices that read and lack them: those that complained, and
+  /// those that joined while others made the keys.
+  ///
+  /// What is handed on goes under a key that the device has, or it could not open it.
+  mutating func heal(in group: GroupID, nowMilliseconds: UInt64) throws {
+    for patient in patients(in: group) {
+      guard let card = membership(of: group).device(patient.device)?.card else { continue }
+      let box = try BoxPublicKey(validating: card.boxKey)
+      let operations = try patient.lacks.compactMap { zone, epoch -> ControlOperation? in
+        guard let key = try self.zone(zone).epoch(id: epoch) else { return nil }
+        return .wrapAdd(
+          .init(
+            zone: zone, epoch: epoch,
+            wraps: [.init(recipient: patient.device, sealed: try key.sealKey(to: box))]))
+      }
+      guard !operations.isEmpty else { continue }
+      var draft = self
+      try store.transaction {
+        draft = self
+        let control = try draft.controlZone(of: group)
+        for author in control.heads.map(\.author) where author.device == device {
+          _ = try draft.sealChanges(of: author, in: control)
         }
-        if !wraps.isEmpty {
-          operations.append(.wrapAdd(.init(zone: zone.id, epoch: id, wraps: wraps)))
+        try draft.perform(operations, in: group, nowMilliseconds: nowMilliseconds)
+        var told = try draft.controlZone(of: group)
+        if let epoch = patient.reachedBy, told.epoch(id: epoch) != nil { told.writeEpoch = epoch }
+        _ = try draft.sealChanges(of: author, in: told)
+      }
+      self = draft
+    }
+  }
+
+  private func patients(in group: GroupID) -> [Patient] {
+    let membership = membership(of: group)
+    let records = zones.filter { $0.group == group }.map { ($0, membership.epochs(of: $0.id)) }
+    return membership.activeDevices.compactMap { ill -> Patient? in
+      guard ill.id != device else { return nil }
+      var lacks: [(zone: ZoneID, epoch: [UInt8])] = []
+      var reachedBy: [UInt8]?
+      for (zone, epochs) in records {
+        for epoch in epochs {
+          let isHeld = membership.isHanded(epoch, to: ill.id)
+          if isHeld, zone.kind == .control { reachedBy = epoch.grant.epoch }
+          if !isHeld, zone.epoch(id: epoch.grant.epoch) != nil {
+            lacks.append((zone.id, epoch.grant.epoch))
+          }
         }
       }
+      return lacks.isEmpty
+        ? nil : Patient(device: ill.id, reachedBy: reachedBy, lacks: Array(lacks.suffix(64)))
     }
-    return operations
   }
 
   /// Closes invitations whose time is over by this device's clock, where it may.
@@ -182,6 +218,21 @@ extension Engine {
 }
 
 extension Membership {
+  /// Whether a device was given the key of an epoch: by the epoch, by what was handed on later, or
+  /// with its invitation, and it did not complain of what it was given first.
+  func isHanded(_ epoch: EpochRecord, to device: DeviceID) -> Bool {
+    guard let resolver = resolved?.resolver else { return false }
+    let id = epoch.grant.epoch
+    let zone = epoch.grant.zone
+    if addedWraps(of: id, zone: zone).contains(where: { $0.recipient == device }) { return true }
+    if complainants(about: id, zone: zone).contains(device) { return false }
+    if epoch.grant.wraps.contains(where: { $0.recipient == device }) { return true }
+    // A later key that it has holds this one, where newcomers may read what was before.
+    return resolver.index.enrolments[device]?.contains {
+      resolver.isLive[$0] && resolver.log.sees($0, epoch.place)
+    } ?? false
+  }
+
   /// The devices that cannot open the key of an epoch.
   func complainants(about epoch: [UInt8], zone: ZoneID) -> Set<DeviceID> {
     guard let resolver = resolved?.resolver else { return [] }

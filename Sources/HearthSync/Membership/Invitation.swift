@@ -30,6 +30,9 @@ package struct InvitationCapsule: Sendable {
   /// anything older.
   package let controlFrontier: Frontier
 
+  /// The box keys of the devices that may approve; none where the invitation lets in at once.
+  package var approvers: [[UInt8]] = []
+
   /// The domain that keeps capsules apart from everything else that is sealed.
   static let version: UInt8 = 1
 }
@@ -37,6 +40,11 @@ package struct InvitationCapsule: Sendable {
 extension InvitationCapsule {
   /// Seals the capsule under an invitation's secret.
   func sealed(for invite: InviteSecret) throws -> [UInt8] {
+    try Capsule.seal(encoded, key: invite.capsuleKey, associatedData: invite.rendezvousID)
+  }
+
+  /// The bytes inside.
+  var encoded: [UInt8] {
     var writer = ByteWriter(capacity: 512)
     writer.byte(InvitationCapsule.version)
     writer.identifier(group)
@@ -59,8 +67,9 @@ extension InvitationCapsule {
         writer.blob(epoch.sealed)
       }
     }
-    return try Capsule.seal(
-      writer.bytes, key: invite.capsuleKey, associatedData: invite.rendezvousID)
+    writer.varint(approvers.count)
+    for key in approvers { writer.raw(key) }
+    return writer.bytes
   }
 
   /// Opens a capsule; the bytes come from a transport and are not trusted.
@@ -74,7 +83,7 @@ extension InvitationCapsule {
     }
   }
 
-  private init(decoding body: [UInt8]) throws {
+  init(decoding body: [UInt8]) throws {
     var reader = ByteReader(body)
     let limit = ControlOperation.maximumNameBytes
     guard try reader.byte("capsule version") == InvitationCapsule.version else {
@@ -99,6 +108,11 @@ extension InvitationCapsule {
     var zones: [ZoneGrant] = []
     for _ in 0..<number { zones.append(try InvitationCapsule.zone(from: &reader)) }
     self.zones = zones
+    for _
+      in 0..<(try reader.count("approvers", itemBytes: 32, atMost: ControlOperation.maximumItems))
+    {
+      approvers.append(try reader.raw(32, "approver"))
+    }
     try reader.finish()
   }
 
@@ -161,11 +175,16 @@ extension Engine {
       ], in: group, nowMilliseconds: nowMilliseconds)
     let grants =
       admission == .auto ? try zoneGrants(of: group, to: secret.publicKeys.boxKey) : []
-    let capsule = InvitationCapsule(
+    var capsule = InvitationCapsule(
       group: group, database: try controlZone(of: group).database, groupName: groupName,
       inviterName: membership.person(of: device)?.name ?? "", role: role,
       expiresMilliseconds: expiresMilliseconds, zones: grants,
       controlFrontier: try controlZone(of: group).frontier)
+    if admission == .approve {
+      capsule.approvers = self.membership(of: group).activeDevices
+        .filter { (membership.role(of: $0.id)?.rank ?? 0) >= Role.admin.rank }
+        .map(\.card.boxKey)
+    }
     return MadeInvitation(
       secret: secret,
       capsuleName: BlobName(
