@@ -36,6 +36,8 @@ let package = Package(
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    .systemLibrary(
+      name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     .target(name: "HearthCRDT", swiftSettings: settings),
     .target(name: "HearthCrypto", dependencies: ["CSodium", "CZstd"], swiftSettings: settings),
     .target(
@@ -59,7 +61,7 @@ let package = Package(
     .target(
       name: "HearthCLI",
       dependencies: [
-        "Hearth", "Household", "HearthCRDT", "HearthSync",
+        "Hearth", "Household", "HearthCRDT", "HearthSync", "CQREncode",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(

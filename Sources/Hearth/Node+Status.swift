@@ -92,7 +92,8 @@ extension Node {
             try SyncPlan(zone: zone, stored: stored, pending: [])
             .publications(
               to: listing, stored: stored,
-              trusted: engine.trustedNames(of: zone, in: listing, stored: stored), of: zone
+              trusted: engine.trustedNames(of: zone, in: listing, stored: stored), of: zone,
+              by: engine.device
             ).count
         }
         return TransportStatus(setting: setting, unpublished: missing, failure: nil)

@@ -144,11 +144,12 @@ package final class ReplicaStore {
         .corrupt,
         "the database at \(path) is damaged: keep the folder, move it aside and join again; what "
           + "was synced is on the other devices", cause: error)
-    case .SQLITE_IOERR where isFull(path), .SQLITE_FULL:
+    case .SQLITE_IOERR where isFull(path), .SQLITE_CANTOPEN where isFull(path), .SQLITE_FULL:
       return StoreError(.full, "the disk is full: free some space and try again", cause: error)
     case .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM:
       return StoreError(
-        .readOnly, "the database at \(path) cannot be opened: check the folder's permissions",
+        .readOnly,
+        "the database at \(path) cannot be opened: check the folder's permissions and its disk",
         cause: error)
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       return StoreError(.locked, "another process works on \(path)", cause: error)

@@ -104,4 +104,35 @@ struct GoldenTests {
       try Capsule.open(
         Hex.decode(Golden.capsule), key: invite.capsuleKey, associatedData: [7]) == body)
   }
+
+  @Test("keys of recovery words, and a recovery capsule")
+  func recovery() throws {
+    let root = try RecoveryRoot(entropy: Fixture.secret([UInt8](0..<16)))
+    let capsule = try RecoveryCapsule.seal(body, root.capsuleAccess, random: Fixture.random)
+    let values = [
+      root.publicKeys.sign, root.publicKeys.box, root.publicKeys.recoveryID,
+      try root.relayPair(relayID: [9]).publicKey.bytes, root.locator,
+      try root.capsuleAccess.secretBytes().copied, root.capsuleAccess.capsuleKey.copied,
+      root.sign(domain: "HRTH/test/v1", body), Blake2b.hash(capsule),
+    ].map { Hex.encode($0) }
+    #expect(values == Golden.recoveryRoot)
+  }
+
+  @Test("safety number, digits of a frontier, short authentication string")
+  func comparison() throws {
+    let keys = try [1, 2, 3].map { try Fixture.device($0).publicKeys }
+    let number = SafetyNumber(
+      try .init(id: [UInt8](repeating: 1, count: 16), devices: Array(keys[0...1])),
+      try .init(id: [UInt8](repeating: 2, count: 16), devices: [keys[2]]))
+    var first = try ShortAuthenticationString(
+      role: .initiator, own: keys[0], peer: keys[1], context: [9],
+      nonce: [UInt8](repeating: 1, count: 32))
+    let commitment = try first.start()
+    _ = try first.receive([2] + [UInt8](repeating: 2, count: 32))
+    let values = [
+      number.digits, FrontierFingerprint(canonicalBytes: body).digits, Hex.encode(commitment),
+      first.digits?.replacing(" ", with: "") ?? "",
+    ]
+    #expect(values == Golden.comparison)
+  }
 }

@@ -70,7 +70,7 @@ struct KnownAnswerTests {
     #expect(id != DerivedID.make(domain: "HRTH/test/v2", Array("ab".utf8), Array("c".utf8)))
   }
 
-  @Test("RFC 8032: Ed25519 test vectors 1, 2 and 3")
+  @Test("RFC 8032: Ed25519 test vectors 1, 2, 3 and SHA(abc)")
   func ed25519() {
     let vectors = [
       (
@@ -94,11 +94,41 @@ struct KnownAnswerTests {
           + "18ff9b538d16f290ae67f760984dc659"
           + "4a7c15e9716ed28dc027beceea1ec40a"
       ),
+      (
+        "833fe62409237b9d62ec77587520911e9a759cec1d19755b7da901b96dca3d42",
+        "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"
+          + "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f",
+        "ec172b93ad5e563bf4932c70e1245034c35467ef2efd4d64ebf819683467e2bf",
+        "dc2a4459e7369633a52b1bf277839a00201009a3efbf3ecb69bea2186c26b589"
+          + "09351fc9ac90b3ecfdfbc7c66431e030"
+          + "3dca179c138ac17ad9bef1177331a704"
+      ),
     ]
     for (seed, message, key, signature) in vectors {
       let made = Curve25519.sign(seed: Hex.literal(seed), message: Hex.literal(message))
       #expect(Hex.encode(made.key) == key)
       #expect(Hex.encode(made.signature) == signature)
+      #expect(Curve25519.verifies(made.signature, message: Hex.literal(message), key: made.key))
+    }
+  }
+
+  @Test("RFC 7748: X25519 test vectors 1 and 2, the second with a bit that must be ignored")
+  func x25519Vectors() {
+    let vectors = [
+      (
+        "a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4",
+        "e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c",
+        "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552"
+      ),
+      (
+        "4b66e9d4d1b4673c5ad22691957d6af5c11b6421e0ea01d42ca4169e7918ba0d",
+        "e5210f12786811d3f4b7959d0538ae2c31dbe7106fc03c3efc4cd549c715a493",
+        "95cbde9476e8907d7aade45cb4b873f88b595a68799fa152e6f8f7647aac7957"
+      ),
+    ]
+    for (scalar, point, product) in vectors {
+      let made = Curve25519.multiply(scalar: Hex.literal(scalar), point: Hex.literal(point))
+      #expect(made == Hex.literal(product))
     }
   }
 

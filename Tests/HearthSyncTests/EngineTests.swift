@@ -354,13 +354,14 @@ struct SyncPlanTests {
     #expect(try plan().fetches(from: listing).isEmpty)
     #expect(
       try plan().publications(
-        to: listing, stored: late.store.segments(of: family.zone), trusted: [], of: zone
+        to: listing, stored: late.store.segments(of: family.zone), trusted: [], of: zone,
+        by: late.device
       ).isEmpty)
     // A transport that lost something gets exactly that.
     for lost in all {
       let rest = TransportListing(segments: all.filter { $0 != lost })
       let given = SyncPlan(zone: zone, stored: stored, pending: []).publications(
-        to: rest, stored: stored, trusted: [], of: zone)
+        to: rest, stored: stored, trusted: [], of: zone, by: source.device)
       #expect(given.map(\.name) == [lost])
     }
   }
@@ -400,6 +401,7 @@ struct SyncPlanTests {
     let family = try EngineFamily(1)
     let zone = try family.members[0].zone(family.zone)
     let ben = Author(device: EngineFamily.id(77), incarnation: 1)
+    let reader = family.members[0].device
     let stored = [(1, 2), (3, 4), (5, 9)].map { first, last in
       StoredSegment(
         author: ben, first: first, last: last, digest: EngineFamily.id(Int(first)), byteCount: 1)
@@ -416,11 +418,26 @@ struct SyncPlanTests {
     let plan = SyncPlan(zone: zone, stored: stored, pending: [])
     let listing = TransportListing(segments: [packed, other, claim, name(5, 9, 5)])
     func given(_ trusted: Set<SegmentName>) -> [UInt64] {
-      plan.publications(to: listing, stored: stored, trusted: trusted, of: zone).map(\.name.first)
+      plan.publications(
+        to: listing, stored: stored, trusted: trusted, of: zone, by: reader
+      ).map(\.name.first)
     }
     #expect(given([]) == [1, 3])
     #expect(given([packed]) == [])
     #expect(given([name(1, 2, 1), name(3, 4, 3)]) == [1, 3], "trusted, but not listed")
+    // A merged one of one's own goes beside the small ones, until it is there; others' do not.
+    let merged = StoredSegment(
+      author: ben, first: 1, last: 4, digest: EngineFamily.id(51), byteCount: 1)
+    let small = [name(1, 2, 1), name(3, 4, 3)]
+    func isGiven(by device: DeviceID, beside names: [SegmentName]) -> Bool {
+      !plan.publications(
+        to: TransportListing(segments: names), stored: [merged], trusted: Set(names), of: zone,
+        by: device
+      ).isEmpty
+    }
+    #expect(isGiven(by: ben.device, beside: small))
+    #expect(!isGiven(by: reader, beside: small))
+    #expect(!isGiven(by: ben.device, beside: small + [name(1, 9, 52)]))
     #expect(
       SyncPlan.names(in: listing, covering: [name(3, 4, 3)], except: [claim]) == [other, packed])
   }

@@ -40,7 +40,7 @@ struct NewerFormatTests {
       stored: try family.members[2].store.segments(of: family.zone), pending: [])
     let published = plan.publications(
       to: TransportListing(), stored: try family.members[2].store.segments(of: family.zone),
-      trusted: [], of: forge.zone)
+      trusted: [], of: forge.zone, by: family.members[2].device)
     #expect(published.contains { $0.name.digest == segmentDigest(middle) && $0.name.first == 2 })
     // Again, opened again, built anew and audited: nothing else.
     let digest = try family.members[2].digest(of: family.zone)

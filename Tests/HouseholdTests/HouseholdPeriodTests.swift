@@ -285,6 +285,26 @@ struct HouseholdPeriodTests {
     #expect(try home.book().chore(chore)?.next?.due == home.date(14))
   }
 
+  @Test("R8: what was moved onto today is next, before an older one that is due tomorrow")
+  func movedOntoToday() throws {
+    let rule = try RecurrenceRule(.weekly, from: home.date(1))
+    let chore = try home.add(ChoreDraft(title: "Bins", points: 1, rule: rule))
+    let done = try home.done(chore, by: 0, on: 0)
+    let second = try #require(try home.book().chore(chore)?.next)
+    #expect(second.due == (try home.date(8)))
+    try home.write(0) { try $0.moveOccurrence(chore, to: home.date(0), in: &$1) }
+    try home.write(0) { try $0.undo(done, by: home.people[0], in: &$1) }
+    let next = try #require(try home.book().chore(chore)?.next)
+    #expect(next.key == second.key)
+    #expect(next.due == (try home.date(0)))
+    let open = try home.book().occurrences(through: home.date(8))
+    #expect(open.map(\.due) == [try home.date(0), try home.date(1)])
+    // Tomorrow the older one has come due too, and the newer of the two stands (roll).
+    home.day += 1
+    #expect(try home.book().chore(chore)?.next?.key == second.key)
+    #expect(try home.book().chore(chore)?.next?.missedBefore == 1)
+  }
+
   @Test("R6: an occurrence that is moved keeps its name; its chore's other dates stay")
   func moved() throws {
     let rule = try RecurrenceRule(.weekly, from: home.date(0))

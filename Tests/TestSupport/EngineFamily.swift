@@ -36,7 +36,8 @@ package struct EngineFamily {
     try settle()
   }
 
-  private mutating func join(_ number: Int) throws {
+  /// Lets one more engine join, by what the founder has.
+  package mutating func join(_ number: Int) throws {
     var engine = try EngineFamily.engine()
     let opened = try engine.beginJoining(
       capsule, with: secret, nowMilliseconds: EngineFamily.now)

@@ -23,7 +23,8 @@ enum BannedCallRule {
     BannedCall(
       name: "Date()", pattern: #"\bDate\s*\(\s*\)|\bDate\.now\b"#,
       reason: "a clock inside makes a run unrepeatable",
-      instead: "take `now` as a parameter", homes: shells),
+      instead: "take `now` as a parameter",
+      homes: shells + ["Simulations/Sources/hearth-sim/"]),
     BannedCall(
       name: "Clock.now", pattern: #"\b(Continuous|Suspending)Clock(\s*\(\s*\))?\.now\b"#,
       reason: "a clock inside makes a run unrepeatable",

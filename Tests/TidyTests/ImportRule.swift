@@ -4,6 +4,7 @@ enum ImportRule {
   static let table: [String: Set<String>] = [
     "CSodium": [],
     "CZstd": [],
+    "CQREncode": [],
     "HearthCRDT": [],
     "HearthCrypto": ["CSodium", "CZstd", "Glibc"],
     "HearthSync": ["HearthCRDT", "HearthCrypto"],
@@ -21,7 +22,7 @@ enum ImportRule {
     "Household": ["HearthCRDT", "HearthSync"],
     "HearthCLI": [
       "Hearth", "Household", "HearthCRDT", "HearthSync", "ArgumentParser", "Logging",
-      "Foundation", "Glibc", "Dispatch",
+      "Foundation", "Glibc", "Dispatch", "CQREncode",
     ],
     "hearth-cli": ["HearthCLI", "ArgumentParser"],
     "hearth-relay": ["HearthRelay", "ArgumentParser"],

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Reproduce Hearth's frozen format examples without Hearth or libsodium.
 
-Reads Tests/HearthCryptoTests/Golden/*.swift and checks every envelope, key file, invite and
-capsule there against the tables of this folder: hashes by hashlib, XChaCha20-Poly1305 below,
-curves and Argon2id by the `cryptography` package (44 or later).
+Reads Tests/HearthCryptoTests/Golden/*.swift and checks every envelope, key file, invite, capsule,
+recovery key and number to compare there against the tables of this folder: hashes by hashlib,
+XChaCha20-Poly1305 below, curves and Argon2id by the `cryptography` package (44 or later).
 """
 import hashlib
 import pathlib
@@ -15,6 +15,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "Tests/HearthCryptoTests/Golden"
+WORDS = GOLDEN / "RecoveryGolden.swift"
+SOURCES = GOLDEN.parents[2] / "Sources/HearthCrypto"
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 BODY = b"five points for the dishes"
 RANDOM = b"\xc0" * 32
@@ -58,24 +60,39 @@ def chacha_block(key, counter, nonce):
     return struct.pack("<16I", *((a + b) & 0xFFFFFFFF for a, b in zip(state, work)))
 
 
-def open_aead(key, nonce, context, sealed):
-    """XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03)."""
+def crypt(key, nonce, context, text, seals):
+    """XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03): the other text, and the tag."""
     state = SIGMA + list(struct.unpack("<8I", key)) + list(struct.unpack("<4I", nonce[:16]))
     rounds(state)
     key, nonce = struct.pack("<8I", *state[:4], *state[12:]), bytes(4) + nonce[16:]
     first = chacha_block(key, 0, nonce)
     r = int.from_bytes(first[:16], "little") & 0x0FFFFFFC0FFFFFFC0FFFFFFC0FFFFFFF
-    text, tag = sealed[:-16], sealed[-16:]
-    message = context + bytes(-len(context) % 16) + text + bytes(-len(text) % 16)
-    message += struct.pack("<QQ", len(context), len(text))
+    stream = b"".join(chacha_block(key, 1 + i, nonce) for i in range(len(text) // 64 + 1))
+    other = bytes(a ^ b for a, b in zip(text, stream))
+    sealed = other if seals else text
+    message = context + bytes(-len(context) % 16) + sealed + bytes(-len(sealed) % 16)
+    message += struct.pack("<QQ", len(context), len(sealed))
     total = 0
     for start in range(0, len(message), 16):
         block = int.from_bytes(message[start : start + 16] + b"\1", "little")
         total = (total + block) * r % ((1 << 130) - 5)
     total = (total + int.from_bytes(first[16:32], "little")) % (1 << 128)
-    assert total.to_bytes(16, "little") == tag, "tag"
-    stream = b"".join(chacha_block(key, 1 + i, nonce) for i in range(len(text) // 64 + 1))
-    return bytes(a ^ b for a, b in zip(text, stream))
+    return other, total.to_bytes(16, "little")
+
+
+def open_aead(key, nonce, context, sealed):
+    plaintext, tag = crypt(key, nonce, context, sealed[:-16], False)
+    assert tag == sealed[-16:], "tag"
+    return plaintext
+
+
+def seal_capsule(key, associated, body):
+    header = b"HRC1\1"
+    context = b"HRTH/capsule/v1" + header + associated
+    nonce = h(24, RANDOM + context + h(32, body), key)
+    sealed = nonce + b"".join(crypt(key, nonce, context, body, True))
+    length = len(context).to_bytes(8, "big")
+    return header + h(32, b"HRTH/capsule-commit/v1" + length + context + sealed, key) + sealed
 
 
 def h(count, message, key=b""):
@@ -149,6 +166,16 @@ def key_file(data):
     return unpad(open_aead(key, data[62:86], context, data[86:]))
 
 
+def check_argon2():
+    """The reference itself, by RFC 9106 section 5.3; libsodium offers neither lanes nor secrets."""
+    argon = Argon2id(
+        salt=b"\2" * 16, length=32, iterations=3, lanes=4, memory_cost=32, ad=b"\4" * 12,
+        secret=b"\3" * 8,
+    )
+    tag = "0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659"
+    assert argon.derive(b"\1" * 32).hex() == tag, "RFC 9106"
+
+
 def invite(values, capsule):
     text, *values = values
     sign_key, box_key, invite_id, rendezvous, capsule_key, proof = map(bytes.fromhex, values)
@@ -179,9 +206,75 @@ def invite(values, capsule):
     assert unpad(open_aead(capsule_key, capsule[37:61], context, capsule[61:])) == BODY
 
 
+def recovery_words(entropy, words):
+    source = (SOURCES / "RecoveryWordList+English.swift").read_text()
+    english = source.split('"""')[1].replace("\\\n", "").split()
+    digest = hashlib.sha256("".join(word + "\n" for word in english).encode()).hexdigest()
+    assert digest == "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda"
+    bits = int.from_bytes(entropy, "big") << 4 | hashlib.sha256(entropy).digest()[0] >> 4
+    assert [english[bits >> 11 * (11 - place) & 2047] for place in range(12)] == words.split()
+
+
+def recovery(values):
+    sign_key, box_key, name, relay, locator, access, capsule_key, proof, digest = map(
+        bytes.fromhex, values
+    )
+    root = h(32, b"HRTH/recovery/v1" + bytes(range(16)))
+    pair = ed25519(kdf(root, 1, b"HRTHrecs"))
+    assert public(pair) == sign_key and box(kdf(root, 2, b"HRTHrecb")) == box_key
+    assert h(16, b"HRTH/recovery-id/v1" + sign_key + box_key) == name
+    relay_id = (1).to_bytes(8, "big") + b"\x09"
+    seed = h(32, b"HRTH/recovery-relay-key/v1" + relay_id, kdf(root, 3, b"HRTHrecr"))
+    assert public(ed25519(seed)) == relay
+    assert kdf(root, 4, b"HRTHrecc") == access
+    assert kdf(access, 1, b"HRTHrloc", 16) == locator
+    assert kdf(access, 2, b"HRTHrcap") == capsule_key
+    assert pair.sign(b"HRTH/test/v1" + h(64, BODY)) == proof
+    body = BODY + b"\x80" + bytes(4094 - len(BODY)) + b"\x80"
+    capsule = seal_capsule(capsule_key, b"HRTH/recovery-capsule/v1" + locator, body)
+    assert len(capsule) == 4096 + 77 and h(32, capsule) == digest
+
+
+def delimited(*parts):
+    return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+
+
+def digits(domain, *parts):
+    digest = h(64, domain + delimited(*parts))
+    for _ in range(8192):
+        digest = h(64, domain + digest)
+    groups = (digest[start : start + 5] for start in range(0, 30, 5))
+    return "".join(f"{int.from_bytes(group, 'big') % 100000:05}" for group in groups)
+
+
+def device_keys(number):
+    master = bytes([number]) * 32
+    return public(ed25519(kdf(master, 1, b"HRTHsign"))), box(kdf(master, 2, b"HRTHbox1"))
+
+
+def comparison(values):
+    number, frontier, commitment, short = values
+    first, second, third = (device_keys(number) for number in (1, 2, 3))
+
+    def half(person, *devices):
+        hashes = sorted(h(32, b"HRTH/safety-device/v1" + sign + box) for sign, box in devices)
+        return digits(b"HRTH/safety-person/v1", bytes([person]) * 16, b"".join(hashes))
+
+    assert "".join(sorted([half(1, first, second), half(2, third)])) == number
+    assert digits(b"HRTH/frontier-digits/v1", BODY) == frontier
+    keys = [*first, *second, b"\x09"]
+    sent = b"HRTH/sas-commit/v1" + delimited(b"\1" * 32, *keys)
+    assert bytes.fromhex(commitment) == b"\1" + h(32, sent)
+    digest = h(32, b"HRTH/sas/v1" + delimited(b"\1" * 32, b"\2" * 32, *keys))
+    groups = (int.from_bytes(digest[start : start + 8], "big") for start in (0, 8))
+    assert "".join(f"{group % 1000000:06}" for group in groups) == short
+
+
 def main():
+    check_argon2()
     values = golden()
-    data = {name: bytes.fromhex(texts[0]) for name, texts in values.items() if name != "invite"}
+    lists = ("invite", "recoveryWords", "recoveryRoot", "comparison")
+    data = {name: bytes.fromhex(texts[0]) for name, texts in values.items() if name not in lists}
     assert envelope(data["segment"]) == b"\0" + BODY
     assert envelope(data["snapshotChunk"]) == b"\0"
     assert envelope(data["compressedSegment"])[:9].hex() == "0100000bb828b52ffd"
@@ -193,6 +286,12 @@ def main():
     wrapped, later = data["wrappedHistory"], b"\4" * 32
     context = b"HRTH/epoch-history/v1" + epoch_id(later) + epoch_id(EPOCH)
     assert open_aead(kdf(later, 3, b"HRTHhis1"), wrapped[:24], context, wrapped[24:]) == EPOCH
+    pairs = re.findall(r'entropy: "(\w+)",\s*words:\s*"([a-z ]+)"', WORDS.read_text())
+    assert len(pairs) == 9
+    for entropy, words in pairs:
+        recovery_words(bytes.fromhex(entropy), words)
+    recovery(values["recoveryRoot"])
+    comparison(values["comparison"])
     print("every frozen example was reproduced")
 
 

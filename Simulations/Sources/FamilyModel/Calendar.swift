@@ -27,7 +27,8 @@ package enum ModelCalendar {
 
   /// The date of a day number that is not negative.
   package static func date(_ number: Int) -> (year: Int, month: Int, day: Int) {
-    var (year, month, rest) = (1970, 1, max(number, 0))
+    // Four hundred years always have as many days.
+    var (year, month, rest) = (1970 + max(number, 0) / 146_097 * 400, 1, max(number, 0) % 146_097)
     while rest >= (isLeap(year) ? 366 : 365) {
       rest -= isLeap(year) ? 366 : 365
       year += 1

@@ -10,6 +10,10 @@
 package struct FamilyModel: Sendable {
   /// Every fact once, in the total order.
   package let facts: [ModelFact]
+  /// The facts but completions and skips, in the same order.
+  ///
+  /// Most questions are about these, and there are few of them beside years of work.
+  let edits: [ModelFact]
   /// The civil date on which people look.
   package let today: Int
   /// What became of each completion, in the total order.
@@ -18,6 +22,12 @@ package struct FamilyModel: Sendable {
   /// Takes the facts in any order, repetitions included.
   package init(facts: some Sequence<ModelFact>, today: Int) {
     self.facts = Set(facts).sorted { $0.precedes($1) }
+    edits = self.facts.filter { fact in
+      switch fact.kind {
+      case .completion, .skip: false
+      default: true
+      }
+    }
     self.today = today
     ledger = chores.flatMap { entries(of: $0) }.sorted { $0.fact.precedes($1.fact) }
   }
@@ -42,7 +52,7 @@ package struct FamilyModel: Sendable {
   func writes<Value>(
     of chore: ModelID, seenBy observer: ModelFact? = nil, _ read: (ModelChoreField) -> Value?
   ) -> [(fact: ModelFact, value: Value)] {
-    facts.compactMap { fact in
+    edits.compactMap { fact in
       guard case .choreField(chore, let field) = fact.kind, let value = read(field),
         observer?.saw(fact) ?? true
       else { return nil }
@@ -54,7 +64,7 @@ package struct FamilyModel: Sendable {
 
   /// Every chore that anything was written about, by id.
   package var chores: [ModelID] {
-    let ids = facts.compactMap { fact -> ModelID? in
+    let ids = edits.compactMap { fact -> ModelID? in
       if case .choreField(let chore, _) = fact.kind { return chore }
       return nil
     }
@@ -90,9 +100,9 @@ package struct FamilyModel: Sendable {
   /// The tags: one stays while an addition stands that no removal has seen (R5).
   func tags(of chore: ModelID) -> [String] {
     var result: Set<String> = []
-    for fact in facts {
+    for fact in edits {
       guard case .tag(chore, let tag, added: true) = fact.kind else { continue }
-      let isRemoved = facts.contains {
+      let isRemoved = edits.contains {
         $0.kind == .tag(chore, tag, added: false) && $0.saw(fact)
       }
       if !isRemoved { result.insert(tag) }
@@ -140,7 +150,7 @@ package struct FamilyModel: Sendable {
     _ read: (ModelOverride) -> Value?
   ) -> Value? {
     shown(
-      facts.compactMap { fact in
+      edits.compactMap { fact in
         guard case .occurrenceOverride(chore, key, let change) = fact.kind,
           let value = read(change), observer?.saw(fact) ?? true
         else { return nil }
@@ -169,7 +179,7 @@ package struct FamilyModel: Sendable {
   /// The shown value of a setting (R24): one register a key; nil is the default.
   package func setting(_ key: String) -> String? {
     shown(
-      facts.compactMap { fact -> (fact: ModelFact, value: String?)? in
+      edits.compactMap { fact -> (fact: ModelFact, value: String?)? in
         guard case .setting(key, let value) = fact.kind else { return nil }
         return (fact, value)
       }) ?? nil
@@ -178,7 +188,7 @@ package struct FamilyModel: Sendable {
   /// The shown name of a person; nil if nobody wrote one.
   package func name(of person: ModelID) -> String? {
     shown(
-      facts.compactMap { fact in
+      edits.compactMap { fact in
         guard case .person(person, let name) = fact.kind else { return nil }
         return (fact, name)
       })
@@ -188,12 +198,12 @@ package struct FamilyModel: Sendable {
   ///
   /// Assumption: a person of whom no record is known takes turns.
   func isActive(_ person: ModelID) -> Bool {
-    let deletions = facts.filter { $0.kind == .personDeleted(person) }
-    let edits = facts.filter {
+    let deletions = edits.filter { $0.kind == .personDeleted(person) }
+    let names = edits.filter {
       if case .person(person, _) = $0.kind { true } else { false }
     }
     if deletions.isEmpty { return true }
-    return edits.contains { edit in !deletions.contains { $0.saw(edit) } }
+    return names.contains { edit in !deletions.contains { $0.saw(edit) } }
   }
 }
 

@@ -61,7 +61,7 @@ extension FamilyModel {
   }
 
   func isUndone(_ event: ModelID, told: ModelFact, ownedBy owners: Set<ModelID>) -> Bool {
-    facts.contains { fact in
+    edits.contains { fact in
       guard case .retraction(event, let by, let role) = fact.kind else { return false }
       return role == .admin || role == .owner || fact.isOfOneDevice(with: told)
         || owners.contains(by)

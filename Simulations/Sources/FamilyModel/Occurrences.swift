@@ -148,7 +148,7 @@ extension FamilyModel {
   }
 
   private func overriddenKeys(_ chore: ModelID) -> [Int64] {
-    let keys = facts.compactMap { fact -> Int64? in
+    let keys = edits.compactMap { fact -> Int64? in
       if case .occurrenceOverride(chore, let key, _) = fact.kind { return key }
       return nil
     }
@@ -175,19 +175,32 @@ extension FamilyModel {
       missedPolicy == .stack ? opening : max(opening, (closedDays.max() ?? opening - 1) + 1)
     let horizon = max(last, today, moved.max() ?? today)
     var result: [Candidate] = []
-    var day = first
+    var day = max(first, firstInSight(rule, from: first))
+    var ordinal = rule.count(before: day)
     while day <= min(rule.until ?? ModelCalendar.lastDay, ModelCalendar.lastDay) {
       let key = Int64(day) * 32
-      if rule.falls(on: day), !closed.contains(key) {
-        result.append(
-          Candidate(
-            key: key, due: overrideDue(chore, key) ?? day, original: day,
-            ordinal: rule.count(before: day)))
-        if day > horizon { break }
+      if rule.falls(on: day) {
+        if !closed.contains(key) {
+          result.append(
+            Candidate(
+              key: key, due: overrideDue(chore, key) ?? day, original: day, ordinal: ordinal))
+          if day > horizon { break }
+        }
+        ordinal += 1
       }
       day += 1
     }
     return result
+  }
+
+  /// The first day that is looked at: 370 days back, or the rule's last day if it has none since.
+  ///
+  /// Assumption: nobody asks for what was missed longer ago.
+  private func firstInSight(_ rule: ModelRule, from first: Int) -> Int {
+    let oldest = today - 370
+    guard first < oldest else { return first }
+    if (oldest...today).contains(where: rule.falls) { return oldest }
+    return (first..<oldest).last(where: rule.falls) ?? oldest
   }
 
   /// R7: the one occurrence that a chain counted from completion knows.

@@ -56,6 +56,12 @@ package enum Simulator {
     }
   }
 
+  /// About how long a plan's file takes, in steps; a sweep is many runs.
+  package static func weight(of path: String) throws -> Int {
+    let plan = try plan(.file(path))
+    return plan.steps.count * (plan.sweep == nil ? 1 : 100)
+  }
+
   /// The plan as the text of its file.
   package static func planText(_ source: Source) throws -> String { try plan(source).text() }
 

@@ -11,9 +11,10 @@ struct Main: ParsableCommand {
       shrink it, keep it in Simulations/Corpus.
       """,
     subcommands: [
-      Run.self, Replay.self, Shrink.self, Scenarios.self, Sweep.self, Report.self, Mutants.self,
+      Run.self, Replay.self, Shrink.self, Scenarios.self, Sweep.self, Exhaustive.self, Report.self,
+      Mutants.self,
       Determinism.self,
-      Worker.self,
+      Worker.self, HuntCommand.self,
     ])
 }
 

@@ -2,47 +2,6 @@ import ArgumentParser
 import Foundation
 import HearthSim
 
-/// `hearth-sim mutants`.
-struct Mutants: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Make each seeded bug active in turn and see which check kills it, and how soon.")
-  @Option(help: "How many seeds each may survive.") var seeds: UInt64 = 500
-  @Option(help: "How many processes.") var jobs = ProcessInfo.processInfo.activeProcessorCount
-  @Option(help: "Only this one.") var only: String?
-  @Option(help: "Where to write the matrix as JSON.") var json: String?
-
-  private struct Row: Codable {
-    let mutant: String
-    let oracle: String?
-    let seeds: Int
-    let failure: String?
-  }
-
-  func run() throws {
-    let mutants = only.map { [$0] } ?? Simulator.mutants
-    let list = mutants.map {
-      Job(seeds: Array(0..<seeds), mutant: $0, stopsAtFailure: true)
-    }
-    let rows = zip(mutants, try Workers(jobs: jobs).run(list)).map { mutant, outcomes in
-      Row(
-        mutant: mutant, oracle: outcomes.last?.oracle, seeds: outcomes.count,
-        failure: outcomes.last?.failure)
-    }
-    for row in rows {
-      print(
-        "\(row.oracle == nil ? "SURVIVES" : "killed  ") \(row.mutant)  \(row.oracle ?? "-") after "
-          + "\(row.seeds): \(row.failure ?? "")")
-    }
-    let killed = rows.filter { $0.oracle != nil }
-    let counts = killed.map(\.seeds).sorted()
-    print(
-      "\(killed.count) of \(rows.count) killed, median "
-        + "\(counts.isEmpty ? 0 : counts[counts.count / 2]) seeds, most \(counts.last ?? 0)")
-    if let json { try JSONEncoder().encode(rows).write(to: URL(fileURLWithPath: json)) }
-    if killed.count < rows.count { throw ExitCode.failure }
-  }
-}
-
 /// `hearth-sim determinism`.
 struct Determinism: ParsableCommand {
   static let configuration = CommandConfiguration(

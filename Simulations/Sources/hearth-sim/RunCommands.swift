@@ -126,16 +126,23 @@ struct Scenarios: ParsableCommand {
   @Option(help: "How many processes.") var jobs = ProcessInfo.processInfo.activeProcessorCount
 
   func run() throws {
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-      .filter { $0.hasSuffix(".json") && $0 != "pending.json" }.sorted()
-    let list = names.map { Job(plans: [folder + "/" + $0]) }
-    var failures = 0
-    for (name, outcomes) in zip(names, try Workers(jobs: jobs).run(list)) {
-      guard let outcome = outcomes.first else { continue }
-      print("\(outcome.failure == nil ? "ok  " : "FAIL") \(name) \(outcome.failure ?? "")")
-      if outcome.failure != nil { failures += 1 }
+    // The long ones first, so that no process has one left at the end.
+    let plans = try PlanFolder.plans(of: folder).reversed().map(\.path)
+    let tasks = try plans.map {
+      Pool.Task(arguments: ["worker"], input: try JSONEncoder().encode(Job(plans: [$0])))
     }
-    print("\(names.count) plans, \(failures) failures")
+    var failures = 0
+    try Pool(jobs: jobs).run(tasks) { index, end in
+      let name = URL(fileURLWithPath: plans[index]).lastPathComponent
+      let line = end.output.split(separator: UInt8(ascii: "\n")).first
+      let outcome = try line.map { try JSONDecoder().decode(Simulator.Outcome.self, from: $0) }
+      let failure =
+        outcome?.failure ?? (end.isOrderly ? nil : "the program ended itself: \(end.status)")
+      let seconds = String(format: "%5.1f s", end.seconds)
+      Pool.say("\(failure == nil ? "ok  " : "FAIL") \(seconds) \(name) \(failure ?? "")")
+      if failure != nil { failures += 1 }
+    }
+    print("\(plans.count) plans, \(failures) failures")
     if failures > 0 { throw ExitCode.failure }
   }
 }

@@ -97,9 +97,10 @@ struct Workers {
 
   /// Splits seeds into jobs of a few, so that processes end at about the same time.
   static func split(
-    _ seeds: ClosedRange<UInt64>, mode: String, mutant: String? = nil, size: UInt64 = 25
+    _ seeds: ClosedRange<UInt64>, mode: String, mutant: String? = nil
   ) -> [Job] {
-    stride(from: seeds.lowerBound, through: seeds.upperBound, by: Int(size)).map { start in
+    let size = max(1, min(25, (seeds.upperBound - seeds.lowerBound) / 16 + 1))
+    return stride(from: seeds.lowerBound, through: seeds.upperBound, by: Int(size)).map { start in
       Job(
         mode: mode, seeds: Array(start...min(start + size - 1, seeds.upperBound)), mutant: mutant)
     }

@@ -35,6 +35,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   // HearthSync: order and log
   /// A change is applied without those that its author had seen.
   case skipsCauses
+  /// A change is applied without what its author had seen of the household's members.
+  case skipsControlCauses
   /// A change of an author is applied although an earlier one is missing.
   case skipsGaps
   /// What an author had written itself does not count as seen by it.
@@ -105,6 +107,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case archiveWins
   /// The next date by the calendar is counted from the day of completion.
   case nextFromCompletion
+  /// Of several occurrences by the calendar the second is left out.
+  case leavesOutOccurrence
   /// Two completions of a chain within half a day are one, whoever knew of what.
   case chainIgnoresCause
   /// The ledger's rows stay as they were first written.

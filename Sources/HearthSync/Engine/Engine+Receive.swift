@@ -17,6 +17,16 @@ package struct ReceiveReport: Sendable {
   var evidence: [ForkEvidence] = []
 
   package init() {}
+
+  /// Adds what came of trying again what waited.
+  fileprivate mutating func add(_ later: ReceiveReport) {
+    applied += later.applied
+    authors = Set(authors + later.authors).sorted()
+    refused += later.refused
+    waiting = later.waiting
+    forks += later.forks
+    evidence += later.evidence
+  }
 }
 
 extension Engine {
@@ -38,6 +48,9 @@ extension Engine {
       let before = draft.membership(of: group)
       if try draft.zone(zone).kind == .control { try draft.learnKeys(from: blobs, in: zone) }
       report = try draft.receive(blobs, in: zone, ends: [], nowMilliseconds: nowMilliseconds)
+      if try draft.zone(zone).kind == .control {
+        try draft.receiveAdmitted(in: zone, nowMilliseconds: nowMilliseconds, &report)
+      }
       if try draft.zone(zone).kind == .control, report.applied > 0 {
         try draft.settle(group, after: before, nowMilliseconds: nowMilliseconds)
       }
@@ -45,6 +58,19 @@ extension Engine {
     self = draft
     try proveForks(report.evidence, nowMilliseconds: nowMilliseconds)
     return report
+  }
+
+  /// Takes what waits in a control zone as long as it admits somebody: who was admitted just now may
+  /// have written it, and it may admit the next one.
+  private mutating func receiveAdmitted(
+    in zone: ZoneID, nowMilliseconds: UInt64, _ report: inout ReceiveReport
+  ) throws {
+    var applied = report.applied
+    while applied > 0, report.waiting[.author] ?? 0 > 0 {
+      let more = try receive([], in: zone, ends: [], nowMilliseconds: nowMilliseconds)
+      applied = more.applied
+      report.add(more)
+    }
   }
 
   /// Takes the keys of a control zone's new segments, as long as each opens more of them.

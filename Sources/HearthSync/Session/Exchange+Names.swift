@@ -43,7 +43,8 @@ extension Engine {
   ) throws -> Set<SegmentName> {
     var trusted = try trustedNames(of: zone, in: listing, stored: stored)
     let plan = SyncPlan(zone: zone, stored: stored, pending: [])
-    let missing = plan.publications(to: listing, stored: stored, trusted: trusted, of: zone)
+    let missing = plan.publications(
+      to: listing, stored: stored, trusted: trusted, of: zone, by: device)
     guard !missing.isEmpty else { return trusted }
     let suspects = SyncPlan.names(
       in: listing, covering: missing.map(\.name), except: trusted)
@@ -126,7 +127,8 @@ extension Engine {
 
   // MARK: Memory
 
-  private static func key(of name: SegmentName) -> Identifier {
+  /// What is remembered of a name: a hash of all of it.
+  static func key(of name: SegmentName) -> Identifier {
     var writer = ByteWriter(capacity: 64)
     writer.identifier(name.authorTag)
     writer.fixed64(name.incarnation)

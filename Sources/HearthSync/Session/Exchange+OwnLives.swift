@@ -53,16 +53,58 @@ extension Engine {
     let suspects = listing.segments.filter { $0.authorTag == tag && !known.contains($0.digest) }
     guard !suspects.isEmpty else { return other }
     known.formUnion(try store.pending(in: id).map(\.digest))
+    var compared = try comparedFiles(of: id)
+    let news = suspects.filter {
+      !known.contains($0.digest) && !compared.contains(Engine.key(of: $0))
+    }
+    guard !news.isEmpty else { return other }
     var log = try OwnLog(own: own, unsealed: unsealedChanges(of: id))
-    for name in suspects.filter({ !known.contains($0.digest) }).suffix(Engine.examinedOwnFiles) {
+    let before = compared.count
+    for name in news.suffix(Engine.examinedOwnFiles) {
       // What cannot be read is told of when it is taken.
       guard let bytes = try? transport.fetch(name),
         let found = try? changes(inSegment: bytes, of: id),
         found.first?.change.dot.author.device == device
       else { continue }
-      try compare(found, with: &log, in: id, &other)
+      let isEqual = try compare(found, with: &log, in: id, &other)
+      // What a life that is over says beside what is sealed here calls for nothing any more.
+      if isEqual || found.allSatisfy({ isOver($0.change.dot.author, log) }) {
+        compared.insert(Engine.key(of: name))
+      }
     }
+    if compared.count > before { try remember(compared: compared, of: id, listing) }
     return other
+  }
+
+  // MARK: Memory
+
+  private static func memoryOfOwnFiles(of zone: ZoneID) -> String { "own-names.\(zone.hex)" }
+
+  /// The files under the own tag that need no second look: they held what the own logs hold, which
+  /// stays so, as only what contradicts is ever taken back; or a life that is over wrote them.
+  private func comparedFiles(of zone: ZoneID) throws -> Set<Identifier> {
+    guard let bytes = try store.fact(Engine.memoryOfOwnFiles(of: zone)) else { return [] }
+    var reader = ByteReader(bytes)
+    var keys: Set<Identifier> = []
+    for _ in 0..<(try reader.count("own files", itemBytes: 16, atMost: Engine.rememberedFiles)) {
+      keys.insert(try reader.identifier("own file"))
+    }
+    try reader.finish()
+    return keys
+  }
+
+  /// Remembers files of the present listing; those that are gone are forgotten.
+  private func remember(
+    compared: Set<Identifier>, of zone: ZoneID, _ listing: TransportListing
+  ) throws {
+    let kept = Set(listing.segments.map { Engine.key(of: $0) }).intersection(compared).sorted()
+      .prefix(Engine.rememberedFiles)
+    var writer = ByteWriter(capacity: 16 * kept.count + 4)
+    writer.varint(kept.count)
+    for key in kept { writer.identifier(key) }
+    try store.transaction {
+      try store.setFact(Engine.memoryOfOwnFiles(of: zone), writer.bytes)
+    }
   }
 
   /// The own logs of a zone, sealed segments opened as they are asked for.
@@ -71,11 +113,16 @@ extension Engine {
     let unsealed: [Dot: [UInt8]]
     var opened: [Identifier: [Dot: [UInt8]]] = [:]
 
+    private let unsealedAuthors: Set<Author>
+
     init(own: [StoredSegment], unsealed: [LoggedChange]) {
       self.own = own
+      unsealedAuthors = Set(unsealed.map(\.change.dot.author))
       self.unsealed = Dictionary(
         unsealed.map { ($0.change.dot, $0.hash) }, uniquingKeysWith: { first, _ in first })
     }
+
+    func hasUnsealed(of author: Author) -> Bool { unsealedAuthors.contains(author) }
   }
 
   /// The hash after an own change; nil if it is not here.
@@ -98,13 +145,18 @@ extension Engine {
     return hashes[dot]
   }
 
+  private func isOver(_ life: Author, _ log: OwnLog) -> Bool {
+    life != author && !log.hasUnsealed(of: life)
+  }
+
+  /// - Returns: whether everything that was found is the same here.
   private func compare(
     _ found: [LoggedChange], with log: inout OwnLog, in id: ZoneID, _ other: inout OtherCopy
-  ) throws {
+  ) throws -> Bool {
     // Equal hashes at the end prove everything before equal.
     guard let last = found.last,
       try hash(after: last.change.dot, in: id, &log) != last.hash
-    else { return }
+    else { return true }
     for logged in found {
       let dot = logged.change.dot
       guard try hash(after: dot, in: id, &log) != logged.hash else { continue }
@@ -114,7 +166,8 @@ extension Engine {
       }
       // Beyond what is here, or other than what is here.
       other.usesCurrentLife = other.usesCurrentLife || dot.author == author
-      return
+      return false
     }
+    return false
   }
 }

@@ -213,7 +213,7 @@ extension Engine {
     let trusted = try examineCover(
       of: state, on: transport, listing, stored: stored, &report)
     for (segment, name) in plan.publications(
-      to: listing, stored: stored, trusted: trusted, of: state)
+      to: listing, stored: stored, trusted: trusted, of: state, by: device)
     {
       guard let bytes = try store.bytes(of: segment.digest, in: id) else { continue }
       try transport.publish(name, bytes)

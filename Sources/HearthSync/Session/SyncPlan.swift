@@ -100,17 +100,24 @@ package struct SyncPlan {
   /// whatever reaches a node by one way goes on by all its ways.
   ///
   /// A segment is there under its own name, or where names that are trusted hold all its changes:
-  /// anybody who can write to a folder can choose a name that claims any changes.
+  /// anybody who can write to a folder can choose a name that claims any changes. Own segments go
+  /// unless *one* such name holds them: a merged one replaces the small ones that hold it together,
+  /// which are taken away once it is there.
   ///
-  /// - Parameter trusted: the names that are known to hold what they say.
+  /// - Parameters:
+  ///   - trusted: the names that are known to hold what they say.
+  ///   - device: whose segments are the own ones.
   package func publications(
     to listing: TransportListing, stored: [StoredSegment], trusted: Set<SegmentName>,
-    of zone: ZoneState
+    of zone: ZoneState, by device: DeviceID
   ) -> [(segment: StoredSegment, name: SegmentName)] {
     let listed = Set(listing.segments)
+    let ownTag = zone.authorTag(of: device)
     let present = Dictionary(
       uniqueKeysWithValues: SyncPlan.byAuthor(listing.segments.filter { trusted.contains($0) })
-        .map { ($0, SyncPlan.runs(of: $1)) })
+        .map { author, names in
+          (author, author.tag == ownTag ? SyncPlan.longest(of: names) : SyncPlan.runs(of: names))
+        })
     var result: [(StoredSegment, SegmentName)] = []
     for segment in stored.sorted(by: { ($0.author, $0.first) < ($1.author, $1.first) }) {
       let name = SyncPlan.name(of: segment, in: zone)
@@ -227,7 +234,17 @@ package struct SyncPlan {
     return runs
   }
 
-  /// Whether one of the sorted runs holds a whole range; logarithmic in their number.
+  /// The ranges of names that no other contains, ascending in both ends; the names are sorted.
+  private static func longest(of names: [SegmentName]) -> [ClosedRange<UInt64>] {
+    var ranges: [ClosedRange<UInt64>] = []
+    for name in names where name.first <= name.last && name.last > ranges.last?.upperBound ?? 0 {
+      ranges.append(name.first...name.last)
+    }
+    return ranges
+  }
+
+  /// Whether one of the sorted ranges, ascending in both ends, holds a whole range; logarithmic in
+  /// their number.
   private static func covers(
     _ runs: [ClosedRange<UInt64>], _ range: ClosedRange<UInt64>
   ) -> Bool {

@@ -157,7 +157,9 @@ struct ChoreSchedule {
       let key = OccurrenceKey(occurrence)
       return !closed.contains(key) && !isSkipped(key)
     }
-    var open = past.filter(isOpen)
+    // What was moved onto a day that has come is due like what was due by then anyway.
+    let early = moved(rule, after: today, through: today).filter { $0.date >= floor && isOpen($0) }
+    var open = past.filter(isOpen) + early
     var missed = 0
     if settings.missed != .stack, let latest = open.last?.date {
       missed = open.count { $0.date < latest }
@@ -168,13 +170,14 @@ struct ChoreSchedule {
     if begin > today {
       let future = rule.occurrences(
         from: begin, through: max(last, begin), limit: ChoreSchedule.maximumOpenings)
-      open += future.filter(isOpen)
-      open += moved(rule, after: max(last, begin), through: last).filter(isOpen)
+      let later = future + moved(rule, after: max(last, begin), through: last)
+      open += later.filter { isOpen($0) && !early.contains($0) }
       if open.isEmpty {
         Probe.firstOpenAhead.hit()
         open += firstOpen(rule, after: max(last, begin), closed.count, isOpen)
       }
     }
+    if Mutant.leavesOutOccurrence.isActive, open.count > 1 { open.remove(at: 1) }
     return open.enumerated().map { place, occurrence in
       let key = OccurrenceKey(occurrence)
       return Opening(
@@ -197,7 +200,7 @@ struct ChoreSchedule {
     return rule.occurrences(from: date, through: date, limit: RecurrenceRule.maximumTimes)
   }
 
-  /// Occurrences of later dates that were moved into the window.
+  /// Occurrences of later dates that were moved into the window, in order.
   private func moved(
     _ rule: RecurrenceRule, after date: CivilDate, through last: CivilDate
   ) -> [Occurrence] {
@@ -207,7 +210,7 @@ struct ChoreSchedule {
       else { return nil }
       Probe.movedIntoWindow.hit()
       return occurrence
-    }
+    }.sorted()
   }
 
   private func firstOpen(

@@ -119,7 +119,10 @@ extension Generator {
       let device = name()
       let back = at + chance.within(60_000...Generator.dayMilliseconds / 2)
       switch chance.below(5) {
-      case 4: step(at, device, "wipe")
+      case 4:
+        step(at, device, "wipe", chance.happens(perMille: 400) ? ["told"] : [])
+        // Before the others' files are there again it gives what it has.
+        if chance.happens(perMille: 300) { step(at + 1, device, "sync") }
       case 0:
         step(at, device, "unplug")
         step(back, device, "plug")

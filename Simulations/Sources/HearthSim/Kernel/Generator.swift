@@ -66,7 +66,12 @@ struct Generator {
     let end = days * Generator.dayMilliseconds
     work(through: end)
     trouble(through: end)
-    plan.steps.sort { ($0.atMilliseconds, $0.line) < ($1.atMilliseconds, $1.line) }
+    situations(through: end)
+    // Lines are costly, and needed only where instants are equal.
+    plan.steps.sort {
+      $0.atMilliseconds != $1.atMilliseconds
+        ? $0.atMilliseconds < $1.atMilliseconds : $0.line < $1.line
+    }
     return plan
   }
 
@@ -108,7 +113,6 @@ struct Generator {
   }
 
   private mutating func work(through end: Int) {
-    let writers = plan.devices.filter { $0.build == "current" }
     for (place, device) in plan.devices.enumerated() where device.joinsLater {
       var at = chance.below(end / 2) + 1_000
       // A try may fail while files are on their way.
@@ -154,7 +158,8 @@ struct Generator {
     // Only administrators make snapshots, and the founder is one.
     let writer = kind < 2 ? chance.pick(plan.devices).name : plan.devices[0].name
     for place in 0..<(kind < 2 ? 140 : 30) {
-      let words = kind < 2 ? ["k1", "add", "1"] : ["k1", "bulk", "110"]
+      // Different records, so that a snapshot has many chunks.
+      let words = kind < 2 ? ["k1", "add", "1"] : ["b\(place)", "bulk", "110"]
       step(at + place * 4_000, writer, "tally", words)
       step(at + place * 4_000 + 2_000, writer, "sync")
     }
@@ -178,6 +183,14 @@ struct Generator {
     default: what = ["delete"]
     }
     step(at, device, "tally", [chance.pick(names)] + what)
+  }
+
+  /// The last tally once more, half of the time word by word, by somebody else.
+  private mutating func repeatTally(at: Int, by device: String) {
+    guard chance.happens(perMille: 500), let last = plan.steps.last, last.verb == "tally" else {
+      return tally(at: at, by: device)
+    }
+    step(at, device, "tally", last.words)
   }
 
   private mutating func exchange(through end: Int) {
@@ -232,7 +245,7 @@ struct Generator {
       tally(at: at, by: device)
       // Another one writes the same before it can know.
       if chance.happens(perMille: 400) {
-        tally(at: at + chance.below(60_000), by: chance.pick(plan.devices).name)
+        repeatTally(at: at + chance.below(60_000), by: chance.pick(writers).name)
       }
     case "edit":
       step(
@@ -261,6 +274,7 @@ struct Generator {
           ["week-start", "monday"], ["day-start", "\(chance.below(6))"],
           ["missed", "never-overdue"], ["duplicate", "each"], ["duplicate", "split"],
           ["duplicate", "first"], ["strict-assignee", "yes"], ["strict-assignee", "no"],
+          ["missed", "-"], ["duplicate", "-"],
         ]))
     case "rename-self": step(at, device, verb, ["Canary \(chance.below(100))"])
     case "complete" where chance.happens(perMille: 200):
@@ -272,6 +286,10 @@ struct Generator {
       let by = "by=\(chance.pick(plan.devices).name)"
       step(at, device, verb, [chore, by])
       step(at + chance.below(60_000), chance.pick(plan.devices).name, verb, [chore, by])
+    case "complete" where chance.happens(perMille: 60):
+      // It is really done once more before long, by somebody who knows of the first time.
+      step(at, device, verb, [chore])
+      step(at + chance.within(60_000...30_000_000), device, verb, [chore, "early"])
     default: step(at, device, verb, [chore])
     }
   }

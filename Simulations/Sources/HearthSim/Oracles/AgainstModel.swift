@@ -77,6 +77,7 @@ struct AgainstModel {
       try ledger(book)
       try points(book)
       try occurrences(book)
+      try everyOccurrence(book)
     }
   }
 
@@ -129,5 +130,30 @@ struct AgainstModel {
           .occurrences, device, "\(chore.title): next is \(shown), by the model \(wanted)")
       }
     }
+  }
+
+  /// How far ahead occurrences are compared: more than one turn of every usual rule but the yearly.
+  private static let daysAhead = 40
+
+  /// What is open of each chore is what the model has: nothing more, nothing left out.
+  private func everyOccurrence(_ book: HouseholdBook) throws {
+    let last = today + AgainstModel.daysAhead
+    let shown = Dictionary(
+      grouping: try book.occurrences(through: try CivilDate(dayNumber: last)), by: \.chore)
+    for chore in try book.chores(includingArchived: true) {
+      let real = (shown[chore.id] ?? []).sorted { $0.key < $1.key }
+        .map { "\($0.key.rawValue) due \($0.due.map { "\($0.dayNumber)" } ?? "-")" }
+      let expected = model.openOccurrences(ModelID(chore.id), through: last)
+        .sorted { $0.key < $1.key }
+        .map { "\($0.key) due \($0.due.map { "\($0)" } ?? "-")" }
+      guard real == expected else {
+        let (more, fewer) = (Set(real).subtracting(expected), Set(expected).subtracting(real))
+        throw world.fail(
+          .occurrences, device,
+          "\(chore.title): \(real.count) open, by the model \(expected.count); only shown "
+            + "\(more.sorted().prefix(2)), only in the model \(fewer.sorted().prefix(2))")
+      }
+    }
+    SimProbe.occurrencesCompared.hit()
   }
 }

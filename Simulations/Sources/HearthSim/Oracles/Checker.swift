@@ -47,6 +47,22 @@ struct Checker {
     digests = digests.filter { $0.value.device !== device }
   }
 
+  /// A device that was put back without any sign of it has found that out: what it wrote since and
+  /// had not given to anybody is there again, under the numbers of its new life.
+  mutating func rewritten(_ device: SimDevice, from life: Author, in world: World) throws {
+    let engine = try device.engine()
+    for zone in engine.zones where zone.database == .shared {
+      guard world.ledger.move(from: life, to: engine.author, in: zone) else {
+        throw world.fail(
+          .durability, device, "did not write everything again that it wrote in its last life")
+      }
+      guard let before = reached[device.index]?[zone.id] else { continue }
+      // The numbers that another copy had given out hold other changes now.
+      let others = before.entries.filter { $0.author != life }
+      reached[device.index]?[zone.id] = Frontier(others.map { ($0.author, $0.sequence) })
+    }
+  }
+
   // MARK: Events
 
   mutating func wrote(
@@ -93,7 +109,13 @@ struct Checker {
       verdict = try running.store.integrity()
     }
     guard verdict == ["ok"] else {
+      if world.liars.contains(device.index) { return world.lose(device, "\(verdict.prefix(1))") }
       throw world.fail(.integrity, device, "integrity_check: \(verdict.prefix(3))")
+    }
+    // A time that its clock, now right, would refuse from anybody is forgotten at a start.
+    let limit = device.clock.wall(at: world.now) + HybridClock.maximumLeadMilliseconds
+    if let last = lastTimes[device.index], last.milliseconds > limit {
+      lastTimes[device.index] = nil
     }
     try moved(device, in: world)
   }
@@ -128,10 +150,25 @@ struct Checker {
           .causality, device,
           "holds \(head.author) #\(head.sequence) without what it had seen")
       }
+      try followsMembers(zone, device, engine, in: world)
       // A numbering that may be taken twice lasts until the device has looked into its own files.
       guard !world.unaware.contains(device.index) else { continue }
       let key = Checker.key(zone)
       if key % 4 == 0 || world.isHealed { try compare(zone, key, device, engine, in: world) }
+    }
+  }
+
+  /// Nothing is held whose author had seen more of the household's members than is known here.
+  private func followsMembers(
+    _ zone: ZoneState, _ device: SimDevice, _ engine: Engine<ReplicaStore>, in world: World
+  ) throws {
+    guard zone.kind == .data,
+      let control = engine.zones.first(where: { $0.group == zone.group && $0.kind == .control })
+    else { return }
+    for head in zone.heads where !control.frontier.covers(head.controlSeen) {
+      throw world.fail(
+        .causality, device,
+        "holds \(head.author) #\(head.sequence) without what it had seen of the members")
     }
   }
 
@@ -280,8 +317,13 @@ enum Secrecy {
     let hex = plain.flatMap { byte in
       Array(String(byte, radix: 16).utf8)
     }
+    // UTF-16, in either order of bytes.
+    let wide: [UInt8] = plain.flatMap { byte -> [UInt8] in [byte, 0] }
     // Base64 of the word at its three alignments, without the ends that depend on neighbours.
-    return [plain, hex, Array("Q2FuYX".utf8), Array("NhbmFye".utf8), Array("DYW5hcn".utf8)]
+    return [
+      plain, hex, Array(wide.dropLast()), Array("Q2FuYX".utf8), Array("NhbmFye".utf8),
+      Array("DYW5hcn".utf8),
+    ]
   }()
 
   static func check(_ bytes: [UInt8], in world: World, by device: SimDevice) throws {

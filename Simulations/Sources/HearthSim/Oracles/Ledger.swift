@@ -8,7 +8,7 @@ struct Ledger {
   struct Acknowledged {
     let device: Int
     let zone: ZoneID
-    let dot: Dot
+    var dot: Dot
     let step: String
     /// Whether its segment has left the device.
     var isPublished = false
@@ -68,6 +68,25 @@ struct Ledger {
     {
       acknowledged[place].isPublished = true
     }
+  }
+
+  /// Finds what was acknowledged and not given to anybody in a life that is over under the numbers
+  /// of the next one, whose last changes it is, in its order.
+  ///
+  /// - Returns: whether the next life has as many changes.
+  mutating func move(from life: Author, to next: Author, in zone: ZoneState) -> Bool {
+    let places = acknowledged.indices.filter {
+      acknowledged[$0].dot.author == life && acknowledged[$0].zone == zone.id
+        && !acknowledged[$0].isExempt && !acknowledged[$0].isPublished
+        && !zone.frontier.covers(acknowledged[$0].dot)
+    }.sorted { acknowledged[$0].dot.sequence < acknowledged[$1].dot.sequence }
+    let end = zone.frontier[next]
+    guard UInt64(places.count) <= end else { return false }
+    for (number, place) in places.enumerated() {
+      acknowledged[place].dot = Dot(
+        author: next, sequence: end - UInt64(places.count) + UInt64(number) + 1)
+    }
+    return true
   }
 
   /// A fault took what only this device had.

@@ -120,7 +120,10 @@ struct WholeState {
     } catch let violation as Violation {
       throw violation
     } catch {
-      throw world.fail(.snapshots, fresh, "cannot join a household at rest: \(error)")
+      throw world.fail(
+        .snapshots, fresh,
+        "cannot join a household at rest: \(error); "
+          + "\(try Settling.state(of: founder)); \(try Settling.state(of: fresh))")
     }
     let (one, other) = (try founder.engine(), try fresh.engine())
     guard try one.zone(home).frontier == other.zone(home).frontier,

@@ -98,7 +98,7 @@ struct Commands {
     }
     _ = try book.complete(
       try chore(step), occurrence: nil, by: doer, recordedBy: person, doneAt: (day, nil),
-      milliseconds: now, in: &builder)
+      milliseconds: now, isEarly: step.words.contains("early"), in: &builder)
   }
 
   private static func undo(

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthCrypto
 import HearthStore
 import HearthSync
 import Household
@@ -16,7 +17,7 @@ struct Settling {
 
   func run() throws {
     world.isHealed = true
-    let everybody = world.devices.filter { $0.home != nil }
+    var everybody = world.devices.filter { $0.home != nil }
     guard !everybody.isEmpty else { return }
     var chance = Chance(world.plan.seed, domain: "core")
     var core = everybody.filter { _ in chance.happens(perMille: 500) }
@@ -24,11 +25,11 @@ struct Settling {
     if core.count < everybody.count {
       SimProbe.coreHealed.hit()
       for place in world.carriers.indices { world.carriers[place].isUp = false }
-      try heal(core)
+      core = try heal(core)
       try converge(core)
     }
-    for device in world.devices where device.home == nil { try heal([device]) }
-    try heal(everybody)
+    for device in world.devices where device.home == nil { _ = try heal([device]) }
+    everybody = try heal(everybody)
     try converge(everybody)
     try silence(everybody)
     // First what building anew, which others do, would mend.
@@ -37,7 +38,8 @@ struct Settling {
     try WholeState(world).check(everybody)
   }
 
-  private func heal(_ devices: [SimDevice]) throws {
+  /// - Returns: those of the devices that run afterwards: all but those that are lost.
+  private func heal(_ devices: [SimDevice]) throws -> [SimDevice] {
     let indices = devices.map(\.index)
     for device in devices {
       device.isStopped = false
@@ -46,13 +48,14 @@ struct Settling {
       device.folder.isPresent = true
       device.folder.isFull = false
       device.folder.setStale(false)
+      device.folder.mendLost()
       for file in device.folder.names {
         if let good = world.archive[file], device.folder.files[file] != good {
           device.folder.damage(file, good)
         }
       }
       if device.running == nil { try world.boot(device) }
-      guard device.running != nil else {
+      guard device.running != nil || device.isLost else {
         throw world.fail(.liveness, device, "does not start on a healed disk")
       }
     }
@@ -61,6 +64,7 @@ struct Settling {
     {
       world.carriers[place].isUp = true
     }
+    return devices.filter { !$0.isLost }
   }
 
   /// Every device syncs once, then every file is carried.
@@ -94,21 +98,39 @@ struct Settling {
   }
 
   private func converge(_ devices: [SimDevice]) throws {
+    if devices.isEmpty { return }
     for _ in 0..<Settling.rounds {
       try round(devices)
       if areEqual(devices) { return }
     }
-    let states = try devices.map { device in
-      let zone = try device.engine().zone(device.home ?? .zero)
-      let pending = try device.engine().store.pending(in: zone.id)
-        .map { "\($0.reason.rawValue)" }.joined(separator: ",")
-      return device.name + " "
-        + zone.frontier.entries.map { "\($0.author.device.hex.prefix(4)):\($0.sequence)" }
-        .joined(separator: " ") + (pending.isEmpty ? "" : " waiting: \(pending)")
-    }
+    let states = try devices.map { try Settling.state(of: $0) }
     throw world.fail(
       .liveness, nil,
       "no agreement after \(Settling.rounds) rounds: \(states.joined(separator: "; "))")
+  }
+
+  /// How far a device is, zone by zone, and what waits there for what.
+  static func state(of device: SimDevice) throws -> String {
+    let engine = try device.engine()
+    let zones = try engine.zones.filter { $0.database == .shared }.map { zone in
+      let authors = Dictionary(
+        zone.heads.map { (zone.authorTag(of: $0.author.device), $0.author.device) },
+        uniquingKeysWith: { first, _ in first })
+      let waiting = try engine.store.pending(in: zone.id).map { pending in
+        guard let frame = try? EnvelopeFrame(pending.bytes) else { return "rubbish" }
+        let author = Identifier(bytes: frame.authorTag.array).flatMap { authors[$0] }
+        return "\(author.map { "\($0.hex.prefix(4))" } ?? "somebody") \(frame.incarnation) "
+          + "\(frame.firstSeq)…\(frame.lastSeq) for \(pending.reason.rawValue)"
+      }
+      return "\(zone.name) "
+        + zone.heads.map { head in
+          "\(head.author.device.hex.prefix(4)):\(head.sequence)"
+            + (head.forkedAt.map { "!\($0)" } ?? "")
+        }.joined(separator: " ")
+        + " knows \(engine.membership(of: zone.group).devices.map { String($0.id.hex.prefix(4)) })"
+        + (waiting.isEmpty ? "" : " waiting: \(waiting.sorted().joined(separator: ", "))")
+    }
+    return "\(device.name) \(zones.joined(separator: ", "))"
   }
 
   private func areEqual(_ devices: [SimDevice]) -> Bool {

@@ -33,6 +33,8 @@ final class SimDevice {
   private(set) var running: Running?
   /// Whether a person has stopped the device until a step starts it again.
   var isStopped = false
+  /// Whether its database is gone for good.
+  var isLost = false
   /// The household's data zone, once this device is in it.
   var home: ZoneID?
   /// How often the device was copied or put back; part of its anchor's identity.
@@ -112,6 +114,13 @@ final class SimDevice {
       try Anchor.drop(anchor, for: engine)
     }
     running = Running(store: store, engine: engine)
+  }
+
+  /// After a start from a copy that is older than the household: the device is in none again.
+  func forgetUnknownHome() {
+    guard let home, let engine = running?.engine, !engine.zones.contains(where: { $0.id == home })
+    else { return }
+    self.home = nil
   }
 
   /// Ends the program in good order.

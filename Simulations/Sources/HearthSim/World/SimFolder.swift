@@ -57,6 +57,8 @@ final class SimFolder: Transport {
   private(set) var log: [Entry] = []
   /// Files that were removed and by whom does not matter: a carrier may bring them back.
   private(set) var removed: [FolderFile] = []
+  /// Files that are missing here for a while, as they were.
+  private var lost: [FolderFile: [UInt8]] = [:]
   /// Whether the folder is there at all.
   var isPresent = true
   /// Whether its disk is full.
@@ -180,8 +182,9 @@ final class SimFolder: Transport {
   /// Puts a file there, as its node or a carrier does.
   func put(_ file: FolderFile, _ bytes: [UInt8], version: UInt64? = nil) {
     let known = versions[file] ?? 0
-    let next = version ?? (files[file] == nil ? (known | 1) + 1 : known)
+    let next = version ?? (files[file] == nil && lost[file] == nil ? (known | 1) + 1 : known)
     files[file] = bytes
+    lost[file] = nil
     versions[file] = next
     log.append(Entry(file: file, isRemoval: false, time: now, version: next))
     forgetListing(of: file)
@@ -189,7 +192,8 @@ final class SimFolder: Transport {
 
   /// Takes a file away; without a version nothing if it is not there.
   func take(_ file: FolderFile, version: UInt64? = nil) {
-    let wasThere = files.removeValue(forKey: file) != nil
+    let wasLost = lost.removeValue(forKey: file) != nil
+    let wasThere = files.removeValue(forKey: file) != nil || wasLost
     guard wasThere || version != nil else { return }
     if wasThere { removed.append(file) }
     let next = version ?? (versions[file] ?? 0) + 1
@@ -198,9 +202,11 @@ final class SimFolder: Transport {
     forgetListing(of: file)
   }
 
-  /// Takes every file away, which no carrier tells to others.
+  /// Begins with an empty copy that knows of nothing, as a new folder does.
   func wipe() {
     files = [:]
+    lost = [:]
+    versions = [:]
     sorted = [:]
     staleListing = [:]
   }
@@ -209,6 +215,28 @@ final class SimFolder: Transport {
   func damage(_ file: FolderFile, _ bytes: [UInt8]) {
     guard files[file] != nil else { return }
     files[file] = bytes
+  }
+
+  /// A file is missing without anybody knowing of it, as when a carrier has not got to it yet.
+  func lose(_ file: FolderFile) {
+    guard let bytes = files.removeValue(forKey: file) else { return }
+    lost[file] = bytes
+    forgetListing(of: file)
+  }
+
+  /// Puts right what was damaged or is missing.
+  func mend(_ file: FolderFile, _ bytes: [UInt8]) {
+    if lost.removeValue(forKey: file) != nil, files[file] == nil {
+      files[file] = bytes
+      forgetListing(of: file)
+    } else {
+      damage(file, bytes)
+    }
+  }
+
+  /// Puts everything right that is missing without anybody knowing of it.
+  func mendLost() {
+    for (file, bytes) in lost.sorted(by: { $0.key < $1.key }) { mend(file, bytes) }
   }
 
   /// Lets listings stay as they were until it is ended.

@@ -52,6 +52,7 @@ enum Tally {
     case "mark": return Operation(key, .include(marks, .text(text)))
     case "unmark": return Operation(key, .exclude(marks, .text(text)))
     case "delete": return Operation(key, .delete)
+    case "touch": return Operation(key, .insert)
     case "bulk": return Operation(key, .assign(note, .text(noise(kibibytes: Int(number)))))
     default: throw StepFailure("a tally does not know \(step.words[1])")
     }

@@ -71,10 +71,10 @@ extension World {
       guard let image = images[device.name + "/" + name] else { return true }
       device.drop()
       // A restored database beside an anchor that was not: the file outlives the copy of the rest.
-      let anchor = step.words.contains("database") ? try device.disk.read("anchor") : nil
+      let anchor = step.words.contains("database") ? try? device.disk.read("anchor") : nil
       device.disk.restore(image)
-      if let anchor {
-        try device.disk.write(anchor, to: "anchor")
+      // Where the disk is full there is no anchor afterwards, as after a copy.
+      if let anchor, (try? device.disk.write(anchor, to: "anchor")) != nil {
         SimProbe.databaseRolledBack.hit()
       }
       if step.words.contains("unnoticed") {
@@ -86,6 +86,7 @@ extension World {
       SimProbe.rolledBack.hit()
       checker.forget(device)
       try boot(device)
+      try rejoin(device)
     case "clone":
       guard devices.count < 16, self.device(named: name) == nil, device.home != nil else {
         return true
@@ -102,5 +103,12 @@ extension World {
     default: return false
     }
     return true
+  }
+
+  /// A device that was put back to before it joined does so again, by the invitation that stands.
+  private func rejoin(_ device: SimDevice) throws {
+    guard device.home == nil, device.running != nil else { return }
+    SimProbe.rolledBackBeforeJoining.hit()
+    try perform(Step(at: now - plan.startMilliseconds, device.name, "join", []))
   }
 }

@@ -69,7 +69,7 @@ extension World {
 
   /// Starts a device, rebooting its disk if that lost power.
   func boot(_ device: SimDevice) throws {
-    guard device.running == nil, !device.isStopped else { return }
+    guard device.running == nil, !device.isStopped, !device.isLost else { return }
     if device.disk.isDown {
       // What was told since the disk began to lie may be gone now.
       if liars.contains(device.index) { ledger.exempt(device: device.index) }
@@ -81,6 +81,7 @@ extension World {
     let before = device.disk.operations
     do {
       try device.start(at: now)
+      device.forgetUnknownHome()
       startOperations = max(startOperations, device.disk.operations - before)
     } catch let error as StoreError where device.disk.isDown || error.code == .io {
       SimProbe.startFailed.hit()
@@ -91,7 +92,10 @@ extension World {
       }
       events.push(.boot(device: device.index), at: now + 60_000)
       return
-    } catch let error as StoreError where error.code == .full {
+    } catch let error as StoreError where error.code == .corrupt && liars.contains(device.index) {
+      return lose(device, "\(error)")
+    } catch let error as StoreError where error.code == .full || error.code == .readOnly {
+      // No file can be made on a full disk; on a healed one it must start.
       device.drop()
       events.push(.boot(device: device.index), at: now + 600_000)
       return
@@ -105,6 +109,15 @@ extension World {
     trace.note("boot", at: now, device: device.index, device.disk.operations, "starts")
     try checker.started(device, in: self)
     try compareWithLog(device)
+  }
+
+  /// A disk said it had written what it had not, and the database is damaged: the device is lost.
+  func lose(_ device: SimDevice, _ words: String) {
+    SimProbe.lostToLies.hit()
+    trace.note("off", at: now, device: device.index, 3, "is lost: \(words)")
+    device.drop()
+    device.isLost = true
+    ledger.exempt(device: device.index)
   }
 
   /// After some starts: the records are exactly what the log says.
@@ -190,7 +203,7 @@ extension World {
       device.folder.setStale(step.words.first != "off")
       SimProbe.listingStale.hit()
     case "resurrect": resurrect(device)
-    case "wipe": wipe(device)
+    case "wipe": step.words.first == "told" ? deleteAll(device) : wipe(device)
     case "damage": damage(step, device)
     default: return try performOnProgram(step, device)
     }
@@ -200,8 +213,12 @@ extension World {
   /// One round over the folder.
   func sync(_ device: SimDevice) throws {
     let before = checker.frontiers(of: device)
+    let author = try device.engine().author
     let report = try device.sync(at: now)
     ledger.synced(report)
+    if unaware.contains(device.index), try device.engine().author != author {
+      try checker.rewritten(device, from: author, in: self)
+    }
     if report.failure == nil { unaware.remove(device.index) }
     trace.note(
       "sync", at: now, device: device.index,
@@ -238,6 +255,13 @@ extension World {
     for other in devices where other.index != device.index { wakeCarriers(from: other.index) }
   }
 
+  /// Somebody deletes every file in the device's copy, and the carriers tell the others.
+  private func deleteAll(_ device: SimDevice) {
+    for file in device.folder.names { device.folder.take(file) }
+    SimProbe.folderDeletedEverywhere.hit()
+    wakeCarriers(from: device.index)
+  }
+
   /// Files that were removed come back.
   private func resurrect(_ device: SimDevice) {
     for file in device.folder.removed where device.folder.files[file] == nil {
@@ -248,24 +272,47 @@ extension World {
     wakeCarriers(from: device.index)
   }
 
-  /// Damages a file of the device's copy in place: `damage flip|cut|zero|swap N`.
+  /// Damages a file of the device's copy in place: `damage flip|cut|zero|swap|lose [WHICH]`.
   private func damage(_ step: Step, _ device: SimDevice) {
-    let names = device.folder.names
+    let names = files(step.words.dropFirst().first, of: device)
     guard !names.isEmpty else { return }
     var chance = Chance(plan.seed, domain: "damage", UInt64(device.index), now)
     let file = names[chance.below(names.count)]
     guard var bytes = device.folder.files[file], !bytes.isEmpty else { return }
-    switch step.words.first {
-    case "cut": bytes = Array(bytes.prefix(chance.below(bytes.count)))
-    case "zero": bytes = [UInt8](repeating: 0, count: bytes.count)
-    case "swap": bytes = device.folder.files[names[chance.below(names.count)]] ?? bytes
-    default: bytes[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8))
-    }
     SimProbe.fileDamaged.hit()
-    device.folder.damage(file, bytes)
+    if step.words.first == "lose" {
+      device.folder.lose(file)
+    } else {
+      switch step.words.first {
+      case "cut": bytes = Array(bytes.prefix(chance.below(bytes.count)))
+      case "zero": bytes = [UInt8](repeating: 0, count: bytes.count)
+      case "swap": bytes = device.folder.files[names[chance.below(names.count)]] ?? bytes
+      default: bytes[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8))
+      }
+      device.folder.damage(file, bytes)
+    }
     events.push(
       .repair(device: device.index, file: file), at: now + UInt64(chance.within(60_000...7_200_000))
     )
+  }
+
+  /// Which files may be meant: the chunks of snapshots, the newest file of the household's members,
+  /// or any.
+  private func files(_ which: String?, of device: SimDevice) -> [FolderFile] {
+    switch which {
+    case "snapshot":
+      return device.folder.names.filter {
+        if case .blob(let name) = $0 { name.kind == .snapshot } else { false }
+      }
+    case "control":
+      let tag = device.running?.engine.zones.first { $0.kind == .control }?.tag
+      let newest = device.folder.log.last { entry in
+        guard case .segment(let name) = entry.file else { return false }
+        return name.zoneTag == tag && device.folder.files[entry.file] != nil
+      }
+      return newest.map { [$0.file] } ?? []
+    default: return device.folder.names
+    }
   }
 
   // MARK: The world

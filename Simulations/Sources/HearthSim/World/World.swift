@@ -115,7 +115,7 @@ final class World {
     case .step(let index): try perform(plan.steps[index])
     case .carry(let carriage): carry(carriage)
     case .repair(let index, let file):
-      if let bytes = archive[file] { devices[index].folder.damage(file, bytes) }
+      if let bytes = archive[file] { devices[index].folder.mend(file, bytes) }
     case .boot(let index): try boot(devices[index])
     }
   }

@@ -1,0 +1,46 @@
+import CQREncode
+
+/// A QR code (ISO/IEC 18004): a square of dark and light modules that holds some text.
+///
+/// Made by libqrencode in byte mode with error correction L, the smallest code there is: a screen
+/// is not smudged, and a smaller code fits more terminals and is read from farther away.
+struct QRCode: Equatable {
+  /// The most bytes that one code holds: version 40 with level L.
+  static let maximumBytes = 2953
+
+  /// Modules in a row and rows, without the quiet zone: 21 to 177, four more with each version.
+  let side: Int
+  private let modules: [Bool]
+
+  /// Encodes a text.
+  /// - Throws: `CommandFailure` when the text is empty or longer than ``maximumBytes``.
+  init(text: String) throws {
+    let bytes = Array(text.utf8)
+    guard 1...Self.maximumBytes ~= bytes.count else {
+      throw CommandFailure(
+        .failed,
+        "a QR code holds 1 to \(Self.maximumBytes) bytes, and this text has \(bytes.count)",
+        hint: "Use the text itself.")
+    }
+    guard
+      let code = QRcode_encodeData(CInt(bytes.count), bytes, 0, QR_ECLEVEL_L)
+    else {
+      throw CommandFailure(
+        .failed, "libqrencode made no QR code of \(bytes.count) bytes: the memory is used up",
+        hint: "Use the text itself.")
+    }
+    defer { QRcode_free(code) }
+    let side = Int(code.pointee.width)
+    guard 21...177 ~= side, let data = code.pointee.data else {
+      throw CommandFailure(.failed, "libqrencode made a QR code of \(side) modules a side")
+    }
+    self.side = side
+    modules = (0..<(side * side)).map { data[$0] & 1 == 1 }
+  }
+
+  /// Whether a module is dark; everything outside of the code is light.
+  func isDark(row: Int, column: Int) -> Bool {
+    guard 0..<side ~= row, 0..<side ~= column else { return false }
+    return modules[row * side + column]
+  }
+}

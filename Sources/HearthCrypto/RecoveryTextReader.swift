@@ -1,0 +1,112 @@
+/// Reads words as people type them: pieces between blanks, with or without numbers before them.
+///
+/// Works on the caller's bytes and on stack memory that is set to zero, so that no copy of a word
+/// stays behind.
+enum RecoveryTextReader {
+  /// The places of twelve words.
+  static func read(
+    _ text: UnsafeRawBufferPointer, into places: UnsafeMutableBufferPointer<UInt16>
+  ) throws {
+    var count = 0
+    try forEachPiece(text) { piece in
+      let (number, word) = splitNumber(piece)
+      let next = count + 1
+      if let number, number != next {
+        throw CryptoError(
+          .malformed,
+          "The number \(number) stands where word \(next) is expected; write the words one after "
+            + "another from 1 to \(places.count).")
+      }
+      guard !word.isEmpty else { return }
+      count = next
+      guard count <= places.count else { return }
+      places[count - 1] = UInt16(try place(of: word, number: count))
+    }
+    guard count == places.count else {
+      let change = count < places.count ? "missing" : "too many"
+      throw CryptoError(
+        .badLength,
+        "There are \(count) words, \(abs(places.count - count)) \(change); there must be "
+          + "\(places.count).")
+    }
+  }
+
+  /// The place of the only word in a text, or nil.
+  static func onlyWord(_ text: UnsafeRawBufferPointer) -> Int? {
+    var places = [Int?]()
+    forEachPiece(text) { piece in
+      let (_, word) = splitNumber(piece)
+      if !word.isEmpty { places.append(withLowerCase(word) { RecoveryWordList.place(of: $0) }) }
+    }
+    return places.count == 1 ? places[0] : nil
+  }
+
+  private static func place(of word: UnsafeRawBufferPointer, number: Int) throws -> Int {
+    try withLowerCase(word) { word in
+      if let place = RecoveryWordList.place(of: word) { return place }
+      let words = RecoveryWordList.nearest(to: word).map {
+        "\"\(RecoveryWordList.text(at: $0))\""
+      }
+      let isShort = word.count < RecoveryWordList.decisiveLetters
+      let without = isShort ? "give at least its first four letters." : "look at it again."
+      let hint = words.isEmpty ? without : "did you mean \(words.joined(separator: " or "))?"
+      throw CryptoError(.malformed, "Word \(number) is not in the list of words; \(hint)")
+    }
+  }
+
+  /// Lends a lower-case copy of a word; letters beyond any word's length are cut, which matches
+  /// nothing.
+  private static func withLowerCase<Result>(
+    _ word: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) rethrows -> Result {
+    let most = RecoveryWordList.longestWordBytes + RecoveryWordList.maximumEdits + 1
+    let count = min(word.count, most)
+    return try withZeroisedMemory(count) { copy in
+      for index in 0..<count {
+        let isUpper = UInt8(ascii: "A")...UInt8(ascii: "Z") ~= word[index]
+        copy[index] = isUpper ? word[index] | 0x20 : word[index]
+      }
+      return try body(UnsafeRawBufferPointer(copy))
+    }
+  }
+
+  /// Calls a closure with each piece between separators: ASCII blanks, commas, no-break spaces.
+  private static func forEachPiece(
+    _ text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> Void
+  ) rethrows {
+    var start = 0
+    var index = 0
+    while index < text.count {
+      let width = separatorWidth(text, at: index)
+      guard width > 0 else {
+        index += 1
+        continue
+      }
+      if index > start { try body(text.part(start..<index)) }
+      index += width
+      start = index
+    }
+    if text.count > start { try body(text.part(start..<text.count)) }
+  }
+
+  /// The bytes of the separator at an offset; 0 when there is none.
+  private static func separatorWidth(_ text: UnsafeRawBufferPointer, at index: Int) -> Int {
+    switch text[index] {
+    case 0x09...0x0d, UInt8(ascii: " "), UInt8(ascii: ","): 1
+    case 0xc2 where index + 1 < text.count && text[index + 1] == 0xa0: 2
+    default: 0
+    }
+  }
+
+  /// A number of up to two digits before a word, and what follows it and its `.`, `)` or `:`.
+  private static func splitNumber(
+    _ piece: UnsafeRawBufferPointer
+  ) -> (number: Int?, word: UnsafeRawBufferPointer) {
+    let digits = piece.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+    guard 1...2 ~= digits.count else { return (nil, piece) }
+    let number = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    var rest = digits.count
+    if rest < piece.count, ".):".utf8.contains(piece[rest]) { rest += 1 }
+    return (number, piece.part(rest..<piece.count))
+  }
+}
