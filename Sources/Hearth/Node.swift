@@ -23,10 +23,15 @@ package struct TransportSetting: Codable, Equatable, Sendable {
 package struct NodeSchema: Sendable {
   package let records: [RecordSchema]
   package let projections: [any Projection]
+  /// What each role may do to the records.
+  package let policy: RolePolicy
 
-  package init(records: [RecordSchema], projections: [any Projection] = []) {
+  package init(
+    records: [RecordSchema], projections: [any Projection] = [], policy: RolePolicy = RolePolicy()
+  ) {
     self.records = records
     self.projections = projections
+    self.policy = policy
   }
 }
 
@@ -84,7 +89,7 @@ package actor Node {
       try store.fact(Engine<ReplicaStore>.incarnationFact) ?? [UInt8](repeating: 0, count: 8))
     engine = try Engine(
       store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),
-      nowMilliseconds: now())
+      policy: schema.policy, nowMilliseconds: now())
   }
 
   /// Creates a node in a folder that holds none.

@@ -70,7 +70,8 @@ package struct CommonOptions: ParsableArguments {
 /// What this program tells a node about its records.
 package enum CommandSchema {
   static let node = NodeSchema(
-    records: HouseholdSchema.all, projections: [HouseholdProjection()])
+    records: HouseholdSchema.all, projections: [HouseholdProjection()],
+    policy: HouseholdSchema.rolePolicy)
 }
 
 /// One household as commands work on it.

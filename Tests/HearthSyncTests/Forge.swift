@@ -10,6 +10,8 @@ struct Forge {
   let zone: ZoneState
   var author: Author
   var head: LogHead
+  /// What it has seen of the control zone.
+  var control: Frontier
 
   /// Takes over the keys of a member, who writes as another life of its device.
   init(_ engine: Engine<MemoryStore>, _ zone: ZoneID, incarnation: UInt64? = nil) throws {
@@ -17,22 +19,29 @@ struct Forge {
     self.zone = try engine.zone(zone)
     author = Author(device: engine.device, incarnation: incarnation ?? engine.incarnation)
     head = self.zone.head(of: author)
+    control = try engine.controlZone(of: self.zone.group).frontier
   }
 
-  /// The next change of the log, chained to the last.
+  /// The next change of the log, chained to the last; it cites what the forge has seen of the
+  /// control zone, or a frontier beyond what the log has cited.
   mutating func change(
-    seen: Frontier = Frontier(), controlSeen: Frontier = Frontier(),
+    seen: Frontier = Frontier(), controlSeen: Frontier? = nil,
     time: UInt64 = EngineFamily.now,
     _ bodies: [Operation.Body] = [.insert], record: Int = 1
   ) -> Change {
     let key = RecordKey(type: .record(7), id: EngineFamily.id(record))
+    let cited =
+      controlSeen?.difference(from: Frontier())
+      ?? (control.covers(head.controlSeen)
+        ? control.difference(from: head.controlSeen) : .none)
     let change = Change(
       dot: Dot(author: author, sequence: head.sequence + 1), previousHash: head.hash,
       seen: seen.difference(from: Frontier()),
-      controlSeen: controlSeen.difference(from: Frontier()),
+      controlSeen: cited,
       time: HybridTime(milliseconds: time), operations: bodies.map { Operation(key, $0) })
     head.sequence += 1
     head.hash = hash(change)
+    head.controlSeen = head.controlSeen.raised(by: cited) ?? head.controlSeen
     return change
   }
 

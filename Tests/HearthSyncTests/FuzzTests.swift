@@ -102,7 +102,8 @@ struct FuzzTests {
       .inviteClose(invite: try home.inviteID()), .join(try home.join()),
       .incarnate(.init(previous: 7, reason: "restored")),
     ]
-    try run("control", 3_000, operations.map(\.encoded)) { bytes in
+    let all = operations + (try home.later().map(\.operation))
+    try run("control", 3_000, all.map(\.encoded)) { bytes in
       let operation = try ControlOperation(decoding: bytes)
       if case .unknown = operation { return nil }
       return operation.encoded

@@ -44,7 +44,71 @@ struct GoldenHousehold {
     let device = try #require(Identifier(bytes: laptop.publicKeys.deviceID))
     return ControlOperation.EpochGrant(
       zone: GoldenHousehold.zone, epoch: epochs[1].id, previous: [epochs[0].id],
-      wraps: [.init(device: device, sealed: [UInt8](repeating: 0x5e, count: 80))])
+      wraps: [.init(recipient: device, sealed: GoldenHousehold.sealed)],
+      recovery: [.init(recipient: GoldenHousehold.anna, sealed: GoldenHousehold.sealed)],
+      history: [.init(epoch: epochs[0].id, sealed: [UInt8](repeating: 0x5d, count: 72))])
+  }
+
+  static let sealed = [UInt8](repeating: 0x5e, count: 80)
+  static let signature = [UInt8](repeating: 0x5a, count: 64)
+
+  /// One operation of every kind that has come after the first six, by the name of its file.
+  func later() throws -> [(name: String, operation: ControlOperation)] {
+    let join = try join()
+    let device = try #require(Membership.deviceID(of: join.device))
+    let author = Author(device: device, incarnation: 1 << 32)
+    let zone = GoldenHousehold.zone
+    let epoch = try grant().epoch
+    let signature = GoldenHousehold.signature
+    let cut = Cut(
+      entries: [
+        .init(zone: zone, author: author, sequence: 7, hash: [UInt8](repeating: 0x77, count: 32))
+      ])
+    let none = Cut(entries: [])
+    let words = ControlOperation.RecoveryKeys(
+      sign: [UInt8](repeating: 0x71, count: 32), box: [UInt8](repeating: 0x72, count: 32),
+      secrets: [.init(zone: zone, sealed: GoldenHousehold.sealed)])
+    let ben = GoldenHousehold.ben
+    return [
+      ("admit", .admit(.init(join: join, possession: signature))),
+      ("remove-member", .removeMember(.init(person: ben, cut: cut))),
+      ("revoke-device", .revokeDevice(.init(device: device, cut: cut))),
+      ("set-role", .setRole(.init(person: ben, role: .child, cut: none))),
+      ("transfer-owner", .transferOwner(.init(to: ben, signature: signature))),
+      (
+        "accept-owner",
+        .acceptOwner(transfer: Identifier(high: repeated(0xe7), low: repeated(0xe7)))
+      ),
+      ("leave", .leave(cut)),
+      ("set-recovery", .setRecovery(.init(keys: words))),
+      (
+        "rotate-recovery",
+        .rotateRecovery(.init(keys: words, consent: .device(device, signature: signature)))
+      ),
+      (
+        "recover",
+        .recover(
+          .init(
+            person: ben, device: join.device, revokesOthers: true, cut: none,
+            signature: signature))
+      ),
+      (
+        "fork-proof",
+        .forkProof(
+          .init(zone: zone, author: author, first: [0xa1, 0xa2, 0xa3], second: [0xb1, 0xb2, 0xb3]))
+      ),
+      ("adopt", .adopt(.init(zone: zone, author: author, first: 8, last: 9))),
+      ("complaint", .complaint(.init(zone: zone, epoch: epoch))),
+      (
+        "wrap-add",
+        .wrapAdd(
+          .init(
+            zone: zone, epoch: epoch,
+            wraps: [.init(recipient: device, sealed: GoldenHousehold.sealed)]))
+      ),
+      ("set-policy", .setPolicy(.init(minimumSuite: 1, newcomers: .fromJoin))),
+      ("heartbeat", .heartbeat([.init(zone: zone, frontier: Frontier([(author, UInt64(7))]))])),
+    ]
   }
 
   func inviteID() throws -> Identifier {

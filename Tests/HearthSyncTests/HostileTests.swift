@@ -232,10 +232,17 @@ struct ForkTests {
       try family.write(member, 50, [.count(FieldID(.counter, 1), 1)])
       try family.write(member, 1, [.delete])
     }
-    for (giver, taker) in [(0, 2), (2, 0), (0, 3), (2, 3)] {
-      let blobs = try family.published(giver, family.zone)
-      _ = try family.members[taker].receive(blobs, in: family.zone, nowMilliseconds: now)
+    for zone in [family.control, family.zone] {
+      for (giver, taker) in [(0, 2), (2, 0), (0, 3), (2, 3)] {
+        let blobs = try family.published(giver, zone)
+        _ = try family.members[taker].receive(blobs, in: zone, nowMilliseconds: now)
+      }
     }
+    // Both showed the group what they had, so all go back to what the two histories share.
+    let digests = try [0, 2, 3].map { try family.members[$0].digest(of: family.zone) }
+    #expect(Set(digests).count == 1)
+    let forked = try family.members[3].zone(family.zone).heads.first { $0.forkedAt != nil }
+    #expect(forked?.sequence == 2 && forked?.forkedAt == 3)
     let key = RecordKey(type: .record(7), id: EngineFamily.id(50))
     for member in [0, 2, 3] {
       let state = try family.members[member].store.records([key], in: family.zone)[key]

@@ -8,15 +8,17 @@ import HearthCrypto
 struct Applier<S: Store> {
   private let zone: ZoneID
   private let store: S
+  private let policy: RolePolicy
   /// The records at hand, in order of key.
   private var slots: [RecordChange] = []
   /// Where a record stands among them.
   private var places: [RecordKey: Int] = [:]
   private var events: [(RecordKey, EventState)] = []
 
-  init(zone: ZoneID, store: S) {
+  init(zone: ZoneID, store: S, policy: RolePolicy) {
     self.zone = zone
     self.store = store
+    self.policy = policy
   }
 
   /// Reads the records that the changes will touch; once between two flushes.
@@ -45,12 +47,17 @@ struct Applier<S: Store> {
   /// Applies a change whose records were prepared.
   ///
   /// An operation that does not fit its type is void, as is an event whose id is not that of its
-  /// place in its author's log: nobody can create, or change, somebody else's event.
+  /// place in its author's log: nobody can create, or change, somebody else's event. Nor has an
+  /// operation any effect that its author's role does not allow, whatever program wrote it.
   ///
-  /// - Parameter past: everything the author had seen, its own earlier changes included.
-  mutating func apply(_ change: Change, past: Frontier) throws {
+  /// - Parameters:
+  ///   - past: everything the author had seen, its own earlier changes included.
+  ///   - judgement: what the change counts for; nil in a control zone, whose operations are judged
+  ///     when they are folded.
+  mutating func apply(_ change: Change, past: Frontier, as judgement: Judgement?) throws {
     let version = Version(dot: change.dot, time: change.time)
-    for (index, operation) in change.operations.enumerated() where operation.isWellFormed {
+    for (index, operation) in change.operations.enumerated()
+    where operation.isWellFormed && allows(operation, judgement) {
       let key = operation.key
       if case .event(let fields) = operation.body {
         guard key.id == eventID(in: zone, type: key.type, dot: change.dot, index: index) else {
@@ -67,6 +74,14 @@ struct Applier<S: Store> {
         try store.supplyShownValues(to: &slots[place].state, of: key, in: zone)
       }
       slots[place].state.apply(operation.body, version: version, past: past)
+    }
+  }
+
+  private func allows(_ operation: Operation, _ judgement: Judgement?) -> Bool {
+    switch judgement {
+    case nil: true
+    case .void: false
+    case .counts(let role): policy.allows(operation, as: role)
     }
   }
 

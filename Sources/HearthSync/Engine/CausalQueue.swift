@@ -11,6 +11,8 @@ struct CausalQueue {
     let change: Change
     /// Everything its author had seen, its own earlier changes included.
     let past: Frontier
+    /// The membership operations that its author had seen.
+    var controlSeen = Frontier()
   }
 
   /// An author that published two histories, or a change that no rule allows.
@@ -40,14 +42,21 @@ struct CausalQueue {
   private var queues: [(author: Author, segments: [OpenedSegment])] = []
   private let control: Frontier?
   private let ends: [LogHead]
+  private let isOver: ((OpenedSegment, Frontier) -> Bool)?
 
   /// - Parameters:
   ///   - control: the frontier of the group's control zone, for a data zone: a change waits until
   ///     the membership operations that its author had seen are here.
   ///   - ends: where the logs of authors are to be held back again, when a zone is built anew.
-  init(_ segments: [OpenedSegment], control: Frontier?, ends: [LogHead] = []) {
+  ///   - isOver: whether a segment's epoch was over in the eyes of its author, who had seen these
+  ///     membership operations; nil where segments were judged before.
+  init(
+    _ segments: [OpenedSegment], control: Frontier?, ends: [LogHead] = [],
+    isOver: ((OpenedSegment, Frontier) -> Bool)? = nil
+  ) {
     self.control = control
     self.ends = ends
+    self.isOver = isOver
     for author in Set(segments.map(\.author)).sorted() {
       let own = segments.filter { $0.author == author }
       queues.append(
@@ -105,6 +114,11 @@ struct CausalQueue {
       note(Fork(author: segment.author, sequence: sequence, segment: segment), &head, &zone)
       return true
     }
+    if let isOver, let heads = controlHeads(at: segment, from: head), isOver(segment, heads) {
+      queues[place].segments.removeFirst()
+      refused.append(segment)
+      return true
+    }
     let before = head.sequence
     Probe.partOfSegmentKnown.hit(if: segment.first <= before)
     guard take(segment, from: &head, on: &zone) else {
@@ -119,12 +133,27 @@ struct CausalQueue {
     return head.sequence > before
   }
 
+  /// What the author of a segment had seen of the control zone at its end; nil if that cannot be.
+  private func controlHeads(at segment: OpenedSegment, from head: LogHead) -> Frontier? {
+    var heads: Frontier? = control == nil ? head.seen : head.controlSeen
+    for change in segment.changes where change.dot.sequence > head.sequence {
+      heads = heads?.raised(by: control == nil ? change.seen : change.controlSeen)
+    }
+    // In the control zone the author's own operations before the last one were seen as well.
+    if control == nil { heads?.advance(segment.author, to: segment.last - 1) }
+    return heads
+  }
+
   /// Takes an author's next changes as far as their causes are here; false if the first change of
   /// all is impossible, which leaves nothing to keep.
   private mutating func take(
     _ segment: OpenedSegment, from head: inout LogHead, on zone: inout ZoneState
   ) -> Bool {
     while head.sequence < segment.last, head.forkedAt == nil {
+      if let end = zone.forkEnds[head.author], head.sequence + 1 >= end {
+        head.forkedAt = end
+        break
+      }
       let change = segment.changes[Int(head.sequence + 1 - segment.first)]
       guard let seen = CausalQueue.raised(head.seen, by: change.seen),
         let controlSeen = CausalQueue.raised(head.controlSeen, by: change.controlSeen)
@@ -145,7 +174,7 @@ struct CausalQueue {
       }
       var past = seen
       if !Mutant.forgetsOwnPast.isActive { past.advance(head.author, to: head.sequence) }
-      ready.append(Ready(change: change, past: past))
+      ready.append(Ready(change: change, past: past, controlSeen: controlSeen))
       head.sequence = change.dot.sequence
       head.hash = segment.hash(after: change.dot.sequence)
       head.time = change.time

@@ -54,7 +54,7 @@ extension Engine {
           .epoch(
             ControlOperation.EpochGrant(
               zone: zone.id, epoch: epoch.id, previous: [],
-              wraps: [.init(device: device, sealed: sealed)])))
+              wraps: [.init(recipient: device, sealed: sealed)])))
       }
       _ = try draft.writeControl(operations, group: group, nowMilliseconds: nowMilliseconds)
     }
@@ -99,7 +99,7 @@ extension Engine {
       wrappedEpochs: try epochs.map { try $0.protected(by: identity) })
     try store.save(stored)
     var state = ZoneState(stored, secret: secret, epochs: epochs, heads: [])
-    state.recognise([device] + membership(of: group).devices.map(\.id))
+    state.recognise([device] + membership(of: group).cards.keys.sorted())
     zones.append(state)
     zones.sort { $0.id < $1.id }
   }

@@ -144,7 +144,9 @@ extension Engine {
   ///
   /// Events get the ids of their new place, and what named an old id, as an undo does, names the
   /// new one.
-  private mutating func reissue(_ changes: [(ZoneID, Change)], now: UInt64) throws {
+  mutating func reissue(
+    _ changes: [(ZoneID, Change)], now: UInt64, isOwnLife: Bool = true
+  ) throws {
     var renamed: [[UInt8]: [UInt8]] = [:]
     for (zone, change) in changes.sorted(by: { $0.1.dot < $1.1.dot }) {
       let dot = try nextDot(in: zone)
@@ -159,7 +161,7 @@ extension Engine {
       }
       _ = try write(operations, to: zone, nowMilliseconds: now)
     }
-    guard !changes.isEmpty else { return }
+    guard !changes.isEmpty, isOwnLife else { return }
     Probe.reissued.hit()
     try store.add(
       Notice(
@@ -182,11 +184,12 @@ extension Engine {
     let before = self
     do {
       let frontier = try self.zone(zone).frontier
+      let proven = try self.zone(zone).forkEnds
       try store.transaction {
         try rebuildWithin(zone, nowMilliseconds: nowMilliseconds)
         let reached = try self.zone(zone).frontier
         let lost = frontier.entries.first {
-          $0.author != author && reached[$0.author] < $0.sequence
+          $0.author != author && reached[$0.author] < $0.sequence && proven[$0.author] == nil
         }
         if let lost {
           throw SyncError(
@@ -204,7 +207,8 @@ extension Engine {
   /// The work of ``rebuild(_:nowMilliseconds:)`` within its transaction.
   private mutating func rebuildWithin(_ zone: ZoneID, nowMilliseconds: UInt64) throws {
     let place = try place(of: zone)
-    let ends = zones[place].heads.filter { $0.forkedAt != nil }
+    let proven = zones[place].forkEnds
+    let ends = zones[place].heads.filter { $0.forkedAt != nil && proven[$0.author] == nil }
     let segments = try store.segments(of: zone).sorted {
       ($0.author, $0.first) < ($1.author, $1.first)
     }
@@ -221,7 +225,8 @@ extension Engine {
       Probe.rebuiltFromSnapshot.hit()
       try load(snapshot: base, into: zone, isAccepted: true, nowMilliseconds: nowMilliseconds)
     }
-    _ = try receive(blobs, in: zone, ends: ends, nowMilliseconds: nowMilliseconds)
+    _ = try receive(
+      blobs, in: zone, ends: ends, isRebuilding: true, nowMilliseconds: nowMilliseconds)
     Probe.rebuiltWithUnsealed.hit(if: unsealed.contains(where: { !$0.isEmpty }))
     for encoded in unsealed where !Mutant.rebuildForgetsUnsealed.isActive {
       try replay(encoded, at: place)
@@ -242,12 +247,18 @@ extension Engine {
       var head = zones[place].head(of: change.dot.author)
       guard change.dot.sequence == head.sequence + 1 else { continue }
       let hash = chainHash(of: bytes, in: zones[place])
-      guard let seen = head.seen.raised(by: change.seen) else { continue }
+      guard let seen = head.seen.raised(by: change.seen),
+        let controlSeen = head.controlSeen.raised(by: change.controlSeen)
+      else { continue }
       var past = seen
       past.advance(head.author, to: head.sequence)
-      var applier = Applier(zone: zones[place].id, store: store)
+      let zone = zones[place]
+      var applier = Applier(zone: zone.id, store: store, policy: policy)
       try applier.prepare(for: CollectionOfOne(change))
-      try applier.apply(change, past: past)
+      let judgement =
+        zone.kind == .data
+        ? membership(of: zone.group).judge(change.dot, in: zone.id, at: controlSeen) : nil
+      try applier.apply(change, past: past, as: judgement)
       try applier.flush()
       try advance(&head, over: change, hash: hash)
       zones[place].set(head)

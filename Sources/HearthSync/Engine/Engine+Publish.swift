@@ -18,7 +18,7 @@ extension Engine {
     return made
   }
 
-  private func sealChanges(of author: Author, in state: ZoneState) throws -> Int {
+  func sealChanges(of author: Author, in state: ZoneState) throws -> Int {
     let sealer = SegmentSealer(zone: state, identity: identity)
     let head = state.head(of: author)
     var made = 0
@@ -64,7 +64,7 @@ extension Engine {
     try store.transaction {
       merged = 0
       let own = try store.segments(of: zone).filter { $0.author == author }
-        .sorted { $0.first < $1.first }
+        .sorted { $0.first < $1.first }.filter { try mayMerge($0, in: state) }
       let small = own.filter { $0.byteCount < Engine.smallSegmentBytes }
       guard small.count >= Engine.compactionThreshold, !Mutant.neverCompacts.isActive else {
         return
@@ -78,6 +78,19 @@ extension Engine {
 
   /// A segment below this size is worth merging.
   private static var smallSegmentBytes: Int { 128 * 1024 }
+
+  /// Whether a segment may be sealed anew under the present key.
+  ///
+  /// Not in a control zone where it was sealed under an earlier one: it may hold the very key that
+  /// others need to open what comes after. Nor where newcomers may not read what was before.
+  private func mayMerge(_ segment: StoredSegment, in state: ZoneState) throws -> Bool {
+    guard state.kind == .control || membership(of: state.group).newcomers == .fromJoin else {
+      return true
+    }
+    guard state.epochs.count > 1 else { return true }
+    guard let bytes = try store.bytes(of: segment.digest, in: state.id) else { return false }
+    return try Envelope.parseHeader(bytes).epochTag == state.currentEpoch?.tag
+  }
 
   /// Groups segments that follow each other without a gap.
   private static func runs(of segments: [StoredSegment]) -> [[StoredSegment]] {

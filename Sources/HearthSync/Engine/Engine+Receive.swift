@@ -13,6 +13,8 @@ package struct ReceiveReport: Sendable {
   package internal(set) var waiting: [PendingReason: Int] = [:]
   /// The authors that were found to have published two histories.
   package internal(set) var forks: [Dot] = []
+  /// The contradictions that anybody can be shown.
+  var evidence: [ForkEvidence] = []
 
   package init() {}
 
@@ -23,6 +25,7 @@ package struct ReceiveReport: Sendable {
     refused += later.refused
     waiting = later.waiting
     forks += later.forks
+    evidence += later.evidence
   }
 }
 
@@ -37,21 +40,58 @@ extension Engine {
   package mutating func receive(
     _ blobs: [[UInt8]], in zone: ZoneID, nowMilliseconds: UInt64
   ) throws -> ReceiveReport {
-    var report = try receive(blobs, in: zone, ends: [], nowMilliseconds: nowMilliseconds)
-    guard try self.zone(zone).kind == .control else { return report }
-    // Who was admitted just now may have written what waits, which may admit the next one.
+    var draft = self
+    var report = ReceiveReport()
+    try store.transaction {
+      draft = self
+      let group = try draft.zone(zone).group
+      let before = draft.membership(of: group)
+      if try draft.zone(zone).kind == .control { try draft.learnKeys(from: blobs, in: zone) }
+      report = try draft.receive(blobs, in: zone, ends: [], nowMilliseconds: nowMilliseconds)
+      if try draft.zone(zone).kind == .control {
+        try draft.receiveAdmitted(in: zone, nowMilliseconds: nowMilliseconds, &report)
+      }
+      if try draft.zone(zone).kind == .control, report.applied > 0 {
+        try draft.settle(group, after: before, nowMilliseconds: nowMilliseconds)
+      }
+    }
+    self = draft
+    try proveForks(report.evidence, nowMilliseconds: nowMilliseconds)
+    return report
+  }
+
+  /// Takes what waits in a control zone as long as it admits somebody: who was admitted just now may
+  /// have written it, and it may admit the next one.
+  private mutating func receiveAdmitted(
+    in zone: ZoneID, nowMilliseconds: UInt64, _ report: inout ReceiveReport
+  ) throws {
     var applied = report.applied
     while applied > 0, report.waiting[.author] ?? 0 > 0 {
       let more = try receive([], in: zone, ends: [], nowMilliseconds: nowMilliseconds)
       applied = more.applied
       report.add(more)
     }
-    return report
+  }
+
+  /// Takes the keys of a control zone's new segments, as long as each opens more of them.
+  private mutating func learnKeys(from blobs: [[UInt8]], in zone: ZoneID) throws {
+    let waiting = try store.pending(in: zone).filter { $0.reason == .epoch }.map(\.bytes)
+    var isNew = true
+    while isNew {
+      let state = try self.zone(zone)
+      let opener = SegmentOpener(zone: state, membership: membership(of: state.group))
+      let opened = (blobs + waiting).compactMap { bytes -> OpenedSegment? in
+        guard case .opened(let segment)? = try? opener.open(bytes) else { return nil }
+        return segment
+      }
+      isNew = try learnKeys(from: opened, of: state.group)
+    }
   }
 
   /// The same while a zone is built anew: logs that were held back end where they ended before.
   mutating func receive(
-    _ blobs: [[UInt8]], in zone: ZoneID, ends: [LogHead], nowMilliseconds: UInt64
+    _ blobs: [[UInt8]], in zone: ZoneID, ends: [LogHead], isRebuilding: Bool = false,
+    nowMilliseconds: UInt64
   ) throws -> ReceiveReport {
     let place = try place(of: zone)
     var draft = zones[place]
@@ -81,13 +121,15 @@ extension Engine {
         blobs.filter { !present.contains(segmentDigest($0)) }, with: opener, &unopened, &report)
       var queue = CausalQueue(
         opened, control: draft.kind == .data ? try controlZone(of: draft.group).frontier : nil,
-        ends: ends)
+        ends: ends, isOver: epochJudge(of: draft, isRebuilding: isRebuilding))
       queue.run(on: &draft)
       try checkBase(of: draft.id, against: queue.forks)
       refuse(queue.refused, in: draft, &report)
       try apply(queue, in: draft, &tickedClock, nowMilliseconds: nowMilliseconds, &report)
       try settle(queue, pending: pending, unopened: unopened, draft: draft, &report)
-      try noteForks(queue.forks, in: draft, nowMilliseconds: nowMilliseconds, &report)
+      let hidden = isRebuilding ? [] : try hiddenForks(in: queue.covered, of: draft)
+      try noteForks(
+        queue.forks + hidden, in: draft, nowMilliseconds: nowMilliseconds, &report)
     }
     zones[place] = draft
     clock = tickedClock
@@ -136,11 +178,14 @@ extension Engine {
   ) {
     for segment in segments {
       let name = deviceName(segment.author.device, in: zone)
+      let isOver = membership(of: zone.group).isEpochOfSegmentOver(segment, in: zone.id)
       let reason =
-        zone.admits(segment.author)
-        ? "it claims to have seen more than there can be"
-        : "\(name) has more than \(Limits.maximumLives) lives, or the zone more than "
-          + "\(Limits.maximumAuthors) authors: ask \(name)'s owner to join again with a new node"
+        isOver
+        ? "\(name) sealed it under a key that somebody has whose removal it cites"
+        : zone.admits(segment.author)
+          ? "it claims to have seen more than there can be"
+          : "\(name) has more than \(Limits.maximumLives) lives, or the zone more than "
+            + "\(Limits.maximumAuthors) authors: ask \(name)'s owner to join again with a new node"
       report.refused.append((segment.digest, reason))
     }
   }
@@ -154,11 +199,15 @@ extension Engine {
     _ report: inout ReceiveReport
   ) throws {
     guard !queue.ready.isEmpty else { return }
-    var applier = Applier(zone: zone.id, store: store)
+    var applier = Applier(zone: zone.id, store: store, policy: policy)
     try applier.prepare(for: queue.ready.lazy.map(\.change))
     var leads: [DeviceID: UInt64] = [:]
+    let membership = membership(of: zone.group)
     for item in queue.ready {
-      try applier.apply(item.change, past: item.past)
+      let judgement =
+        zone.kind == .data
+        ? membership.judge(item.change.dot, in: zone.id, at: item.controlSeen) : nil
+      try applier.apply(item.change, past: item.past, as: judgement)
       let lead = clock.receive(item.change.time, nowMilliseconds: nowMilliseconds)
       if lead > 0 { leads[item.change.dot.author.device, default: 0].raise(to: lead) }
     }
@@ -251,6 +300,9 @@ extension Engine {
   ) throws {
     for fork in forks {
       report.forks.append(Dot(author: fork.author, sequence: fork.sequence))
+      if fork.isDouble, let evidence = try evidence(of: fork, in: zone) {
+        report.evidence.append(evidence)
+      }
       // The contradicting segment is kept as evidence, beside the one that was applied.
       try store.save(
         PendingSegment(

@@ -19,6 +19,31 @@ extension Engine {
   package mutating func write(
     _ operations: [Operation], to zone: ZoneID, nowMilliseconds: UInt64
   ) throws -> Version {
+    let state = try self.zone(zone)
+    guard state.kind == .control || state.isEpochOver else {
+      return try writeOne(operations, to: zone, nowMilliseconds: nowMilliseconds)
+    }
+    var draft = self
+    var version = Version(dot: Dot(author: author, sequence: 0), time: HybridTime(rawValue: 0))
+    try store.transaction {
+      draft = self
+      if state.kind == .data {
+        try draft.replaceOverEpochs(of: state.group, nowMilliseconds: nowMilliseconds)
+      }
+      let before = draft.membership(of: state.group)
+      version = try draft.writeOne(operations, to: zone, nowMilliseconds: nowMilliseconds)
+      guard state.kind == .control else { return }
+      try draft.refreshMembership(of: state.group)
+      try draft.settle(state.group, after: before, nowMilliseconds: nowMilliseconds)
+    }
+    self = draft
+    return version
+  }
+
+  /// Writes one transaction, and nothing that follows from it.
+  private mutating func writeOne(
+    _ operations: [Operation], to zone: ZoneID, nowMilliseconds: UInt64
+  ) throws -> Version {
     let place = try place(of: zone)
     try validate(operations, in: zones[place])
     let state = zones[place]
@@ -40,9 +65,10 @@ extension Engine {
       try store.transaction { try store.append(bytes, dot: change.dot, to: zone) }
     }
     try store.transaction {
-      var applier = Applier(zone: zone, store: store)
+      var applier = Applier(zone: zone, store: store, policy: policy)
       try applier.prepare(for: CollectionOfOne(change))
-      try applier.apply(change, past: state.frontier)
+      try applier.apply(
+        change, past: state.frontier, as: try ownJudgement(of: operations, in: state, change.dot))
       if !Mutant.logApart.isActive { try store.append(bytes, dot: change.dot, to: zone) }
       if change.dot.sequence % UInt64(Engine.headInterval) == 0
         || bytes.count >= Engine.headBytes
@@ -54,8 +80,31 @@ extension Engine {
     }
     clock = tickedClock
     zones[place].set(head)
-    if state.kind == .control { try refreshMembership(of: state.group) }
     return Version(dot: change.dot, time: time)
+  }
+
+  /// What an own change counts for, which is everything it does or nothing is written.
+  private func ownJudgement(
+    of operations: [Operation], in state: ZoneState, _ dot: Dot
+  ) throws -> Judgement? {
+    guard state.kind == .data else { return nil }
+    let heads = try controlZone(of: state.group).frontier
+    let judgement = membership(of: state.group).judge(dot, in: state.id, at: heads)
+    guard case .counts(let role) = judgement else {
+      throw SyncError(
+        .notAllowed,
+        "this device does not belong to \(state.name) any more: ask an owner or admin for an "
+          + "invitation, and join again")
+    }
+    if let refused = operations.first(where: { !policy.allows($0, as: role) }) {
+      throw SyncError(
+        .notAllowed,
+        role == .reader
+          ? "you are a reader here: readers see everything, change nothing"
+          : "you are a \(role.name) here and may not do this (\(refused.key.type)): ask an "
+            + "owner or admin")
+    }
+    return judgement
   }
 
   private func makeChange(
@@ -82,9 +131,6 @@ extension Engine {
         .tooLarge,
         "this transaction has \(operations.count) operations, more than the "
           + "\(Limits.maximumOperations) that one may have: split it")
-    }
-    if let role = membership(of: zone.group).role(of: device), role == .reader {
-      throw SyncError(.notAllowed, "you are a reader here: readers see everything, change nothing")
     }
     guard zone.admits(author) else {
       throw SyncError(

@@ -22,15 +22,18 @@ package struct Engine<S: Store> {
   var clock: HybridClock
   /// The version of the program's schema, told to others.
   package var schemaVersion: UInt32
+  /// What each role may do to records.
+  let policy: RolePolicy
 
   /// Opens a node's engine over its store.
   ///
   /// - Parameters:
   ///   - incarnation: the current life; the caller has decided whether a new one begins.
+  ///   - policy: what each role may do to records; the same on every replica.
   ///   - nowMilliseconds: the wall clock.
   package init(
     store: S, identity: DeviceIdentity, incarnation: UInt64, schemaVersion: UInt32 = 1,
-    nowMilliseconds: UInt64
+    policy: RolePolicy = RolePolicy(), nowMilliseconds: UInt64
   ) throws {
     self.store = store
     self.identity = identity
@@ -40,6 +43,7 @@ package struct Engine<S: Store> {
     self.device = device
     self.incarnation = incarnation
     self.schemaVersion = schemaVersion
+    self.policy = policy
     zones = []
     memberships = [:]
     clock = HybridClock()
@@ -164,16 +168,5 @@ extension Engine {
 
   func chainHash(of change: [UInt8], in zone: ZoneState) -> [UInt8] {
     change.withUnsafeBytes { zone.secret.chainHash(of: $0) }
-  }
-
-  /// Folds a group's control operations anew and lets its zones recognise its devices.
-  mutating func refreshMembership(of group: GroupID) throws {
-    let control = try controlZone(of: group)
-    let events = try store.events(of: ControlOperation.type, in: control.id)
-    let membership = Membership(group: group, events: events)
-    memberships[group] = membership
-    for place in zones.indices where zones[place].group == group {
-      zones[place].recognise(membership.devices.map(\.id))
-    }
   }
 }

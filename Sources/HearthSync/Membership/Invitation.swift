@@ -30,6 +30,9 @@ package struct InvitationCapsule: Sendable {
   /// anything older.
   package let controlFrontier: Frontier
 
+  /// The box keys of the devices that may approve; none where the invitation lets in at once.
+  package var approvers: [[UInt8]] = []
+
   /// The domain that keeps capsules apart from everything else that is sealed.
   static let version: UInt8 = 1
 }
@@ -37,6 +40,11 @@ package struct InvitationCapsule: Sendable {
 extension InvitationCapsule {
   /// Seals the capsule under an invitation's secret.
   func sealed(for invite: InviteSecret) throws -> [UInt8] {
+    try Capsule.seal(encoded, key: invite.capsuleKey, associatedData: invite.rendezvousID)
+  }
+
+  /// The bytes inside.
+  var encoded: [UInt8] {
     var writer = ByteWriter(capacity: 512)
     writer.byte(InvitationCapsule.version)
     writer.identifier(group)
@@ -59,8 +67,9 @@ extension InvitationCapsule {
         writer.blob(epoch.sealed)
       }
     }
-    return try Capsule.seal(
-      writer.bytes, key: invite.capsuleKey, associatedData: invite.rendezvousID)
+    writer.varint(approvers.count)
+    for key in approvers { writer.raw(key) }
+    return writer.bytes
   }
 
   /// Opens a capsule; the bytes come from a transport and are not trusted.
@@ -74,7 +83,7 @@ extension InvitationCapsule {
     }
   }
 
-  private init(decoding body: [UInt8]) throws {
+  init(decoding body: [UInt8]) throws {
     var reader = ByteReader(body)
     let limit = ControlOperation.maximumNameBytes
     guard try reader.byte("capsule version") == InvitationCapsule.version else {
@@ -99,6 +108,11 @@ extension InvitationCapsule {
     var zones: [ZoneGrant] = []
     for _ in 0..<number { zones.append(try InvitationCapsule.zone(from: &reader)) }
     self.zones = zones
+    for _
+      in 0..<(try reader.count("approvers", itemBytes: 32, atMost: ControlOperation.maximumItems))
+    {
+      approvers.append(try reader.raw(32, "approver"))
+    }
     try reader.finish()
   }
 
@@ -133,14 +147,16 @@ package struct MadeInvitation: Sendable {
 extension Engine {
   /// Makes an invitation to a group.
   package mutating func invite(
-    to group: GroupID, named groupName: String, role: Role, maximumUses: Int,
+    to group: GroupID, named groupName: String, role: Role,
+    admission: ControlOperation.Admission = .auto, person: PersonID? = nil, maximumUses: Int,
     expiresMilliseconds: UInt64, nowMilliseconds: UInt64
   ) throws -> MadeInvitation {
     let membership = membership(of: group)
-    guard let own = membership.role(of: device), own.rank >= Role.admin.rank else {
+    let isToOneself = person != nil && person == membership.person(of: device)?.id
+    guard let own = membership.role(of: device), isToOneself || own.rank >= Role.admin.rank else {
       throw SyncError(.notAllowed, "only an owner or admin can invite: ask one of them")
     }
-    guard role.rank < own.rank else {
+    guard role.rank < own.rank || isToOneself else {
       throw SyncError(
         .notAllowed, "you are \(own.name) and can invite only below that, not a \(role.name)")
     }
@@ -148,32 +164,51 @@ extension Engine {
       throw SyncError(.invalidOperation, "an invitation can be for 1 to 1000 people")
     }
     let secret = try InviteSecret.random()
-    _ = try writeControl(
+    try perform(
       [
         .inviteCreate(
           ControlOperation.InviteCreate(
             invite: try Engine.identifier(secret.publicKeys.inviteID),
             signKey: secret.publicKeys.signingKey.bytes, boxKey: secret.publicKeys.boxKey.bytes,
-            role: role, maximumUses: maximumUses,
+            admission: admission, role: role, person: person, maximumUses: maximumUses,
             expiresMilliseconds: expiresMilliseconds))
-      ], group: group, nowMilliseconds: nowMilliseconds)
-    let boxKey = secret.publicKeys.boxKey
-    let grants = try zones.filter { $0.group == group }.map { zone in
-      InvitationCapsule.ZoneGrant(
-        id: zone.id, kind: zone.kind, name: zone.name, tag: zone.secret.zoneTag,
-        sealedSecret: try zone.secret.seal(to: boxKey),
-        epochs: try zone.epochs.map { ($0.id, try $0.sealKey(to: boxKey)) })
-    }
-    let capsule = InvitationCapsule(
+      ], in: group, nowMilliseconds: nowMilliseconds)
+    let grants =
+      admission == .auto ? try zoneGrants(of: group, to: secret.publicKeys.boxKey) : []
+    var capsule = InvitationCapsule(
       group: group, database: try controlZone(of: group).database, groupName: groupName,
       inviterName: membership.person(of: device)?.name ?? "", role: role,
       expiresMilliseconds: expiresMilliseconds, zones: grants,
       controlFrontier: try controlZone(of: group).frontier)
+    if admission == .approve {
+      capsule.approvers = self.membership(of: group).activeDevices
+        .filter { (membership.role(of: $0.id)?.rank ?? 0) >= Role.admin.rank }
+        .map(\.card.boxKey)
+    }
     return MadeInvitation(
       secret: secret,
       capsuleName: BlobName(
         kind: .capsule, scope: try Engine.identifier(secret.rendezvousID)),
       capsule: try capsule.sealed(for: secret))
+  }
+
+  /// The zones of a group with the keys that a newcomer may have, sealed to a key.
+  ///
+  /// Where newcomers may not read what was before, they get the present key of each zone only; of
+  /// the control zone all, as nobody believes a membership that they cannot check.
+  func zoneGrants(
+    of group: GroupID, to key: BoxPublicKey
+  ) throws -> [InvitationCapsule.ZoneGrant] {
+    let newcomers = membership(of: group).newcomers
+    return try zones.filter { $0.group == group }.map { zone in
+      let epochs =
+        zone.kind == .control || newcomers == .full
+        ? zone.epochs : [zone.currentEpoch].compactMap { $0 }
+      return InvitationCapsule.ZoneGrant(
+        id: zone.id, kind: zone.kind, name: zone.name, tag: zone.secret.zoneTag,
+        sealedSecret: try zone.secret.seal(to: key),
+        epochs: try epochs.map { ($0.id, try $0.sealKey(to: key)) })
+    }
   }
 
   /// Opens a capsule and adds its zones, so that the group's log can be fetched.
@@ -191,24 +226,35 @@ extension Engine {
       throw SyncError(
         .expired, "this invitation has expired: ask \(opened.inviterName) for a new one")
     }
+    try take(opened.zones, of: opened.group, opened.database, with: secret.boxPair)
+    return opened
+  }
+
+  /// Adds zones whose keys are sealed to a key pair, and learns keys of those that are here.
+  mutating func take(
+    _ grants: [InvitationCapsule.ZoneGrant], of group: GroupID, _ database: DatabaseKind,
+    with pair: BoxKeyPair
+  ) throws {
     var draft = self
     try store.transaction {
       draft = self
-      for zone in opened.zones where !draft.zones.contains(where: { $0.id == zone.id }) {
+      for zone in grants {
+        let epochs = try zone.epochs.map {
+          try EpochKey.openKey(
+            $0.sealed, with: pair, expectingID: $0.id, groupID: group.bytes,
+            zoneID: zone.id.bytes)
+        }
+        if let place = draft.zones.firstIndex(where: { $0.id == zone.id }) {
+          try draft.learn(epochs, at: place)
+          continue
+        }
         try draft.add(
-          zone: zone.id, of: opened.group, kind: zone.kind, database: opened.database,
-          name: zone.name,
-          secret: try ZoneSecret.open(
-            zone.sealedSecret, with: secret.boxPair, expectingTag: zone.tag),
-          epochs: try zone.epochs.map {
-            try EpochKey.openKey(
-              $0.sealed, with: secret.boxPair, expectingID: $0.id,
-              groupID: opened.group.bytes, zoneID: zone.id.bytes)
-          })
+          zone: zone.id, of: group, kind: zone.kind, database: database, name: zone.name,
+          secret: try ZoneSecret.open(zone.sealedSecret, with: pair, expectingTag: zone.tag),
+          epochs: epochs)
       }
     }
     self = draft
-    return opened
   }
 
   /// Joins the group, once its control log is here.
@@ -245,16 +291,7 @@ extension Engine {
       invite: id, person: person, personName: personName, device: card(named: deviceName),
       proof: [])
     join.proof = secret.sign(Membership.joinHash(of: join, group: capsule.group))
-    _ = try writeControl(
-      [.join(join)], group: capsule.group, nowMilliseconds: nowMilliseconds)
-  }
-
-  /// Closes an invitation, so that nobody joins by it any more.
-  package mutating func closeInvitation(
-    _ invite: Identifier, of group: GroupID, nowMilliseconds: UInt64
-  ) throws {
-    _ = try writeControl(
-      [.inviteClose(invite: invite)], group: group, nowMilliseconds: nowMilliseconds)
+    try perform([.join(join)], in: capsule.group, nowMilliseconds: nowMilliseconds)
   }
 
   static func identifier(_ bytes: [UInt8]) throws -> Identifier {

@@ -2,6 +2,8 @@ import HearthCRDT
 import HearthCrypto
 
 /// Who belongs to a group, and with what: a pure function of the group's control operations.
+///
+/// Cheap to copy. Answers what holds now, and what held for somebody who had seen only a part.
 package struct Membership: Sendable {
   /// A person of the group.
   package struct Person: Equatable, Sendable {
@@ -19,12 +21,14 @@ package struct Membership: Sendable {
     }
   }
 
-  /// A device of the group.
+  /// A device that belongs to the group, or did.
   package struct Device: Equatable, Sendable {
     package let id: DeviceID
     package let person: PersonID
     package let card: DeviceCard
     package let since: HybridTime
+    /// Whether it belongs to the group now.
+    package let isActive: Bool
   }
 
   /// An invitation and what became of it.
@@ -39,169 +43,141 @@ package struct Membership: Sendable {
     package var usesLeft: Int { max(0, operation.maximumUses - joins.count) }
   }
 
-  /// The operation that began the group; nil while it has not arrived.
-  package private(set) var genesis: ControlOperation.Genesis?
-  /// The people in order of id.
-  package private(set) var people: [Person] = []
-  /// The devices in order of id.
-  package private(set) var devices: [Device] = []
-  /// The invitations in order of time.
-  package private(set) var invites: [Invite] = []
-  /// How many operations have a kind this version does not know.
-  package private(set) var unknownOperations = 0
-  private var closes: [Close] = []
-
-  /// The end of an invitation.
-  private struct Close: Sendable {
-    let invite: Identifier
-    let closer: DeviceID
-    let cause: Frontier
+  /// An offer of the group that its addressee may take.
+  package struct Offer: Equatable, Sendable {
+    /// The id by which it is taken.
+    package let id: RecordID
+    package let from: PersonID
+    package let to: PersonID
+    package let since: HybridTime
   }
+
+  /// The operation that began the group; nil while it has not arrived.
+  package let genesis: ControlOperation.Genesis?
+  /// The owner; nil only while the genesis has not arrived.
+  package let owner: PersonID?
+  /// The people in order of id.
+  package let people: [Person]
+  /// Those who were removed or have left, in order of id, with their last role.
+  package let formerPeople: [Person]
+  /// The devices in order of id, those of the past included.
+  package let devices: [Device]
+  /// The invitations in order of time.
+  package let invites: [Invite]
+  /// The offers of the group that may be taken now.
+  package let offers: [Offer]
+  /// The operations that have no effect, in the log's order.
+  package let voided: [VoidedOperation]
+  /// How many operations have a kind this version does not know.
+  package let unknownOperations: Int
+  /// The least suite of segments that is accepted.
+  package let minimumSuite: UInt8
+  /// What newcomers may read.
+  package let newcomers: ControlOperation.Newcomers
+  /// The keys of every device that introduced itself, to effect or not: each hashes to its id.
+  let cards: [DeviceID: DeviceCard]
+  /// How everything was decided; nil for a group of which nothing is known.
+  let resolved: ResolvedControl?
 
   /// A group of which nothing is known.
-  package init() {}
-
-  /// The device, if it belongs to the group.
-  package func device(_ id: DeviceID) -> Device? {
-    devices.first { $0.id == id }
-  }
-
-  /// The person, if it belongs to the group.
-  package func person(_ id: PersonID) -> Person? {
-    people.first { $0.id == id }
-  }
-
-  /// The person whose device it is.
-  package func person(of device: DeviceID) -> Person? {
-    self.device(device).flatMap { person($0.person) }
-  }
-
-  /// The role of the person whose device it is.
-  package func role(of device: DeviceID) -> Role? {
-    person(of: device)?.role
-  }
-}
-
-// MARK: - Folding
-
-extension Membership {
-  /// One control operation with its place in the causal order.
-  private struct Item {
-    let version: Version
-    let cause: Frontier
-    let operation: ControlOperation
+  package init() {
+    self.init(nil)
   }
 
   /// Folds the control operations of a group, whatever order they come in.
   ///
-  /// Operations are taken causes first and, where concurrent, in order of version. One that its
-  /// author had no right to, judged by what it had seen, has no effect. O(n²) in the number of
-  /// operations at worst, since each waits for its causes.
-  package init(group: GroupID, events: [(RecordID, EventState)]) {
-    var waiting: [Item] = []
-    for (_, event) in events {
-      guard let operation = ControlOperation(event) else { continue }
-      waiting.append(
-        Item(version: event.version, cause: event.cause ?? Frontier(), operation: operation))
-    }
-    waiting.sort { $0.version < $1.version }
-    closes = waiting.compactMap { item in
-      guard case .inviteClose(let invite) = item.operation else { return nil }
-      return Close(
-        invite: invite, closer: item.version.dot.author.device, cause: item.cause)
-    }
-    for item in Membership.causalOrder(waiting) {
-      take(item, group: group)
-    }
-    for place in invites.indices {
-      invites[place].isClosed = closes.contains { isEffective($0, on: invites[place]) }
-    }
-    people.sort { $0.id < $1.id }
-    devices.sort { $0.id < $1.id }
-  }
-
-  /// Causes first; among the ready ones the least version.
-  private static func causalOrder(_ items: [Item]) -> [Item] {
-    var waiting = items
-    var ordered: [Item] = []
-    while !waiting.isEmpty {
-      let ready = waiting.firstIndex { candidate in
-        !waiting.contains {
-          $0.version.dot != candidate.version.dot && candidate.cause.covers($0.version.dot)
-        }
+  /// - Parameters:
+  ///   - events: the events of the control zone that carry operations.
+  ///   - known: an earlier fold, whose checks of signatures are not made again.
+  package init(group: GroupID, events: [(RecordID, EventState)], known: Membership? = nil) {
+    let items = events.compactMap { id, event in
+      ControlOperation(event).map {
+        ControlItem(
+          id: id, version: event.version, cause: event.cause ?? Frontier(), operation: $0)
       }
-      ordered.append(waiting.remove(at: ready ?? 0))
     }
-    return ordered
+    self.init(
+      group: group, items: items, proofs: known?.resolved?.resolver.proofs ?? ProofBook())
   }
 
-  private mutating func take(_ item: Item, group: GroupID) {
-    let author = item.version.dot.author.device
-    switch item.operation {
-    case .genesis(let genesis):
-      guard self.genesis == nil, Membership.groupID(of: genesis) == group,
-        Membership.deviceID(of: genesis.device) == author
-      else { return }
-      self.genesis = genesis
-      people = [
-        Person(
-          id: genesis.founder, name: genesis.founderName, role: .owner, since: item.version.time)
-      ]
-      devices = [
-        Device(
-          id: author, person: genesis.founder, card: genesis.device, since: item.version.time)
-      ]
-    case .inviteCreate(let invite):
-      guard let role = role(of: author), role.rank >= Role.admin.rank,
-        invite.role.rank < role.rank, invite.maximumUses > 0,
-        !invites.contains(where: { $0.operation.invite == invite.invite })
-      else { return }
-      invites.append(
-        Invite(
-          operation: invite, creator: author, version: item.version, isClosed: false, joins: []))
-    case .join(let join): take(join, item, group: group)
-    case .unknown: unknownOperations += 1
-    case .epoch, .inviteClose, .incarnate: break
+  init(group: GroupID, items: [ControlItem], proofs: ProofBook) {
+    self.init(
+      ResolvedControl(ControlResolver(group: group, items: items, proofs: proofs)))
+  }
+
+  private init(_ resolved: ResolvedControl?) {
+    self.resolved = resolved
+    guard let resolver = resolved?.resolver else {
+      (genesis, owner, people, formerPeople, devices) = (nil, nil, [], [], [])
+      (invites, offers, voided, unknownOperations) = ([], [], [], 0)
+      (minimumSuite, newcomers, cards) = (1, .full, [:])
+      return
     }
-  }
-
-  private mutating func take(_ join: ControlOperation.Join, _ item: Item, group: GroupID) {
-    let author = item.version.dot.author.device
-    guard Membership.deviceID(of: join.device) == author, device(author) == nil,
-      let place = invites.firstIndex(where: { $0.operation.invite == join.invite }),
-      item.cause.covers(invites[place].version.dot),
-      item.version.time.milliseconds <= invites[place].operation.expiresMilliseconds,
-      invites[place].usesLeft > 0,
-      !closes.contains(where: {
-        isEffective($0, on: invites[place]) && !$0.cause.covers(item.version.dot)
-      }),
-      Membership.isProven(join, by: invites[place].operation, group: group)
-    else { return }
-    // A second device of one person joins through an invitation to oneself; taking another
-    // member's id is refused.
-    if let present = person(join.person) {
-      guard person(of: invites[place].creator)?.id == present.id else { return }
-    } else {
-      people.append(
-        Person(
-          id: join.person, name: join.personName, role: invites[place].operation.role,
-          since: item.version.time))
+    genesis = resolver.genesis
+    owner = resolver.owner(.all)
+    people = resolver.people(areFormer: false)
+    formerPeople = resolver.people(areFormer: true)
+    devices = resolver.devices()
+    invites = resolver.invites()
+    offers = resolver.offers()
+    voided = resolver.voided()
+    unknownOperations = resolver.log.items.count {
+      if case .unknown = $0.operation { return true }
+      return false
     }
-    invites[place].joins.append(join.person)
-    devices.append(
-      Device(id: author, person: join.person, card: join.device, since: item.version.time))
+    minimumSuite = resolver.minimumSuite(.all)
+    newcomers = resolver.newcomers(.all)
+    cards = resolver.cards()
   }
 
-  /// Whether somebody who may has closed the invitation without having seen the join.
-  ///
-  /// A closing ends joins that are concurrent with it too: whoever closes an invitation wants
-  /// nobody in whom it has not seen come in.
-  private func isEffective(_ close: Close, on invite: Invite) -> Bool {
-    close.invite == invite.operation.invite
-      && (close.closer == invite.creator
-        || (role(of: close.closer)?.rank ?? 0) >= Role.admin.rank)
+  /// The device, if it belongs to the group or did.
+  package func device(_ id: DeviceID) -> Device? {
+    var low = 0
+    var high = devices.count
+    while low < high {
+      let middle = (low + high) / 2
+      if devices[middle].id < id { low = middle + 1 } else { high = middle }
+    }
+    return low < devices.count && devices[low].id == id ? devices[low] : nil
   }
 
+  /// The keys that a device showed, whether the group admitted it or not.
+  func card(of device: DeviceID) -> DeviceCard? { cards[device] }
+
+  /// The devices that belong to the group now, in order of id.
+  package var activeDevices: [Device] { devices.filter(\.isActive) }
+
+  /// Whether a device belongs to the group now.
+  package func isActive(_ id: DeviceID) -> Bool { device(id)?.isActive ?? false }
+
+  /// The person, if it belongs to the group or did.
+  package func person(_ id: PersonID) -> Person? {
+    people.first { $0.id == id } ?? formerPeople.first { $0.id == id }
+  }
+
+  /// The person whose device it is or was.
+  package func person(of device: DeviceID) -> Person? {
+    self.device(device).flatMap { person($0.person) }
+  }
+
+  /// The role of the person whose device it is; nil for one that does not belong to the group now.
+  package func role(of device: DeviceID) -> Role? {
+    isActive(device) ? person(of: device)?.role : nil
+  }
+}
+
+/// A decided control log, shared by the copies of a membership.
+final class ResolvedControl: Sendable {
+  let resolver: ControlResolver
+
+  init(_ resolver: ControlResolver) {
+    self.resolver = resolver
+  }
+}
+
+// MARK: - Ids and hashes
+
+extension Membership {
   /// The id of the group that a genesis begins.
   package static func groupID(of genesis: ControlOperation.Genesis) -> GroupID {
     derivedIdentifier("HRTH/group/v1", ControlOperation.genesis(genesis).encoded)
@@ -213,15 +189,6 @@ extension Membership {
       return nil
     }
     return Identifier(bytes: keys.deviceID)
-  }
-
-  private static func isProven(
-    _ join: ControlOperation.Join, by invite: ControlOperation.InviteCreate, group: GroupID
-  ) -> Bool {
-    guard let keys = try? InvitePublicKeys(validating: invite.signKey, box: invite.boxKey) else {
-      return false
-    }
-    return (try? keys.verifyJoin(join.proof, joinHash(of: join, group: group))) != nil
   }
 
   /// What an invitation's key signs: the group and the whole request, its keys included.

@@ -8,6 +8,8 @@ struct OpenedSegment {
   let author: Author
   let first: UInt64
   let last: UInt64
+  /// The id of the epoch that it is sealed under.
+  let epoch: [UInt8]
   /// The changes with their chain hashes filled in.
   let changes: [Change]
   /// The chain hash before the first change, then after each.
@@ -60,7 +62,7 @@ struct SegmentOpener {
     }
     let authorTag = Identifier(header.authorTag)
     // The own device is recognised before the log admits it; nothing counts as its until then.
-    guard let device = zone.deviceByTag[authorTag], let card = membership.device(device)?.card
+    guard let device = zone.deviceByTag[authorTag], let card = membership.card(of: device)
     else { return try openUnknown(bytes, header, authorTag: authorTag) }
     let author = Author(device: device, incarnation: header.incarnation)
     try verify(bytes, author: author, card: card)
@@ -114,6 +116,8 @@ struct SegmentOpener {
           return genesis.device
         case .join(let join) where Membership.deviceID(of: join.device) == device:
           return join.device
+        case .recover(let recover) where Membership.deviceID(of: recover.device) == device:
+          return recover.device
         default: continue
         }
       }
@@ -174,7 +178,7 @@ struct SegmentOpener {
     }
     return OpenedSegment(
       digest: segmentDigest(bytes), bytes: bytes, author: author, first: header.firstSeq,
-      last: header.lastSeq, changes: chained, chain: chain)
+      last: header.lastSeq, epoch: epoch.id, changes: chained, chain: chain)
   }
 }
 

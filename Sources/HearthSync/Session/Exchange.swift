@@ -24,6 +24,7 @@ extension Engine {
         listings[zone] = try pull(
           zone, from: transport, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds, &report)
       }
+      try maintain(nowMilliseconds: nowMilliseconds)
       for zone in listings.keys.sorted() where isMember(of: zone) { _ = try seal(zone) }
       // Also where the last round was cut off between sealing and noting it.
       try Anchor.keepUp(anchorFile, with: self)
@@ -192,7 +193,7 @@ extension Engine {
 
   private func isMember(of id: ZoneID) -> Bool {
     guard let zone = try? zone(id) else { return false }
-    let isMember = membership(of: zone.group).device(device) != nil
+    let isMember = membership(of: zone.group).isActive(device)
     Probe.notYetMember.hit(if: !isMember)
     return isMember
   }

@@ -10,8 +10,14 @@ package struct ZoneState: Sendable {
   package let name: String
   /// The zone's constant secret, from which its opaque tags and chain hashes come.
   let secret: ZoneSecret
-  /// The epochs whose keys are held, oldest first; the last is written under.
+  /// The epochs whose keys are held, in the order in which they were learnt.
   private(set) var epochs: [EpochKey]
+  /// The epoch that the control log says to write under; nil where it says none that may be used.
+  var writeEpoch: [UInt8]?
+  /// Whether a new epoch must be made before anything more is sealed.
+  package internal(set) var isEpochOver = false
+  /// Where the logs of authors end who were proven to have written two histories.
+  var forkEnds: [Author: UInt64] = [:]
   /// How far each author's log is applied, in order of author.
   package private(set) var heads: [LogHead]
   /// The same as a frontier.
@@ -39,7 +45,17 @@ package struct ZoneState: Sendable {
   }
 
   /// The epoch to write under.
-  var currentEpoch: EpochKey? { epochs.last }
+  var currentEpoch: EpochKey? {
+    epochs.first { $0.id == writeEpoch } ?? epochs.last
+  }
+
+  /// The epoch of an id, if its key is held.
+  func epoch(id: [UInt8]) -> EpochKey? { epochs.first { $0.id == id } }
+
+  /// Takes over a key that was not held.
+  mutating func learn(_ epoch: EpochKey) {
+    if self.epoch(id: epoch.id) == nil { epochs.append(epoch) }
+  }
 
   /// The epoch whose opaque tag a segment shows.
   func epoch(tag: Bytes16) -> EpochKey? {

@@ -1,0 +1,160 @@
+import HearthCRDT
+
+/// One control operation with its place in the causal order.
+struct ControlItem: Sendable {
+  /// The id of its event.
+  let id: RecordID
+  let version: Version
+  /// Everything its author had seen, its own earlier changes included.
+  let cause: Frontier
+  let operation: ControlOperation
+
+  /// The device that wrote it.
+  var device: DeviceID { version.dot.author.device }
+}
+
+/// A group's control operations in the one order on which every replica agrees: causes first, and
+/// among the others by Lamport number, author and number in the author's log.
+struct ControlLog: Sendable {
+  let items: [ControlItem]
+
+  /// Orders items that come in any order.
+  ///
+  /// The Lamport number of a change is one more than the greatest of those it had seen, so it says
+  /// nothing but what the causes say: no clock counts. O(c·a + n log n) for n items of c changes by
+  /// a authors.
+  init(_ unordered: [ControlItem]) {
+    var chains: [Author: [UInt64]] = [:]
+    var causes: [Dot: Frontier] = [:]
+    for item in unordered where causes.updateValue(item.cause, forKey: item.version.dot) == nil {
+      chains[item.version.dot.author, default: []].append(item.version.dot.sequence)
+    }
+    let numbering = LamportNumbering(chains: chains, causes: causes)
+    let numbered = unordered.map { (numbering.number(of: $0.version.dot), $0) }
+    items = numbered.sorted { left, right in
+      if left.0 != right.0 { return left.0 < right.0 }
+      if left.1.version.dot != right.1.version.dot {
+        return left.1.version.dot < right.1.version.dot
+      }
+      let phases = (left.1.operation.phase, right.1.operation.phase)
+      return phases.0 != phases.1 ? phases.0 < phases.1 : left.1.id < right.1.id
+    }.map(\.1)
+  }
+
+  /// Whether an operation is in the past of a later one.
+  ///
+  /// Operations of one change see those that come before them in it.
+  func sees(_ later: Int, _ earlier: Int) -> Bool {
+    earlier < later
+      && (items[later].cause.covers(items[earlier].version.dot)
+        || items[later].version.dot == items[earlier].version.dot)
+  }
+
+  /// Whether neither of two operations had seen the other.
+  func areConcurrent(_ one: Int, _ other: Int) -> Bool {
+    one != other && !sees(one, other) && !sees(other, one)
+  }
+}
+
+/// Numbers changes so that each has a greater number than all it had seen.
+private struct LamportNumbering {
+  /// The numbers of the changes of each author that are here, in order of author.
+  private var chains: [(author: Author, changes: [(sequence: UInt64, number: Int)])]
+  private let causes: [Dot: Frontier]
+  /// Changes that are being numbered: what leads back to them is a lie about causes.
+  private var open: Set<Dot> = []
+
+  init(chains: [Author: [UInt64]], causes: [Dot: Frontier]) {
+    self.chains = chains.keys.sorted().map { author in
+      (author, (chains[author] ?? []).sorted().map { ($0, 0) })
+    }
+    self.causes = causes
+    for chain in self.chains {
+      for change in chain.changes { number(Dot(author: chain.author, sequence: change.sequence)) }
+    }
+  }
+
+  /// The number of a change, at least 1.
+  func number(of dot: Dot) -> Int {
+    guard let chain = chain(of: dot.author), let place = last(dot.sequence, in: chain) else {
+      return 0
+    }
+    return chains[chain].changes[place].number
+  }
+
+  /// Numbers a change after everything it had seen, without recursion: a log may be long.
+  private mutating func number(_ dot: Dot) {
+    var stack = [dot]
+    while let top = stack.last {
+      guard number(of: top) == 0 else {
+        stack.removeLast()
+        continue
+      }
+      let isFirstVisit = open.insert(top).inserted
+      var greatest = 0
+      var missing: [Dot] = []
+      forEachCause(of: top) { cause, number in
+        greatest = max(greatest, number)
+        if number == 0, isFirstVisit, !open.contains(cause) { missing.append(cause) }
+      }
+      if missing.isEmpty {
+        stack.removeLast()
+        set(greatest + 1, of: top)
+      } else {
+        stack += missing
+      }
+    }
+  }
+
+  /// Calls the body with the last change that was seen of each author: two sorted lists side by
+  /// side.
+  private func forEachCause(of dot: Dot, _ body: (Dot, Int) -> Void) {
+    guard let cause = causes[dot] else { return }
+    var place = 0
+    for entry in cause.entries {
+      while place < chains.count, chains[place].author < entry.author { place += 1 }
+      guard place < chains.count else { return }
+      guard chains[place].author == entry.author, let last = last(entry.sequence, in: place),
+        chains[place].author != dot.author || chains[place].changes[last].sequence < dot.sequence
+      else { continue }
+      let change = chains[place].changes[last]
+      body(Dot(author: entry.author, sequence: change.sequence), change.number)
+    }
+  }
+
+  private mutating func set(_ number: Int, of dot: Dot) {
+    guard let chain = chain(of: dot.author), let place = last(dot.sequence, in: chain) else {
+      return
+    }
+    chains[chain].changes[place].number = number
+  }
+
+  private func chain(of author: Author) -> Int? {
+    var low = 0
+    var high = chains.count
+    while low < high {
+      let middle = (low + high) / 2
+      if chains[middle].author < author { low = middle + 1 } else { high = middle }
+    }
+    return low < chains.count && chains[low].author == author ? low : nil
+  }
+
+  /// The place of the last change of a chain that is not beyond a number.
+  private func last(_ sequence: UInt64, in chain: Int) -> Int? {
+    let changes = chains[chain].changes
+    // Logs have no gaps as a rule: the place follows from the number.
+    let guess = Int(clamping: min(sequence, UInt64(changes.count))) - 1
+    if guess >= 0, changes[guess].sequence == UInt64(guess + 1),
+      guess + 1 == changes.count || changes[guess + 1].sequence > sequence
+    {
+      return guess
+    }
+    var low = 0
+    var high = changes.count
+    while low < high {
+      let middle = (low + high) / 2
+      if changes[middle].sequence <= sequence { low = middle + 1 } else { high = middle }
+    }
+    return low > 0 ? low - 1 : nil
+  }
+}

@@ -1,0 +1,159 @@
+import HearthCRDT
+import HearthCrypto
+
+/// Somebody who asks to be let in by an invitation that needs an approval.
+package struct JoinRequest: Sendable {
+  package let group: GroupID
+  let admit: ControlOperation.Admit
+  /// The device that asks.
+  package let device: DeviceID
+
+  /// The invitation by which it asks.
+  package var invite: Identifier { admit.join.invite }
+  /// The person who asks, as it names itself.
+  package var personName: String { admit.join.personName }
+  package var person: PersonID { admit.join.person }
+  /// What the person calls the device.
+  package var deviceName: String { admit.join.device.name }
+}
+
+/// Bytes with the name under which transports hold them.
+package struct NamedBlob: Sendable {
+  package let name: BlobName
+  package let bytes: [UInt8]
+}
+
+// Joining by approval: the newcomer asks, an admin of any device answers, neither waits online.
+extension Engine {
+  /// The name of a request by an invitation, of which there may be several.
+  package static func requestName(of invite: Identifier, slot: Int) -> BlobName {
+    BlobName(
+      kind: .capsule,
+      scope: derivedIdentifier("HRTH/join-request/v1", invite.bytes, Engine.bytes(of: UInt64(slot)))
+    )
+  }
+
+  /// The name of the answer to a device.
+  package static func answerName(to device: DeviceID, of group: GroupID) -> BlobName {
+    BlobName(
+      kind: .capsule, scope: derivedIdentifier("HRTH/join-answer/v1", group.bytes, device.bytes))
+  }
+
+  /// Asks to be let in: sealed to every device that may approve, signed by the invitation and by
+  /// this device.
+  ///
+  /// - Parameter slot: which of the invitation's places the request takes, from 0.
+  package func requestToJoin(
+    _ capsule: InvitationCapsule, with secret: InviteSecret, person: PersonID, personName: String,
+    deviceName: String, slot: Int
+  ) throws -> NamedBlob {
+    let id = try Engine.identifier(secret.publicKeys.inviteID)
+    var join = ControlOperation.Join(
+      invite: id, person: person, personName: personName, device: card(named: deviceName),
+      proof: [])
+    let hash = Membership.joinHash(of: join, group: capsule.group)
+    join.proof = secret.sign(hash)
+    var writer = ByteWriter()
+    ControlOperation.Admit(
+      join: join, possession: identity.sign(domain: Membership.possessionDomain, hash)
+    ).encode(into: &writer)
+    let body = writer.bytes
+    var sealed = ByteWriter()
+    sealed.varint(capsule.approvers.count)
+    for key in capsule.approvers {
+      sealed.blob(try SealedBox.seal(body, to: BoxPublicKey(validating: key)))
+    }
+    return NamedBlob(name: Engine.requestName(of: id, slot: slot), bytes: sealed.bytes)
+  }
+
+  /// Opens a request to a group; the bytes come from a transport and are not trusted.
+  ///
+  /// - Throws: `notAllowed` if it is for other devices, `notAuthentic` if a signature does not
+  ///   hold, `malformed`, `exists` if the device is in already.
+  package func open(request bytes: [UInt8], to group: GroupID) throws -> JoinRequest {
+    let admit: ControlOperation.Admit
+    do {
+      var reader = ByteReader(bytes)
+      let number = try reader.count(
+        "sealed requests", itemBytes: 48, atMost: ControlOperation.maximumItems)
+      let boxes = try (0..<number).map { _ in
+        try reader.blob("sealed request", atMost: Engine.maximumRequestBytes)
+      }
+      try reader.finish()
+      guard let body = boxes.lazy.compactMap({ try? self.identity.openSealed($0) }).first else {
+        throw SyncError(.notAllowed, "this request is for other devices of the group")
+      }
+      var inside = ByteReader(body)
+      admit = try ControlOperation.Admit(from: &inside)
+      try inside.finish()
+    } catch let error as CodecError {
+      throw SyncError(.malformed, "the request is malformed: \(error)", cause: error)
+    }
+    let membership = membership(of: group)
+    guard let invite = membership.invites.first(where: { $0.operation.invite == admit.join.invite })
+    else { throw SyncError(.notFound, "the group's log does not hold this invitation") }
+    guard let device = Membership.deviceID(of: admit.join.device) else {
+      throw SyncError(.notAuthentic, "the keys in the request are no keys")
+    }
+    guard !membership.isActive(device) else {
+      throw SyncError(.exists, "\(admit.join.device.name) is in the group already")
+    }
+    var proofs = ProofBook()
+    let hash = Membership.joinHash(of: admit.join, group: group)
+    let possession = ProofBook.Claim(
+      domain: Membership.possessionDomain, sign: admit.join.device.signKey, box: [], message: hash,
+      signature: admit.possession)
+    guard proofs.isProven(admit.join, by: invite.operation, group: group),
+      proofs.holds(possession)
+    else { throw SyncError(.notAuthentic, "a signature in the request does not hold") }
+    return JoinRequest(group: group, admit: admit, device: device)
+  }
+
+  /// The longest request, in bytes: names and keys.
+  private static var maximumRequestBytes: Int { 4_096 }
+
+  /// Lets in whoever asked.
+  ///
+  /// - Returns: the answer, with the keys sealed to the newcomer's device, to be published.
+  /// - Throws: `notAllowed` with the reason.
+  package mutating func approve(
+    _ request: JoinRequest, named groupName: String, nowMilliseconds: UInt64
+  ) throws -> NamedBlob {
+    try perform([.admit(request.admit)], in: request.group, nowMilliseconds: nowMilliseconds)
+    let membership = membership(of: request.group)
+    let key = try BoxPublicKey(validating: request.admit.join.device.boxKey)
+    let control = try controlZone(of: request.group)
+    let capsule = InvitationCapsule(
+      group: request.group, database: control.database, groupName: groupName,
+      inviterName: membership.person(of: device)?.name ?? "",
+      role: membership.role(of: request.device) ?? .reader, expiresMilliseconds: .max,
+      zones: try zoneGrants(of: request.group, to: key), controlFrontier: control.frontier)
+    return NamedBlob(
+      name: Engine.answerName(to: request.device, of: request.group),
+      bytes: try SealedBox.seal(capsule.encoded, to: key))
+  }
+
+  /// Takes the answer to a request: the group's zones with their keys.
+  ///
+  /// The log that is fetched next proves that the group admitted this device.
+  ///
+  /// - Throws: `notAuthentic` if it is for another device or group.
+  package mutating func accept(
+    answer bytes: [UInt8], to capsule: InvitationCapsule
+  ) throws -> InvitationCapsule {
+    guard let body = try? identity.openSealed(bytes) else {
+      throw SyncError(.notAuthentic, "this answer is not for this device")
+    }
+    let answer: InvitationCapsule
+    do {
+      answer = try InvitationCapsule(decoding: body)
+    } catch let error as CodecError {
+      throw SyncError(.malformed, "the answer is malformed: \(error)", cause: error)
+    }
+    guard answer.group == capsule.group else {
+      throw SyncError(.notAuthentic, "this answer is of another group")
+    }
+    try take(answer.zones, of: answer.group, answer.database, with: identity.boxPair)
+    return answer
+  }
+}

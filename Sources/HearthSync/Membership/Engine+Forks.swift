@@ -1,0 +1,106 @@
+import HearthCRDT
+
+/// Two segments of one author that contradict each other.
+struct ForkEvidence: Sendable {
+  let zone: ZoneID
+  let author: Author
+  let first: [UInt8]
+  let second: [UInt8]
+}
+
+// What is proven of two histories ends the log for everybody at the same place.
+extension Engine {
+  /// The contradicting segments, if both are here and small enough to be shown.
+  func evidence(of fork: CausalQueue.Fork, in zone: ZoneState) throws -> ForkEvidence? {
+    let limit = ControlOperation.maximumEvidenceBytes
+    guard zone.kind == .data, fork.segment.bytes.count <= limit else { return nil }
+    let stored = try store.segments(of: zone.id).first {
+      $0.author == fork.author && $0.first <= fork.sequence && fork.sequence <= $0.last
+        && $0.digest != fork.segment.digest && $0.byteCount <= limit
+    }
+    guard let stored, let bytes = try store.bytes(of: stored.digest, in: zone.id) else {
+      return nil
+    }
+    let isInOrder = stored.digest < fork.segment.digest
+    return ForkEvidence(
+      zone: zone.id, author: fork.author, first: isInOrder ? bytes : fork.segment.bytes,
+      second: isInOrder ? fork.segment.bytes : bytes)
+  }
+
+  /// The segments among those that reach no further than what is applied which contradict it.
+  ///
+  /// A few at a time: each costs opening a stored one.
+  func hiddenForks(
+    in covered: [OpenedSegment], of zone: ZoneState
+  ) throws -> [CausalQueue.Fork] {
+    guard zone.kind == .data else { return [] }
+    let suspects = covered.filter { segment in
+      segment.author.device != device && zone.forkEnds[segment.author] == nil
+    }
+    guard !suspects.isEmpty else { return [] }
+    let stored = try store.segments(of: zone.id)
+    let known = Set(stored.map(\.digest)).union(try store.pending(in: zone.id).map(\.digest))
+    let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
+    var forks: [CausalQueue.Fork] = []
+    for segment in suspects.filter({ !known.contains($0.digest) }).prefix(Engine.comparedSegments) {
+      let holder = stored.first {
+        $0.author == segment.author && $0.first <= segment.last && segment.last <= $0.last
+      }
+      guard let holder, let bytes = try store.bytes(of: holder.digest, in: zone.id),
+        case .opened(let opened)? = try? opener.open(bytes),
+        opened.hash(after: segment.last) != segment.hash(after: segment.last)
+      else { continue }
+      forks.append(
+        CausalQueue.Fork(author: segment.author, sequence: segment.last, segment: segment))
+    }
+    return forks
+  }
+
+  /// How many segments that bring nothing new are compared with what is here, in one batch.
+  private static var comparedSegments: Int { 64 }
+
+  /// Shows contradictions to the group, unless they are known there.
+  mutating func proveForks(_ evidence: [ForkEvidence], nowMilliseconds: UInt64) throws {
+    for found in evidence {
+      let zone = try zone(found.zone)
+      guard zone.forkEnds[found.author] == nil, membership(of: zone.group).isActive(device)
+      else { continue }
+      try perform(
+        [
+          .forkProof(
+            .init(
+              zone: found.zone, author: found.author, first: found.first, second: found.second))
+        ], in: zone.group, nowMilliseconds: nowMilliseconds)
+    }
+  }
+
+  /// Finds out where the logs end whose two histories were shown.
+  mutating func learnForks(of group: GroupID, _ membership: Membership) throws {
+    guard let resolver = membership.resolved?.resolver else { return }
+    for place in resolver.index.forkProofs where resolver.isLive[place] {
+      guard case .forkProof(let proof) = resolver.log.items[place].operation,
+        let zone = zones.firstIndex(where: { $0.id == proof.zone && $0.group == group }),
+        zones[zone].kind == .data,
+        let end = forkEnd(proof, in: zones[zone], membership)
+      else { continue }
+      let known = zones[zone].forkEnds[proof.author] ?? .max
+      zones[zone].forkEnds[proof.author] = min(known, end)
+    }
+  }
+
+  /// The first change of which two contents are shown; nil where the proof proves nothing.
+  private func forkEnd(
+    _ proof: ControlOperation.ForkProof, in zone: ZoneState, _ membership: Membership
+  ) -> UInt64? {
+    let opener = SegmentOpener(zone: zone, membership: membership)
+    guard case .opened(let first)? = try? opener.open(proof.first),
+      case .opened(let second)? = try? opener.open(proof.second),
+      first.author == proof.author, second.author == proof.author
+    else { return nil }
+    let start = max(first.first, second.first) - 1
+    let end = min(first.last, second.last)
+    guard start <= end else { return nil }
+    let differing = (start...end).first { first.hash(after: $0) != second.hash(after: $0) }
+    return differing.map { max(1, $0) }
+  }
+}

@@ -1,0 +1,231 @@
+import HearthCRDT
+import HearthCrypto
+
+// What the engine does when it learns of membership operations.
+extension Engine {
+  /// Folds a group's control operations anew, lets its zones recognise its devices, takes over the
+  /// keys it hands on and chooses those to write under.
+  mutating func refreshMembership(of group: GroupID) throws {
+    let control = try controlZone(of: group)
+    let events = try store.events(of: ControlOperation.type, in: control.id)
+    let membership = Membership(group: group, events: events, known: memberships[group])
+    memberships[group] = membership
+    for place in zones.indices where zones[place].group == group {
+      zones[place].recognise(membership.cards.keys.sorted())
+      try learnEpochs(at: place, membership)
+      try chooseEpoch(at: place, membership)
+    }
+    try learnForks(of: group, membership)
+  }
+
+  /// Brings everything in line with a membership that has changed, in the transaction in which it
+  /// changed: zones whose changes now count for something else are built anew, and what waited for
+  /// a key or a person is tried again.
+  mutating func settle(
+    _ group: GroupID, after before: Membership, nowMilliseconds: UInt64
+  ) throws {
+    let membership = membership(of: group)
+    for zone in zones where zone.group == group && zone.kind == .data {
+      if isAffected(zone, before, membership) || isBeyondFork(zone) {
+        try rebuild(zone.id, nowMilliseconds: nowMilliseconds)
+      }
+    }
+    for zone in zones where zone.group == group {
+      let waits = try store.pending(in: zone.id).contains {
+        $0.reason == .epoch || $0.reason == .author
+      }
+      guard waits else { continue }
+      let applied = try receive([], in: zone.id, nowMilliseconds: nowMilliseconds).applied
+      // Operations that were opened just now may hand on further keys; that was settled there.
+      if applied > 0, zone.kind == .control { return }
+    }
+  }
+
+  /// Whether something that decides about the changes of a zone has changed.
+  private func isAffected(
+    _ zone: ZoneState, _ before: Membership, _ after: Membership
+  ) -> Bool {
+    for device in Set(zone.heads.map(\.author.device)).sorted() {
+      let old = before.grounds(of: device)
+      let new = after.grounds(of: device)
+      let changed =
+        old.filter { new[$0.key] == nil }.map(\.value)
+        + new.filter { old[$0.key] == nil }.map(\.value)
+      guard !changed.isEmpty else { continue }
+      for head in zone.heads where head.author.device == device {
+        let isConcerned = changed.contains { ground in
+          head.controlSeen.covers(ground.dot)
+            || ground.cut.map { head.sequence > $0.sequence(of: head.author, in: zone.id) } ?? false
+        }
+        if isConcerned { return true }
+      }
+    }
+    return false
+  }
+
+  /// Whether more of an author's log is applied than what all its histories have in common.
+  private func isBeyondFork(_ zone: ZoneState) -> Bool {
+    zone.forkEnds.contains { author, end in zone.head(of: author).sequence >= end }
+  }
+
+  // MARK: Keys
+
+  /// Takes over every key that the log hands to this device, and those sealed under them.
+  private mutating func learnEpochs(at place: Int, _ membership: Membership) throws {
+    let zone = zones[place]
+    let epochs = membership.epochs(of: zone.id)
+    guard epochs.contains(where: { zone.epoch(id: $0.grant.epoch) == nil }) else { return }
+    var learnt = zone
+    for epoch in epochs where learnt.epoch(id: epoch.grant.epoch) == nil {
+      let wraps = epoch.grant.wraps + membership.addedWraps(of: epoch.grant.epoch, zone: zone.id)
+      for wrap in wraps where wrap.recipient == device {
+        let key = try? EpochKey.openKey(
+          wrap.sealed, with: identity.boxPair, expectingID: epoch.grant.epoch,
+          groupID: zone.group.bytes, zoneID: zone.id.bytes)
+        if let key { learnt.learn(key) }
+      }
+    }
+    // From the newest back, as each holds the keys of those before it.
+    for epoch in epochs.reversed() {
+      guard let key = learnt.epoch(id: epoch.grant.epoch) else { continue }
+      for earlier in epoch.grant.history where learnt.epoch(id: earlier.epoch) == nil {
+        if let opened = try? key.unwrapHistory(earlier.sealed, expectingID: earlier.epoch) {
+          learnt.learn(opened)
+        }
+      }
+    }
+    try learn(learnt.epochs, at: place)
+  }
+
+  /// Keeps keys of a zone that were not held.
+  mutating func learn(_ epochs: [EpochKey], at place: Int) throws {
+    var learnt = zones[place]
+    for epoch in epochs { learnt.learn(epoch) }
+    guard learnt.epochs.count > zones[place].epochs.count,
+      var stored = try store.zones().first(where: { $0.id == learnt.id })
+    else { return }
+    stored.wrappedEpochs = try learnt.epochs.map { try $0.protected(by: identity) }
+    try store.transaction { try store.save(stored) }
+    zones[place] = learnt
+  }
+
+  /// Chooses the epoch to write under.
+  ///
+  /// Own operations that wait to be sealed go under the one that is left: the key of the next may
+  /// be among them.
+  private mutating func chooseEpoch(at place: Int, _ membership: Membership) throws {
+    let zone = zones[place]
+    let held = Set(zone.epochs.map(\.id))
+    let chosen = membership.writableEpoch(of: zone.id, held: held)?.grant.epoch
+    if zone.kind == .control, let chosen, chosen != zone.currentEpoch?.id {
+      try store.transaction {
+        for author in zone.heads.map(\.author) where author.device == device {
+          _ = try sealChanges(of: author, in: zone)
+        }
+      }
+    }
+    if let chosen, chosen != zone.writeEpoch, try store.fact(Engine.epochFact(chosen)) == nil {
+      let written = zone.heads.reduce(UInt64(0)) { $0 &+ $1.sequence }
+      try store.transaction {
+        try store.setFact(Engine.epochFact(chosen), Engine.bytes(of: written))
+      }
+    }
+    // While none may be used, reading and what must be written to make one go on under the last.
+    zones[place].writeEpoch = chosen ?? zone.writeEpoch
+    zones[place].isEpochOver = chosen == nil && !membership.epochs(of: zone.id).isEmpty
+  }
+
+  /// Judges segments by whether their author knew that their key was over; nil where they were
+  /// judged before.
+  func epochJudge(
+    of zone: ZoneState, isRebuilding: Bool
+  ) -> ((OpenedSegment, Frontier) -> Bool)? {
+    guard !isRebuilding else { return nil }
+    let membership = membership(of: zone.group)
+    let own = device
+    return { segment, heads in
+      segment.author.device != own && !segment.handsOnKey(of: zone.id)
+        && membership.isOver(segment.epoch, of: zone.id, at: heads)
+    }
+  }
+}
+
+extension OpenedSegment {
+  /// The membership operations of a change in it.
+  fileprivate func operations(of change: Change) -> [ControlOperation] {
+    change.operations.compactMap { operation in
+      guard operation.key.type == ControlOperation.type, case .event(let fields) = operation.body,
+        let body = fields.first(where: { $0.field == ControlOperation.bodyField })?.value.bytes
+      else { return nil }
+      return try? ControlOperation(decoding: body)
+    }
+  }
+
+  /// Whether its last change hands on a key of the control zone, or only speaks of keys: it must
+  /// be under a key that those have who have no newer one.
+  fileprivate func handsOnKey(of control: ZoneID) -> Bool {
+    guard let last = changes.last else { return false }
+    let operations = operations(of: last)
+    return operations.contains {
+      if case .epoch(let grant) = $0 { return grant.zone == control }
+      return false
+    }
+      || !operations.isEmpty
+        && operations.allSatisfy {
+          switch $0 {
+          case .wrapAdd, .complaint: true
+          default: false
+          }
+        }
+  }
+}
+
+extension Engine {
+  /// Takes keys from segments of the control zone that are verified, whether what came before them
+  /// is here or not: it may be under those very keys.
+  ///
+  /// - Returns: whether there were new ones.
+  mutating func learnKeys(from segments: [OpenedSegment], of group: GroupID) throws -> Bool {
+    var isNew = false
+    for operation in segments.flatMap({ segment in
+      segment.changes.flatMap { segment.operations(of: $0) }
+    }) {
+      let (id, epoch, wraps): (ZoneID, [UInt8], [ControlOperation.Wrap])
+      switch operation {
+      case .epoch(let grant): (id, epoch, wraps) = (grant.zone, grant.epoch, grant.wraps)
+      case .wrapAdd(let added): (id, epoch, wraps) = (added.zone, added.epoch, added.wraps)
+      default: continue
+      }
+      guard let place = zones.firstIndex(where: { $0.id == id && $0.group == group }),
+        zones[place].epoch(id: epoch) == nil,
+        let wrap = wraps.first(where: { $0.recipient == device }),
+        let key = try? EpochKey.openKey(
+          wrap.sealed, with: identity.boxPair, expectingID: epoch, groupID: group.bytes,
+          zoneID: id.bytes)
+      else { continue }
+      try learn([key], at: place)
+      isNew = true
+    }
+    return isNew
+  }
+}
+
+extension Membership {
+  /// The keys of an epoch that were handed on once more, by anybody.
+  func addedWraps(of epoch: [UInt8], zone: ZoneID) -> [ControlOperation.Wrap] {
+    guard let resolver = resolved?.resolver else { return [] }
+    return resolver.index.wrapAdds.flatMap { place -> [ControlOperation.Wrap] in
+      guard case .wrapAdd(let added) = resolver.log.items[place].operation, added.zone == zone,
+        added.epoch == epoch
+      else { return [] }
+      return added.wraps
+    }
+  }
+
+  /// Whether a segment's epoch is over by what is known here.
+  func isEpochOfSegmentOver(_ segment: OpenedSegment, in zone: ZoneID) -> Bool {
+    let everything = Frontier(
+      resolved?.resolver.log.items.map { ($0.version.dot.author, $0.version.dot.sequence) } ?? [])
+    return isOver(segment.epoch, of: zone, at: everything)
+  }
+}

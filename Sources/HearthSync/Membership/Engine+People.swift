@@ -1,0 +1,284 @@
+import HearthCRDT
+import HearthCrypto
+
+// What people do to a group: each call is one transaction of the control zone, or nothing.
+extension Engine {
+  /// Writes membership operations and makes sure that they have effect.
+  ///
+  /// - Returns: the ids of their events.
+  /// - Throws: `notAllowed` with the reason in words if one of them is void; nothing is written
+  ///   then.
+  @discardableResult
+  mutating func perform(
+    _ operations: [ControlOperation], in group: GroupID, nowMilliseconds: UInt64
+  ) throws -> [RecordID] {
+    guard !operations.isEmpty else { return [] }
+    var draft = self
+    var ids: [RecordID] = []
+    try store.transaction {
+      draft = self
+      if !operations.contains(where: { $0.kind == 2 }) {
+        try draft.replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
+      }
+      let control = try draft.controlZone(of: group).id
+      let dot = try draft.nextDot(in: control)
+      ids = operations.indices.map {
+        eventID(in: control, type: ControlOperation.type, dot: dot, index: $0)
+      }
+      _ = try draft.writeControl(operations, group: group, nowMilliseconds: nowMilliseconds)
+      let membership = draft.membership(of: group)
+      if let void = membership.voided.first(where: { ids.contains($0.id) }) {
+        throw SyncError(.notAllowed, membership.words(for: void))
+      }
+    }
+    self = draft
+    return ids
+  }
+
+  /// Removes a person: whose devices read and write no more, and whose changes beyond those that
+  /// are here count for nothing anywhere.
+  ///
+  /// The same transaction makes new keys for those who stay, and closes the person's open
+  /// invitations.
+  ///
+  /// - Throws: `notFound`, `notAllowed`.
+  package mutating func remove(
+    _ person: PersonID, from group: GroupID, nowMilliseconds: UInt64
+  ) throws {
+    let membership = membership(of: group)
+    guard membership.people.contains(where: { $0.id == person }) else {
+      throw SyncError(.notFound, "there is no such person in the group")
+    }
+    let devices = Set(membership.activeDevices.filter { $0.person == person }.map(\.id))
+    let closings = membership.invites.filter {
+      !$0.isClosed && membership.device($0.creator)?.person == person
+    }.map { ControlOperation.inviteClose(invite: $0.operation.invite) }
+    let removal = ControlOperation.removeMember(
+      .init(person: person, cut: cut(of: devices, in: group)))
+    try perform(
+      [removal] + closings + grants(of: zoneIDs(of: group), in: group, without: devices),
+      in: group, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Revokes a device that is lost, stolen or sold; its person stays.
+  ///
+  /// - Throws: `notFound`, `notAllowed`; `invalidOperation` for this very device, as `leave` or
+  ///   another device does that.
+  package mutating func revoke(
+    _ device: DeviceID, from group: GroupID, nowMilliseconds: UInt64
+  ) throws {
+    guard membership(of: group).isActive(device) else {
+      throw SyncError(.notFound, "there is no such device in the group")
+    }
+    guard device != self.device else {
+      throw SyncError(
+        .invalidOperation, "a device is revoked from another one: use one of yours, or leave")
+    }
+    let revocation = ControlOperation.revokeDevice(
+      .init(device: device, cut: cut(of: [device], in: group)))
+    try perform(
+      [revocation] + grants(of: zoneIDs(of: group), in: group, without: [device]), in: group,
+      nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Gives a person another role; a lower one with new keys, and what the person's devices write
+  /// beyond what is here counts for the lower role.
+  package mutating func setRole(
+    of person: PersonID, to role: Role, in group: GroupID, nowMilliseconds: UInt64
+  ) throws {
+    let membership = membership(of: group)
+    guard let present = membership.people.first(where: { $0.id == person }) else {
+      throw SyncError(.notFound, "there is no such person in the group")
+    }
+    let devices = Set(membership.activeDevices.filter { $0.person == person }.map(\.id))
+    let change = ControlOperation.setRole(
+      .init(person: person, role: role, cut: cut(of: devices, in: group)))
+    let keys =
+      role.rawValue < present.role.rawValue && person != membership.person(of: device)?.id
+      ? try grants(of: zoneIDs(of: group), in: group, without: []) : []
+    try perform([change] + keys, in: group, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Offers the group to another person, who must accept.
+  ///
+  /// - Parameter sign: signs bytes for a domain with the owner's recovery words; needed if the
+  ///   owner has some.
+  /// - Returns: the id of the offer.
+  package mutating func transferOwner(
+    of group: GroupID, to person: PersonID,
+    signing sign: ((Domain, [UInt8]) throws -> [UInt8])? = nil, nowMilliseconds: UInt64
+  ) throws -> RecordID {
+    var transfer = ControlOperation.TransferOwner(to: person, signature: nil)
+    if let sign {
+      let dot = try nextDot(in: controlZone(of: group).id)
+      transfer.signature = try sign(
+        Membership.transferDomain,
+        Membership.signedBytes(group: group, dot: dot, transfer.signedBody))
+    }
+    return try perform(
+      [.transferOwner(transfer)], in: group, nowMilliseconds: nowMilliseconds)[0]
+  }
+
+  /// Takes an offer of the group; the former owner becomes an admin.
+  package mutating func acceptOwner(
+    of group: GroupID, offer: RecordID, nowMilliseconds: UInt64
+  ) throws {
+    try perform([.acceptOwner(transfer: offer)], in: group, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Leaves the group with all devices of this device's person.
+  ///
+  /// Those who stay make new keys when they learn of it.
+  package mutating func leave(_ group: GroupID, nowMilliseconds: UInt64) throws {
+    let membership = membership(of: group)
+    guard let person = membership.person(of: device), membership.isActive(device) else {
+      throw SyncError(.notAllowed, "this device does not belong to the group")
+    }
+    let devices = Set(membership.activeDevices.filter { $0.person == person.id }.map(\.id))
+    try perform(
+      [.leave(cut(of: devices, in: group))], in: group, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Closes an invitation, so that nobody joins by it any more; with new keys where it carried the
+  /// old ones.
+  package mutating func closeInvitation(
+    _ invite: Identifier, of group: GroupID, nowMilliseconds: UInt64
+  ) throws {
+    let membership = membership(of: group)
+    let open = membership.invites.first { $0.operation.invite == invite }
+    let role = membership.role(of: device)
+    let keys =
+      open?.operation.admission == .auto && role != .reader && role != nil
+      ? try grants(of: zoneIDs(of: group), in: group, without: []) : []
+    try perform(
+      [.inviteClose(invite: invite)] + keys, in: group, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Sets the rules of the group: the least suite, which only rises, and what newcomers may read.
+  package mutating func setPolicy(
+    of group: GroupID, minimumSuite: UInt8, newcomers: ControlOperation.Newcomers,
+    nowMilliseconds: UInt64
+  ) throws {
+    try perform(
+      [.setPolicy(.init(minimumSuite: minimumSuite, newcomers: newcomers))], in: group,
+      nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Tells the group how far this device has got.
+  package mutating func heartbeat(in group: GroupID, nowMilliseconds: UInt64) throws {
+    let frontiers = zones.filter { $0.group == group }.map {
+      ControlOperation.ZoneFrontier(zone: $0.id, frontier: $0.frontier)
+    }
+    try perform([.heartbeat(frontiers)], in: group, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// How far the logs of devices are applied here, in every zone of records.
+  func cut(of devices: Set<DeviceID>, in group: GroupID) -> Cut {
+    let entries = zones.filter { $0.group == group && $0.kind == .data }
+      .flatMap { zone in
+        zone.heads.filter { devices.contains($0.author.device) && $0.sequence > 0 }.map {
+          Cut.Entry(zone: zone.id, author: $0.author, sequence: $0.sequence, hash: $0.hash)
+        }
+      }
+    // The newest lives of each: a cut has room for so many, and earlier lives are over.
+    return Cut(
+      entries: Array(
+        entries.sorted { ($0.zone, $0.author) < ($1.zone, $1.author) }
+          .suffix(ControlOperation.maximumItems)))
+  }
+}
+
+// MARK: - Recovery words
+
+extension Engine {
+  /// Signs bytes for a domain.
+  package typealias Signer = (Domain, [UInt8]) throws -> [UInt8]
+
+  /// Names the public keys of this person's recovery words, and gives every zone new keys that
+  /// those words open.
+  ///
+  /// - Parameters:
+  ///   - sign: the Ed25519 key, 32 bytes.
+  ///   - box: the X25519 key, 32 bytes.
+  package mutating func setRecovery(
+    sign: [UInt8], box: [UInt8], in group: GroupID, nowMilliseconds: UInt64
+  ) throws {
+    let keys = try recoveryKeys(sign: sign, box: box, of: group)
+    try performAndRekey(
+      .setRecovery(.init(keys: keys)), in: group, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Replaces the recovery words, with the consent of the old ones or of a second device.
+  ///
+  /// - Parameter consent: makes the consent out of what is to be signed.
+  package mutating func rotateRecovery(
+    sign: [UInt8], box: [UInt8], in group: GroupID,
+    consent: (Domain, [UInt8]) throws -> ControlOperation.RotateRecovery.Consent,
+    nowMilliseconds: UInt64
+  ) throws {
+    let keys = try recoveryKeys(sign: sign, box: box, of: group)
+    var rotation = ControlOperation.RotateRecovery(
+      keys: keys, consent: .recovery(signature: []))
+    let dot = try nextDot(in: controlZone(of: group).id)
+    rotation.consent = try consent(
+      Membership.rotationDomain,
+      Membership.signedBytes(group: group, dot: dot, rotation.signedBody))
+    try performAndRekey(
+      .rotateRecovery(rotation), in: group, nowMilliseconds: nowMilliseconds)
+  }
+
+  private mutating func performAndRekey(
+    _ operation: ControlOperation, in group: GroupID, nowMilliseconds: UInt64
+  ) throws {
+    var draft = self
+    try store.transaction {
+      draft = self
+      try draft.perform([operation], in: group, nowMilliseconds: nowMilliseconds)
+      if draft.membership(of: group).role(of: device) != .reader {
+        try draft.rekey(
+          draft.zoneIDs(of: group), of: group, nowMilliseconds: nowMilliseconds)
+      }
+    }
+    self = draft
+  }
+
+  private func recoveryKeys(
+    sign: [UInt8], box: [UInt8], of group: GroupID
+  ) throws -> ControlOperation.RecoveryKeys {
+    let key = try BoxPublicKey(validating: box)
+    return ControlOperation.RecoveryKeys(
+      sign: sign, box: box,
+      secrets: try zones.filter { $0.group == group }.sorted { $0.id < $1.id }.map {
+        .init(zone: $0.id, sealed: try $0.secret.seal(to: key))
+      })
+  }
+
+  /// Makes this device one of a person's, by the person's recovery words.
+  ///
+  /// The control log must be here. What was synced comes back with it.
+  ///
+  /// - Parameters:
+  ///   - revokingOthers: whether every other device of the person ends, with new keys.
+  ///   - sign: signs with the recovery words.
+  package mutating func recover(
+    _ person: PersonID, in group: GroupID, deviceName: String, revokingOthers: Bool,
+    signing sign: Signer, nowMilliseconds: UInt64
+  ) throws {
+    let membership = membership(of: group)
+    let others = Set(membership.activeDevices.filter { $0.person == person }.map(\.id))
+    var recover = ControlOperation.Recover(
+      person: person, device: card(named: deviceName), revokesOthers: revokingOthers,
+      cut: revokingOthers ? cut(of: others, in: group) : Cut(entries: []), signature: [])
+    let dot = try nextDot(in: controlZone(of: group).id)
+    recover.signature = try sign(
+      Membership.recoverDomain,
+      Membership.signedBytes(group: group, dot: dot, recover.signedBody))
+    let isReader = membership.person(person)?.role == .reader
+    let keys =
+      revokingOthers && !isReader
+      ? try grants(
+        of: zoneIDs(of: group), in: group, without: others,
+        joined: (device, card(named: deviceName))) : []
+    try perform([.recover(recover)] + keys, in: group, nowMilliseconds: nowMilliseconds)
+  }
+}

@@ -1,0 +1,124 @@
+import HearthCRDT
+
+/// Changes of one log that count for nothing, as their device was removed.
+package struct QuarantinedChanges: Equatable, Sendable {
+  package let zone: ZoneID
+  package let author: Author
+  /// Consecutive changes of the author's log.
+  package let changes: ClosedRange<UInt64>
+  package let cause: Judgement.VoidCause
+}
+
+// What removed devices wrote stays in the log, without effect: counted, listed, to be adopted.
+extension Engine {
+  /// The changes of a group that are held without effect and that nobody has adopted.
+  ///
+  /// In order of zone and author. Reads the logs of those devices only that may have some. O(size
+  /// of those logs).
+  package func quarantined(in group: GroupID) throws -> [QuarantinedChanges] {
+    let membership = membership(of: group)
+    var found: [QuarantinedChanges] = []
+    for zone in zones where zone.group == group && zone.kind == .data {
+      for head in zone.heads {
+        let grounds = membership.grounds(of: head.author.device).values
+        let isSuspect =
+          !membership.isActive(head.author.device)
+          || grounds.contains { ground in
+            ground.cut.map { head.sequence > $0.sequence(of: head.author, in: zone.id) } ?? false
+          }
+        guard isSuspect else { continue }
+        found += try voids(of: head, in: zone, membership)
+      }
+    }
+    let adopted = membership.adoptions()
+    return found.filter { range in
+      !adopted.contains {
+        $0.zone == range.zone && $0.author == range.author
+          && $0.first <= range.changes.lowerBound && range.changes.upperBound <= $0.last
+      }
+    }
+  }
+
+  private func voids(
+    of head: LogHead, in zone: ZoneState, _ membership: Membership
+  ) throws -> [QuarantinedChanges] {
+    var found: [QuarantinedChanges] = []
+    var heads = Frontier()
+    for change in try logged(head.author, in: zone) where change.dot.sequence <= head.sequence {
+      guard let raised = heads.raised(by: change.controlSeen) else { break }
+      heads = raised
+      guard case .void(let cause) = membership.judge(change.dot, in: zone.id, at: heads) else {
+        continue
+      }
+      let sequence = change.dot.sequence
+      if let last = found.last, last.cause == cause, last.changes.upperBound + 1 == sequence {
+        found[found.count - 1] = QuarantinedChanges(
+          zone: zone.id, author: head.author, changes: last.changes.lowerBound...sequence,
+          cause: cause)
+      } else {
+        found.append(
+          QuarantinedChanges(
+            zone: zone.id, author: head.author, changes: sequence...sequence, cause: cause))
+      }
+    }
+    return found
+  }
+
+  /// The changes of one log that are stored, in order; those behind a snapshot are not there.
+  private func logged(_ author: Author, in zone: ZoneState) throws -> [Change] {
+    let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
+    var changes: [UInt64: Change] = [:]
+    for segment in try store.segments(of: zone.id) where segment.author == author {
+      guard let bytes = try store.bytes(of: segment.digest, in: zone.id),
+        case .opened(let opened)? = try? opener.open(bytes)
+      else { continue }
+      for change in opened.changes { changes[change.dot.sequence] = change }
+    }
+    for encoded in try store.changes(
+      of: author, in: zone.id, after: 0, limit: Limits.maximumSegmentChanges)
+    {
+      let change = try stored(encoded, in: zone)
+      changes[change.dot.sequence] = change
+    }
+    return changes.keys.sorted().compactMap { changes[$0] }
+  }
+
+  /// Writes again, as this device's own, what a removed device had written without effect.
+  ///
+  /// Events get new ids; records keep theirs. The control log tells who took over what.
+  ///
+  /// - Throws: `notAllowed` unless this device's person is owner or admin.
+  package mutating func adopt(
+    _ quarantined: QuarantinedChanges, in group: GroupID, nowMilliseconds: UInt64
+  ) throws {
+    var draft = self
+    try store.transaction {
+      draft = self
+      try draft.perform(
+        [
+          .adopt(
+            .init(
+              zone: quarantined.zone, author: quarantined.author,
+              first: quarantined.changes.lowerBound, last: quarantined.changes.upperBound))
+        ], in: group, nowMilliseconds: nowMilliseconds)
+      let zone = try draft.zone(quarantined.zone)
+      let changes = try draft.logged(quarantined.author, in: zone)
+        .filter { quarantined.changes.contains($0.dot.sequence) }
+      try draft.reissue(changes.map { (zone.id, $0) }, now: nowMilliseconds, isOwnLife: false)
+    }
+    self = draft
+  }
+}
+
+extension Membership {
+  /// What was adopted by those who may.
+  func adoptions() -> [ControlOperation.Adopt] {
+    guard let resolver = resolved?.resolver else { return [] }
+    return resolver.log.items.indices.compactMap { place in
+      guard resolver.isLive[place],
+        case .adopt(let adopt) = resolver.log.items[place].operation
+      else { return nil }
+      return adopt
+    }
+  }
+}

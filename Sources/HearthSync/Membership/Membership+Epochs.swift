@@ -1,0 +1,109 @@
+import HearthCRDT
+
+/// An epoch of a zone, as the control log announces it.
+package struct EpochRecord: Sendable {
+  package let grant: ControlOperation.EpochGrant
+  /// When it was made, by the clock of the device that made it.
+  package let since: HybridTime
+  /// How many epochs are below it on the longest way.
+  package let depth: Int
+  /// The device that made it.
+  package let maker: DeviceID
+  let place: Int
+}
+
+extension Membership {
+  /// The epochs of a zone, in the log's order; those of authors without the right included, as
+  /// there may be segments under them.
+  package func epochs(of zone: ZoneID) -> [EpochRecord] {
+    guard let resolver = resolved?.resolver else { return [] }
+    var depths: [[UInt8]: Int] = [:]
+    return resolver.epochPlaces.compactMap { place in
+      guard case .epoch(let grant) = resolver.log.items[place].operation, grant.zone == zone
+      else { return nil }
+      let depth = (grant.previous.compactMap { depths[$0] }.max() ?? -1) + 1
+      depths[grant.epoch] = max(depth, depths[grant.epoch] ?? 0)
+      return EpochRecord(
+        grant: grant, since: resolver.log.items[place].version.time, depth: depth,
+        maker: resolver.log.items[place].device, place: place)
+    }
+  }
+
+  /// The epoch to write a zone under: of those that may be used the deepest, then the least id.
+  ///
+  /// - Parameter held: the epochs whose keys are at hand.
+  func writableEpoch(of zone: ZoneID, held: Set<[UInt8]>) -> EpochRecord? {
+    epochs(of: zone)
+      .sorted {
+        $0.depth != $1.depth
+          ? $0.depth > $1.depth : $0.grant.epoch.lexicographicallyPrecedes($1.grant.epoch)
+      }
+      .first { held.contains($0.grant.epoch) && isFresh($0) && isValid($0) }
+  }
+
+  /// Whether an epoch's recipients are exactly the devices that read, in its author's eyes.
+  package func isValid(_ epoch: EpochRecord) -> Bool {
+    guard let resolver = resolved?.resolver, resolver.isLive[epoch.place] else { return false }
+    return epoch.grant.wraps.map(\.recipient) == resolver.activeDevices(.past(epoch.place))
+  }
+
+  /// Whether nobody lost the right to read since the epoch was made.
+  func isFresh(_ epoch: EpochRecord) -> Bool {
+    guard let resolver = resolved?.resolver else { return false }
+    return !resolver.exposures.contains { !resolver.log.sees(epoch.place, $0) }
+  }
+
+  /// Whether a segment under an epoch can be read by somebody whose removal its author cites.
+  ///
+  /// The one thing about keys that a reader refuses: the author had seen that the epoch is over.
+  func isOver(_ epoch: [UInt8], of zone: ZoneID, at heads: Frontier) -> Bool {
+    guard let resolver = resolved?.resolver else { return false }
+    let seen = resolver.exposures.filter {
+      resolver.isRemoval($0) && resolver.holds($0, .frontier(heads))
+    }
+    guard !seen.isEmpty,
+      let record = epochs(of: zone).first(where: { $0.grant.epoch == epoch })
+    else { return false }
+    return seen.contains { !resolver.log.sees(record.place, $0) }
+  }
+
+  /// The epochs of a zone that no other follows.
+  func newestEpochs(of zone: ZoneID) -> [EpochRecord] {
+    let all = epochs(of: zone)
+    let followed = Set(all.flatMap(\.grant.previous))
+    return all.filter { !followed.contains($0.grant.epoch) }
+  }
+
+  /// The public recovery keys of everybody who is in the group and has some.
+  func recoveryKeys() -> [(person: PersonID, keys: ControlOperation.RecoveryKeys)] {
+    guard let resolver = resolved?.resolver else { return [] }
+    return people.compactMap { person in
+      resolver.recoveryKeys(of: person.id, .all).map { (person.id, $0.keys) }
+    }
+  }
+
+  /// The public keys of a person's recovery words; nil if it has none.
+  package func recoveryKeys(of person: PersonID) -> ControlOperation.RecoveryKeys? {
+    resolved?.resolver.recoveryKeys(of: person, .all)?.keys
+  }
+}
+
+extension ControlResolver {
+  fileprivate var epochPlaces: [Int] { index.epochs }
+
+  /// The operations after which keys of before are known to somebody who may not read any more.
+  fileprivate var exposures: [Int] {
+    index.exposures.filter { place in
+      guard isLive[place] else { return false }
+      if case .inviteClose(let id) = log.items[place].operation {
+        return invite(id, .all)?.operation.admission == .auto
+      }
+      return true
+    }
+  }
+
+  fileprivate func isRemoval(_ place: Int) -> Bool {
+    if case .inviteClose = log.items[place].operation { return false }
+    return true
+  }
+}

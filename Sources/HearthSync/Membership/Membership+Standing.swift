@@ -1,0 +1,127 @@
+import HearthCRDT
+
+/// What a change of records counts for.
+package enum Judgement: Equatable, Sendable {
+  /// It counts as written by somebody of this role.
+  case counts(Role)
+  /// It has no effect anywhere.
+  case void(VoidCause)
+
+  /// Why a change has no effect.
+  package enum VoidCause: String, Sendable {
+    /// Its device was not one of the group's at the heads that it cites.
+    case notADevice
+    /// Its device or person was removed, and it is beyond what the remover had.
+    case beyondCut
+  }
+}
+
+extension Membership {
+  /// What a change counts for.
+  ///
+  /// Two questions. What its author was, at the control heads that the change cites; those never
+  /// go back along a log. And whether it is beyond the cut of a removal that has effect, be it
+  /// cited or not: then it is void, or counts for the lower role where a role was lost. O(k log a)
+  /// for the k operations about the device and its person.
+  package func judge(
+    _ dot: Dot, in zone: ZoneID, at heads: Frontier
+  ) -> Judgement {
+    guard let resolver = resolved?.resolver else { return .void(.notADevice) }
+    let device = dot.author.device
+    let view = ControlResolver.View.frontier(heads)
+    guard let enrolment = resolver.enrolment(of: device, view),
+      let person = resolver.enrolledPerson(enrolment),
+      let role = resolver.role(of: person, view)
+    else { return .void(.notADevice) }
+    let endings = resolver.endings(of: device, person).filter {
+      resolver.isLive[$0] && !resolver.log.sees(enrolment, $0)
+    }
+    guard resolver.isWithin(dot, zone, endings) else { return .void(.beyondCut) }
+    var lowest = role
+    for place in resolver.demotions(of: person)
+    where resolver.isLive[place] && !resolver.holds(place, view) {
+      guard case .setRole(let change) = resolver.log.items[place].operation,
+        change.role.rawValue < lowest.rawValue, !resolver.log.sees(enrolment, place),
+        dot.sequence > change.cut.sequence(of: dot.author, in: zone)
+      else { continue }
+      lowest = change.role
+    }
+    return .counts(lowest)
+  }
+
+  /// What decides about a device's changes, to be compared between two folds: each operation with
+  /// the cut that it sets, if it sets one.
+  func grounds(of device: DeviceID) -> [RecordID: Ground] {
+    guard let resolver = resolved?.resolver else { return [:] }
+    var places = resolver.index.enrolments[device] ?? []
+    for person in Set(places.compactMap(resolver.enrolledPerson)).sorted() {
+      places += resolver.endings(of: device, person)
+      places += resolver.index.roles[person] ?? []
+      places += resolver.index.additions[person] ?? []
+    }
+    var grounds: [RecordID: Ground] = [:]
+    for place in places where resolver.isLive[place] {
+      let item = resolver.log.items[place]
+      grounds[item.id] = Ground(dot: item.version.dot, cut: item.operation.cut)
+    }
+    return grounds
+  }
+
+  /// One operation that decides about changes.
+  struct Ground {
+    let dot: Dot
+    let cut: Cut?
+  }
+}
+
+extension ControlOperation {
+  /// How far logs were known to somebody who took something away.
+  var cut: Cut? {
+    switch self {
+    case .removeMember(let removal): removal.cut
+    case .revokeDevice(let revocation): revocation.cut
+    case .leave(let cut): cut
+    case .recover(let recover): recover.revokesOthers ? recover.cut : nil
+    case .setRole(let change): change.cut
+    default: nil
+    }
+  }
+}
+
+extension ControlResolver {
+  /// The operations that end a device or its person, whether they have effect or not.
+  func endings(of device: DeviceID, _ person: PersonID) -> [Int] {
+    let removals = (index.removals[person] ?? []).filter { place in
+      if case .leave = log.items[place].operation { return persons[place] == person }
+      return true
+    }
+    return (index.revocations[device] ?? []) + removals
+      + (index.recoveries[person] ?? []).filter { log.items[$0].device != device }
+  }
+
+  /// The operations that lowered a person's role.
+  func demotions(of person: PersonID) -> [Int] {
+    (index.roles[person] ?? []).filter { place in
+      if case .setRole = log.items[place].operation { return true }
+      return false
+    }
+  }
+
+  /// Whether a change is within the cuts of the operations that ended its device.
+  ///
+  /// Of several of the same time the largest holds; one that had seen another holds as well.
+  fileprivate func isWithin(_ dot: Dot, _ zone: ZoneID, _ endings: [Int]) -> Bool {
+    func reaches(_ place: Int) -> Bool {
+      let cut = log.items[place].operation.cut
+      return dot.sequence <= (cut?.sequence(of: dot.author, in: zone) ?? 0)
+    }
+    return endings.allSatisfy { place in
+      reaches(place) || endings.contains { log.areConcurrent($0, place) && reaches($0) }
+    }
+  }
+
+  /// The devices that belong to the group in a view, in order of id.
+  func activeDevices(_ view: View) -> [DeviceID] {
+    index.enrolments.keys.filter { enrolment(of: $0, view) != nil }.sorted()
+  }
+}

@@ -1,0 +1,321 @@
+import Foundation
+import HearthCRDT
+import HearthCrypto
+import TestSupport
+import Testing
+
+@testable import HearthSync
+
+private let now = EngineFamily.now
+
+@Suite("Membership in the engine")
+struct MembershipEngineTests {
+  @Test("A removal makes new keys that the removed device cannot open, and others can")
+  func rotation() throws {
+    var family = try EngineFamily(3)
+    let before = try family.members[0].zone(family.zone).currentEpoch?.id
+    try family.remove(2, by: 0)
+    let after = try family.members[0].zone(family.zone).currentEpoch?.id
+    #expect(before != after)
+    try family.set(0, 5, 1)
+    try family.meet([0, 1])
+    #expect(try family.shown(1, 5) == .int(1))
+    #expect(try family.members[1].zone(family.zone).currentEpoch?.id == after)
+    try family.send(0, to: [2])
+    #expect(try family.shown(2, 5) == nil)
+    #expect(try family.members[2].zone(family.zone).epoch(id: after ?? []) == nil)
+    #expect(try family.members[2].store.pending(in: family.zone).map(\.reason) == [.epoch])
+    #expect(!family.membership(2).isActive(family.members[2].device))
+    // The removed device is told, and writes nothing more.
+    #expect(throws: SyncError(.notAllowed, "")) { try family.set(2, 5, 9) }
+  }
+
+  @Test("What a removed device wrote beyond the cut counts nowhere, whatever the order")
+  func cut() throws {
+    for removalFirst in [false, true] {
+      var family = try EngineFamily(4)
+      try family.set(2, 1, 1)
+      try family.meet([0, 1, 2, 3])
+      // Unknown to the remover: one change that another has, one that nobody has yet.
+      try family.set(2, 1, 2)
+      try family.send(2, to: [3])
+      #expect(try family.shown(3, 1) == .int(2))
+      try family.set(2, 2, 3)
+      try family.remove(2, by: 0)
+      if removalFirst {
+        try family.meet([0, 1, 3])
+        try family.send(2, to: [0, 1, 3])
+      } else {
+        try family.send(2, to: [1, 3])
+        try family.meet([0, 1, 3])
+      }
+      for member in [0, 1, 3] {
+        #expect(try family.shown(member, 1) == .int(1), "member \(member) \(removalFirst)")
+        #expect(try family.shown(member, 2) == nil, "member \(member) \(removalFirst)")
+      }
+      try family.meet([0, 1, 3])
+      #expect(try family.areEqual([0, 1, 3]))
+      let kept = try family.members[1].quarantined(in: family.group)
+      #expect(kept.map(\.changes) == [2...3])
+      #expect(kept.first?.author.device == family.members[2].device)
+      // An admin takes them over as its own.
+      try family.members[0].adopt(
+        try #require(kept.first), in: family.group, nowMilliseconds: now)
+      try family.meet([0, 1, 3])
+      for member in [0, 1, 3] {
+        #expect(try family.shown(member, 1) == .int(2))
+        #expect(try family.shown(member, 2) == .int(3))
+      }
+      #expect(try family.members[1].quarantined(in: family.group).isEmpty)
+      #expect(try family.areEqual([0, 1, 3]))
+    }
+  }
+
+  @Test("A reader changes nothing anywhere, and a child only what the policy says")
+  func roles() throws {
+    var family = try EngineFamily(3)
+    try family.setRole(2, .reader, by: 0)
+    try family.meet([0, 1, 2])
+    #expect(throws: SyncError(.notAllowed, "")) { try family.set(2, 1, 9) }
+    // A patched client writes all the same.
+    var forge = try Forge(family.members[2], family.zone)
+    let bytes = try forge.seal([
+      forge.change([.assign(EngineFamily.register, .int(9))], record: 1)
+    ])
+    for member in [0, 1] {
+      let report = try family.members[member].receive(
+        [bytes], in: family.zone, nowMilliseconds: now)
+      #expect(report.applied == 1)
+      #expect(try family.shown(member, 1) == nil)
+    }
+    #expect(try family.areEqual([0, 1]))
+  }
+
+  @Test("Two rotations at the same time are joined by the first that sees both")
+  func concurrentRekeys() throws {
+    var family = try EngineFamily(4)
+    for member in [0, 1] {
+      try family.members[member].rekey(
+        [family.zone], of: family.group, nowMilliseconds: now)
+      try family.set(member, 10 + member, 1)
+    }
+    try family.meet([0, 1, 2, 3])
+    #expect(family.membership(2).newestEpochs(of: family.zone).count == 2)
+    for member in 0..<4 {
+      #expect(try family.shown(member, 10) == .int(1))
+      #expect(try family.shown(member, 11) == .int(1))
+      try family.members[member].maintain(nowMilliseconds: now)
+    }
+    try family.meet([0, 1, 2, 3])
+    for member in 0..<4 {
+      let newest = family.membership(member).newestEpochs(of: family.zone)
+      #expect(newest.count == 1)
+      #expect(newest.first?.grant.previous.count == 2)
+      #expect(
+        try family.members[member].zone(family.zone).currentEpoch?.id == newest.first?.grant.epoch)
+    }
+  }
+
+  @Test("A key of thirty days is replaced, one of a day less is not")
+  func age() throws {
+    var family = try EngineFamily(2)
+    let age = Engine<MemoryStore>.epochMilliseconds
+    let before = try family.members[0].zone(family.zone).currentEpoch?.id
+    try family.members[0].maintain(nowMilliseconds: now + age - 86_400_000)
+    #expect(try family.members[0].zone(family.zone).currentEpoch?.id == before)
+    try family.members[0].maintain(nowMilliseconds: now + age)
+    #expect(try family.members[0].zone(family.zone).currentEpoch?.id != before)
+  }
+
+  @Test("Handing over, leaving and losing the last device go on with one owner")
+  func ownership() throws {
+    var family = try EngineFamily(3)
+    let offer = try family.members[0].transferOwner(
+      of: family.group, to: try family.person(1), nowMilliseconds: now)
+    try family.meet([0, 1, 2])
+    #expect(family.membership(1).offers.map(\.id) == [offer])
+    try family.members[1].acceptOwner(of: family.group, offer: offer, nowMilliseconds: now)
+    try family.meet([0, 1, 2])
+    #expect(family.membership(2).owner == (try family.person(1)))
+    #expect(family.membership(2).role(of: family.members[0].device) == .admin)
+    #expect(throws: SyncError(.notAllowed, "")) {
+      try family.members[1].leave(family.group, nowMilliseconds: now)
+    }
+    try family.set(0, 3, 3)
+    try family.members[0].leave(family.group, nowMilliseconds: now)
+    try family.meet([0, 1, 2])
+    #expect(family.membership(2).people.count == 2)
+    #expect(try family.shown(2, 3) == .int(3))
+    // Whoever writes next makes new keys first.
+    #expect(try family.members[2].zone(family.zone).isEpochOver)
+    try family.set(2, 4, 4)
+    #expect(try !family.members[2].zone(family.zone).isEpochOver)
+    try family.send(2, to: [0, 1])
+    #expect(try family.shown(1, 4) == .int(4))
+    #expect(try family.shown(0, 4) == nil)
+  }
+
+  @Test("A person who was removed comes back with the same device, and only new work counts")
+  func returning() throws {
+    var family = try EngineFamily(3)
+    try family.set(2, 1, 1)
+    try family.meet([0, 1, 2])
+    try family.set(2, 2, 2)
+    try family.remove(2, by: 0)
+    let invitation = try family.members[0].invite(
+      to: family.group, named: "Home", role: .child, maximumUses: 1,
+      expiresMilliseconds: now * 2, nowMilliseconds: now)
+    try family.meet([0, 1])
+    try family.send(0, to: [2])
+    let opened = try family.members[2].beginJoining(
+      invitation.capsule, with: invitation.secret, nowMilliseconds: now)
+    try family.send(0, to: [2])
+    try family.members[2].finishJoining(
+      opened, with: invitation.secret, person: EngineFamily.id(3), personName: "P2",
+      deviceName: "device 2", nowMilliseconds: now)
+    try family.meet([0, 1, 2])
+    #expect(family.membership(1).role(of: family.members[2].device) == .child)
+    try family.set(2, 3, 3)
+    try family.meet([0, 1, 2])
+    for member in [0, 1, 2] {
+      #expect(try family.shown(member, 1) == .int(1))
+      #expect(try family.shown(member, 2) == nil)
+      #expect(try family.shown(member, 3) == .int(3))
+    }
+    #expect(try family.areEqual([0, 1, 2]))
+  }
+
+  @Test("Joining by approval: asked of any admin, answered later, and nothing is read before")
+  func approval() throws {
+    var family = try EngineFamily(3)
+    try family.setRole(2, .admin, by: 0)
+    try family.set(0, 1, 1)
+    try family.meet([0, 1, 2])
+    let made = try family.members[0].invite(
+      to: family.group, named: "Home", role: .child, admission: .approve, maximumUses: 1,
+      expiresMilliseconds: now * 2, nowMilliseconds: now)
+    try family.meet([0, 1, 2])
+    var newcomer = try EngineFamily.engine()
+    let opened = try newcomer.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    #expect(newcomer.zones.isEmpty)
+    let request = try newcomer.requestToJoin(
+      opened, with: made.secret, person: EngineFamily.id(40), personName: "Nina",
+      deviceName: "tablet", slot: 0)
+    #expect(throws: SyncError(.notAllowed, "")) {
+      try family.members[1].open(request: request.bytes, to: family.group)
+    }
+    // Not by whoever made the invitation.
+    let read = try family.members[2].open(request: request.bytes, to: family.group)
+    #expect(read.personName == "Nina" && read.device == newcomer.device)
+    let answer = try family.members[2].approve(read, named: "Home", nowMilliseconds: now)
+    #expect(throws: SyncError(.exists, "")) {
+      try family.members[2].open(request: request.bytes, to: family.group)
+    }
+    #expect(throws: SyncError(.notAuthentic, "")) {
+      try family.members[1].accept(answer: answer.bytes, to: opened)
+    }
+    _ = try newcomer.accept(answer: answer.bytes, to: opened)
+    family.members.append(newcomer)
+    try family.meet([0, 1, 2, 3])
+    for member in 0..<4 {
+      #expect(family.membership(member).role(of: newcomer.device) == .child)
+    }
+    #expect(try family.shown(3, 1) == .int(1))
+    try family.set(3, 2, 2)
+    try family.send(3, to: [1])
+    #expect(try family.shown(1, 2) == .int(2))
+    let entries = family.membership(1).audit()
+    let admission = entries.first { $0.operation.kind == 7 }
+    #expect(admission?.device == family.members[2].device && admission?.void == nil)
+  }
+
+  @Test("A joiner whose keys were replaced meanwhile is given the new ones")
+  func meanwhile() throws {
+    var family = try EngineFamily(3)
+    let made = try family.members[0].invite(
+      to: family.group, named: "Home", role: .member, maximumUses: 1,
+      expiresMilliseconds: now * 2, nowMilliseconds: now)
+    let log = try family.published(0, family.control)
+    try family.remove(2, by: 0)
+    try family.set(0, 1, 1)
+    var joiner = try EngineFamily.engine()
+    let opened = try joiner.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    _ = try joiner.receive(log, in: family.control, nowMilliseconds: now)
+    try joiner.finishJoining(
+      opened, with: made.secret, person: EngineFamily.id(41), personName: "Omar",
+      deviceName: "phone", nowMilliseconds: now)
+    family.members.append(joiner)
+    try family.meet([0, 1, 3])
+    #expect(try family.shown(3, 1) == nil)
+    try family.members[1].maintain(nowMilliseconds: now)
+    try family.meet([0, 1, 3])
+    #expect(try family.shown(3, 1) == .int(1))
+    #expect(family.membership(3).summary == family.membership(0).summary)
+  }
+
+  @Test("What a device counts under one key ends it at 10,000 changes, not one before")
+  func count() throws {
+    #expect(Engine<MemoryStore>.epochChanges == 10_000)
+    for (missing, isDue) in [(1 as UInt64, false), (0, true)] {
+      var family = try EngineFamily(1)
+      try family.set(0, 1, 1)
+      let epoch = try #require(try family.members[0].zone(family.zone).currentEpoch?.id)
+      let total = try family.members[0].zone(family.zone).heads.reduce(UInt64(0)) {
+        $0 + $1.sequence
+      }
+      // As if the zone had had so many changes less when the key was made.
+      let start = total &- (10_000 - missing)
+      try family.members[0].store.transaction {
+        try family.members[0].store.setFact(
+          Engine<MemoryStore>.epochFact(epoch), Engine<MemoryStore>.bytes(of: start))
+      }
+      try family.members[0].maintain(nowMilliseconds: now)
+      #expect((try family.members[0].zone(family.zone).currentEpoch?.id != epoch) == isDue)
+    }
+  }
+
+  @Test("Adding the 200th device costs a join and nothing else")
+  func manyDevices() throws {
+    var family = try EngineFamily(1)
+    let most = ProcessInfo.isLong ? 200 : 24
+    for number in 1..<most {
+      var engine = try EngineFamily.engine()
+      let opened = try engine.beginJoining(
+        family.capsule, with: family.secret, nowMilliseconds: now)
+      _ = try engine.receive(
+        try family.published(0, family.control), in: family.control, nowMilliseconds: now)
+      try engine.finishJoining(
+        opened, with: family.secret, person: EngineFamily.id(number + 500),
+        personName: "P", deviceName: "d", nowMilliseconds: now)
+      _ = try engine.seal(family.control)
+      let own = try engine.store.segments(of: family.control).first {
+        $0.author == engine.author
+      }
+      let bytes = try #require(
+        try own.flatMap { try engine.store.bytes(of: $0.digest, in: family.control) })
+      let start = ContinuousClock.now
+      _ = try family.members[0].receive([bytes], in: family.control, nowMilliseconds: now)
+      let taken = ContinuousClock.now - start
+      if family.membership(0).devices.count == most {
+        print("membership: one more device: \(bytes.count) bytes, \(taken)")
+        #expect(bytes.count < 25_000)
+      }
+    }
+    let size = family.membership(0).devices.count
+    let start = ContinuousClock.now
+    try family.members[0].rekey([family.zone], of: family.group, nowMilliseconds: now)
+    #expect(size == most)
+    print("membership: new key for \(size) devices: \(ContinuousClock.now - start)")
+    _ = try family.members[0].seal(family.control)
+    let last = try family.members[0].store.segments(of: family.control).filter {
+      $0.author == family.members[0].author
+    }.max { $0.last < $1.last }
+    print("membership: in \(last?.byteCount ?? 0) bytes")
+    #expect((last?.byteCount ?? .max) < 25_000)
+  }
+}
+
+extension ProcessInfo {
+  /// Whether long models are asked for.
+  static var isLong: Bool { processInfo.environment["HEARTH_MEMBERSHIP_GRAPHS"] != nil }
+}

@@ -1,0 +1,78 @@
+import HearthCRDT
+import HearthCrypto
+import TestSupport
+import Testing
+
+@testable import HearthSync
+
+/// Steps of a family of engines in which people come and go.
+extension EngineFamily {
+  static let register = FieldID(.register, 1)
+
+  /// Gives one member all that another holds, control zone first.
+  mutating func send(_ giver: Int, to takers: [Int]) throws {
+    for zone in [control, zone] {
+      let blobs = try published(giver, zone)
+      for taker in takers where taker != giver {
+        _ = try members[taker].receive(blobs, in: zone, nowMilliseconds: EngineFamily.now)
+      }
+    }
+  }
+
+  /// Everybody named gets everything from everybody named.
+  mutating func meet(_ those: [Int]) throws {
+    for _ in 0..<2 { for giver in those { try send(giver, to: those) } }
+  }
+
+  func person(_ member: Int) throws -> PersonID {
+    try #require(membership(member).device(members[member].device)).person
+  }
+
+  func membership(_ member: Int) -> Membership { members[member].membership(of: group) }
+
+  /// What a member shows of a record's register.
+  func shown(_ member: Int, _ record: Int) throws -> Value? {
+    let key = RecordKey(type: .record(7), id: EngineFamily.id(record))
+    return try members[member].store.records([key], in: zone)[key]?.shown(EngineFamily.register)
+  }
+
+  mutating func set(_ member: Int, _ record: Int, _ value: Int64) throws {
+    try write(member, record, [.assign(EngineFamily.register, .int(value))])
+  }
+
+  mutating func remove(_ subject: Int, by member: Int) throws {
+    try members[member].remove(
+      try person(subject), from: group, nowMilliseconds: EngineFamily.now)
+  }
+
+  mutating func setRole(_ subject: Int, _ role: Role, by member: Int) throws {
+    try members[member].setRole(
+      of: try person(subject), to: role, in: group, nowMilliseconds: EngineFamily.now)
+  }
+
+  /// The digests of some members' records, and whether they are one.
+  func areEqual(_ those: [Int]) throws -> Bool {
+    Set(try those.map { try members[$0].digest(of: zone) }).count == 1
+  }
+
+  /// A further engine that joins by an invitation of a member.
+  mutating func join(
+    by member: Int, role: Role, person: PersonID? = nil, as named: PersonID? = nil
+  ) throws -> Int {
+    let invitation = try members[member].invite(
+      to: group, named: "Home", role: role, person: person, maximumUses: 1,
+      expiresMilliseconds: EngineFamily.now * 2, nowMilliseconds: EngineFamily.now)
+    var engine = try EngineFamily.engine()
+    let opened = try engine.beginJoining(
+      invitation.capsule, with: invitation.secret, nowMilliseconds: EngineFamily.now)
+    _ = try engine.receive(
+      try published(member, control), in: control, nowMilliseconds: EngineFamily.now)
+    try engine.finishJoining(
+      opened, with: invitation.secret,
+      person: named ?? person ?? EngineFamily.id(100 + members.count),
+      personName: "P\(members.count)", deviceName: "device \(members.count)",
+      nowMilliseconds: EngineFamily.now)
+    members.append(engine)
+    return members.count - 1
+  }
+}

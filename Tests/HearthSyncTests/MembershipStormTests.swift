@@ -1,0 +1,99 @@
+import HearthCRDT
+import HearthCrypto
+import TestSupport
+import Testing
+
+@testable import HearthSync
+
+private let now = EngineFamily.now
+
+@Suite("Membership: many people, at the same time")
+struct MembershipStormTests {
+  /// One random act of a member; what it may not do is refused and passes.
+  private func act(_ family: inout EngineFamily, _ random: inout SplitMix64) throws {
+    let member = random.below(family.members.count)
+    let other = random.below(family.members.count)
+    let group = family.group
+    do {
+      switch random.below(12) {
+      case 0: try family.remove(other, by: member)
+      case 1:
+        try family.members[member].revoke(
+          family.members[other].device, from: group, nowMilliseconds: now)
+      case 2:
+        try family.setRole(other, [.reader, .child, .member, .admin][random.below(4)], by: member)
+      case 3 where random.oneIn(2):
+        let offer = try family.members[member].transferOwner(
+          of: group, to: try family.person(other), nowMilliseconds: now)
+        try family.send(member, to: [other])
+        if random.oneIn(2) {
+          try family.members[other].acceptOwner(of: group, offer: offer, nowMilliseconds: now)
+        }
+      case 4 where random.oneIn(3):
+        try family.members[member].leave(group, nowMilliseconds: now)
+      case 5 where family.members.count < 11:
+        let isOwn = random.oneIn(3)
+        _ = try family.join(
+          by: member, role: .member, person: isOwn ? try family.person(member) : nil)
+      case 6:
+        try family.members[member].rekey(
+          family.members[member].zoneIDs(of: group), of: group, nowMilliseconds: now)
+      default: try family.set(member, random.below(8), Int64(random.below(100)))
+      }
+    } catch let error as SyncError where error.code != .corrupt {
+      // Refused: it is not allowed, or not there.
+    }
+  }
+
+  @Test("After any of it everybody agrees, and who is out opens nothing new", arguments: 0..<6)
+  func storm(seed: Int) throws {
+    var random = SplitMix64(seed: UInt64(seed))
+    var family = try EngineFamily(5)
+    for _ in 0..<30 {
+      try act(&family, &random)
+      if random.oneIn(2) {
+        try family.send(
+          random.below(family.members.count),
+          to: (0..<3).map { _ in random.below(family.members.count) })
+      }
+    }
+    let everybody = Array(family.members.indices)
+    try family.meet(everybody)
+    for member in everybody { try family.members[member].maintain(nowMilliseconds: now) }
+    try family.meet(everybody)
+    for member in everybody { try family.members[member].maintain(nowMilliseconds: now) }
+    try family.meet(everybody)
+    let owner = try #require(family.membership(0).owner)
+    let active = everybody.filter { member in
+      family.membership(member).isActive(family.members[member].device)
+    }
+    guard let first = active.first else { return }
+    let membership = family.membership(first)
+    #expect(membership.owner != nil && owner == owner)
+    for member in active {
+      #expect(family.membership(member).summary == membership.summary, "seed \(seed)")
+      #expect(
+        try family.members[member].zone(family.zone).frontier
+          == family.members[first].zone(family.zone).frontier, "seed \(seed), \(member)")
+    }
+    #expect(try family.areEqual(active), "seed \(seed)")
+    // A fold of everything in another order, and a newcomer's, come to the same.
+    for member in active.prefix(2) {
+      let digest = try family.members[member].digest(of: family.zone)
+      try family.members[member].rebuild(family.zone, nowMilliseconds: now)
+      #expect(try family.members[member].digest(of: family.zone) == digest, "seed \(seed)")
+    }
+    let writer = active.first { member in
+      membership.role(of: family.members[member].device).map { $0 != .reader } ?? false
+    }
+    guard let writer else { return }
+    try family.set(writer, 99, 1)
+    try family.meet(everybody)
+    for member in everybody where !active.contains(member) {
+      #expect(try family.shown(member, 99) == nil, "seed \(seed): \(member) is out and reads")
+    }
+    for member in active {
+      #expect(try family.shown(member, 99) == .int(1), "seed \(seed): \(member) cannot read")
+    }
+  }
+}

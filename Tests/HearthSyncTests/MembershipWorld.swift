@@ -1,0 +1,260 @@
+import HearthCRDT
+import TestSupport
+import Testing
+
+@testable import HearthSync
+
+/// A group without keys, whose devices write operations after seeing what they are told.
+struct MembershipWorld {
+  /// How somebody came into the group.
+  enum Path: String, CaseIterable {
+    case founder, auto, approved, recovery
+  }
+
+  /// A device with what it has seen.
+  struct Hand {
+    let number: Int
+    let card: DeviceCard
+    let id: DeviceID
+    let person: PersonID
+    var seen = Frontier()
+    var author: Author { Author(device: id, incarnation: 1 << 32) }
+  }
+
+  private(set) var items: [ControlItem] = []
+  var hands: [Hand] = []
+  let group: GroupID
+  private(set) var invitations = 0
+  var clock: UInt64 = 1_000
+
+  /// A group whose founder is person 0 with device 0.
+  init() {
+    let card = MembershipWorld.card(0)
+    let genesis = ControlOperation.Genesis(
+      nonce: Identifier(high: 1, low: 1), database: .shared,
+      controlZone: Identifier(high: 2, low: 2), zones: [], founder: MembershipWorld.person(0),
+      founderName: "P0", device: card, createdMilliseconds: 0)
+    group = Membership.groupID(of: genesis)
+    _ = addHand(person: 0)
+    write(0, .genesis(genesis))
+  }
+
+  static func card(_ number: Int) -> DeviceCard {
+    let key = [UInt8](repeating: UInt8(number & 0xff), count: 31) + [UInt8(number >> 8)]
+    return DeviceCard(signKey: key, boxKey: key, name: "D\(number)")
+  }
+
+  static func person(_ number: Int) -> PersonID { Identifier(high: 0xbeef, low: UInt64(number)) }
+
+  mutating func addHand(person: Int) -> Int {
+    let card = MembershipWorld.card(hands.count)
+    hands.append(
+      Hand(
+        number: hands.count, card: card, id: Membership.cardID(of: card),
+        person: MembershipWorld.person(person)))
+    return hands.count - 1
+  }
+
+  /// Writes an operation with a device, after what it has seen.
+  @discardableResult
+  mutating func write(_ hand: Int, _ operation: ControlOperation) -> RecordID {
+    let author = hands[hand].author
+    let dot = Dot(author: author, sequence: hands[hand].seen[author] + 1)
+    clock += 1
+    let id = Identifier(high: 0xeeee_0000 + UInt64(hand), low: dot.sequence)
+    items.append(
+      ControlItem(
+        id: id, version: Version(dot: dot, time: HybridTime(milliseconds: clock)),
+        cause: hands[hand].seen, operation: operation))
+    hands[hand].seen.advance(author, to: dot.sequence)
+    return id
+  }
+
+  /// Gives one device all that another has seen.
+  mutating func tell(_ taker: Int, _ giver: Int) {
+    hands[taker].seen = hands[taker].seen.joined(with: hands[giver].seen)
+  }
+
+  /// Gives everybody everything.
+  mutating func settle() {
+    let all = Frontier(items.map { ($0.version.dot.author, $0.version.dot.sequence) })
+    for place in hands.indices { hands[place].seen = all }
+  }
+
+  // MARK: Operations
+
+  mutating func invite(
+    _ hand: Int, _ role: Role, _ admission: ControlOperation.Admission = .auto, uses: Int = 1,
+    person: PersonID? = nil, expires: UInt64 = .max
+  ) -> Identifier {
+    invitations += 1
+    let id = Identifier(high: 0x1111, low: UInt64(invitations))
+    let key = [UInt8](repeating: UInt8(invitations & 0xff), count: 32)
+    write(
+      hand,
+      .inviteCreate(
+        .init(
+          invite: id, signKey: key, boxKey: key, admission: admission, role: role, person: person,
+          maximumUses: uses, expiresMilliseconds: expires)))
+    return id
+  }
+
+  func request(_ hand: Int, _ invite: Identifier) -> ControlOperation.Join {
+    ControlOperation.Join(
+      invite: invite, person: hands[hand].person, personName: "P\(hands[hand].person.low)",
+      device: hands[hand].card, proof: [UInt8](repeating: 1, count: 64))
+  }
+
+  @discardableResult
+  mutating func join(_ hand: Int, _ invite: Identifier) -> RecordID {
+    write(hand, .join(request(hand, invite)))
+  }
+
+  @discardableResult
+  mutating func remove(_ hand: Int, _ person: PersonID) -> RecordID {
+    write(hand, .removeMember(.init(person: person, cut: Cut(entries: []))))
+  }
+
+  @discardableResult
+  mutating func revoke(_ hand: Int, _ other: Int) -> RecordID {
+    write(hand, .revokeDevice(.init(device: hands[other].id, cut: Cut(entries: []))))
+  }
+
+  @discardableResult
+  mutating func setRole(_ hand: Int, _ person: PersonID, _ role: Role) -> RecordID {
+    write(hand, .setRole(.init(person: person, role: role, cut: Cut(entries: []))))
+  }
+
+  @discardableResult
+  mutating func transfer(_ hand: Int, to person: PersonID) -> RecordID {
+    write(hand, .transferOwner(.init(to: person, signature: [1])))
+  }
+
+  static let words = ControlOperation.RecoveryKeys(
+    sign: [UInt8](repeating: 7, count: 32), box: [UInt8](repeating: 7, count: 32), secrets: [])
+
+  @discardableResult
+  mutating func recover(_ hand: Int, revokesOthers: Bool) -> RecordID {
+    write(
+      hand,
+      .recover(
+        .init(
+          person: hands[hand].person, device: hands[hand].card, revokesOthers: revokesOthers,
+          cut: Cut(entries: []), signature: [UInt8](repeating: 1, count: 64))))
+  }
+
+  @discardableResult
+  mutating func rotate(_ hand: Int, byWords: Bool = true, second: Int = 0) -> RecordID {
+    let signature = [UInt8](repeating: 1, count: 64)
+    return write(
+      hand,
+      .rotateRecovery(
+        .init(
+          keys: MembershipWorld.words,
+          consent: byWords
+            ? .recovery(signature: signature)
+            : .device(hands[second].id, signature: signature))))
+  }
+
+  // MARK: People
+
+  /// Brings a new person of a role into the group, everybody having seen everything; gives the
+  /// device that acts for it.
+  ///
+  /// By the path of the founder, the founder hands the group to the person who is not asked for.
+  mutating func member(_ role: Role, by path: Path) -> Int {
+    settle()
+    let owner = ownerHand()
+    if path == .founder { return founder(as: role) }
+    let person = (hands.map(\.person.low).max() ?? 0) + 1
+    let hand = addHand(person: Int(person))
+    let granted = role == .owner ? Role.admin : role
+    if path == .approved {
+      let invite = invite(owner, granted, .approve)
+      write(
+        owner,
+        .admit(
+          .init(
+            join: request(hand, invite), possession: [UInt8](repeating: 1, count: 64))))
+    } else {
+      let invite = invite(owner, granted)
+      settle()
+      join(hand, invite)
+    }
+    settle()
+    if role == .owner { handOver(owner, to: hand) }
+    guard path == .recovery else { return hand }
+    write(hand, .setRecovery(.init(keys: MembershipWorld.words)))
+    let second = addHand(person: Int(person))
+    settle()
+    recover(second, revokesOthers: true)
+    settle()
+    return second
+  }
+
+  private mutating func founder(as role: Role) -> Int {
+    guard role != .owner else { return 0 }
+    let other = member(.admin, by: .auto)
+    handOver(0, to: other)
+    setRole(other, hands[0].person, role)
+    settle()
+    return 0
+  }
+
+  private mutating func handOver(_ owner: Int, to: Int) {
+    let offer = transfer(owner, to: hands[to].person)
+    settle()
+    write(to, .acceptOwner(transfer: offer))
+    settle()
+  }
+
+  /// A device that acts for the present owner.
+  func ownerHand() -> Int {
+    let membership = fold()
+    return hands.first {
+      $0.person == membership.owner && membership.isActive($0.id)
+    }?.number ?? 0
+  }
+
+  /// A further device of a device's person.
+  mutating func second(of hand: Int) -> Int {
+    let invite = invite(hand, .reader, person: hands[hand].person)
+    let added = addHand(person: Int(hands[hand].person.low))
+    settle()
+    join(added, invite)
+    settle()
+    return added
+  }
+
+  // MARK: Outcome
+
+  func fold() -> Membership {
+    Membership(group: group, items: items, proofs: ProofBook(isTrusting: true))
+  }
+
+  func fold(shuffled random: inout SplitMix64) -> Membership {
+    var shuffled = items
+    shuffled.shuffle(using: &random)
+    return Membership(group: group, items: shuffled, proofs: ProofBook(isTrusting: true))
+  }
+
+  func reason(_ id: RecordID) -> VoidReason? {
+    fold().voided.first { $0.id == id }?.reason
+  }
+
+  /// The rule by which an operation was struck.
+  func rule(_ id: RecordID) -> VoidReason.Rule? {
+    guard case .overruled(_, let rule) = reason(id) else { return nil }
+    return rule
+  }
+}
+
+extension Membership {
+  /// All that matters, to be compared.
+  var summary: String {
+    let people = people.map { "\($0.id.low):\($0.role.name)" }.joined(separator: " ")
+    let devices = activeDevices.map { "\($0.id.hex.prefix(4))" }.joined(separator: " ")
+    let voided = voided.map { "\($0.id.high & 0xffff)#\($0.id.low)" }.joined(separator: " ")
+    return "owner \(owner?.low ?? 0) | \(people) | \(devices) | void \(voided)"
+  }
+}
