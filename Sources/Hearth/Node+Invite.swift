@@ -70,7 +70,7 @@ extension Node {
     try engine.finishJoining(
       opened, with: link.secret, person: person, personName: profile.personName,
       deviceName: profile.deviceName, nowMilliseconds: now())
-    guard engine.membership(of: opened.group).device(engine.device) != nil else {
+    guard engine.membership(of: opened.group).isActive(engine.device) else {
       throw HearthError(
         .notAllowed,
         "the household does not accept this device: the invitation may have expired or been used "

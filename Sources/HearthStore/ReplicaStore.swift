@@ -16,6 +16,8 @@ package final class ReplicaStore {
   /// The segments of each zone as they were last read: every round over a transport asks for them,
   /// and few change any.
   var knownSegments: [ZoneID: [StoredSegment]] = [:]
+  /// Each group's last fold: the next one does not check the same signatures again.
+  var lastMemberships: [GroupID: Membership] = [:]
   let projections: [any Projection]
   /// The queries of stretches of rows that were asked for; there are few.
   private var queries: [RangeShape: RangeQuery] = [:]

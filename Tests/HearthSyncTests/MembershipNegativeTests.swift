@@ -87,6 +87,7 @@ struct MembershipNegativeTests {
         #expect(try family.members[member].zone(family.zone).forkEnds[base.author] == 1)
       }
       #expect(try family.areEqual([0, 2, 3]))
+      #expect(try family.members[2].audit(family.zone).findings.isEmpty)
       // And after opening again.
       let again = try EngineFamily.reopened(family.members[2])
       #expect(try again.zone(family.zone).forkEnds[base.author] == 1)

@@ -73,7 +73,9 @@ extension ProjectionView {
       let control = zones.first(where: { $0.group == own && $0.kind == .control })
     {
       membership = Membership(
-        group: own, events: try store.events(of: ControlOperation.type, in: control.id))
+        group: own, events: try store.events(of: ControlOperation.type, in: control.id),
+        known: store.lastMemberships[own])
+      store.lastMemberships[own] = membership
     }
     group.membership = membership
     return membership

@@ -46,7 +46,7 @@ extension Engine {
           milliseconds: nowMilliseconds))
       for zone in draft.zones where zone.kind == .control {
         // Beyond the limit of lives the node can still be opened and read; writing says why not.
-        guard draft.membership(of: zone.group).device(device) != nil,
+        guard draft.membership(of: zone.group).isActive(device),
           zone.admits(draft.author)
         else { continue }
         _ = try draft.writeControl(

@@ -25,6 +25,15 @@ extension Engine {
     _ group: GroupID, after before: Membership, nowMilliseconds: UInt64
   ) throws {
     let membership = membership(of: group)
+    // Who has two histories goes on as somebody else, with what nobody has seen yet.
+    let own = zones.compactMap { zone in
+      zone.forkEnds[author].map { OwnLogEnd(zone: zone.id, author: author, first: $0) }
+    }
+    if !own.isEmpty, membership.isActive(device) {
+      try beginNewLife(
+        reason: "another copy of this node has published changes under the same numbers",
+        takingBack: own, nowMilliseconds: nowMilliseconds)
+    }
     for zone in zones where zone.group == group && zone.kind == .data {
       if isAffected(zone, before, membership) || isBeyondFork(zone) {
         try rebuild(zone.id, nowMilliseconds: nowMilliseconds)

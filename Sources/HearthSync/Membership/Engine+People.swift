@@ -49,7 +49,7 @@ extension Engine {
     guard membership.people.contains(where: { $0.id == person }) else {
       throw SyncError(.notFound, "there is no such person in the group")
     }
-    let devices = Set(membership.activeDevices.filter { $0.person == person }.map(\.id))
+    let devices = Set(membership.devices.filter { $0.person == person }.map(\.id))
     let closings = membership.invites.filter {
       !$0.isClosed && membership.device($0.creator)?.person == person
     }.map { ControlOperation.inviteClose(invite: $0.operation.invite) }
@@ -90,7 +90,7 @@ extension Engine {
     guard let present = membership.people.first(where: { $0.id == person }) else {
       throw SyncError(.notFound, "there is no such person in the group")
     }
-    let devices = Set(membership.activeDevices.filter { $0.person == person }.map(\.id))
+    let devices = Set(membership.devices.filter { $0.person == person }.map(\.id))
     let change = ControlOperation.setRole(
       .init(person: person, role: role, cut: cut(of: devices, in: group)))
     let keys =
@@ -134,7 +134,7 @@ extension Engine {
     guard let person = membership.person(of: device), membership.isActive(device) else {
       throw SyncError(.notAllowed, "this device does not belong to the group")
     }
-    let devices = Set(membership.activeDevices.filter { $0.person == person.id }.map(\.id))
+    let devices = Set(membership.devices.filter { $0.person == person.id }.map(\.id))
     try perform(
       [.leave(cut(of: devices, in: group))], in: group, nowMilliseconds: nowMilliseconds)
   }
@@ -265,7 +265,7 @@ extension Engine {
     signing sign: Signer, nowMilliseconds: UInt64
   ) throws {
     let membership = membership(of: group)
-    let others = Set(membership.activeDevices.filter { $0.person == person }.map(\.id))
+    let others = Set(membership.devices.filter { $0.person == person }.map(\.id))
     var recover = ControlOperation.Recover(
       person: person, device: card(named: deviceName), revokesOthers: revokingOthers,
       cut: revokingOthers ? cut(of: others, in: group) : Cut(entries: []), signature: [])

@@ -41,7 +41,7 @@ extension Engine {
     joined: (id: DeviceID, card: DeviceCard)? = nil
   ) throws -> [ControlOperation] {
     let membership = membership(of: group)
-    var readers = membership.activeDevices.filter { !left.contains($0.id) }
+    var readers = membership.devices.filter { !left.contains($0.id) }
       .map { (id: $0.id, box: $0.card.boxKey) }
     if let joined { readers.append((joined.id, joined.card.boxKey)) }
     readers.sort { $0.id < $1.id }
@@ -185,7 +185,7 @@ extension Engine {
   private func patients(in group: GroupID) -> [Patient] {
     let membership = membership(of: group)
     let records = zones.filter { $0.group == group }.map { ($0, membership.epochs(of: $0.id)) }
-    return membership.activeDevices.compactMap { ill -> Patient? in
+    return membership.devices.compactMap { ill -> Patient? in
       guard ill.id != device else { return nil }
       var lacks: [(zone: ZoneID, epoch: [UInt8])] = []
       var reachedBy: [UInt8]?

@@ -181,7 +181,7 @@ extension Engine {
       expiresMilliseconds: expiresMilliseconds, zones: grants,
       controlFrontier: try controlZone(of: group).frontier)
     if admission == .approve {
-      capsule.approvers = self.membership(of: group).activeDevices
+      capsule.approvers = self.membership(of: group).devices
         .filter { (membership.role(of: $0.id)?.rank ?? 0) >= Role.admin.rank }
         .map(\.card.boxKey)
     }

@@ -60,8 +60,10 @@ package struct Membership: Sendable {
   package let people: [Person]
   /// Those who were removed or have left, in order of id, with their last role.
   package let formerPeople: [Person]
-  /// The devices in order of id, those of the past included.
+  /// The devices that belong to the group, in order of id.
   package let devices: [Device]
+  /// The same with those that belonged to it once.
+  package let allDevices: [Device]
   /// The invitations in order of time.
   package let invites: [Invite]
   /// The offers of the group that may be taken now.
@@ -108,7 +110,8 @@ package struct Membership: Sendable {
   private init(_ resolved: ResolvedControl?) {
     self.resolved = resolved
     guard let resolver = resolved?.resolver else {
-      (genesis, owner, people, formerPeople, devices) = (nil, nil, [], [], [])
+      (genesis, owner, people, formerPeople) = (nil, nil, [], [])
+      (devices, allDevices) = ([], [])
       (invites, offers, voided, unknownOperations) = ([], [], [], 0)
       (minimumSuite, newcomers, cards) = (1, .full, [:])
       return
@@ -117,7 +120,8 @@ package struct Membership: Sendable {
     owner = resolver.owner(.all)
     people = resolver.people(areFormer: false)
     formerPeople = resolver.people(areFormer: true)
-    devices = resolver.devices()
+    allDevices = resolver.devices()
+    devices = allDevices.filter(\.isActive)
     invites = resolver.invites()
     offers = resolver.offers()
     voided = resolver.voided()
@@ -133,19 +137,16 @@ package struct Membership: Sendable {
   /// The device, if it belongs to the group or did.
   package func device(_ id: DeviceID) -> Device? {
     var low = 0
-    var high = devices.count
+    var high = allDevices.count
     while low < high {
       let middle = (low + high) / 2
-      if devices[middle].id < id { low = middle + 1 } else { high = middle }
+      if allDevices[middle].id < id { low = middle + 1 } else { high = middle }
     }
-    return low < devices.count && devices[low].id == id ? devices[low] : nil
+    return low < allDevices.count && allDevices[low].id == id ? allDevices[low] : nil
   }
 
   /// The keys that a device showed, whether the group admitted it or not.
   func card(of device: DeviceID) -> DeviceCard? { cards[device] }
-
-  /// The devices that belong to the group now, in order of id.
-  package var activeDevices: [Device] { devices.filter(\.isActive) }
 
   /// Whether a device belongs to the group now.
   package func isActive(_ id: DeviceID) -> Bool { device(id)?.isActive ?? false }

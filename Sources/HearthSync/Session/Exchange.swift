@@ -67,6 +67,11 @@ extension Engine {
       id, fromSnapshotOf: transport, holding: listing, nowMilliseconds: nowMilliseconds, &report)
     do {
       try takeAll(of: id, from: transport, holding: listing, nowMilliseconds, &report)
+      if let author = try authorVoidInBase(of: id) {
+        throw SyncError(
+          .snapshotContradicted, "it may hold changes of a device that was removed since",
+          cause: BaseContradiction(author: author))
+      }
     } catch let error as SyncError where error.code == .snapshotContradicted {
       Probe.snapshotContradicted.hit()
       report.problems.append(SnapshotPlan.problem(with: "the snapshot used before", error))
