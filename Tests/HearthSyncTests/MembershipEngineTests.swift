@@ -116,6 +116,21 @@ struct MembershipEngineTests {
     }
   }
 
+  @Test("A closing without new keys leaves none to write under, and the next to write makes some")
+  func closing() throws {
+    var family = try EngineFamily(2)
+    let id = try #require(Identifier(bytes: family.secret.publicKeys.inviteID))
+    try family.members[0].perform(
+      [.inviteClose(invite: id)], in: family.group, nowMilliseconds: now)
+    try family.meet([0, 1])
+    let before = try family.members[1].zone(family.zone).currentEpoch?.id
+    for member in [0, 1] { #expect(try family.members[member].zone(family.zone).isEpochOver) }
+    try family.set(1, 1, 1)
+    #expect(try family.members[1].zone(family.zone).currentEpoch?.id != before)
+    try family.meet([0, 1])
+    #expect(try family.shown(0, 1) == .int(1))
+  }
+
   @Test("A key of thirty days is replaced, one of a day less is not")
   func age() throws {
     var family = try EngineFamily(2)
