@@ -60,8 +60,9 @@ extension Engine {
     return report
   }
 
-  /// Takes what waits in a control zone as long as it admits somebody: who was admitted just now may
-  /// have written it, and it may admit the next one.
+  /// Takes what waits in a control zone as long as it admits somebody.
+  ///
+  /// Who was admitted just now may have written it, and it may admit the next one.
   private mutating func receiveAdmitted(
     in zone: ZoneID, nowMilliseconds: UInt64, _ report: inout ReceiveReport
   ) throws {

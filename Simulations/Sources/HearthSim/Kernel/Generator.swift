@@ -211,6 +211,11 @@ struct Generator {
     "freq=monthly;every=1;on=31;wkst=mo", "freq=monthly;every=1;on=last;wkst=mo",
   ]
 
+  private static let completionRules = [
+    "freq=daily;every=3", "freq=daily;every=3", "freq=weekly;every=1", "freq=monthly;every=1",
+    "freq=yearly;every=1",
+  ]
+
   private mutating func add(at: Int, by device: String) {
     let name = "c\(chores.count)"
     chores.append(name)
@@ -221,7 +226,9 @@ struct Generator {
     if let date = try? CivilDate(dayNumber: day) {
       switch chance.below(4) {
       case 0: words.append("due=\(date.iso)")
-      case 1: words.append("rule=v1;mode=completion;from=\(date.iso);freq=daily;every=3;wkst=mo")
+      case 1:
+        let rule = chance.pick(Generator.completionRules)
+        words.append("rule=v1;mode=completion;from=\(date.iso);\(rule);wkst=mo")
       case 2, 3:
         words.append("rule=v1;mode=calendar;from=\(date.iso);\(chance.pick(Generator.rules))")
       default: break

@@ -141,11 +141,17 @@ struct AgainstModel {
     let shown = Dictionary(
       grouping: try book.occurrences(through: try CivilDate(dayNumber: last)), by: \.chore)
     for chore in try book.chores(includingArchived: true) {
-      let real = (shown[chore.id] ?? []).sorted { $0.key < $1.key }
-        .map { "\($0.key.rawValue) due \($0.due.map { "\($0.dayNumber)" } ?? "-")" }
+      // Turns by the dice are not modelled.
+      let isByTheDice = if case .rotation(_, .random) = chore.assignment { true } else { false }
+      func words(_ key: Int64, _ due: Int?, _ person: ModelID?) -> String {
+        "\(key) due \(due.map { "\($0)" } ?? "-")"
+          + (isByTheDice ? "" : " for \(person.map { "\($0)" } ?? "-")")
+      }
+      let real = (shown[chore.id] ?? []).sorted { $0.key < $1.key }.map {
+        words($0.key.rawValue, $0.due.map { Int($0.dayNumber) }, $0.assignee.map { ModelID($0) })
+      }
       let expected = model.openOccurrences(ModelID(chore.id), through: last)
-        .sorted { $0.key < $1.key }
-        .map { "\($0.key) due \($0.due.map { "\($0)" } ?? "-")" }
+        .sorted { $0.key < $1.key }.map { words($0.key, $0.due, $0.assignee) }
       guard real == expected else {
         let (more, fewer) = (Set(real).subtracting(expected), Set(expected).subtracting(real))
         throw world.fail(

@@ -20,6 +20,8 @@ struct Checker {
   /// How far each device had come at its last check.
   private var reached: [Int: [ZoneID: Frontier]] = [:]
   /// The time of each device's last write.
+  /// The greatest time that each device accepted from others.
+  private var acceptedTimes: [Int: HybridTime] = [:]
   private var lastTimes: [Int: HybridTime] = [:]
   /// Nonce → hash of the sealed bytes it stands in.
   private var nonces: [ArraySlice<UInt8>: UInt64] = [:]
@@ -43,6 +45,7 @@ struct Checker {
   mutating func forget(_ device: SimDevice) {
     reached[device.index] = nil
     lastTimes[device.index] = nil
+    acceptedTimes[device.index] = nil
     // What it alone had reached may be reached again with other changes.
     digests = digests.filter { $0.value.device !== device }
   }
@@ -79,6 +82,9 @@ struct Checker {
     if let last = lastTimes[device.index], last.milliseconds <= limit, time <= last {
       throw world.fail(.clocks, device, "its clock went back below its own last write")
     }
+    if let last = acceptedTimes[device.index], last.milliseconds <= limit, time <= last {
+      throw world.fail(.clocks, device, "wrote before what it had accepted from others")
+    }
     lastTimes[device.index] = time
     if world.ledger.wrongClocks.isEmpty, let engine = device.running?.engine {
       let author = written.version.dot.author
@@ -95,7 +101,24 @@ struct Checker {
     _ device: SimDevice, _ report: TransportReport, before: [ZoneID: Frontier], in world: World
   ) throws {
     try readPublished(in: world)
+    noteTimes(device, before: before, in: world)
     try moved(device, in: world)
+  }
+
+  /// Remembers the greatest time that the device accepted from others: it writes after that.
+  private mutating func noteTimes(
+    _ device: SimDevice, before: [ZoneID: Frontier], in world: World
+  ) {
+    guard let engine = device.running?.engine else { return }
+    let limit = device.clock.wall(at: world.now) + HybridClock.maximumLeadMilliseconds
+    for zone in engine.zones where zone.database == .shared {
+      for head in zone.heads
+      where head.author.device != engine.device && head.time.milliseconds <= limit
+        && head.sequence > before[zone.id]?[head.author] ?? 0
+      {
+        acceptedTimes[device.index] = max(acceptedTimes[device.index] ?? head.time, head.time)
+      }
+    }
   }
 
   mutating func started(_ device: SimDevice, in world: World) throws {
@@ -116,6 +139,9 @@ struct Checker {
     let limit = device.clock.wall(at: world.now) + HybridClock.maximumLeadMilliseconds
     if let last = lastTimes[device.index], last.milliseconds > limit {
       lastTimes[device.index] = nil
+    }
+    if let last = acceptedTimes[device.index], last.milliseconds > limit {
+      acceptedTimes[device.index] = nil
     }
     try moved(device, in: world)
   }
