@@ -174,6 +174,17 @@ package actor Node {
     var changed = profile
     changed.personID = person.hex
     changed.personName = name
+    try keep(changed)
+  }
+
+  /// Gives this device another name on this node; groups keep the one with which it joined.
+  package func renameDevice(_ name: String) throws {
+    var changed = profile
+    changed.deviceName = name
+    try keep(changed)
+  }
+
+  private func keep(_ changed: NodeProfile) throws {
     let encoded = Array(try JSONEncoder().encode(changed))
     try store.transaction { try store.setFact(Node.profileFact, encoded) }
     profile = changed

@@ -24,7 +24,7 @@ struct SyncCommand: AsyncParsableCommand {
   func run() async throws {
     if watch { return try await Watching(options: options).run() }
     let node = try await options.open()
-    let report = try await node.sync()
+    let (report, news) = try await PeopleNews.sync(node)
     try await node.close()
     if options.json {
       try Output.json(SyncText.Document(report))
@@ -34,7 +34,9 @@ struct SyncCommand: AsyncParsableCommand {
       for transport in report.transports where transport.failure == nil {
         Output.print(SyncText.line(transport))
       }
+      for line in news.lines { Output.print(line) }
     }
+    for remark in news.remarks { Output.note(remark) }
     try SyncText.check(report, isQuiet: options.json)
   }
 }
@@ -164,9 +166,10 @@ private struct Watching {
   /// Opens the node, syncs and closes it, so that other commands can work in between.
   private func round() async throws -> Round {
     let node = try await options.open()
-    let report = try await node.sync()
+    let (report, news) = try await PeopleNews.sync(node)
     let source = try await node.newsSource()
     try await node.close()
+    for line in options.json ? [] : news.lines { Output.print(line) }
     return Round(source: source, report: report)
   }
 
