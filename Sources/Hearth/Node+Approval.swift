@@ -41,6 +41,7 @@ private struct KeptAnswer: Codable {
   let deviceID: String
   let scope: String
   let bytes: Data
+  let madeMilliseconds: UInt64
 }
 
 /// Digits by which two people know that a request is the one they speak of.
@@ -59,6 +60,8 @@ private func requestNumber(
 extension Node {
   private static let pendingFact = "joins.pending"
   private static let answersFact = "joins.answers"
+  /// How long an answer is kept for a newcomer who never fetches it: 30 days.
+  package static let answerMilliseconds: UInt64 = 30 * 24 * 60 * 60 * 1_000
   /// How many requests one invitation has room for.
   package static let maximumRequests = 100
 
@@ -137,10 +140,10 @@ extension Node {
     let name = Engine<ReplicaStore>.answerName(to: device, of: group)
     if let answer = try transport.fetch(name) {
       let secret = try InviteSecret(text: join.secret)
-      if !engine.zones.contains(where: { $0.group == group }) {
+      // Anybody can put a file there: one that is not the answer is as good as none.
+      if !engine.membership(of: group).isActive(device) {
         let opened = try engine.beginJoining(
           Array(join.capsule), with: secret, nowMilliseconds: 0)
-        // Anybody can put a file there: one that is not the answer is as good as none.
         guard (try? engine.accept(answer: answer, to: opened)) != nil else { return false }
       }
       var report = TransportReport(setting: join.folder)
@@ -232,7 +235,7 @@ extension Node {
       let answer = try draft.approve(request, named: groupName, nowMilliseconds: moment)
       let kept = KeptAnswer(
         groupID: request.group.hex, deviceID: request.device.hex, scope: answer.name.scope.hex,
-        bytes: Data(answer.bytes))
+        bytes: Data(answer.bytes), madeMilliseconds: moment)
       let encoded = try JSONEncoder().encode(try keptAnswers() + [kept])
       try store.setFact(Node.answersFact, Array(encoded))
     }
@@ -252,11 +255,15 @@ extension Node {
     guard !answers.isEmpty else { return }
     let waiting = answers.filter { answer in
       guard let group = Identifier(hex: answer.groupID),
-        let device = Identifier(hex: answer.deviceID), engine.membership(of: group).isActive(device)
+        let device = Identifier(hex: answer.deviceID),
+        engine.membership(of: group).isActive(device),
+        now() < answer.madeMilliseconds + Node.answerMilliseconds
       else { return false }
       return !engine.zones.contains { zone in
         zone.group == group
-          && zone.heads.contains { $0.author.device == device && $0.sequence > 0 }
+          && zone.heads.contains {
+            $0.author.device == device && $0.time.milliseconds >= answer.madeMilliseconds
+          }
       }
     }
     for setting in try transports() {

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthStore
 import HearthSync
 import HearthTransport
 
@@ -111,11 +112,29 @@ extension Node {
     }
     let transport = folderTransport(path)
     let capsule = try capsule(of: link, on: transport, path)
-    let opened = try engine.beginJoining(capsule, with: link.secret, nowMilliseconds: now())
-    _ = try addFolder(path)
+    let opened = try takeBack(unlessDone: {
+      try self.begin(capsule, link, folder: path, over: transport)
+    })
     guard opened.approvers.isEmpty else {
+      _ = try addFolder(path)
       return .asked(try ask(opened, sealed: capsule, link.secret, folder: path))
     }
+    for zone in engine.zones.map(\.id) {
+      guard let chunks = bootstrapping[zone] else { continue }
+      try engine.bootstrap(zone, from: chunks, nowMilliseconds: now())
+    }
+    _ = try sync()
+    return .joined(try recordZone(of: opened.group))
+  }
+
+  /// Opens a capsule and joins, where it lets in at once.
+  private func begin(
+    _ capsule: [UInt8], _ link: InvitationLink, folder path: String,
+    over transport: FolderTransport
+  ) throws -> InvitationCapsule {
+    let opened = try engine.beginJoining(capsule, with: link.secret, nowMilliseconds: now())
+    guard opened.approvers.isEmpty else { return opened }
+    _ = try addFolder(path)
     let control = try engine.controlZone(of: opened.group)
     var report = TransportReport(setting: path)
     try engine.pull(
@@ -130,12 +149,21 @@ extension Node {
         "the household does not accept this device: the invitation may have expired or been used "
           + "at the same moment by somebody else")
     }
-    for zone in engine.zones.map(\.id) {
-      guard let chunks = bootstrapping[zone] else { continue }
-      try engine.bootstrap(zone, from: chunks, nowMilliseconds: now())
+    return opened
+  }
+
+  /// Does several steps or none: whoever is not let in keeps no zones, keys or transport of it.
+  private func takeBack<Result>(unlessDone steps: () throws -> Result) throws -> Result {
+    let before = (engine, profile)
+    do {
+      return try store.transaction {
+        (engine, profile) = before
+        return try steps()
+      }
+    } catch {
+      (engine, profile) = before
+      throw error
     }
-    _ = try sync()
-    return .joined(try recordZone(of: opened.group))
   }
 
   private func capsule(

@@ -43,7 +43,7 @@ package actor Node {
   let folder: NodeFolder
   let store: ReplicaStore
   var engine: Engine<ReplicaStore>
-  package private(set) var profile: NodeProfile
+  package internal(set) var profile: NodeProfile
   /// The households that the last exchange let this node into, where it had asked before.
   package internal(set) var lastAdmissions: [ZoneID] = []
   /// What the last exchange over all transports said; joining ends with one.

@@ -78,11 +78,13 @@ struct CompareCommand: AsyncParsableCommand {
     let name = Style.safe(other?.name ?? "")
     switch (isEqual, other) {
     case (nil, nil):
-      Output.note("the other device must show the same: `hearth compare` there, after a sync of both")
+      Output.note(
+        "the other device must show the same: `hearth compare` there, after a sync of both")
     case (nil, _):
       Output.note("\(name) must see the same: `hearth compare --person YOU` there")
     case (true?, nil):
-      Output.print("equal: both devices hold the same changes, and nobody hides any from one of them")
+      Output.print(
+        "equal: both devices hold the same changes, and nobody hides any from one of them")
     case (true?, _):
       Output.print("equal: the keys you have of each other are the real ones")
     case (false?, nil):

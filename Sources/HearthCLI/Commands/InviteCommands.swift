@@ -296,8 +296,12 @@ struct ApproveCommand: AsyncParsableCommand {
           Output.print("  number: \(item.number)")
         }
       }
-      Output.note(
-        "compare the number with the one on their device, then `hearth approve PERSON`")
+      if waiting.contains(where: { $0.usedBy == nil }) {
+        Output.note(
+          "compare the number with the one on their device, then `hearth approve PERSON`")
+      } else {
+        Output.note("nobody can be let in: `hearth invite --approve` makes another invitation")
+      }
     }
     try SyncText.check(report, isQuiet: true)
   }
@@ -317,7 +321,8 @@ struct ApproveCommand: AsyncParsableCommand {
           + Style.safe($0.request.deviceName)
       }
       throw CommandFailure(
-        .failed, "\(ShownText.quoted(text)) fits several requests:\n" + list.joined(separator: "\n"),
+        .failed,
+        "\(ShownText.quoted(text)) fits several requests:\n" + list.joined(separator: "\n"),
         hint: "write the device's id")
     case .none:
       throw CommandFailure(

@@ -101,7 +101,8 @@ struct QuarantineCommand: AsyncParsableCommand {
       let (found, items) = try await QuarantineCommand.items(context)
       guard items.indices.contains(number - 1) else {
         throw CommandFailure(
-          .failed, "there is no number \(number) in the quarantine", hint: "see `hearth quarantine`")
+          .failed, "there is no number \(number) in the quarantine", hint: "see `hearth quarantine`"
+        )
       }
       let item = items[number - 1]
       let words =

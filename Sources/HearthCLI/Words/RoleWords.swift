@@ -60,7 +60,11 @@ struct RoleGate: Sendable {
     let policy = HouseholdSchema.rolePolicy
     guard let refused = operations.first(where: { !policy.allows($0, as: role) }) else { return }
     let allowed = Role.allCases.filter { policy.allows(refused, as: $0) }
-    throw refusal(to: role == .reader ? "change anything" : RoleGate.deed(refused), allowed)
+    let isNew = operations.contains {
+      $0.key.type == HouseholdSchema.chore && RoleGate.field("created", isAssignedBy: $0)
+    }
+    let deed = isNew ? "add chores" : RoleGate.deed(refused)
+    throw refusal(to: role == .reader ? "change anything" : deed, allowed)
   }
 
   /// Refuses where the person is no member any more.
@@ -123,17 +127,22 @@ struct RoleGate: Sendable {
 
   /// What an operation does, in words.
   private static func deed(_ operation: HearthCRDT.Operation) -> String {
-    let schema = HouseholdSchema.all.first { $0.id == operation.key.type }
-    switch (operation.key.type, operation.body) {
-    case (HouseholdSchema.chore, .insert): return "add chores"
-    case (HouseholdSchema.chore, .assign(let field, _)):
-      return schema?.field(named: "points")?.id == field ? "change points" : "change chores"
-    case (HouseholdSchema.chore, _): return "change chores"
-    case (HouseholdSchema.occurrence, _): return "change when a chore is due"
-    case (HouseholdSchema.setting, _): return "change the household's settings or names of devices"
-    case (HouseholdSchema.close, _): return "close a week or month"
-    case (HouseholdSchema.person, _): return "change people"
+    switch operation.key.type {
+    case HouseholdSchema.chore:
+      return field("points", isAssignedBy: operation) ? "change points" : "change chores"
+    case HouseholdSchema.occurrence: return "change when a chore is due"
+    case HouseholdSchema.setting: return "change the household's settings or names of devices"
+    case HouseholdSchema.close: return "close a week or month"
+    case HouseholdSchema.person: return "change people"
     default: return "do this"
     }
+  }
+
+  private static func field(
+    _ name: String, isAssignedBy operation: HearthCRDT.Operation
+  ) -> Bool {
+    guard case .assign(let field, _) = operation.body else { return false }
+    let schema = HouseholdSchema.all.first { $0.id == operation.key.type }
+    return schema?.field(named: name)?.id == field
   }
 }
