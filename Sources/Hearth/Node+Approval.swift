@@ -262,7 +262,7 @@ extension Node {
       return !engine.zones.contains { zone in
         zone.group == group
           && zone.heads.contains {
-            $0.author.device == device && $0.time.milliseconds >= answer.madeMilliseconds
+            $0.author.device == device && $0.time.milliseconds > answer.madeMilliseconds
           }
       }
     }

@@ -52,18 +52,18 @@ extension Node {
 
   /// Offers the group to another person.
   ///
-  /// - Parameter words: the owner's recovery words; needed if the owner has some.
+  /// - Parameter words: the text of the owner's recovery words; needed if the owner has some.
   /// - Throws: `notAllowed`; `passphrase` where the words are missing.
   package func transferOwner(
-    of group: GroupID, to person: PersonID, words: RecoveryWords?
+    of group: GroupID, to person: PersonID, words: [UInt8]?
   ) throws {
     var signer: ((Domain, [UInt8]) throws -> [UInt8])?
     if engine.membership(of: group).recoveryKeys(of: self.person) != nil {
-      guard let words else {
+      guard var words else {
         throw HearthError(
           .passphrase, "handing the household over needs your 12 recovery words")
       }
-      let root = try words.root()
+      let root = try RecoveryWords(consuming: &words).root()
       signer = { root.sign(domain: $0, $1) }
     }
     _ = try engine.transferOwner(

@@ -118,8 +118,8 @@ extension Node {
   /// they have the same changes.
   ///
   /// Over each zone in order of id: the zone, then each author's log with its last change and the
-  /// chain hash after it.
-  package func fingerprint(of group: GroupID) -> FrontierFingerprint {
+  /// chain hash after it. In six groups of five.
+  package func fingerprint(of group: GroupID) -> String {
     var writer = ByteWriter(capacity: 1_024)
     writer.identifier(group)
     for zone in engine.zones.filter({ $0.group == group }).sorted(by: { $0.id < $1.id }) {
@@ -133,11 +133,11 @@ extension Node {
         writer.raw(head.hash)
       }
     }
-    return FrontierFingerprint(canonicalBytes: writer.bytes)
+    return FrontierFingerprint(canonicalBytes: writer.bytes).description
   }
 
-  /// The sixty digits of this person's keys and another's.
-  package func safetyNumber(with other: PersonID, in group: GroupID) throws -> SafetyNumber {
+  /// The sixty digits of this person's keys and another's, in twelve groups of five.
+  package func safetyNumber(with other: PersonID, in group: GroupID) throws -> String {
     let membership = membership(of: group)
     func side(_ person: PersonID) throws -> SafetyNumber.Person {
       let keys = try membership.activeDevices.filter { $0.person == person }.map {
@@ -145,7 +145,7 @@ extension Node {
       }
       return try SafetyNumber.Person(id: person.bytes, devices: keys)
     }
-    return SafetyNumber(try side(person), try side(other))
+    return SafetyNumber(try side(person), try side(other)).description
   }
 
   /// How many keys were handed to this device that it cannot open, in all zones of a group: it

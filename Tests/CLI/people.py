@@ -10,6 +10,7 @@ somebody who does not care for the news would.
 """
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -80,6 +81,23 @@ class Family:
 
     def link(self, home, *arguments):
         return self.says(home, arguments, "hearth join").strip().splitlines()[-1]
+
+    def answer(self, home, text, *arguments):
+        """Runs a command on a terminal, and answers its question."""
+        master, slave = pty.openpty()
+        done = subprocess.Popen(
+            [self.hearth, "--home", self.path(home), *arguments], stdin=slave, stdout=slave,
+            stderr=slave, env=dict(self.environment, TERM="xterm", COLUMNS="100"))
+        os.close(slave)
+        os.write(master, (text + "\n").encode())
+        said = b""
+        try:
+            while chunk := os.read(master, 65536):
+                said += chunk
+        except OSError:
+            pass
+        os.close(master)
+        return done.wait(timeout=120), said.decode()
 
     def sync(self, *homes):
         for home in homes:
@@ -320,6 +338,18 @@ def compare(family):
     family.says("cleo", ["compare", "--person", "Ben", "--with", mine], "equal")
 
 
+def questions(family):
+    """On a terminal, what cannot be taken back is asked first."""
+    status, said = family.answer("cleo", "n", "member", "remove", "Ben")
+    check(status == FAILED and "remove Ben and 1 device from Home? [y/N]" in said
+          and "nothing was changed" in said, "member remove, n: %d: %s" % (status, said))
+    status, said = family.answer("ben", "yes", "member", "leave")
+    check(status == 0 and "you have left Home" in said, "member leave, yes: %d: %s" % (
+        status, said))
+    status, said = family.answer("cleo", "n", "compare")
+    check(status == 0 and "█" in said, "compare on a terminal shows no code: %s" % said)
+
+
 def documents(family):
     for words in ("owner", "quarantine", "approve", "invite list", "device list", "member list",
                   "status", "audit --all"):
@@ -332,7 +362,8 @@ def documents(family):
 def main():
     family = Family(sys.argv[1], "--show" in sys.argv)
     for story in (beginning, automatic_invitation, approved_invitation, roles, flatmate,
-                  lost_phone, handing_over, leaving, revoked_invitation, audit, compare, documents):
+                  lost_phone, handing_over, leaving, revoked_invitation, audit, compare, questions,
+                  documents):
         if family.shows:
             print("\n--- " + story.__name__.replace("_", " "))
         story(family)

@@ -2,7 +2,6 @@ import ArgumentParser
 import Glibc
 import Hearth
 import HearthCRDT
-import HearthCrypto
 import HearthSync
 
 /// Compares two devices face to face.
@@ -43,9 +42,9 @@ struct CompareCommand: AsyncParsableCommand {
         throw CommandFailure(.failed, "keys are compared with somebody else")
       }
       other = found
-      digits = try await node.safetyNumber(with: found.id, in: context.zone.group).description
+      digits = try await node.safetyNumber(with: found.id, in: context.zone.group)
     } else {
-      digits = await node.fingerprint(of: context.zone.group).description
+      digits = await node.fingerprint(of: context.zone.group)
     }
     try await node.close()
     let isEqual = try with.map { try isSame($0, digits) }

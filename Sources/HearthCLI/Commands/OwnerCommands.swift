@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import Hearth
 import HearthCRDT
-import HearthCrypto
 import HearthSync
 
 /// Who answers for the household.
@@ -110,8 +109,8 @@ struct OwnerCommand: AsyncParsableCommand {
       try SyncText.check(report, isQuiet: true)
     }
 
-    private func words() throws -> RecoveryWords {
-      var text: [UInt8]
+    private func words() throws -> [UInt8] {
+      let text: [UInt8]
       if let wordsFile {
         guard let data = FileManager.default.contents(atPath: wordsFile) else {
           throw CommandFailure(.failed, "the file \(ShownText.quoted(wordsFile)) cannot be read")
@@ -126,7 +125,7 @@ struct OwnerCommand: AsyncParsableCommand {
           .notAllowed, "handing the household over needs your 12 recovery words",
           hint: "type them when asked, or add --words-file FILE")
       }
-      return try RecoveryWords(consuming: &text)
+      return text
     }
   }
 

@@ -110,8 +110,8 @@ enum StandingText {
   static func lines(_ pending: Pending) -> [String] {
     let inviter = Style.safe(pending.inviter)
     return [
-      "waiting:   \(Style.bold(Style.safe(pending.household))) was asked on \(pending.asked) and has "
-        + "not approved yet",
+      "waiting:   \(Style.bold(Style.safe(pending.household))) was asked on \(pending.asked) "
+        + "and has not approved yet",
       "           tell \(inviter) this number: \(pending.number); then `hearth sync`",
     ]
   }

@@ -128,6 +128,7 @@ private struct Watching {
   private struct Round {
     let source: NewsSource
     let report: SyncReport
+    let news: PeopleNews
   }
 
   private struct Event: Encodable {
@@ -143,12 +144,14 @@ private struct Watching {
     var watch = try NewsWatch(try await source())
     stop.onStop { [watch] in watch.stop() }
     var lastWords = ""
+    var lastRemarks: [String] = []
     Output.note("watching; interrupt to stop")
     while !stop.isStopped {
       do {
         let round = try await round()
         watch.noteDatabase()
         tell(round.report, &lastWords)
+        tell(round.news, &lastRemarks)
         if round.source != watch.source {
           watch = try NewsWatch(round.source)
           stop.onStop { [watch] in watch.stop() }
@@ -169,8 +172,7 @@ private struct Watching {
     let (report, news) = try await PeopleNews.sync(node)
     let source = try await node.newsSource()
     try await node.close()
-    for line in options.json ? [] : news.lines { Output.print(line) }
-    return Round(source: source, report: report)
+    return Round(source: source, report: report, news: news)
   }
 
   private func source() async throws -> NewsSource {
@@ -178,6 +180,13 @@ private struct Watching {
     let source = try await node.newsSource()
     try await node.close()
     return source
+  }
+
+  /// Says what concerns people; what stays is told once.
+  private func tell(_ news: PeopleNews, _ lastRemarks: inout [String]) {
+    if !options.json { for line in news.lines { Output.print(line) } }
+    for remark in news.remarks where !lastRemarks.contains(remark) { Output.note(remark) }
+    lastRemarks = news.remarks
   }
 
   /// Says what changed; a problem that stays is told once.
