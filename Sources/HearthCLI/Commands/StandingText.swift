@@ -41,11 +41,7 @@ enum StandingText {
       }
       unopenedKeys = await node.unopenedKeys(in: zone.group)
       quarantined = try await node.quarantined(in: zone.group).reduce(0) { $0 + $1.changes.count }
-      withheld =
-        ended == nil
-        ? await node.withheld(in: zone.group).map {
-          Withheld(device: $0.authorName, changes: $0.count, witness: $0.witnessName)
-        } : []
+      withheld = await StandingText.withheld(of: zone, on: node)
       requests = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
         .map(\.request.personName)
       offeredBy = membership.offers.last { $0.to == own }.flatMap {
@@ -78,14 +74,20 @@ enum StandingText {
         "\(Words.count(document.quarantined, "change")) of removed devices in quarantine: "
           + "`hearth quarantine`")
     }
-    for item in document.withheld {
-      lines.append(
-        Style.yellow(
-          "\(Words.count(Int(clamping: item.changes), "change")) of \(Style.safe(item.device)) "
-            + "that \(Style.safe(item.witness)) has are not here: the folder lags or keeps them "
-            + "back"))
+    return lines + document.withheld.map { Style.yellow(line($0)) }
+  }
+
+  static func line(_ withheld: Document.Withheld) -> String {
+    "\(Words.count(Int(clamping: withheld.changes), "change")) of \(Style.safe(withheld.device)) "
+      + "that \(Style.safe(withheld.witness)) has are not here: the folder lags or keeps them back"
+  }
+
+  /// What other devices of a household say to have and no transport gave to this node.
+  static func withheld(of zone: ZoneState, on node: Node) async -> [Document.Withheld] {
+    guard await node.ending(in: zone.group) == nil else { return [] }
+    return await node.withheld(in: zone.group).map {
+      Document.Withheld(device: $0.authorName, changes: $0.count, witness: $0.witnessName)
     }
-    return lines
   }
 
   /// A household that was asked to let this node in.
