@@ -1,7 +1,38 @@
 import HearthCRDT
 import HearthCrypto
+import HearthStore
 import HearthSync
 import HearthTransport
+
+/// What an invitation is to be.
+package struct InvitationTerms: Sendable {
+  package var role: Role
+  /// Whether an owner or admin lets in each newcomer.
+  package var needsApproval = false
+  /// Whether it is for a further device of this node's person.
+  package var isToOneself = false
+  package var maximumUses: Int
+  package var expiresInMilliseconds: UInt64
+
+  package init(
+    role: Role, needsApproval: Bool = false, isToOneself: Bool = false, maximumUses: Int,
+    expiresInMilliseconds: UInt64
+  ) {
+    self.role = role
+    self.needsApproval = needsApproval
+    self.isToOneself = isToOneself
+    self.maximumUses = maximumUses
+    self.expiresInMilliseconds = expiresInMilliseconds
+  }
+}
+
+/// What came of following an invitation's link.
+package enum JoinOutcome: Sendable {
+  /// This node is in the household of the zone.
+  case joined(ZoneID)
+  /// The household was asked, and somebody there must approve.
+  case asked(PendingJoin)
+}
 
 extension Node {
   /// Makes an invitation to a household and puts its capsule on every transport.
@@ -10,6 +41,17 @@ extension Node {
   package func invite(
     to zone: ZoneID, role: Role, maximumUses: Int, expiresInMilliseconds: UInt64
   ) throws -> InvitationLink {
+    try invite(
+      to: zone,
+      InvitationTerms(
+        role: role, maximumUses: maximumUses, expiresInMilliseconds: expiresInMilliseconds))
+  }
+
+  /// Makes an invitation to a household and puts its capsule on every transport.
+  ///
+  /// - Returns: the link; whoever has it can join, or ask to.
+  /// - Throws: `offline` where nobody could reach the household, `notAllowed`.
+  package func invite(to zone: ZoneID, _ terms: InvitationTerms) throws -> InvitationLink {
     let settings = try transports()
     guard !settings.isEmpty else {
       throw HearthError(
@@ -19,8 +61,11 @@ extension Node {
     }
     let state = try engine.zone(zone)
     let made = try engine.invite(
-      to: state.group, named: state.name, role: role, maximumUses: maximumUses,
-      expiresMilliseconds: now() + expiresInMilliseconds, nowMilliseconds: now())
+      to: state.group, named: state.name, role: terms.role,
+      admission: terms.needsApproval ? .approve : .auto,
+      person: terms.isToOneself ? membership(of: state.group).person(of: device)?.id : nil,
+      maximumUses: terms.maximumUses,
+      expiresMilliseconds: now() + terms.expiresInMilliseconds, nowMilliseconds: now())
     for setting in settings {
       try folderTransport(setting.path).publish(made.capsuleName, made.capsule)
     }
@@ -32,20 +77,98 @@ extension Node {
     return InvitationLink(secret: made.secret, folder: settings.first?.path)
   }
 
-  /// Joins a household by a link.
+  /// Joins a household by a link that lets in at once.
   ///
   /// - Parameters:
   ///   - folderOverride: where the shared folder is on this device, if not where the link says.
   ///   - bootstrapping: snapshots to start zones from, where they are at hand.
   /// - Returns: the household's zone.
+  /// - Throws: `notAllowed` where somebody must approve first; the household was asked then.
+  @discardableResult
   package func join(
     _ link: InvitationLink, folderOverride: String?, bootstrapping: [ZoneID: [[UInt8]]] = [:]
   ) throws -> ZoneID {
+    switch try enter(by: link, folderOverride: folderOverride, bootstrapping: bootstrapping) {
+    case .joined(let zone): return zone
+    case .asked(let pending):
+      throw HearthError(
+        .notAllowed,
+        "\(pending.groupName) was asked to let this device in: sync again when "
+          + "\(pending.inviterName) or another admin has approved")
+    }
+  }
+
+  /// Follows a link: joins a household, or asks to be let in.
+  ///
+  /// - Parameters:
+  ///   - folderOverride: where the shared folder is on this device, if not where the link says.
+  ///   - bootstrapping: snapshots to start zones from, where they are at hand.
+  package func enter(
+    by link: InvitationLink, folderOverride: String?, bootstrapping: [ZoneID: [[UInt8]]] = [:]
+  ) throws -> JoinOutcome {
     guard let path = folderOverride ?? link.folder else {
       throw HearthError(
         .invalid, "the link does not say where the shared folder is: add --folder PATH")
     }
     let transport = folderTransport(path)
+    let capsule = try capsule(of: link, on: transport, path)
+    let opened = try takeBack(unlessDone: {
+      try self.begin(capsule, link, folder: path, over: transport)
+    })
+    guard opened.approvers.isEmpty else {
+      _ = try addFolder(path)
+      return .asked(try ask(opened, sealed: capsule, link.secret, folder: path))
+    }
+    for zone in engine.zones.map(\.id) {
+      guard let chunks = bootstrapping[zone] else { continue }
+      try engine.bootstrap(zone, from: chunks, nowMilliseconds: now())
+    }
+    _ = try sync()
+    return .joined(try recordZone(of: opened.group))
+  }
+
+  /// Opens a capsule and joins, where it lets in at once.
+  private func begin(
+    _ capsule: [UInt8], _ link: InvitationLink, folder path: String,
+    over transport: FolderTransport
+  ) throws -> InvitationCapsule {
+    let opened = try engine.beginJoining(capsule, with: link.secret, nowMilliseconds: now())
+    guard opened.approvers.isEmpty else { return opened }
+    _ = try addFolder(path)
+    let control = try engine.controlZone(of: opened.group)
+    var report = TransportReport(setting: path)
+    try engine.pull(
+      control.id, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
+    try takeOverPerson(from: link.secret, of: opened.group)
+    try engine.finishJoining(
+      opened, with: link.secret, person: person, personName: profile.personName,
+      deviceName: profile.deviceName, nowMilliseconds: now())
+    guard engine.membership(of: opened.group).isActive(engine.device) else {
+      throw HearthError(
+        .notAllowed,
+        "the household does not accept this device: the invitation may have expired or been used "
+          + "at the same moment by somebody else")
+    }
+    return opened
+  }
+
+  /// Does several steps or none: whoever is not let in keeps no zones, keys or transport of it.
+  private func takeBack<Result>(unlessDone steps: () throws -> Result) throws -> Result {
+    let before = (engine, profile)
+    do {
+      return try store.transaction {
+        (engine, profile) = before
+        return try steps()
+      }
+    } catch {
+      (engine, profile) = before
+      throw error
+    }
+  }
+
+  private func capsule(
+    of link: InvitationLink, on transport: FolderTransport, _ path: String
+  ) throws -> [UInt8] {
     let rendezvous = try BlobName(
       kind: .capsule, scope: identifier(link.secret.rendezvousID))
     let capsule: [UInt8]?
@@ -61,32 +184,38 @@ extension Node {
         "the folder \(path) does not hold this invitation: wait until it has arrived there, or "
           + "name the right folder with --folder PATH")
     }
-    let opened = try engine.beginJoining(capsule, with: link.secret, nowMilliseconds: now())
-    _ = try addFolder(path)
-    let control = try engine.controlZone(of: opened.group)
-    var report = TransportReport(setting: path)
-    try engine.pull(
-      control.id, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
-    try engine.finishJoining(
-      opened, with: link.secret, person: person, personName: profile.personName,
-      deviceName: profile.deviceName, nowMilliseconds: now())
-    guard engine.membership(of: opened.group).isActive(engine.device) else {
+    return capsule
+  }
+
+  /// Makes this node the invited person's, where the invitation is for one who is there already.
+  ///
+  /// Only a node that is in no other household can change its person.
+  private func takeOverPerson(from secret: InviteSecret, of group: GroupID) throws {
+    let membership = engine.membership(of: group)
+    let id = try identifier(secret.publicKeys.inviteID)
+    guard let invite = membership.invites.first(where: { $0.operation.invite == id }),
+      let wanted = invite.operation.person, wanted != person,
+      let name = membership.person(wanted)?.name
+    else { return }
+    let isElsewhere = engine.zones.contains { $0.database == .shared && $0.group != group }
+    guard !isElsewhere else {
       throw HearthError(
         .notAllowed,
-        "the household does not accept this device: the invitation may have expired or been used "
-          + "at the same moment by somebody else")
+        "this link is for a further device of \(name), and this node is \(profile.personName)'s "
+          + "in another household: make a new node with `hearth init --person \(name)` in a "
+          + "folder of its own (--home PATH), and join there")
     }
-    for zone in engine.zones.map(\.id) {
-      guard let chunks = bootstrapping[zone] else { continue }
-      try engine.bootstrap(zone, from: chunks, nowMilliseconds: now())
-    }
-    _ = try sync()
-    guard let zone = engine.zones.first(where: { $0.group == opened.group && $0.kind == .data })
+    try become(wanted, named: name)
+  }
+
+  /// The zone of a group's records.
+  func recordZone(of group: GroupID) throws -> ZoneID {
+    guard let zone = engine.zones.first(where: { $0.group == group && $0.kind == .data })
     else { throw HearthError(.corrupt, "the household has no zone of records") }
     return zone.id
   }
 
-  private func identifier(_ bytes: [UInt8]) throws -> Identifier {
+  func identifier(_ bytes: [UInt8]) throws -> Identifier {
     guard let identifier = Identifier(bytes: bytes) else {
       throw HearthError(.corrupt, "an id has the wrong length")
     }

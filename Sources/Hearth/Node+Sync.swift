@@ -5,7 +5,8 @@ import HearthTransport
 extension Node {
   /// Exchanges what is new with every transport.
   ///
-  /// A transport that fails is reported and harms no other.
+  /// A transport that fails is reported and harms no other. Answers to requests to join are looked
+  /// for first and given last.
   package func sync() throws -> SyncReport {
     var report = SyncReport()
     // Whatever ends the round, what came before it is told.
@@ -13,6 +14,8 @@ extension Node {
       lastReport = report
       if report.received > 0 { announce() }
     }
+    try settleJoins()
+    try tellProgress()
     for setting in try transports() {
       do {
         report.transports.append(
@@ -23,6 +26,8 @@ extension Node {
         report.transports.append(TransportReport(setting: setting.path, failure: "\(error)"))
       }
     }
+    try sayFarewell()
+    try publishAnswers()
     return report
   }
 }

@@ -7,7 +7,7 @@ import HearthTransport
 
 /// Who a node belongs to.
 package struct NodeProfile: Codable, Sendable {
-  package let personID: String
+  package internal(set) var personID: String
   package var personName: String
   package var deviceName: String
 }
@@ -43,7 +43,9 @@ package actor Node {
   let folder: NodeFolder
   let store: ReplicaStore
   var engine: Engine<ReplicaStore>
-  package private(set) var profile: NodeProfile
+  package internal(set) var profile: NodeProfile
+  /// The households that the last exchange let this node into, where it had asked before.
+  package internal(set) var lastAdmissions: [ZoneID] = []
   /// What the last exchange over all transports said; joining ends with one.
   package internal(set) var lastReport = SyncReport()
   private var lock: NodeLock?
@@ -165,6 +167,27 @@ package actor Node {
   private static func wrapped(_ passphrase: [UInt8]?) throws -> Passphrase? {
     guard var bytes = passphrase else { return nil }
     return try Passphrase(consuming: &bytes)
+  }
+
+  /// Makes this node one of a person's that exists already.
+  func become(_ person: PersonID, named name: String) throws {
+    var changed = profile
+    changed.personID = person.hex
+    changed.personName = name
+    try keep(changed)
+  }
+
+  /// Gives this device another name on this node; groups keep the one with which it joined.
+  package func renameDevice(_ name: String) throws {
+    var changed = profile
+    changed.deviceName = name
+    try keep(changed)
+  }
+
+  private func keep(_ changed: NodeProfile) throws {
+    let encoded = Array(try JSONEncoder().encode(changed))
+    try store.transaction { try store.setFact(Node.profileFact, encoded) }
+    profile = changed
   }
 
   /// Ends the work; nothing may be called afterwards.

@@ -84,6 +84,7 @@ struct ConflictsCommand: AsyncParsableCommand {
       }
       let chosen = conflict.values[value]
       let operation = Operation(conflict.key, .assign(conflict.fieldID, chosen.value))
+      try await household.roleGate().check([operation])
       try await household.node.write(to: household.zone.id) { _, _ in ([operation], ()) }
       Output.note("\(conflict.field) is now \(Style.safe(chosen.text))")
     }

@@ -4,65 +4,6 @@ import Hearth
 import HearthCRDT
 import HearthSync
 
-/// Makes an invitation.
-struct InviteCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "invite", abstract: "Let somebody join the household.",
-    discussion: """
-      The last line of the output is the link. Whoever has it can join until it expires, so give
-      it to one person only, over a channel you trust.
-      """)
-
-  @Option(help: "What the person may do: reader, child, member or admin.")
-  var role = "member"
-
-  @Option(help: "How long the link is good: a number with m, h or d.")
-  var expires = "7d"
-
-  @Option(help: "How many devices may use it.")
-  var uses = 1
-
-  @OptionGroup var options: CommonOptions
-
-  private static let maximumUses = 100
-
-  private struct Document: Encodable {
-    let link: String
-    let household: String
-    let role: String
-    let uses: Int
-    let expires: String
-  }
-
-  func run() async throws {
-    guard let role = Role(name: role.lowercased()), role != .owner else {
-      throw CommandFailure(.usage, "there is no role \(role)", hint: "reader, child, member, admin")
-    }
-    guard (1...InviteCommand.maximumUses).contains(uses) else {
-      throw CommandFailure(.usage, "--uses must be 1 to \(InviteCommand.maximumUses)")
-    }
-    let duration = try Duration.milliseconds(expires)
-    let context = try await HouseholdContext.open(options)
-    let node = context.node
-    let link = try await node.invite(
-      to: context.zone.id, role: role, maximumUses: uses, expiresInMilliseconds: duration)
-    let expiry = await node.nowMilliseconds() + duration
-    let moment = try await MomentText.of(context).text(expiry)
-    try await node.close()
-    if options.json {
-      return try Output.json(
-        Document(
-          link: link.text, household: context.zone.name, role: role.name, uses: uses,
-          expires: MomentText.iso(expiry)))
-    }
-    Output.note(
-      "an invitation to \(context.zone.name) as \(role.name), good for "
-        + "\(Words.count(uses, "device")) until \(moment)")
-    Output.note("on the other device: `hearth init --person NAME`, then `hearth join` and this:")
-    Output.print(link.text)
-  }
-}
-
 /// Joins a household.
 struct JoinCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -77,16 +18,25 @@ struct JoinCommand: AsyncParsableCommand {
   @OptionGroup var options: CommonOptions
 
   private struct Document: Encodable {
+    /// `joined`, or `asked` where somebody must approve first.
+    let state: String
     let household: String
-    let id: String
+    let id: String?
     let role: String?
     let people: [String]
+    let number: String?
   }
 
   func run() async throws {
     let link = try InvitationLink(text: link)
     let node = try await options.open()
-    let zone = try await node.join(link, folderOverride: folder)
+    switch try await node.enter(by: link, folderOverride: folder) {
+    case .joined(let zone): try await tell(joined: zone, on: node)
+    case .asked(let pending): try await tell(asked: pending, on: node)
+    }
+  }
+
+  private func tell(joined zone: ZoneID, on node: Node) async throws {
     let context = try await HouseholdContext.of(zone, node: node)
     let membership = await node.membership(of: context.zone.group)
     let role = membership.role(of: await node.device)
@@ -97,13 +47,30 @@ struct JoinCommand: AsyncParsableCommand {
     if options.json {
       try Output.json(
         Document(
-          household: context.zone.name, id: zone.hex, role: role?.name, people: people))
+          state: "joined", household: context.zone.name, id: zone.hex, role: role?.name,
+          people: people, number: nil))
     } else {
-      Output.print("joined \(context.zone.name) as \(role?.name ?? "nobody")")
+      Output.print("joined \(Style.safe(context.zone.name)) as \(role?.name ?? "nobody")")
       Output.print("people: \(Style.safe(people.joined(separator: ", ")))")
       Output.note("next: `hearth list` shows the chores; `hearth sync --watch` keeps in step")
     }
     try SyncText.check(report, isQuiet: true)
+  }
+
+  private func tell(asked pending: PendingJoin, on node: Node) async throws {
+    try await node.close()
+    if options.json {
+      return try Output.json(
+        Document(
+          state: "asked", household: pending.groupName, id: nil, role: pending.roleName,
+          people: [], number: pending.number))
+    }
+    let inviter = Style.safe(pending.inviterName)
+    Output.print("asked \(Style.safe(pending.groupName)) to let this device in")
+    Output.print("number: \(pending.number)")
+    Output.note(
+      "next: tell \(inviter) this number, by voice or face to face; \(inviter) or another admin "
+        + "compares it and approves (`hearth approve`); then `hearth sync` here finishes joining")
   }
 }
 

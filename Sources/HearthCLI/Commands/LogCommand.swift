@@ -26,6 +26,7 @@ struct LogCommand: AsyncParsableCommand {
     }
     let notices: [NoticeText.Document]
     let logs: [Head]
+    let withheld: [StandingText.Document.Withheld]
   }
 
   func run() async throws {
@@ -35,7 +36,9 @@ struct LogCommand: AsyncParsableCommand {
     let notices = try await node.notices().suffix(limit ?? settings.pageSize)
     let moment = try await MomentText.of(node)
     var logs: [(zone: String, log: AuthorLog)] = []
+    var withheld: [StandingText.Document.Withheld] = []
     for zone in await node.dataZones() {
+      withheld += await StandingText.withheld(of: zone, on: node)
       for log in try await node.authorLogs(of: zone.id) { logs.append((zone.name, log)) }
     }
     try await node.close()
@@ -48,9 +51,10 @@ struct LogCommand: AsyncParsableCommand {
               zone: zone, person: log.personName, device: log.deviceName,
               deviceId: log.author.device.hex, life: log.author.life, changes: log.changes,
               last: MomentText.iso(log.lastMilliseconds))
-          }))
+          }, withheld: withheld))
     }
     for notice in notices { Output.print(NoticeText.line(notice, moment)) }
+    for item in withheld { Output.print(Style.yellow(StandingText.line(item))) }
     let rows = logs.map { zone, log in
       [
         zone, log.personName, log.deviceName, "\(log.author)", "\(log.changes)",

@@ -6,8 +6,15 @@ import HearthSync
 /// The people of the household.
 struct MemberCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "member", abstract: "Show the people of the household.",
-    subcommands: [List.self], defaultSubcommand: List.self)
+    commandName: "member", abstract: "The people of the household: list, role, remove, leave.",
+    discussion: """
+      Examples:
+        hearth member                 who belongs to the household
+        hearth member role Ben child  what Ben may do from now on
+        hearth member remove Dan      Dan gets nothing new, whatever he keeps
+        hearth member leave           go yourself
+      """,
+    subcommands: [List.self, SetRole.self, Remove.self, Leave.self], defaultSubcommand: List.self)
 
   /// Lists them.
   struct List: AsyncParsableCommand {
@@ -36,6 +43,9 @@ struct MemberCommand: AsyncParsableCommand {
       let own = await node.person
       let people = membership.people.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
       try await node.close()
+      func devices(_ person: Membership.Person) -> Int {
+        membership.activeDevices.count { $0.person == person.id }
+      }
       if options.json {
         return try Output.json(
           Document(
@@ -43,14 +53,12 @@ struct MemberCommand: AsyncParsableCommand {
               Document.Item(
                 name: person.name, id: person.id.hex, role: person.role.name,
                 since: MomentText.iso(person.since.milliseconds),
-                devices: membership.devices.count { $0.person == person.id },
-                isThisPerson: person.id == own)
+                devices: devices(person), isThisPerson: person.id == own)
             }))
       }
       let rows = people.map { person in
         [
-          person.name, person.role.name,
-          "\(membership.devices.count { $0.person == person.id })",
+          person.name, person.role.name, "\(devices(person))",
           moment.text(person.since.milliseconds), person.id == own ? "you" : "",
         ]
       }
@@ -59,61 +67,195 @@ struct MemberCommand: AsyncParsableCommand {
           .text)
     }
   }
-}
 
-/// The devices of the household.
-struct DeviceCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "device", abstract: "Show the devices of the household.",
-    subcommands: [List.self], defaultSubcommand: List.self)
-
-  /// Lists them.
-  struct List: AsyncParsableCommand {
+  /// Gives somebody another role.
+  struct SetRole: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "List the devices of the household.")
+      commandName: "role", abstract: "Give somebody another role.",
+      discussion: """
+        Roles, each with what those after it may do:
+          admin   invites, approves, removes, gives lower roles, closes weeks
+          member  adds and changes chores, points and settings
+          child   does chores, takes back and skips
+          reader  sees everything and changes nothing
+        You can give roles below your own, to people below you, and lower your own.
+        What somebody wrote before counts as before.
 
+        Examples:
+          hearth member role Ben child
+          hearth member role Cleo admin
+        """)
+
+    @Argument(help: "The person.") var person: String
+    @Argument(help: "admin, member, child or reader.") var role: String
     @OptionGroup var options: CommonOptions
 
     private struct Document: Encodable {
-      struct Item: Encodable {
-        let name: String
-        let id: String
-        let person: String
-        let role: String?
-        let since: String
-        let isThisDevice: Bool
+      let person: String
+      let personId: String
+      let role: String
+      let was: String
+    }
+
+    func run() async throws {
+      let role = try RoleWords.role(role)
+      let context = try await HouseholdContext.open(options)
+      let gate = await context.roleGate()
+      let subject = try PeopleNames(membership: gate.membership, renamed: [:]).person(person)
+      guard subject.role != role else {
+        throw CommandFailure(
+          .failed, "\(Style.safe(subject.name)) is \(RoleWords.a(role)) already")
       }
-      let devices: [Item]
+      if subject.id == gate.person?.id {
+        try gate.requireMember()
+        if subject.role == .owner {
+          throw CommandFailure(
+            .notAllowed, "you are the owner and stay it until somebody else is",
+            hint: "`hearth owner transfer PERSON`")
+        }
+        if role.rawValue > subject.role.rawValue { try gate.requireGiving(role) }
+      } else {
+        try gate.requireAbove(subject, to: "change the role of \(Style.safe(subject.name))")
+        try gate.requireGiving(role)
+      }
+      try await context.node.setRole(of: subject.id, to: role, in: context.zone.group)
+      let report = try await Telling.others(context.node)
+      if options.json {
+        try Output.json(
+          Document(
+            person: subject.name, personId: subject.id.hex, role: role.name,
+            was: subject.role.name))
+      } else {
+        Output.print(
+          "\(Style.safe(subject.name)) is \(RoleWords.a(role)) now, was "
+            + "\(RoleWords.a(subject.role)): \(RoleWords.may(role))")
+        Output.note(Telling.words(report))
+      }
+      try SyncText.check(report, isQuiet: true)
+    }
+  }
+
+  /// Removes somebody.
+  struct Remove: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "remove", abstract: "Remove somebody with all devices.",
+      discussion: """
+        New keys are made at once, so nothing that is written from now on can be opened by the
+        person's devices. What they have already they keep; nobody can take that back. What they
+        write and you had not seen counts for nothing and waits in `hearth quarantine`.
+        """)
+
+    @Argument(help: "The person.") var person: String
+    @Flag(help: "Do not ask.") var yes = false
+    @OptionGroup var options: CommonOptions
+
+    private struct Document: Encodable {
+      let person: String
+      let personId: String
+      let devices: [String]
+      let newKeys: Int
+      let changesKept: UInt64
+      let quarantined: Int
     }
 
     func run() async throws {
       let context = try await HouseholdContext.open(options)
-      let node = context.node
-      let membership = await node.membership(of: context.zone.group)
-      let moment = try await MomentText.of(context)
-      let own = await node.device
-      try await node.close()
+      let gate = await context.roleGate()
+      let names = try await PeopleNames.of(context)
+      let subject = try names.person(person)
+      let name = Style.safe(subject.name)
+      if subject.id == gate.person?.id {
+        try gate.requireMember()
+        throw CommandFailure(
+          .failed, "you cannot remove yourself", hint: "`hearth member leave`")
+      }
+      try gate.requireAbove(subject, to: "remove \(name)")
+      let devices = names.membership.activeDevices.filter { $0.person == subject.id }
+        .map { names.name(of: $0.id) }
+      let place = Style.safe(context.zone.name)
+      try Confirmation.ask(
+        "remove \(name) and \(Words.count(devices.count, "device")) from \(place)?", isGiven: yes)
+      let group = context.zone.group
+      try await context.node.remove(subject.id, from: group)
+      let zones = await context.node.allZones().filter { $0.group == group }
+      let kept = zones.filter { $0.kind == .data }.flatMap(\.heads).reduce(0) { $0 + $1.sequence }
+      let report = try await context.node.sync()
+      let quarantined = try await context.node.quarantined(in: group)
+        .filter { names.membership.device($0.author.device)?.person == subject.id }
+        .reduce(0) { $0 + $1.changes.count }
+      try await context.node.close()
       if options.json {
-        return try Output.json(
+        try Output.json(
           Document(
-            devices: membership.devices.map { device in
-              Document.Item(
-                name: device.card.name, id: device.id.hex,
-                person: membership.person(device.person)?.name ?? "",
-                role: membership.role(of: device.id)?.name,
-                since: MomentText.iso(device.since.milliseconds), isThisDevice: device.id == own)
-            }))
+            person: subject.name, personId: subject.id.hex, devices: devices,
+            newKeys: zones.count, changesKept: kept, quarantined: quarantined))
+      } else {
+        Output.print("removed \(name) from \(place), with \(Style.safe(list(devices)))")
+        Output.print(
+          "\(name) keeps what is there already (up to "
+            + "\(Words.count(Int(clamping: kept), "change"))); nobody can take that back")
+        Output.print(
+          "new keys were made: nothing written from now on can be opened by \(name)'s devices")
+        Output.print(
+          quarantined == 0
+            ? "quarantine: empty; what \(name) still writes counts for nothing and goes there"
+            : "quarantine: \(Words.count(quarantined, "change")) of \(name) that you had not "
+              + "seen: `hearth quarantine`")
+        Output.note(Telling.words(report))
       }
-      let rows = membership.devices.map { device in
-        [
-          ShortID.text(device.id), device.card.name,
-          membership.person(device.person)?.name ?? "nobody",
-          membership.role(of: device.id)?.name ?? "none", moment.text(device.since.milliseconds),
-          device.id == own ? "this one" : "",
-        ]
+      try SyncText.check(report, isQuiet: true)
+    }
+
+    private func list(_ names: [String]) -> String {
+      names.isEmpty ? "no device" : names.joined(separator: " and ")
+    }
+  }
+
+  /// Leaves.
+  struct Leave: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "leave", abstract: "Leave the household with all your devices.",
+      discussion: """
+        First everybody is given what only this device has. You keep what is on your devices, and
+        get nothing new. An owner hands the household over first: `hearth owner transfer PERSON`.
+        """)
+
+    @Flag(help: "Do not ask.") var yes = false
+    @OptionGroup var options: CommonOptions
+
+    private struct Document: Encodable {
+      let household: String
+      let person: String
+      let devices: Int
+    }
+
+    func run() async throws {
+      let context = try await HouseholdContext.open(options)
+      let gate = await context.roleGate()
+      let own = try gate.requireMember()
+      let place = Style.safe(context.zone.name)
+      if own.role == .owner {
+        let others = gate.membership.people.filter { $0.id != own.id }
+        throw CommandFailure(
+          .notAllowed, "you are the owner of \(place) and must hand it over before you leave",
+          hint: others.isEmpty
+            ? "you are alone in it: to end it, delete this node's folder"
+            : "`hearth owner transfer PERSON`, and leave when they have accepted")
       }
-      Output.print(
-        Table(headers: ["DEVICE", "NAME", "PERSON", "ROLE", "SINCE", ""], rows: rows).text)
+      let devices = gate.membership.activeDevices.count { $0.person == own.id }
+      try Confirmation.ask(
+        "leave \(place) with \(Words.count(devices, "device"))?", isGiven: yes)
+      let report = try await context.node.leave(context.zone.group)
+      try await context.node.close()
+      if options.json {
+        try Output.json(
+          Document(household: context.zone.name, person: own.name, devices: devices))
+      } else {
+        Output.print("you have left \(place), with \(Words.count(devices, "device"))")
+        Output.print("you keep what is on this device; nothing new comes")
+        Output.note("next: nothing; the others make new keys when they learn it")
+      }
+      try SyncText.check(report, isQuiet: true)
     }
   }
 }

@@ -21,6 +21,7 @@ struct StatusCommand: AsyncParsableCommand {
       let unsealed: Int
       let waiting: [String: Int]
       let forks: [String]
+      let standing: StandingText.Document
     }
     struct Transport: Encodable {
       let number: Int
@@ -36,6 +37,7 @@ struct StatusCommand: AsyncParsableCommand {
     let deviceId: String
     let life: Int
     let households: [Household]
+    let pendingJoins: [StandingText.Pending]
     let transports: [Transport]
     let notices: [NoticeText.Document]
     let clock: [ClockText.Document]
@@ -63,14 +65,16 @@ struct StatusCommand: AsyncParsableCommand {
         Document.Household(
           name: status.zone.name, id: status.zone.id.hex,
           role: membership.role(of: device)?.name, people: membership.people.count,
-          devices: membership.devices.count, changes: status.changes,
+          devices: membership.activeDevices.count, changes: status.changes,
           unsealed: group.reduce(0) { $0 + $1.unsealed }, waiting: waiting,
-          forks: Set(group.flatMap(\.forks).map(\.device)).sorted().map(\.hex)))
+          forks: Set(group.flatMap(\.forks).map(\.device)).sorted().map(\.hex),
+          standing: try await StandingText.Document(of: status.zone, on: node)))
     }
+    let pending = try await node.pendingJoins().map(StandingText.Pending.init)
     let document = Document(
       home: await node.home, person: profile.personName, personId: await node.person.hex,
       device: profile.deviceName, deviceId: device.hex, life: await node.life,
-      households: households,
+      households: households, pendingJoins: pending,
       transports: transports.map {
         Document.Transport(
           number: $0.setting.number, kind: $0.setting.kind, path: $0.setting.path,
@@ -92,11 +96,14 @@ struct StatusCommand: AsyncParsableCommand {
     let life = document.life > 1 ? ", life \(document.life)" : ""
     Output.print("device:    \(document.device) (\(document.deviceId.prefix(8))\(life))")
     Output.print("home:      \(document.home)")
-    if document.households.isEmpty {
+    if document.households.isEmpty && document.pendingJoins.isEmpty {
       Output.print("household: none yet; `hearth household create NAME` or `hearth join LINK`")
     }
     for household in document.households {
       Output.print("household: \(Style.bold(Style.safe(household.name))), \(words(household))")
+      for line in StandingText.lines(household.standing) {
+        Output.print("           " + line)
+      }
       for (reason, count) in household.waiting.sorted(by: { $0.key < $1.key }) {
         let words = PendingReason(rawValue: reason).map(Words.reason) ?? reason
         Output.print("           \(Words.count(count, "segment")) waiting for \(words)")
@@ -105,6 +112,9 @@ struct StatusCommand: AsyncParsableCommand {
         Output.print(
           Style.red("           device \(fork.prefix(8)) published two different histories"))
       }
+    }
+    for pending in document.pendingJoins {
+      for line in StandingText.lines(pending) { Output.print(line) }
     }
     if document.transports.isEmpty {
       Output.print("transport: none yet; `hearth transport add folder PATH`")

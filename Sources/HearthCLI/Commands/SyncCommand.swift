@@ -24,7 +24,7 @@ struct SyncCommand: AsyncParsableCommand {
   func run() async throws {
     if watch { return try await Watching(options: options).run() }
     let node = try await options.open()
-    let report = try await node.sync()
+    let (report, news) = try await PeopleNews.sync(node)
     try await node.close()
     if options.json {
       try Output.json(SyncText.Document(report))
@@ -34,7 +34,9 @@ struct SyncCommand: AsyncParsableCommand {
       for transport in report.transports where transport.failure == nil {
         Output.print(SyncText.line(transport))
       }
+      for line in news.lines { Output.print(line) }
     }
+    for remark in news.remarks { Output.note(remark) }
     try SyncText.check(report, isQuiet: options.json)
   }
 }
@@ -126,6 +128,7 @@ private struct Watching {
   private struct Round {
     let source: NewsSource
     let report: SyncReport
+    let news: PeopleNews
   }
 
   private struct Event: Encodable {
@@ -141,12 +144,14 @@ private struct Watching {
     var watch = try NewsWatch(try await source())
     stop.onStop { [watch] in watch.stop() }
     var lastWords = ""
+    var lastRemarks: [String] = []
     Output.note("watching; interrupt to stop")
     while !stop.isStopped {
       do {
         let round = try await round()
         watch.noteDatabase()
         tell(round.report, &lastWords)
+        tell(round.news, &lastRemarks)
         if round.source != watch.source {
           watch = try NewsWatch(round.source)
           stop.onStop { [watch] in watch.stop() }
@@ -164,10 +169,10 @@ private struct Watching {
   /// Opens the node, syncs and closes it, so that other commands can work in between.
   private func round() async throws -> Round {
     let node = try await options.open()
-    let report = try await node.sync()
+    let (report, news) = try await PeopleNews.sync(node)
     let source = try await node.newsSource()
     try await node.close()
-    return Round(source: source, report: report)
+    return Round(source: source, report: report, news: news)
   }
 
   private func source() async throws -> NewsSource {
@@ -175,6 +180,13 @@ private struct Watching {
     let source = try await node.newsSource()
     try await node.close()
     return source
+  }
+
+  /// Says what concerns people; what stays is told once.
+  private func tell(_ news: PeopleNews, _ lastRemarks: inout [String]) {
+    if !options.json { for line in news.lines { Output.print(line) } }
+    for remark in news.remarks where !lastRemarks.contains(remark) { Output.note(remark) }
+    lastRemarks = news.remarks
   }
 
   /// Says what changed; a problem that stays is told once.

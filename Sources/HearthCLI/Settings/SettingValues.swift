@@ -69,6 +69,9 @@ struct SettingValues: Sendable {
       throw CommandFailure(.failed, "this node has no zone for settings of the \(scope.rawValue)")
     }
     let name = key.name
+    if scope == .household {
+      try await node.roleGate(of: zone).check(SettingRecord.operations(name, value, in: zone.id))
+    }
     try await node.write(to: zone.id) { source, _ in
       (SettingRecord.operations(name, value, in: source.zone), ())
     }

@@ -1,0 +1,283 @@
+import Foundation
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+import HearthTransport
+
+/// A household that was asked to let this node in, and has not answered yet.
+package struct PendingJoin: Codable, Equatable, Sendable {
+  package let groupID: String
+  package let groupName: String
+  package let inviterName: String
+  package let roleName: String
+  /// The folder over which the household is asked.
+  package let folder: String
+  package let askedMilliseconds: UInt64
+  /// Thirty digits that both sides see, to know that the request is this device's.
+  package let number: String
+  let secret: String
+  let capsule: Data
+  var slot: Int
+  var request: Data
+}
+
+/// Somebody who asks to be let in, as an admin sees it.
+package struct WaitingJoin: Sendable {
+  package let request: JoinRequest
+  /// Thirty digits that the newcomer's device shows too.
+  package let number: String
+  /// What the newcomer may do.
+  package let role: Role
+  /// Who made the invitation.
+  package let inviterName: String
+  /// Who used the invitation up, where nobody can be let in by it any more.
+  package let usedBy: [String]?
+}
+
+/// An answer that newcomers fetch, kept until they have.
+private struct KeptAnswer: Codable {
+  let groupID: String
+  let deviceID: String
+  let scope: String
+  let bytes: Data
+  let madeMilliseconds: UInt64
+}
+
+/// Digits by which two people know that a request is the one they speak of.
+private func requestNumber(
+  group: GroupID, invite: Identifier, device: DeviceID, person: PersonID
+) -> String {
+  // A frontier's bytes begin with a count and never with these letters.
+  FrontierFingerprint(
+    canonicalBytes: Array("HRTH/join-number/v1".utf8) + group.bytes + invite.bytes + device.bytes
+      + person.bytes
+  ).description
+}
+
+// MARK: - Asking
+
+extension Node {
+  private static let pendingFact = "joins.pending"
+  private static let answersFact = "joins.answers"
+  /// How long an answer is kept for a newcomer who never fetches it: 30 days.
+  package static let answerMilliseconds: UInt64 = 30 * 24 * 60 * 60 * 1_000
+  /// How many requests one invitation has room for.
+  package static let maximumRequests = 100
+
+  /// The households that were asked to let this node in.
+  package func pendingJoins() throws -> [PendingJoin] {
+    guard let encoded = try store.fact(Node.pendingFact) else { return [] }
+    return try JSONDecoder().decode([PendingJoin].self, from: Data(encoded))
+  }
+
+  private func keep(_ joins: [PendingJoin]) throws {
+    let encoded = joins.isEmpty ? nil : Array(try JSONEncoder().encode(joins))
+    try store.transaction { try store.setFact(Node.pendingFact, encoded) }
+  }
+
+  /// Puts a request to be let in where the approvers find it.
+  func ask(
+    _ capsule: InvitationCapsule, sealed: [UInt8], _ secret: InviteSecret, folder: String
+  ) throws -> PendingJoin {
+    var present = try pendingJoins()
+    if let known = present.first(where: { $0.secret == secret.text }) { return known }
+    let invite = try identifier(secret.publicKeys.inviteID)
+    let transport = folderTransport(folder)
+    let slot = try freeSlot(of: invite, on: transport)
+    let request = try engine.requestToJoin(
+      capsule, with: secret, person: person, personName: profile.personName,
+      deviceName: profile.deviceName, slot: slot)
+    let pending = PendingJoin(
+      groupID: capsule.group.hex, groupName: capsule.groupName, inviterName: capsule.inviterName,
+      roleName: capsule.role.name, folder: folder, askedMilliseconds: now(),
+      number: requestNumber(
+        group: capsule.group, invite: invite, device: device, person: person),
+      secret: secret.text, capsule: Data(sealed), slot: slot, request: Data(request.bytes))
+    present.append(pending)
+    try keep(present)
+    try transport.publish(request.name, request.bytes)
+    return pending
+  }
+
+  private func freeSlot(of invite: Identifier, on transport: FolderTransport) throws -> Int {
+    for slot in 0..<Node.maximumRequests {
+      let name = Engine<ReplicaStore>.requestName(of: invite, slot: slot)
+      if try transport.fetch(name) == nil { return slot }
+    }
+    throw HearthError(
+      .notAllowed,
+      "\(Node.maximumRequests) devices have asked by this invitation already: ask for a new one")
+  }
+
+  /// Looks for answers to what was asked, and takes them.
+  ///
+  /// A request that somebody overwrote or removed is put there again.
+  func settleJoins() throws {
+    lastAdmissions = []
+    let joins = try pendingJoins()
+    var rest: [PendingJoin] = []
+    for var join in joins {
+      do {
+        if try settle(&join) {
+          if let group = Identifier(hex: join.groupID) {
+            lastAdmissions.append(try recordZone(of: group))
+          }
+        } else {
+          rest.append(join)
+        }
+      } catch is TransportError {
+        rest.append(join)
+      }
+    }
+    if rest != joins { try keep(rest) }
+  }
+
+  /// - Returns: whether this device is in.
+  private func settle(_ join: inout PendingJoin) throws -> Bool {
+    guard let group = Identifier(hex: join.groupID) else { return false }
+    let transport = folderTransport(join.folder)
+    let name = Engine<ReplicaStore>.answerName(to: device, of: group)
+    if let answer = try transport.fetch(name) {
+      let secret = try InviteSecret(text: join.secret)
+      // Anybody can put a file there: one that is not the answer is as good as none.
+      if !engine.membership(of: group).isActive(device) {
+        let opened = try engine.beginJoining(
+          Array(join.capsule), with: secret, nowMilliseconds: 0)
+        guard (try? engine.accept(answer: answer, to: opened)) != nil else { return false }
+      }
+      var report = TransportReport(setting: join.folder)
+      let control = try engine.controlZone(of: group)
+      try engine.pull(
+        control.id, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
+      return engine.membership(of: group).isActive(device)
+    }
+    try askAgain(&join, over: transport)
+    return false
+  }
+
+  private func askAgain(_ join: inout PendingJoin, over transport: FolderTransport) throws {
+    let secret = try InviteSecret(text: join.secret)
+    let invite = try identifier(secret.publicKeys.inviteID)
+    let name = Engine<ReplicaStore>.requestName(of: invite, slot: join.slot)
+    guard let held = try transport.fetch(name) else {
+      return try transport.publish(name, Array(join.request))
+    }
+    guard held != Array(join.request) else { return }
+    // Somebody else took the place at the same time.
+    join.slot = try freeSlot(of: invite, on: transport)
+    try transport.publish(
+      Engine<ReplicaStore>.requestName(of: invite, slot: join.slot), Array(join.request))
+  }
+}
+
+// MARK: - Answering
+
+extension Node {
+  /// The requests to join a group that lie on the transports and that this device can read, in
+  /// order of person's name.
+  package func waitingJoins(of group: GroupID) throws -> [WaitingJoin] {
+    let membership = membership(of: group)
+    guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { return [] }
+    var found: [DeviceID: WaitingJoin] = [:]
+    let invites = membership.invites.filter { $0.operation.admission == .approve && !$0.isClosed }
+    for setting in try transports() where !invites.isEmpty {
+      let transport = folderTransport(setting.path)
+      for invite in invites {
+        for request in requests(by: invite.operation.invite, to: group, on: transport) {
+          found[request.device] = WaitingJoin(
+            request: request,
+            number: requestNumber(
+              group: group, invite: request.invite, device: request.device,
+              person: request.person),
+            role: invite.operation.role,
+            inviterName: membership.person(of: invite.creator)?.name ?? "",
+            usedBy: invite.usesLeft > 0
+              ? nil : invite.joins.compactMap { membership.person($0)?.name })
+        }
+      }
+    }
+    return found.values.sorted {
+      ($0.request.personName, $0.request.device) < ($1.request.personName, $1.request.device)
+    }
+  }
+
+  /// What lies there and cannot be read is for others or rubbish, and is passed over.
+  private func requests(
+    by invite: Identifier, to group: GroupID, on transport: FolderTransport
+  ) -> [JoinRequest] {
+    var requests: [JoinRequest] = []
+    for slot in 0..<Node.maximumRequests {
+      let name = Engine<ReplicaStore>.requestName(of: invite, slot: slot)
+      guard let bytes = try? transport.fetch(name) else { break }
+      if let request = try? engine.open(request: bytes, to: group), request.invite == invite {
+        requests.append(request)
+      }
+    }
+    return requests
+  }
+
+  /// Lets in whoever asked, and puts the answer on every transport.
+  ///
+  /// - Throws: `notAllowed` with the reason.
+  package func approve(_ waiting: WaitingJoin, named groupName: String) throws -> SyncReport {
+    if let names = waiting.usedBy {
+      throw HearthError(
+        .notAllowed,
+        "this invitation was used by \(names.joined(separator: ", ")) and lets in nobody else: "
+          + "make another one with `hearth invite --approve`")
+    }
+    let request = waiting.request
+    var draft = engine
+    let moment = now()
+    try store.transaction {
+      draft = engine
+      let answer = try draft.approve(request, named: groupName, nowMilliseconds: moment)
+      let kept = KeptAnswer(
+        groupID: request.group.hex, deviceID: request.device.hex, scope: answer.name.scope.hex,
+        bytes: Data(answer.bytes), madeMilliseconds: moment)
+      let encoded = try JSONEncoder().encode(try keptAnswers() + [kept])
+      try store.setFact(Node.answersFact, Array(encoded))
+    }
+    engine = draft
+    announce()
+    return try sync()
+  }
+
+  private func keptAnswers() throws -> [KeptAnswer] {
+    guard let encoded = try store.fact(Node.answersFact) else { return [] }
+    return try JSONDecoder().decode([KeptAnswer].self, from: Data(encoded))
+  }
+
+  /// Puts answers where newcomers look for them, until these have written something.
+  func publishAnswers() throws {
+    let answers = try keptAnswers()
+    guard !answers.isEmpty else { return }
+    let waiting = answers.filter { answer in
+      guard let group = Identifier(hex: answer.groupID),
+        let device = Identifier(hex: answer.deviceID),
+        engine.membership(of: group).isActive(device),
+        now() < answer.madeMilliseconds + Node.answerMilliseconds
+      else { return false }
+      return !engine.zones.contains { zone in
+        zone.group == group
+          && zone.heads.contains {
+            $0.author.device == device && $0.time.milliseconds > answer.madeMilliseconds
+          }
+      }
+    }
+    for setting in try transports() {
+      let transport = folderTransport(setting.path)
+      for answer in waiting {
+        guard let scope = Identifier(hex: answer.scope) else { continue }
+        let name = BlobName(kind: .capsule, scope: scope)
+        // A folder that is away gets it at the next exchange.
+        if let held = try? transport.fetch(name), held == Array(answer.bytes) { continue }
+        try? transport.publish(name, Array(answer.bytes))
+      }
+    }
+    guard waiting.count < answers.count else { return }
+    let encoded = waiting.isEmpty ? nil : Array(try JSONEncoder().encode(waiting))
+    try store.transaction { try store.setFact(Node.answersFact, encoded) }
+  }
+}

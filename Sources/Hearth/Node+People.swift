@@ -1,0 +1,147 @@
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+import HearthTransport
+
+/// How a device's or person's time in a group ended.
+package struct Ending: Equatable, Sendable {
+  /// Who ended it.
+  package enum Kind: String, Sendable {
+    /// Somebody removed the person.
+    case removed
+    /// Somebody revoked the device.
+    case revoked
+    /// The person left.
+    case left
+    /// The person's recovery words replaced all devices.
+    case recovered
+  }
+
+  package let kind: Kind
+  /// Who did it.
+  package let personName: String
+  package let milliseconds: UInt64
+}
+
+// What people do to a household's people and devices; others learn of it by the next exchange.
+extension Node {
+  /// Removes a person with all devices, with new keys for those who stay.
+  package func remove(_ person: PersonID, from group: GroupID) throws {
+    try engine.remove(person, from: group, nowMilliseconds: now())
+    announce()
+  }
+
+  /// Revokes a device, with new keys for those who stay.
+  package func revoke(_ device: DeviceID, from group: GroupID) throws {
+    try engine.revoke(device, from: group, nowMilliseconds: now())
+    announce()
+  }
+
+  /// Gives a person another role.
+  package func setRole(of person: PersonID, to role: Role, in group: GroupID) throws {
+    try engine.setRole(of: person, to: role, in: group, nowMilliseconds: now())
+    announce()
+  }
+
+  /// Closes an invitation, with new keys where it carried the old ones.
+  package func closeInvitation(_ invite: Identifier, of group: GroupID) throws {
+    try engine.closeInvitation(invite, of: group, nowMilliseconds: now())
+    announce()
+  }
+
+  /// Offers the group to another person.
+  ///
+  /// - Parameter words: the text of the owner's recovery words; needed if the owner has some.
+  /// - Throws: `notAllowed`; `passphrase` where the words are missing.
+  package func transferOwner(
+    of group: GroupID, to person: PersonID, words: [UInt8]?
+  ) throws {
+    var signer: ((Domain, [UInt8]) throws -> [UInt8])?
+    if engine.membership(of: group).recoveryKeys(of: self.person) != nil {
+      guard var words else {
+        throw HearthError(
+          .passphrase, "handing the household over needs your 12 recovery words")
+      }
+      let root = try RecoveryWords(consuming: &words).root()
+      signer = { root.sign(domain: $0, $1) }
+    }
+    _ = try engine.transferOwner(
+      of: group, to: person, signing: signer, nowMilliseconds: now())
+    announce()
+  }
+
+  /// Takes an offer of the group.
+  package func acceptOwner(of group: GroupID, offer: RecordID) throws {
+    try engine.acceptOwner(of: group, offer: offer, nowMilliseconds: now())
+    announce()
+  }
+
+  /// Leaves a group with all devices of this person, after giving the others what only this
+  /// device has.
+  ///
+  /// - Returns: what came of telling the others.
+  /// - Throws: `offline` where what was written here could not be given to anybody.
+  package func leave(_ group: GroupID) throws -> SyncReport {
+    let report = try sync()
+    if let failure = report.transports.first(where: { $0.failure != nil })?.failure {
+      throw HearthError(
+        .offline,
+        "what you wrote last could not be given to the others, so you have not left: \(failure)")
+    }
+    try engine.leave(group, nowMilliseconds: now())
+    announce()
+    return try sync()
+  }
+
+  /// How this device's time in a group ended; nil while it belongs to it.
+  package func ending(in group: GroupID) -> Ending? {
+    let membership = membership(of: group)
+    guard !membership.isActive(device), let own = membership.device(device) else { return nil }
+    for entry in membership.audit().reversed() where entry.void == nil {
+      let kind: Ending.Kind? =
+        switch entry.operation {
+        case .removeMember(let removal) where removal.person == own.person: .removed
+        case .revokeDevice(let revocation) where revocation.device == device: .revoked
+        case .leave where entry.person == own.person: .left
+        case .recover(let recover) where recover.person == own.person && recover.revokesOthers:
+          .recovered
+        default: nil
+        }
+      if let kind {
+        return Ending(
+          kind: kind,
+          personName: entry.person.flatMap { membership.person($0)?.name } ?? "somebody",
+          milliseconds: entry.time.milliseconds)
+      }
+    }
+    return nil
+  }
+
+  /// Gives the others the news that this person has left, which no exchange does any more.
+  func sayFarewell() throws {
+    let groups = Set(engine.zones.filter { $0.database == .shared }.map(\.group)).sorted()
+    for group in groups where ending(in: group)?.kind == .left {
+      for zone in engine.zones where zone.group == group {
+        _ = try engine.seal(zone.id)
+        try Anchor.keepUp(anchorFile, with: engine)
+        for setting in try transports() { try? publishOwn(zone.id, to: setting) }
+      }
+    }
+  }
+
+  private func publishOwn(_ id: ZoneID, to setting: TransportSetting) throws {
+    let transport = folderTransport(setting.path)
+    let zone = try engine.zone(id)
+    let listing = try transport.list(zoneTag: zone.tag)
+    let stored = try store.segments(of: id)
+    let plan = SyncPlan(zone: zone, stored: stored, pending: [])
+    let trusted = try engine.trustedNames(of: zone, in: listing, stored: stored)
+    for (segment, name) in plan.publications(
+      to: listing, stored: stored, trusted: trusted, of: zone, by: device)
+    where segment.author.device == device {
+      guard let bytes = try store.bytes(of: segment.digest, in: id) else { continue }
+      try transport.publish(name, bytes)
+    }
+  }
+}

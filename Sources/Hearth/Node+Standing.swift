@@ -1,0 +1,177 @@
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+
+/// How far a device of a group has got, by what it has said of itself.
+package struct DeviceProgress: Equatable, Sendable {
+  package let device: DeviceID
+  /// When it last wrote anything, by its own clock; nil if it never did.
+  package let seenMilliseconds: UInt64?
+  /// Of the changes that are here, those that it had not seen when it last spoke.
+  package let missing: UInt64
+  /// Of the changes that it had seen, those that have not arrived here.
+  package let ahead: UInt64
+}
+
+/// Changes that somebody has and that no transport gave to this node.
+package struct WithheldChanges: Equatable, Sendable {
+  /// Whose changes.
+  package let author: Author
+  package let authorName: String
+  package let count: UInt64
+  /// A device that has them.
+  package let witnessName: String
+}
+
+extension Node {
+  /// How far every active device of a group has got, in order of device.
+  ///
+  /// A device says how far it has got with everything it writes, and by heartbeats. A lower bound:
+  /// it may have read more since.
+  package func progress(in group: GroupID) -> [DeviceProgress] {
+    let membership = membership(of: group)
+    let zones = engine.zones.filter { $0.group == group }
+    return membership.activeDevices.map { device in
+      let claims = claims(of: device.id, in: group)
+      var missing: UInt64 = 0
+      var ahead: UInt64 = 0
+      for zone in zones where zone.kind == .data {
+        let claim = claims[zone.id] ?? Frontier()
+        for entry in zone.frontier.entries where entry.author.device != device.id {
+          missing += entry.sequence > claim[entry.author] ? entry.sequence - claim[entry.author] : 0
+        }
+        for entry in claim.entries where entry.sequence > zone.frontier[entry.author] {
+          ahead += entry.sequence - zone.frontier[entry.author]
+        }
+      }
+      let isOwn = device.id == self.device
+      let seen = zones.flatMap(\.heads)
+        .filter { $0.author.device == device.id && $0.sequence > 0 }.map(\.time.milliseconds).max()
+      return DeviceProgress(
+        device: device.id, seenMilliseconds: seen, missing: isOwn ? 0 : missing, ahead: ahead)
+    }
+  }
+
+  /// The changes that others have said to have and that are not here.
+  package func withheld(in group: GroupID) -> [WithheldChanges] {
+    let membership = membership(of: group)
+    var found: [Author: WithheldChanges] = [:]
+    for witness in membership.activeDevices where witness.id != device {
+      let claims = claims(of: witness.id, in: group)
+      for zone in engine.zones where zone.group == group {
+        for entry in claims[zone.id]?.entries ?? []
+        where entry.sequence > zone.frontier[entry.author] {
+          let count = entry.sequence - zone.frontier[entry.author]
+          guard count > found[entry.author]?.count ?? 0 else { continue }
+          found[entry.author] = WithheldChanges(
+            author: entry.author,
+            authorName: membership.device(entry.author.device)?.card.name ?? "an unknown device",
+            count: count, witnessName: witness.card.name)
+        }
+      }
+    }
+    return found.values.sorted { $0.author < $1.author }
+  }
+
+  /// What a device has shown to know of each zone: by its changes and its heartbeats.
+  private func claims(of device: DeviceID, in group: GroupID) -> [ZoneID: Frontier] {
+    var claims: [ZoneID: Frontier] = [:]
+    let zones = engine.zones.filter { $0.group == group }
+    let control = zones.first { $0.kind == .control }?.id
+    for zone in zones {
+      for head in zone.heads where head.author.device == device {
+        claims[zone.id] = (claims[zone.id] ?? Frontier()).joined(with: head.past)
+        if let control, zone.kind == .data {
+          claims[control] = (claims[control] ?? Frontier()).joined(with: head.controlSeen)
+        }
+      }
+    }
+    for said in membership(of: group).lastHeard(of: device)?.frontiers ?? [] {
+      claims[said.zone] = (claims[said.zone] ?? Frontier()).joined(with: said.frontier)
+    }
+    return claims
+  }
+
+  /// How often a device that only reads tells how far it has got: once a day.
+  package static let heartbeatMilliseconds: UInt64 = 24 * 60 * 60 * 1_000
+
+  /// Tells the groups how far this device has got, where it has something new and has not written
+  /// for a day.
+  func tellProgress() throws {
+    let moment = now()
+    let groups = Set(engine.zones.filter { $0.database == .shared }.map(\.group)).sorted()
+    for group in groups where engine.membership(of: group).isActive(device) {
+      let zones = engine.zones.filter { $0.group == group }
+      let last = zones.flatMap(\.heads).filter { $0.author.device == device }
+        .map(\.time.milliseconds).max()
+      guard let last, last + Node.heartbeatMilliseconds <= moment else { continue }
+      let claims = claims(of: device, in: group)
+      let hasNews = zones.contains { zone in
+        zone.kind == .data && !(claims[zone.id] ?? Frontier()).covers(zone.frontier)
+      }
+      if hasNews { try engine.heartbeat(in: group, nowMilliseconds: moment) }
+    }
+  }
+
+  /// Thirty digits of everything that is applied here of a group: equal on two devices exactly if
+  /// they have the same changes.
+  ///
+  /// Over each zone in order of id: the zone, then each author's log with its last change and the
+  /// chain hash after it. In six groups of five.
+  package func fingerprint(of group: GroupID) -> String {
+    var writer = ByteWriter(capacity: 1_024)
+    writer.identifier(group)
+    for zone in engine.zones.filter({ $0.group == group }).sorted(by: { $0.id < $1.id }) {
+      let heads = zone.heads.filter { $0.sequence > 0 }
+      writer.identifier(zone.id)
+      writer.varint(heads.count)
+      for head in heads {
+        writer.identifier(head.author.device)
+        writer.fixed64(head.author.incarnation)
+        writer.varint(head.sequence)
+        writer.raw(head.hash)
+      }
+    }
+    return FrontierFingerprint(canonicalBytes: writer.bytes).description
+  }
+
+  /// The sixty digits of this person's keys and another's, in twelve groups of five.
+  package func safetyNumber(with other: PersonID, in group: GroupID) throws -> String {
+    let membership = membership(of: group)
+    func side(_ person: PersonID) throws -> SafetyNumber.Person {
+      let keys = try membership.activeDevices.filter { $0.person == person }.map {
+        try DevicePublicKeys(validating: $0.card.signKey, box: $0.card.boxKey)
+      }
+      return try SafetyNumber.Person(id: person.bytes, devices: keys)
+    }
+    return SafetyNumber(try side(person), try side(other)).description
+  }
+
+  /// How many keys were handed to this device that it cannot open, in all zones of a group: it
+  /// has complained of them and nobody has handed them to it once more.
+  package func unopenedKeys(in group: GroupID) -> Int {
+    var lacking: Set<[UInt8]> = []
+    for entry in membership(of: group).audit() where entry.void == nil {
+      switch entry.operation {
+      case .complaint(let complaint) where entry.device == device:
+        lacking.insert(complaint.epoch)
+      case .wrapAdd(let added) where added.wraps.contains { $0.recipient == device }:
+        lacking.remove(added.epoch)
+      default: break
+      }
+    }
+    return lacking.count
+  }
+
+  /// The changes of a group that count for nothing, as their devices were removed.
+  package func quarantined(in group: GroupID) throws -> [QuarantinedChanges] {
+    try store.read { try engine.quarantined(in: group) }
+  }
+
+  /// Writes again as one's own what a removed device had written without effect.
+  package func adopt(_ changes: QuarantinedChanges, in group: GroupID) throws {
+    try engine.adopt(changes, in: group, nowMilliseconds: now())
+    announce()
+  }
+}

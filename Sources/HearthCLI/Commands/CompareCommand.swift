@@ -1,0 +1,101 @@
+import ArgumentParser
+import Glibc
+import Hearth
+import HearthCRDT
+import HearthSync
+
+/// Compares two devices face to face.
+struct CompareCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "compare", abstract: "Thirty digits to check two devices against each other.",
+    discussion: """
+      Two devices that hold exactly the same changes of the household, people and keys included,
+      show the same thirty digits: nobody in between hides anything from one of them. Sync both
+      first. With --person: sixty digits of your keys and somebody else's, which both of you see.
+
+      Examples:
+        hearth compare
+        hearth compare --with "43500 23030 82230 61988 67070 97793"
+        hearth compare --person Ben
+      """)
+
+  @Option(help: "The digits of the other device.") var with: String?
+  @Option(help: "Compare keys with this person instead.") var person: String?
+  @Flag(help: "Show the QR code off a terminal too.") var qr = false
+  @OptionGroup var options: CommonOptions
+
+  private struct Document: Encodable {
+    let household: String
+    let digits: String
+    let person: String?
+    let isEqual: Bool?
+  }
+
+  func run() async throws {
+    let context = try await HouseholdContext.open(options)
+    let node = context.node
+    var other: Membership.Person?
+    let digits: String
+    if let person {
+      let found = try await PeopleNames.of(context).person(person)
+      guard found.id != (await node.person) else {
+        throw CommandFailure(.failed, "keys are compared with somebody else")
+      }
+      other = found
+      digits = try await node.safetyNumber(with: found.id, in: context.zone.group)
+    } else {
+      digits = await node.fingerprint(of: context.zone.group)
+    }
+    try await node.close()
+    let isEqual = try with.map { try isSame($0, digits) }
+    if options.json {
+      try Output.json(
+        Document(
+          household: context.zone.name, digits: digits, person: other?.name, isEqual: isEqual))
+    } else {
+      Output.print(digits)
+      if isEqual == nil, qr || isatty(STDOUT_FILENO) == 1 {
+        try QRText.show(digits.filter(\.isNumber))
+      }
+      tell(isEqual, with: other)
+    }
+    if isEqual == false { throw ExitCode(ExitStatus.partial.rawValue) }
+  }
+
+  private func isSame(_ typed: String, _ digits: String) throws -> Bool {
+    let own = digits.filter(\.isNumber)
+    let read = typed.filter { !$0.isWhitespace && $0 != "-" }
+    guard read.count == own.count, read.allSatisfy({ $0.isASCII && $0.isNumber }) else {
+      throw CommandFailure(
+        .usage, "\(ShownText.quoted(typed)) are not \(own.count) digits",
+        hint: "write all that `hearth compare` prints on the other device, between quotes")
+    }
+    return read == own
+  }
+
+  private func tell(_ isEqual: Bool?, with other: Membership.Person?) {
+    let name = Style.safe(other?.name ?? "")
+    switch (isEqual, other) {
+    case (nil, nil):
+      Output.note(
+        "the other device must show the same: `hearth compare` there, after a sync of both")
+    case (nil, _):
+      Output.note("\(name) must see the same: `hearth compare --person YOU` there")
+    case (true?, nil):
+      Output.print(
+        "equal: both devices hold the same changes, and nobody hides any from one of them")
+    case (true?, _):
+      Output.print("equal: the keys you have of each other are the real ones")
+    case (false?, nil):
+      Output.print("different: one of the devices has changes that the other has not")
+      Output.note(
+        "next: `hearth sync` on both and compare again; if they still differ, something on the "
+          + "way holds changes back: see `hearth status` and `hearth device`")
+    case (false?, _):
+      Output.print("different: the keys that you have of each other are not the same")
+      Output.note(
+        "next: `hearth sync` on both and compare again; if they still differ, trust neither: see "
+          + "`hearth audit` for who admitted which device")
+    }
+  }
+}

@@ -1,0 +1,226 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import HearthSync
+
+/// The devices of the household.
+struct DeviceCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "device", abstract: "The devices of the household: list, add, rename, revoke.",
+    discussion: """
+      Examples:
+        hearth device                      which devices there are, and how far each has got
+        hearth device add --qr             a link for a further device of yours
+        hearth device rename phone "old phone"
+        hearth device revoke "old phone"   it is lost: it gets nothing new
+      """,
+    subcommands: [List.self, Add.self, Rename.self, Revoke.self], defaultSubcommand: List.self)
+
+  /// Lists them.
+  struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "list", abstract: "List the devices and how far each has got.",
+      discussion: """
+        HAS tells what a device had when it last spoke: with every change that it makes, and once
+        a day where it only reads. It may have more by now.
+        """)
+
+    @Flag(help: "Also those that do not belong to the household any more.") var all = false
+    @OptionGroup var options: CommonOptions
+
+    private struct Document: Encodable {
+      struct Item: Encodable {
+        let name: String
+        let id: String
+        let person: String
+        let role: String?
+        let since: String
+        let isThisDevice: Bool
+        let isActive: Bool
+        let lastSeen: String?
+        let hasEverything: Bool?
+        let missingChanges: UInt64?
+      }
+      let devices: [Item]
+    }
+
+    func run() async throws {
+      let context = try await HouseholdContext.open(options)
+      let node = context.node
+      let names = try await PeopleNames.of(context)
+      let membership = names.membership
+      let moment = try await MomentText.of(context)
+      let own = await node.device
+      let progress = Dictionary(
+        uniqueKeysWithValues: await node.progress(in: context.zone.group).map { ($0.device, $0) })
+      try await node.close()
+      let shown = all ? membership.devices : membership.activeDevices
+      if options.json {
+        return try Output.json(
+          Document(
+            devices: shown.map { device in
+              let progress = progress[device.id]
+              return Document.Item(
+                name: names.name(of: device.id), id: device.id.hex,
+                person: membership.person(device.person)?.name ?? "",
+                role: membership.role(of: device.id)?.name,
+                since: MomentText.iso(device.since.milliseconds), isThisDevice: device.id == own,
+                isActive: device.isActive,
+                lastSeen: progress?.seenMilliseconds.map(MomentText.iso),
+                hasEverything: progress.map { $0.missing == 0 },
+                missingChanges: progress?.missing)
+            }))
+      }
+      let rows = shown.map { device in
+        [
+          ShortID.text(device.id), names.name(of: device.id),
+          membership.person(device.person)?.name ?? "nobody",
+          membership.role(of: device.id)?.name ?? "none",
+          progress[device.id]?.seenMilliseconds.map(moment.text) ?? "",
+          has(device, progress[device.id], moment), device.id == own ? "this one" : "",
+        ]
+      }
+      Output.print(
+        Table(
+          headers: ["DEVICE", "NAME", "PERSON", "ROLE", "LAST SEEN", "HAS", ""], rows: rows
+        ).text)
+    }
+
+    private func has(
+      _ device: Membership.Device, _ progress: DeviceProgress?, _ moment: MomentText
+    ) -> String {
+      guard device.isActive else { return "no access" }
+      guard let progress, let seen = progress.seenMilliseconds else { return "not known" }
+      return progress.missing == 0
+        ? "everything up to \(moment.text(seen))"
+        : "all but \(Words.count(Int(clamping: progress.missing), "change"))"
+    }
+  }
+
+  /// Makes an invitation to oneself.
+  struct Add: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "add", abstract: "Make a link for a further device of yours.",
+      discussion: """
+        The last line of the output is the link. On the new device: `hearth init --person NAME`
+        with your name, then `hearth join` and the link. It is yours then, with your role and
+        points.
+        """)
+
+    @Option(help: "How long the link is good: a number with m, h or d.") var expires = "1h"
+    @Flag(help: "Also show the link as a QR code.") var qr = false
+    @OptionGroup var options: CommonOptions
+
+    func run() async throws {
+      let context = try await HouseholdContext.open(options)
+      let own = try await context.roleGate().requireMember()
+      try await InviteText.make(
+        InvitationTerms(
+          role: own.role, isToOneself: true, maximumUses: 1,
+          expiresInMilliseconds: try Duration.milliseconds(expires)),
+        in: context, showsQR: qr, options)
+    }
+  }
+
+  /// Gives a device another name.
+  struct Rename: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "rename", abstract: "Give a device another name, for everybody.")
+
+    @Argument(help: "The device, by name or id.") var device: String
+    @Argument(help: "Its new name.") var name: String
+    @OptionGroup var options: CommonOptions
+
+    private struct Document: Encodable {
+      let device: String
+      let name: String
+      let was: String
+    }
+
+    func run() async throws {
+      let name = try Name.checked(self.name, what: "a device's name")
+      let context = try await HouseholdContext.open(options)
+      let node = context.node
+      let names = try await PeopleNames.of(context)
+      let gate = await context.roleGate()
+      let device = try names.device(self.device)
+      if device.person != gate.person?.id {
+        try gate.requireAdmin(to: "rename \(Style.safe(names.fullName(of: device.id)))")
+      }
+      let operations = SettingRecord.operations(
+        PeopleNames.setting(of: device.id), name, in: context.zone.id)
+      try gate.check(operations)
+      try await node.write(to: context.zone.id) { _, _ in (operations, ()) }
+      if device.id == (await node.device) { try await node.renameDevice(name) }
+      try await node.close()
+      let was = names.fullName(of: device.id)
+      if options.json {
+        return try Output.json(Document(device: device.id.hex, name: name, was: was))
+      }
+      Output.print("\(Style.safe(was)) is called \(Style.safe(name)) now")
+      Output.note("next: `hearth sync`, so that the others see it")
+    }
+  }
+
+  /// Ends a device's access.
+  struct Revoke: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "revoke", abstract: "End a device's access: it is lost, stolen or sold.",
+      discussion: """
+        New keys are made at once. The device keeps what it has and gets nothing new; its person
+        stays. Everybody may revoke their own devices, admins those of people below them.
+        """)
+
+    @Argument(help: "The device, by name or id.") var device: String
+    @Flag(help: "Do not ask.") var yes = false
+    @OptionGroup var options: CommonOptions
+
+    private struct Document: Encodable {
+      let device: String
+      let name: String
+      let person: String
+      let devicesLeft: Int
+      let newKeys: Int
+    }
+
+    func run() async throws {
+      let context = try await HouseholdContext.open(options)
+      let node = context.node
+      let names = try await PeopleNames.of(context)
+      let gate = await context.roleGate()
+      let device = try names.device(self.device)
+      let name = Style.safe(names.fullName(of: device.id))
+      try gate.requireMember()
+      guard device.id != (await node.device) else {
+        throw CommandFailure(
+          .failed, "this is the device you are using, and a device is revoked from another one",
+          hint: "use another device of yours, or `hearth member leave`")
+      }
+      if device.person != gate.person?.id, let owner = names.membership.person(device.person) {
+        try gate.requireAbove(owner, to: "revoke \(name)")
+      }
+      try Confirmation.ask("revoke \(name)? it gets nothing new, for good", isGiven: yes)
+      try await node.revoke(device.id, from: context.zone.group)
+      let keys = await node.allZones().count { $0.group == context.zone.group }
+      let left = await node.membership(of: context.zone.group).activeDevices
+        .count { $0.person == device.person }
+      let report = try await Telling.others(node)
+      let person = names.membership.person(device.person)?.name ?? ""
+      if options.json {
+        try Output.json(
+          Document(
+            device: device.id.hex, name: names.name(of: device.id), person: person,
+            devicesLeft: left, newKeys: keys))
+      } else {
+        Output.print("revoked \(name): it keeps what it has and gets nothing new")
+        Output.print("new keys were made: nothing written from now on can be opened there")
+        Output.print("\(Style.safe(person)) has \(Words.count(left, "device")) left")
+        Output.note(
+          device.person == gate.person?.id
+            ? "next: `hearth device add` on this device makes a link for a new one"
+            : Telling.words(report))
+      }
+      try SyncText.check(report, isQuiet: true)
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import Hearth
+import HearthCRDT
+import HearthSync
+
+/// Who answers for the household.
+struct OwnerCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "owner", abstract: "Show the owner, hand the household over, accept it.",
+    discussion: """
+      Examples:
+        hearth owner transfer Cleo   offer Cleo the household
+        hearth owner accept          take it, on Cleo's device
+      """,
+    subcommands: [Show.self, Transfer.self, Accept.self], defaultSubcommand: Show.self)
+
+  /// Shows the owner and open offers.
+  struct Show: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "show", abstract: "Show the owner and open offers.")
+
+    @OptionGroup var options: CommonOptions
+
+    private struct Document: Encodable {
+      struct Offer: Encodable {
+        let from: String
+        let to: String
+        let since: String
+      }
+      let owner: String
+      let ownerId: String?
+      let offers: [Offer]
+    }
+
+    func run() async throws {
+      let context = try await HouseholdContext.open(options)
+      let membership = await context.node.membership(of: context.zone.group)
+      let moment = try await MomentText.of(context)
+      try await context.node.close()
+      func name(_ id: PersonID) -> String { membership.person(id)?.name ?? "nobody known" }
+      if options.json {
+        return try Output.json(
+          Document(
+            owner: membership.owner.map(name) ?? "nobody known",
+            ownerId: membership.owner?.hex,
+            offers: membership.offers.map {
+              Document.Offer(
+                from: name($0.from), to: name($0.to),
+                since: MomentText.iso($0.since.milliseconds))
+            }))
+      }
+      Output.print("owner: \(Style.safe(membership.owner.map(name) ?? "nobody known"))")
+      for offer in membership.offers {
+        Output.print(
+          "offered to \(Style.safe(name(offer.to))) by \(Style.safe(name(offer.from))) on "
+            + "\(moment.text(offer.since.milliseconds)), not accepted yet")
+      }
+    }
+  }
+
+  /// Offers the household.
+  struct Transfer: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "transfer", abstract: "Offer the household to somebody, who must accept.",
+      discussion: """
+        Until they accept you stay the owner; a later offer to somebody else replaces this one.
+        Afterwards you are an admin. If you have recovery words, they are needed: from
+        --words-file, or typed when asked.
+        """)
+
+    @Argument(help: "The person.") var person: String
+    @Option(help: "A file that holds your 12 recovery words.") var wordsFile: String?
+    @Flag(help: "Do not ask.") var yes = false
+    @OptionGroup var options: CommonOptions
+
+    private struct Document: Encodable {
+      let offeredTo: String
+      let personId: String
+    }
+
+    func run() async throws {
+      let context = try await HouseholdContext.open(options)
+      let gate = await context.roleGate()
+      let subject = try PeopleNames(membership: gate.membership, renamed: [:]).person(person)
+      let own = try gate.requireMember()
+      guard own.role == .owner else {
+        throw gate.refusal(to: "hand the household over", [.owner])
+      }
+      guard subject.id != own.id else {
+        throw CommandFailure(.failed, "you are the owner already")
+      }
+      let name = Style.safe(subject.name)
+      try Confirmation.ask(
+        "offer \(Style.safe(context.zone.name)) to \(name), who becomes its owner by accepting?",
+        isGiven: yes)
+      let isNeeded = gate.membership.recoveryKeys(of: own.id) != nil
+      try await context.node.transferOwner(
+        of: context.zone.group, to: subject.id, words: isNeeded ? try words() : nil)
+      let report = try await Telling.others(context.node)
+      if options.json {
+        try Output.json(Document(offeredTo: subject.name, personId: subject.id.hex))
+      } else {
+        Output.print("\(Style.safe(context.zone.name)) is offered to \(name)")
+        Output.print("you stay the owner until \(name) accepts, and are an admin then")
+        Output.note("next, on \(name)'s device: `hearth sync`, then `hearth owner accept`")
+      }
+      try SyncText.check(report, isQuiet: true)
+    }
+
+    private func words() throws -> [UInt8] {
+      let text: [UInt8]
+      if let wordsFile {
+        guard let data = FileManager.default.contents(atPath: wordsFile) else {
+          throw CommandFailure(.failed, "the file \(ShownText.quoted(wordsFile)) cannot be read")
+        }
+        text = Array(data)
+      } else {
+        if isatty(STDIN_FILENO) == 1 { Output.note("your 12 recovery words:") }
+        text = Array((readLine() ?? "").utf8)
+      }
+      guard !text.isEmpty else {
+        throw CommandFailure(
+          .notAllowed, "handing the household over needs your 12 recovery words",
+          hint: "type them when asked, or add --words-file FILE")
+      }
+      return text
+    }
+  }
+
+  /// Takes the household.
+  struct Accept: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "accept", abstract: "Take the household that was offered to you.")
+
+    @Flag(help: "Do not ask.") var yes = false
+    @OptionGroup var options: CommonOptions
+
+    private struct Document: Encodable {
+      let household: String
+      let owner: String
+      let was: String
+    }
+
+    func run() async throws {
+      let context = try await HouseholdContext.open(options)
+      let gate = await context.roleGate()
+      let own = try gate.requireMember()
+      guard let offer = gate.membership.offers.last(where: { $0.to == own.id }) else {
+        throw CommandFailure(
+          .failed, "nobody has offered you \(Style.safe(context.zone.name))",
+          hint: "`hearth sync` may bring an offer; the owner makes one with `hearth owner transfer`"
+        )
+      }
+      let former = gate.membership.person(offer.from)?.name ?? "the owner"
+      try Confirmation.ask(
+        "become the owner of \(Style.safe(context.zone.name))?", isGiven: yes)
+      try await context.node.acceptOwner(of: context.zone.group, offer: offer.id)
+      let report = try await Telling.others(context.node)
+      if options.json {
+        try Output.json(
+          Document(household: context.zone.name, owner: own.name, was: former))
+      } else {
+        Output.print("you are the owner of \(Style.safe(context.zone.name)) now")
+        Output.print("\(Style.safe(former)) is an admin")
+        Output.note(Telling.words(report))
+      }
+      try SyncText.check(report, isQuiet: true)
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import Glibc
+import Hearth
+import HearthCRDT
+import HearthSync
+import Household
+
+/// The people and devices of a household, found by what people type.
+struct PeopleNames: Sendable {
+  let membership: Membership
+  /// The names that devices were given later, by device.
+  let renamed: [DeviceID: String]
+
+  /// Those of a household.
+  static func of(_ context: HouseholdContext) async throws -> PeopleNames {
+    let membership = await context.node.membership(of: context.zone.group)
+    let renamed = try await context.node.read(context.zone.id) { source in
+      var names: [DeviceID: String] = [:]
+      for device in membership.devices {
+        names[device.id] = try SettingRecord.value(of: setting(of: device.id), in: source)
+      }
+      return names
+    }
+    return PeopleNames(membership: membership, renamed: renamed)
+  }
+
+  /// The key under which the household keeps a device's later name.
+  static func setting(of device: DeviceID) -> String { "device-name." + device.hex }
+
+  /// A device's name.
+  func name(of device: DeviceID) -> String {
+    renamed[device] ?? membership.device(device)?.card.name
+      ?? "device \(ShortID.text(device))"
+  }
+
+  /// A device with its person's name.
+  func fullName(of device: DeviceID) -> String {
+    guard let person = membership.person(of: device) else { return name(of: device) }
+    return "\(person.name)'s \(name(of: device))"
+  }
+
+  /// The person meant, among those who belong to the household.
+  func person(_ text: String) throws -> Membership.Person {
+    switch NameMatch(text, among: membership.people, name: \.name) {
+    case .one(let person): return person
+    case .several(let found):
+      let list = found.map { ShownText.quoted($0.name) }.joined(separator: ", ")
+      throw CommandFailure(.failed, "\(ShownText.quoted(text)) fits several people: \(list)")
+    case .none(let nearest):
+      if let former = membership.formerPeople.first(where: {
+        NameFolding.fold($0.name) == NameFolding.fold(text)
+      }) {
+        throw CommandFailure(
+          .failed, "\(Style.safe(former.name)) does not belong to this household any more",
+          hint: "`hearth audit` tells when that ended; `hearth invite` lets somebody join again")
+      }
+      throw CommandFailure(
+        .failed, "there is no person \(ShownText.quoted(text)) in this household",
+        hint: nearest.isEmpty
+          ? "see `hearth member list`"
+          : "did you mean \(RoleGate.either(nearest.map { ShownText.quoted($0.name) }))?")
+    }
+  }
+
+  /// The active device meant: by name, with or without its person's, or by digits of its id.
+  func device(_ text: String) throws -> Membership.Device {
+    let active = membership.activeDevices
+    let digits = text.lowercased()
+    if digits.utf8.count >= 4, digits.allSatisfy(\.isHexDigit) {
+      let found = active.filter { $0.id.hex.hasPrefix(digits) }
+      if let only = found.first, found.count == 1 { return only }
+    }
+    let exact = active.filter { NameFolding.fold(name(of: $0.id)) == NameFolding.fold(text) }
+    if let only = exact.first, exact.count == 1 { return only }
+    switch NameMatch(text, among: active, name: { fullName(of: $0.id) }) {
+    case .one(let device): return device
+    case .several(let found):
+      let list = found.map { "  \(ShortID.text($0.id))  \(Style.safe(fullName(of: $0.id)))" }
+      throw CommandFailure(
+        .failed,
+        "\(ShownText.quoted(text)) fits \(found.count) devices:\n" + list.joined(separator: "\n"),
+        hint: "write the person's name too, or the id")
+    case .none(let nearest):
+      throw CommandFailure(
+        .failed, "there is no device \(ShownText.quoted(text)) in this household",
+        hint: nearest.isEmpty
+          ? "see `hearth device list`"
+          : "did you mean "
+            + RoleGate.either(nearest.map { ShownText.quoted(fullName(of: $0.id)) }) + "?")
+    }
+  }
+}
+
+extension HouseholdContext {
+  /// What this person may do here.
+  func roleGate() async -> RoleGate { await node.roleGate(of: zone) }
+}
+
+extension Node {
+  /// What this person may do in a household.
+  func roleGate(of zone: ZoneState) -> RoleGate {
+    let membership = membership(of: zone.group)
+    return RoleGate(
+      household: zone.name, membership: membership, person: membership.person(of: device),
+      ending: ending(in: zone.group).map { EndingText.line($0, household: zone.name) })
+  }
+}
+
+/// The end of a membership in words.
+enum EndingText {
+  static func line(_ ending: Ending, household: String) -> String {
+    let name = Style.safe(ending.personName)
+    let place = Style.safe(household)
+    switch ending.kind {
+    case .removed: return "you were removed from \(place) by \(name)"
+    case .revoked: return "this device was revoked in \(place) by \(name)"
+    case .left: return "you have left \(place)"
+    case .recovered: return "this device was replaced in \(place) by \(name)'s recovery words"
+    }
+  }
+}
+
+/// Questions before something that cannot be taken back.
+enum Confirmation {
+  /// Asks on a terminal; without one, whoever wrote the command line has decided.
+  ///
+  /// - Throws: a failure if the answer is not yes.
+  static func ask(_ question: String, isGiven: Bool) throws {
+    guard !isGiven, isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return }
+    Output.note("\(question) [y/N]")
+    let answer = (readLine() ?? "").trimmingCharacters(in: .whitespaces).lowercased()
+    guard answer == "y" || answer == "yes" else {
+      throw CommandFailure(.failed, "nothing was changed", hint: "answer y, or add --yes")
+    }
+  }
+}
+
+/// How others learn of what was done to people.
+enum Telling {
+  /// Syncs, closes the node and gives the report; the words are for standard error.
+  static func others(_ node: Node) async throws -> SyncReport {
+    let report = try await node.sync()
+    try await node.close()
+    return report
+  }
+
+  /// What follows, where the others could be told or not.
+  static func words(_ report: SyncReport) -> String {
+    if report.transports.isEmpty {
+      return "nobody else can know yet: `hearth transport add folder PATH`, then `hearth sync`"
+    }
+    return report.transports.allSatisfy { $0.failure == nil }
+      ? "next: nothing; the others learn it with their next `hearth sync`"
+      : "next: `hearth sync` when the folder is there again; until then nobody else knows"
+  }
+}

@@ -1,0 +1,73 @@
+import Hearth
+import HearthCRDT
+import HearthSync
+
+/// What a round of syncing brought about people: who was let in, who waits, who is out.
+struct PeopleNews: Sendable {
+  /// Data: this node was let in.
+  var lines: [String] = []
+  /// Remarks: what to do.
+  var remarks: [String] = []
+
+  /// Syncs, finishes joining where somebody has approved, and tells what concerns people.
+  static func sync(_ node: Node) async throws -> (SyncReport, PeopleNews) {
+    var report = try await node.sync()
+    var news = PeopleNews()
+    let admitted = await node.lastAdmissions
+    for zone in admitted {
+      let context = try await HouseholdContext.of(zone, node: node)
+      let membership = await node.membership(of: context.zone.group)
+      let role = membership.role(of: await node.device)
+      if role != .reader { try await context.introducePerson() }
+      news.lines.append(
+        "joined \(Style.safe(context.zone.name)) as \(role?.name ?? "nobody")"
+          + (admitter(of: await node.device, in: membership).map {
+            ": \(Style.safe($0)) approved"
+          } ?? ""))
+      news.remarks.append("next: `hearth list` shows the chores")
+    }
+    if !admitted.isEmpty {
+      let further = try await node.sync()
+      report.transports = further.transports
+    }
+    for pending in try await node.pendingJoins() {
+      news.remarks.append(
+        "waiting: \(Style.safe(pending.groupName)) has not approved yet; the number to compare is "
+          + pending.number)
+    }
+    for zone in await node.dataZones() where zone.database == .shared {
+      if let ending = await node.ending(in: zone.group), ending.kind != .left {
+        news.remarks.append(
+          EndingText.line(ending, household: zone.name)
+            + ": you keep what is here, and nothing new comes")
+        continue
+      }
+      let waiting = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
+      if !waiting.isEmpty {
+        let names = waiting.map { Style.safe($0.request.personName) }
+        news.remarks.append(
+          "\(names.joined(separator: ", ")) asked to join \(Style.safe(zone.name)): "
+            + "`hearth approve`")
+      }
+      let membership = await node.membership(of: zone.group)
+      let own = membership.person(of: await node.device)?.id
+      if let offer = membership.offers.last(where: { $0.to == own }) {
+        news.remarks.append(
+          "\(Style.safe(membership.person(offer.from)?.name ?? "the owner")) offers you "
+            + "\(Style.safe(zone.name)): `hearth owner accept`")
+      }
+    }
+    return (report, news)
+  }
+
+  /// Who let a device in by an approval.
+  private static func admitter(of device: DeviceID, in membership: Membership) -> String? {
+    guard let card = membership.device(device)?.card else { return nil }
+    for entry in membership.audit().reversed() where entry.void == nil {
+      if case .admit(let admit) = entry.operation, admit.join.device.signKey == card.signKey {
+        return entry.person.flatMap { membership.person($0)?.name }
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,120 @@
+import Hearth
+import HearthCRDT
+import HearthSync
+
+/// How this node stands with the people of a household, for `hearth status`.
+enum StandingText {
+  /// What is worth telling; nothing of it where all is well.
+  struct Document: Encodable {
+    struct End: Encodable {
+      /// `removed`, `revoked`, `left` or `recovered`.
+      let kind: String
+      let by: String
+      let at: String
+      let text: String
+    }
+    struct Withheld: Encodable {
+      let device: String
+      let changes: UInt64
+      let witness: String
+    }
+    /// How this device's membership ended; absent while it belongs to the household.
+    let ended: End?
+    /// Keys that were handed to this device and do not open.
+    let unopenedKeys: Int
+    /// Changes of removed devices that count for nothing and that nobody has taken over.
+    let quarantined: Int
+    /// Changes that another device says to have and that no transport gave to this one.
+    let withheld: [Withheld]
+    /// Who asks to join, where this person may approve.
+    let requests: [String]
+    /// Who offers this person the household.
+    let offeredBy: String?
+
+    init(of zone: ZoneState, on node: Node) async throws {
+      let membership = await node.membership(of: zone.group)
+      let own = membership.person(of: await node.device)?.id
+      ended = await node.ending(in: zone.group).map {
+        End(
+          kind: $0.kind.rawValue, by: $0.personName, at: MomentText.iso($0.milliseconds),
+          text: EndingText.line($0, household: zone.name))
+      }
+      unopenedKeys = await node.unopenedKeys(in: zone.group)
+      quarantined = try await node.quarantined(in: zone.group).reduce(0) { $0 + $1.changes.count }
+      withheld = await StandingText.withheld(of: zone, on: node)
+      requests = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
+        .map(\.request.personName)
+      offeredBy = membership.offers.last { $0.to == own }.flatMap {
+        membership.person($0.from)?.name
+      }
+    }
+  }
+
+  static func lines(_ document: Document) -> [String] {
+    var lines: [String] = []
+    if let ended = document.ended {
+      lines.append(Style.red("\(ended.text): you keep what is here, and nothing new comes"))
+    }
+    if !document.requests.isEmpty {
+      let names = document.requests.map { Style.safe($0) }.joined(separator: ", ")
+      lines.append(Style.yellow("\(names) asked to join: `hearth approve`"))
+    }
+    if let name = document.offeredBy {
+      lines.append(
+        Style.yellow("\(Style.safe(name)) offers you the household: `hearth owner accept`"))
+    }
+    if document.unopenedKeys > 0 {
+      lines.append(
+        Style.red(
+          "\(Words.count(document.unopenedKeys, "key")) cannot be opened: others hand them over "
+            + "again when they sync, then `hearth sync` here"))
+    }
+    if document.quarantined > 0 {
+      lines.append(
+        "\(Words.count(document.quarantined, "change")) of removed devices in quarantine: "
+          + "`hearth quarantine`")
+    }
+    return lines + document.withheld.map { Style.yellow(line($0)) }
+  }
+
+  static func line(_ withheld: Document.Withheld) -> String {
+    "\(Words.count(Int(clamping: withheld.changes), "change")) of \(Style.safe(withheld.device)) "
+      + "that \(Style.safe(withheld.witness)) has are not here: the folder lags or keeps them back"
+  }
+
+  /// What other devices of a household say to have and no transport gave to this node.
+  static func withheld(of zone: ZoneState, on node: Node) async -> [Document.Withheld] {
+    guard await node.ending(in: zone.group) == nil else { return [] }
+    return await node.withheld(in: zone.group).map {
+      Document.Withheld(device: $0.authorName, changes: $0.count, witness: $0.witnessName)
+    }
+  }
+
+  /// A household that was asked to let this node in.
+  struct Pending: Encodable {
+    let household: String
+    let inviter: String
+    let role: String
+    let asked: String
+    let number: String
+    let folder: String
+
+    init(_ pending: PendingJoin) {
+      household = pending.groupName
+      inviter = pending.inviterName
+      role = pending.roleName
+      asked = MomentText.iso(pending.askedMilliseconds)
+      number = pending.number
+      folder = pending.folder
+    }
+  }
+
+  static func lines(_ pending: Pending) -> [String] {
+    let inviter = Style.safe(pending.inviter)
+    return [
+      "waiting:   \(Style.bold(Style.safe(pending.household))) was asked on \(pending.asked) "
+        + "and has not approved yet",
+      "           tell \(inviter) this number: \(pending.number); then `hearth sync`",
+    ]
+  }
+}

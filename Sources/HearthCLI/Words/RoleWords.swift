@@ -1,0 +1,148 @@
+import Foundation
+import HearthCRDT
+import HearthSync
+import Household
+
+/// Roles in words.
+enum RoleWords {
+  /// The roles that can be given.
+  static let given: [Role] = [.admin, .member, .child, .reader]
+
+  /// The role of a word.
+  ///
+  /// - Throws: a usage failure that lists the words.
+  static func role(_ text: String) throws -> Role {
+    guard let role = Role(name: text.lowercased()) else {
+      throw CommandFailure(
+        .usage, "there is no role \(ShownText.quoted(text))", hint: "reader, child, member, admin")
+    }
+    guard role != .owner else {
+      throw CommandFailure(
+        .usage, "a household has one owner, who hands it over",
+        hint: "`hearth owner transfer PERSON`; as a role: reader, child, member, admin")
+    }
+    return role
+  }
+
+  /// The role with its article.
+  static func a(_ role: Role) -> String {
+    switch role {
+    case .owner: "the owner"
+    case .admin: "an admin"
+    case .member, .child, .reader: "a \(role.name)"
+    }
+  }
+
+  /// What a role may do.
+  static func may(_ role: Role) -> String {
+    switch role {
+    case .owner: "does what admins do, makes admins, and hands the household over"
+    case .admin: "does what members do, invites, approves, removes, gives lower roles, closes weeks"
+    case .member: "adds and changes chores, points and settings, and does chores"
+    case .child: "does chores, takes back and skips; changes no chores, points or settings"
+    case .reader: "sees everything and changes nothing"
+    }
+  }
+}
+
+/// What this node's person may do in a household, and whom to ask for the rest.
+struct RoleGate: Sendable {
+  let household: String
+  let membership: Membership
+  let person: Membership.Person?
+  let ending: String?
+
+  var role: Role? { ending == nil ? person?.role : nil }
+
+  /// Refuses operations on records that the role does not allow.
+  func check(_ operations: [HearthCRDT.Operation]) throws {
+    let role = try requireMember().role
+    let policy = HouseholdSchema.rolePolicy
+    guard let refused = operations.first(where: { !policy.allows($0, as: role) }) else { return }
+    let allowed = Role.allCases.filter { policy.allows(refused, as: $0) }
+    let isNew = operations.contains {
+      $0.key.type == HouseholdSchema.chore && RoleGate.field("created", isAssignedBy: $0)
+    }
+    let deed = isNew ? "add chores" : RoleGate.deed(refused)
+    throw refusal(to: role == .reader ? "change anything" : deed, allowed)
+  }
+
+  /// Refuses where the person is no member any more.
+  @discardableResult
+  func requireMember() throws -> Membership.Person {
+    guard let person, ending == nil else {
+      throw CommandFailure(
+        .notAllowed,
+        (ending ?? "this device does not belong to \(Style.safe(household))")
+          + ": nothing that is written here reaches the others",
+        hint: "ask an owner or admin for an invitation, and `hearth join` it")
+    }
+    return person
+  }
+
+  /// Refuses whoever is no admin.
+  func requireAdmin(to deed: String) throws {
+    guard try requireMember().role.rank < Role.admin.rank else { return }
+    throw refusal(to: deed, [.admin, .owner])
+  }
+
+  /// Refuses whoever is not of a higher rank than a person whom it concerns.
+  func requireAbove(_ subject: Membership.Person, to deed: String) throws {
+    try requireAdmin(to: deed)
+    let own = try requireMember()
+    guard subject.role.rank >= own.role.rank else { return }
+    let above = Role.allCases.filter { $0.rank > subject.role.rank }
+    guard !above.isEmpty else {
+      throw CommandFailure(
+        .notAllowed,
+        "\(Style.safe(subject.name)) is the owner, and nobody may \(deed)",
+        hint: "an owner hands the household over (`hearth owner transfer PERSON`) and then leaves")
+    }
+    throw refusal(to: deed, above)
+  }
+
+  /// Refuses a role that is not below one's own.
+  func requireGiving(_ role: Role) throws {
+    let own = try requireMember()
+    guard role.rank >= own.role.rank else { return }
+    throw refusal(
+      to: "make anybody \(RoleWords.a(role))", Role.allCases.filter { $0.rank > role.rank })
+  }
+
+  /// "Ben is a child and may not change points: ask Ada or Cleo".
+  func refusal(to deed: String, _ allowed: [Role]) -> CommandFailure {
+    let names = membership.people.filter { allowed.contains($0.role) && $0.id != person?.id }
+      .sorted { ($1.role.rawValue, $0.name) < ($0.role.rawValue, $1.name) }
+      .prefix(4).map { Style.safe($0.name) }
+    let asked = names.isEmpty ? "" : ": ask \(RoleGate.either(Array(names)))"
+    let who = person.map { "\(Style.safe($0.name)) is \(RoleWords.a($0.role))" } ?? "you are nobody"
+    return CommandFailure(.notAllowed, "\(who) and may not \(deed)\(asked)")
+  }
+
+  /// Names with "or" before the last.
+  static func either(_ names: [String]) -> String {
+    guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+    return names.dropLast().joined(separator: ", ") + " or " + last
+  }
+
+  /// What an operation does, in words.
+  private static func deed(_ operation: HearthCRDT.Operation) -> String {
+    switch operation.key.type {
+    case HouseholdSchema.chore:
+      return field("points", isAssignedBy: operation) ? "change points" : "change chores"
+    case HouseholdSchema.occurrence: return "change when a chore is due"
+    case HouseholdSchema.setting: return "change the household's settings or names of devices"
+    case HouseholdSchema.close: return "close a week or month"
+    case HouseholdSchema.person: return "change people"
+    default: return "do this"
+    }
+  }
+
+  private static func field(
+    _ name: String, isAssignedBy operation: HearthCRDT.Operation
+  ) -> Bool {
+    guard case .assign(let field, _) = operation.body else { return false }
+    let schema = HouseholdSchema.all.first { $0.id == operation.key.type }
+    return schema?.field(named: name)?.id == field
+  }
+}

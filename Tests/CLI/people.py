@@ -1,0 +1,375 @@
+#!/usr/bin/env python3
+"""People and devices through the command line: a family over a folder, story by story.
+
+    people.py HEARTH [--show]
+
+Each story takes at most two commands of the person it is about; each command must say what
+happened and what to do next. --show prints the whole conversation. Removed devices go on writing
+here with the unchanged program and a folder of their own whose files are then carried over, as
+somebody who does not care for the news would.
+"""
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FAILED, PARTIAL, NOT_ALLOWED, USAGE = 1, 2, 4, 64
+failures = []
+
+
+def check(holds, words):
+    if not holds:
+        failures.append(words)
+        print("FAILED " + words)
+
+
+class Family:
+    def __init__(self, hearth, shows):
+        self.hearth = os.path.abspath(hearth)
+        self.shows = shows
+        self.root = tempfile.mkdtemp(prefix="hearth-people-")
+        self.environment = {
+            name: value for name, value in os.environ.items()
+            if not name.startswith(("HEARTH_", "CLICOLOR", "COLUMNS", "XDG_"))}
+        self.environment.update(HOME=self.root, TZ="UTC", LC_ALL="C.UTF-8", NO_COLOR="1")
+        os.mkdir(self.path("folder"))
+
+    def path(self, *parts):
+        return os.path.join(self.root, *parts)
+
+    def run(self, home, *arguments):
+        done = subprocess.run(
+            [self.hearth, "--home", self.path(home), *arguments], capture_output=True, text=True,
+            timeout=120, stdin=subprocess.DEVNULL, env=self.environment)
+        if self.shows:
+            print("$ hearth --home %s %s" % (home, " ".join(arguments)))
+            print("".join("  " + line + "\n" for line in (
+                done.stdout + done.stderr).splitlines()) + ("  exit %d" % done.returncode))
+        return done
+
+    def says(self, home, arguments, *words, status=0):
+        """The command must end with the status and say all of the words."""
+        done = self.run(home, *arguments)
+        said = done.stdout + done.stderr
+        name = "%s: hearth %s" % (home, " ".join(arguments))
+        check(done.returncode == status, "%s: exit %d: %s" % (name, done.returncode, said.strip()))
+        for word in words:
+            check(word in said, "%s does not say %r: %s" % (name, word, said.strip()))
+        if status in (FAILED, NOT_ALLOWED, USAGE):
+            check(not done.stdout, "%s prints on standard output" % name)
+            check("hearth: error:" in done.stderr, "%s does not begin with the error" % name)
+        return done.stdout
+
+    def json(self, home, *arguments, status=0):
+        done = self.run(home, *arguments, "--json")
+        name = "%s: hearth %s --json" % (home, " ".join(arguments))
+        check(done.returncode == status, "%s: exit %d: %s" % (name, done.returncode, done.stderr))
+        try:
+            document = json.loads(done.stdout)
+        except ValueError:
+            check(False, "%s prints no JSON: %r" % (name, done.stdout[:200]))
+            return {}
+        check(document.get("schema") == 1, "%s has no schema" % name)
+        return document
+
+    def init(self, home, person, device):
+        self.says(home, ["init", "--person", person, "--device", device], "next:")
+
+    def link(self, home, *arguments):
+        return self.says(home, arguments, "hearth join").strip().splitlines()[-1]
+
+    def answer(self, home, text, *arguments):
+        """Runs a command on a terminal, and answers its question."""
+        master, slave = pty.openpty()
+        done = subprocess.Popen(
+            [self.hearth, "--home", self.path(home), *arguments], stdin=slave, stdout=slave,
+            stderr=slave, env=dict(self.environment, TERM="xterm", COLUMNS="100"))
+        os.close(slave)
+        os.write(master, (text + "\n").encode())
+        said = b""
+        try:
+            while chunk := os.read(master, 65536):
+                said += chunk
+        except OSError:
+            pass
+        os.close(master)
+        return done.wait(timeout=120), said.decode()
+
+    def sync(self, *homes):
+        for home in homes:
+            self.says(home, ["sync"])
+
+    def titles(self, home):
+        return [chore["title"] for chore in self.json(home, "list").get("chores", [])]
+
+    def move_folder(self, home, place):
+        """The node goes on with a copy of the folder, and hears nothing new."""
+        shutil.copytree(self.path("folder"), self.path(place))
+        self.says(home, ["transport", "remove", self.path("folder")])
+        self.says(home, ["transport", "add", "folder", self.path(place)])
+
+    def carry(self, place):
+        """Everything new in a copy of the folder is put into the folder that all share."""
+        shutil.copytree(self.path(place), self.path("folder"), dirs_exist_ok=True)
+
+
+def beginning(family):
+    family.init("ada", "Ada", "laptop")
+    family.says("ada", ["household", "create", "Home", "--time-zone", "UTC"], "Home")
+    family.says("ada", ["transport", "add", "folder", family.path("folder")], "next:")
+    family.says("ada", ["add", "Wash the dishes", "--points", "3"])
+
+
+def automatic_invitation(family):
+    link = family.link("ada", "invite")
+    family.init("ben", "Ben", "phone")
+    family.says("ben", ["join", link], "joined Home as member", "Ada, Ben", "next:")
+    check(family.titles("ben") == ["Wash the dishes"], "Ben does not see the dishes")
+    family.init("late", "Late", "phone")
+    family.says(
+        "late", ["join", link], "already used by Ben", "ask Ada for a new one", status=FAILED)
+    family.says("late", ["list"], "in no household", status=FAILED)
+    family.sync("ada")
+    listed = family.json("ada", "invite", "list").get("invitations", [])
+    check(
+        [(item["state"], item["joined"], item["admission"]) for item in listed]
+        == [("used", ["Ben"], "auto")], "invite list: %r" % listed)
+
+
+def approved_invitation(family):
+    link = family.link("ada", "invite", "--approve", "--qr")
+    check(link.startswith("hearth://join/v1/"), "the last line is not the link: %r" % link)
+    family.init("cleo", "Cleo", "tablet")
+    asked = family.says("cleo", ["join", link], "asked Home", "number:", "Ada", "hearth sync")
+    number = re.search(r"number: ([\d ]+)", asked).group(1).strip()
+    check(len(number.replace(" ", "")) == 30, "the number has not 30 digits: %r" % number)
+    family.says("cleo", ["status"], "waiting:", number)
+    family.says("cleo", ["sync"], "has not approved yet", number)
+    family.says("ada", ["status"], "Cleo asked to join", "hearth approve")
+    family.says("ada", ["approve"], "Cleo with tablet", "number: " + number, "hearth approve PERSON")
+    family.says(
+        "ada", ["approve", "Cleo", "--number", number[::-1]], "the numbers differ",
+        status=NOT_ALLOWED)
+    family.says(
+        "ada", ["approve", "Cleo", "--number", number], "Cleo is a member of Home now", "next",
+        "hearth sync")
+    family.says("cleo", ["sync"], "joined Home as member: Ada approved", "next:")
+    check(family.titles("cleo") == ["Wash the dishes"], "Cleo does not see the dishes")
+    check("waiting:" not in family.says("cleo", ["status"]), "Cleo still waits")
+    # The second use of an invitation for one.
+    family.says("late", ["join", link], "asked Home")
+    family.says("ada", ["approve"], "Late with phone", "too late", "used by Cleo")
+    family.says(
+        "ada", ["approve", "Late"], "used by Cleo", "hearth invite --approve", status=NOT_ALLOWED)
+    family.says("late", ["sync"], "has not approved yet")
+    family.says("late", ["list"], "in no household", status=FAILED)
+
+
+def roles(family):
+    family.sync("ben", "ada")
+    family.says(
+        "ben", ["member", "role", "Cleo", "child"], "Ben is a member and may not", "ask Ada",
+        status=NOT_ALLOWED)
+    family.says(
+        "ada", ["member", "role", "Cleo", "admin"], "Cleo is an admin now", "invites", "next:")
+    family.says("ada", ["member", "role", "Ben", "child"], "Ben is a child now", "does chores")
+    family.says("ada", ["member", "role", "Ben", "king"], "child, member", status=USAGE)
+    family.sync("cleo", "ben")
+    family.says("cleo", ["member", "role", "Ada", "child"], "owner", status=NOT_ALLOWED)
+    # A child does chores, and awards nothing.
+    family.says(
+        "ben", ["edit", "dishes", "--points", "90"],
+        "Ben is a child and may not change points: ask Ada or Cleo", status=NOT_ALLOWED)
+    family.says("ben", ["add", "Eat sweets"], "may not add chores: ask", status=NOT_ALLOWED)
+    family.says("ben", ["settings", "set", "week-start", "tuesday"], "child", status=NOT_ALLOWED)
+    family.says(
+        "ben", ["invite"], "Ben is a child and may not invite anybody: ask Ada or Cleo",
+        status=NOT_ALLOWED)
+    family.says("ben", ["done", "dishes"], "3 points")
+    family.sync("ben", "ada")
+    check(family.json("ada", "points", "Ben").get("total") == 3, "Ben's points are not 3")
+
+
+def flatmate(family):
+    """Dan is removed, does not care for the news, and goes on writing."""
+    link = family.link("cleo", "invite")
+    family.init("dan", "Dan", "laptop")
+    family.says("dan", ["join", link], "joined Home")
+    family.says("dan", ["add", "Dan's old chore"])
+    family.sync("dan", "ada", "cleo", "ben")
+    family.move_folder("dan", "island")
+    # One command removes him.
+    family.says(
+        "ada", ["member", "remove", "Dan"], "removed Dan from Home, with laptop",
+        "nobody can take that back", "new keys were made", "quarantine: empty", "next:")
+    family.says("ada", ["add", "Secret party"])
+    family.sync("ada")
+    family.says("dan", ["add", "Dan's new chore"])
+    family.says("dan", ["sync"], "published")
+    family.carry("island")
+    family.sync("ada", "cleo", "ben")
+    for home in ("ada", "cleo", "ben"):
+        titles = family.titles(home)
+        check("Dan's old chore" in titles, "%s lost what Dan wrote before" % home)
+        check("Dan's new chore" not in titles, "%s took what Dan wrote afterwards" % home)
+    # Every file of the folder is at Dan's hands, and he opens nothing new.
+    shutil.copytree(family.path("folder"), family.path("island"), dirs_exist_ok=True)
+    family.says("dan", ["sync"], "you were removed from Home by Ada", "nothing new comes")
+    check("Secret party" not in family.titles("dan"), "Dan reads what came after him")
+    family.says("dan", ["status"], "you were removed from Home by Ada")
+    family.says(
+        "dan", ["add", "Once more"], "you were removed from Home by Ada",
+        "nothing that is written here reaches the others", status=NOT_ALLOWED)
+    # What he wrote waits, and an admin may take it over.
+    family.says("ada", ["status"], "1 change of removed devices in quarantine")
+    family.says("ben", ["quarantine", "adopt", "1"], "Ben is a child", status=NOT_ALLOWED)
+    family.says("ada", ["quarantine"], "1. 1 change by Dan on laptop", "adopt NUMBER")
+    family.says("ada", ["quarantine", "adopt", "1"], "they count now, as yours", "next:")
+    family.sync("ben")
+    check("Dan's new chore" in family.titles("ben"), "what was adopted did not come")
+    family.says("ada", ["quarantine"], "empty")
+
+
+def lost_phone(family):
+    """Cleo adds a phone, loses it, and revokes it."""
+    link = family.link("cleo", "device", "add")
+    family.init("phone", "Cleo", "phone")
+    family.says("phone", ["join", link], "joined Home as admin")
+    family.says("phone", ["done", "party"], "done")
+    family.sync("phone", "cleo")
+    family.says("cleo", ["device", "rename", "Cleo phone", "old phone"], "Cleo's phone", "old phone")
+    family.sync("cleo", "ada")
+    family.says("ada", ["device"], "old phone", "this one", "everything up to", "LAST SEEN")
+    devices = family.json("ada", "device", "list").get("devices", [])
+    check(
+        len(devices) == 4 and all(
+            {"lastSeen", "hasEverything", "missingChanges"} <= set(item) for item in devices),
+        "device list: %r" % devices)
+    family.says("ben", ["device", "revoke", "laptop"], "may not revoke", status=NOT_ALLOWED)
+    family.says(
+        "cleo", ["device", "revoke", "old phone"], "revoked Cleo's old phone", "new keys were made",
+        "Cleo has 1 device left", "next: `hearth device add`")
+    family.says("cleo", ["add", "Buy a phone"])
+    family.sync("cleo", "phone", "ada")
+    family.says("phone", ["status"], "this device was revoked in Home by Cleo")
+    check("Buy a phone" not in family.titles("phone"), "the lost phone reads on")
+    check("Buy a phone" in family.titles("ada"), "Ada does not see the new chore")
+
+
+def handing_over(family):
+    family.says("ada", ["member", "leave"], "hand it over", "owner transfer", status=NOT_ALLOWED)
+    family.says("cleo", ["owner", "accept"], "nobody has offered", status=FAILED)
+    family.says(
+        "ada", ["owner", "transfer", "Cleo"], "offered to Cleo", "until Cleo accepts",
+        "hearth owner accept")
+    family.says("cleo", ["sync"], "Ada offers you Home", "hearth owner accept")
+    family.says("cleo", ["owner", "accept"], "you are the owner of Home now", "Ada is an admin")
+    family.sync("ada")
+    family.says("ada", ["owner"], "owner: Cleo")
+
+
+def leaving(family):
+    family.says("ada", ["done", "phone"], "done")
+    family.says("ada", ["member", "leave"], "you have left Home", "nothing new comes", "next:")
+    family.sync("cleo", "ben")
+    people = [item["name"] for item in family.json("cleo", "member", "list")["members"]]
+    check(people == ["Ben", "Cleo"], "members after Ada left: %r" % people)
+    check(
+        any(item.get("lastDone") or item.get("done") or item["title"] == "Buy a phone"
+            for item in family.json("cleo", "list", "--all")["chores"]), "Ada's last work is lost")
+    family.says("cleo", ["add", "Paint the door"])
+    family.sync("cleo", "ada", "ben")
+    check("Paint the door" not in family.titles("ada"), "Ada reads on after leaving")
+    check("Paint the door" in family.titles("ben"), "Ben does not see the door")
+
+
+def revoked_invitation(family):
+    link = family.link("cleo", "invite", "--uses", "3", "--expires", "2h", "--role", "reader")
+    opened = [item for item in family.json("cleo", "invite", "list")["invitations"]
+              if item["state"] == "open"]
+    # The one of the flatmate's time is used; the approved one too.
+    check(len(opened) == 1 and opened[0]["usesLeft"] == 3, "open invitations: %r" % opened)
+    family.says(
+        "cleo", ["invite", "revoke", opened[0]["id"][:8]], "nobody joins", "new keys", "next:")
+    family.init("eve", "Eve", "phone")
+    family.says("eve", ["join", link], "was closed", "ask Cleo for a new one", status=FAILED)
+    family.says("cleo", ["invite", "revoke", "ffff"], "no invitation", status=FAILED)
+
+
+def audit(family):
+    family.sync("ben", "cleo", "ben")
+    said = family.says(
+        "ben", ["audit"], "Ada began the household", "invited a member",
+        "Ben joined with phone, by Ada's invitation", "Ada let in Cleo with tablet",
+        "Ada made Cleo an admin", "Ada removed Dan", "Ada took over 1 change of Dan's laptop",
+        "Cleo revoked Cleo's old phone", "Ada offered the household to Cleo",
+        "Cleo became the owner", "Ada left", "(laptop)")
+    check("made a new key" not in said, "the audit tells what devices do by themselves")
+    family.says("ben", ["audit", "--all"], "made a new key for Home")
+    entries = family.json("ben", "audit").get("entries", [])
+    check(
+        all({"at", "device", "deviceId", "kind", "text", "person"} <= set(item)
+            for item in entries), "audit --json lacks keys")
+    kinds = [item["kind"] for item in entries]
+    for kind in ("genesis", "invite", "join", "admit", "role", "remove", "revokeDevice", "adopt",
+                 "ownerTransfer", "ownerAccept", "leave", "inviteRevoke"):
+        check(kind in kinds, "audit --json lacks %s: %r" % (kind, kinds))
+
+
+def compare(family):
+    family.sync("cleo", "ben", "cleo", "ben")
+    digits = family.json("cleo", "compare").get("digits", "")
+    check(re.fullmatch(r"(\d{5} ){5}\d{5}", digits), "digits: %r" % digits)
+    family.says("ben", ["compare", "--with", digits], "equal: both devices hold the same")
+    family.says("ben", ["compare", "--qr"], "█", "▀")
+    family.says("ben", ["done", "door"], "done")
+    family.says(
+        "ben", ["compare", "--with", digits], "different", "hearth sync", status=PARTIAL)
+    check(
+        family.json("ben", "compare", "--with", digits, status=PARTIAL).get("isEqual") is False,
+        "compare --json does not say that they differ")
+    family.says("ben", ["compare", "--with", "12345"], "30 digits", status=USAGE)
+    mine = family.json("ben", "compare", "--person", "Cleo").get("digits", "")
+    check(len(mine.replace(" ", "")) == 60, "safety number: %r" % mine)
+    family.says("cleo", ["compare", "--person", "Ben", "--with", mine], "equal")
+
+
+def questions(family):
+    """On a terminal, what cannot be taken back is asked first."""
+    status, said = family.answer("cleo", "n", "member", "remove", "Ben")
+    check(status == FAILED and "remove Ben and 1 device from Home? [y/N]" in said
+          and "nothing was changed" in said, "member remove, n: %d: %s" % (status, said))
+    status, said = family.answer("ben", "yes", "member", "leave")
+    check(status == 0 and "you have left Home" in said, "member leave, yes: %d: %s" % (
+        status, said))
+    status, said = family.answer("cleo", "n", "compare")
+    check(status == 0 and "█" in said, "compare on a terminal shows no code: %s" % said)
+
+
+def documents(family):
+    for words in ("owner", "quarantine", "approve", "invite list", "device list", "member list",
+                  "status", "audit --all"):
+        family.json("cleo", *words.split())
+    standing = family.json("dan", "status")["households"][0]["standing"]
+    check(standing["ended"]["kind"] == "removed" and standing["ended"]["by"] == "Ada",
+          "status --json of a removed person: %r" % standing)
+
+
+def main():
+    family = Family(sys.argv[1], "--show" in sys.argv)
+    for story in (beginning, automatic_invitation, approved_invitation, roles, flatmate,
+                  lost_phone, handing_over, leaving, revoked_invitation, audit, compare, questions,
+                  documents):
+        if family.shows:
+            print("\n--- " + story.__name__.replace("_", " "))
+        story(family)
+    shutil.rmtree(family.root)
+    print("people: %s" % ("%d faults" % len(failures) if failures else "as it should be"))
+    sys.exit(1 if failures else 0)
+
+
+main()

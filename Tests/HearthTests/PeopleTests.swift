@@ -1,0 +1,262 @@
+import Foundation
+import HearthCRDT
+import HearthSync
+import Synchronization
+import Testing
+
+@testable import Hearth
+
+@Suite("People over a folder")
+struct PeopleTests {
+  private static let day: UInt64 = 24 * 60 * 60 * 1_000
+
+  /// A clock that all nodes of a test share.
+  private final class Clock: Sendable {
+    private let milliseconds = Mutex(Node.wallClock())
+    func now() -> UInt64 { milliseconds.withLock { $0 } }
+    func advance(_ span: UInt64) { milliseconds.withLock { $0 += span } }
+  }
+
+  private func node(
+    _ name: String, in family: Family, _ clock: Clock = Clock()
+  ) async throws -> Node {
+    try await Node.create(
+      at: family.home(name), person: name, device: "\(name)'s phone", passphrase: nil,
+      schema: Family.schema, now: { clock.now() })
+  }
+
+  /// A household of the first of several nodes, which the others join.
+  private func household(
+    _ names: [String], in family: Family, _ clock: Clock = Clock()
+  ) async throws -> (nodes: [Node], zone: ZoneID, group: GroupID) {
+    var nodes: [Node] = []
+    for name in names { nodes.append(try await node(name, in: family, clock)) }
+    let zone = try await nodes[0].createHousehold(named: "Home")
+    _ = try await nodes[0].addFolder(family.folder)
+    for node in nodes.dropFirst() {
+      let link = try await nodes[0].invite(
+        to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
+      try await node.join(link, folderOverride: nil)
+    }
+    try await Family.settle(nodes)
+    let group = try #require(await nodes[0].dataZones().first { $0.id == zone }).group
+    return (nodes, zone, group)
+  }
+
+  private func approvedLink(
+    _ node: Node, _ zone: ZoneID, uses: Int = 1
+  ) async throws -> InvitationLink {
+    try await node.invite(
+      to: zone,
+      InvitationTerms(
+        role: .member, needsApproval: true, maximumUses: uses, expiresInMilliseconds: 3_600_000))
+  }
+
+  /// Asks by a link, and gives the number that was shown.
+  private func ask(_ node: Node, _ link: InvitationLink) async throws -> String {
+    guard case .asked(let pending) = try await node.enter(by: link, folderOverride: nil) else {
+      Issue.record("the link let in at once")
+      return ""
+    }
+    return pending.number
+  }
+
+  /// The files of the folder that were not there before.
+  private func files(_ family: Family) throws -> Set<String> {
+    Set(
+      try FileManager.default.subpathsOfDirectory(atPath: family.folder)
+        .filter { $0.contains(".") })
+  }
+
+  private func remove(_ paths: Set<String>, in family: Family) throws {
+    for path in paths { try FileManager.default.removeItem(atPath: family.folder + "/" + path) }
+  }
+
+  @Test("A request that vanished, and one in whose place another was put, are asked once more")
+  func requests() async throws {
+    let family = try Family()
+    let (nodes, zone, group) = try await household(["Anna"], in: family)
+    let link = try await approvedLink(nodes[0], zone, uses: 2)
+    let before = try files(family)
+    let ben = try await node("Ben", in: family)
+    let number = try await ask(ben, link)
+    #expect(try await ask(ben, link) == number)
+    try remove(try files(family).subtracting(before), in: family)
+    #expect(try await nodes[0].waitingJoins(of: group).isEmpty)
+    let carla = try await node("Carla", in: family)
+    _ = try await ask(carla, link)
+    _ = try await ben.sync()
+    let waiting = try await nodes[0].waitingJoins(of: group)
+    #expect(waiting.map(\.request.personName) == ["Ben", "Carla"])
+    #expect(waiting.first?.number == number && waiting.last?.number != number)
+    #expect(try await ben.pendingJoins().count == 1)
+  }
+
+  @Test("An answer lies in the folder until the newcomer has it, and one use admits one")
+  func answers() async throws {
+    let family = try Family()
+    let (nodes, zone, group) = try await household(["Anna"], in: family)
+    let link = try await approvedLink(nodes[0], zone)
+    let ben = try await node("Ben", in: family)
+    let carla = try await node("Carla", in: family)
+    _ = try await ask(ben, link)
+    _ = try await ask(carla, link)
+    _ = try await ben.sync()
+    #expect(await ben.allZones().allSatisfy { $0.database == .personal })
+    let waiting = try await nodes[0].waitingJoins(of: group)
+    let before = try files(family)
+    _ = try await nodes[0].approve(waiting[0], named: "Home")
+    let answer = try files(family).subtracting(before).filter { $0.hasSuffix(".cap") }
+    #expect(answer.count == 1)
+    try remove(answer, in: family)
+    _ = try await ben.sync()
+    #expect(try await ben.pendingJoins().count == 1)
+    _ = try await nodes[0].sync()
+    _ = try await ben.sync()
+    #expect(try await ben.pendingJoins().isEmpty)
+    #expect(await ben.lastAdmissions == [zone])
+    #expect(await ben.membership(of: group).role(of: ben.device) == .member)
+    let late = try #require(try await nodes[0].waitingJoins(of: group).first)
+    #expect(late.usedBy == ["Ben"])
+    await #expect(throws: HearthError(.notAllowed, "")) {
+      _ = try await nodes[0].approve(late, named: "Home")
+    }
+  }
+
+  @Test("Whoever is approved again after a removal opens what came meanwhile")
+  func again() async throws {
+    let family = try Family()
+    let (nodes, zone, group) = try await household(["Anna", "Ben"], in: family)
+    let ben = nodes[1]
+    try await nodes[0].remove(await ben.person, from: group)
+    try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("without Ben"))], in: zone)
+    try await Family.settle(nodes)
+    #expect(await ben.ending(in: group)?.kind == .removed)
+    #expect(await ben.ending(in: group)?.personName == "Anna")
+    #expect(try await ben.state(Note.id(1), in: zone) == nil)
+    let link = try await approvedLink(nodes[0], zone)
+    _ = try await ask(ben, link)
+    let waiting = try #require(try await nodes[0].waitingJoins(of: group).first)
+    _ = try await nodes[0].approve(waiting, named: "Home")
+    try await Family.settle(nodes)
+    #expect(await ben.ending(in: group) == nil)
+    #expect(try await ben.state(Note.id(1), in: zone)?.shown(Note.title)?.text == "without Ben")
+  }
+
+  @Test("A join that is refused leaves no zone, key or transport behind")
+  func refusedJoin() async throws {
+    let family = try Family()
+    let (nodes, zone, _) = try await household(["Anna"], in: family)
+    let link = try await nodes[0].invite(
+      to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
+    let ben = try await node("Ben", in: family)
+    try await ben.join(link, folderOverride: nil)
+    let carla = try await node("Carla", in: family)
+    await #expect(throws: SyncError(.used, "")) {
+      try await carla.join(link, folderOverride: nil)
+    }
+    #expect(await carla.allZones().allSatisfy { $0.database == .personal })
+    #expect(try await carla.transports().isEmpty)
+    let further = try await nodes[0].invite(
+      to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
+    #expect(try await carla.join(further, folderOverride: nil) == zone)
+  }
+
+  @Test("A link to oneself makes a further device the same person's, unless it is another's")
+  func ownDevice() async throws {
+    let family = try Family()
+    let (nodes, zone, group) = try await household(["Anna", "Ben"], in: family)
+    let terms = InvitationTerms(
+      role: .member, isToOneself: true, maximumUses: 1, expiresInMilliseconds: 3_600_000)
+    let link = try await nodes[1].invite(to: zone, terms)
+    let stranger = try await node("Sam", in: family)
+    _ = try await stranger.createHousehold(named: "Elsewhere")
+    await #expect(throws: HearthError(.notAllowed, "")) {
+      try await stranger.join(link, folderOverride: nil)
+    }
+    #expect(await stranger.profile.personName == "Sam")
+    let tablet = try await node("tablet", in: family)
+    try await tablet.join(link, folderOverride: nil)
+    #expect(await tablet.person == nodes[1].person)
+    #expect(await tablet.profile.personName == "Ben")
+    let membership = await tablet.membership(of: group)
+    #expect(membership.people.count == 2 && membership.activeDevices.count == 3)
+  }
+
+  @Test("Whoever leaves gives the others what they lack first; without the folder nobody leaves")
+  func leaving() async throws {
+    let family = try Family()
+    let (nodes, zone, group) = try await household(["Anna", "Ben"], in: family)
+    try await nodes[1].note(Note.id(1), [.assign(Note.title, .text("last words"))], in: zone)
+    try FileManager.default.moveItem(atPath: family.folder, toPath: family.folder + "-away")
+    await #expect(throws: HearthError(.offline, "")) { _ = try await nodes[1].leave(group) }
+    #expect(await nodes[1].ending(in: group) == nil)
+    try FileManager.default.moveItem(atPath: family.folder + "-away", toPath: family.folder)
+    _ = try await nodes[1].leave(group)
+    #expect(await nodes[1].ending(in: group)?.kind == .left)
+    _ = try await nodes[0].sync()
+    #expect(
+      try await nodes[0].state(Note.id(1), in: zone)?.shown(Note.title)?.text == "last words")
+    #expect(await nodes[0].membership(of: group).people.map(\.name) == ["Anna"])
+  }
+
+  @Test("A device that only reads tells once a day how far it has got, and then is silent")
+  func progress() async throws {
+    let family = try Family()
+    let clock = Clock()
+    let (nodes, zone, group) = try await household(["Anna", "Ben"], in: family, clock)
+    try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("news"))], in: zone)
+    try await Family.settle(nodes)
+    let ben = await nodes[1].device
+    func missing() async -> UInt64? {
+      await nodes[0].progress(in: group).first { $0.device == ben }?.missing
+    }
+    #expect(await missing() == 1)
+    clock.advance(PeopleTests.day - 1)
+    try await Family.settle(nodes)
+    #expect(await missing() == 1)
+    clock.advance(1)
+    try await Family.settle(nodes)
+    #expect(await missing() == 0)
+    clock.advance(2 * PeopleTests.day)
+    #expect(try await nodes[1].sync().published == 0)
+  }
+
+  @Test("What another device says to have and a folder does not give is told")
+  func withheld() async throws {
+    let family = try Family()
+    let clock = Clock()
+    let (nodes, zone, group) = try await household(["Anna", "Ben", "Carla"], in: family, clock)
+    let before = try files(family)
+    try await nodes[2].note(Note.id(1), [.assign(Note.title, .text("kept back"))], in: zone)
+    _ = try await nodes[2].sync()
+    let kept = try files(family).subtracting(before)
+    _ = try await nodes[1].sync()
+    clock.advance(PeopleTests.day)
+    _ = try await nodes[1].sync()
+    try remove(kept, in: family)
+    _ = try await nodes[0].sync()
+    let found = await nodes[0].withheld(in: group)
+    #expect(found.map(\.count) == [1])
+    #expect(found.first?.authorName == "Carla's phone" && found.first?.witnessName == "Ben's phone")
+    try await Family.settle(nodes)
+    #expect(await nodes[0].withheld(in: group).isEmpty)
+  }
+
+  @Test("Two devices show the same digits exactly while they hold the same")
+  func fingerprint() async throws {
+    let family = try Family()
+    let (nodes, zone, group) = try await household(["Anna", "Ben"], in: family)
+    let same = await nodes[0].fingerprint(of: group)
+    #expect(await nodes[1].fingerprint(of: group) == same)
+    try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("more"))], in: zone)
+    #expect(await nodes[0].fingerprint(of: group) != same)
+    try await Family.settle(nodes)
+    #expect(
+      await nodes[0].fingerprint(of: group) == nodes[1].fingerprint(of: group))
+    let people = [await nodes[0].person, await nodes[1].person]
+    #expect(
+      try await nodes[0].safetyNumber(with: people[1], in: group)
+        == nodes[1].safetyNumber(with: people[0], in: group))
+  }
+}
