@@ -46,6 +46,9 @@ struct InviteCommand: AsyncParsableCommand {
     let node = context.node
     let link = try await node.invite(
       to: context.zone.id, role: role, maximumUses: uses, expiresInMilliseconds: duration)
+    if let warning = await node.riskWarning(of: context.zone.group) {
+      Output.note("hearth: warning: \(warning)")
+    }
     let expiry = await node.nowMilliseconds() + duration
     let moment = try await MomentText.of(context).text(expiry)
     try await node.close()

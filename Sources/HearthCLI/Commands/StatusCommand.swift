@@ -21,6 +21,7 @@ struct StatusCommand: AsyncParsableCommand {
       let unsealed: Int
       let waiting: [String: Int]
       let forks: [String]
+      let warning: String?
     }
     struct Transport: Encodable {
       let number: Int
@@ -65,7 +66,8 @@ struct StatusCommand: AsyncParsableCommand {
           role: membership.role(of: device)?.name, people: membership.people.count,
           devices: membership.devices.count, changes: status.changes,
           unsealed: group.reduce(0) { $0 + $1.unsealed }, waiting: waiting,
-          forks: Set(group.flatMap(\.forks).map(\.device)).sorted().map(\.hex)))
+          forks: Set(group.flatMap(\.forks).map(\.device)).sorted().map(\.hex),
+          warning: await node.riskWarning(of: status.zone.group)))
     }
     let document = Document(
       home: await node.home, person: profile.personName, personId: await node.person.hex,
@@ -100,6 +102,9 @@ struct StatusCommand: AsyncParsableCommand {
       for (reason, count) in household.waiting.sorted(by: { $0.key < $1.key }) {
         let words = PendingReason(rawValue: reason).map(Words.reason) ?? reason
         Output.print("           \(Words.count(count, "segment")) waiting for \(words)")
+      }
+      if let warning = household.warning {
+        Output.print(Style.yellow("           warning: \(warning)"))
       }
       for fork in household.forks {
         Output.print(

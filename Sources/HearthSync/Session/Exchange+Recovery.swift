@@ -215,7 +215,8 @@ extension Engine {
     case .recover(let recover):
       let others =
         recover.revokesOthers ? ", and all other devices of \(name) were revoked with it" : ""
-      return "\(name)'s recovery words were used to add the device \(recover.device.name)\(others): "
+      return
+        "\(name)'s recovery words were used to add the device \(recover.device.name)\(others): "
         + "if that was not \(name), remove the device and ask \(name) to make new words"
     case .rotateRecovery where membership.person(of: device)?.id == person:
       let maker = membership.device(item.device)?.card.name ?? "another device"
