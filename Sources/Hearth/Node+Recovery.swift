@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthStore
 import HearthSync
 import HearthTransport
 
