@@ -182,7 +182,7 @@ def refuse(stage, words):
     bare = dict(isBare=True)
     recover = ["bare", "recover", "--transport", stage.folder]
     several = words.split()
-    stage.refuses("eleven words", NOT_ALLOWED, "1 is missing", *recover,
+    stage.refuses("eleven words", NOT_ALLOWED, "1 missing", *recover,
                   piped=" ".join(several[:11]), **bare)
     stage.refuses("a word of no list", NOT_ALLOWED, "Word 1", *recover,
                   piped=" ".join(["hearth"] + several[1:]), **bare)
@@ -193,7 +193,6 @@ def refuse(stage, words):
                   stage.path("nowhere"), piped=words, **bare)
     stage.refuses("a home in use", FAILED, "not empty", "ben", "recover", "--transport",
                   stage.folder, piped=words)
-    capsule = os.path.join(stage.folder, "i", names(words)["locator"].hex() + ".hrc")
     places = [os.path.join(stage.folder, "i", name) for name in os.listdir(stage.folder + "/i")]
     capsule = next(p for p in places if names(words)["locator"].hex() in p)
     with open(capsule, "rb") as file:

@@ -36,6 +36,8 @@ enum SecretInput {
   static func words(asking question: String) throws -> PersonWords {
     var bytes = try line(asking: question)
     if !isTerminal {
+      // The words may stand on several lines.
+      bytes.append(UInt8(ascii: "\n"))
       while bytes.count <= maximumBytes, let byte = readByte() { bytes.append(byte) }
     }
     return try PersonWords(consuming: &bytes)
