@@ -174,6 +174,9 @@ extension Node {
           error: HearthError(code, error.message, cause: error))
       }
     }
+    // Under the keys of this moment, before the node is closed and moved.
+    for zone in allZones().map(\.id) { _ = try engine.seal(zone) }
+    try Anchor.keepUp(anchorFile, with: engine)
     try keepAccess(of: root)
     return households
   }

@@ -26,11 +26,11 @@ extension Engine {
         zones: try own.map { zone in
           let current = zone.currentEpoch
           let epochs =
-            [current].compactMap { $0 } + zone.epochs.reversed().filter { $0.id != current?.id }
+            zone.epochs.filter { $0.id != current?.id } + [current].compactMap { $0 }
           return InvitationCapsule.ZoneGrant(
             id: zone.id, kind: zone.kind, name: zone.name, tag: zone.secret.zoneTag,
             sealedSecret: try zone.secret.seal(to: box),
-            epochs: try epochs.prefix(epochLimit).map { ($0.id, try $0.sealKey(to: box)) })
+            epochs: try epochs.suffix(epochLimit).map { ($0.id, try $0.sealKey(to: box)) })
         })
     }
   }

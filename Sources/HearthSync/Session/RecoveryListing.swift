@@ -13,7 +13,7 @@ package struct RecoveryListing: Sendable {
     package let database: DatabaseKind
     /// The group's name, as a person knows it.
     package let name: String
-    /// The zones, the control zone first; of each the epochs, the latest first.
+    /// The zones, the control zone first; of each the epochs, the present one last.
     package let zones: [InvitationCapsule.ZoneGrant]
   }
 
