@@ -122,18 +122,20 @@ extension Node {
     for root: RecoveryRoot, in folders: [String]
   ) throws -> RecoveryListing {
     let name = try capsuleName(root.capsuleAccess)
+    var found: RecoveryListing?
     var problem: HearthError?
     for path in folders {
       let transport = FolderTransport(path: path, digest: { segmentDigest($0) })
       do {
-        guard let bytes = try transport.fetch(name) else { continue }
+        guard FileManager.default.fileExists(atPath: path) else {
+          throw HearthError(.offline, "there is no folder \(path)")
+        }
+        guard let bytes = try transport.fetch(name), found == nil else { continue }
         let body = try RecoveryCapsule.open(bytes, with: root.capsuleAccess)
-        return try RecoveryListing(decoding: body)
-      } catch let error as TransportError {
-        problem =
-          problem
-          ?? HearthError(
-            .offline, "the shared folder \(path) cannot be read: \(error)", cause: error)
+        found = try RecoveryListing(decoding: body)
+      } catch let error where error is TransportError || error is HearthError {
+        throw HearthError(
+          .offline, "the shared folder \(path) cannot be read: \(error)", cause: error)
       } catch {
         problem = HearthError(
           .corrupt,
@@ -141,6 +143,7 @@ extension Node {
             + "copy or device, then try again", cause: error)
       }
     }
+    if let found { return found }
     if let problem { throw problem }
     throw HearthError(
       .notFound,
