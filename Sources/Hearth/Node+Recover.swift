@@ -133,7 +133,7 @@ extension Node {
         guard let bytes = try transport.fetch(name), found == nil else { continue }
         let body = try RecoveryCapsule.open(bytes, with: root.capsuleAccess)
         found = try RecoveryListing(decoding: body)
-      } catch let error where error is TransportError || error is HearthError {
+      } catch let error where isUnreachable(error) {
         throw HearthError(
           .offline, "the shared folder \(path) cannot be read: \(error)", cause: error)
       } catch {
@@ -149,6 +149,13 @@ extension Node {
       .notFound,
       "nothing in \(folders.joined(separator: ", ")) is for these words: look whether they are the "
         + "latest, whether it is the right folder, and whether everything has arrived in it")
+  }
+
+  /// Whether an error is of the folder, and not of what lies in it.
+  private static func isUnreachable(_ error: any Error) -> Bool {
+    guard let error = error as? TransportError else { return error is HearthError }
+    let ofFile: [TransportError.Code] = [.emptyFile, .contentMismatch, .tooLarge, .notRegularFile]
+    return !ofFile.contains(error.code)
   }
 
   // MARK: Inside the new node

@@ -27,8 +27,10 @@ extension Node {
   private static let recoveryFact = "recovery"
   private static let keyBytes = 32
 
-  /// What the node keeps of the words: their public keys, and the place of the capsule with the key
-  /// it is sealed under, itself sealed to this device. None of it is of use without the words.
+  /// What the node keeps of the words, which opens nothing without them.
+  ///
+  /// Their public keys, and the place of the capsule with the key it is sealed under; the latter is
+  /// itself sealed to this device.
   private struct Record {
     let sign: [UInt8]
     let box: [UInt8]

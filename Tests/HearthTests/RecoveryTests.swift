@@ -180,8 +180,13 @@ struct RecoveryTests {
     try FileManager.default.removeItem(atPath: path)
     #expect(await code { _ = try await recover(family, words) } == .notFound)
     #expect(try isBare(family))
-    _ = try await anna.sync()
-    #expect(try FileManager.default.fileExists(atPath: path))
+    // A missing, empty or spoilt one is put right by the next round of a device of hers.
+    for bytes in [nil, [], good.map { $0 ^ 1 }] {
+      if let bytes { try Data(bytes).write(to: URL(fileURLWithPath: path)) }
+      #expect(try await anna.sync().transports.allSatisfy { $0.failure == nil })
+      let present = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
+      #expect(throws: Never.self) { try RecoveryCapsule.open(present, with: access) }
+    }
   }
 
   @Test("A person who was removed, wrong words and a home in use are refused")
@@ -271,6 +276,8 @@ struct RecoveryTests {
     try await Family.settle([anna, ben])
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
     let second = family.root.appendingPathComponent("stick").path
+    try FileManager.default.createDirectory(
+      atPath: second, withIntermediateDirectories: false)
     _ = try await anna.addFolder(second)
     _ = try await anna.sync()
     #expect(

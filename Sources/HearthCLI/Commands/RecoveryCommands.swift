@@ -146,11 +146,13 @@ struct WordsPrinting: ParsableArguments {
     if isJSON { return try Output.json(Document(words: texts)) }
     Output.note("write these twelve words on paper; they are shown this once:")
     for row in 0..<4 {
-      Output.print(
-        stride(from: row, to: texts.count, by: 4).map { place in
-          let number = place < 9 ? " \(place + 1)" : "\(place + 1)"
-          return "  \(number). " + texts[place].padding(toLength: 10, withPad: " ", startingAt: 0)
-        }.joined().trimmingCharacters(in: .newlines))
+      let cells = stride(from: row, to: texts.count, by: 4).map { place in
+        let number = place < 9 ? " \(place + 1)" : "\(place + 1)"
+        let isLast = place + 4 >= texts.count
+        let gap = String(repeating: " ", count: isLast ? 0 : max(0, 10 - texts[place].count))
+        return "  \(number). \(texts[place])\(gap)"
+      }
+      Output.print(cells.joined())
     }
     Output.note("whoever has them and reaches your shared folder has all that you have")
   }
@@ -275,9 +277,8 @@ struct RecoverCommand: AsyncParsableCommand {
   private func show(_ document: Document) {
     Output.print("\(Style.safe(document.person)) is back, on \(document.device)")
     for household in document.households {
-      Output.print(
-        "household: \(Style.bold(Style.safe(household.name))), you are \(household.role ?? "nobody")"
-      )
+      let role = household.role ?? "nobody"
+      Output.print("household: \(Style.bold(Style.safe(household.name))), you are \(role)")
       let people = household.people.map { "\(Style.safe($0.name)) (\($0.points) points)" }
       Output.print("  people:  \(people.joined(separator: ", "))")
       Output.print("  chores:  \(household.chores)")
@@ -287,9 +288,8 @@ struct RecoverCommand: AsyncParsableCommand {
       }
     }
     for refusal in document.refused {
-      Output.note(
-        "hearth: warning: \(Style.safe(refusal.name)) did not come back: \(Style.safe(refusal.reason))"
-      )
+      let name = Style.safe(refusal.name)
+      Output.note("hearth: warning: \(name) did not come back: \(Style.safe(refusal.reason))")
     }
     Output.note(
       revokeOthers

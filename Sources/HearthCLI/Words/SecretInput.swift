@@ -11,9 +11,10 @@ enum SecretInput {
 
   /// Reads one line, without its end; on a terminal after a question and without showing it.
   ///
+  /// - Parameter isAlwaysAsked: whether a program at the other end of a pipe needs the question.
   /// - Throws: `CommandFailure` at the end of the input or beyond ``maximumBytes``.
-  static func line(asking question: String) throws -> [UInt8] {
-    Output.note(question)
+  static func line(asking question: String, isAlwaysAsked: Bool = true) throws -> [UInt8] {
+    if isAlwaysAsked || isTerminal { Output.note(question) }
     let shown = silence()
     defer { restore(shown) }
     var bytes: [UInt8] = []
@@ -34,7 +35,7 @@ enum SecretInput {
 
   /// Reads recovery words: a line of a terminal, or all that is piped in.
   static func words(asking question: String) throws -> PersonWords {
-    var bytes = try line(asking: question)
+    var bytes = try line(asking: question, isAlwaysAsked: false)
     if !isTerminal {
       // The words may stand on several lines.
       bytes.append(UInt8(ascii: "\n"))

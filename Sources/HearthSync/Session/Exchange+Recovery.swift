@@ -48,7 +48,8 @@ extension Engine {
     to transport: some Transport
   ) throws -> Bool {
     let place = BlobName(kind: .capsule, scope: try Engine.identifier(access.locator))
-    let present = try transport.fetch(place)
+    // Whatever is wrong with the one that is there, a good one takes its place.
+    let present = (try? transport.fetch(place))
       .flatMap { try? RecoveryCapsule.open($0, with: access) }
       .flatMap { try? RecoveryListing(decoding: $0) }
     let theirs = (present?.person == person ? present?.groups : nil) ?? []
