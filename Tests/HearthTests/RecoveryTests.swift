@@ -2,11 +2,11 @@ import Foundation
 import HearthCRDT
 import HearthCrypto
 import HearthStore
-import HearthSync
 import HearthTransport
 import Testing
 
 @testable import Hearth
+@testable import HearthSync
 
 @Suite("Recovery")
 struct RecoveryTests {
@@ -252,6 +252,51 @@ struct RecoveryTests {
     try await Family.settle(nodes + [node])
     #expect(try await Family.digests(nodes + [node], zone).count == 1)
     #expect(try await node.state(Note.id(5), in: zone) != nil)
+  }
+
+  @Test("Keys made when the person had no device any more are opened by the words alone")
+  func laterKeys() async throws {
+    let family = try Family()
+    let (anna, ben, zone, words) = try await household(family)
+    let group = try #require(await anna.dataZones().first { $0.id == zone }?.group)
+    try await anna.close()
+    for number in 10..<13 as Range<UInt64> {
+      try await ben.rekeyForTest(group)
+      try await ben.note(Note.id(number), [.insert], in: zone)
+      _ = try await ben.sync()
+    }
+    let (node, _) = try await recover(family, words)
+    try await Family.settle([ben, node])
+    #expect(try await Family.digests([ben, node], zone).count == 1)
+    #expect(try await node.state(Note.id(12), in: zone) != nil)
+  }
+
+  @Test("A capsule that lacks all but the way into the log is enough")
+  func leastCapsule() async throws {
+    let family = try Family()
+    let (anna, ben, zone, words) = try await household(family)
+    let path = try capsule(words, in: family.folder)
+    let access = try words.words.root().capsuleAccess
+    let whole = try RecoveryListing(
+      decoding: RecoveryCapsule.open(
+        [UInt8](Data(contentsOf: URL(fileURLWithPath: path))), with: access))
+    let least = RecoveryListing(
+      person: whole.person, personName: whole.personName,
+      groups: whole.groups.map { group in
+        RecoveryListing.Group(
+          id: group.id, database: group.database, name: group.name,
+          zones: group.zones.filter { $0.kind == .control }.map { zone in
+            InvitationCapsule.ZoneGrant(
+              id: zone.id, kind: zone.kind, name: zone.name, tag: zone.tag,
+              sealedSecret: zone.sealedSecret, epochs: Array(zone.epochs.prefix(1)))
+          })
+      })
+    try Data(RecoveryCapsule.seal(least.encoded, with: access))
+      .write(to: URL(fileURLWithPath: path))
+    let (node, _) = try await recover(family, words)
+    try await Family.settle([anna, ben, node])
+    #expect(try await Family.digests([anna, ben, node], zone).count == 1)
+    #expect(try await node.state(Note.id(1), in: zone)?.shown(Note.title)?.text == "Dishes")
   }
 
   @Test("An owner with one device and no words is warned, nobody else")
