@@ -299,6 +299,37 @@ struct RecoveryTests {
     #expect(try await node.state(Note.id(1), in: zone)?.shown(Note.title)?.text == "Dishes")
   }
 
+  @Test("What the new device says first is under the present key, in whatever order keys came")
+  func orderOfKeys() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben", "Cem"])
+    let group = try #require(await nodes[0].dataZones().first { $0.id == zone }?.group)
+    let words = try PersonWords.drawn()
+    _ = try await nodes[0].setWords(words)
+    try await nodes[0].removeForTest(nodes[2].person, from: group)
+    try await Family.settle(Array(nodes.prefix(2)))
+    let path = try capsule(words, in: family.folder)
+    let access = try words.words.root().capsuleAccess
+    var listing = try RecoveryListing(
+      decoding: RecoveryCapsule.open(
+        [UInt8](Data(contentsOf: URL(fileURLWithPath: path))), with: access))
+    listing.groups = listing.groups.map { group in
+      RecoveryListing.Group(
+        id: group.id, database: group.database, name: group.name,
+        zones: group.zones.map { zone in
+          InvitationCapsule.ZoneGrant(
+            id: zone.id, kind: zone.kind, name: zone.name, tag: zone.tag,
+            sealedSecret: zone.sealedSecret, epochs: zone.epochs.reversed())
+        })
+    }
+    try Data(RecoveryCapsule.seal(listing.encoded, with: access))
+      .write(to: URL(fileURLWithPath: path))
+    let (node, _) = try await recover(family, words)
+    try await Family.settle([nodes[0], nodes[1], node])
+    #expect(await nodes[1].lastReport.transports.allSatisfy { $0.problems.isEmpty })
+    #expect(await nodes[1].membership(of: group).isActive(node.device))
+  }
+
   @Test("An owner with one device and no words is warned, nobody else")
   func warning() async throws {
     let family = try Family()

@@ -57,7 +57,7 @@ package struct RecoveryListing: Sendable {
   }
 
   /// A key or secret of 32 bytes, sealed.
-  private static var sealedBytes: Int { SecretKey.count + SealedBox.overheadBytes }
+  static var sealedBytes: Int { SecretKey.count + SealedBox.overheadBytes }
 
   init(person: PersonID, personName: String, groups: [Group]) {
     self.person = person
