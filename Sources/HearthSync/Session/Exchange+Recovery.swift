@@ -10,7 +10,7 @@ extension Engine {
   /// - Parameters:
   ///   - box: the words' X25519 key.
   ///   - epochLimit: how many epochs of each zone are listed at most.
-  ///   - isOutline: whether the keys are left out, zeros in their place: sealing takes 0.35 ms each.
+  ///   - isOutline: whether zeros stand in the place of the keys, since sealing takes 0.35 ms each.
   private func recoveryGroups(
     of person: PersonID, box: BoxPublicKey, epochLimit: Int, isOutline: Bool
   ) throws -> [RecoveryListing.Group] {
