@@ -299,7 +299,7 @@ def main():
     capsule = refuse(stage, words)
     new = rotate(stage, words, capsule)
     files = scan(stage, [words, new])
-    os.environ.get("KEEP") or shutil.rmtree(stage.root)
+    shutil.rmtree(stage.root)
     print("recovery: %d failures, %d files without a secret" % (len(failures), files))
     sys.exit(1 if failures else 0)
 
