@@ -32,7 +32,7 @@ extension Node {
   package func progress(in group: GroupID) -> [DeviceProgress] {
     let membership = membership(of: group)
     let zones = engine.zones.filter { $0.group == group }
-    return membership.activeDevices.map { device in
+    return membership.devices.map { device in
       let claims = claims(of: device.id, in: group)
       var missing: UInt64 = 0
       var ahead: UInt64 = 0
@@ -57,7 +57,7 @@ extension Node {
   package func withheld(in group: GroupID) -> [WithheldChanges] {
     let membership = membership(of: group)
     var found: [Author: WithheldChanges] = [:]
-    for witness in membership.activeDevices where witness.id != device {
+    for witness in membership.devices where witness.id != device {
       let claims = claims(of: witness.id, in: group)
       for zone in engine.zones where zone.group == group {
         for entry in claims[zone.id]?.entries ?? []
@@ -140,7 +140,7 @@ extension Node {
   package func safetyNumber(with other: PersonID, in group: GroupID) throws -> String {
     let membership = membership(of: group)
     func side(_ person: PersonID) throws -> SafetyNumber.Person {
-      let keys = try membership.activeDevices.filter { $0.person == person }.map {
+      let keys = try membership.devices.filter { $0.person == person }.map {
         try DevicePublicKeys(validating: $0.card.signKey, box: $0.card.boxKey)
       }
       return try SafetyNumber.Person(id: person.bytes, devices: keys)

@@ -16,18 +16,23 @@ extension Node {
     }
     try settleJoins()
     try tellProgress()
+    try keepRecovery()
     for setting in try transports() {
+      let transport = folderTransport(setting.path)
       do {
-        report.transports.append(
-          try engine.exchange(
-            over: folderTransport(setting.path), named: setting.path, anchorFile: anchorFile,
-            nowMilliseconds: now()))
+        let round = try engine.exchange(
+          over: transport, named: setting.path, anchorFile: anchorFile, nowMilliseconds: now())
+        report.transports.append(round)
+        if round.failure == nil { try giveCapsule(to: transport) }
+      } catch let error as TransportError {
+        report.fail(setting.path, "\(error)")
       } catch let error as SyncError where error.code != .corrupt {
-        report.transports.append(TransportReport(setting: setting.path, failure: "\(error)"))
+        report.fail(setting.path, "\(error)")
       }
     }
     try sayFarewell()
     try publishAnswers()
+    try engine.noticeRecoveries(nowMilliseconds: now())
     return report
   }
 }

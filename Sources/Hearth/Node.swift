@@ -95,8 +95,11 @@ package actor Node {
   }
 
   /// Creates a node in a folder that holds none.
+  ///
+  /// - Parameter personID: who it belongs to, if that person has had devices before.
   package static func create(
-    at path: String, person: String, device: String, passphrase: [UInt8]?, schema: NodeSchema,
+    at path: String, person: String, personID: PersonID? = nil, device: String,
+    passphrase: [UInt8]?, schema: NodeSchema,
     now: @escaping @Sendable () -> UInt64 = Node.wallClock
   ) async throws -> Node {
     let folder = NodeFolder(path)
@@ -111,7 +114,7 @@ package actor Node {
     try DurableFile.write([], to: folder.database, mode: 0o600)
     let (identity, master) = try DeviceIdentity.generate()
     let file = try KeyFile.seal([SecretBytes(master)], passphrase: try wrapped(passphrase))
-    let personID = try Engine<ReplicaStore>.randomIdentifier()
+    let personID = try personID ?? Engine<ReplicaStore>.randomIdentifier()
     let profile = NodeProfile(
       personID: personID.hex, personName: person, deviceName: device)
     let node = try Node(

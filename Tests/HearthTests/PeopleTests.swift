@@ -180,7 +180,7 @@ struct PeopleTests {
     #expect(await tablet.person == nodes[1].person)
     #expect(await tablet.profile.personName == "Ben")
     let membership = await tablet.membership(of: group)
-    #expect(membership.people.count == 2 && membership.activeDevices.count == 3)
+    #expect(membership.people.count == 2 && membership.devices.count == 3)
   }
 
   @Test("Whoever leaves gives the others what they lack first; without the folder nobody leaves")

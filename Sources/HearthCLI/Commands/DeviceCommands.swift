@@ -54,7 +54,7 @@ struct DeviceCommand: AsyncParsableCommand {
       let progress = Dictionary(
         uniqueKeysWithValues: await node.progress(in: context.zone.group).map { ($0.device, $0) })
       try await node.close()
-      let shown = all ? membership.devices : membership.activeDevices
+      let shown = all ? membership.allDevices : membership.devices
       if options.json {
         return try Output.json(
           Document(
@@ -202,7 +202,7 @@ struct DeviceCommand: AsyncParsableCommand {
       try Confirmation.ask("revoke \(name)? it gets nothing new, for good", isGiven: yes)
       try await node.revoke(device.id, from: context.zone.group)
       let keys = await node.allZones().count { $0.group == context.zone.group }
-      let left = await node.membership(of: context.zone.group).activeDevices
+      let left = await node.membership(of: context.zone.group).devices
         .count { $0.person == device.person }
       let report = try await Telling.others(node)
       let person = names.membership.person(device.person)?.name ?? ""

@@ -361,6 +361,9 @@ enum InviteText {
   ) async throws {
     let node = context.node
     let link = try await node.invite(to: context.zone.id, terms)
+    if let warning = await node.riskWarning(of: context.zone.group) {
+      Output.note("hearth: warning: \(warning)")
+    }
     let expiry = await node.nowMilliseconds() + terms.expiresInMilliseconds
     let moment = try await MomentText.of(context).text(expiry)
     let name = await node.profile.personName

@@ -44,7 +44,7 @@ struct MemberCommand: AsyncParsableCommand {
       let people = membership.people.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
       try await node.close()
       func devices(_ person: Membership.Person) -> Int {
-        membership.activeDevices.count { $0.person == person.id }
+        membership.devices.count { $0.person == person.id }
       }
       if options.json {
         return try Output.json(
@@ -170,7 +170,7 @@ struct MemberCommand: AsyncParsableCommand {
           .failed, "you cannot remove yourself", hint: "`hearth member leave`")
       }
       try gate.requireAbove(subject, to: "remove \(name)")
-      let devices = names.membership.activeDevices.filter { $0.person == subject.id }
+      let devices = names.membership.devices.filter { $0.person == subject.id }
         .map { names.name(of: $0.id) }
       let place = Style.safe(context.zone.name)
       try Confirmation.ask(
@@ -242,7 +242,7 @@ struct MemberCommand: AsyncParsableCommand {
             ? "you are alone in it: to end it, delete this node's folder"
             : "`hearth owner transfer PERSON`, and leave when they have accepted")
       }
-      let devices = gate.membership.activeDevices.count { $0.person == own.id }
+      let devices = gate.membership.devices.count { $0.person == own.id }
       try Confirmation.ask(
         "leave \(place) with \(Words.count(devices, "device"))?", isGiven: yes)
       let report = try await context.node.leave(context.zone.group)

@@ -7,5 +7,6 @@ let nodeCommands: [any ParsableCommand.Type] = [
   CompareCommand.self, AuditCommand.self, QuarantineCommand.self,
   SyncCommand.self, StatusCommand.self, TransportCommand.self,
   DigestCommand.self, VerifyCommand.self, DoctorCommand.self,
-  LogCommand.self, VersionCommand.self, ExitCodesCommand.self, ManualCommand.self,
+  LogCommand.self, WordsCommand.self, RecoverCommand.self, VersionCommand.self,
+  ExitCodesCommand.self, ManualCommand.self,
 ]

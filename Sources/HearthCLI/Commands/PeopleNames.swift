@@ -16,7 +16,7 @@ struct PeopleNames: Sendable {
     let membership = await context.node.membership(of: context.zone.group)
     let renamed = try await context.node.read(context.zone.id) { source in
       var names: [DeviceID: String] = [:]
-      for device in membership.devices {
+      for device in membership.allDevices {
         names[device.id] = try SettingRecord.value(of: setting(of: device.id), in: source)
       }
       return names
@@ -64,7 +64,7 @@ struct PeopleNames: Sendable {
 
   /// The active device meant: by name, with or without its person's, or by digits of its id.
   func device(_ text: String) throws -> Membership.Device {
-    let active = membership.activeDevices
+    let active = membership.devices
     let digits = text.lowercased()
     if digits.utf8.count >= 4, digits.allSatisfy(\.isHexDigit) {
       let found = active.filter { $0.id.hex.hasPrefix(digits) }

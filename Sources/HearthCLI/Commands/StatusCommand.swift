@@ -22,6 +22,7 @@ struct StatusCommand: AsyncParsableCommand {
       let waiting: [String: Int]
       let forks: [String]
       let standing: StandingText.Document
+      let warning: String?
     }
     struct Transport: Encodable {
       let number: Int
@@ -65,10 +66,11 @@ struct StatusCommand: AsyncParsableCommand {
         Document.Household(
           name: status.zone.name, id: status.zone.id.hex,
           role: membership.role(of: device)?.name, people: membership.people.count,
-          devices: membership.activeDevices.count, changes: status.changes,
+          devices: membership.devices.count, changes: status.changes,
           unsealed: group.reduce(0) { $0 + $1.unsealed }, waiting: waiting,
           forks: Set(group.flatMap(\.forks).map(\.device)).sorted().map(\.hex),
-          standing: try await StandingText.Document(of: status.zone, on: node)))
+          standing: try await StandingText.Document(of: status.zone, on: node),
+          warning: await node.riskWarning(of: status.zone.group)))
     }
     let pending = try await node.pendingJoins().map(StandingText.Pending.init)
     let document = Document(
@@ -107,6 +109,9 @@ struct StatusCommand: AsyncParsableCommand {
       for (reason, count) in household.waiting.sorted(by: { $0.key < $1.key }) {
         let words = PendingReason(rawValue: reason).map(Words.reason) ?? reason
         Output.print("           \(Words.count(count, "segment")) waiting for \(words)")
+      }
+      if let warning = household.warning {
+        Output.print(Style.yellow("           warning: \(warning)"))
       }
       for fork in household.forks {
         Output.print(

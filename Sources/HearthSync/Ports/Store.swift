@@ -108,6 +108,8 @@ package struct Notice: Equatable, Sendable {
     case clock
     /// Changes were written again under a new incarnation.
     case reissued
+    /// A person's recovery words were used or replaced.
+    case recovery
   }
 
   package let kind: Kind

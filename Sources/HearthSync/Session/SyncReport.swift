@@ -37,6 +37,15 @@ package struct SyncReport: Sendable {
 
   package init() {}
 
+  /// Notes that a transport failed; what it gave before still counts.
+  package mutating func fail(_ setting: String, _ failure: String) {
+    if let place = transports.firstIndex(where: { $0.setting == setting }) {
+      transports[place].failure = failure
+    } else {
+      transports.append(TransportReport(setting: setting, failure: failure))
+    }
+  }
+
   /// How many changes were taken from all.
   package var received: Int { transports.reduce(0) { $0 + $1.received } }
   /// How many segments were given to all.

@@ -1,0 +1,257 @@
+import Foundation
+import Glibc
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+import HearthTransport
+
+/// What was recovered.
+package struct Recovered: Sendable {
+  /// The households that are here again.
+  package let households: [(zone: ZoneID, name: String, revokedDevices: [String])]
+  /// Those that the words do not open any more, with the reason.
+  package let refused: [(name: String, reason: String)]
+}
+
+// A bare machine becomes a device of a person again, from words and a shared folder alone.
+extension Node {
+  /// Makes a node out of recovery words and what lies in shared folders.
+  ///
+  /// Everything is prepared in a folder beside the home, which takes the home's place when it is
+  /// complete; only then do others hear of the new device. Whatever fails before leaves nothing.
+  ///
+  /// - Parameters:
+  ///   - path: the home, which must not hold a node yet.
+  ///   - folders: the shared folders, at least one.
+  ///   - revokingOthers: whether every other device of the person ends.
+  /// - Throws: `exists`, `offline` if no folder can be read, `notFound` if none holds a capsule for
+  ///   the words, `corrupt` if the capsule is forged or damaged, `notAllowed` if the person was
+  ///   removed or the words were replaced.
+  package static func recover(
+    at path: String, words: PersonWords, folders: [String], deviceName: String,
+    revokingOthers: Bool, passphrase: [UInt8]?, schema: NodeSchema,
+    now: @escaping @Sendable () -> UInt64 = Node.wallClock
+  ) async throws -> (node: Node, recovered: Recovered) {
+    let home = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL.path
+    try requireFree(home)
+    let root = try words.words.root()
+    let folders = folders.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
+    var listing = try listing(for: root, in: folders)
+    let draft = home + ".recovering"
+    var refused: [Refusal] = []
+    var households: [(zone: ZoneID, name: String, revokedDevices: [String])] = []
+    repeat {
+      do {
+        households = try await prepare(
+          at: draft, listing, with: root, from: folders, deviceName: deviceName,
+          revokingOthers: revokingOthers, passphrase: passphrase, schema: schema, now: now)
+      } catch let refusal as Refusal {
+        // Begun anew without it, so that nothing of it stays.
+        refused.append(refusal)
+        listing.groups.removeAll { $0.id == refusal.group }
+      }
+    } while households.isEmpty && !listing.groups.isEmpty
+    guard !households.isEmpty else {
+      throw refused.first?.error
+        ?? HearthError(.notFound, "these words lead to no household: there is nothing to recover")
+    }
+    // An empty folder may be replaced; one that was filled meanwhile is not.
+    guard rename(draft, home) == 0 else {
+      let reason = String(cString: strerror(errno))
+      try? remove(draft)
+      throw HearthError(.io, "the node cannot be put to \(home): \(reason)")
+    }
+    let node = try await Node.open(at: home, passphrase: passphrase, schema: schema, now: now)
+    _ = try await node.sync()
+    return (
+      node,
+      Recovered(
+        households: households, refused: refused.map { ($0.name, $0.error.message) })
+    )
+  }
+
+  /// A household that the words do not open any more.
+  private struct Refusal: Error {
+    let group: GroupID
+    let name: String
+    let error: HearthError
+  }
+
+  /// Makes the complete node in a folder; nothing stays there if that fails.
+  private static func prepare(
+    at draft: String, _ listing: RecoveryListing, with root: RecoveryRoot, from folders: [String],
+    deviceName: String, revokingOthers: Bool, passphrase: [UInt8]?, schema: NodeSchema,
+    now: @escaping @Sendable () -> UInt64
+  ) async throws -> [(zone: ZoneID, name: String, revokedDevices: [String])] {
+    try remove(draft)
+    do {
+      let node = try await Node.create(
+        at: draft, person: listing.personName, personID: listing.person, device: deviceName,
+        passphrase: passphrase, schema: schema, now: now)
+      do {
+        let households = try await node.takeBack(
+          listing, with: root, from: folders, revokingOthers: revokingOthers)
+        try await node.close()
+        return households
+      } catch {
+        try? await node.close()
+        throw error
+      }
+    } catch {
+      try? remove(draft)
+      throw error
+    }
+  }
+
+  private static func requireFree(_ home: String) throws {
+    let content = try? FileManager.default.contentsOfDirectory(atPath: home)
+    guard content?.isEmpty ?? !FileManager.default.fileExists(atPath: home) else {
+      throw HearthError(
+        .exists,
+        "\(home) is not empty: recover into a new home (--home DIR), or remove what is there")
+    }
+  }
+
+  private static func remove(_ folder: String) throws {
+    guard FileManager.default.fileExists(atPath: folder) else { return }
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  /// Finds the capsule of the words.
+  private static func listing(
+    for root: RecoveryRoot, in folders: [String]
+  ) throws -> RecoveryListing {
+    let name = try capsuleName(root.capsuleAccess)
+    var found: RecoveryListing?
+    var problem: HearthError?
+    for path in folders {
+      let transport = FolderTransport(path: path, digest: { segmentDigest($0) })
+      do {
+        guard FileManager.default.fileExists(atPath: path) else {
+          throw HearthError(.offline, "there is no folder \(path)")
+        }
+        guard let bytes = try transport.fetch(name), found == nil else { continue }
+        let body = try RecoveryCapsule.open(bytes, with: root.capsuleAccess)
+        found = try RecoveryListing(decoding: body)
+      } catch let error where isUnreachable(error) {
+        throw HearthError(
+          .offline, "the shared folder \(path) cannot be read: \(error)", cause: error)
+      } catch {
+        problem = HearthError(
+          .corrupt,
+          "the recovery capsule in \(path) is damaged or forged: take the folder from another "
+            + "copy or device, then try again", cause: error)
+      }
+    }
+    if let found { return found }
+    if let problem { throw problem }
+    throw HearthError(
+      .notFound,
+      "nothing in \(folders.joined(separator: ", ")) is for these words: look whether they are the "
+        + "latest, whether it is the right folder, and whether everything has arrived in it")
+  }
+
+  /// Whether an error is of the folder, and not of what lies in it.
+  private static func isUnreachable(_ error: any Error) -> Bool {
+    guard let error = error as? TransportError else { return error is HearthError }
+    let ofFile: [TransportError.Code] = [.emptyFile, .contentMismatch, .tooLarge, .notRegularFile]
+    return !ofFile.contains(error.code)
+  }
+
+  // MARK: Inside the new node
+
+  /// Takes every group of a listing and makes this device one of the person.
+  private func takeBack(
+    _ listing: RecoveryListing, with root: RecoveryRoot, from folders: [String],
+    revokingOthers: Bool
+  ) throws -> [(zone: ZoneID, name: String, revokedDevices: [String])] {
+    for folder in folders { _ = try addFolder(folder) }
+    let households = try listing.groups.map { group in
+      do {
+        let revoked = try takeBack(
+          group, of: listing.person, with: root, from: folders, revokingOthers: revokingOthers)
+        let zones = allZones().filter { $0.group == group.id && $0.kind == .data }
+        guard let zone = zones.first else {
+          throw HearthError(.corrupt, "the household \(group.name) has no zone of records")
+        }
+        return (zone: zone.id, name: zone.name, revokedDevices: revoked)
+      } catch let error as HearthError where error.code != .offline {
+        throw Refusal(group: group.id, name: group.name, error: error)
+      } catch let error as SyncError {
+        let code: HearthError.Code = error.code == .notAllowed ? .notAllowed : .corrupt
+        throw Refusal(
+          group: group.id, name: group.name,
+          error: HearthError(code, error.message, cause: error))
+      }
+    }
+    // Under the keys of this moment, before the node is closed and moved.
+    for zone in allZones().map(\.id) { _ = try engine.seal(zone) }
+    try Anchor.keepUp(anchorFile, with: engine)
+    try keepAccess(of: root)
+    return households
+  }
+
+  /// - Returns: the names of the devices that were revoked.
+  private func takeBack(
+    _ group: RecoveryListing.Group, of person: PersonID, with root: RecoveryRoot,
+    from folders: [String], revokingOthers: Bool
+  ) throws -> [String] {
+    try engine.beginRecovering(group, with: root)
+    let control = try engine.controlZone(of: group.id).id
+    // Each round may bring keys that open more of the log.
+    repeat {
+      try pull([control], from: folders)
+    } while try engine.takeRecoveryKeys(of: group.id, for: person, with: root)
+    try requireStanding(of: person, in: group, with: root)
+    let data = allZones().filter { $0.group == group.id && $0.kind == .data }.map(\.id)
+    try pull(data, from: folders)
+    let others = engine.membership(of: group.id).devices.filter { $0.person == person }
+    try engine.recover(
+      person, in: group.id, deviceName: profile.deviceName, revokingOthers: revokingOthers,
+      signing: { root.sign(domain: $0, $1) }, nowMilliseconds: now())
+    return revokingOthers ? others.map(\.card.name) : []
+  }
+
+  private func pull(_ zones: [ZoneID], from folders: [String]) throws {
+    for path in folders {
+      var report = TransportReport(setting: path)
+      for zone in zones {
+        do {
+          try engine.pull(
+            zone, from: folderTransport(path), anchorFile: anchorFile, nowMilliseconds: now(),
+            &report)
+        } catch let error as TransportError {
+          throw HearthError(
+            .offline, "the shared folder \(path) cannot be read: \(error)", cause: error)
+        }
+      }
+    }
+  }
+
+  /// Believes the group's log alone.
+  private func requireStanding(
+    of person: PersonID, in group: RecoveryListing.Group, with root: RecoveryRoot
+  ) throws {
+    let membership = engine.membership(of: group.id)
+    guard membership.genesis != nil else {
+      throw HearthError(
+        .corrupt,
+        "the log of \(group.name) is not in the folder or cannot be opened: wait until everything "
+          + "has arrived; if it has, the recovery capsule is forged")
+    }
+    guard membership.people.contains(where: { $0.id == person }) else {
+      let isFormer = membership.formerPeople.contains { $0.id == person }
+      throw HearthError(
+        isFormer ? .notAllowed : .corrupt,
+        isFormer
+          ? "\(membership.person(person)?.name ?? "this person") does not belong to \(group.name) "
+            + "any more: ask its owner for a new invitation"
+          : "the log of \(group.name) knows nobody of the recovery capsule: it is forged")
+    }
+    guard membership.recoveryKeys(of: person)?.sign == root.publicKeys.sign else {
+      throw HearthError(
+        .notAllowed,
+        "these recovery words were replaced by newer ones: use those, from the latest sheet")
+    }
+  }
+}

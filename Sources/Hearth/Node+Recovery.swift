@@ -1,0 +1,205 @@
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+import HearthTransport
+
+/// What a node knows about its person's recovery words.
+package enum WordsState: Equatable, Sendable {
+  /// There are none.
+  case none
+  /// There are some, which were confirmed when they were made.
+  case set
+}
+
+/// What typed words are to this node.
+package enum WordsVerdict: Equatable, Sendable {
+  /// The person's.
+  case right
+  /// Words of somebody or something else, or such as were replaced.
+  case other
+  /// The person has none.
+  case none
+}
+
+// The recovery words of this node's person: made, checked, replaced, and kept usable.
+extension Node {
+  private static let recoveryFact = "recovery"
+  private static let keyBytes = 32
+
+  /// What the node keeps of the words, which opens nothing without them.
+  ///
+  /// Their public keys, and the place of the capsule with the key it is sealed under; the latter is
+  /// itself sealed to this device.
+  private struct Record {
+    let sign: [UInt8]
+    let box: [UInt8]
+    let access: RecoveryCapsuleAccess
+  }
+
+  private var sharedGroups: [GroupID] {
+    Set(allZones().filter { $0.database == .shared }.map(\.group)).sorted()
+  }
+
+  /// The groups that this device belongs to, with the keys of the person's words in each.
+  private func ownGroups() -> [(id: GroupID, keys: ControlOperation.RecoveryKeys?)] {
+    sharedGroups.compactMap { group in
+      let membership = membership(of: group)
+      return membership.isActive(device) ? (group, membership.recoveryKeys(of: person)) : nil
+    }
+  }
+
+  /// Whether the person has recovery words.
+  package func wordsState() -> WordsState {
+    ownGroups().contains { $0.keys != nil } ? .set : .none
+  }
+
+  /// Puts words in force in every household of the person, and the capsule on every transport.
+  ///
+  /// Call it when the person has shown that the words are written down: they cannot be replaced
+  /// without them. From then on every key is wrapped to them too, the present ones by new epochs
+  /// that lead to those before.
+  ///
+  /// - Returns: what came of bringing it to the transports.
+  /// - Throws: `exists` if there are some; `notFound` while there is no household.
+  package func setWords(_ words: PersonWords) throws -> SyncReport {
+    let groups = ownGroups()
+    guard !groups.isEmpty else {
+      throw HearthError(
+        .notFound, "there is nothing to recover yet: create or join a household first")
+    }
+    guard wordsState() == .none else {
+      throw HearthError(
+        .exists,
+        "you have recovery words, and no device keeps them, so they cannot be shown again: "
+          + "`hearth words rotate` makes new ones")
+    }
+    let root = try words.words.root()
+    var draft = engine
+    try store.transaction { [store] in
+      draft = engine
+      for group in groups {
+        try draft.setRecovery(
+          sign: root.publicKeys.sign, box: root.publicKeys.box, in: group.id,
+          nowMilliseconds: now())
+      }
+      try store.setFact(Node.recoveryFact, try encoded(root))
+    }
+    engine = draft
+    return try sync()
+  }
+
+  /// Says whether words are the person's.
+  package func check(_ words: PersonWords) throws -> WordsVerdict {
+    let keys = ownGroups().compactMap(\.keys)
+    guard !keys.isEmpty else { return .none }
+    let own = try words.words.root().publicKeys
+    return keys.allSatisfy { $0.sign == own.sign && $0.box == own.box } ? .right : .other
+  }
+
+  /// Replaces the person's words in every household.
+  ///
+  /// The old ones sign it, and open nothing that comes after. Their capsule leaves the transports.
+  ///
+  /// - Throws: `notAllowed` if the old words are not the person's.
+  package func rotateWords(_ old: PersonWords, to new: PersonWords) throws -> SyncReport {
+    let former = try old.words.root()
+    let groups = ownGroups().filter { $0.keys?.sign == former.publicKeys.sign }
+    guard !groups.isEmpty else {
+      throw HearthError(
+        .notAllowed,
+        wordsState() == .none
+          ? "you have no recovery words yet: `hearth words show` makes them"
+          : "these are not your present recovery words: look at the latest sheet")
+    }
+    let root = try new.words.root()
+    var draft = engine
+    try store.transaction { [store] in
+      draft = engine
+      for group in groups {
+        try draft.rotateRecovery(
+          sign: root.publicKeys.sign, box: root.publicKeys.box, in: group.id,
+          consent: { .recovery(signature: former.sign(domain: $0, $1)) }, nowMilliseconds: now())
+      }
+      try store.setFact(Node.recoveryFact, try encoded(root))
+    }
+    engine = draft
+    let report = try sync()
+    let place = try Node.capsuleName(former.capsuleAccess)
+    for setting in try transports() { try? folderTransport(setting.path).remove(place) }
+    return report
+  }
+
+  // MARK: With every round
+
+  /// Gives the words' keys to households that the person is in since, and forgets words that were
+  /// replaced elsewhere.
+  func keepRecovery() throws {
+    let groups = ownGroups()
+    guard let keys = groups.compactMap(\.keys).first else { return }
+    if let record = try record(), !groups.contains(where: { $0.keys?.box == record.box }) {
+      try store.transaction { [store] in try store.setFact(Node.recoveryFact, nil) }
+    }
+    for group in groups where group.keys == nil {
+      do {
+        try engine.setRecovery(
+          sign: keys.sign, box: keys.box, in: group.id, nowMilliseconds: now())
+      } catch let error as SyncError where error.code == .notAllowed {
+        // The others decide about the group; the round goes on, and the next one tries again.
+        continue
+      }
+    }
+  }
+
+  /// Puts the person's capsule on a transport that lacks it; nothing where this device cannot.
+  func giveCapsule(to transport: FolderTransport) throws {
+    guard let record = try record() else { return }
+    _ = try engine.giveRecoveryCapsule(
+      of: person, named: profile.personName, box: try BoxPublicKey(validating: record.box),
+      access: record.access, to: transport)
+  }
+
+  static func capsuleName(_ access: RecoveryCapsuleAccess) throws -> BlobName {
+    guard let locator = Identifier(bytes: access.locator) else {
+      throw HearthError(.corrupt, "the place of a recovery capsule has the wrong length")
+    }
+    return BlobName(kind: .capsule, scope: locator)
+  }
+
+  /// Keeps what is needed to write the capsule without the words.
+  func keepAccess(of root: RecoveryRoot) throws {
+    let bytes = try encoded(root)
+    try store.transaction { [store] in try store.setFact(Node.recoveryFact, bytes) }
+  }
+
+  private func encoded(_ root: RecoveryRoot) throws -> [UInt8] {
+    let secret = try root.capsuleAccess.secretBytes()
+    let sealed = try secret.withUnsafeBytes {
+      try SealedBox.seal($0, to: engine.identity.publicKeys.boxKey)
+    }
+    return root.publicKeys.sign + root.publicKeys.box + sealed
+  }
+
+  private func record() throws -> Record? {
+    guard let bytes = try store.fact(Node.recoveryFact) else { return nil }
+    guard bytes.count > 2 * Node.keyBytes else {
+      throw HearthError(.corrupt, "what this node keeps of the recovery words is damaged")
+    }
+    let secret = try SealedBox.openKey(
+      Array(bytes.dropFirst(2 * Node.keyBytes)), with: engine.identity.boxPair)
+    return Record(
+      sign: Array(bytes.prefix(Node.keyBytes)),
+      box: Array(bytes.dropFirst(Node.keyBytes).prefix(Node.keyBytes)),
+      access: try RecoveryCapsuleAccess(secret: secret))
+  }
+
+  // MARK: Warning
+
+  /// What to tell the owner of a group who would lose it with one device; nil where all is well.
+  package func riskWarning(of group: GroupID) -> String? {
+    let membership = membership(of: group)
+    guard membership.owner == person, membership.isAtRisk(person) else { return nil }
+    return "this is your only device and you have no recovery words: if it is lost, nobody can "
+      + "manage the household any more; run `hearth words show`"
+  }
+}

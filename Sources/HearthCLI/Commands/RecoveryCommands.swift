@@ -1,0 +1,299 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import Hearth
+import HearthCRDT
+import HearthSync
+import Household
+
+/// A person's recovery words.
+struct WordsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "words",
+    abstract: "Twelve words that bring everything back when devices are lost.",
+    discussion: """
+      Examples:
+        hearth words show     makes them and shows them once: write them down
+        hearth words check    are the words on my sheet the right ones?
+        hearth words rotate   makes new ones, with the old ones
+        hearth recover --transport DIR   on a new device, from the words alone
+      """,
+    subcommands: [Show.self, Check.self, Rotate.self])
+
+  /// Makes and shows them.
+  struct Show: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "show", abstract: "Make your recovery words and show them, once.",
+      discussion: """
+        No device keeps the words, so this is the only time. Two of them are asked for before they
+        come into force; if the command ends before, nothing has changed.
+        """)
+
+    @OptionGroup var printing: WordsPrinting
+    @OptionGroup var options: CommonOptions
+
+    func run() async throws {
+      try printing.requireScreen(isJSON: options.json)
+      let node = try await options.open()
+      guard await node.wordsState() == .none else {
+        throw CommandFailure(
+          .failed, "you have recovery words, and no device keeps them: they cannot be shown again",
+          hint: "`hearth words check` tells whether your sheet is right; `hearth words rotate` "
+            + "makes new ones")
+      }
+      let shared = await node.dataZones().filter { $0.database == .shared }
+      guard !shared.isEmpty else {
+        throw CommandFailure(
+          .failed, "there is nothing to recover yet", hint: "create or join a household first")
+      }
+      let words = try PersonWords.drawn()
+      try printing.print(words, isJSON: options.json)
+      try WordsPrinting.confirm(words, otherwise: "no words are in force: run this again")
+      let report = try await node.setWords(words)
+      try await WordsPrinting.finish(node, report, "your recovery words are in force")
+    }
+  }
+
+  /// Tells whether words are right.
+  struct Check: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "check", abstract: "Tell whether the words you type are your recovery words.",
+      discussion: "Reads the twelve words from standard input; a terminal does not show them.")
+
+    @OptionGroup var options: CommonOptions
+
+    private struct Document: Encodable {
+      let right: Bool
+    }
+
+    func run() async throws {
+      let node = try await options.open()
+      let words = try SecretInput.words(asking: "your twelve recovery words, in one line:")
+      let verdict = try await node.check(words)
+      try await node.close()
+      switch verdict {
+      case .right:
+        if options.json { return try Output.json(Document(right: true)) }
+        Output.print("right: these are your recovery words")
+      case .other:
+        throw CommandFailure(
+          .notAllowed, "these are twelve words of a sheet, but not your present ones",
+          hint: "look for the latest sheet; `hearth words rotate` needs it too")
+      case .none:
+        throw CommandFailure(
+          .failed, "you have no recovery words yet", hint: "`hearth words show` makes them")
+      }
+    }
+  }
+
+  /// Replaces them.
+  struct Rotate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "rotate", abstract: "Make new recovery words; the old ones open nothing more.",
+      discussion: """
+        Reads the old words from standard input. The new ones come into force when two of them were
+        typed; until then the old ones hold. Do this when somebody may have seen the sheet, and
+        after a device was lost that had made or used the words.
+        """)
+
+    @OptionGroup var printing: WordsPrinting
+    @OptionGroup var options: CommonOptions
+
+    func run() async throws {
+      try printing.requireScreen(isJSON: options.json)
+      let node = try await options.open()
+      guard await node.wordsState() == .set else {
+        throw CommandFailure(
+          .failed, "you have no recovery words yet", hint: "`hearth words show` makes them")
+      }
+      var typed = try SecretInput.line(asking: "your present recovery words, in one line:")
+      let old = try PersonWords(consuming: &typed)
+      guard try await node.check(old) == .right else {
+        throw CommandFailure(
+          .notAllowed, "these are not your present recovery words", hint: "look at the latest sheet"
+        )
+      }
+      let words = try PersonWords.drawn()
+      try printing.print(words, isJSON: options.json)
+      try WordsPrinting.confirm(words, otherwise: "the old words stay in force")
+      let report = try await node.rotateWords(old, to: words)
+      try await WordsPrinting.finish(
+        node, report, "the new recovery words are in force: destroy the old sheet")
+    }
+  }
+}
+
+/// How words are shown: once, and only where a person reads.
+struct WordsPrinting: ParsableArguments {
+  @Flag(help: "Print the words even where no terminal shows them.")
+  var force = false
+
+  private struct Document: Encodable {
+    let words: [String]
+  }
+
+  /// Words belong on a screen, not into a file or a log by accident.
+  func requireScreen(isJSON: Bool) throws {
+    guard force || (isatty(STDOUT_FILENO) == 1 && !isJSON) else {
+      throw CommandFailure(
+        .usage, "recovery words are shown on a terminal only",
+        hint: "--force prints them all the same: mind where the output is kept")
+    }
+  }
+
+  func print(_ words: PersonWords, isJSON: Bool) throws {
+    let texts = words.texts()
+    if isJSON { return try Output.json(Document(words: texts)) }
+    Output.note("write these twelve words on paper; they are shown this once:")
+    for row in 0..<4 {
+      let cells = stride(from: row, to: texts.count, by: 4).map { place in
+        let number = place < 9 ? " \(place + 1)" : "\(place + 1)"
+        let isLast = place + 4 >= texts.count
+        let gap = String(repeating: " ", count: isLast ? 0 : max(0, 10 - texts[place].count))
+        return "  \(number). \(texts[place])\(gap)"
+      }
+      Output.print(cells.joined())
+    }
+    Output.note("whoever has them and reaches your shared folder has all that you have")
+  }
+
+  /// Asks for two of the words.
+  static func confirm(_ words: PersonWords, otherwise consequence: String) throws {
+    let places = PersonWords.placesToAsk()
+    for place in [places.first, places.second] {
+      guard var typed = try? SecretInput.line(asking: "from your paper, word \(place):") else {
+        throw CommandFailure(.failed, "the words were not confirmed; \(consequence)")
+      }
+      guard words.isWord(consuming: &typed, at: place) else {
+        throw CommandFailure(
+          .failed, "that is not word \(place); \(consequence)",
+          hint: "throw the paper away: the next words are others")
+      }
+    }
+  }
+
+  /// Says what came of it, and whether it has reached the transports.
+  static func finish(_ node: Node, _ report: SyncReport, _ words: String) async throws {
+    let hasTransport = try await !node.transports().isEmpty
+    try await node.close()
+    Output.note(words)
+    Output.note(
+      hasTransport
+        ? "on a new device: `hearth recover --transport DIR` with your shared folder"
+        : "they help once others can be reached: `hearth transport add folder PATH`")
+    try SyncText.check(report, isQuiet: true)
+  }
+}
+
+/// Makes a bare machine a device of a person again.
+struct RecoverCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "recover", abstract: "Bring everything back on a new device, from your words.",
+    discussion: """
+      Needs the twelve recovery words and a shared folder of yours; reads the words from standard
+      input, and a terminal does not show them. The home must be empty. If it fails, nothing is
+      left behind.
+
+      Examples:
+        hearth recover --transport ~/Shared/Home
+        hearth recover --transport ~/Shared/Home --revoke-others < words.txt
+      """)
+
+  @Option(help: "A shared folder that has your household; may be given several times.")
+  var transport: [String]
+
+  @Flag(help: "End every other device of yours: they read and write nothing more.")
+  var revokeOthers = false
+
+  @Option(help: "This device's name; otherwise the machine's.")
+  var device: String?
+
+  @OptionGroup var options: CommonOptions
+
+  private struct Document: Encodable {
+    struct Household: Encodable {
+      struct Person: Encodable {
+        let name: String
+        let points: Int
+      }
+      let name, id: String
+      let role: String?
+      let people: [Person]
+      let chores: Int
+      let revokedDevices: [String]
+    }
+    struct Refusal: Encodable {
+      let name, reason: String
+    }
+    let person, personId, device, deviceId: String
+    let households: [Household]
+    let refused: [Refusal]
+  }
+
+  func run() async throws {
+    let deviceName = try Name.checked(
+      device ?? ProcessInfo.processInfo.hostName, what: "the device's name")
+    let passphrase = try options.passphrase()
+    let words: PersonWords
+    do {
+      words = try SecretInput.words(asking: "your twelve recovery words, in one line:")
+    } catch let error as HearthError {
+      throw CommandFailure(.notAllowed, error.message, hint: "nothing was changed: try again")
+    }
+    let (node, recovered) = try await Node.recover(
+      at: options.homePath, words: words, folders: transport, deviceName: deviceName,
+      revokingOthers: revokeOthers, passphrase: passphrase, schema: CommandSchema.node)
+    var households: [Document.Household] = []
+    for household in recovered.households {
+      households.append(try await summary(of: household, on: node))
+    }
+    let document = Document(
+      person: await node.profile.personName, personId: await node.person.hex, device: deviceName,
+      deviceId: await node.device.hex, households: households,
+      refused: recovered.refused.map { Document.Refusal(name: $0.name, reason: $0.reason) })
+    let report = await node.lastReport
+    try await node.close()
+    if options.json { try Output.json(document) } else { show(document) }
+    try SyncText.check(report, isQuiet: true)
+  }
+
+  private func summary(
+    of household: (zone: ZoneID, name: String, revokedDevices: [String]), on node: Node
+  ) async throws -> Document.Household {
+    let context = try await HouseholdContext.of(household.zone, node: node)
+    let membership = await node.membership(of: context.zone.group)
+    let (chores, people) = try await context.read { book in
+      let people = try membership.people.sorted { ($0.name, $0.id) < ($1.name, $1.id) }.map {
+        Document.Household.Person(name: $0.name, points: try book.points(of: $0.id).total)
+      }
+      return (try book.chores(includingArchived: false).count, people)
+    }
+    return Document.Household(
+      name: household.name, id: household.zone.hex,
+      role: membership.role(of: await node.device)?.name, people: people, chores: chores,
+      revokedDevices: household.revokedDevices)
+  }
+
+  private func show(_ document: Document) {
+    Output.print("\(Style.safe(document.person)) is back, on \(document.device)")
+    for household in document.households {
+      let role = household.role ?? "nobody"
+      Output.print("household: \(Style.bold(Style.safe(household.name))), you are \(role)")
+      let people = household.people.map { "\(Style.safe($0.name)) (\($0.points) points)" }
+      Output.print("  people:  \(people.joined(separator: ", "))")
+      Output.print("  chores:  \(household.chores)")
+      if !household.revokedDevices.isEmpty {
+        let names = household.revokedDevices.map(Style.safe).joined(separator: ", ")
+        Output.print("  revoked: \(names)")
+      }
+    }
+    for refusal in document.refused {
+      let name = Style.safe(refusal.name)
+      Output.note("hearth: warning: \(name) did not come back: \(Style.safe(refusal.reason))")
+    }
+    Output.note(
+      revokeOthers
+        ? "next: `hearth words rotate`, since a lost device may know where your words lead"
+        : "next: `hearth device list`; was a device lost or stolen? end it from there")
+  }
+}

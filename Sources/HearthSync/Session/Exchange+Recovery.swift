@@ -1,0 +1,240 @@
+import HearthCRDT
+import HearthCrypto
+
+// The recovery capsule on transports, and what a bare machine makes of it.
+extension Engine {
+  // MARK: Writing the capsule
+
+  /// The groups in which a person has these recovery words, with their keys.
+  ///
+  /// - Parameters:
+  ///   - box: the words' X25519 key.
+  ///   - epochLimit: how many epochs of each zone are listed at most.
+  ///   - isOutline: whether zeros stand in the place of the keys, since sealing takes 0.35 ms each.
+  private func recoveryGroups(
+    of person: PersonID, box: BoxPublicKey, epochLimit: Int, isOutline: Bool
+  ) throws -> [RecoveryListing.Group] {
+    let shared = Set(zones.filter { $0.database == .shared }.map(\.group)).sorted()
+    let zeros = [UInt8](repeating: 0, count: RecoveryListing.sealedBytes)
+    return try shared.compactMap { group in
+      let membership = membership(of: group)
+      guard membership.people.contains(where: { $0.id == person }), membership.isActive(device),
+        membership.recoveryKeys(of: person)?.box == box.bytes
+      else { return nil }
+      let own = zones.filter { $0.group == group }
+        .sorted { ($0.kind.rawValue, $0.id) < ($1.kind.rawValue, $1.id) }
+      return RecoveryListing.Group(
+        id: group, database: .shared, name: own.first { $0.kind == .data }?.name ?? "",
+        zones: try own.map { zone in
+          let current = zone.currentEpoch
+          let epochs = zone.epochs.filter { $0.id != current?.id } + [current].compactMap { $0 }
+          return InvitationCapsule.ZoneGrant(
+            id: zone.id, kind: zone.kind, name: zone.name, tag: zone.secret.zoneTag,
+            sealedSecret: isOutline ? zeros : try zone.secret.seal(to: box),
+            epochs: try epochs.suffix(epochLimit).map {
+              ($0.id, isOutline ? zeros : try $0.sealKey(to: box))
+            })
+        })
+    }
+  }
+
+  /// Writes a person's recovery capsule where a transport has none that says enough.
+  ///
+  /// What it says of other groups stays, since another device of the person may have written it,
+  /// and a device that belongs nowhere any more writes nothing. Where there are too many epochs for
+  /// a capsule, the latest are listed: each opens those before it, where newcomers may read them.
+  ///
+  /// - Returns: whether one was written.
+  /// - Throws: a transport's error; `tooLarge` for hundreds of groups.
+  package func giveRecoveryCapsule(
+    of person: PersonID, named name: String, box: BoxPublicKey, access: RecoveryCapsuleAccess,
+    to transport: some Transport
+  ) throws -> Bool {
+    let place = BlobName(kind: .capsule, scope: try Engine.identifier(access.locator))
+    // Whatever is wrong with the one that is there, a good one takes its place.
+    let present = (try? transport.fetch(place))
+      .flatMap { try? RecoveryCapsule.open($0, with: access) }
+      .flatMap { try? RecoveryListing(decoding: $0) }
+    let theirs = (present?.person == person ? present?.groups : nil) ?? []
+    func listing(_ epochLimit: Int, isOutline: Bool) throws -> RecoveryListing? {
+      let own = try recoveryGroups(
+        of: person, box: box, epochLimit: epochLimit, isOutline: isOutline)
+      let foreign = theirs.filter { group in !own.contains { $0.id == group.id } }
+      let groups = (own + foreign).sorted { $0.id < $1.id }.prefix(RecoveryListing.maximumGroups)
+      return own.isEmpty
+        ? nil : RecoveryListing(person: person, personName: name, groups: Array(groups))
+    }
+    for epochLimit in [RecoveryListing.maximumEpochs, 64, 16, 4, 1] {
+      guard let outline = try listing(epochLimit, isOutline: true) else { return false }
+      guard outline.encoded.count <= RecoveryCapsule.maximumBodyBytes else { continue }
+      let isEnough = outline.groups.allSatisfy { group in theirs.contains { $0.covers(group) } }
+      guard !isEnough, let whole = try listing(epochLimit, isOutline: false) else { return false }
+      try transport.publish(place, RecoveryCapsule.seal(whole.encoded, with: access))
+      return true
+    }
+    throw SyncError(.tooLarge, "a recovery capsule cannot hold that many households: leave some")
+  }
+
+  // MARK: Reading on a bare machine
+
+  /// Begins to recover a group: adds the zones whose secrets the words open.
+  ///
+  /// A key that does not open is passed over, as the group's log hands on every later one.
+  ///
+  /// - Throws: `notAuthentic` if there is no way into the group's log.
+  package mutating func beginRecovering(
+    _ group: RecoveryListing.Group, with root: RecoveryRoot
+  ) throws {
+    let grants = group.zones.compactMap { zone -> InvitationCapsule.ZoneGrant? in
+      guard (try? root.openZoneSecret(zone.sealedSecret, expectingTag: zone.tag)) != nil else {
+        return nil
+      }
+      return InvitationCapsule.ZoneGrant(
+        id: zone.id, kind: zone.kind, name: zone.name, tag: zone.tag,
+        sealedSecret: zone.sealedSecret,
+        epochs: zone.epochs.filter { epoch in
+          let key = try? root.openEpochKey(
+            epoch.sealed, expectingID: epoch.id, groupID: group.id.bytes, zoneID: zone.id.bytes)
+          return key != nil
+        })
+    }
+    guard grants.contains(where: { $0.kind == .control && !$0.epochs.isEmpty }) else {
+      throw SyncError(
+        .notAuthentic, "the recovery capsule does not open \(group.name): somebody forged it")
+    }
+    try take(grants, of: group.id, group.database, with: root.boxPair)
+  }
+
+  /// Takes the keys and zones of a group that its log hands to a person's recovery words.
+  ///
+  /// - Returns: whether there were new ones; then more of the log may be readable.
+  package mutating func takeRecoveryKeys(
+    of group: GroupID, for person: PersonID, with root: RecoveryRoot
+  ) throws -> Bool {
+    var draft = self
+    var isNew = false
+    try store.transaction {
+      draft = self
+      isNew = try draft.addRecoveredZones(of: group, for: person, with: root)
+      let membership = draft.membership(of: group)
+      let listed = draft.zones.filter { $0.group == group }
+        .flatMap { membership.epochs(of: $0.id).map(\.grant) }
+      for grant in listed + (try draft.waitingGrants(of: group)) {
+        guard let place = draft.zones.firstIndex(where: { $0.id == grant.zone }),
+          draft.zones[place].group == group, draft.zones[place].epoch(id: grant.epoch) == nil,
+          let wrap = grant.recovery.first(where: { $0.recipient == person }),
+          let key = try? root.openEpochKey(
+            wrap.sealed, expectingID: grant.epoch, groupID: group.bytes,
+            zoneID: grant.zone.bytes)
+        else { continue }
+        try draft.learn([key], at: place)
+        isNew = true
+      }
+      if isNew { try draft.refreshMembership(of: group) }
+    }
+    self = draft
+    return isNew
+  }
+
+  /// Adds zones that the genesis declares and whose secret the person's words were given.
+  private mutating func addRecoveredZones(
+    of group: GroupID, for person: PersonID, with root: RecoveryRoot
+  ) throws -> Bool {
+    let membership = membership(of: group)
+    guard let genesis = membership.genesis, let keys = membership.recoveryKeys(of: person),
+      keys.box == root.publicKeys.box
+    else { return false }
+    var isNew = false
+    for zone in genesis.zones where !zones.contains(where: { $0.id == zone.id }) {
+      guard let sealed = keys.secrets.first(where: { $0.zone == zone.id })?.sealed,
+        let secret = try? ZoneSecret(secret: SealedBox.openKey(sealed, with: root.boxPair))
+      else { continue }
+      try add(
+        zone: zone.id, of: group, kind: .data, database: genesis.database, name: zone.name,
+        secret: secret, epochs: [])
+      isNew = true
+    }
+    return isNew
+  }
+
+  /// The grants in segments of the control zone that opened and wait for what came before them.
+  private func waitingGrants(of group: GroupID) throws -> [ControlOperation.EpochGrant] {
+    let control = try controlZone(of: group)
+    let opener = SegmentOpener(zone: control, membership: membership(of: group))
+    return try store.pending(in: control.id).flatMap { pending -> [ControlOperation.EpochGrant] in
+      guard case .opened(let segment)? = try? opener.open(pending.bytes) else { return [] }
+      return segment.changes.flatMap(\.operations).compactMap { operation in
+        guard operation.key.type == ControlOperation.type,
+          case .event(let fields) = operation.body,
+          let body = fields.first(where: { $0.field == ControlOperation.bodyField })?.value.bytes,
+          case .epoch(let grant)? = try? ControlOperation(decoding: body)
+        else { return nil }
+        return grant
+      }
+    }
+  }
+
+  // MARK: Telling
+
+  /// Tells once of every use of recovery words that happened after this device joined.
+  package func noticeRecoveries(nowMilliseconds: UInt64) throws {
+    for group in Set(zones.map(\.group)).sorted() {
+      let membership = membership(of: group)
+      guard let resolver = membership.resolved?.resolver else { continue }
+      let uses = resolver.index.recovered.merging(resolver.index.words) { $0 + $1 }
+      for (person, places) in uses.sorted(by: { $0.key < $1.key }) {
+        for place in places.sorted() where resolver.isLive[place] {
+          let item = resolver.log.items[place]
+          guard item.device != device,
+            let text = words(on: item, by: person, membership),
+            try store.fact(Engine.recoveryFact(item.id)) == nil
+          else { continue }
+          let isBefore =
+            resolver.index.enrolments[device]?.contains {
+              resolver.isLive[$0] && resolver.log.sees($0, place)
+            } ?? false
+          try store.transaction {
+            try store.setFact(
+              Engine.recoveryFact(item.id), Engine.bytes(of: nowMilliseconds))
+            guard !isBefore else { return }
+            try store.add(
+              Notice(
+                kind: .recovery, zone: try? controlZone(of: group).id, device: item.device,
+                text: text, milliseconds: nowMilliseconds))
+          }
+        }
+      }
+    }
+  }
+
+  private static func recoveryFact(_ operation: RecordID) -> String {
+    "recovery.told." + operation.hex
+  }
+
+  /// What is to be told of an operation; nil where it is nothing.
+  private func words(
+    on item: ControlItem, by person: PersonID, _ membership: Membership
+  ) -> String? {
+    let name = membership.person(person)?.name ?? "somebody"
+    switch item.operation {
+    case .recover(let recover):
+      let others =
+        recover.revokesOthers ? ", and all other devices of \(name) were revoked with it" : ""
+      return
+        "\(name)'s recovery words were used to add the device \(recover.device.name)\(others): "
+        + "if that was not \(name), remove the device and ask \(name) to make new words"
+    case .rotateRecovery where membership.person(of: device)?.id == person:
+      let maker = membership.device(item.device)?.card.name ?? "another device"
+      return "your recovery words were replaced on \(maker): the old ones open nothing new"
+    default: return nil
+    }
+  }
+}
+
+extension Membership {
+  /// Whether a person is alone with one device and has no recovery words: whoever loses that
+  /// device then loses everything that nobody else keeps.
+  package func isAtRisk(_ person: PersonID) -> Bool {
+    recoveryKeys(of: person) == nil && devices.count { $0.person == person } == 1
+  }
+}
