@@ -12,7 +12,7 @@ struct Main: ParsableCommand {
       """,
     subcommands: [
       Run.self, Replay.self, Shrink.self, Scenarios.self, Sweep.self, Exhaustive.self, Report.self,
-      Mutants.self,
+      Mutants.self, Soak.self,
       Determinism.self,
       Worker.self, HuntCommand.self,
     ])

@@ -12,6 +12,7 @@ struct Run: ParsableCommand {
   @Option(help: "How many processes.") var jobs = ProcessInfo.processInfo.activeProcessorCount
   @Option(help: "A seeded bug to make active.") var mutant: String?
   @Option(help: "Where to write all outcomes as JSON.") var json: String?
+  @Option(help: "Fail if fewer of a hundred probes were hit.") var leastProbes: Int?
 
   func run() throws {
     guard count > 0 else { throw ValidationError("--count must be at least 1") }
@@ -27,8 +28,13 @@ struct Run: ParsableCommand {
     if let json {
       try JSONEncoder().encode(outcomes).write(to: URL(fileURLWithPath: json))
     }
-    Summary(outcomes).print(mode: mode)
+    let summary = Summary(outcomes)
+    summary.print(mode: mode)
     if outcomes.contains(where: { $0.failure != nil }) { throw ExitCode.failure }
+    if let leastProbes, summary.probesPerHundred < leastProbes {
+      print("fewer than \(leastProbes) of a hundred probes were hit")
+      throw ExitCode.failure
+    }
   }
 }
 
@@ -65,6 +71,9 @@ struct Summary {
       "probes: \(hit.count) of \(Simulator.probes.count) hit"
         + (missed.isEmpty ? "" : "; never: \(missed.joined(separator: ", "))"))
   }
+
+  /// How many of a hundred probes were hit, rounded down.
+  var probesPerHundred: Int { probes().count * 100 / max(1, Simulator.probes.count) }
 
   private func probes() -> [String: Int] {
     outcomes.reduce(into: [:]) { sum, outcome in
