@@ -26,7 +26,9 @@ extension Engine {
   ) throws {
     let membership = membership(of: group)
     for zone in zones where zone.group == group && zone.kind == .data {
+      if Mutant.keepsOldJudgement.isActive { continue }
       if isAffected(zone, before, membership) || isBeyondFork(zone) {
+        Probe.zoneRejudged.hit()
         try rebuild(zone.id, nowMilliseconds: nowMilliseconds)
       }
     }
@@ -204,6 +206,7 @@ extension Engine {
           zoneID: id.bytes)
       else { continue }
       try learn([key], at: place)
+      Probe.keyLearntAhead.hit()
       isNew = true
     }
     return isNew
