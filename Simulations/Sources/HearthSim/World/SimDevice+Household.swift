@@ -81,7 +81,7 @@ extension SimDevice {
   func isMember() throws -> Bool {
     guard let home else { return false }
     let engine = try engine()
-    return engine.membership(of: try engine.zone(home).group).device(engine.device) != nil
+    return engine.membership(of: try engine.zone(home).group).isActive(engine.device)
   }
 
   /// Exchanges what is new with the folder.
