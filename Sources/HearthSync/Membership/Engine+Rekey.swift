@@ -240,7 +240,8 @@ extension Membership {
     if epoch.grant.wraps.contains(where: { $0.recipient == device }) { return true }
     // A later key that it has holds this one, where newcomers may read what was before.
     return resolver.index.enrolments[device]?.contains {
-      resolver.isLive[$0] && resolver.log.sees($0, epoch.place)
+      resolver.isLive[$0] && resolver.log.sees(resolver.keysGathered(for: $0), epoch.place)
+        || Mutant.joinerHasAllKeys.isActive && resolver.log.sees($0, epoch.place)
     } ?? false
   }
 
@@ -255,5 +256,18 @@ extension Membership {
         else { return nil }
         return resolver.log.items[place].device
       })
+  }
+}
+
+extension ControlResolver {
+  /// The operation with which the keys were gathered that came with an enrolment.
+  ///
+  /// Who joins has the keys of the invitation, however much of the log it had read since: the
+  /// keys that were made in between were handed to others only.
+  fileprivate func keysGathered(for enrolment: Int) -> Int {
+    guard case .join(let join) = log.items[enrolment].operation,
+      let invite = invite(join.invite, .past(enrolment))
+    else { return enrolment }
+    return invite.place
   }
 }
