@@ -30,6 +30,32 @@ struct MembershipEngineTests {
     #expect(throws: SyncError(.notAllowed, "")) { try family.set(2, 5, 9) }
   }
 
+  @Test("Who joins by an invitation that is older than the keys is given them")
+  func oldInvitation() throws {
+    var family = try EngineFamily(3)
+    let invitation = try family.members[0].invite(
+      to: family.group, named: "Home", role: .member, maximumUses: 1,
+      expiresMilliseconds: now * 2, nowMilliseconds: now)
+    // New keys of both zones, which the invitation does not carry.
+    try family.remove(2, by: 0)
+    try family.set(0, 1, 7)
+    var newcomer = try EngineFamily.engine()
+    let opened = try newcomer.beginJoining(
+      invitation.capsule, with: invitation.secret, nowMilliseconds: now)
+    _ = try newcomer.receive(
+      try family.published(0, family.control), in: family.control, nowMilliseconds: now)
+    try newcomer.finishJoining(
+      opened, with: invitation.secret, person: EngineFamily.id(99), personName: "Late",
+      deviceName: "late", nowMilliseconds: now)
+    family.members.append(newcomer)
+    try family.meet([0, 1, 3])
+    #expect(try family.shown(3, 1) == nil)
+    try family.members[0].maintain(nowMilliseconds: now)
+    try family.meet([0, 1, 3])
+    #expect(try family.shown(3, 1) == .int(7))
+    #expect(try family.areEqual([0, 1, 3]))
+  }
+
   @Test("What a removed device wrote beyond the cut counts nowhere, whatever the order")
   func cut() throws {
     for removalFirst in [false, true] {

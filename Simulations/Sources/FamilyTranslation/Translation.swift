@@ -25,9 +25,13 @@ package struct Translation {
     self.names = names
   }
 
-  package var facts: [ModelFact] {
+  package var facts: [ModelFact] { facts { _ in true } }
+
+  /// The facts of those operations that have effect; the others keep their places.
+  package func facts(where hasEffect: (Operation) -> Bool) -> [ModelFact] {
     operations.enumerated().flatMap { place, operation in
-      kinds(operation).map {
+      guard hasEffect(operation) else { return [ModelFact]() }
+      return kinds(operation).map {
         ModelFact(stamp: stamp, past: modelPast, place: place, kind: $0)
       }
     }

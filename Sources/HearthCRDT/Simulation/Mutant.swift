@@ -84,6 +84,36 @@ package enum Mutant: String, CaseIterable, Sendable {
   /// A snapshot is loaded without its frontier.
   case snapshotWithoutFrontier
 
+  // HearthSync: people and keys
+  /// Which of two operations of the members' log knew the other is told by their clocks.
+  case comparesClocks
+  /// A removal does nothing to what the removed person did to others at the same time.
+  case removalStrikesNothing
+  /// What a removed device wrote counts wherever its author did not know of the removal.
+  case ignoresCut
+  /// What others wrote counts for what the author was, without a look at cuts, when it arrives.
+  case judgesOnlyOwn
+  /// What was written beside a demotion counts for the role of before.
+  case demotionLooksBack
+  /// What a role may do is looked at when writing only.
+  case foldsAnyRole
+  /// A change of the members does not reach the records that are there.
+  case keepsOldJudgement
+  /// An offer of the household is taken without the other's consent.
+  case ownerByOffer
+  /// An invitation lets in more than it allows where nobody had seen the others.
+  case countsSeenUses
+  /// A closed invitation still lets in.
+  case closedStillAdmits
+  /// New keys are made after the next write instead of with the removal.
+  case rotatesAfterWrite
+  /// New keys go to whoever was there before the removal.
+  case wrapsToCachedMembers
+  /// Who joins counts as having every key that it has read of, not those of its invitation only.
+  case joinerHasAllKeys
+  /// A key is written under although somebody who has it was removed at the same time.
+  case writesUnderExposedKey
+
   // HearthStore
   /// Success is told though the commit failed.
   case acknowledgesEarly

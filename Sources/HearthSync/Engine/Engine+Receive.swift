@@ -206,7 +206,7 @@ extension Engine {
     let membership = membership(of: zone.group)
     for item in queue.ready {
       let judgement =
-        zone.kind == .data
+        zone.kind == .data && !Mutant.judgesOnlyOwn.isActive
         ? membership.judge(item.change.dot, in: zone.id, at: item.controlSeen) : nil
       try applier.apply(item.change, past: item.past, as: judgement)
       let lead = clock.receive(item.change.time, nowMilliseconds: nowMilliseconds)

@@ -27,7 +27,7 @@ extension Engine {
     var version = Version(dot: Dot(author: author, sequence: 0), time: HybridTime(rawValue: 0))
     try store.transaction {
       draft = self
-      if state.kind == .data {
+      if state.kind == .data, !Mutant.rotatesAfterWrite.isActive {
         try draft.replaceOverEpochs(of: state.group, nowMilliseconds: nowMilliseconds)
       }
       let before = draft.membership(of: state.group)

@@ -45,7 +45,10 @@ struct ControlLog: Sendable {
   ///
   /// Operations of one change see those that come before them in it.
   func sees(_ later: Int, _ earlier: Int) -> Bool {
-    earlier < later
+    if Mutant.comparesClocks.isActive {
+      return earlier < later && items[earlier].version.time < items[later].version.time
+    }
+    return earlier < later
       && (items[later].cause.covers(items[earlier].version.dot)
         || items[later].version.dot == items[earlier].version.dot)
   }

@@ -37,7 +37,10 @@ extension ControlResolver {
   private func strikesOfUses(of id: Identifier) -> [Strike] {
     let uses = (index.uses[id] ?? []).filter { isLive[$0] }
     guard !uses.isEmpty, let invite = invite(id, .all) else { return [] }
-    let closings = (index.closings[id] ?? []).filter { isLive[$0] }
+    if Mutant.countsSeenUses.isActive { return [] }
+    let closings =
+      Mutant.closedStillAdmits.isActive
+      ? [] : (index.closings[id] ?? []).filter { isLive[$0] }
     let closed = uses.compactMap { use in
       closings.first { log.areConcurrent($0, use) }
         .map { strike(use, by: $0, .invitationClosed) }
@@ -201,6 +204,7 @@ extension ControlResolver {
     var struck: [Strike] = []
     for place in concurrent(striker, writings(of: person))
     where ranks[striker] > ranks[place] && !isAcceptance(place) {
+      if Mutant.removalStrikesNothing.isActive { continue }
       struck.append(strike(place, by: striker, .authorRemoved))
     }
     for place in concurrent(striker, index.roles[person] ?? [])

@@ -62,6 +62,7 @@ struct ControlResolver: Sendable {
       for place in from..<log.items.count { judgeOne(place) }
       let struck = nextStrikes()
       guard let first = struck.map(\.place).min() else { return }
+      Probe.operationStruck.hit()
       for strike in struck { strikes[strike.place] = strike.reason }
       from = first
     }
@@ -155,6 +156,12 @@ extension ControlResolver {
 
   /// The owner: the last who took the group over, or the founder.
   func owner(_ view: View) -> PersonID? {
+    if Mutant.ownerByOffer.isActive,
+      let offer = index.transfers.values.sorted().last(where: { holds($0, view) }),
+      case .transferOwner(let transfer) = log.items[offer].operation
+    {
+      return transfer.to
+    }
     if let place = index.acceptances.last(where: { holds($0, view) }) { return persons[place] }
     guard let genesis = index.genesis, holds(genesis, view) else { return nil }
     return enrolledPerson(genesis)

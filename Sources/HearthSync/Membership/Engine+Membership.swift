@@ -35,7 +35,9 @@ extension Engine {
         takingBack: own, nowMilliseconds: nowMilliseconds)
     }
     for zone in zones where zone.group == group && zone.kind == .data {
+      if Mutant.keepsOldJudgement.isActive { continue }
       if isAffected(zone, before, membership) || isBeyondFork(zone) {
+        Probe.zoneRejudged.hit()
         try rebuild(zone.id, nowMilliseconds: nowMilliseconds)
       }
     }
@@ -213,6 +215,7 @@ extension Engine {
           zoneID: id.bytes)
       else { continue }
       try learn([key], at: place)
+      Probe.keyLearntAhead.hit()
       isNew = true
     }
     return isNew

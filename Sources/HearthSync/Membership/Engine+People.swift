@@ -55,9 +55,10 @@ extension Engine {
     }.map { ControlOperation.inviteClose(invite: $0.operation.invite) }
     let removal = ControlOperation.removeMember(
       .init(person: person, cut: cut(of: devices, in: group)))
-    try perform(
-      [removal] + closings + grants(of: zoneIDs(of: group), in: group, without: devices),
-      in: group, nowMilliseconds: nowMilliseconds)
+    let keys =
+      Mutant.rotatesAfterWrite.isActive
+      ? [] : try grants(of: zoneIDs(of: group), in: group, without: devices)
+    try perform([removal] + closings + keys, in: group, nowMilliseconds: nowMilliseconds)
   }
 
   /// Revokes a device that is lost, stolen or sold; its person stays.

@@ -104,6 +104,7 @@ extension Engine {
       let zone = try draft.zone(quarantined.zone)
       let changes = try draft.logged(quarantined.author, in: zone)
         .filter { quarantined.changes.contains($0.dot.sequence) }
+      Probe.changesAdopted.hit()
       try draft.reissue(changes.map { (zone.id, $0) }, now: nowMilliseconds, isOwnLife: false)
     }
     self = draft

@@ -28,6 +28,7 @@ extension Engine {
     guard !over.isEmpty, let role = membership(of: group).role(of: device), role != .reader else {
       return
     }
+    Probe.epochOverdue.hit()
     try rekey(over, of: group, nowMilliseconds: nowMilliseconds)
   }
 
@@ -41,7 +42,8 @@ extension Engine {
     joined: (id: DeviceID, card: DeviceCard)? = nil
   ) throws -> [ControlOperation] {
     let membership = membership(of: group)
-    var readers = membership.devices.filter { !left.contains($0.id) }
+    var readers = membership.devices
+      .filter { !left.contains($0.id) || Mutant.wrapsToCachedMembers.isActive }
       .map { (id: $0.id, box: $0.card.boxKey) }
     if let joined { readers.append((joined.id, joined.card.boxKey)) }
     readers.sort { $0.id < $1.id }
@@ -84,6 +86,7 @@ extension Engine {
       guard let role = membership(of: group).role(of: device) else { continue }
       var operations = complaints(in: group)
       let closings = closings(in: group, role, nowMilliseconds: nowMilliseconds)
+      Probe.inviteOver.hit(if: !closings.isEmpty)
       operations += closings
       if role != .reader {
         try heal(in: group, nowMilliseconds: nowMilliseconds)
@@ -99,7 +102,10 @@ extension Engine {
   }
 
   private func isRekeyDue(_ zone: ZoneState, nowMilliseconds: UInt64) -> Bool {
-    if zone.isEpochOver { return true }
+    if zone.isEpochOver {
+      return !Mutant.rotatesAfterWrite.isActive
+        || (try? unsealedChanges(of: zone.id))?.isEmpty ?? true
+    }
     let membership = membership(of: zone.group)
     let newest = membership.newestEpochs(of: zone.id)
     guard let current = newest.first(where: { $0.grant.epoch == zone.writeEpoch }) else {
@@ -107,7 +113,10 @@ extension Engine {
     }
     // Of several made at the same time the first maker joins them; others wait for it.
     let makers = newest.filter { membership.isActive($0.maker) }.map(\.maker)
-    if newest.count > 1, makers.min() == device { return true }
+    if newest.count > 1, makers.min() == device {
+      Probe.epochsJoined.hit()
+      return true
+    }
     guard newest.count == 1 else { return false }
     return current.since.milliseconds + Engine.epochMilliseconds <= nowMilliseconds
       || writtenUnder(current, in: zone) >= Engine.epochChanges
@@ -138,6 +147,7 @@ extension Engine {
           epoch.grant.wraps.contains(where: { $0.recipient == device }),
           !membership.complainants(about: id, zone: zone.id).contains(device)
         else { return nil }
+          Probe.keyComplained.hit()
         return .complaint(.init(zone: zone.id, epoch: id))
       }
     }
@@ -166,6 +176,7 @@ extension Engine {
             wraps: [.init(recipient: patient.device, sealed: try key.sealKey(to: box))]))
       }
       guard !operations.isEmpty else { continue }
+      Probe.keyHandedOn.hit()
       var draft = self
       try store.transaction {
         draft = self
@@ -229,7 +240,8 @@ extension Membership {
     if epoch.grant.wraps.contains(where: { $0.recipient == device }) { return true }
     // A later key that it has holds this one, where newcomers may read what was before.
     return resolver.index.enrolments[device]?.contains {
-      resolver.isLive[$0] && resolver.log.sees($0, epoch.place)
+      resolver.isLive[$0] && resolver.log.sees(resolver.keysGathered(for: $0), epoch.place)
+        || Mutant.joinerHasAllKeys.isActive && resolver.log.sees($0, epoch.place)
     } ?? false
   }
 
@@ -244,5 +256,18 @@ extension Membership {
         else { return nil }
         return resolver.log.items[place].device
       })
+  }
+}
+
+extension ControlResolver {
+  /// The operation with which the keys were gathered that came with an enrolment.
+  ///
+  /// Who joins has the keys of the invitation, however much of the log it had read since: the
+  /// keys that were made in between were handed to others only.
+  fileprivate func keysGathered(for enrolment: Int) -> Int {
+    guard case .join(let join) = log.items[enrolment].operation,
+      let invite = invite(join.invite, .past(enrolment))
+    else { return enrolment }
+    return invite.place
   }
 }

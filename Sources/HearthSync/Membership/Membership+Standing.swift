@@ -36,7 +36,11 @@ extension Membership {
     let endings = resolver.endings(of: device, person).filter {
       resolver.isLive[$0] && !resolver.log.sees(enrolment, $0)
     }
-    guard resolver.isWithin(dot, zone, endings) else { return .void(.beyondCut) }
+    guard resolver.isWithin(dot, zone, endings) || Mutant.ignoresCut.isActive else {
+      Probe.changeVoid.hit()
+      return .void(.beyondCut)
+    }
+    Probe.cutHolds.hit(if: !endings.isEmpty)
     var lowest = role
     for place in resolver.demotions(of: person)
     where resolver.isLive[place] && !resolver.holds(place, view) {
@@ -44,6 +48,8 @@ extension Membership {
         change.role.rawValue < lowest.rawValue, !resolver.log.sees(enrolment, place),
         dot.sequence > change.cut.sequence(of: dot.author, in: zone)
       else { continue }
+      if Mutant.demotionLooksBack.isActive { continue }
+      Probe.changeDemoted.hit()
       lowest = change.role
     }
     return .counts(lowest)

@@ -52,6 +52,9 @@ package struct ZoneState: Sendable {
   /// The epoch of an id, if its key is held.
   func epoch(id: [UInt8]) -> EpochKey? { epochs.first { $0.id == id } }
 
+  /// Whether the key of an epoch is held.
+  package func holdsEpoch(_ id: [UInt8]) -> Bool { epoch(id: id) != nil }
+
   /// Takes over a key that was not held.
   mutating func learn(_ epoch: EpochKey) {
     if self.epoch(id: epoch.id) == nil { epochs.append(epoch) }

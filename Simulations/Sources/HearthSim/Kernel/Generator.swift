@@ -12,6 +12,8 @@ struct Generator {
     case quick
     /// 4 to 10 devices, 60 to 200 days.
     case deep
+    /// 11 devices of 5 people, 10 days, 300 operations on the household's people.
+    case people
   }
 
   enum Family: CaseIterable {
@@ -27,16 +29,16 @@ struct Generator {
 
   static func plan(seed: UInt64, mode: Mode) -> Plan {
     var generator = Generator(seed: seed, mode: mode)
-    return generator.make()
+    return mode == .people ? generator.makePeople() : generator.make()
   }
 
   private init(seed: UInt64, mode: Mode) {
     self.seed = seed
     self.mode = mode
-    chance = Chance(seed, domain: "plan", mode == .quick ? 0 : 1)
+    chance = Chance(seed, domain: "plan", mode == .quick ? 0 : mode == .deep ? 1 : 2)
   }
 
-  private static let names = [
+  static let names = [
     "Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gil", "Hana", "Ivo", "Jo",
   ]
   static let dayMilliseconds = 86_400_000
@@ -67,12 +69,17 @@ struct Generator {
     work(through: end)
     trouble(through: end)
     situations(through: end)
+    people(through: end)
+    sortSteps()
+    return plan
+  }
+
+  mutating func sortSteps() {
     // Lines are costly, and needed only where instants are equal.
     plan.steps.sort {
       $0.atMilliseconds != $1.atMilliseconds
         ? $0.atMilliseconds < $1.atMilliseconds : $0.line < $1.line
     }
-    return plan
   }
 
   // MARK: The configuration
@@ -216,7 +223,7 @@ struct Generator {
     "freq=yearly;every=1",
   ]
 
-  private mutating func add(at: Int, by device: String) {
+  mutating func add(at: Int, by device: String) {
     let name = "c\(chores.count)"
     chores.append(name)
     var words = [name, "title=Canary \(name)", "points=\(chance.within(0...20))"]

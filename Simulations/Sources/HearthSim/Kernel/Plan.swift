@@ -12,6 +12,8 @@ struct Plan: Codable, Sendable, Equatable {
     var build = "current"
     /// Whether it is in the household from the start; others come by a step `join`.
     var joinsLater = false
+    /// The device whose person uses this one too; a person of its own if nil.
+    var of: String?
   }
 
   /// How files go from one device's folder to another's.
@@ -101,6 +103,7 @@ extension Plan.Device {
     name = try values.decode(String.self, forKey: .name)
     build = try values.decodeIfPresent(String.self, forKey: .build) ?? "current"
     joinsLater = try values.decodeIfPresent(Bool.self, forKey: .joinsLater) ?? false
+    of = try values.decodeIfPresent(String.self, forKey: .of)
   }
 }
 

@@ -38,12 +38,12 @@ struct AgainstModel {
   private static func facts(
     _ changes: [Change], in world: World, _ device: SimDevice
   ) throws -> [ModelFact] {
-    let owner = world.devices.first?.identity.publicKeys.deviceID
-    let people = Dictionary(
-      world.devices.map { ($0.identity.publicKeys.deviceID, $0.person) },
-      uniquingKeysWith: { first, _ in first })
+    let membership = try device.membership()
+    let roles = ChangeRoles(
+      Dictionary(changes.map { ($0.dot, $0) }, uniquingKeysWith: { first, _ in first }),
+      in: device.home ?? .zero, by: try PeopleLog(of: device, in: world))
     var names = RecordNames()
-    for change in changes { names.note(change.operations) }
+    for change in changes where roles.role(change.dot) != nil { names.note(change.operations) }
     var facts: [ModelFact] = []
     var seen = Frontier()
     var author: Author?
@@ -58,15 +58,27 @@ struct AgainstModel {
       seen = raised
       var past = seen
       past.advance(change.dot.author, to: change.dot.sequence - 1)
-      let device = change.dot.author.device.bytes
+      guard roles.role(change.dot) != nil else { continue }
+      // Who may take back what others did is asked of the present role.
+      let author = membership.person(of: change.dot.author.device)
       facts +=
         Translation(
           version: Version(dot: change.dot, time: change.time), past: past,
           operations: change.operations,
-          author: (people[device] ?? .zero, device == owner ? .owner : .member), names: names
-        ).facts
+          author: (author?.id ?? .zero, AgainstModel.role(author?.role)), names: names
+        ).facts { roles.allows($0, of: change.dot) }
     }
     return facts
+  }
+
+  private static func role(_ role: Role?) -> ModelRole {
+    switch role {
+    case .owner: .owner
+    case .admin: .admin
+    case .child: .child
+    case .reader: .reader
+    case .member, nil: .member
+    }
   }
 
   /// Compares ledger, points and next occurrences; nothing where a week or month was closed, as the

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthCrypto
 import HearthStore
 import HearthSync
 import Household
@@ -27,7 +28,15 @@ struct AtRest {
 
   /// Every write whose command returned success is on every device.
   private func promisesAreKept(by devices: [SimDevice]) throws {
+    let inside = Set(devices.map(\.index))
+    guard let first = devices.first else { return }
+    let roles = ChangeRoles(
+      world.checker.changes, in: first.home ?? .zero, by: try PeopleLog(of: first, in: world))
     for promise in world.ledger.acknowledged where !promise.isExempt {
+      // Who was removed gives nothing away any more.
+      if !inside.contains(promise.device),
+        !promise.isPublished || roles.role(promise.dot) == nil
+      { continue }
       for device in devices {
         guard try device.engine().zone(promise.zone).frontier.covers(promise.dot) else {
           throw world.fail(
@@ -62,7 +71,15 @@ struct AtRest {
       if let finding = audit.findings.first {
         throw world.fail(.clones, device, "\(finding.author): \(finding.text)")
       }
-      let waiting = try engine.store.pending(in: zone.id)
+      let active = Set(
+        engine.membership(of: zone.group).devices.map { zone.authorTag(of: $0.id) })
+      // What a removed device sealed under a key of its own making opens for nobody.
+      let waiting = try engine.store.pending(in: zone.id).filter { pending in
+        guard pending.reason == .epoch, let frame = try? EnvelopeFrame(pending.bytes) else {
+          return true
+        }
+        return Identifier(bytes: frame.authorTag.array).map { active.contains($0) } ?? true
+      }
       guard waiting.isEmpty else {
         throw world.fail(
           .liveness, device, "\(waiting.count) segments wait for \(waiting[0].reason.rawValue)")

@@ -27,6 +27,8 @@ struct Checker {
   private var nonces: [ArraySlice<UInt8>: UInt64] = [:]
   private var unread: [(file: FolderFile, bytes: [UInt8], device: Int)] = []
   private(set) var digestsCompared = 0
+  /// Frontier of a members' log → what was decided of it, wherever it was first reached.
+  private var decisions: [UInt64: (words: String, device: SimDevice)] = [:]
 
   private struct ZoneDot: Hashable {
     let zone: ZoneID
@@ -153,6 +155,11 @@ struct Checker {
     unread.append((file, bytes, device.index))
   }
 
+  /// Somebody did something to the household's people.
+  mutating func arranged(_ device: SimDevice, in world: World) throws {
+    try moved(device, in: world)
+  }
+
   // MARK: After every step of a device
 
   private mutating func moved(_ device: SimDevice, in world: World) throws {
@@ -179,7 +186,8 @@ struct Checker {
       try followsMembers(zone, device, engine, in: world)
       // A numbering that may be taken twice lasts until the device has looked into its own files.
       guard !world.unaware.contains(device.index) else { continue }
-      let key = Checker.key(zone)
+      let key = Checker.key(zone, engine)
+      if zone.kind == .control { try decides(key, device, engine, zone, in: world) }
       if key % 4 == 0 || world.isHealed { try compare(zone, key, device, engine, in: world) }
     }
   }
@@ -198,11 +206,38 @@ struct Checker {
     }
   }
 
-  private static func key(_ zone: ZoneState) -> UInt64 {
+  /// What is known of a zone, and of the members that decide about it.
+  private static func key(_ zone: ZoneState, _ engine: Engine<ReplicaStore>) -> UInt64 {
     var writer = ByteWriter(capacity: 128)
     writer.identifier(zone.id)
     writer.frontier(zone.frontier)
+    if zone.kind == .data,
+      let control = engine.zones.first(where: { $0.group == zone.group && $0.kind == .control })
+    {
+      writer.frontier(control.frontier)
+    }
     return Chance.hash(writer.bytes)
+  }
+
+  /// Equal members' logs, equal decisions, whatever came first; and what must hold of each.
+  private mutating func decides(
+    _ key: UInt64, _ device: SimDevice, _ engine: Engine<ReplicaStore>, _ zone: ZoneState,
+    in world: World
+  ) throws {
+    let membership = engine.membership(of: zone.group)
+    guard membership.genesis != nil else { return }
+    let words = PeopleRules.words(membership)
+    guard let known = decisions[key] else {
+      decisions[key] = (words, device)
+      if device.home != nil, key % 8 == 0 { try PeopleRules(world, device).check() }
+      return
+    }
+    guard known.words == words else {
+      throw world.fail(
+        .membership, device,
+        "has another household than \(known.device.name) had with the same operations: "
+          + "\(words); \(known.words)")
+    }
   }
 
   /// Equal knowledge, equal state: wherever and whenever it is reached.

@@ -24,7 +24,8 @@ struct TallyModel {
   /// Whether every change up to the last of each author is known.
   private(set) var isComplete = true
 
-  init(_ changes: [Dot: Change]) {
+  /// - Parameter roles: what each change counts for.
+  init(_ changes: [Dot: Change], _ roles: ChangeRoles) {
     let authors = Set(changes.keys.map(\.author)).sorted()
     for author in authors {
       var past: Knowledge = [:]
@@ -37,7 +38,8 @@ struct TallyModel {
         for news in change.seen.increments { past[news.author, default: 0] += news.sequence }
         past[author] = sequence - 1
         let version = Version(dot: change.dot, time: change.time)
-        for operation in change.operations where Tally.types.contains(operation.key.type) {
+        for operation in change.operations
+        where Tally.types.contains(operation.key.type) && roles.allows(operation, of: change.dot) {
           items[operation.key, default: []].append(
             Item(version: version, past: past, body: operation.body))
         }

@@ -24,7 +24,8 @@ struct WholeState {
 
   /// Every kind of field shows what all changes together say, with old programs too.
   private func talliesAddUp(on devices: [SimDevice]) throws {
-    let model = TallyModel(world.checker.changes)
+    guard let first = devices.first else { return }
+    let model = try tallies(on: first)
     guard model.isComplete else { return }
     for device in devices {
       guard let home = device.home else { continue }
@@ -34,6 +35,15 @@ struct WholeState {
       throw world.fail(oracle, device, "a tally is not what was written: \(found.text)")
     }
     SimProbe.talliesCompared.hit()
+  }
+
+  /// The tallies by all that a device holds.
+  private func tallies(on device: SimDevice) throws -> TallyModel {
+    let home = device.home ?? .zero
+    let frontier = try device.engine().zone(home).frontier
+    let changes = world.checker.changes.filter { frontier.covers($0.key) }
+    let roles = ChangeRoles(changes, in: home, by: try PeopleLog(of: device, in: world))
+    return TallyModel(changes, roles)
   }
 
   /// What stands in a log was published by the program of its author.
@@ -97,24 +107,25 @@ struct WholeState {
 
   /// Who joins now has the same state, from a snapshot with what came after, or change by change.
   private func newcomersAgree(with devices: [SimDevice]) throws {
-    guard let founder = world.devices.first, devices.contains(where: { $0 === founder }),
-      let home = founder.home
-    else { return }
-    founder.clock.set(to: world.now, at: world.now)
+    let host = try devices.first {
+      try !$0.isOldBuild && $0.membership().role(of: $0.deviceID)?.rank ?? 0 >= 3
+    }
+    guard let host, let home = host.home else { return }
+    host.clock.set(to: world.now, at: world.now)
     let bySnapshot = world.plan.seed.isMultiple(of: 2)
     let fresh = try world.addFresh(named: "Fresh")
     do {
-      if bySnapshot { try founder.publishSnapshot() }
-      let secret = try founder.invite(uses: 1, at: world.now)
-      _ = try founder.sync(at: world.now)
-      copy(from: founder, to: fresh, withSnapshots: bySnapshot)
+      if bySnapshot { try host.publishSnapshot() }
+      let secret = try host.invite(uses: 1, at: world.now)
+      _ = try host.sync(at: world.now)
+      copy(from: host, to: fresh, withSnapshots: bySnapshot)
       try fresh.start(at: world.now)
       let report = try fresh.join(secret, at: world.now)
       _ = try fresh.sync(at: world.now)
-      copy(from: fresh, to: founder, withSnapshots: true)
-      _ = try founder.sync(at: world.now)
+      copy(from: fresh, to: host, withSnapshots: true)
+      _ = try host.sync(at: world.now)
       (bySnapshot ? SimProbe.freshBySnapshot : .freshByLog).hit()
-      guard bySnapshot == (report.begunFromSnapshots > 0) else {
+      guard bySnapshot == (report?.begunFromSnapshots ?? 0 > 0) else {
         throw world.fail(.snapshots, fresh, "did not begin from the snapshot")
       }
     } catch let violation as Violation {
@@ -123,9 +134,9 @@ struct WholeState {
       throw world.fail(
         .snapshots, fresh,
         "cannot join a household at rest: \(error); "
-          + "\(try Settling.state(of: founder)); \(try Settling.state(of: fresh))")
+          + "\(try Settling.state(of: host)); \(try Settling.state(of: fresh))")
     }
-    let (one, other) = (try founder.engine(), try fresh.engine())
+    let (one, other) = (try host.engine(), try fresh.engine())
     guard try one.zone(home).frontier == other.zone(home).frontier,
       try one.store.read({ try one.digest(of: home) })
         == other.store.read({ try other.digest(of: home) })
@@ -133,7 +144,7 @@ struct WholeState {
       throw world.fail(
         .snapshots, fresh, "differs from who it joined, \(bySnapshot ? "by snapshot" : "by log")")
     }
-    let model = TallyModel(world.checker.changes)
+    let model = try tallies(on: host)
     if model.isComplete, let found = try model.difference(on: fresh, in: home) {
       throw world.fail(.snapshots, fresh, "a tally is not what was written: \(found.text)")
     }

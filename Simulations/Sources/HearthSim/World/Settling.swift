@@ -11,6 +11,13 @@ struct Settling {
   /// How many rounds the folder may take: its diameter and two more.
   private static let rounds = 3
 
+  /// Where people did something to each other, keys follow what all have learnt: made, joined,
+  /// handed on, in one round each.
+  private var rounds: Int {
+    world.plan.steps.contains { World.peopleVerbs.contains($0.verb) }
+      ? 2 * Settling.rounds : Settling.rounds
+  }
+
   init(_ world: World) {
     self.world = world
   }
@@ -32,10 +39,30 @@ struct Settling {
     everybody = try heal(everybody)
     try converge(everybody)
     try silence(everybody)
+    let members = try members(of: everybody)
     // First what building anew, which others do, would mend.
-    for device in everybody { try WholeState(world).ledgersAreFresh(on: device) }
-    try AtRest(world).check(everybody)
-    try WholeState(world).check(everybody)
+    for device in members { try WholeState(world).ledgersAreFresh(on: device) }
+    try peopleAgree(members, everybody)
+    try AtRest(world).check(members)
+    try WholeState(world).check(members)
+  }
+
+  /// Who believes to belong to the household.
+  private func members(of devices: [SimDevice]) throws -> [SimDevice] {
+    try devices.filter { try $0.isMember() }
+  }
+
+  /// Who believes to belong does, in everybody's eyes; who does not can read nothing new.
+  private func peopleAgree(_ members: [SimDevice], _ everybody: [SimDevice]) throws {
+    guard let first = members.first else { return }
+    let membership = try first.membership()
+    for device in everybody
+    where try membership.isActive(device.deviceID) != device.isMember() {
+      throw world.fail(.membership, device, "does not know whether it belongs to the household")
+    }
+    try PeopleRules(world, first).check()
+    let outsiders = everybody.filter { device in !members.contains { $0 === device } }
+    try Adversary(world, against: first).check(outsiders)
   }
 
   /// - Returns: those of the devices that run afterwards: all but those that are lost.
@@ -48,6 +75,7 @@ struct Settling {
       device.folder.isPresent = true
       device.folder.isFull = false
       device.folder.setStale(false)
+      device.folder.unfreeze()
       device.folder.mendLost()
       for file in device.folder.names {
         if let good = world.archive[file], device.folder.files[file] != good {
@@ -99,14 +127,14 @@ struct Settling {
 
   private func converge(_ devices: [SimDevice]) throws {
     if devices.isEmpty { return }
-    for _ in 0..<Settling.rounds {
+    for _ in 0..<rounds {
       try round(devices)
-      if areEqual(devices) { return }
+      if areEqual(try members(of: devices)) { return }
     }
-    let states = try devices.map { try Settling.state(of: $0) }
+    let states = try members(of: devices).map { try Settling.state(of: $0) }
     throw world.fail(
       .liveness, nil,
-      "no agreement after \(Settling.rounds) rounds: \(states.joined(separator: "; "))")
+      "no agreement after \(rounds) rounds: \(states.joined(separator: "; "))")
   }
 
   /// How far a device is, zone by zone, and what waits there for what.

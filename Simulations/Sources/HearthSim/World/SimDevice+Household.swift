@@ -36,30 +36,17 @@ extension SimDevice {
     }
   }
 
-  /// Makes an invitation and puts its capsule into the folder.
-  func invite(uses: Int, at time: UInt64) throws -> InviteSecret {
-    takeTurn()
-    let now = clock.wall(at: time)
-    let folder = folder
-    guard let home else { throw StepFailure("\(name) is in no household") }
-    return try withEngine { engine in
-      let made = try engine.invite(
-        to: engine.zone(home).group, named: "home", role: .member, maximumUses: uses,
-        expiresMilliseconds: now + 30 * 86_400_000, nowMilliseconds: now)
-      try folder.publish(made.capsuleName, made.capsule)
-      return made.secret
-    }
-  }
-
   /// Joins by an invitation, as far as the own folder has what is needed.
   ///
   /// Like the product it takes what the household has before it writes of itself.
+  ///
+  /// - Returns: nil where it only asked to be let in.
   @discardableResult
-  func join(_ secret: InviteSecret, at time: UInt64) throws -> TransportReport {
+  func join(_ secret: InviteSecret, at time: UInt64) throws -> TransportReport? {
     takeTurn()
     let now = clock.wall(at: time)
     let (folder, anchor, name, person) = (folder, anchor, name, person)
-    home = try withEngine { engine in
+    let joined = try withEngine { engine -> ZoneID? in
       let rendezvous = BlobName(
         kind: .capsule, scope: Identifier(bytes: secret.rendezvousID) ?? .zero)
       guard let capsule = try folder.fetch(rendezvous) else {
@@ -68,6 +55,10 @@ extension SimDevice {
       let group: GroupID
       let opened = try engine.beginJoining(capsule, with: secret, nowMilliseconds: now)
       group = opened.group
+      guard opened.approvers.isEmpty else {
+        try ask(opened, capsule, secret, with: engine)
+        return nil
+      }
       let control = try engine.controlZone(of: group)
       var report = TransportReport(setting: name)
       try engine.pull(
@@ -77,6 +68,8 @@ extension SimDevice {
         nowMilliseconds: now)
       return engine.zones.first { $0.group == group && $0.kind == .data }?.id
     }
+    guard let joined else { return nil }
+    home = joined
     guard try isMember() else { throw StepFailure("the household does not accept \(name)") }
     let report = try sync(at: time)
     if report.begunFromSnapshots > 0 { SimProbe.joinedBySnapshot.hit() }
@@ -88,7 +81,7 @@ extension SimDevice {
   func isMember() throws -> Bool {
     guard let home else { return false }
     let engine = try engine()
-    return engine.membership(of: try engine.zone(home).group).device(engine.device) != nil
+    return engine.membership(of: try engine.zone(home).group).isActive(engine.device)
   }
 
   /// Exchanges what is new with the folder.
@@ -96,10 +89,17 @@ extension SimDevice {
     takeTurn()
     let now = clock.wall(at: time)
     let (folder, anchor, name) = (folder, anchor, name)
-    return try withEngine { engine in
+    do { try settleJoin(at: now) } catch is TransportError {}
+    let report = try withEngine { engine in
       try engine.exchange(
         over: folder, named: name, anchorFile: anchor, nowMilliseconds: now)
     }
+    // A folder that is away gets them at the next exchange.
+    do {
+      try sayFarewell()
+      try publishAnswers()
+    } catch is TransportError {}
+    return report
   }
 
   /// The civil day by this device's clock; the household lives in UTC.

@@ -37,6 +37,10 @@ final class SimDevice {
   var isLost = false
   /// The household's data zone, once this device is in it.
   var home: ZoneID?
+  /// The household that was asked to let this device in.
+  var asked: AskedJoin?
+  /// Answers to those whom this device let in.
+  var answers: [NamedBlob] = []
   /// How often the device was copied or put back; part of its anchor's identity.
   var copies: UInt64 = 0
   private let seed: UInt64
@@ -48,14 +52,18 @@ final class SimDevice {
     var engine: Engine<ReplicaStore>
   }
 
-  init(index: Int, device: Plan.Device, seed: UInt64, disk: SimDisk) throws {
+  /// - Parameter person: whose further device it is; a new person's if nil.
+  init(
+    index: Int, device: Plan.Device, person: PersonID? = nil, seed: UInt64, disk: SimDisk
+  ) throws {
     self.index = index
     name = device.name
     isOldBuild = device.build == "old"
     self.seed = seed
     self.disk = disk
     SimDevice.seedChance(seed, UInt64(index), 0)
-    person = try Engine<ReplicaStore>.randomIdentifier()
+    let own = try Engine<ReplicaStore>.randomIdentifier()
+    self.person = person ?? own
     identity = try DeviceIdentity.generate().0
   }
 
@@ -108,7 +116,7 @@ final class SimDevice {
     var reader = ByteReader(try store.fact(Engine<ReplicaStore>.incarnationFact) ?? [])
     var engine = try Engine(
       store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),
-      nowMilliseconds: now)
+      policy: HouseholdSchema.rolePolicy, nowMilliseconds: now)
     if case .moved(let reason) = try Anchor.judge(anchor, for: engine) {
       try engine.beginNewLife(reason: reason, nowMilliseconds: now)
       try Anchor.drop(anchor, for: engine)

@@ -68,6 +68,8 @@ final class SimFolder: Transport {
   /// Names that a listing still shows or hides, as a cache would.
   private var staleListing: [Identifier: TransportListing] = [:]
   private var isStale = false
+  /// Zones of which the node sees no more than there was.
+  private var frozen: [Identifier: TransportListing] = [:]
   /// What lies in the folder that is not ours.
   var rubbish: [TransportProblem] = []
   private var sorted: [Identifier: TransportListing] = [:]
@@ -84,6 +86,7 @@ final class SimFolder: Transport {
 
   func list(zoneTag: Identifier) throws -> TransportListing {
     try check()
+    if let old = frozen[zoneTag] { return old }
     if isStale, let old = staleListing[zoneTag] { return old }
     var listing: TransportListing
     if let known = sorted[zoneTag] {
@@ -243,6 +246,13 @@ final class SimFolder: Transport {
   func setStale(_ isStale: Bool) {
     self.isStale = isStale
   }
+
+  /// Lets the node see nothing new of a zone.
+  func freeze(_ zoneTag: Identifier) {
+    frozen[zoneTag] = sorted[zoneTag] ?? TransportListing()
+  }
+
+  func unfreeze() { frozen = [:] }
 
   /// All files in order.
   var names: [FolderFile] { files.keys.sorted() }

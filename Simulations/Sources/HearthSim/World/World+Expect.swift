@@ -22,15 +22,15 @@ extension World {
     guard let what = words.first else { throw wrong(step, nil, "expect what?") }
     words.removeFirst()
     if try expectOfAll(what, words, step) { return }
-    let everybody = devices.filter { $0.home != nil && $0.running != nil && !$0.isOldBuild }
+    let everybody = try members().filter { !$0.isOldBuild }
     guard let wanted = words.last else { throw wrong(step, nil, "no answer is given") }
     let subject = Array(words.dropLast())
     for device in asked ?? everybody {
       let shown: String?
       do {
         shown =
-          try askPerson(what, subject, device) ?? askChore(what, subject, device)
-          ?? askDevice(what, subject, device)
+          try askPeople(what, subject, device) ?? askPerson(what, subject, device)
+          ?? askChore(what, subject, device) ?? askDevice(what, subject, device)
       } catch let violation as Violation {
         throw violation
       } catch {
@@ -55,10 +55,15 @@ extension World {
     return shown == wanted
   }
 
+  /// The devices that run and believe to belong to the household.
+  func members() throws -> [SimDevice] {
+    try devices.filter { try $0.home != nil && $0.running != nil && $0.isMember() }
+  }
+
   // MARK: The family as a whole
 
   private func expectOfAll(_ what: String, _ words: [String], _ step: Step) throws -> Bool {
-    let members = devices.filter { $0.home != nil && $0.running != nil }
+    let members = try members()
     switch what {
     case "equal":
       guard try areEqual(members) else { throw wrong(step, nil, "they are not") }
@@ -100,9 +105,13 @@ extension World {
   }
 
   /// Everybody syncs, all that may be carried is carried, so many times.
-  private func converge(_ members: [SimDevice], within rounds: Int) throws -> Bool {
+  private func converge(_ known: [SimDevice], within rounds: Int) throws -> Bool {
+    var members = known
     for _ in 0..<rounds {
-      for device in members { try sync(device) }
+      for device in devices where device.home != nil && device.running != nil {
+        try sync(device)
+      }
+      members = try self.members()
       var before = -1
       while before != devices.reduce(0, { $0 + $1.folder.log.count }) {
         before = devices.reduce(0) { $0 + $1.folder.log.count }
@@ -120,7 +129,11 @@ extension World {
     }
     let tried = Step(at: step.atMilliseconds, words[1], words[2], Array(words.dropFirst(3)))
     do {
-      _ = try commands.perform(tried, on: device, at: now)
+      if World.peopleVerbs.contains(tried.verb) {
+        try arrange(tried, device)
+      } else {
+        _ = try commands.perform(tried, on: device, at: now)
+      }
     } catch {
       let code = Words.code(of: error)
       guard code == words[0] else { throw wrong(step, device, "fails with \(code): \(error)") }

@@ -7,10 +7,6 @@ import Household
 extension World {
   func performOnProgram(_ step: Step, _ device: SimDevice) throws -> Bool {
     switch step.verb {
-    case "invite":
-      try attempt(step, on: device) {
-        self.invitation = try device.invite(uses: 1_000, at: self.now)
-      }
     case "paste": try paste(step, device)
     case "upgrade": try upgrade(step, device)
     case "rubbish": addRubbish(step, device)

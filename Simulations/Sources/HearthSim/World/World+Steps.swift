@@ -16,7 +16,9 @@ extension World {
       try attempt(step, on: device) { try self.write(step, on: device) }
     } else if step.verb == "forge" {
       try attempt(step, on: device) { try self.forge(step, on: device) }
-    } else if try !performOnDevice(step, device), try !performOnDisk(step, device) {
+    } else if try !performOnPeople(step, device), try !performOnDevice(step, device),
+      try !performOnDisk(step, device)
+    {
       throw StepFailure("there is no verb \(step.verb)")
     }
   }
@@ -161,11 +163,6 @@ extension World {
   private func performOnDevice(_ step: Step, _ device: SimDevice) throws -> Bool {
     switch step.verb {
     case "sync": try attempt(step, on: device) { try self.sync(device) }
-    case "join":
-      try attempt(step, on: device) {
-        guard device.home == nil, let invitation = self.invitation else { return }
-        try device.join(invitation, at: self.now)
-      }
     case "restart":
       try attempt(step, on: device) { try device.close() }
       SimProbe.restarted.hit()

@@ -25,6 +25,8 @@ final class World {
   /// Every file that any node ever stored.
   var archive: [FolderFile: [UInt8]] = [:]
   var invitation: InviteSecret?
+  /// Those that a plan calls by name.
+  var invitations: [String: InviteSecret] = [:]
   /// Images that steps saved, by name.
   var images: [String: DiskImage] = [:]
   /// For which devices somebody waits to put a forged file beside the next one, and of what kind.
@@ -130,7 +132,9 @@ final class World {
       let disk = SimDisk(
         seed: Chance.mix(plan.seed ^ UInt64(index) << 32),
         profile: plan.disks.profile == "adversarial" ? .adversarial : .ordered)
-      add(try SimDevice(index: index, device: device, seed: plan.seed, disk: disk))
+      let person = device.of.flatMap { self.device(named: $0)?.person }
+      add(
+        try SimDevice(index: index, device: device, person: person, seed: plan.seed, disk: disk))
     }
     for device in devices {
       commands.people[device.name] = device.person
@@ -142,13 +146,23 @@ final class World {
     try settle([founder])
     for (device, declared) in zip(devices, plan.devices).dropFirst() where !declared.joinsLater {
       guard let invitation else { break }
-      try device.join(invitation, at: now)
+      try device.join(try invitationToOneself(declared) ?? invitation, at: now)
       try settle([device])
     }
     try settle(devices.filter { $0.home != nil })
     try settle(devices.filter { $0.home != nil })
     carrierRules = plan.carrier
     trace.note("ready", at: now, UInt64(devices.count), "\(devices.count) devices")
+  }
+
+  /// The invitation by which a person's further device joins; nil for a person's first.
+  private func invitationToOneself(_ declared: Plan.Device) throws -> InviteSecret? {
+    guard let first = declared.of.flatMap({ device(named: $0) }), first.home != nil else {
+      return nil
+    }
+    let secret = try first.invite(uses: 1, person: first.person, at: now)
+    try settle([first])
+    return secret
   }
 
   /// Everybody named syncs, and everything is carried.

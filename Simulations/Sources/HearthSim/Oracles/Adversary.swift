@@ -1,0 +1,98 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+/// A removed device with everything that anybody ever stored, and its old keys (O9).
+///
+/// It may read what it could read before, and nothing that was written by somebody who had seen
+/// that it was removed.
+struct Adversary {
+  private let world: World
+  private let member: SimDevice
+  private let log: PeopleLog
+
+  init(_ world: World, against member: SimDevice) throws {
+    self.world = world
+    self.member = member
+    log = try PeopleLog(of: member, in: world)
+  }
+
+  func check(_ outsiders: [SimDevice]) throws {
+    guard let home = member.home, !outsiders.isEmpty else { return }
+    let roles = ChangeRoles(world.checker.changes, in: home, by: log)
+    for thief in outsiders where thief.running != nil && thief.home == home {
+      let endings = endings(of: thief)
+      guard !endings.isEmpty else { continue }
+      try giveEverything(to: thief)
+      try keysStayAway(from: thief, endings)
+      try segmentsStayShut(to: thief, endings, roles, home)
+      SimProbe.adversaryTried.hit()
+    }
+  }
+
+  /// What ended a device for good.
+  private func endings(of thief: SimDevice) -> [Int] {
+    let enrolment = log.entries.indices.last { place in
+      guard log.entries[place].isLive else { return false }
+      let card: DeviceCard? =
+        switch log.entries[place].operation {
+        case .genesis(let genesis): genesis.device
+        case .join(let join): join.device
+        case .admit(let admit): admit.join.device
+        default: nil
+        }
+      return card.flatMap { Membership.deviceID(of: $0) } == thief.deviceID
+    }
+    guard let enrolment else { return [] }
+    return log.endings(of: thief.deviceID, thief.person, after: enrolment)
+  }
+
+  private func giveEverything(to thief: SimDevice) throws {
+    let files = world.archive.keys.sorted()
+    for zone in try thief.engine().zones where zone.database == .shared {
+      let bytes = files.compactMap { file -> [UInt8]? in
+        guard case .segment(let name) = file, name.zoneTag == zone.tag else { return nil }
+        return world.archive[file]
+      }
+      // What it cannot use does not interest it.
+      _ = try? thief.withEngine {
+        try $0.receive(bytes, in: zone.id, nowMilliseconds: thief.clock.wall(at: world.now))
+      }
+    }
+  }
+
+  private func hasSeen(_ frontier: Frontier, _ endings: [Int]) -> Bool {
+    endings.contains { frontier.covers(log.entries[$0].dot) }
+  }
+
+  /// No key that was made by who knew of the removal.
+  private func keysStayAway(from thief: SimDevice, _ endings: [Int]) throws {
+    for place in log.entries.indices {
+      guard case .epoch(let grant) = log.entries[place].operation,
+        endings.contains(where: { log.sees(place, $0) }),
+        let zone = try? thief.engine().zone(grant.zone)
+      else { continue }
+      guard !zone.holdsEpoch(grant.epoch) else {
+        throw world.fail(.keys, thief, "has a key of \(zone.name) made after it was removed")
+      }
+    }
+  }
+
+  /// Nothing that was written by who knew of the removal.
+  private func segmentsStayShut(
+    to thief: SimDevice, _ endings: [Int], _ roles: ChangeRoles, _ home: ZoneID
+  ) throws {
+    let tag = try member.engine().zone(home).tag
+    for file in world.archive.keys.sorted() {
+      guard case .segment(let name) = file, name.zoneTag == tag, let bytes = world.archive[file],
+        let opened = try? member.engine().changes(inSegment: bytes, of: home),
+        let last = opened.last?.change.dot, last.author.device != thief.deviceID,
+        let heads = roles.heads[last], hasSeen(heads, endings)
+      else { continue }
+      if let read = try? thief.engine().changes(inSegment: bytes, of: home), !read.isEmpty {
+        throw world.fail(
+          .keys, thief, "reads what \(last.author) wrote knowing that it was removed (\(last))")
+      }
+    }
+  }
+}

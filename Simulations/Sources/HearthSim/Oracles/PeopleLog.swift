@@ -1,0 +1,231 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+
+/// The members' log of the household, read in the plainest way: who stood how in whose eyes.
+///
+/// Takes from the program which operations have effect, and checks that apart
+/// (``PeopleRules``); all that follows from them is reckoned here anew, by causes alone.
+struct PeopleLog {
+  struct Entry {
+    let dot: Dot
+    let cause: Frontier
+    let operation: ControlOperation
+    let isLive: Bool
+    let id: RecordID
+  }
+
+  /// Who is what, in somebody's eyes.
+  struct Standing {
+    var owner: PersonID?
+    var roles: [PersonID: Role] = [:]
+    /// Whose each device is, and the operation that made it so.
+    var devices: [DeviceID: (person: PersonID, place: Int)] = [:]
+  }
+
+  let entries: [Entry]
+  /// Whose device each is, as the world made them.
+  private let people: [DeviceID: PersonID]
+
+  /// The log as a device has it.
+  init(of device: SimDevice, in world: World) throws {
+    let engine = try device.engine()
+    let group = try device.group()
+    var states: [RecordID: EventState] = [:]
+    if let control = engine.zones.first(where: { $0.group == group && $0.kind == .control }) {
+      for (id, event) in try engine.store.events(of: ControlOperation.type, in: control.id) {
+        states[id] = event
+      }
+    }
+    entries = engine.membership(of: group).audit().compactMap { entry in
+      states[entry.id].map {
+        Entry(
+          dot: $0.version.dot, cause: $0.cause ?? Frontier(), operation: entry.operation,
+          isLive: entry.void == nil, id: entry.id)
+      }
+    }
+    people = Dictionary(
+      world.devices.map { ($0.deviceID, $0.person) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  func author(_ place: Int) -> PersonID? { people[entries[place].dot.author.device] }
+
+  /// Whether the author of one entry knew another.
+  func sees(_ later: Int, _ earlier: Int) -> Bool {
+    earlier < later
+      && (entries[later].cause.covers(entries[earlier].dot)
+        || entries[later].dot == entries[earlier].dot)
+  }
+
+  func areConcurrent(_ one: Int, _ other: Int) -> Bool {
+    one != other && !sees(one, other) && !sees(other, one)
+  }
+
+  // MARK: Standing
+
+  func standing() -> Standing { standing { _ in true } }
+
+  func standing(before place: Int) -> Standing { standing { sees(place, $0) } }
+
+  /// Everybody's standing by the entries in view that have effect, one after the other.
+  func standing(_ isInView: (Int) -> Bool) -> Standing {
+    var state = Standing()
+    let view = entries.indices.filter { entries[$0].isLive && isInView($0) }
+    let endings = view.filter { isEnding($0) }
+    for place in view {
+      switch entries[place].operation {
+      case .genesis(let genesis):
+        state.owner = genesis.founder
+        state.roles[genesis.founder] = .owner
+        state.devices[entries[place].dot.author.device] = (genesis.founder, place)
+      case .join(let join): add(place, join, endings, view, &state)
+      case .admit(let admit): add(place, admit.join, endings, view, &state)
+      case .removeMember, .revokeDevice, .leave: end(place, &state)
+      case .setRole(let change) where state.roles[change.person] != nil:
+        state.roles[change.person] = change.role
+      case .acceptOwner(let offer): handOver(place, offer, &state)
+      default: break
+      }
+    }
+    if let owner = state.owner { state.roles[owner] = .owner }
+    return state
+  }
+
+  private func isEnding(_ place: Int) -> Bool {
+    switch entries[place].operation {
+    case .removeMember, .revokeDevice, .leave: true
+    default: false
+    }
+  }
+
+  /// Whether an entry ends a device of a person; of the person as a whole where no device is named.
+  func ends(_ place: Int, _ device: DeviceID?, of person: PersonID) -> Bool {
+    switch entries[place].operation {
+    case .removeMember(let removal): removal.person == person
+    case .leave: author(place) == person
+    case .revokeDevice(let revocation): revocation.device == device
+    default: false
+    }
+  }
+
+  private func add(
+    _ place: Int, _ join: ControlOperation.Join, _ endings: [Int], _ view: [Int],
+    _ state: inout Standing
+  ) {
+    guard let device = Membership.deviceID(of: join.device) else { return }
+    let after = endings.filter { !sees(place, $0) }
+    if !after.contains(where: { ends($0, device, of: join.person) }) {
+      state.devices[device] = (join.person, place)
+    }
+    guard state.roles[join.person] == nil,
+      !after.contains(where: { ends($0, nil, of: join.person) })
+    else { return }
+    for other in view {
+      if case .inviteCreate(let invite) = entries[other].operation, invite.invite == join.invite {
+        state.roles[join.person] = invite.role
+      }
+    }
+  }
+
+  private func end(_ place: Int, _ state: inout Standing) {
+    for (device, owner) in state.devices where ends(place, device, of: owner.person) {
+      if !sees(owner.place, place) { state.devices[device] = nil }
+    }
+    for person in state.roles.keys where ends(place, nil, of: person) {
+      state.roles[person] = nil
+    }
+  }
+
+  private func handOver(_ place: Int, _ offer: RecordID, _ state: inout Standing) {
+    guard let offered = entries.firstIndex(where: { $0.id == offer }), let heir = author(place)
+    else { return }
+    if let former = author(offered), state.roles[former] != nil { state.roles[former] = .admin }
+    state.owner = heir
+    state.roles[heir] = .owner
+  }
+
+  // MARK: What changes count for
+
+  /// The entries with effect that end a device after it was enrolled for the last time in view.
+  func endings(of device: DeviceID, _ person: PersonID, after enrolment: Int) -> [Int] {
+    entries.indices.filter {
+      entries[$0].isLive && $0 != enrolment && ends($0, device, of: person)
+        && !sees(enrolment, $0)
+    }
+  }
+
+  /// What a change counts for; nil for nothing.
+  ///
+  /// - Parameter heads: how much of this log its author had seen.
+  func role(of dot: Dot, in zone: ZoneID, at heads: Frontier, _ then: Standing) -> Role? {
+    let device = dot.author.device
+    guard let (person, enrolment) = then.devices[device], var role = then.roles[person] else {
+      return nil
+    }
+    let ends = endings(of: device, person, after: enrolment)
+    func reaches(_ place: Int) -> Bool {
+      dot.sequence <= (cut(place)?.sequence(of: dot.author, in: zone) ?? 0)
+    }
+    for place in ends where !reaches(place) {
+      let isSaved = ends.contains { areConcurrent($0, place) && reaches($0) }
+      guard isSaved else { return nil }
+      SimProbe.cutWidened.hit()
+    }
+    for place in entries.indices where entries[place].isLive && !heads.covers(entries[place].dot) {
+      guard case .setRole(let change) = entries[place].operation, change.person == person,
+        change.role.rawValue < role.rawValue, !sees(enrolment, place), !reaches(place)
+      else { continue }
+      role = change.role
+    }
+    return role
+  }
+
+  private func cut(_ place: Int) -> Cut? {
+    switch entries[place].operation {
+    case .removeMember(let removal): removal.cut
+    case .revokeDevice(let revocation): revocation.cut
+    case .setRole(let change): change.cut
+    case .leave(let cut): cut
+    default: nil
+    }
+  }
+}
+
+/// What each change of the household counts for, by the members' log of one device.
+struct ChangeRoles {
+  private var roles: [Dot: Role] = [:]
+  /// How much of the members' log the author of each change had seen.
+  private(set) var heads: [Dot: Frontier] = [:]
+  private(set) var voids = 0
+
+  init(_ changes: [Dot: Change], in zone: ZoneID, by log: PeopleLog) {
+    var memo: (heads: Frontier, standing: PeopleLog.Standing)?
+    var seen = Frontier()
+    var author: Author?
+    for dot in changes.keys.sorted() {
+      guard let change = changes[dot] else { continue }
+      if dot.author != author { (author, seen) = (dot.author, Frontier()) }
+      seen = seen.raised(by: change.controlSeen) ?? seen
+      let past = seen
+      if memo?.heads != past {
+        memo = (past, log.standing { past.covers(log.entries[$0].dot) })
+      }
+      heads[dot] = past
+      guard let standing = memo?.standing else { continue }
+      roles[dot] = log.role(of: dot, in: zone, at: past, standing)
+      if roles[dot] == nil { voids += 1 }
+    }
+    if voids > 0 { SimProbe.changesVoid.hit() }
+  }
+
+  /// Nil for a change without effect.
+  func role(_ dot: Dot) -> Role? { roles[dot] }
+
+  /// Whether an operation of a change has effect, as far as people are concerned.
+  func allows(_ operation: Operation, of dot: Dot) -> Bool {
+    guard let role = roles[dot] else { return false }
+    let isAllowed = Rights.allow(operation, role)
+    if !isAllowed { SimProbe.operationOverRole.hit() }
+    return isAllowed
+  }
+}

@@ -1,0 +1,228 @@
+import HearthCRDT
+import HearthSync
+
+/// What must hold of every members' log, however it was decided (O8).
+struct PeopleRules {
+  private let world: World
+  private let device: SimDevice
+  private let membership: Membership
+  private let log: PeopleLog
+
+  init(_ world: World, _ device: SimDevice) throws {
+    self.world = world
+    self.device = device
+    membership = try device.membership()
+    log = try PeopleLog(of: device, in: world)
+  }
+
+  /// All that a fold decides, as words that can be compared.
+  static func words(_ membership: Membership) -> String {
+    let people = membership.people.map { "\($0.id.low)=\($0.role.name)" }
+    let devices = membership.devices.map { "\($0.id.low)\($0.isActive ? "+" : "-")" }
+    let invites = membership.invites.map {
+      "\($0.operation.invite.low)\($0.isClosed ? "x" : "")\($0.joins.map(\.low))"
+    }
+    let voids = membership.voided.map { "\($0.id.low):\($0.reason)" }
+    return "owner \(membership.owner?.low ?? 0) people \(people) devices \(devices) "
+      + "invites \(invites) void \(voids)"
+  }
+
+  func check() throws {
+    guard membership.genesis != nil else { return }
+    try somebodyOwns()
+    try standingFollows()
+    try invitationsHold()
+    for place in log.entries.indices where log.entries[place].isLive { try isAllowed(place) }
+    try pairsAgree()
+    try voidsHaveReasons()
+  }
+
+  private func fail(_ text: String) -> Violation { world.fail(.membership, device, text) }
+
+  private func somebodyOwns() throws {
+    let owners = membership.people.filter { $0.role == .owner }.map(\.id)
+    guard owners.count == 1, owners.first == membership.owner else {
+      throw fail("the household has \(owners.count) owners")
+    }
+  }
+
+  /// Roles and devices are what the operations with effect say, one after the other.
+  private func standingFollows() throws {
+    let state = log.standing()
+    guard state.owner == membership.owner else {
+      throw fail("the owner is not the last who took the household over")
+    }
+    let roles = Dictionary(
+      membership.people.map { ($0.id, $0.role) }, uniquingKeysWith: { first, _ in first })
+    guard roles == state.roles else {
+      let names = Set(roles.keys).union(state.roles.keys).sorted()
+        .filter { roles[$0] != state.roles[$0] }
+        .map { "\(name($0)): \(roles[$0]?.name ?? "-") not \(state.roles[$0]?.name ?? "-")" }
+      throw fail("roles differ from what the log says: \(names.joined(separator: ", "))")
+    }
+    let active = Set(membership.devices.map(\.id))
+    guard active == Set(state.devices.keys) else {
+      throw fail(
+        "\(active.subtracting(state.devices.keys).count) devices too many, "
+          + "\(Set(state.devices.keys).subtracting(active).count) too few")
+    }
+  }
+
+  private func name(_ person: PersonID) -> String {
+    world.devices.first { $0.person == person }?.name ?? "somebody"
+  }
+
+  /// No invitation lets in more than it allows, nor anybody after or beside its closing.
+  private func invitationsHold() throws {
+    var uses: [Identifier: [Int]] = [:]
+    for place in log.entries.indices where log.entries[place].isLive {
+      switch log.entries[place].operation {
+      case .join(let join): uses[join.invite, default: []].append(place)
+      case .admit(let admit): uses[admit.join.invite, default: []].append(place)
+      default: break
+      }
+    }
+    for place in log.entries.indices where log.entries[place].isLive {
+      switch log.entries[place].operation {
+      case .inviteCreate(let invite):
+        let count = uses[invite.invite]?.count ?? 0
+        guard count <= invite.maximumUses else {
+          throw fail("an invitation for \(invite.maximumUses) let in \(count)")
+        }
+      case .inviteClose(let id):
+        let late = (uses[id] ?? []).contains { !log.sees(place, $0) }
+        if late { throw fail("a closed invitation let somebody in") }
+      default: break
+      }
+    }
+  }
+
+  // MARK: One operation
+
+  /// Its author's device was one of the household's, and of the rank that it takes.
+  private func isAllowed(_ place: Int) throws {
+    let entry = log.entries[place]
+    let then = log.standing(before: place)
+    switch entry.operation {
+    case .genesis, .join, .recover: return
+    default: break
+    }
+    guard let author = then.devices[entry.dot.author.device]?.person,
+      let role = then.roles[author]
+    else { throw fail("an operation has effect whose author was a stranger: \(entry.dot)") }
+    guard may(role, author, entry.operation, then) else {
+      throw fail("\(name(author)), a \(role.name), did more than that allows: \(entry.dot)")
+    }
+  }
+
+  private func may(
+    _ role: Role, _ author: PersonID, _ operation: ControlOperation, _ then: PeopleLog.Standing
+  ) -> Bool {
+    func isAbove(_ person: PersonID?) -> Bool {
+      guard let person, let other = then.roles[person] else { return false }
+      return role.rank >= 3 && role.rank > other.rank
+    }
+    switch operation {
+    case .removeMember(let removal): return removal.person != author && isAbove(removal.person)
+    case .revokeDevice(let revocation):
+      let whose = then.devices[revocation.device]?.person
+      return whose == author || isAbove(whose)
+    case .setRole(let change):
+      if change.person == author { return change.role.rawValue < role.rawValue && role != .owner }
+      return isAbove(change.person) && change.role.rank < role.rank
+    case .inviteCreate(let invite):
+      return invite.person == author || role.rank >= 3 && invite.role.rank < role.rank
+    case .admit, .adopt, .setPolicy: return role.rank >= 3
+    case .transferOwner: return role == .owner
+    case .acceptOwner(let offer):
+      guard let offered = log.entries.first(where: { $0.id == offer }), offered.isLive,
+        case .transferOwner(let transfer) = offered.operation
+      else { return false }
+      return transfer.to == author
+    case .leave: return role != .owner
+    case .epoch, .wrapAdd: return role != .reader
+    default: return true
+    }
+  }
+
+  // MARK: Pairs
+
+  /// Nobody of lower rank did anything beside the own removal or demotion.
+  private func pairsAgree() throws {
+    for striker in log.entries.indices where log.entries[striker].isLive {
+      let victims: [Int]
+      switch log.entries[striker].operation {
+      case .removeMember(let removal): victims = writings { $0.person == removal.person }
+      case .revokeDevice(let revocation): victims = writings { $0.deviceID == revocation.device }
+      case .setRole(let change) where change.role.rank < 3:
+        victims = writings { $0.person == change.person }.filter { needsAdmin($0) }
+      default: continue
+      }
+      for victim in victims where log.areConcurrent(striker, victim) && !isAcceptance(victim) {
+        let (one, other) = (rank(striker), rank(victim))
+        guard one <= other || log.author(striker) == log.author(victim) else {
+          throw fail(
+            "\(log.entries[victim].dot) has effect beside \(log.entries[striker].dot), which took "
+              + "its author's rank")
+        }
+      }
+    }
+  }
+
+  private func writings(_ isTheirs: (SimDevice) -> Bool) -> [Int] {
+    let devices = Set(world.devices.filter(isTheirs).map(\.deviceID))
+    return log.entries.indices.filter {
+      log.entries[$0].isLive && devices.contains(log.entries[$0].dot.author.device)
+    }
+  }
+
+  private func isAcceptance(_ place: Int) -> Bool {
+    if case .acceptOwner = log.entries[place].operation { return true }
+    return false
+  }
+
+  private func needsAdmin(_ place: Int) -> Bool {
+    let author = log.author(place)
+    switch log.entries[place].operation {
+    case .removeMember, .adopt, .setPolicy, .transferOwner: return true
+    case .inviteCreate(let invite): return invite.person != author
+    case .setRole(let change): return change.person != author
+    default: return false
+    }
+  }
+
+  /// The rank of an entry's author when it wrote.
+  private func rank(_ place: Int) -> Int {
+    let then = log.standing(before: place)
+    if let person = then.devices[log.entries[place].dot.author.device]?.person {
+      return then.roles[person]?.rank ?? 0
+    }
+    // Who introduces itself: by what it became.
+    let after = log.standing { $0 == place || log.sees(place, $0) }
+    return log.author(place).flatMap { after.roles[$0]?.rank } ?? 0
+  }
+
+  // MARK: Without effect
+
+  /// What is void by another operation happened beside that one, and a stranger was one.
+  private func voidsHaveReasons() throws {
+    let places = Dictionary(
+      log.entries.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+    for void in membership.voided {
+      guard let place = places[void.id] else { continue }
+      switch void.reason {
+      case .overruled(let by, let rule):
+        SimProbe.operationOverruled.hit()
+        if rule == .invitationUsedUp { continue }
+        guard let striker = places[by], log.areConcurrent(place, striker) else {
+          throw fail("\(void.version.dot) lost to what did not happen at the same time")
+        }
+      case .notADevice:
+        if log.standing(before: place).devices[void.version.dot.author.device] != nil {
+          throw fail("\(void.version.dot) counts as a stranger's, whose author was known")
+        }
+      default: break
+      }
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+
+/// A household that was asked to let a device in.
+struct AskedJoin {
+  let secret: InviteSecret
+  let capsule: [UInt8]
+  let request: NamedBlob
+  let group: GroupID
+}
+
+// What people do to the household's people and devices, as the shell of the product does it.
+extension SimDevice {
+  var deviceID: DeviceID { Identifier(bytes: identity.publicKeys.deviceID) ?? .zero }
+
+  /// The household's group.
+  func group() throws -> GroupID {
+    guard let home else { throw StepFailure("\(name) is in no household") }
+    return try engine().zone(home).group
+  }
+
+  /// Who belongs to the household, as far as it is known here.
+  func membership() throws -> Membership {
+    try engine().membership(of: group())
+  }
+
+  /// Makes an invitation and puts its capsule into the folder.
+  func invite(
+    uses: Int, role: Role = .member, isApproved: Bool = false, person: PersonID? = nil,
+    days: UInt64 = 30, at time: UInt64
+  ) throws -> InviteSecret {
+    takeTurn()
+    let now = clock.wall(at: time)
+    let folder = folder
+    let group = try group()
+    return try withEngine { engine in
+      let made = try engine.invite(
+        to: group, named: "home", role: role, admission: isApproved ? .approve : .auto,
+        person: person, maximumUses: uses, expiresMilliseconds: now + days * 86_400_000,
+        nowMilliseconds: now)
+      try folder.publish(made.capsuleName, made.capsule)
+      return made.secret
+    }
+  }
+
+  /// Does something to the household's people, by the clock of this device.
+  func arrange<Result>(
+    at time: UInt64,
+    _ body: (inout Engine<ReplicaStore>, GroupID, UInt64) throws -> Result
+  ) throws -> Result {
+    takeTurn()
+    let now = clock.wall(at: time)
+    let group = try group()
+    return try withEngine { try body(&$0, group, now) }
+  }
+
+  // MARK: Joining by approval
+
+  /// Puts a request to be let in where the approvers find it.
+  func ask(
+    _ opened: InvitationCapsule, _ capsule: [UInt8], _ secret: InviteSecret,
+    with engine: Engine<ReplicaStore>
+  ) throws {
+    guard asked == nil else { throw StepFailure("\(name) has asked already") }
+    guard let invite = Identifier(bytes: secret.publicKeys.inviteID) else { return }
+    var slot = 0
+    while try folder.fetch(Engine<ReplicaStore>.requestName(of: invite, slot: slot)) != nil {
+      slot += 1
+    }
+    let request = try engine.requestToJoin(
+      opened, with: secret, person: person, personName: name, deviceName: name, slot: slot)
+    asked = AskedJoin(secret: secret, capsule: capsule, request: request, group: opened.group)
+    try folder.publish(request.name, request.bytes)
+  }
+
+  /// Looks for the answer to what was asked, and takes it.
+  func settleJoin(at now: UInt64) throws {
+    guard let asked else { return }
+    let answerName = Engine<ReplicaStore>.answerName(to: deviceID, of: asked.group)
+    guard let answer = try folder.fetch(answerName) else {
+      if try folder.fetch(asked.request.name) == nil {
+        try folder.publish(asked.request.name, asked.request.bytes)
+      }
+      return
+    }
+    let (folder, anchor, name) = (folder, anchor, name)
+    home = try withEngine { engine in
+      if !engine.membership(of: asked.group).isActive(engine.device) {
+        let opened = try engine.beginJoining(
+          asked.capsule, with: asked.secret, nowMilliseconds: 0)
+        _ = try engine.accept(answer: answer, to: opened)
+        var report = TransportReport(setting: name)
+        let control = try engine.controlZone(of: asked.group)
+        try engine.pull(
+          control.id, from: folder, anchorFile: anchor, nowMilliseconds: now, &report)
+      }
+      guard engine.membership(of: asked.group).isActive(engine.device) else { return nil }
+      return engine.zones.first { $0.group == asked.group && $0.kind == .data }?.id
+    }
+    if home != nil {
+      self.asked = nil
+      SimProbe.approved.hit()
+    }
+  }
+
+  /// Lets in everybody who asks and whose request is here.
+  ///
+  /// - Returns: how many.
+  func approveAll(at time: UInt64) throws -> Int {
+    let invites = try membership().invites
+      .filter { $0.operation.admission == .approve && !$0.isClosed }
+    var count = 0
+    for invite in invites {
+      var slot = 0
+      while let bytes = try folder.fetch(
+        Engine<ReplicaStore>.requestName(of: invite.operation.invite, slot: slot))
+      {
+        slot += 1
+        let made = try arrange(at: time) { engine, group, now -> NamedBlob? in
+          guard let request = try? engine.open(request: bytes, to: group) else { return nil }
+          return try engine.approve(request, named: "home", nowMilliseconds: now)
+        }
+        guard let made else { continue }
+        answers.append(made)
+        count += 1
+      }
+    }
+    try publishAnswers()
+    return count
+  }
+
+  /// Puts answers where newcomers look for them.
+  func publishAnswers() throws {
+    for answer in answers where try folder.fetch(answer.name) != answer.bytes {
+      try folder.publish(answer.name, answer.bytes)
+    }
+  }
+
+  // MARK: Leaving
+
+  /// Leaves after giving the others what only this device has.
+  func leave(at time: UInt64) throws {
+    let report = try sync(at: time)
+    guard report.failure == nil else { throw StepFailure("the others could not be told") }
+    try arrange(at: time) { engine, group, now in
+      try engine.leave(group, nowMilliseconds: now)
+    }
+  }
+
+  /// Gives the others the news that this person has left, which no exchange does any more.
+  func sayFarewell() throws {
+    guard home != nil else { return }
+    let membership = try membership()
+    guard !membership.isActive(deviceID), membership.device(deviceID) != nil else { return }
+    let last = membership.audit().last { entry in
+      guard entry.void == nil else { return false }
+      return switch entry.operation {
+      case .removeMember(let removal): removal.person == person
+      case .revokeDevice(let revocation): revocation.device == deviceID
+      case .leave: entry.person == person
+      default: false
+      }
+    }
+    guard case .leave? = last?.operation else { return }
+    let (folder, anchor) = (folder, anchor)
+    let group = try group()
+    try withEngine { engine in
+      for zone in engine.zones where zone.group == group {
+        _ = try engine.seal(zone.id)
+        try Anchor.keepUp(anchor, with: engine)
+        let state = try engine.zone(zone.id)
+        let listing = try folder.list(zoneTag: state.tag)
+        let stored = try engine.store.segments(of: state.id)
+        let plan = SyncPlan(zone: state, stored: stored, pending: [])
+        let trusted = try engine.trustedNames(of: state, in: listing, stored: stored)
+        let own = plan.publications(
+          to: listing, stored: stored, trusted: trusted, of: state, by: engine.device)
+        for (segment, name) in own where segment.author.device == engine.device {
+          guard let bytes = try engine.store.bytes(of: segment.digest, in: state.id) else {
+            continue
+          }
+          try folder.publish(name, bytes)
+        }
+      }
+    }
+  }
+}

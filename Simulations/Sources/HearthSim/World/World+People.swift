@@ -1,0 +1,172 @@
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+
+/// What people do to the household's people and devices, as steps of a plan.
+extension World {
+  /// The verbs that write into the members' log.
+  static let peopleVerbs = [
+    "remove", "revoke", "role", "owner", "accept-owner", "leave", "close-invite", "approve",
+    "adopt",
+  ]
+
+  func performOnPeople(_ step: Step, _ device: SimDevice) throws -> Bool {
+    switch step.verb {
+    case "invite": try attempt(step, on: device) { try self.invite(step, device) }
+    case "join": try attempt(step, on: device) { try self.join(step, device) }
+    case "ignore-members": ignoreMembers(step, device)
+    case let verb where World.peopleVerbs.contains(verb):
+      try attempt(step, on: device) {
+        guard !device.isOldBuild else { throw StepFailure("an old program only exchanges") }
+        try self.arrange(step, device)
+        try self.acknowledgeArranged(step, device)
+      }
+    default: return false
+    }
+    return true
+  }
+
+  /// `invite [NAME] role= uses= days= for= [approve]`.
+  private func invite(_ step: Step, _ device: SimDevice) throws {
+    let role = try step.value("role").map { try self.role($0) } ?? .member
+    let person = try step.value("for").map { try self.person($0) }
+    let secret = try device.invite(
+      uses: step.value("uses").flatMap { Int($0) } ?? 1_000, role: role,
+      isApproved: step.words.contains("approve"), person: person,
+      days: step.value("days").flatMap { UInt64($0) } ?? 30, at: now)
+    if let name = step.words.first, !name.contains("="), name != "approve" {
+      invitations[name] = secret
+    } else {
+      invitation = secret
+    }
+    try acknowledgeArranged(step, device)
+  }
+
+  /// `join [NAME]`: also once more, by whom the household does not have any longer.
+  private func join(_ step: Step, _ device: SimDevice) throws {
+    let isBack = device.home != nil
+    if isBack, try device.isMember() { return }
+    let named = step.words.first.map { invitations[$0] } ?? invitation
+    guard let named else { return }
+    let report = try device.join(named, at: now)
+    if report == nil { return }
+    if isBack { SimProbe.rejoined.hit() }
+    try checker.arranged(device, in: self)
+  }
+
+  /// The device's program shuts its eyes to what is new of the members, as a thief's would.
+  private func ignoreMembers(_ step: Step, _ device: SimDevice) {
+    guard step.words.first != "off" else { return device.folder.unfreeze() }
+    guard let engine = device.running?.engine else { return }
+    for zone in engine.zones where zone.kind == .control { device.folder.freeze(zone.tag) }
+    SimProbe.membersIgnored.hit()
+  }
+
+  func arrange(_ step: Step, _ device: SimDevice) throws {
+    let words = step.words
+    switch step.verb {
+    case "remove":
+      let person = try person(words.first ?? "")
+      try device.arrange(at: now) { try $0.remove(person, from: $1, nowMilliseconds: $2) }
+      SimProbe.personRemoved.hit()
+    case "revoke":
+      guard let other = self.device(named: words.first ?? "") else {
+        throw StepFailure("revoke DEVICE")
+      }
+      try device.arrange(at: now) { try $0.revoke(other.deviceID, from: $1, nowMilliseconds: $2) }
+      SimProbe.deviceRevoked.hit()
+    case "role":
+      let person = try person(words.first ?? "")
+      let role = try role(words.last ?? "")
+      try device.arrange(at: now) {
+        try $0.setRole(of: person, to: role, in: $1, nowMilliseconds: $2)
+      }
+      SimProbe.roleChanged.hit()
+    case "leave":
+      try device.leave(at: now)
+      SimProbe.personLeft.hit()
+    case "approve": _ = try device.approveAll(at: now)
+    case "adopt": try adopt(device)
+    default: try arrangeOwner(step, device)
+    }
+  }
+
+  private func arrangeOwner(_ step: Step, _ device: SimDevice) throws {
+    switch step.verb {
+    case "owner":
+      let person = try person(step.words.first ?? "")
+      _ = try device.arrange(at: now) {
+        try $0.transferOwner(of: $1, to: person, nowMilliseconds: $2)
+      }
+    case "accept-owner":
+      let offer = try device.membership().offers.last { $0.to == device.person }
+      guard let offer else { throw StepFailure("nobody offers the household") }
+      try device.arrange(at: now) {
+        try $0.acceptOwner(of: $1, offer: offer.id, nowMilliseconds: $2)
+      }
+      SimProbe.ownerChanged.hit()
+    case "close-invite":
+      let named = step.words.first.map { invitations[$0] } ?? invitation
+      guard let named, let id = Identifier(bytes: named.publicKeys.inviteID) else {
+        throw StepFailure("there is no such invitation")
+      }
+      try device.arrange(at: now) {
+        try $0.closeInvitation(id, of: $1, nowMilliseconds: $2)
+      }
+      SimProbe.inviteClosed.hit()
+    default: throw StepFailure("there is no verb \(step.verb)")
+    }
+  }
+
+  /// Takes over everything that counts for nothing.
+  private func adopt(_ device: SimDevice) throws {
+    let group = try device.group()
+    let found = try device.engine().quarantined(in: group)
+    guard !found.isEmpty else { throw StepFailure("there is nothing to take over") }
+    for quarantined in found {
+      try device.arrange(at: now) {
+        try $0.adopt(quarantined, in: $1, nowMilliseconds: $2)
+      }
+    }
+    SimProbe.adopted.hit()
+  }
+
+  private func acknowledgeArranged(_ step: Step, _ device: SimDevice) throws {
+    trace.note(
+      "people", at: now, device: device.index, Chance.hash(step.verb.utf8),
+      "\(step.verb) \(step.words.joined(separator: " "))")
+    try checker.arranged(device, in: self)
+  }
+
+  func person(_ name: String) throws -> PersonID {
+    guard let person = commands.people[name] else { throw StepFailure("nobody is \(name)") }
+    return person
+  }
+
+  func role(_ name: String) throws -> Role {
+    guard let role = Role(name: name) else { throw StepFailure("\(name) is no role") }
+    return role
+  }
+
+  // MARK: Questions
+
+  /// `role WHO`, `members`, `quarantined`, `owner`, `void`.
+  func askPeople(_ what: String, _ subject: [String], _ device: SimDevice) throws -> String? {
+    switch what {
+    case "role":
+      let person = try person(subject.first ?? "")
+      return try device.membership().people.first { $0.id == person }?.role.name ?? "-"
+    case "owner":
+      let owner = try device.membership().owner
+      return devices.first { $0.person == owner }?.name ?? "-"
+    case "members": return "\(try device.membership().people.count)"
+    case "devices": return "\(try device.membership().devices.count)"
+    case "void": return "\(try device.membership().voided.count)"
+    case "quarantined":
+      let found = try device.engine().quarantined(in: device.group())
+      return "\(found.reduce(0) { $0 + $1.changes.count })"
+    default: return nil
+    }
+  }
+}
