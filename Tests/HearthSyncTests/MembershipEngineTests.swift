@@ -47,18 +47,14 @@ struct MembershipEngineTests {
     try newcomer.finishJoining(
       opened, with: invitation.secret, person: EngineFamily.id(99), personName: "Late",
       deviceName: "late", nowMilliseconds: now)
+    // Before it says anything it makes keys of its own, as the removed device has those it was given.
+    try newcomer.maintain(nowMilliseconds: now)
     family.members.append(newcomer)
     try family.meet([0, 1, 3])
     #expect(try family.shown(3, 1) == nil)
     #expect(family.membership(0).isActive(family.members[3].device))
     try family.members[0].maintain(nowMilliseconds: now)
     try family.meet([0, 1, 3])
-    print("DBG", family.membership(0).audit().map { "\($0.operation.kind)\($0.void ?? "")" },
-      try family.members[3].store.pending(in: family.control).map(\.reason),
-      try family.members[3].store.pending(in: family.zone).map(\.reason),
-      try family.members[3].zone(family.zone).heads.map(\.sequence),
-      try family.members[3].zone(family.control).heads.map(\.sequence),
-      try family.members[0].zone(family.control).heads.map(\.sequence))
     #expect(try family.shown(3, 1) == .int(7))
     #expect(try family.areEqual([0, 1, 3]))
   }

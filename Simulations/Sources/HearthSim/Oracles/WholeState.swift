@@ -97,7 +97,9 @@ struct WholeState {
       let bound = Engine<ReplicaStore>.compactionThreshold + 16
       // What was sealed under earlier keys of the members' log stays as it is.
       let epochs = try device.engine().zones.map { $0.epochCount }.max() ?? 0
-      guard let most = counts.values.max(), most > bound + 2 * epochs, !hasResurrection else { continue }
+      guard let most = counts.values.max(), most > bound + 2 * epochs, !hasResurrection else {
+        continue
+      }
       throw world.fail(.boundedStorage, device, "\(most) files of one author are in the folder")
     }
   }
