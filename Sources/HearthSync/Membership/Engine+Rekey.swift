@@ -147,7 +147,7 @@ extension Engine {
           epoch.grant.wraps.contains(where: { $0.recipient == device }),
           !membership.complainants(about: id, zone: zone.id).contains(device)
         else { return nil }
-          Probe.keyComplained.hit()
+        Probe.keyComplained.hit()
         return .complaint(.init(zone: zone.id, epoch: id))
       }
     }

@@ -55,6 +55,9 @@ package struct ZoneState: Sendable {
   /// Whether the key of an epoch is held.
   package func holdsEpoch(_ id: [UInt8]) -> Bool { epoch(id: id) != nil }
 
+  /// How many keys are held.
+  package var epochCount: Int { epochs.count }
+
   /// Takes over a key that was not held.
   mutating func learn(_ epoch: EpochKey) {
     if self.epoch(id: epoch.id) == nil { epochs.append(epoch) }

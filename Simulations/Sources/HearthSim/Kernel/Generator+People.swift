@@ -20,7 +20,8 @@ extension Generator {
     for (place, name) in present.enumerated() where place > 0 {
       guard place == 1 || chance.happens(perMille: 600) else { continue }
       let role =
-        place == 1 ? "admin" : chance.pick(["admin", "admin", "member", "child", "child", "reader"])
+        place == 1
+        ? "admin" : chance.pick(["admin", "admin", "member", "child", "child", "reader"])
       step(310_000 + place * 1_000, founder, "role", [name, role])
       if role == "admin" { admins.append(name) }
     }
@@ -80,7 +81,8 @@ extension Generator {
     case 0, 1: step(at, actor, "remove", [other])
     case 2: step(at, actor, "revoke", [chance.pick(names)])
     case 3..<7:
-      step(at, actor, "role", [other, chance.pick(["admin", "admin", "member", "child", "reader"])])
+      step(
+        at, actor, "role", [other, chance.pick(["admin", "admin", "member", "child", "reader"])])
     case 7: step(at, actor, "owner", [other])
     case 8: step(at, other, "accept-owner")
     case 9: step(at, actor, "close-invite", ["in\(chance.below(number + 1))"])

@@ -60,6 +60,7 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case operationOverRole = "people.operation-over-role"
   case operationOverruled = "people.operation-overruled"
   case cutWidened = "people.cut-widened"
+  case neverToldOfClosing = "people.never-told-of-closing"
   case adversaryTried = "oracle.adversary-tried"
   case undone = "work.undone"
   case archivedAndRestored = "work.archived-and-restored"

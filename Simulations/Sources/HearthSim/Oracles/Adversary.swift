@@ -22,7 +22,9 @@ struct Adversary {
     let roles = ChangeRoles(world.checker.changes, in: home, by: log)
     for thief in outsiders where thief.running != nil && thief.home == home {
       let endings = endings(of: thief)
-      guard !endings.isEmpty else { continue }
+      // Whom somebody sent a link since was given the keys with it, whether it was let in or not.
+      let isGiven = thief.openedInvitations.contains { hasSeen($0, endings) }
+      guard !endings.isEmpty, !isGiven else { continue }
       try giveEverything(to: thief)
       try keysStayAway(from: thief, endings)
       try segmentsStayShut(to: thief, endings, roles, home)

@@ -36,7 +36,9 @@ struct AtRest {
       // Who was removed gives nothing away any more.
       if !inside.contains(promise.device),
         !promise.isPublished || roles.role(promise.dot) == nil
-      { continue }
+      {
+        continue
+      }
       for device in devices {
         guard try device.engine().zone(promise.zone).frontier.covers(promise.dot) else {
           throw world.fail(

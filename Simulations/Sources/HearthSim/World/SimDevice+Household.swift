@@ -55,6 +55,7 @@ extension SimDevice {
       let group: GroupID
       let opened = try engine.beginJoining(capsule, with: secret, nowMilliseconds: now)
       group = opened.group
+      openedInvitations.append(opened.controlFrontier)
       guard opened.approvers.isEmpty else {
         try ask(opened, capsule, secret, with: engine)
         return nil

@@ -56,6 +56,15 @@ extension SimDevice {
     return try withEngine { try body(&$0, group, now) }
   }
 
+  /// Whether news of the members are here that cannot be opened.
+  func waitsForMembersKeys() throws -> Bool {
+    let engine = try engine()
+    return try engine.zones.contains { zone in
+      try zone.kind == .control
+        && engine.store.pending(in: zone.id).contains { $0.reason == .epoch }
+    }
+  }
+
   // MARK: Joining by approval
 
   /// Puts a request to be let in where the approvers find it.

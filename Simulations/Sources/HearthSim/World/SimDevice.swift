@@ -39,6 +39,9 @@ final class SimDevice {
   var home: ZoneID?
   /// The household that was asked to let this device in.
   var asked: AskedJoin?
+  /// What was known of the members where each invitation was made that this device opened: it
+  /// has been given the keys of then.
+  var openedInvitations: [Frontier] = []
   /// Answers to those whom this device let in.
   var answers: [NamedBlob] = []
   /// How often the device was copied or put back; part of its anchor's identity.

@@ -57,7 +57,22 @@ extension World {
 
   /// The devices that run and believe to belong to the household.
   func members() throws -> [SimDevice] {
-    try devices.filter { try $0.home != nil && $0.running != nil && $0.isMember() }
+    try members(of: devices.filter { $0.home != nil && $0.running != nil })
+  }
+
+  /// Those of the devices that belong to the household.
+  ///
+  /// Not who joined by an invitation that was closed at the same time, under keys that were old
+  /// already: nobody hands it the key under which it could read of that.
+  func members(of devices: [SimDevice]) throws -> [SimDevice] {
+    let believers = try devices.filter { try $0.isMember() }
+    let informed = try believers.filter { try !$0.waitsForMembersKeys() }
+    return try believers.filter { device in
+      guard try device.waitsForMembersKeys(), !informed.isEmpty else { return true }
+      let isKnown = try informed.contains { try $0.membership().device(device.deviceID) != nil }
+      if !isKnown { SimProbe.neverToldOfClosing.hit() }
+      return isKnown
+    }
   }
 
   // MARK: The family as a whole
