@@ -47,7 +47,7 @@ struct MembershipEngineTests {
     try newcomer.finishJoining(
       opened, with: invitation.secret, person: EngineFamily.id(99), personName: "Late",
       deviceName: "late", nowMilliseconds: now)
-    // Before it says anything it makes keys of its own, as the removed device has those it was given.
+    // Before it says anything it makes keys of its own: the removed device has those it was given.
     try newcomer.maintain(nowMilliseconds: now)
     family.members.append(newcomer)
     try family.meet([0, 1, 3])

@@ -19,9 +19,9 @@ struct Checker {
   private(set) var changes: [Dot: Change] = [:]
   /// How far each device had come at its last check.
   private var reached: [Int: [ZoneID: Frontier]] = [:]
-  /// The time of each device's last write.
   /// The greatest time that each device accepted from others.
   private var acceptedTimes: [Int: HybridTime] = [:]
+  /// The time of each device's last write.
   private var lastTimes: [Int: HybridTime] = [:]
   /// Nonce → hash of the sealed bytes it stands in.
   private var nonces: [ArraySlice<UInt8>: UInt64] = [:]
