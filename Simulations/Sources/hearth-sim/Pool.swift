@@ -35,7 +35,10 @@ struct Pool {
   let jobs: Int
   /// After how long a process is ended; never if nil.
   var limitSeconds: Double?
-  private static let pauseMicroseconds: UInt32 = 5_000
+  /// Signalled by every process that ends.
+  private let ends = DispatchSemaphore(value: 0)
+  /// After how long at most the limit of those that run is looked at.
+  private static let lookMilliseconds = 500
 
   init(jobs: Int, limitSeconds: Double? = nil) {
     self.jobs = max(1, jobs)
@@ -67,7 +70,9 @@ struct Pool {
           running[place].process.terminate()
         }
       }
-      usleep(Pool.pauseMicroseconds)
+      if !running.isEmpty {
+        _ = ends.wait(timeout: .now() + .milliseconds(Pool.lookMilliseconds))
+      }
     }
   }
 
@@ -87,6 +92,7 @@ struct Pool {
     process.arguments = task.arguments
     process.standardInput = try FileHandle(forReadingFrom: input)
     process.standardOutput = try FileHandle(forWritingTo: output)
+    process.terminationHandler = { [ends] _ in ends.signal() }
     try process.run()
     return Running(index: index, process: process, output: output, began: Date())
   }
