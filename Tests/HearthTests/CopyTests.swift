@@ -52,10 +52,11 @@ struct CopyTests {
     }
   }
 
-  @Test("An old life's unsealed change is written again where the folder shows its number in use")
-  func oldLife() async throws {
-    let family = try Family()
-    let (nodes, zone) = try await family.grow(["Anna", "Ben"])
+  /// Anna's node, which has published its next change, and an image of it from before, which does
+  /// not notice that it is one.
+  private func publishBesideImage(
+    _ family: Family, _ nodes: [Node], _ zone: ZoneID
+  ) async throws -> (anna: Node, image: Node) {
     try await nodes[0].close()
     try Family.copy(family.home("Anna"), family.home("Image"))
     let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
@@ -63,6 +64,14 @@ struct CopyTests {
     try await Family.settle([anna, nodes[1]])
     let image = try await Node.open(
       at: family.home("Image"), schema: Family.schema, trustingFiles: true)
+    return (anna, image)
+  }
+
+  @Test("An old life's unsealed change is written again where the folder shows its number in use")
+  func oldLife() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"])
+    let (anna, image) = try await publishBesideImage(family, nodes, zone)
     try await image.note(Note.id(2), [.assign(Note.title, .text("offline"))], in: zone)
     try await image.close()
     // Now the copy is noticed, with the change of the old life still unsealed.
@@ -82,13 +91,7 @@ struct CopyTests {
   func laterLife() async throws {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"])
-    try await nodes[0].close()
-    try Family.copy(family.home("Anna"), family.home("Image"))
-    let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
-    try await anna.note(Note.id(1), [.assign(Note.title, .text("published"))], in: zone)
-    try await Family.settle([anna, nodes[1]])
-    let image = try await Node.open(
-      at: family.home("Image"), schema: Family.schema, trustingFiles: true)
+    let (anna, image) = try await publishBesideImage(family, nodes, zone)
     for number in 2...4 {
       try await image.note(
         Note.id(UInt64(number)), [.assign(Note.title, .text("old life"))], in: zone)
