@@ -203,9 +203,12 @@ extension Engine {
       for (zone, epochs) in records {
         for epoch in epochs {
           let isHeld = membership.isHanded(epoch, to: ill.id)
-          if isHeld, zone.kind == .control { reachedBy = epoch.grant.epoch }
-          if !isHeld, zone.epoch(id: epoch.grant.epoch) != nil {
+          // What only others hold reaches nobody from here.
+          guard zone.epoch(id: epoch.grant.epoch) != nil else { continue }
+          if !isHeld {
             lacks.append((zone.id, epoch.grant.epoch))
+          } else if zone.kind == .control {
+            reachedBy = epoch.grant.epoch
           }
         }
       }
