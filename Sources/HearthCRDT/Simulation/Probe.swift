@@ -44,6 +44,8 @@ package enum Probe: String, CaseIterable, Sendable {
   case keyHandedOn = "people.key-handed-on"
   case keyComplained = "people.key-complained"
   case keyLearntAhead = "people.key-learnt-ahead"
+  case joinedAlready = "people.joined-already"
+  case keyLearntFromStranger = "people.key-learnt-from-stranger"
   case zoneRejudged = "people.zone-rejudged"
   case changeVoid = "people.change-void"
   case changeDemoted = "people.change-demoted"

@@ -75,17 +75,35 @@ extension Engine {
   }
 
   /// Takes the keys of a control zone's new segments, as long as each opens more of them.
+  ///
+  /// Also from authors whose admission can only be read with those very keys: nobody vouches for
+  /// what they say, but an epoch's id commits to its key. Of them only keys are taken under which
+  /// something waits, so that nobody can fill the key ring.
   private mutating func learnKeys(from blobs: [[UInt8]], in zone: ZoneID) throws {
-    let waiting = try store.pending(in: zone).filter { $0.reason == .epoch }.map(\.bytes)
+    let waiting = try store.pending(in: zone)
+      .filter { $0.reason == .epoch || $0.reason == .author }.map(\.bytes)
     var isNew = true
     while isNew {
       let state = try self.zone(zone)
       let opener = SegmentOpener(zone: state, membership: membership(of: state.group))
-      let opened = (blobs + waiting).compactMap { bytes -> OpenedSegment? in
-        guard case .opened(let segment)? = try? opener.open(bytes) else { return nil }
-        return segment
+      var known: [Change] = []
+      var unknown: [Change] = []
+      var waitedFor: Set<Bytes16> = []
+      for bytes in blobs + waiting {
+        switch try? opener.open(bytes) {
+        case .opened(let segment): known += segment.changes
+        case .waits(.epoch): waitedFor.insert(try Envelope.parseHeader(bytes).epochTag)
+        case .waits(.author): unknown += opener.changesOfUnknown(bytes) ?? []
+        case .waits, nil: break
+        }
       }
-      isNew = try learnKeys(from: opened, of: state.group)
+      isNew = try learnKeys(from: known, of: state.group) { _, _ in true }
+      if !isNew, !waitedFor.isEmpty, !unknown.isEmpty {
+        isNew = try learnKeys(from: unknown, of: state.group) { id, key in
+          id == zone && waitedFor.contains(key.tag)
+        }
+        Probe.keyLearntFromStranger.hit(if: isNew)
+      }
     }
   }
 

@@ -161,22 +161,24 @@ extension Engine {
   }
 }
 
-extension OpenedSegment {
-  /// The membership operations of a change in it.
-  fileprivate func operations(of change: Change) -> [ControlOperation] {
-    change.operations.compactMap { operation in
+extension Change {
+  /// The membership operations in it.
+  fileprivate var controlOperations: [ControlOperation] {
+    operations.compactMap { operation in
       guard operation.key.type == ControlOperation.type, case .event(let fields) = operation.body,
         let body = fields.first(where: { $0.field == ControlOperation.bodyField })?.value.bytes
       else { return nil }
       return try? ControlOperation(decoding: body)
     }
   }
+}
 
+extension OpenedSegment {
   /// Whether its last change hands on a key of the control zone, or only speaks of keys: it must
   /// be under a key that those have who have no newer one.
   fileprivate func handsOnKey(of control: ZoneID) -> Bool {
     guard let last = changes.last else { return false }
-    let operations = operations(of: last)
+    let operations = last.controlOperations
     return operations.contains {
       if case .epoch(let grant) = $0 { return grant.zone == control }
       return false
@@ -192,15 +194,16 @@ extension OpenedSegment {
 }
 
 extension Engine {
-  /// Takes keys from segments of the control zone that are verified, whether what came before them
-  /// is here or not: it may be under those very keys.
+  /// Takes keys from changes of the control zone, whether what came before them is here or not: it
+  /// may be under those very keys.
   ///
+  /// - Parameter isWanted: whether a key of a zone is taken.
   /// - Returns: whether there were new ones.
-  mutating func learnKeys(from segments: [OpenedSegment], of group: GroupID) throws -> Bool {
+  mutating func learnKeys(
+    from changes: [Change], of group: GroupID, where isWanted: (ZoneID, EpochKey) -> Bool
+  ) throws -> Bool {
     var isNew = false
-    for operation in segments.flatMap({ segment in
-      segment.changes.flatMap { segment.operations(of: $0) }
-    }) {
+    for operation in changes.flatMap(\.controlOperations) {
       let (id, epoch, wraps): (ZoneID, [UInt8], [ControlOperation.Wrap])
       switch operation {
       case .epoch(let grant): (id, epoch, wraps) = (grant.zone, grant.epoch, grant.wraps)
@@ -212,7 +215,8 @@ extension Engine {
         let wrap = wraps.first(where: { $0.recipient == device }),
         let key = try? EpochKey.openKey(
           wrap.sealed, with: identity.boxPair, expectingID: epoch, groupID: group.bytes,
-          zoneID: id.bytes)
+          zoneID: id.bytes),
+        isWanted(id, key)
       else { continue }
       try learn([key], at: place)
       Probe.keyLearntAhead.hit()

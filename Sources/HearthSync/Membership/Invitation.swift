@@ -259,6 +259,9 @@ extension Engine {
 
   /// Joins the group, once its control log is here.
   ///
+  /// Nothing is done where the log has this device in the group already, as after a restored backup
+  /// from before it joined.
+  ///
   /// - Throws: `used` if the invitation was used as often as it allows or closed, `notFound` if the
   ///   log does not hold it yet.
   package mutating func finishJoining(
@@ -271,6 +274,10 @@ extension Engine {
         .notFound,
         "the folder does not hold everything yet that \(capsule.inviterName) had when inviting: "
           + "wait until it has arrived, then join again")
+    }
+    if membership.isActive(device) {
+      Probe.joinedAlready.hit()
+      return
     }
     let id = try Engine.identifier(secret.publicKeys.inviteID)
     guard let invite = membership.invites.first(where: { $0.operation.invite == id }) else {

@@ -103,6 +103,18 @@ struct SegmentOpener {
     return .opened(try finish(bytes, header, author: author, changes: changes, epoch: epoch))
   }
 
+  /// The changes of a segment whose author is not known yet; nil if there are none to be read.
+  ///
+  /// No signature vouches for them: only what proves itself may be taken from them, such as a key
+  /// that its epoch's id commits to.
+  func changesOfUnknown(_ bytes: [UInt8]) -> [Change]? {
+    guard let header = try? Envelope.parseHeader(bytes), header.type == .segment,
+      Identifier(header.zoneTag) == zone.tag, let epoch = zone.epoch(tag: header.epochTag),
+      let body = try? Envelope.open(bytes, zoneID: zone.id.bytes, epoch: epoch)
+    else { return nil }
+    return try? decode(body, header)
+  }
+
   /// The keys by which a device introduces itself: those of a genesis or join that hash to its id.
   private func introduction(in changes: [Change], of device: DeviceID) -> DeviceCard? {
     for change in changes {

@@ -55,6 +55,7 @@ extension World {
     case "save":
       guard device.running != nil else { return true }
       images[device.name + "/" + name] = device.disk.image(of: .current)
+      imageTimes[device.name + "/" + name] = now
       anchors[device.name + "/" + name] = try device.disk.read("anchor")
     case "anchor":
       guard device.running != nil else { return true }
@@ -86,7 +87,7 @@ extension World {
       SimProbe.rolledBack.hit()
       checker.forget(device)
       try boot(device)
-      try rejoin(device)
+      try rejoin(device, since: imageTimes[device.name + "/" + name] ?? now)
     case "clone":
       guard devices.count < 16, self.device(named: name) == nil, device.home != nil else {
         return true
@@ -105,10 +106,15 @@ extension World {
     return true
   }
 
-  /// A device that was put back to before it joined does so again, by the invitation that stands.
-  private func rejoin(_ device: SimDevice) throws {
-    guard device.home == nil, device.running != nil else { return }
+  /// A device that was put back to before it joined does so again, by the same invitation or the one
+  /// that stands.
+  private func rejoin(_ device: SimDevice, since imageTime: UInt64) throws {
+    guard device.running != nil else { return }
+    let last = joins[device.index].flatMap { $0.at >= imageTime ? $0.words : nil }
+    if device.home != nil {
+      guard last != nil, try !device.isMember() else { return }
+    }
     SimProbe.rolledBackBeforeJoining.hit()
-    try perform(Step(at: now - plan.startMilliseconds, device.name, "join", []))
+    try perform(Step(at: now - plan.startMilliseconds, device.name, "join", last ?? []))
   }
 }

@@ -50,6 +50,7 @@ extension World {
     let named = step.words.first.map { invitations[$0] } ?? invitation
     guard let named else { return }
     let report = try device.join(named, at: now)
+    joins[device.index] = (now, step.words)
     if report == nil { return }
     if isBack { SimProbe.rejoined.hit() }
     try checker.arranged(device, in: self)

@@ -29,6 +29,10 @@ final class World {
   var invitations: [String: InviteSecret] = [:]
   /// Images that steps saved, by name.
   var images: [String: DiskImage] = [:]
+  /// When each image was made.
+  var imageTimes: [String: UInt64] = [:]
+  /// When and by which invitation each device joined last.
+  var joins: [Int: (at: UInt64, words: [String])] = [:]
   /// For which devices somebody waits to put a forged file beside the next one, and of what kind.
   var ambushes: [Int: String] = [:]
   /// The anchors of the same instants.
