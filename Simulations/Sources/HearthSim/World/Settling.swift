@@ -97,8 +97,24 @@ struct Settling {
     return devices.filter { !$0.isLost }
   }
 
+  /// A copy of a device that was removed and has joined again since has none of the new keys: its
+  /// person follows the same link on it.
+  private func rejoin(_ devices: [SimDevice]) throws {
+    for device in devices where device.home != nil && device.running != nil {
+      guard try !device.isMember(), try device.waitsForMembersKeys(),
+        let twin = world.devices.last(where: {
+          $0.deviceID == device.deviceID && $0 !== device && world.joins[$0.index] != nil
+        }), let words = world.joins[twin.index]?.words
+      else { continue }
+      SimProbe.copyJoined.hit()
+      try world.perform(
+        Step(at: world.now - world.plan.startMilliseconds, device.name, "join", words))
+    }
+  }
+
   /// Every device syncs once, then every file is carried.
   private func round(_ devices: [SimDevice]) throws {
+    try rejoin(devices)
     for device in devices {
       do {
         try world.sync(device)

@@ -85,7 +85,9 @@ extension World {
       try device.start(at: now)
       device.forgetUnknownHome()
       startOperations = max(startOperations, device.disk.operations - before)
-    } catch  where device.disk.isDown || (error as? StoreError)?.code == .io {
+    } catch
+      where device.disk.isDown || error is DiskError || (error as? StoreError)?.code == .io
+    {
       SimProbe.startFailed.hit()
       device.drop()
       ledger.starts[device.index, default: 0] += 1
