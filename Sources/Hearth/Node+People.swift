@@ -52,22 +52,21 @@ extension Node {
 
   /// Offers the group to another person.
   ///
-  /// - Parameter words: the text of the owner's recovery words; needed if the owner has some.
-  /// - Throws: `notAllowed`; `passphrase` where the words are missing.
+  /// - Parameter words: the text of the owner's recovery words.
+  /// - Throws: `notAllowed`, also where the owner has no words.
   package func transferOwner(
-    of group: GroupID, to person: PersonID, words: [UInt8]?
+    of group: GroupID, to person: PersonID, words: consuming [UInt8]
   ) throws {
-    var signer: ((Domain, [UInt8]) throws -> [UInt8])?
-    if engine.membership(of: group).recoveryKeys(of: self.person) != nil {
-      guard var words else {
-        throw HearthError(
-          .passphrase, "handing the household over needs your 12 recovery words")
-      }
-      let root = try RecoveryWords(consuming: &words).root()
-      signer = { root.sign(domain: $0, $1) }
+    guard engine.membership(of: group).recoveryKeys(of: self.person) != nil else {
+      throw HearthError(
+        .notAllowed,
+        "handing the household over needs recovery words, so that nobody does it with a stolen "
+          + "device: run `hearth words show` first")
     }
+    var text = words
+    let root = try RecoveryWords(consuming: &text).root()
     _ = try engine.transferOwner(
-      of: group, to: person, signing: signer, nowMilliseconds: now())
+      of: group, to: person, signing: { root.sign(domain: $0, $1) }, nowMilliseconds: now())
     announce()
   }
 

@@ -174,8 +174,7 @@ struct MembershipEngineTests {
   @Test("Handing over, leaving and losing the last device go on with one owner")
   func ownership() throws {
     var family = try EngineFamily(3)
-    let offer = try family.members[0].transferOwner(
-      of: family.group, to: try family.person(1), nowMilliseconds: now)
+    let offer = try family.offer(to: 1, by: 0)
     try family.meet([0, 1, 2])
     #expect(family.membership(1).offers.map(\.id) == [offer])
     try family.members[1].acceptOwner(of: family.group, offer: offer, nowMilliseconds: now)

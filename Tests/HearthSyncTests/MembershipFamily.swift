@@ -50,6 +50,20 @@ extension EngineFamily {
       of: try person(subject), to: role, in: group, nowMilliseconds: EngineFamily.now)
   }
 
+  /// Hands the household's offer to somebody, with words that are named on the spot.
+  mutating func offer(to heir: Int, by member: Int) throws -> RecordID {
+    var seed = [UInt8](repeating: 3, count: 32)
+    let words = try SigningKeyPair(seed: SecretKey(consuming: &seed))
+    if membership(member).recoveryKeys(of: try person(member)) == nil {
+      try members[member].setRecovery(
+        sign: words.publicKey.bytes, box: members[member].identity.publicKeys.boxKey.bytes,
+        in: group, nowMilliseconds: EngineFamily.now)
+    }
+    return try members[member].transferOwner(
+      of: group, to: try person(heir), signing: { words.sign(domain: $0, $1) },
+      nowMilliseconds: EngineFamily.now)
+  }
+
   /// The digests of some members' records, and whether they are one.
   func areEqual(_ those: [Int]) throws -> Bool {
     Set(try those.map { try members[$0].digest(of: zone) }).count == 1

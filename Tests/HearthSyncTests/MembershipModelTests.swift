@@ -98,9 +98,15 @@ enum MembershipHistory {
       _ = world.member(role, by: random.oneIn(3) ? .approved : .auto)
     }
     if random.oneIn(3) { _ = world.second(of: random.below(world.hands.count)) }
+    if !random.oneIn(4) { world.nameWords(0) }
+    if random.oneIn(4) { world.nameWords(random.below(world.hands.count)) }
     for _ in 0..<steps {
       let hand = random.below(world.hands.count)
       if !random.oneIn(3) { world.tell(hand, random.below(world.hands.count)) }
+      if random.oneIn(16) {
+        // A device that was put back, or that lies: it writes as if it knew less.
+        world.beginLife(hand, seen: world.hands[random.below(world.hands.count)].seen)
+      }
       step(&world, hand, &invites, &offers, &random)
     }
   }
@@ -128,7 +134,7 @@ enum MembershipHistory {
     case 12: world.write(hand, .setRecovery(.init(keys: MembershipWorld.words)))
     case 13:
       if random.oneIn(2) {
-        world.rotate(hand)
+        world.rotate(hand, byWords: random.oneIn(2), second: other)
       } else {
         let fresh = world.addHand(person: Int(subject.low))
         world.tell(fresh, other)
@@ -177,6 +183,7 @@ enum MembershipHistory {
     var start = MembershipWorld()
     _ = start.member(.admin, by: .auto)
     _ = start.member(.member, by: .auto)
+    start.nameWords(0)
     let offer = start.transfer(0, to: start.hands[1].person)
     start.settle()
     let letters = alphabet(start) + [.acceptOwner(transfer: offer)]

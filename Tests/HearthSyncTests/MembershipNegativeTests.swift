@@ -227,7 +227,7 @@ struct MembershipNegativeTests {
         .removeMember(.init(person: people[2], cut: none)),
         .removeMember(.init(person: people[0], cut: none)),
         .setRole(.init(person: people[2], role: .member, cut: none)),
-        .transferOwner(.init(to: people[1], signature: nil)),
+        .transferOwner(.init(to: people[1], signature: [UInt8](repeating: 7, count: 64))),
       ], by: 1, family)
     try take(bytes, [0, 2], &family)
     for member in [0, 2] {

@@ -13,12 +13,21 @@ struct MembershipOracle {
     var devices: [DeviceID: PersonID] = [:]
     var everDevices: [DeviceID: Set<PersonID>] = [:]
     var everPeople: Set<PersonID> = []
-    var words: Set<PersonID> = []
-    var invites: [Identifier: (operation: ControlOperation.InviteCreate, by: PersonID)] = [:]
+    /// Where the present words of each person were named.
+    var words: [PersonID: Int] = [:]
+    /// Where each device came in, and by whose device's invitation.
+    var entries: [DeviceID: (place: Int, by: DeviceID?)] = [:]
+    var invites: [Identifier: Invite] = [:]
     var closed: Set<Identifier> = []
     var uses: [Identifier: Int] = [:]
     var offers: [RecordID: (place: Int, by: PersonID, to: PersonID)] = [:]
     var endings: [Int] = []
+  }
+
+  struct Invite {
+    let operation: ControlOperation.InviteCreate
+    let by: PersonID
+    let device: DeviceID
   }
 
   struct Verdict {
@@ -63,7 +72,10 @@ struct MembershipOracle {
     let ended = state.endings.contains { ending in
       !log.sees(place, ending) && ends(ending, device, person)
     }
-    if !ended { state.devices[device] = person }
+    guard !ended else { return }
+    state.devices[device] = person
+    let used = invite(place).flatMap { state.invites[$0]?.device }
+    state.entries[device] = (place, used)
   }
 
   private func ends(_ place: Int, _ device: DeviceID, _ person: PersonID) -> Bool {
@@ -105,7 +117,8 @@ struct MembershipOracle {
       enrol(place, item.device, genesis.founder, &state)
     case .inviteCreate(let invite):
       if let person, state.invites[invite.invite] == nil {
-        state.invites[invite.invite] = (invite, person)
+        state.invites[invite.invite] = Invite(
+          operation: invite, by: person, device: item.device)
       }
     case .inviteClose(let id): state.closed.insert(id)
     case .join(let join): add(place, join, &state)
@@ -124,7 +137,7 @@ struct MembershipOracle {
         state.owner = offer.to
         state.roles[offer.to] = .owner
       }
-    case .setRecovery: if let person { state.words.insert(person) }
+    case .setRecovery, .rotateRecovery: if let person { state.words[person] = place }
     default: break
     }
   }
@@ -164,12 +177,18 @@ struct MembershipOracle {
       verdict.person = recover.person
       verdict.rank = state.roles[recover.person]?.rank ?? 0
       verdict.isLive =
-        state.roles[recover.person] != nil && state.words.contains(recover.person)
+        state.roles[recover.person] != nil && state.words[recover.person] != nil
         && state.devices[item.device] == nil
       return verdict
     default: break
     }
-    guard let person = state.devices[item.device], let role = state.roles[person] else {
+    guard let person = state.devices[item.device], let role = state.roles[person],
+      let entry = state.entries[item.device]
+    else { return verdict }
+    let entered = log.items[entry.place].version.dot.author
+    if entered.device == item.device,
+      item.version.dot.author.incarnation < entered.incarnation
+    {
       return verdict
     }
     verdict.person = person
@@ -223,15 +242,28 @@ struct MembershipOracle {
       }
     case .transferOwner(let transfer):
       verdict.needs = 4
-      verdict.isLive = rank == 4 && transfer.to != person && state.roles[transfer.to] != nil
+      verdict.isLive =
+        rank == 4 && transfer.to != person && state.roles[transfer.to] != nil
+        && state.words[person] != nil
     case .acceptOwner(let id):
       guard let offer = state.offers[id], offer.to == person, state.owner == offer.by else {
         return
       }
       verdict.isLive = !state.offers.values.contains { log.sees($0.place, offer.place) }
     case .leave: verdict.isLive = rank < 4
-    case .setRecovery: verdict.isLive = !state.words.contains(person)
-    case .rotateRecovery: verdict.isLive = state.words.contains(person)
+    case .setRecovery: verdict.isLive = state.words[person] == nil
+    case .rotateRecovery(let rotation):
+      guard let named = state.words[person] else { return }
+      guard case .device(let second, _) = rotation.consent else {
+        verdict.isLive = true
+        return
+      }
+      let asking = log.items[place].device
+      guard second != asking, state.devices[second] == person, let own = state.entries[asking],
+        let other = state.entries[second]
+      else { return }
+      verdict.isLive =
+        log.sees(named, own.place) && log.sees(named, other.place) && other.by != asking
     default: verdict.isLive = true
     }
   }
@@ -241,12 +273,13 @@ struct MembershipOracle {
     _ state: State
   ) -> (isAllowed: Bool, role: Role?) {
     let device = Membership.cardID(of: join.device)
-    guard let (invite, inviter) = state.invites[join.invite], invite.admission == admission,
+    guard let made = state.invites[join.invite], made.operation.admission == admission,
       state.devices[device] == nil, !state.closed.contains(join.invite),
-      state.uses[join.invite, default: 0] < invite.maximumUses,
-      log.items[place].version.time.milliseconds <= invite.expiresMilliseconds,
-      invite.person == nil || invite.person == join.person
+      state.uses[join.invite, default: 0] < made.operation.maximumUses,
+      log.items[place].version.time.milliseconds <= made.operation.expiresMilliseconds,
+      made.operation.person == nil || made.operation.person == join.person
     else { return (false, nil) }
+    let (invite, inviter) = (made.operation, made.by)
     if state.roles[join.person] != nil {
       return (invite.person == join.person && inviter == join.person, nil)
     }
@@ -290,6 +323,30 @@ struct MembershipOracle {
         return true
       }
     }
+    // Words named without words by a device revoked at the same time; then first words twice.
+    let words = live.filter { namesWordsAlone($0) }
+    var fallen = words.filter { place in
+      live.contains { other in
+        guard case .revokeDevice(let revocation) = log.items[other].operation,
+          revocation.device == log.items[place].device, log.areConcurrent(other, place)
+        else { return false }
+        return verdicts[other].person == verdicts[place].person || power(other) > power(place)
+      }
+    }
+    if fallen.isEmpty {
+      fallen = words.filter { place in
+        words.contains {
+          log.areConcurrent($0, place) && log.items[$0].operation.kind == 14
+            && log.items[place].operation.kind == 14
+            && verdicts[$0].person == verdicts[place].person
+        }
+      }
+    }
+    if !fallen.isEmpty {
+      let people = fallen.compactMap { verdicts[$0].person }
+      struck.formUnion(fallen.filter { verdicts[$0].person == people.min() })
+      return true
+    }
     for striker in live.sorted(by: isBefore) {
       let victims = live.filter {
         log.areConcurrent($0, striker) && beats(striker, $0)
@@ -327,13 +384,52 @@ struct MembershipOracle {
   private func isBefore(_ left: Int, _ right: Int) -> Bool {
     func key(_ place: Int) -> (Int, Int, Int) {
       switch log.items[place].operation {
-      case .rotateRecovery: (0, -verdicts[place].rank, place)
-      case .recover: (1, -verdicts[place].rank, place)
-      case .acceptOwner: (2, -4, offer(place) ?? place)
-      default: (3, -verdicts[place].rank, place)
+      case .rotateRecovery: (namesWordsAlone(place) ? 1 : 0, -power(place), place)
+      case .recover: (2, -power(place), place)
+      case .acceptOwner: (3, -4, offer(place) ?? place)
+      case .leave: (5, -power(place), place)
+      default: (4, -power(place), place)
       }
     }
     return key(left) < key(right)
+  }
+
+  /// First words, or words that a second device agrees to.
+  private func namesWordsAlone(_ place: Int) -> Bool {
+    switch log.items[place].operation {
+    case .setRecovery: return true
+    case .rotateRecovery(let rotation):
+      if case .device = rotation.consent { return true }
+      return false
+    default: return false
+    }
+  }
+
+  /// An author's rank, less what others took from it at the same time.
+  private func power(_ place: Int) -> Int {
+    guard let person = verdicts[place].person else { return verdicts[place].rank }
+    let caps = live.filter { log.areConcurrent($0, place) }.compactMap { other -> Int? in
+      switch log.items[other].operation {
+      case .setRole(let change) where change.person == person: return change.role.rank
+      case .acceptOwner:
+        guard let made = offer(other), verdicts[made].person == person,
+          verdicts[other].person != person
+        else { return nil }
+        return 3
+      default: return nil
+      }
+    }
+    return min(verdicts[place].rank, caps.min() ?? 9)
+  }
+
+  /// Whether an operation outlives its device's revocation by the person's own.
+  private func outlives(_ victim: Int, _ striker: Int) -> Bool {
+    switch log.items[victim].operation {
+    case .leave, .recover, .acceptOwner: return true
+    case .revokeDevice(let revocation): return revocation.device == log.items[striker].device
+    case .rotateRecovery: return !namesWordsAlone(victim)
+    default: return false
+    }
   }
 
   private func beats(_ striker: Int, _ victim: Int) -> Bool {
@@ -341,20 +437,24 @@ struct MembershipOracle {
     let other = verdicts[victim]
     let done = log.items[victim].operation
     let isTaking = offer(victim) != nil
-    let higher = one.rank > other.rank
+    let (mine, theirs) = (power(striker), power(victim))
+    let higher = mine > theirs
     switch log.items[striker].operation {
     case .removeMember(let removal):
       if isTaking { return false }
       if other.person == removal.person, higher { return true }
       if case .setRole(let change) = done, change.person == removal.person {
-        return one.rank >= other.rank
+        return mine >= theirs
       }
-      return added(victim) == removal.person && one.rank >= other.rank
+      return added(victim) == removal.person && mine >= theirs
     case .revokeDevice(let revocation):
-      return log.items[victim].device == revocation.device && higher && !isTaking
+      guard log.items[victim].device == revocation.device, !isTaking else { return false }
+      return one.person == other.person ? !outlives(victim, striker) : higher
+    case .leave:
+      return other.person == one.person && !outlives(victim, striker)
     case .setRole(let change):
       if case .setRole(let rival) = done, rival.person == change.person {
-        if one.rank != other.rank
+        if mine != theirs
           ? higher
           : (change.role.rawValue, striker)
             < (rival.role.rawValue, victim)
@@ -399,7 +499,7 @@ struct MembershipOracle {
       if other.person != heir, let rival = offer(victim), rival > offered { return true }
     default: break
     }
-    return other.person == verdicts[offered].person && other.needs >= 4 && victim > offered
+    return other.person == verdicts[offered].person && other.needs >= 4
   }
 
   private func enrols(_ place: Int, _ device: DeviceID) -> PersonID? {

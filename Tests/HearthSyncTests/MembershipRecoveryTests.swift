@@ -75,10 +75,23 @@ struct MembershipRecoveryTests {
     #expect(family.membership(1).recoveryKeys(of: person)?.sign == new.publicKey.bytes)
     let second = try family.join(by: 1, role: .reader, person: person)
     try family.meet([0, 1, second])
-    let (identity, device) = (family.members[second].identity, family.members[second].device)
+    let (identity, device) = (family.members[1].identity, family.members[1].device)
+    let later = family.members[second].identity
+    let further = family.members[second].device
+    // A device that came after the words has no say in them.
+    #expect(throws: SyncError(.notAllowed, "")) {
+      try family.members[1].rotateRecovery(
+        sign: old.publicKey.bytes, box: box, in: family.group,
+        consent: { .device(further, signature: later.sign(domain: $0, $1)) }, nowMilliseconds: now)
+    }
     try family.members[1].rotateRecovery(
+      sign: new.publicKey.bytes, box: box, in: family.group,
+      consent: { .recovery(signature: new.sign(domain: $0, $1)) }, nowMilliseconds: now)
+    try family.meet([0, 1, second])
+    try family.members[second].rotateRecovery(
       sign: old.publicKey.bytes, box: box, in: family.group,
       consent: { .device(device, signature: identity.sign(domain: $0, $1)) }, nowMilliseconds: now)
+    try family.meet([0, 1, second])
     #expect(family.membership(1).recoveryKeys(of: person)?.sign == old.publicKey.bytes)
     // Nor does the signature of one place in the log serve at another.
     var replayed: [UInt8] = []
@@ -101,12 +114,20 @@ struct MembershipRecoveryTests {
   func handingOver() throws {
     var family = try EngineFamily(2)
     let words = try SigningKeyPair(seed: SecretKey.random())
+    let other = try SigningKeyPair(seed: SecretKey.random())
     let box = try DeviceIdentity.generate().identity.boxPair.publicKey.bytes
+    let wordless = try family.person(1)
+    #expect(throws: SyncError(.notAllowed, "")) {
+      try family.members[0].transferOwner(
+        of: family.group, to: wordless, signing: { other.sign(domain: $0, $1) },
+        nowMilliseconds: now)
+    }
     try family.members[0].setRecovery(
       sign: words.publicKey.bytes, box: box, in: family.group, nowMilliseconds: now)
     let heir = try family.person(1)
     #expect(throws: SyncError(.notAllowed, "")) {
-      try family.members[0].transferOwner(of: family.group, to: heir, nowMilliseconds: now)
+      try family.members[0].transferOwner(
+        of: family.group, to: heir, signing: { other.sign(domain: $0, $1) }, nowMilliseconds: now)
     }
     let offer = try family.members[0].transferOwner(
       of: family.group, to: heir, signing: { words.sign(domain: $0, $1) }, nowMilliseconds: now)

@@ -159,6 +159,48 @@ struct MembershipRuleTests {
     #expect(world.fold().isActive(world.hands[member].id))
   }
 
+  @Test("A second device's consent counts if it came before the words, and not by the asking one")
+  func consent() throws {
+    var world = World()
+    let first = world.member(.admin, by: .auto)
+    let second = world.second(of: first)
+    world.nameWords(first)
+    // A thief of either device lets further ones in, which agree to anything.
+    let puppets = [world.second(of: first), world.second(of: second)]
+    for puppet in puppets {
+      for asking in [first, second] {
+        expect(&world, .notIndependent) { $0.rotate(asking, byWords: false, second: puppet) }
+        expect(&world, .notIndependent) { $0.rotate(puppet, byWords: false, second: asking) }
+      }
+    }
+    expect(&world, .notIndependent) {
+      $0.rotate(puppets[0], byWords: false, second: puppets[1])
+    }
+    expect(&world, .notIndependent) { $0.rotate(first, byWords: false, second: second) }
+    // Leaving and coming back by the own puppet is no way around it.
+    world.revoke(puppets[0], first)
+    let back = world.invite(puppets[0], .reader, person: world.hands[first].person)
+    world.settle()
+    let returned = world.join(first, back)
+    #expect(world.reason(returned) == nil)
+    world.settle()
+    expect(&world, .notIndependent) { $0.rotate(first, byWords: false, second: puppets[0]) }
+    world.settle()
+    expect(&world, .notIndependent) { $0.rotate(first, byWords: false, second: second) }
+    var other = World()
+    let one = other.member(.admin, by: .auto)
+    let two = other.second(of: one)
+    other.nameWords(one)
+    // Who has the leaked words recovers as if before: the two devices go before.
+    let thief = other.addHand(person: Int(other.hands[one].person.low))
+    other.tell(thief, one)
+    let rotated = other.rotate(two, byWords: false, second: one)
+    let recovered = other.recover(thief, revokesOthers: true)
+    #expect(other.reason(rotated) == nil)
+    #expect(other.rule(recovered) == .wordsReplaced)
+    #expect(other.fold().isActive(other.hands[two].id))
+  }
+
   @Test("A recovered device brings back nothing of a removed person, and needs words")
   func recovery() throws {
     var world = World()
@@ -181,6 +223,8 @@ struct MembershipRuleTests {
     var world = World()
     let one = world.member(.admin, by: .auto)
     let other = world.member(.child, by: .auto)
+    expect(&world, .noWords) { $0.transfer(0, to: $0.hands[one].person) }
+    world.nameWords(0)
     let first = world.transfer(0, to: world.hands[one].person)
     let second = world.transfer(0, to: world.hands[other].person)
     world.settle()

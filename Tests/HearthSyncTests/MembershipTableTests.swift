@@ -46,15 +46,114 @@ struct MembershipTableTests {
   }
 
   @Test(
-    "A revocation of a person's own device voids nothing of the same time",
+    "A revocation of a person's own device voids what it did at the same time, but its revoking",
     arguments: World.Path.allCases)
   fileprivate func ownRevocation(path: MembershipWorld.Path) throws {
     var world = World()
     let admin = world.member(.admin, by: path)
     let second = world.second(of: admin)
-    world.revoke(second, admin)
-    _ = world.invite(admin, .child)
-    #expect(world.reason(try #require(world.items.last?.id)) == nil)
+    let third = world.second(of: admin)
+    let child = world.member(.child, by: .auto)
+    world.settle()
+    let revocation = world.revoke(second, admin)
+    // What it writes as if it had not seen it: letting somebody in, itself among them, and more.
+    let invite = world.invite(admin, .child)
+    let made = try #require(world.items.last?.id)
+    _ = world.invite(admin, .reader, person: world.hands[admin].person)
+    let further = try #require(world.items.last?.id)
+    let guest = world.addHand(person: 71)
+    world.tell(guest, admin)
+    let joined = world.join(guest, invite)
+    let removal = world.remove(admin, world.hands[child].person)
+    let other = world.revoke(admin, third)
+    let back = world.revoke(admin, second)
+    for void in [made, further, removal, other] {
+      #expect(world.rule(void) == .deviceRevoked, "\(path)")
+    }
+    #expect(world.reason(joined) == .noSubject)
+    #expect(world.reason(revocation) == nil && world.reason(back) == nil)
+    let membership = world.fold()
+    #expect(!membership.isActive(world.hands[guest].id))
+    #expect(!membership.isActive(world.hands[admin].id))
+    #expect(!membership.isActive(world.hands[second].id))
+    #expect(membership.isActive(world.hands[third].id))
+    #expect(membership.role(of: world.hands[child].id) == .child)
+  }
+
+  @Test("Who leaves leaves with all devices: what they did at the same time is void")
+  func leaving() throws {
+    var world = World()
+    let admin = world.member(.admin, by: .auto)
+    let second = world.second(of: admin)
+    let left = world.write(second, .leave(Cut(entries: [])))
+    let invite = world.invite(admin, .member)
+    let made = try #require(world.items.last?.id)
+    let guest = world.addHand(person: 71)
+    world.tell(guest, admin)
+    world.join(guest, invite)
+    let back = world.revoke(admin, second)
+    #expect(world.reason(left) == nil && world.reason(back) == nil)
+    #expect(world.rule(made) == .hasLeft)
+    #expect(!world.fold().isActive(world.hands[guest].id))
+  }
+
+  @Test("A new life does not unsee: nobody writes as if on the first day")
+  func newLife() throws {
+    var world = World()
+    let first = world.member(.admin, by: .auto)
+    let second = world.second(of: first)
+    let words = world.write(second, .setRecovery(.init(keys: World.words)))
+    let invite = world.invite(second, .member)
+    let guest = world.addHand(person: 71)
+    world.tell(guest, second)
+    world.join(guest, invite)
+    world.settle()
+    world.write(first, .heartbeat([]))
+    // A thief has the first device, and begins anew with what it knew on its first day.
+    world.beginLife(first, seen: world.seen(at: first, sequence: 1))
+    let revocation = world.revoke(first, second)
+    let forged = world.write(first, .setRecovery(.init(keys: World.words)))
+    #expect(world.reason(words) == nil)
+    #expect(world.reason(forged) == .alreadyThere)
+    #expect(world.reason(revocation) == nil)
+    // What the first device had shown to know stays.
+    #expect(world.fold().isActive(world.hands[guest].id))
+    // Nor does a life help that is before the first.
+    world.beginLife(first, seen: world.seen(at: first, sequence: 1), number: 0)
+    let earlier = world.write(first, .heartbeat([]))
+    #expect(world.reason(earlier) == .notADevice)
+  }
+
+  @Test("A revoked device makes no first words after the fact, to come back by")
+  func wordsAfterwards() throws {
+    var world = World()
+    let first = world.member(.admin, by: .auto)
+    let second = world.second(of: first)
+    let revocation = world.revoke(first, second)
+    let words = world.write(second, .setRecovery(.init(keys: World.words)))
+    let thief = world.addHand(person: Int(world.hands[first].person.low))
+    world.tell(thief, second)
+    let recovered = world.recover(thief, revokesOthers: true)
+    #expect(world.rule(words) == .deviceRevoked)
+    #expect(world.reason(recovered) == .badProof)
+    #expect(world.reason(revocation) == nil)
+    #expect(world.fold().isActive(world.hands[first].id))
+  }
+
+  @Test("First words of two devices at the same time: neither holds, whoever recovers by them")
+  func firstWordsTwice() throws {
+    var world = World()
+    let first = world.member(.admin, by: .auto)
+    let second = world.second(of: first)
+    let words = [first, second].map { world.write($0, .setRecovery(.init(keys: World.words))) }
+    let thief = world.addHand(person: Int(world.hands[first].person.low))
+    world.tell(thief, second)
+    let recovered = world.recover(thief, revokesOthers: true)
+    for words in words { #expect(world.rule(words) == .wordsTwice) }
+    #expect(world.reason(recovered) == .badProof)
+    world.settle()
+    let again = world.write(first, .setRecovery(.init(keys: World.words)))
+    #expect(world.reason(again) == nil)
   }
 
   @Test(
@@ -63,10 +162,7 @@ struct MembershipTableTests {
   fileprivate func recovery(path: MembershipWorld.Path) throws {
     var world = World()
     let admin = world.member(.admin, by: path)
-    if path != .recovery {
-      world.write(admin, .setRecovery(.init(keys: World.words)))
-      world.settle()
-    }
+    world.nameWords(admin)
     let fresh = world.addHand(person: Int(world.hands[admin].person.low))
     world.tell(fresh, admin)
     let recovered = world.recover(fresh, revokesOthers: true)
@@ -179,6 +275,7 @@ struct MembershipTableTests {
     let one = world.member(.admin, by: .auto)
     let other = world.member(.member, by: .approved)
     world.settle()
+    world.nameWords(ownerHand)
     let offers = [
       world.transfer(ownerHand, to: world.hands[one].person),
       world.transfer(second, to: world.hands[other].person),
@@ -216,6 +313,7 @@ struct MembershipTableTests {
       let second = world.second(of: heir)
       let admin = world.member(.admin, by: .auto)
       world.settle()
+      world.nameWords(present)
       let offer = world.transfer(present, to: world.hands[heir].person)
       world.settle()
       let taken = world.write(heir, .acceptOwner(transfer: offer))
@@ -238,6 +336,7 @@ struct MembershipTableTests {
     var world = World()
     let heir = world.member(.admin, by: .auto)
     let admin = world.member(.admin, by: .approved)
+    world.nameWords(0)
     let offer = world.transfer(0, to: world.hands[heir].person)
     world.settle()
     world.write(heir, .acceptOwner(transfer: offer))
@@ -246,6 +345,44 @@ struct MembershipTableTests {
     #expect(world.rule(asOwner) == .rankLost)
     #expect(world.fold().invites.contains { $0.operation.invite == asAdmin })
     #expect(world.fold().role(of: world.hands[admin].id) == .admin)
+  }
+
+  @Test("A former owner who was removed does nothing as if before the offer, from any device")
+  func removedFormerOwner() throws {
+    for lives in [false, true] {
+      var world = World()
+      let second = world.second(of: 0)
+      let heir = world.member(.admin, by: .auto)
+      let child = world.member(.child, by: .approved)
+      let early = world.seen(at: 0, sequence: 1)
+      world.nameWords(0)
+      world.nameWords(0)
+      let offer = world.transfer(0, to: world.hands[heir].person)
+      world.tell(heir, 0)
+      world.write(heir, .acceptOwner(transfer: offer))
+      world.tell(0, heir)
+      let removal = world.remove(heir, world.hands[0].person)
+      // With the owner's rank of before: letting in a friend, and undoing.
+      let hand = lives ? 0 : second
+      if lives { world.beginLife(0, seen: early) }
+      let friend = world.invite(hand, .admin)
+      let made = try #require(world.items.last?.id)
+      let lesser = world.invite(hand, .member)
+      let guest = world.addHand(person: 72)
+      world.tell(guest, hand)
+      world.join(guest, lives ? friend : lesser)
+      let against = world.remove(hand, world.hands[heir].person)
+      let promoted = world.setRole(heir, world.hands[child].person, .member)
+      let lowered = world.setRole(hand, world.hands[child].person, .reader)
+      #expect(world.reason(removal) == nil, "\(lives)")
+      for void in [made, against, lowered] { #expect(world.reason(void) != nil, "\(lives)") }
+      #expect(world.reason(promoted) == nil)
+      let membership = world.fold()
+      #expect(membership.owner == world.hands[heir].person)
+      #expect(!membership.isActive(world.hands[guest].id), "\(lives)")
+      #expect(!membership.isActive(world.hands[0].id))
+      #expect(membership.role(of: world.hands[child].id) == .member)
+    }
   }
 
   @Test(

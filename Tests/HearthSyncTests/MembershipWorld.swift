@@ -18,7 +18,8 @@ struct MembershipWorld {
     let id: DeviceID
     let person: PersonID
     var seen = Frontier()
-    var author: Author { Author(device: id, incarnation: 1 << 32) }
+    var life: UInt64 = 1
+    var author: Author { Author(device: id, incarnation: life << 32) }
   }
 
   private(set) var items: [ControlItem] = []
@@ -61,13 +62,28 @@ struct MembershipWorld {
     let author = hands[hand].author
     let dot = Dot(author: author, sequence: hands[hand].seen[author] + 1)
     clock += 1
-    let id = Identifier(high: 0xeeee_0000 + UInt64(hand), low: dot.sequence)
+    let id = Identifier(
+      high: 0xeeee_0000 + UInt64(hand) + ((hands[hand].life + 15) & 15) << 12, low: dot.sequence)
     items.append(
       ControlItem(
         id: id, version: Version(dot: dot, time: HybridTime(milliseconds: clock)),
         cause: hands[hand].seen, operation: operation))
     hands[hand].seen.advance(author, to: dot.sequence)
     return id
+  }
+
+  /// Lets a device go on in a new life that has seen something else than the last.
+  mutating func beginLife(_ hand: Int, seen: Frontier, number: UInt64? = nil) {
+    hands[hand].life = number ?? hands[hand].life + 1
+    hands[hand].seen = seen
+  }
+
+  /// What a device had seen after a change of its first life.
+  func seen(at hand: Int, sequence: UInt64) -> Frontier {
+    let dot = Dot(author: Author(device: hands[hand].id, incarnation: 1 << 32), sequence: sequence)
+    var seen = items.first { $0.version.dot == dot }?.cause ?? Frontier()
+    seen.advance(dot.author, to: sequence)
+    return seen
   }
 
   /// Gives one device all that another has seen.
@@ -184,7 +200,7 @@ struct MembershipWorld {
     settle()
     if role == .owner { handOver(owner, to: hand) }
     guard path == .recovery else { return hand }
-    write(hand, .setRecovery(.init(keys: MembershipWorld.words)))
+    nameWords(hand)
     let second = addHand(person: Int(person))
     settle()
     recover(second, revokesOthers: true)
@@ -202,9 +218,17 @@ struct MembershipWorld {
   }
 
   private mutating func handOver(_ owner: Int, to: Int) {
+    nameWords(owner)
     let offer = transfer(owner, to: hands[to].person)
     settle()
     write(to, .acceptOwner(transfer: offer))
+    settle()
+  }
+
+  /// Names a person's recovery words, if it has none.
+  mutating func nameWords(_ hand: Int) {
+    guard fold().recoveryKeys(of: hands[hand].person) == nil else { return }
+    write(hand, .setRecovery(.init(keys: MembershipWorld.words)))
     settle()
   }
 

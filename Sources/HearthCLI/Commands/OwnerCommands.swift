@@ -66,8 +66,8 @@ struct OwnerCommand: AsyncParsableCommand {
       commandName: "transfer", abstract: "Offer the household to somebody, who must accept.",
       discussion: """
         Until they accept you stay the owner; a later offer to somebody else replaces this one.
-        Afterwards you are an admin. If you have recovery words, they are needed: from
-        --words-file, or typed when asked.
+        Afterwards you are an admin. Your recovery words are needed: from --words-file, or typed
+        when asked. If you have none yet, `hearth words show` makes them.
         """)
 
     @Argument(help: "The person.") var person: String
@@ -91,13 +91,18 @@ struct OwnerCommand: AsyncParsableCommand {
       guard subject.id != own.id else {
         throw CommandFailure(.failed, "you are the owner already")
       }
+      guard gate.membership.recoveryKeys(of: own.id) != nil else {
+        throw CommandFailure(
+          .notAllowed,
+          "handing the household over needs recovery words, so that nobody does it with a stolen "
+            + "device", hint: "run `hearth words show` first")
+      }
       let name = Style.safe(subject.name)
       try Confirmation.ask(
         "offer \(Style.safe(context.zone.name)) to \(name), who becomes its owner by accepting?",
         isGiven: yes)
-      let isNeeded = gate.membership.recoveryKeys(of: own.id) != nil
       try await context.node.transferOwner(
-        of: context.zone.group, to: subject.id, words: isNeeded ? try words() : nil)
+        of: context.zone.group, to: subject.id, words: try words())
       let report = try await Telling.others(context.node)
       if options.json {
         try Output.json(Document(offeredTo: subject.name, personId: subject.id.hex))

@@ -272,12 +272,11 @@ extension ControlOperation.SetRole: ControlCodable {
 extension ControlOperation.TransferOwner: ControlCodable {
   func encode(into writer: inout ByteWriter) {
     writer.identifier(to)
-    writer.byte(signature == nil ? 0 : 1)
-    if let signature { writer.raw(signature) }
+    writer.raw(signature)
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
     to = try reader.identifier("new owner")
-    signature = try reader.flag("signature") ? try reader.raw(64, "signature") : nil
+    signature = try reader.raw(64, "signature")
   }
 }

@@ -6,11 +6,18 @@ struct ControlItem: Sendable {
   let id: RecordID
   let version: Version
   /// Everything its author had seen, its own earlier changes included.
-  let cause: Frontier
+  private(set) var cause: Frontier
   let operation: ControlOperation
 
   /// The device that wrote it.
   var device: DeviceID { version.dot.author.device }
+
+  /// The same as if its author had seen more.
+  func having(seen more: Frontier) -> ControlItem {
+    var item = self
+    item.cause = cause.joined(with: more)
+    return item
+  }
 }
 
 /// A group's control operations in the one order on which every replica agrees: causes first, and
@@ -24,6 +31,7 @@ struct ControlLog: Sendable {
   /// nothing but what the causes say: no clock counts. O(c·a + n log n) for n items of c changes by
   /// a authors.
   init(_ unordered: [ControlItem]) {
+    let unordered = DeviceKnowledge(unordered).applied(to: unordered)
     var chains: [Author: [UInt64]] = [:]
     var causes: [Dot: Frontier] = [:]
     for item in unordered where causes.updateValue(item.cause, forKey: item.version.dot) == nil {
@@ -56,6 +64,53 @@ struct ControlLog: Sendable {
   /// Whether neither of two operations had seen the other.
   func areConcurrent(_ one: Int, _ other: Int) -> Bool {
     one != other && !sees(one, other) && !sees(other, one)
+  }
+}
+
+/// What each device has shown to know: nobody unsees it by beginning a new life.
+///
+/// An operation counts as having seen what earlier lives of its device had seen in operations that
+/// had not seen it. Without this a device that is stolen could write from a new life as if it were
+/// the first day. Lives are in order of their number; one that is earlier than the life in which
+/// the device came does not count at all. A device with one life is not touched. Only what is
+/// written in operations counts, so it is the same in every order of arrival.
+private struct DeviceKnowledge {
+  /// The causes of the operations of each life of devices with several, in order of number.
+  private var lives: [DeviceID: [(author: Author, causes: [(sequence: UInt64, cause: Frontier)])]] =
+    [:]
+
+  init(_ items: [ControlItem]) {
+    let authors = Set(items.map(\.version.dot.author))
+    let several = Dictionary(grouping: authors, by: \.device).filter { $0.value.count > 1 }
+    guard !several.isEmpty else { return }
+    for (device, authors) in several {
+      lives[device] = authors.sorted().map { author in
+        let own = items.filter { $0.version.dot.author == author }
+          .map { (sequence: $0.version.dot.sequence, cause: $0.cause) }
+        return (author, own.sorted { $0.sequence < $1.sequence })
+      }
+    }
+  }
+
+  func applied(to items: [ControlItem]) -> [ControlItem] {
+    lives.isEmpty ? items : items.map { $0.having(seen: shown(beside: $0)) }
+  }
+
+  /// What earlier lives of an operation's device had seen, as far as they had not seen it.
+  ///
+  /// Along one life what was seen only grows, so the last that had not seen it tells all.
+  private func shown(beside item: ControlItem) -> Frontier {
+    let dot = item.version.dot
+    return (lives[item.device] ?? []).reduce(Frontier()) { shown, life in
+      guard life.author.incarnation < dot.author.incarnation else { return shown }
+      var low = 0
+      var high = life.causes.count
+      while low < high {
+        let middle = (low + high) / 2
+        if life.causes[middle].cause.covers(dot) { high = middle } else { low = middle + 1 }
+      }
+      return low > 0 ? shown.joined(with: life.causes[low - 1].cause) : shown
+    }
   }
 }
 

@@ -153,8 +153,8 @@ extension ControlOperation {
 
   package struct TransferOwner: Equatable, Sendable {
     package let to: PersonID
-    /// The owner's recovery key's signature; nil for an owner who has none.
-    package var signature: [UInt8]?
+    /// The owner's recovery key's signature.
+    package var signature: [UInt8]
   }
 
   /// The public halves of a person's recovery words.

@@ -12,8 +12,9 @@ extension ControlResolver {
     case .recover(let recover): return judgeRecover(place, recover)
     default: break
     }
-    guard let person = person(of: item.device, .past(place)),
-      let role = role(of: person, .past(place))
+    guard let enrolment = enrolment(of: item.device, .past(place)),
+      let person = enrolledPerson(enrolment), let role = role(of: person, .past(place)),
+      item.version.dot.author.incarnation >= firstLife(of: item.device, enrolledBy: enrolment)
     else { return .notADevice }
     persons[place] = person
     ranks[place] = role.rank
@@ -49,6 +50,13 @@ extension ControlResolver {
     case .incarnate, .forkProof, .complaint, .heartbeat, .unknown, .genesis, .join, .recover:
       return nil
     }
+  }
+
+  /// The life in which a device came into the group, where it said so itself: earlier ones, which
+  /// would not count as knowing what it has known since, say nothing.
+  private func firstLife(of device: DeviceID, enrolledBy place: Int) -> UInt64 {
+    let author = log.items[place].version.dot.author
+    return author.device == device ? author.incarnation : 0
   }
 
   private mutating func require(_ role: Role, _ place: Int) -> VoidReason? {
@@ -244,9 +252,10 @@ extension ControlResolver {
     guard transfer.to != person, addition(of: transfer.to, .past(place)) != nil else {
       return .noSubject
     }
-    guard let root = recoveryKeys(of: person, .past(place)) else { return nil }
+    // Without words whoever holds an unlocked device could give the group away.
+    guard let root = recoveryKeys(of: person, .past(place)) else { return .noWords }
     return holds(
-      transfer.signature ?? [], of: transfer.signedBody, Membership.transferDomain,
+      transfer.signature, of: transfer.signedBody, Membership.transferDomain,
       by: root.keys.sign, place) ? nil : .badProof
   }
 
@@ -301,10 +310,23 @@ extension ControlResolver {
       guard device != log.items[place].device, self.person(of: device, past) == person,
         let enrolment = enrolment(of: device, past), let card = card(enrolment)
       else { return .noSubject }
+      guard mayConsent(enrolment, to: place, of: root.place) else { return .notIndependent }
       isAgreed = holds(
         signature, of: rotation.signedBody, Membership.rotationDomain, by: card.signKey, place)
     }
     return isAgreed ? nil : .badProof
+  }
+
+  /// Whether a second device's consent to new words says more than the asking device's.
+  ///
+  /// Both were in the group when the present words were named, so nobody who comes by a device
+  /// later makes one up for this; and the asking device did not let the second one in.
+  private func mayConsent(_ second: Int, to place: Int, of words: Int) -> Bool {
+    let asking = log.items[place].device
+    guard let first = enrolment(of: asking, .past(place)), log.sees(words, first),
+      log.sees(words, second)
+    else { return false }
+    return inviter(of: second).map { log.items[$0].device } != asking
   }
 
   private mutating func areRecoveryKeys(_ keys: ControlOperation.RecoveryKeys) -> Bool {

@@ -20,6 +20,10 @@ extension ControlResolver {
       let struck = strikesOfDoubles(of: person)
       if !struck.isEmpty { return struck }
     }
+    for person in index.words.keys.sorted() {
+      let struck = strikesOfWords(of: person)
+      if !struck.isEmpty { return struck }
+    }
     for striker in strikers() {
       let struck = strikes(by: striker)
       if !struck.isEmpty { return struck }
@@ -62,7 +66,65 @@ extension ControlResolver {
     return []
   }
 
+  // MARK: Words
+
+  /// Words that a revoked device named or replaced at the same time without the old words, and
+  /// words that two devices named first without knowing of each other.
+  ///
+  /// Before recovery, which goes before everything else: nobody makes words after the fact and
+  /// recovers by them. Of two first words neither holds, as whoever lies about what was seen would
+  /// choose which.
+  private func strikesOfWords(of person: PersonID) -> [Strike] {
+    let places = (index.words[person] ?? []).filter {
+      isLive[$0] && persons[$0] == person && !isSignedByWords($0)
+    }
+    let revoked = places.compactMap { place -> Strike? in
+      let revocation = concurrent(place, index.revocations[log.items[place].device] ?? [])
+        .first { persons[$0] == person || standing($0) > standing(place) }
+      return revocation.map { strike(place, by: $0, .deviceRevoked) }
+    }
+    guard revoked.isEmpty else { return revoked }
+    let first = places.filter {
+      if case .setRecovery = log.items[$0].operation { true } else { false }
+    }
+    return first.compactMap { place in
+      concurrent(place, first).first.map { strike(place, by: $0, .wordsTwice) }
+    }
+  }
+
+  /// Whether words replace words with the consent of the old ones.
+  private func isSignedByWords(_ place: Int) -> Bool {
+    guard case .rotateRecovery(let rotation) = log.items[place].operation,
+      case .recovery = rotation.consent
+    else { return false }
+    return true
+  }
+
   // MARK: Taking away
+
+  /// The rank with which an operation stands against others of the same time: its author's, less
+  /// what the author lost at that time.
+  ///
+  /// Who hands the group over and writes as if before is an admin to those who know better; so is
+  /// a person of a lower role to those who know of that.
+  private func standing(_ place: Int) -> Int {
+    guard let person = persons[place] else { return ranks[place] }
+    var rank = ranks[place]
+    for other in index.roles[person] ?? [] where isLive[other] {
+      switch log.items[other].operation {
+      case .acceptOwner(let offer):
+        guard index.transfers[offer].map({ persons[$0] == person }) ?? false,
+          persons[other] != person, log.areConcurrent(other, place)
+        else { continue }
+        rank = min(rank, Role.admin.rank)
+      case .setRole(let change):
+        guard other != place, log.areConcurrent(other, place) else { continue }
+        rank = min(rank, change.role.rank)
+      default: continue
+      }
+    }
+    return rank
+  }
 
   /// The operations that may strike others, strongest first.
   private func strikers() -> [Int] {
@@ -73,7 +135,7 @@ extension ControlResolver {
       .map(\.0)
   }
 
-  /// What decides who strikes first: recovery words, handing over, then the greater rank.
+  /// What decides who strikes first: recovery words, handing over, the greater rank, leaving.
   private struct Strength: Comparable {
     let signer: Int
     let rank: Int
@@ -87,21 +149,19 @@ extension ControlResolver {
 
   private func strength(_ place: Int) -> Strength? {
     guard isLive[place] else { return nil }
-    let rank = ranks[place]
+    let rank = standing(place)
     switch log.items[place].operation {
-    case .rotateRecovery(let rotation):
-      if case .recovery = rotation.consent {
-        return Strength(signer: 0, rank: rank, order: place)
-      }
-      return Strength(signer: 3, rank: rank, order: place)
+    case .rotateRecovery:
+      return Strength(signer: isSignedByWords(place) ? 0 : 1, rank: rank, order: place)
     case .recover(let recover):
       guard recover.revokesOthers else { return nil }
-      return Strength(signer: 1, rank: rank, order: place)
+      return Strength(signer: 2, rank: rank, order: place)
     case .acceptOwner(let offer):
       return Strength(
-        signer: 2, rank: Role.owner.rank, order: index.transfers[offer] ?? place)
+        signer: 3, rank: Role.owner.rank, order: index.transfers[offer] ?? place)
     case .removeMember, .revokeDevice, .setRole, .admit, .join:
-      return Strength(signer: 3, rank: rank, order: place)
+      return Strength(signer: 4, rank: rank, order: place)
+    case .leave: return Strength(signer: 5, rank: rank, order: place)
     default: return nil
     }
   }
@@ -113,6 +173,7 @@ extension ControlResolver {
     case .acceptOwner(let offer): strikesOfHandingOver(striker, offer)
     case .removeMember(let removal): strikesOfRemoval(striker, removal.person)
     case .revokeDevice(let revocation): strikesOfRevocation(striker, revocation.device)
+    case .leave: strikesOfLeaving(striker)
     case .setRole(let change): strikesOfRole(striker, change)
     case .admit(let admit): strikesOfAddition(striker, admit.join.person)
     case .join(let join): strikesOfAddition(striker, join.person)
@@ -185,7 +246,7 @@ extension ControlResolver {
       struck.append(strike(place, by: striker, .twoTransfers))
     }
     for place in concurrent(striker, writings(of: former))
-    where needs[place] >= Role.owner.rank && place > offered {
+    where needs[place] >= Role.owner.rank {
       struck.append(strike(place, by: striker, .rankLost))
     }
     return struck.sorted { $0.place < $1.place }
@@ -203,22 +264,52 @@ extension ControlResolver {
   private func strikesOfRemoval(_ striker: Int, _ person: PersonID) -> [Strike] {
     var struck: [Strike] = []
     for place in concurrent(striker, writings(of: person))
-    where ranks[striker] > ranks[place] && !isAcceptance(place) {
+    where standing(striker) > standing(place) && !isAcceptance(place) {
       if Mutant.removalStrikesNothing.isActive { continue }
       struck.append(strike(place, by: striker, .authorRemoved))
     }
     for place in concurrent(striker, index.roles[person] ?? [])
-    where ranks[striker] >= ranks[place] && !isAcceptance(place) {
+    where standing(striker) >= standing(place) && !isAcceptance(place) {
       guard !struck.contains(where: { $0.place == place }) else { continue }
       struck.append(strike(place, by: striker, .removalAndGrant))
     }
     return struck
   }
 
+  /// What a revoked device did that its revoker had not seen.
+  ///
+  /// By a higher rank, everything. By a device of the same person too, but what the old words
+  /// signed, and what only takes away from the same person: two devices that revoke each other are
+  /// both out, and who leaves has left.
   private func strikesOfRevocation(_ striker: Int, _ device: DeviceID) -> [Strike] {
     concurrent(striker, index.writings[device] ?? [])
-      .filter { ranks[striker] > ranks[$0] && !isAcceptance($0) }
-      .map { strike($0, by: striker, .authorRemoved) }
+      .compactMap { place in
+        guard !isAcceptance(place) else { return nil }
+        if persons[place] == persons[striker] {
+          return isKept(place, beside: striker) ? nil : strike(place, by: striker, .deviceRevoked)
+        }
+        return standing(striker) > standing(place)
+          ? strike(place, by: striker, .authorRemoved) : nil
+      }
+  }
+
+  /// What a person did on other devices without knowing of the leaving.
+  private func strikesOfLeaving(_ striker: Int) -> [Strike] {
+    guard let person = persons[striker] else { return [] }
+    return concurrent(striker, writings(of: person))
+      .filter { !isAcceptance($0) && !isKept($0, beside: striker) }
+      .map { strike($0, by: striker, .hasLeft) }
+  }
+
+  /// Whether an operation stands although its device was revoked at the same time by another one
+  /// of its person.
+  private func isKept(_ place: Int, beside striker: Int) -> Bool {
+    switch log.items[place].operation {
+    case .leave: return true
+    case .revokeDevice(let revocation): return revocation.device == log.items[striker].device
+    case .recover: return true
+    default: return isSignedByWords(place)
+    }
   }
 
   private func strikesOfRole(
@@ -227,21 +318,23 @@ extension ControlResolver {
     var struck: [Strike] = []
     for place in concurrent(striker, writings(of: change.person))
     where isBeyond(place, change.role) && !isAcceptance(place) {
-      guard ranks[striker] > ranks[place] || persons[striker] == change.person else { continue }
+      guard standing(striker) > standing(place) || persons[striker] == change.person else {
+        continue
+      }
       struck.append(strike(place, by: striker, .rankLost))
     }
     for place in concurrent(striker, index.roles[change.person] ?? []) {
       guard case .setRole(let other) = log.items[place].operation else { continue }
       let wins =
-        ranks[striker] != ranks[place]
-        ? ranks[striker] > ranks[place]
+        standing(striker) != standing(place)
+        ? standing(striker) > standing(place)
         : (change.role.rawValue, striker) < (other.role.rawValue, place)
       if wins, !struck.contains(where: { $0.place == place }) {
         struck.append(strike(place, by: striker, .twoRoles))
       }
     }
     for place in concurrent(striker, index.removals[change.person] ?? [])
-    where ranks[striker] > ranks[place] && persons[place] != change.person {
+    where standing(striker) > standing(place) && persons[place] != change.person {
       struck.append(strike(place, by: striker, .removalAndGrant))
     }
     return struck
@@ -258,7 +351,7 @@ extension ControlResolver {
   private func strikesOfAddition(_ striker: Int, _ person: PersonID) -> [Strike] {
     guard given[striker] != nil else { return [] }
     return concurrent(striker, index.removals[person] ?? [])
-      .filter { ranks[striker] > ranks[$0] && persons[$0] != person }
+      .filter { standing(striker) > ranks[$0] && persons[$0] != person }
       .map { strike($0, by: striker, .removalAndGrant) }
   }
 }

@@ -221,4 +221,13 @@ extension ControlResolver {
     else { return nil }
     return (place, operation)
   }
+
+  /// The operation that made the invitation by which an enrolment came; nil for one without.
+  func inviter(of enrolment: Int) -> Int? {
+    switch log.items[enrolment].operation {
+    case .join(let join): invite(join.invite, .past(enrolment))?.place
+    case .admit(let admit): invite(admit.join.invite, .past(enrolment))?.place
+    default: nil
+    }
+  }
 }

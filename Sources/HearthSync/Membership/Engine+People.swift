@@ -102,20 +102,17 @@ extension Engine {
 
   /// Offers the group to another person, who must accept.
   ///
-  /// - Parameter sign: signs bytes for a domain with the owner's recovery words; needed if the
-  ///   owner has some.
+  /// - Parameter sign: signs bytes for a domain with the owner's recovery words.
   /// - Returns: the id of the offer.
+  /// - Throws: `notAllowed`, also for an owner who has no words.
   package mutating func transferOwner(
-    of group: GroupID, to person: PersonID,
-    signing sign: ((Domain, [UInt8]) throws -> [UInt8])? = nil, nowMilliseconds: UInt64
+    of group: GroupID, to person: PersonID, signing sign: Signer, nowMilliseconds: UInt64
   ) throws -> RecordID {
-    var transfer = ControlOperation.TransferOwner(to: person, signature: nil)
-    if let sign {
-      let dot = try nextDot(in: controlZone(of: group).id)
-      transfer.signature = try sign(
-        Membership.transferDomain,
-        Membership.signedBytes(group: group, dot: dot, transfer.signedBody))
-    }
+    var transfer = ControlOperation.TransferOwner(to: person, signature: [])
+    let dot = try nextDot(in: controlZone(of: group).id)
+    transfer.signature = try sign(
+      Membership.transferDomain,
+      Membership.signedBytes(group: group, dot: dot, transfer.signedBody))
     return try perform(
       [.transferOwner(transfer)], in: group, nowMilliseconds: nowMilliseconds)[0]
   }

@@ -11,6 +11,9 @@ extension Membership {
     case .grantsTooMuch: return "nobody gives more than is below their own rank"
     case .noSubject: return "whom or what it concerns is not in the group"
     case .badProof: return "a signature in it does not hold"
+    case .noWords: return "handing over needs recovery words: set some first"
+    case .notIndependent:
+      return "the second device came after the words or by this device: use the old words"
     case .alreadyThere: return "it is there already"
     case .usedUp: return "the invitation was used as often as it allows"
     case .expired: return "its time was over"
@@ -30,12 +33,16 @@ extension Membership {
     switch rule {
     case .authorRemoved:
       return "\(author) was removed at the same time by \(other), whose rank is higher"
+    case .deviceRevoked: return "\(other) revoked the device that did it at the same time"
+    case .hasLeft: return "\(author) left at the same time"
     case .rankLost: return "\(author) lost the rank for it at the same time, by \(other)"
     case .removalAndGrant: return "\(other) decided otherwise at the same time, which goes before"
     case .twoRoles: return "\(other) gave another role at the same time, which goes before"
     case .transferWins: return "\(other) became the owner at the same time"
     case .twoTransfers: return "\(other) took the group over at the same time"
     case .recoveryWords: return "\(other) revoked the device by recovery words at the same time"
+    case .wordsTwice:
+      return "another device of \(author) set recovery words at the same time: set them again"
     case .wordsReplaced: return "\(other) replaced the recovery words at the same time"
     case .invitationClosed: return "\(other) closed the invitation at the same time"
     case .invitationUsedUp: return "others had joined by the invitation at the same time"

@@ -14,6 +14,10 @@ package enum VoidReason: Equatable, Sendable {
   case noSubject
   /// A signature or a hash in it does not hold.
   case badProof
+  /// The group is handed over with recovery words only, and its author has none.
+  case noWords
+  /// The second device that agrees came after the words, or by the author's device.
+  case notIndependent
   /// What it makes is there already.
   case alreadyThere
   /// The invitation was used as often as it allows.
@@ -33,6 +37,10 @@ package enum VoidReason: Equatable, Sendable {
   package enum Rule: String, Sendable {
     /// The author was removed, or its device revoked, by a higher rank.
     case authorRemoved
+    /// Another device of the same person revoked the device that wrote it.
+    case deviceRevoked
+    /// The person left the group.
+    case hasLeft
     /// The author lost the rank that the operation needs.
     case rankLost
     /// Of a removal and a grant the higher rank's holds, of equal ones the removal.
@@ -45,6 +53,8 @@ package enum VoidReason: Equatable, Sendable {
     case twoTransfers
     /// The recovery words revoked the device that wrote it.
     case recoveryWords
+    /// Another device of the same person named first words as well: neither holds.
+    case wordsTwice
     /// The recovery words were replaced.
     case wordsReplaced
     /// The invitation was closed by somebody who had not seen the joining.
