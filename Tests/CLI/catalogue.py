@@ -46,10 +46,10 @@ def expect(name, done, status, *words):
         print("FAILED %s: %s\n  %s" % (name, "; ".join(faults), said.strip()[:800]))
 
 
-def items(kind, **values):
+def items(listing, **values):
     """The first item of a kind that has these values."""
     return lambda catalogue: next(
-        item for item in catalogue[kind]
+        item for item in catalogue[listing]
         if all(item.get(key) == value for key, value in values.items()))
 
 
@@ -78,14 +78,15 @@ SHOPPING = items("choreTemplates", id="do-the-shopping")
 BILLS = items("choreTemplates", id="pay-the-bills")
 PAGE = items("appConfiguration", id="history_page_size")
 FLAG = items("featureFlags", id="social_sharing")
+OTHER = "Sit down wherever you like on the way to school or work, and count who passes by."
 WORDY = "With a friend try three public benches and give each up to five stars for its view, " \
     "comfort and shade. Then choose the best bench of the neighbourhood and tell its name at home."
 
 BREAKS = [
     ("other schema", lambda c: c.update(schema=2), ["schema: 2 is not in 1 to 1"]),
-    ("no list", lambda c: c.update(challenges={}), ["challenges has to be a list"]),
+    ("no list", lambda c: c.update(challenges={}), ["challenges: has to be a list, not {}"]),
     ("unknown list", lambda c: c.update(challenge=[]), ["unknown key", 'mean "challenges"']),
-    ("missing list", lambda c: c.pop("featureFlags"), ["featureFlags has to be a list"]),
+    ("missing list", lambda c: c.pop("featureFlags"), ["featureFlags is missing"]),
     ("item of another type", lambda c: c["challenges"].append(7), ["has to be an object"]),
     ("missing key", drop(BENCH, "costLevel"), ['"bench-test"', "costLevel is missing"]),
     ("missing id", drop(BENCH, "id"), ["id is missing"]),
@@ -123,13 +124,19 @@ BREAKS = [
     ("danger without an adult", put(CANDLES, adultHelp=False), ["because of candle"]),
     ("small child alone outside", put(BENCH, adultHelp=False), ["away from home below 10"]),
     ("free but bought", put(BENCH, materials=["ticket"]), ["cannot be free because of ticket"]),
+    ("title as number", put(BENCH, title=3), ["title: has to be text, not 3"]),
+    ("five sentences", put(BENCH, description="Go out. Sit down. Look around. Get up. Go home, or "
+                           "stay where you are."), ["more than 4 sentences"]),
+    ("urging", put(BENCH, description="You should try three benches and choose the best one."),
+     ['says "should"']),
+    ("cheering", put(BENCH, description="Try three benches and choose the best one of them all!"),
+     ['says "!"']),
     ("strangers are easy", put(BENCH, socialRequirement="community"), ["never the easiest"]),
     ("same id", copied(BENCH, "challenges"), ["used twice"]),
     ("same id in another list", put(DISHES, id="bench-test"), ["used twice"]),
     ("retired id", lambda c: c.update(retired=["bench-test"]), ["was retired"]),
     ("same title", copied(BENCH, "challenges", id="x-test", title="The test of three benches",
-                          description=CANDLES({"challenges": json.load(open(SHIPPED))[
-                              "challenges"]})["description"]), ['much the same as "bench-test"']),
+                          description=OTHER), ['much the same as "bench-test"']),
     ("same in other words", copied(BENCH, "challenges", id="best-seat", title="The best seat",
                                    description=WORDY), ['much the same as "bench-test"']),
     ("template in other words",
@@ -162,6 +169,10 @@ BREAKS = [
     ("flag without version", drop(FLAG, "version"), ["version is missing"]),
     ("setting out of range", put(PAGE, value=500), ["500 is not in 1 to 200"]),
     ("setting of another kind", put(PAGE, value="20"), ['"20" is not of kind integer']),
+    ("setting of no kind", put(PAGE, value=[20]), ["true or false, not [20]"]),
+    ("range for a text", put(items("appConfiguration", kind="text"), minimum=1), ["for integers"]),
+    ("list for a word", put(BENCH, costLevel=["free"]), ["is not one of"]),
+    ("word for a list", put(BENCH, tags="games"), ['tags: has to be a list, not "games"']),
     ("setting without range", drop(PAGE, "maximum"), ["an integer has both"]),
 ]
 
@@ -192,6 +203,8 @@ TEXTS = [
     ("key twice", lambda text: text.replace('"version": 1', '"version": 1, "version": 2', 1),
      ["version", "twice in one object"]),
     ("no number", lambda text: text.replace('"schema": 1', '"schema": NaN', 1), ["NaN"]),
+    ("half a character", lambda text: text.replace("adventure awaits", "\\ud83c", 1),
+     ["cannot be read"]),
     ("deep", lambda text: "[" * 200_000, ["cannot be read"]),
     ("great", lambda text: text + " " * (4 << 20), ["more than 4194304"]),
     ("other spacing", lambda text: text.replace('"schema": 1', '"schema":1', 1),
@@ -213,6 +226,13 @@ def broken(stage, shipped):
         change(catalogue)
         done, _ = check(stage, json.dumps(catalogue), "--format", old=shipped)
         expect("since: " + name, done, 1 if words else 0, *(words or ["challenges"]))
+    older = json.loads(shipped)
+    older["retired"] = ["seat-test"]
+    done, _ = check(stage, shipped, old=json.dumps(older))
+    expect("since: no longer retired", done, 1, '"seat-test" has been taken from the list')
+    older.pop("retired")
+    done, _ = check(stage, shipped, old=json.dumps(older))
+    expect("since: a broken one", done, 1, "old.json:1: retired is missing")
 
 
 def form(stage, shipped):
