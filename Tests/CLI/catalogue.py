@@ -123,6 +123,11 @@ BREAKS = [
     ("weather at home", put(CANDLES, weather="dry"), ["has to be any at home"]),
     ("danger without an adult", put(CANDLES, adultHelp=False), ["because of candle"]),
     ("small child alone outside", put(BENCH, adultHelp=False), ["away from home below 10"]),
+    ("danger in a template", put(items("choreTemplates", id="bake-for-the-week"), adultHelp=False),
+     ["because of bake"]),
+    ("small child on an errand",
+     put(items("choreTemplates", id="return-library-books"), adultHelp=False),
+     ["away from home below 10"]),
     ("free but bought", put(BENCH, materials=["ticket"]), ["cannot be free because of ticket"]),
     ("title as number", put(BENCH, title=3), ["title: has to be text, not 3"]),
     ("five sentences", put(BENCH, description="Go out. Sit down. Look around. Get up. Go home, or "
