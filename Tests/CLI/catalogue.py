@@ -115,6 +115,7 @@ BREAKS = [
     ("no tag", put(BENCH, tags=[]), ["0 entries instead of 1 to 5"]),
     ("lonely tag", put(BENCH, tags=["gamse"]), ['nothing else has "gamse"']),
     ("seasons out of order", put(BENCH, seasons=["winter", "spring"]), ["spring, winter"]),
+    ("misspelt season", put(BENCH, seasons=["sprng"]), ['seasons: "sprng"', 'mean "spring"']),
     ("all seasons", put(BENCH, seasons=["spring", "summer", "autumn", "winter"]), ["4 entries"]),
     ("day that is none", put(BENCH, updatedAt="2027-02-30T00:00:00Z"), ["no moment that exists"]),
     ("local time", put(BENCH, updatedAt="2027-02-20T00:00:00+01"), ["characters"]),
