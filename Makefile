@@ -7,7 +7,7 @@ OUT ?= docs/.docc-build
 
 # The folders and files that hold Swift, as far as they exist.
 SWIFT_PATHS := $(wildcard Sources Tests Simulations Benchmarks Examples Package.swift)
-SHELL_SCRIPTS := $(wildcard Scripts/*)
+SHELL_SCRIPTS := $(shell grep -lx '.!/bin/sh' Scripts/*)
 
 .DEFAULT_GOAL := help
 .PHONY: help bootstrap demo test models lint docs install uninstall simulate bench clean
@@ -29,10 +29,11 @@ test: bootstrap ## Run all tests, warnings as errors, reference oracles required
 models: ## Check the protocol's Spin models exhaustively (about a minute)
 	@Scripts/models
 
-lint: ## Check format and style of all Swift files and the syntax of the scripts
+lint: ## Check format and style of all Swift files, the syntax of the scripts, the catalogue
 	$(SWIFT) format lint --strict --recursive $(SWIFT_PATHS)
 	@for script in $(SHELL_SCRIPTS); do sh -n "$$script" || exit 1; done
 	@bash -n .ci/run
+	@Scripts/check-catalogue
 
 docs: bootstrap ## Build the API reference of the module Hearth (DocC)
 	@grep -q swift-docc-plugin Package.swift || { \
