@@ -44,6 +44,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case keyHandedOn = "people.key-handed-on"
   case keyComplained = "people.key-complained"
   case keyLearntAhead = "people.key-learnt-ahead"
+  case ownSegmentTakenOver = "life.own-segment-taken-over"
   case joinedAlready = "people.joined-already"
   case keyLearntFromStranger = "people.key-learnt-from-stranger"
   case zoneRejudged = "people.zone-rejudged"

@@ -67,6 +67,7 @@ extension Engine {
         found.first?.change.dot.author.device == device
       else { continue }
       let isEqual = try compare(found, with: &log, in: id, &other)
+      if isEqual { try takeOver(found, sealedAs: name, bytes, in: id) }
       // What a life that is over says beside what is sealed here calls for nothing any more.
       if isEqual || found.allSatisfy({ isOver($0.change.dot.author, log) }) {
         compared.insert(Engine.key(of: name))
@@ -74,6 +75,31 @@ extension Engine {
     }
     if compared.count > before { try remember(compared: compared, of: id, listing) }
     return other
+  }
+
+  /// Keeps a segment in which a copy of this node has sealed the same changes, where they are
+  /// unsealed here: they need not be sealed again, and can collide with nothing any more.
+  private func takeOver(
+    _ found: [LoggedChange], sealedAs name: SegmentName, _ bytes: [UInt8], in id: ZoneID
+  ) throws {
+    guard let author = found.first?.change.dot.author, segmentDigest(bytes) == name.digest else {
+      return
+    }
+    let own = try unsealedChanges(of: id).map(\.change.dot).filter { $0.author == author }
+    guard let first = own.first?.sequence, let last = found.last?.change.dot.sequence,
+      name.first <= first, first <= last
+    else { return }
+    Probe.ownSegmentTakenOver.hit()
+    try store.transaction {
+      let head = try zone(id).head(of: author)
+      try store.save(
+        StoredSegment(
+          author: author, first: name.first, last: last, digest: name.digest,
+          byteCount: bytes.count), bytes: bytes, in: id)
+      // The head is saved first: opening reads own changes only beyond it.
+      try store.save([head], of: id)
+      try store.removeChanges(of: author, in: id, through: last)
+    }
   }
 
   // MARK: Memory

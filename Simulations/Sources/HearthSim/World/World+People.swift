@@ -93,12 +93,28 @@ extension World {
     }
   }
 
+  /// The recovery words of a device's person, which are made where it has none.
+  private func words(of device: SimDevice) throws -> RecoveryRoot {
+    let root =
+      try roots[device.person] ?? RecoveryRoot(entropy: .random(count: RecoveryWords.entropyBytes))
+    roots[device.person] = root
+    if try device.membership().recoveryKeys(of: device.person) == nil {
+      try device.arrange(at: now) {
+        try $0.setRecovery(
+          sign: root.publicKeys.sign, box: root.publicKeys.box, in: $1, nowMilliseconds: $2)
+      }
+    }
+    return root
+  }
+
   private func arrangeOwner(_ step: Step, _ device: SimDevice) throws {
     switch step.verb {
     case "owner":
       let person = try person(step.words.first ?? "")
+      let root = try words(of: device)
       _ = try device.arrange(at: now) {
-        try $0.transferOwner(of: $1, to: person, nowMilliseconds: $2)
+        try $0.transferOwner(
+          of: $1, to: person, signing: { root.sign(domain: $0, $1) }, nowMilliseconds: $2)
       }
     case "accept-owner":
       let offer = try device.membership().offers.last { $0.to == device.person }

@@ -31,6 +31,8 @@ final class World {
   var images: [String: DiskImage] = [:]
   /// When each image was made.
   var imageTimes: [String: UInt64] = [:]
+  /// The recovery words of those who have some, as keys.
+  var roots: [PersonID: RecoveryRoot] = [:]
   /// When and by which invitation each device joined last.
   var joins: [Int: (at: UInt64, words: [String])] = [:]
   /// For which devices somebody waits to put a forged file beside the next one, and of what kind.
