@@ -63,12 +63,14 @@ extension Engine {
     var merged = 0
     try store.transaction {
       merged = 0
-      let own = try store.segments(of: zone).filter { $0.author == author }
-        .sorted { $0.first < $1.first }.filter { try mayMerge($0, in: state) }
-      let small = own.filter { $0.byteCount < Engine.smallSegmentBytes }
+      var small = try store.segments(of: zone).filter {
+        $0.author == author && $0.byteCount < Engine.smallSegmentBytes
+      }
       guard small.count >= Engine.compactionThreshold, !Mutant.neverCompacts.isActive else {
         return
       }
+      small = try small.sorted { $0.first < $1.first }.filter { try mayMerge($0, in: state) }
+      guard small.count >= Engine.compactionThreshold else { return }
       for run in Engine.runs(of: small) where run.count > 1 {
         merged += try merge(run, in: state)
       }

@@ -9,7 +9,8 @@ import HearthSync
 struct PeopleLog {
   struct Entry {
     let dot: Dot
-    let cause: Frontier
+    /// What its author had seen; nobody unsees by beginning a new life.
+    var cause: Frontier
     let operation: ControlOperation
     let isLive: Bool
     let id: RecordID
@@ -37,15 +38,38 @@ struct PeopleLog {
         states[id] = event
       }
     }
-    entries = engine.membership(of: group).audit().compactMap { entry in
+    let told = engine.membership(of: group).audit().compactMap { entry in
       states[entry.id].map {
         Entry(
           dot: $0.version.dot, cause: $0.cause ?? Frontier(), operation: entry.operation,
           isLive: entry.void == nil, id: entry.id)
       }
     }
+    entries = told.map { PeopleLog.knowing(told, $0) }
     people = Dictionary(
       world.devices.map { ($0.deviceID, $0.person) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// An entry with all that earlier lives of its device had seen in entries that did not know it.
+  private static func knowing(_ told: [Entry], _ entry: Entry) -> Entry {
+    var knowing = entry
+    for other in told
+    where other.dot.author.device == entry.dot.author.device
+      && other.dot.author.incarnation < entry.dot.author.incarnation
+      && !other.cause.covers(entry.dot)
+    {
+      knowing.cause = knowing.cause.joined(with: other.cause)
+    }
+    return knowing
+  }
+
+  /// Whose an entry's device was when it wrote; nil for a stranger, and for a life before the one
+  /// in which the device came.
+  func author(_ place: Int, in standing: Standing) -> PersonID? {
+    let author = entries[place].dot.author
+    guard let (person, enrolment) = standing.devices[author.device] else { return nil }
+    let came = entries[enrolment].dot.author
+    return came.device == author.device && author.incarnation < came.incarnation ? nil : person
   }
 
   func author(_ place: Int) -> PersonID? { people[entries[place].dot.author.device] }

@@ -107,7 +107,7 @@ struct PeopleRules {
     case .genesis, .join, .recover: return
     default: break
     }
-    guard let author = then.devices[entry.dot.author.device]?.person,
+    guard let author = log.author(place, in: then),
       let role = then.roles[author]
     else { throw fail("an operation has effect whose author was a stranger: \(entry.dot)") }
     guard may(role, author, entry.operation, then) else {
@@ -218,7 +218,7 @@ struct PeopleRules {
           throw fail("\(void.version.dot) lost to what did not happen at the same time")
         }
       case .notADevice:
-        if log.standing(before: place).devices[void.version.dot.author.device] != nil {
+        if log.author(place, in: log.standing(before: place)) != nil {
           throw fail("\(void.version.dot) counts as a stranger's, whose author was known")
         }
       default: break

@@ -97,24 +97,30 @@ struct Settling {
     return devices.filter { !$0.isLost }
   }
 
-  /// A copy of a device that was removed and has joined again since has none of the new keys: its
-  /// person follows the same link on it.
-  private func rejoin(_ devices: [SimDevice]) throws {
+  /// A copy of a device that was removed and has joined again since has none of the new keys, nor
+  /// has one that was put back to before: its person follows the same link on it.
+  ///
+  /// - Returns: whether somebody did.
+  private func rejoin(_ devices: [SimDevice]) throws -> Bool {
+    var isNew = false
+    let members = try members(of: devices)
     for device in devices where device.home != nil && device.running != nil {
       guard try !device.isMember(), try device.waitsForMembersKeys(),
+        try members.contains(where: { try $0.membership().isActive(device.deviceID) }),
         let twin = world.devices.last(where: {
-          $0.deviceID == device.deviceID && $0 !== device && world.joins[$0.index] != nil
+          $0.deviceID == device.deviceID && world.joins[$0.index] != nil
         }), let words = world.joins[twin.index]?.words
       else { continue }
       SimProbe.copyJoined.hit()
       try world.perform(
         Step(at: world.now - world.plan.startMilliseconds, device.name, "join", words))
+      isNew = true
     }
+    return isNew
   }
 
   /// Every device syncs once, then every file is carried.
   private func round(_ devices: [SimDevice]) throws {
-    try rejoin(devices)
     for device in devices {
       do {
         try world.sync(device)
@@ -147,6 +153,7 @@ struct Settling {
     if devices.isEmpty { return }
     for _ in 0..<rounds {
       try round(devices)
+      if try rejoin(devices) { continue }
       if areEqual(try members(of: devices)) { return }
     }
     let states = try members(of: devices).map { try Settling.state(of: $0) }
