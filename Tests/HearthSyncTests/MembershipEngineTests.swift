@@ -145,6 +145,24 @@ struct MembershipEngineTests {
     }
   }
 
+  @Test("Rotations of the same time are joined by anybody, if their makers stay away")
+  func joinedByAnybody() throws {
+    var family = try EngineFamily(4)
+    for member in [0, 1] {
+      try family.members[member].rekey([family.zone], of: family.group, nowMilliseconds: now)
+    }
+    try family.meet([0, 1, 2, 3])
+    let wait = Engine<MemoryStore>.joinMilliseconds
+    for (moment, number) in [(now + wait - 1, 2), (now + wait, 1)] {
+      try family.members[2].maintain(nowMilliseconds: moment)
+      #expect(family.membership(2).newestEpochs(of: family.zone).count == number)
+    }
+    try family.meet([0, 1, 2, 3])
+    for member in 0..<4 {
+      #expect(family.membership(member).newestEpochs(of: family.zone).count == 1)
+    }
+  }
+
   @Test("A closing without new keys leaves none to write under, and the next to write makes some")
   func closing() throws {
     var family = try EngineFamily(2)

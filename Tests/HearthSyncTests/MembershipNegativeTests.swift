@@ -13,9 +13,12 @@ struct MembershipNegativeTests {
   /// Seals control operations as a patched client would: without asking whether they may be.
   private func forged(
     _ operations: [ControlOperation], by member: Int, _ family: EngineFamily,
-    seen: Frontier? = nil
+    seen: Frontier? = nil, beyond forgeries: Int = 0
   ) throws -> [UInt8] {
+    // As if what it forged before were here: in its own log, which only others hold.
+    let source = forgeries > 0 ? 0 : member
     var forge = try Forge(family.members[member], family.control)
+    forge.head = try family.members[source].zone(family.control).head(of: forge.author)
     let dot = Dot(author: forge.author, sequence: forge.head.sequence + 1)
     let events = operations.enumerated().map { index, operation in
       Operation(
@@ -291,9 +294,29 @@ struct MembershipNegativeTests {
     #expect(try family.shown(2, 4) == nil)
     try family.members[2].maintain(nowMilliseconds: now)
     try family.send(2, to: [0])
+    // Whoever made it answers with another wrong one: it does not silence the complaint.
+    let bogus = try forged(
+      [
+        .wrapAdd(
+          .init(
+            zone: family.zone, epoch: epoch.id,
+            wraps: [
+              .init(
+                recipient: family.members[2].device,
+                sealed: try wrong.sealKey(to: family.members[2].identity.publicKeys.boxKey))
+            ]))
+      ], by: 1, family, beyond: 1)
+    try take(bogus, [0, 2], &family)
+    try family.members[0].maintain(nowMilliseconds: now)
+    try family.members[2].maintain(nowMilliseconds: now)
+    try family.send(2, to: [0])
     try family.members[0].maintain(nowMilliseconds: now)
     try family.send(0, to: [2])
     #expect(try family.shown(2, 4) == .int(4))
+    // Said twice, once about each, and no more when it is well.
+    try family.members[2].maintain(nowMilliseconds: now)
+    let said = family.membership(2).audit().count { $0.operation.kind == 19 }
+    #expect(said == 2)
   }
 
   @Test("Negative 17: a segment that cites a removal under a key of before is refused by everybody")
