@@ -428,4 +428,30 @@ struct MembershipNegativeTests {
         nowMilliseconds: now)
     }
   }
+
+  @Test("Negative 22: a suite below the group's least is refused, and nobody asks for one unknown")
+  func leastSuite() throws {
+    var family = try EngineFamily(2)
+    #expect(throws: SyncError(.invalidOperation, "")) {
+      try family.members[0].setPolicy(
+        of: family.group, minimumSuite: Envelope.suite + 1, newcomers: .full, nowMilliseconds: now)
+    }
+    // A patched admin asks for what nobody has: it locks nobody out.
+    let bytes = try forged(
+      [.setPolicy(.init(minimumSuite: 255, newcomers: .full))], by: 0, family)
+    try take(bytes, [1], &family)
+    #expect(family.membership(1).minimumSuite == 255)
+    var forge = try Forge(family.members[0], family.zone)
+    let fine = try forge.seal([forge.change()])
+    for (suite, isRefused, waits) in [(0 as UInt8, true, 0), (2, false, 1)] {
+      var other = fine
+      other[4] = suite
+      let report = try family.members[1].receive(
+        [other], in: family.zone, nowMilliseconds: now)
+      #expect(report.refused.isEmpty != isRefused, "suite \(suite)")
+      #expect(report.waiting[.format] ?? 0 == waits && report.applied == 0, "suite \(suite)")
+    }
+    let report = try family.members[1].receive([fine], in: family.zone, nowMilliseconds: now)
+    #expect(report.applied == 1)
+  }
 }
