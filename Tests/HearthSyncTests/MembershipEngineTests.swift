@@ -237,6 +237,47 @@ struct MembershipEngineTests {
     }
   }
 
+  @Test("Who joins by an invitation that was closed under keys it does not have is told so")
+  func closedLongAgo() throws {
+    for (comesFirst, hasGap) in [(false, false), (false, true), (true, false), (true, true)] {
+      var family = try EngineFamily(2)
+      let made = try family.members[0].invite(
+        to: family.group, named: "Home", role: .member, maximumUses: 1,
+        expiresMilliseconds: now * 2, nowMilliseconds: now)
+      let early = try family.published(0, family.control)
+      try family.remove(1, by: 0)
+      if hasGap { try family.members[0].heartbeat(in: family.group, nowMilliseconds: now) }
+      let id = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
+      try family.members[0].closeInvitation(id, of: family.group, nowMilliseconds: now)
+      let log = try family.published(0, family.control)
+      var cleo = try EngineFamily.engine()
+      let opened = try cleo.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+      _ = try cleo.receive(comesFirst ? early : log, in: family.control, nowMilliseconds: now)
+      let join = {
+        try cleo.finishJoining(
+          opened, with: made.secret, person: EngineFamily.id(90), personName: "Cleo",
+          deviceName: "c", nowMilliseconds: now)
+      }
+      guard comesFirst else {
+        let error = #expect(throws: SyncError.self) { try join() }
+        #expect(error?.code == .used)
+        #expect(error?.message.contains("closed") == true)
+        continue
+      }
+      try join()
+      #expect(cleo.entryRefusal(to: family.group) == nil)
+      _ = try cleo.receive(log, in: family.control, nowMilliseconds: now)
+      #expect(cleo.entryRefusal(to: family.group)?.hasPrefix("Anna closed the inv") == true)
+      // The others take it for nobody.
+      family.members.append(cleo)
+      try family.send(2, to: [0])
+      #expect(!family.membership(0).isActive(cleo.device))
+      try family.members[0].maintain(nowMilliseconds: now)
+      try family.send(0, to: [2])
+      #expect(family.members[2].entryRefusal(to: family.group) != nil)
+    }
+  }
+
   @Test("A key of thirty days is replaced, one of a day less is not")
   func age() throws {
     var family = try EngineFamily(2)

@@ -20,6 +20,9 @@ extension Engine {
       if !operations.contains(where: { $0.kind == 2 }) {
         try draft.replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
       }
+      let operations = try draft.writeClosings(
+        among: operations, in: group, nowMilliseconds: nowMilliseconds)
+      guard !operations.isEmpty else { return }
       let control = try draft.controlZone(of: group).id
       let dot = try draft.nextDot(in: control)
       ids = operations.indices.map {
