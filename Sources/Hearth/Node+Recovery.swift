@@ -195,8 +195,13 @@ extension Node {
 
   // MARK: Warning
 
-  /// What to tell the owner of a group who would lose it with one device; nil where all is well.
+  /// What to tell the owner of a group who would lose it with one device, and somebody who joined
+  /// by an invitation that was closed meanwhile; nil where all is well.
   package func riskWarning(of group: GroupID) -> String? {
+    if let reason = engine.entryRefusal(to: group) {
+      return "this device joined, and the others do not take it: \(reason); ask for a new "
+        + "invitation"
+    }
     let membership = membership(of: group)
     guard membership.owner == person, membership.isAtRisk(person) else { return nil }
     return "this is your only device and you have no recovery words: if it is lost, nobody can "

@@ -3,6 +3,8 @@
 /// It is enough to know what an envelope of a newer version is called and whom it is of, so that it
 /// can be kept and passed on by a program that cannot open it. Nothing in it is authenticated.
 package struct EnvelopeFrame: Hashable, Sendable {
+  /// The suite, known or not.
+  package let suite: UInt8
   /// The zone's opaque name.
   package let zoneTag: Bytes16
   /// The author's opaque name in the zone.
@@ -26,6 +28,7 @@ package struct EnvelopeFrame: Hashable, Sendable {
     guard bytes.count >= Envelope.overheadBytes,
       bytes[Layout.magic].elementsEqual(Layout.magicBytes)
     else { throw CryptoError(.malformed, "These bytes are not an envelope (no HRE1 in front).") }
+    suite = bytes[Layout.suite]
     (zoneTag, authorTag, incarnation, firstSeq, lastSeq) = bytes.withUnsafeBytes { bytes in
       (
         Bytes16(loading: bytes.part(Layout.zoneTag)),

@@ -98,7 +98,7 @@ struct GoldenHousehold {
           .init(zone: zone, author: author, first: [0xa1, 0xa2, 0xa3], second: [0xb1, 0xb2, 0xb3]))
       ),
       ("adopt", .adopt(.init(zone: zone, author: author, first: 8, last: 9))),
-      ("complaint", .complaint(.init(zone: zone, epoch: epoch))),
+      ("complaint", .complaint(.init(zone: zone, epoch: epoch, isLast: true))),
       (
         "wrap-add",
         .wrapAdd(

@@ -145,6 +145,24 @@ struct MembershipEngineTests {
     }
   }
 
+  @Test("Rotations of the same time are joined by anybody, if their makers stay away")
+  func joinedByAnybody() throws {
+    var family = try EngineFamily(4)
+    for member in [0, 1] {
+      try family.members[member].rekey([family.zone], of: family.group, nowMilliseconds: now)
+    }
+    try family.meet([0, 1, 2, 3])
+    let wait = Engine<MemoryStore>.joinMilliseconds
+    for (moment, number) in [(now + wait - 1, 2), (now + wait, 1)] {
+      try family.members[2].maintain(nowMilliseconds: moment)
+      #expect(family.membership(2).newestEpochs(of: family.zone).count == number)
+    }
+    try family.meet([0, 1, 2, 3])
+    for member in 0..<4 {
+      #expect(family.membership(member).newestEpochs(of: family.zone).count == 1)
+    }
+  }
+
   @Test("A closing without new keys leaves none to write under, and the next to write makes some")
   func closing() throws {
     var family = try EngineFamily(2)
@@ -158,6 +176,106 @@ struct MembershipEngineTests {
     #expect(try family.members[1].zone(family.zone).currentEpoch?.id != before)
     try family.meet([0, 1])
     #expect(try family.shown(0, 1) == .int(1))
+  }
+
+  @Test("A reader revokes the own lost device; the next who may makes the keys")
+  func readerRevokes() throws {
+    var family = try EngineFamily(3)
+    try family.setRole(2, .reader, by: 0)
+    try family.meet([0, 1, 2])
+    let second = try family.join(by: 2, role: .reader, person: try family.person(2))
+    try family.meet([0, 1, 2, second])
+    let before = try family.members[1].zone(family.zone).currentEpoch?.id
+    let lost = family.members[second].device
+    try family.members[2].revoke(lost, from: family.group, nowMilliseconds: now)
+    try family.meet([0, 1, 2])
+    for member in 0..<3 { #expect(!family.membership(member).isActive(lost)) }
+    try family.set(1, 1, 1)
+    let after = try family.members[1].zone(family.zone).currentEpoch?.id
+    #expect(after != before)
+    try family.meet([0, 1, 2])
+    try family.send(1, to: [second])
+    #expect(try family.shown(2, 1) == .int(1))
+    #expect(try family.shown(second, 1) == nil)
+  }
+
+  @Test("Invitations do not outlive their device or their maker's rank, and keys change with them")
+  func invitationsEnd() throws {
+    for ending in 0..<4 {
+      var family = try EngineFamily(3)
+      try family.setRole(2, .admin, by: 0)
+      try family.meet([0, 1, 2])
+      let second = try family.join(by: 2, role: .reader, person: try family.person(2))
+      try family.meet([0, 1, 2, second])
+      let made = try family.members[2].invite(
+        to: family.group, named: "Home", role: .member, maximumUses: 5,
+        expiresMilliseconds: now * 2, nowMilliseconds: now)
+      try family.meet([0, 1, 2, second])
+      let id = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
+      let before = try family.members[0].zone(family.zone).currentEpoch?.id
+      let device = family.members[2].device
+      switch ending {
+      case 0: try family.members[second].revoke(device, from: family.group, nowMilliseconds: now)
+      case 1: try family.members[0].revoke(device, from: family.group, nowMilliseconds: now)
+      case 2: try family.setRole(2, .member, by: 0)
+      default: try family.members[2].leave(family.group, nowMilliseconds: now)
+      }
+      try family.meet([0, 1, 2, second])
+      try family.members[0].maintain(nowMilliseconds: now)
+      let invite = family.membership(0).invites.first { $0.operation.invite == id }
+      #expect(invite?.isClosed == true, "\(ending)")
+      #expect(try family.members[0].zone(family.zone).currentEpoch?.id != before, "\(ending)")
+      var late = try EngineFamily.engine()
+      let opened = try late.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+      _ = try late.receive(
+        try family.published(0, family.control), in: family.control, nowMilliseconds: now)
+      #expect(throws: SyncError.self, "\(ending)") {
+        try late.finishJoining(
+          opened, with: made.secret, person: EngineFamily.id(90), personName: "T",
+          deviceName: "t", nowMilliseconds: now)
+      }
+    }
+  }
+
+  @Test("Who joins by an invitation that was closed under keys it does not have is told so")
+  func closedLongAgo() throws {
+    for (comesFirst, hasGap) in [(false, false), (false, true), (true, false), (true, true)] {
+      var family = try EngineFamily(2)
+      let made = try family.members[0].invite(
+        to: family.group, named: "Home", role: .member, maximumUses: 1,
+        expiresMilliseconds: now * 2, nowMilliseconds: now)
+      let early = try family.published(0, family.control)
+      try family.remove(1, by: 0)
+      if hasGap { try family.members[0].heartbeat(in: family.group, nowMilliseconds: now) }
+      let id = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
+      try family.members[0].closeInvitation(id, of: family.group, nowMilliseconds: now)
+      let log = try family.published(0, family.control)
+      var cleo = try EngineFamily.engine()
+      let opened = try cleo.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+      _ = try cleo.receive(comesFirst ? early : log, in: family.control, nowMilliseconds: now)
+      let join = {
+        try cleo.finishJoining(
+          opened, with: made.secret, person: EngineFamily.id(90), personName: "Cleo",
+          deviceName: "c", nowMilliseconds: now)
+      }
+      guard comesFirst else {
+        let error = #expect(throws: SyncError.self) { try join() }
+        #expect(error?.code == .used)
+        #expect(error?.message.contains("closed") == true)
+        continue
+      }
+      try join()
+      #expect(cleo.entryRefusal(to: family.group) == nil)
+      _ = try cleo.receive(log, in: family.control, nowMilliseconds: now)
+      #expect(cleo.entryRefusal(to: family.group)?.hasPrefix("Anna closed the inv") == true)
+      // The others take it for nobody.
+      family.members.append(cleo)
+      try family.send(2, to: [0])
+      #expect(!family.membership(0).isActive(cleo.device))
+      try family.members[0].maintain(nowMilliseconds: now)
+      try family.send(0, to: [2])
+      #expect(family.members[2].entryRefusal(to: family.group) != nil)
+    }
   }
 
   @Test("A key of thirty days is replaced, one of a day less is not")

@@ -13,9 +13,12 @@ struct MembershipNegativeTests {
   /// Seals control operations as a patched client would: without asking whether they may be.
   private func forged(
     _ operations: [ControlOperation], by member: Int, _ family: EngineFamily,
-    seen: Frontier? = nil
+    seen: Frontier? = nil, beyond forgeries: Int = 0
   ) throws -> [UInt8] {
+    // As if what it forged before were here: in its own log, which only others hold.
+    let source = forgeries > 0 ? 0 : member
     var forge = try Forge(family.members[member], family.control)
+    forge.head = try family.members[source].zone(family.control).head(of: forge.author)
     let dot = Dot(author: forge.author, sequence: forge.head.sequence + 1)
     let events = operations.enumerated().map { index, operation in
       Operation(
@@ -291,9 +294,29 @@ struct MembershipNegativeTests {
     #expect(try family.shown(2, 4) == nil)
     try family.members[2].maintain(nowMilliseconds: now)
     try family.send(2, to: [0])
+    // Whoever made it answers with another wrong one: it does not silence the complaint.
+    let bogus = try forged(
+      [
+        .wrapAdd(
+          .init(
+            zone: family.zone, epoch: epoch.id,
+            wraps: [
+              .init(
+                recipient: family.members[2].device,
+                sealed: try wrong.sealKey(to: family.members[2].identity.publicKeys.boxKey))
+            ]))
+      ], by: 1, family, beyond: 1)
+    try take(bogus, [0, 2], &family)
+    try family.members[0].maintain(nowMilliseconds: now)
+    try family.members[2].maintain(nowMilliseconds: now)
+    try family.send(2, to: [0])
     try family.members[0].maintain(nowMilliseconds: now)
     try family.send(0, to: [2])
     #expect(try family.shown(2, 4) == .int(4))
+    // Said twice, once about each, and no more when it is well.
+    try family.members[2].maintain(nowMilliseconds: now)
+    let said = family.membership(2).audit().count { $0.operation.kind == 19 }
+    #expect(said == 2)
   }
 
   @Test("Negative 17: a segment that cites a removal under a key of before is refused by everybody")
@@ -404,5 +427,31 @@ struct MembershipNegativeTests {
         opened, with: open.secret, person: EngineFamily.id(90), personName: "T", deviceName: "t",
         nowMilliseconds: now)
     }
+  }
+
+  @Test("Negative 22: a suite below the group's least is refused, and nobody asks for one unknown")
+  func leastSuite() throws {
+    var family = try EngineFamily(2)
+    #expect(throws: SyncError(.invalidOperation, "")) {
+      try family.members[0].setPolicy(
+        of: family.group, minimumSuite: Envelope.suite + 1, newcomers: .full, nowMilliseconds: now)
+    }
+    // A patched admin asks for what nobody has: it locks nobody out.
+    let bytes = try forged(
+      [.setPolicy(.init(minimumSuite: 255, newcomers: .full))], by: 0, family)
+    try take(bytes, [1], &family)
+    #expect(family.membership(1).minimumSuite == 255)
+    var forge = try Forge(family.members[0], family.zone)
+    let fine = try forge.seal([forge.change()])
+    for (suite, isRefused, waits) in [(0 as UInt8, true, 0), (2, false, 1)] {
+      var other = fine
+      other[4] = suite
+      let report = try family.members[1].receive(
+        [other], in: family.zone, nowMilliseconds: now)
+      #expect(report.refused.isEmpty != isRefused, "suite \(suite)")
+      #expect(report.waiting[.format] ?? 0 == waits && report.applied == 0, "suite \(suite)")
+    }
+    let report = try family.members[1].receive([fine], in: family.zone, nowMilliseconds: now)
+    #expect(report.applied == 1)
   }
 }

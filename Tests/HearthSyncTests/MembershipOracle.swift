@@ -280,6 +280,10 @@ struct MembershipOracle {
       made.operation.person == nil || made.operation.person == join.person
     else { return (false, nil) }
     let (invite, inviter) = (made.operation, made.by)
+    let rank = state.roles[inviter]?.rank ?? 0
+    guard state.devices[made.device] == inviter,
+      invite.person == inviter || rank >= 3 && rank > invite.role.rank
+    else { return (false, nil) }
     if state.roles[join.person] != nil {
       return (invite.person == join.person && inviter == join.person, nil)
     }

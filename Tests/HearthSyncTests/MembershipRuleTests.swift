@@ -107,6 +107,24 @@ struct MembershipRuleTests {
     expect(&world, .expired) { $0.join(tardy, brief) }
   }
 
+  @Test("Who joins knowing that the inviter may not invite any more is not in")
+  func endedInviter() throws {
+    var world = World()
+    let admin = world.member(.admin, by: .auto)
+    let second = world.second(of: admin)
+    let invites = [world.invite(admin, .member), world.invite(second, .child)]
+    world.settle()
+    world.revoke(0, admin)
+    world.settle()
+    let late = world.addHand(person: 54)
+    world.settle()
+    expect(&world, .closed) { $0.join(late, invites[0]) }
+    world.setRole(0, world.hands[admin].person, .child)
+    let tardy = world.addHand(person: 55)
+    world.settle()
+    expect(&world, .closed) { $0.join(tardy, invites[1]) }
+  }
+
   @Test("A removed person comes back only by what has seen the removal")
   func returning() throws {
     var world = World()

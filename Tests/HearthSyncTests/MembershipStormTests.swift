@@ -44,7 +44,7 @@ struct MembershipStormTests {
     }
   }
 
-  @Test("After any of it everybody agrees, and who is out opens nothing new", arguments: 0..<24)
+  @Test("After any of it everybody agrees, and who is out opens nothing new", arguments: 0..<10)
   func storm(seed: Int) throws {
     var random = SplitMix64(seed: UInt64(seed))
     var family = try EngineFamily(5)

@@ -159,11 +159,13 @@ extension ControlOperation.Complaint: ControlCodable {
   func encode(into writer: inout ByteWriter) {
     writer.identifier(zone)
     writer.raw(epoch)
+    writer.byte(isLast ? 1 : 0)
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
     zone = try reader.identifier("zone")
     epoch = try reader.raw(32, "epoch")
+    isLast = try reader.flag("last key")
   }
 }
 

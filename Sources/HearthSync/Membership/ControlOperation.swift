@@ -105,12 +105,13 @@ extension ControlOperation {
     }
   }
 
-  /// Which operations of one change come first: beginnings, then what changes people, then keys.
+  /// Which operations of one change come first: beginnings, closings, what changes people, keys.
   var phase: Int {
     switch self {
     case .genesis, .join, .recover: 0
-    case .epoch, .wrapAdd: 2
-    default: 1
+    case .inviteClose: 1
+    case .epoch, .wrapAdd: 3
+    default: 2
     }
   }
 }

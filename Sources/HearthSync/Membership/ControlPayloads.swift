@@ -242,6 +242,9 @@ extension ControlOperation {
   package struct Complaint: Equatable, Sendable {
     package let zone: ZoneID
     package let epoch: [UInt8]
+    /// Whether the key is the last that the author has, and there are segments under others;
+    /// false where it is the key itself that does not open.
+    package let isLast: Bool
   }
 
   package struct ForkProof: Equatable, Sendable {

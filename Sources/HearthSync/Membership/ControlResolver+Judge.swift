@@ -127,6 +127,7 @@ extension ControlResolver {
     let past = View.past(place)
     guard let invite = invite(join.invite, past) else { return .noSubject }
     guard invite.operation.admission == admission else { return .wrongInvitation }
+    guard mayStillInvite(invite.place, invite.operation, past) else { return .closed }
     guard enrolment(of: Membership.cardID(of: join.device), past) == nil else {
       return .alreadyThere
     }
@@ -141,6 +142,18 @@ extension ControlResolver {
     guard before < invite.operation.maximumUses else { return .usedUp }
     guard proofs.isProven(join, by: invite.operation, group: group) else { return .badProof }
     return judgePerson(place, join, invite.operation, from: persons[invite.place])
+  }
+
+  /// Whether who made an invitation is still there, with a rank that may make it: an invitation
+  /// does not outlive its device or its maker's rank.
+  private func mayStillInvite(
+    _ place: Int, _ invite: ControlOperation.InviteCreate, _ view: View
+  ) -> Bool {
+    guard let inviter = persons[place], person(of: log.items[place].device, view) == inviter
+    else { return false }
+    if invite.person == inviter { return true }
+    guard let rank = role(of: inviter, view)?.rank else { return false }
+    return rank >= Role.admin.rank && invite.role.rank < rank
   }
 
   /// Whether the invitation lets in the person who is named.

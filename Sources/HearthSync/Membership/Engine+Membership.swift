@@ -163,7 +163,7 @@ extension Engine {
 
 extension Change {
   /// The membership operations in it.
-  fileprivate var controlOperations: [ControlOperation] {
+  var controlOperations: [ControlOperation] {
     operations.compactMap { operation in
       guard operation.key.type == ControlOperation.type, case .event(let fields) = operation.body,
         let body = fields.first(where: { $0.field == ControlOperation.bodyField })?.value.bytes
@@ -174,8 +174,8 @@ extension Change {
 }
 
 extension OpenedSegment {
-  /// Whether its last change hands on a key of the control zone, or only speaks of keys: it must
-  /// be under a key that those have who have no newer one.
+  /// Whether its last change hands on a key of the control zone, or only speaks of keys or closes
+  /// an invitation: it must be under a key that those have who have no newer one.
   fileprivate func handsOnKey(of control: ZoneID) -> Bool {
     guard let last = changes.last else { return false }
     let operations = last.controlOperations
@@ -186,7 +186,7 @@ extension OpenedSegment {
       || !operations.isEmpty
         && operations.allSatisfy {
           switch $0 {
-          case .wrapAdd, .complaint: true
+          case .wrapAdd, .complaint, .inviteClose: true
           default: false
           }
         }

@@ -20,6 +20,9 @@ extension Engine {
       if !operations.contains(where: { $0.kind == 2 }) {
         try draft.replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
       }
+      let operations = try draft.writeClosings(
+        among: operations, in: group, nowMilliseconds: nowMilliseconds)
+      guard !operations.isEmpty else { return }
       let control = try draft.controlZone(of: group).id
       let dot = try draft.nextDot(in: control)
       ids = operations.indices.map {
@@ -50,9 +53,7 @@ extension Engine {
       throw SyncError(.notFound, "there is no such person in the group")
     }
     let devices = Set(membership.devices.filter { $0.person == person }.map(\.id))
-    let closings = membership.invites.filter {
-      !$0.isClosed && membership.device($0.creator)?.person == person
-    }.map { ControlOperation.inviteClose(invite: $0.operation.invite) }
+    let closings = closings(in: group) { membership.device($0.creator)?.person == person }
     let removal = ControlOperation.removeMember(
       .init(person: person, cut: cut(of: devices, in: group)))
     let keys =
@@ -61,14 +62,19 @@ extension Engine {
     try perform([removal] + closings + keys, in: group, nowMilliseconds: nowMilliseconds)
   }
 
-  /// Revokes a device that is lost, stolen or sold; its person stays.
+  /// Revokes a device that is lost, stolen or sold; its person stays. Invitations that were made
+  /// with it are closed.
+  ///
+  /// The same transaction makes new keys, unless this device's person is a reader: then the next
+  /// who may makes them, before anything more is written.
   ///
   /// - Throws: `notFound`, `notAllowed`; `invalidOperation` for this very device, as `leave` or
   ///   another device does that.
   package mutating func revoke(
     _ device: DeviceID, from group: GroupID, nowMilliseconds: UInt64
   ) throws {
-    guard membership(of: group).isActive(device) else {
+    let membership = membership(of: group)
+    guard membership.isActive(device) else {
       throw SyncError(.notFound, "there is no such device in the group")
     }
     guard device != self.device else {
@@ -77,13 +83,17 @@ extension Engine {
     }
     let revocation = ControlOperation.revokeDevice(
       .init(device: device, cut: cut(of: [device], in: group)))
+    let closings = closings(in: group) { $0.creator == device }
+    let keys =
+      membership.role(of: self.device) == .reader
+      ? [] : try grants(of: zoneIDs(of: group), in: group, without: [device])
     try perform(
-      [revocation] + grants(of: zoneIDs(of: group), in: group, without: [device]), in: group,
-      nowMilliseconds: nowMilliseconds)
+      [revocation] + closings + keys, in: group, nowMilliseconds: nowMilliseconds)
   }
 
   /// Gives a person another role; a lower one with new keys, and what the person's devices write
-  /// beyond what is here counts for the lower role.
+  /// beyond what is here counts for the lower role. Invitations that the person may not make any
+  /// more are closed.
   package mutating func setRole(
     of person: PersonID, to role: Role, in group: GroupID, nowMilliseconds: UInt64
   ) throws {
@@ -94,10 +104,16 @@ extension Engine {
     let devices = Set(membership.devices.filter { $0.person == person }.map(\.id))
     let change = ControlOperation.setRole(
       .init(person: person, role: role, cut: cut(of: devices, in: group)))
+    let closings = closings(in: group) { invite in
+      membership.device(invite.creator)?.person == person && invite.operation.person != person
+        && (role.rank < Role.admin.rank || role.rank <= invite.operation.role.rank)
+    }
+    // Who becomes a reader with this very change cannot make keys; the next who may does.
+    let isOwn = person == membership.person(of: device)?.id
     let keys =
-      role.rawValue < present.role.rawValue && person != membership.person(of: device)?.id
+      role.rawValue < present.role.rawValue && !(isOwn && role == .reader)
       ? try grants(of: zoneIDs(of: group), in: group, without: []) : []
-    try perform([change] + keys, in: group, nowMilliseconds: nowMilliseconds)
+    try perform([change] + closings + keys, in: group, nowMilliseconds: nowMilliseconds)
   }
 
   /// Offers the group to another person, who must accept.
@@ -133,8 +149,18 @@ extension Engine {
       throw SyncError(.notAllowed, "this device does not belong to the group")
     }
     let devices = Set(membership.devices.filter { $0.person == person.id }.map(\.id))
+    let closings = closings(in: group) { membership.device($0.creator)?.person == person.id }
     try perform(
-      [.leave(cut(of: devices, in: group))], in: group, nowMilliseconds: nowMilliseconds)
+      closings + [.leave(cut(of: devices, in: group))], in: group,
+      nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Closes the open invitations that end with something else.
+  private func closings(
+    in group: GroupID, _ isOver: (Membership.Invite) -> Bool
+  ) -> [ControlOperation] {
+    membership(of: group).invites.filter { !$0.isClosed && isOver($0) }
+      .map { .inviteClose(invite: $0.operation.invite) }
   }
 
   /// Closes an invitation, so that nobody joins by it any more; with new keys where it carried the
@@ -153,10 +179,17 @@ extension Engine {
   }
 
   /// Sets the rules of the group: the least suite, which only rises, and what newcomers may read.
+  ///
+  /// - Throws: `invalidOperation` for a suite that this program does not know.
   package mutating func setPolicy(
     of group: GroupID, minimumSuite: UInt8, newcomers: ControlOperation.Newcomers,
     nowMilliseconds: UInt64
   ) throws {
+    guard (1...Envelope.suite).contains(minimumSuite) else {
+      throw SyncError(
+        .invalidOperation,
+        "this program knows suites 1 to \(Envelope.suite), not \(minimumSuite)")
+    }
     try perform(
       [.setPolicy(.init(minimumSuite: minimumSuite, newcomers: newcomers))], in: group,
       nowMilliseconds: nowMilliseconds)
@@ -277,6 +310,8 @@ extension Engine {
       ? try grants(
         of: zoneIDs(of: group), in: group, without: others,
         joined: (device, card(named: deviceName))) : []
-    try perform([.recover(recover)] + keys, in: group, nowMilliseconds: nowMilliseconds)
+    let closings = revokingOthers ? closings(in: group) { others.contains($0.creator) } : []
+    try perform(
+      [.recover(recover)] + closings + keys, in: group, nowMilliseconds: nowMilliseconds)
   }
 }

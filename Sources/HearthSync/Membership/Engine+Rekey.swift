@@ -5,6 +5,8 @@ import HearthCrypto
 extension Engine {
   /// How long an epoch is written under: 30 days.
   package static var epochMilliseconds: UInt64 { 30 * 24 * 60 * 60 * 1_000 }
+  /// How long epochs of the same time wait for one of their makers to join them: 10 minutes.
+  package static var joinMilliseconds: UInt64 { 10 * 60 * 1_000 }
   /// How many changes of a zone are written under one epoch.
   package static var epochChanges: UInt64 { 10_000 }
 
@@ -84,7 +86,7 @@ extension Engine {
   package mutating func maintain(nowMilliseconds: UInt64) throws {
     for group in Set(zones.map(\.group)).sorted() {
       guard let role = membership(of: group).role(of: device) else { continue }
-      var operations = complaints(in: group)
+      var operations = try complaints(in: group)
       let closings = closings(in: group, role, nowMilliseconds: nowMilliseconds)
       Probe.inviteOver.hit(if: !closings.isEmpty)
       operations += closings
@@ -111,15 +113,31 @@ extension Engine {
     guard let current = newest.first(where: { $0.grant.epoch == zone.writeEpoch }) else {
       return false
     }
-    // Of several made at the same time the first maker joins them; others wait for it.
-    let makers = newest.filter { membership.isActive($0.maker) }.map(\.maker)
-    if newest.count > 1, makers.min() == device {
-      Probe.epochsJoined.hit()
-      return true
+    if newest.count > 1 {
+      let isDue = mayJoin(newest, membership, nowMilliseconds: nowMilliseconds)
+      Probe.epochsJoined.hit(if: isDue)
+      return isDue
     }
-    guard newest.count == 1 else { return false }
     return current.since.milliseconds + Engine.epochMilliseconds <= nowMilliseconds
       || writtenUnder(current, in: zone) >= Engine.epochChanges
+  }
+
+  /// Whether this device joins epochs that were made at the same time.
+  ///
+  /// The first maker who is still there and may, at once; everybody else once some time has passed,
+  /// so that it does not need that one, nor do all do it together.
+  private func mayJoin(
+    _ newest: [EpochRecord], _ membership: Membership, nowMilliseconds: UInt64
+  ) -> Bool {
+    let makers = newest.map(\.maker).filter {
+      membership.role(of: $0).map { $0 != .reader } ?? false
+    }
+    if makers.min() == device { return true }
+    let last = newest.map(\.since.milliseconds).max() ?? 0
+    return last.addingReportingOverflow(Engine.joinMilliseconds).partialValue <= nowMilliseconds
+      || makers.isEmpty
+        && membership.devices.first(where: { membership.role(of: $0.id) != .reader })?
+          .id == device
   }
 
   /// How many changes a zone has since an epoch was made, by this device's count.
@@ -135,88 +153,6 @@ extension Engine {
     "epoch." + (Identifier(bytes: Array(epoch.prefix(16)))?.hex ?? "")
   }
 
-  // MARK: Complaints
-
-  /// Complaints about keys that were handed to this device and do not open.
-  private func complaints(in group: GroupID) -> [ControlOperation] {
-    let membership = membership(of: group)
-    return zones.filter { $0.group == group }.flatMap { zone in
-      membership.epochs(of: zone.id).compactMap { epoch -> ControlOperation? in
-        let id = epoch.grant.epoch
-        guard zone.epoch(id: id) == nil,
-          epoch.grant.wraps.contains(where: { $0.recipient == device }),
-          !membership.complainants(about: id, zone: zone.id).contains(device)
-        else { return nil }
-        Probe.keyComplained.hit()
-        return .complaint(.init(zone: zone.id, epoch: id))
-      }
-    }
-  }
-
-  /// A device that lacks keys, and the key of the control zone under which it can be told.
-  private struct Patient {
-    let device: DeviceID
-    let reachedBy: [UInt8]?
-    let lacks: [(zone: ZoneID, epoch: [UInt8])]
-  }
-
-  /// Hands keys that are held here to devices that read and lack them: those that complained, and
-  /// those that joined while others made the keys.
-  ///
-  /// What is handed on goes under a key that the device has, or it could not open it.
-  mutating func heal(in group: GroupID, nowMilliseconds: UInt64) throws {
-    for patient in patients(in: group) {
-      guard let card = membership(of: group).device(patient.device)?.card else { continue }
-      let box = try BoxPublicKey(validating: card.boxKey)
-      let operations = try patient.lacks.compactMap { zone, epoch -> ControlOperation? in
-        guard let key = try self.zone(zone).epoch(id: epoch) else { return nil }
-        return .wrapAdd(
-          .init(
-            zone: zone, epoch: epoch,
-            wraps: [.init(recipient: patient.device, sealed: try key.sealKey(to: box))]))
-      }
-      guard !operations.isEmpty else { continue }
-      Probe.keyHandedOn.hit()
-      var draft = self
-      try store.transaction {
-        draft = self
-        let control = try draft.controlZone(of: group)
-        for author in control.heads.map(\.author) where author.device == device {
-          _ = try draft.sealChanges(of: author, in: control)
-        }
-        try draft.perform(operations, in: group, nowMilliseconds: nowMilliseconds)
-        var told = try draft.controlZone(of: group)
-        if let epoch = patient.reachedBy, told.epoch(id: epoch) != nil { told.writeEpoch = epoch }
-        _ = try draft.sealChanges(of: author, in: told)
-      }
-      self = draft
-    }
-  }
-
-  private func patients(in group: GroupID) -> [Patient] {
-    let membership = membership(of: group)
-    let records = zones.filter { $0.group == group }.map { ($0, membership.epochs(of: $0.id)) }
-    return membership.devices.compactMap { ill -> Patient? in
-      guard ill.id != device else { return nil }
-      var lacks: [(zone: ZoneID, epoch: [UInt8])] = []
-      var reachedBy: [UInt8]?
-      for (zone, epochs) in records {
-        for epoch in epochs {
-          let isHeld = membership.isHanded(epoch, to: ill.id)
-          // What only others hold reaches nobody from here.
-          guard zone.epoch(id: epoch.grant.epoch) != nil else { continue }
-          if !isHeld {
-            lacks.append((zone.id, epoch.grant.epoch))
-          } else if zone.kind == .control {
-            reachedBy = epoch.grant.epoch
-          }
-        }
-      }
-      return lacks.isEmpty
-        ? nil : Patient(device: ill.id, reachedBy: reachedBy, lacks: Array(lacks.suffix(64)))
-    }
-  }
-
   /// Closes invitations whose time is over by this device's clock, where it may.
   private func closings(
     in group: GroupID, _ role: Role, nowMilliseconds: UInt64
@@ -228,49 +164,5 @@ extension Engine {
           && invite.operation.expiresMilliseconds < nowMilliseconds
       }
       .map { .inviteClose(invite: $0.operation.invite) }
-  }
-}
-
-extension Membership {
-  /// Whether a device was given the key of an epoch: by the epoch, by what was handed on later, or
-  /// with its invitation, and it did not complain of what it was given first.
-  func isHanded(_ epoch: EpochRecord, to device: DeviceID) -> Bool {
-    guard let resolver = resolved?.resolver else { return false }
-    let id = epoch.grant.epoch
-    let zone = epoch.grant.zone
-    if addedWraps(of: id, zone: zone).contains(where: { $0.recipient == device }) { return true }
-    if complainants(about: id, zone: zone).contains(device) { return false }
-    if epoch.grant.wraps.contains(where: { $0.recipient == device }) { return true }
-    // A later key that it has holds this one, where newcomers may read what was before.
-    return resolver.index.enrolments[device]?.contains {
-      resolver.isLive[$0] && resolver.log.sees(resolver.keysGathered(for: $0), epoch.place)
-        || Mutant.joinerHasAllKeys.isActive && resolver.log.sees($0, epoch.place)
-    } ?? false
-  }
-
-  /// The devices that cannot open the key of an epoch.
-  func complainants(about epoch: [UInt8], zone: ZoneID) -> Set<DeviceID> {
-    guard let resolver = resolved?.resolver else { return [] }
-    return Set(
-      resolver.index.complaints.compactMap { place in
-        guard resolver.isLive[place],
-          case .complaint(let complaint) = resolver.log.items[place].operation,
-          complaint.zone == zone, complaint.epoch == epoch
-        else { return nil }
-        return resolver.log.items[place].device
-      })
-  }
-}
-
-extension ControlResolver {
-  /// The operation with which the keys were gathered that came with an enrolment.
-  ///
-  /// Who joins has the keys of the invitation, however much of the log it had read since: the
-  /// keys that were made in between were handed to others only.
-  fileprivate func keysGathered(for enrolment: Int) -> Int {
-    guard case .join(let join) = log.items[enrolment].operation,
-      let invite = invite(join.invite, .past(enrolment))
-    else { return enrolment }
-    return invite.place
   }
 }

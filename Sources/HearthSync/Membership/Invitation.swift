@@ -287,6 +287,11 @@ extension Engine {
       throw SyncError(
         .used, "this invitation was closed: ask \(capsule.inviterName) for a new one")
     }
+    if let closer = try closer(of: id, in: capsule.group) {
+      throw SyncError(
+        .used,
+        "\(closer) closed this invitation: ask \(capsule.inviterName) for a new one")
+    }
     guard invite.usesLeft > 0 else {
       let names = invite.joins.compactMap { membership.person($0)?.name }
       throw SyncError(

@@ -74,6 +74,9 @@ package struct Membership: Sendable {
   package let unknownOperations: Int
   /// The least suite of segments that is accepted.
   package let minimumSuite: UInt8
+  /// The least suite that this program refuses to go below: what was asked for, as far as it knows
+  /// it, so that nobody locks everybody out by asking for one that does not exist.
+  var acceptedSuite: UInt8 { Swift.max(1, Swift.min(minimumSuite, Envelope.suite)) }
   /// What newcomers may read.
   package let newcomers: ControlOperation.Newcomers
   /// The keys of every device that introduced itself, to effect or not: each hashes to its id.

@@ -45,12 +45,18 @@ struct SegmentOpener {
   func open(_ bytes: [UInt8]) throws -> OpeningResult {
     let header: EnvelopeHeader
     do {
-      header = try Envelope.parseHeader(bytes)
+      header = try Envelope.parseHeader(bytes, minimumSuite: membership.acceptedSuite)
     } catch let error as CryptoError
       where error.code == .unsupportedSuite || error.code == .unsupportedType
     {
-      guard Identifier(try EnvelopeFrame(bytes).zoneTag) == zone.tag else {
+      let frame = try EnvelopeFrame(bytes)
+      guard Identifier(frame.zoneTag) == zone.tag else {
         throw SyncError(.notAuthentic, "this segment belongs to another zone")
+      }
+      // Only what is newer is worth waiting for.
+      guard frame.suite >= membership.acceptedSuite else {
+        throw SyncError(
+          .notAuthentic, "this segment is of suite \(frame.suite), which the group does not accept")
       }
       return .waits(.format)
     }

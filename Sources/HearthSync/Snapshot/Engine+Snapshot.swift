@@ -164,7 +164,8 @@ extension Engine {
   private func open(
     chunk: [UInt8], at index: Int, of number: Int, zone: ZoneState, isAccepted: Bool
   ) throws -> (header: EnvelopeHeader, epoch: EpochKey, body: [UInt8]) {
-    let header = try Envelope.parseHeader(chunk)
+    let header = try Envelope.parseHeader(
+      chunk, minimumSuite: membership(of: zone.group).acceptedSuite)
     guard header.type == .snapshotChunk, Identifier(header.zoneTag) == zone.tag,
       header.firstSeq == UInt64(index + 1), header.lastSeq == UInt64(number)
     else { throw SyncError(.malformed, "chunk \(index + 1) does not belong to this snapshot") }
