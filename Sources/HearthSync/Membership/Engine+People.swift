@@ -67,9 +67,9 @@ extension Engine {
     try perform([removal] + closings + keys, in: group, nowMilliseconds: nowMilliseconds)
   }
 
-  /// Revokes a device that is lost, stolen or sold; its person stays. Invitations that were made
-  /// with it are closed.
+  /// Revokes a device that is lost, stolen or sold; its person stays.
   ///
+  /// Invitations that were made with it are closed.
   /// The same transaction makes new keys, unless this device's person is a reader: then the next
   /// who may makes them, before anything more is written.
   ///
@@ -97,8 +97,9 @@ extension Engine {
   }
 
   /// Gives a person another role; a lower one with new keys, and what the person's devices write
-  /// beyond what is here counts for the lower role. Invitations that the person may not make any
-  /// more are closed.
+  /// beyond what is here counts for the lower role.
+  ///
+  /// Invitations that the person may not make any more are closed.
   package mutating func setRole(
     of person: PersonID, to role: Role, in group: GroupID, nowMilliseconds: UInt64
   ) throws {
