@@ -83,14 +83,14 @@ extension Node {
     _ capsule: InvitationCapsule, sealed: [UInt8], _ secret: InviteSecret, folder: String
   ) throws -> PendingJoin {
     var present = try pendingJoins()
-    if let known = present.first(where: { $0.secret == secret.text }) { return known }
-    let invite = try identifier(secret.publicKeys.inviteID)
     let transport = folderTransport(folder)
     if let teller = try teller(of: secret, on: transport) {
       throw HearthError(
         .notAllowed,
         "this invitation was closed, as \(teller) told: ask \(capsule.inviterName) for a new one")
     }
+    if let known = present.first(where: { $0.secret == secret.text }) { return known }
+    let invite = try identifier(secret.publicKeys.inviteID)
     let slot = try freeSlot(of: invite, on: transport)
     let request = try engine.requestToJoin(
       capsule, with: secret, person: person, personName: profile.personName,
@@ -130,7 +130,7 @@ extension Node {
           if let group = Identifier(hex: join.groupID) {
             lastAdmissions.append(try recordZone(of: group))
           }
-        } else {
+        } else if join.closedBy == nil || !isIn(join) {
           rest.append(join)
         }
       } catch is TransportError {
@@ -138,6 +138,11 @@ extension Node {
       }
     }
     if rest != joins { try keep(rest) }
+  }
+
+  /// Whether this device came into the household by another way meanwhile.
+  private func isIn(_ join: PendingJoin) -> Bool {
+    Identifier(hex: join.groupID).map { engine.membership(of: $0).isActive(device) } ?? false
   }
 
   /// - Returns: whether this device is in.
