@@ -20,6 +20,8 @@ package struct PendingJoin: Codable, Equatable, Sendable {
   let capsule: Data
   var slot: Int
   var request: Data
+  /// Who told that the invitation was closed; nil while it is open, as far as is known.
+  package var closedBy: String?
 }
 
 /// Somebody who asks to be let in, as an admin sees it.
@@ -81,9 +83,14 @@ extension Node {
     _ capsule: InvitationCapsule, sealed: [UInt8], _ secret: InviteSecret, folder: String
   ) throws -> PendingJoin {
     var present = try pendingJoins()
+    let transport = folderTransport(folder)
+    if let teller = try teller(of: secret, on: transport) {
+      throw HearthError(
+        .notAllowed,
+        "this invitation was closed, as \(teller) told: ask \(capsule.inviterName) for a new one")
+    }
     if let known = present.first(where: { $0.secret == secret.text }) { return known }
     let invite = try identifier(secret.publicKeys.inviteID)
-    let transport = folderTransport(folder)
     let slot = try freeSlot(of: invite, on: transport)
     let request = try engine.requestToJoin(
       capsule, with: secret, person: person, personName: profile.personName,
@@ -123,7 +130,7 @@ extension Node {
           if let group = Identifier(hex: join.groupID) {
             lastAdmissions.append(try recordZone(of: group))
           }
-        } else {
+        } else if join.closedBy == nil || !isIn(join) {
           rest.append(join)
         }
       } catch is TransportError {
@@ -131,6 +138,11 @@ extension Node {
       }
     }
     if rest != joins { try keep(rest) }
+  }
+
+  /// Whether this device came into the household by another way meanwhile.
+  private func isIn(_ join: PendingJoin) -> Bool {
+    Identifier(hex: join.groupID).map { engine.membership(of: $0).isActive(device) } ?? false
   }
 
   /// - Returns: whether this device is in.
@@ -152,8 +164,19 @@ extension Node {
         control.id, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
       return engine.membership(of: group).isActive(device)
     }
-    try askAgain(&join, over: transport)
+    join.closedBy = try teller(of: InviteSecret(text: join.secret), on: transport)
+    if join.closedBy == nil { try askAgain(&join, over: transport) }
     return false
+  }
+
+  /// Who told that an invitation was closed.
+  private func teller(
+    of secret: InviteSecret, on transport: FolderTransport
+  ) throws -> String? {
+    let name = Engine<ReplicaStore>.farewellName(of: try identifier(secret.publicKeys.inviteID))
+    return try transport.fetch(name).flatMap {
+      Engine<ReplicaStore>.teller(ofFarewell: $0, to: secret)
+    }
   }
 
   private func askAgain(_ join: inout PendingJoin, over transport: FolderTransport) throws {
@@ -247,6 +270,22 @@ extension Node {
   private func keptAnswers() throws -> [KeptAnswer] {
     guard let encoded = try store.fact(Node.answersFact) else { return [] }
     return try JSONDecoder().decode([KeptAnswer].self, from: Data(encoded))
+  }
+
+  /// Tells those who asked by an invitation that was closed, and cannot read the log.
+  func publishFarewells() throws {
+    for group in Set(engine.zones.map(\.group)).sorted() {
+      let farewells = try engine.farewells(in: group, nowMilliseconds: now())
+      guard !farewells.isEmpty else { continue }
+      for setting in try transports() {
+        let transport = folderTransport(setting.path)
+        for farewell in farewells {
+          // A folder that is away gets it at the next exchange.
+          if (try? transport.fetch(farewell.name)) != nil { continue }
+          try? transport.publish(farewell.name, try farewell.bytes())
+        }
+      }
+    }
   }
 
   /// Puts answers where newcomers look for them, until these have written something.

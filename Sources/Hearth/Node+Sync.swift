@@ -32,6 +32,7 @@ extension Node {
     }
     try sayFarewell()
     try publishAnswers()
+    try publishFarewells()
     try engine.noticeRecoveries(nowMilliseconds: now())
     return report
   }

@@ -99,6 +99,27 @@ class Family:
         os.close(master)
         return done.wait(timeout=120), said.decode()
 
+    def words(self, home):
+        """Makes recovery words, and types those back that are asked for."""
+        process = subprocess.Popen(
+            [self.hearth, "--home", self.path(home), "words", "show", "--force"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=self.environment)
+        found = {}
+        while len(found) < 12:
+            line = process.stdout.readline()
+            if not line:
+                sys.exit("no words: " + process.stderr.read())
+            found.update({int(n): w for n, w in re.findall(r"(\d+)\. +([a-z]+)", line)})
+        for line in process.stderr:
+            place = re.search(r"from your paper, word (\d+)", line)
+            if place:
+                process.stdin.write(found[int(place.group(1))] + "\n")
+                process.stdin.flush()
+        process.stdin.close()
+        check(process.wait(timeout=120) == 0, "%s: words show" % home)
+        return " ".join(found[n] for n in range(1, 13))
+
     def sync(self, *homes):
         for home in homes:
             self.says(home, ["sync"])
@@ -264,8 +285,14 @@ def handing_over(family):
     family.says("ada", ["member", "leave"], "hand it over", "owner transfer", status=NOT_ALLOWED)
     family.says("cleo", ["owner", "accept"], "nobody has offered", status=FAILED)
     family.says(
-        "ada", ["owner", "transfer", "Cleo"], "offered to Cleo", "until Cleo accepts",
-        "hearth owner accept")
+        "ada", ["owner", "transfer", "Cleo"], "needs recovery words", "hearth words show",
+        status=NOT_ALLOWED)
+    paper = family.path("paper")
+    with open(paper, "w") as file:
+        file.write(family.words("ada"))
+    family.says(
+        "ada", ["owner", "transfer", "Cleo", "--words-file", paper], "offered to Cleo",
+        "until Cleo accepts", "hearth owner accept")
     family.says("cleo", ["sync"], "Ada offers you Home", "hearth owner accept")
     family.says("cleo", ["owner", "accept"], "you are the owner of Home now", "Ada is an admin")
     family.sync("ada")

@@ -414,6 +414,51 @@ struct MembershipEngineTests {
     #expect(family.membership(3).summary == family.membership(0).summary)
   }
 
+  @Test("A device whose segments all stay closed names its last key, and is given the others anew")
+  func nothingOpens() throws {
+    var family = try EngineFamily(3)
+    let made = try family.members[0].invite(
+      to: family.group, named: "Home", role: .member, maximumUses: 1,
+      expiresMilliseconds: now * 2, nowMilliseconds: now)
+    let log = try family.published(0, family.control)
+    try family.remove(2, by: 0)
+    try family.set(0, 1, 1)
+    var joiner = try EngineFamily.engine()
+    let opened = try joiner.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    _ = try joiner.receive(log, in: family.control, nowMilliseconds: now)
+    try joiner.finishJoining(
+      opened, with: made.secret, person: EngineFamily.id(41), personName: "Omar",
+      deviceName: "phone", nowMilliseconds: now)
+    family.members.append(joiner)
+    try family.meet([0, 1])
+    try family.send(3, to: [1])
+    // A member says that the newcomer has the new keys, where the newcomer cannot read it.
+    let card = try #require(family.membership(1).device(joiner.device)?.card)
+    let sealed = try EpochKey.random(groupID: family.group.bytes, zoneID: family.zone.bytes)
+      .sealKey(to: BoxPublicKey(validating: card.boxKey))
+    let bogus = try [family.control, family.zone].map { zone in
+      ControlOperation.wrapAdd(
+        .init(
+          zone: zone,
+          epoch: try #require(family.membership(1).epochs(of: zone).last).grant.epoch,
+          wraps: [.init(recipient: joiner.device, sealed: sealed)]))
+    }
+    try family.members[1].perform(bogus, in: family.group, nowMilliseconds: now)
+    try family.meet([0, 1])
+    try family.members[0].maintain(nowMilliseconds: now)
+    try family.meet([0, 3])
+    #expect(try family.shown(3, 1) == nil)
+    for _ in 0..<2 {
+      try family.members[3].maintain(nowMilliseconds: now)
+      try family.meet([0, 3])
+      try family.members[0].maintain(nowMilliseconds: now)
+      try family.meet([0, 3])
+    }
+    #expect(try family.shown(3, 1) == .int(1))
+    #expect(family.membership(3).summary == family.membership(0).summary)
+    #expect(try family.members[3].store.pending(in: family.control).isEmpty)
+  }
+
   @Test("What a device counts under one key ends it at 10,000 changes, not one before")
   func count() throws {
     #expect(Engine<MemoryStore>.epochChanges == 10_000)

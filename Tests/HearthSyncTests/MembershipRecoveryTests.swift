@@ -110,6 +110,20 @@ struct MembershipRecoveryTests {
     }
   }
 
+  @Test("Handing over works where keys are over: the signature is for the place that it gets")
+  func handingOverUnderOldKeys() throws {
+    var family = try EngineFamily(3)
+    _ = try family.offer(to: 1, by: 0)
+    try family.meet([0, 1, 2])
+    try family.members[2].leave(family.group, nowMilliseconds: now)
+    try family.meet([0, 1, 2])
+    #expect(try family.members[0].zone(family.control).isEpochOver)
+    let offer = try family.offer(to: 1, by: 0)
+    try family.meet([0, 1])
+    try family.members[1].acceptOwner(of: family.group, offer: offer, nowMilliseconds: now)
+    #expect(family.membership(1).owner == (try family.person(1)))
+  }
+
   @Test("An owner with words hands over with them only")
   func handingOver() throws {
     var family = try EngineFamily(2)

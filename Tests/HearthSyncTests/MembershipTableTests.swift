@@ -336,10 +336,15 @@ struct MembershipTableTests {
     var world = World()
     let heir = world.member(.admin, by: .auto)
     let admin = world.member(.admin, by: .approved)
+    let second = world.second(of: 0)
     world.nameWords(0)
+    for _ in 0..<3 { world.write(0, .heartbeat([])) }
     let offer = world.transfer(0, to: world.hands[heir].person)
-    world.settle()
+    // Another device of the owner's, before the offer in the log's order.
+    let before = world.setRole(second, world.hands[admin].person, .member)
+    world.tell(heir, 0)
     world.write(heir, .acceptOwner(transfer: offer))
+    #expect(world.rule(before) == .rankLost)
     let asOwner = world.setRole(0, world.hands[admin].person, .member)
     let asAdmin = world.invite(0, .member)
     #expect(world.rule(asOwner) == .rankLost)

@@ -28,7 +28,8 @@ struct CopyTests {
     #expect(heads.reduce(0) { $0 + $1.changes } == heads.map(\.changes).max())
   }
 
-  @Test("Copies of one disk that both wrote the same number notice it, though no log is longer")
+  @Test(
+    "Negative 10: two copies of one disk that wrote the same number notice it, and both are told")
   func equalLength() async throws {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"])
@@ -45,6 +46,10 @@ struct CopyTests {
     try await Family.settle([image, nodes[1]])
     #expect(await image.life == 2)
     try await Family.settle([anna, image, nodes[1]])
+    #expect(try await image.notices().contains { $0.kind == .newLife })
+    let group = try #require(await anna.allZones().first { $0.id == zone }).group
+    let told = await anna.membership(of: group).audit()
+    #expect(told.contains { $0.operation.kind == 6 && $0.void == nil })
     #expect(try await Family.digests([anna, image, nodes[1]], zone).count == 1)
     for (number, title) in [(1, "first copy"), (2, "second copy")] {
       let state = try await nodes[1].state(Note.id(UInt64(number)), in: zone)

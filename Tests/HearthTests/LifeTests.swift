@@ -30,7 +30,7 @@ struct LifeTests {
     }
   }
 
-  @Test("A node set back to yesterday's copy gets its own changes again and loses nothing new")
+  @Test("Negative 9: a node set back to yesterday's copy writes as another, and loses nothing new")
   func rollback() async throws {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"])

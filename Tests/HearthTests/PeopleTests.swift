@@ -123,6 +123,29 @@ struct PeopleTests {
     }
   }
 
+  @Test("Who asked by an invitation that was closed is told, and so is who asks later")
+  func closedWhileWaiting() async throws {
+    let family = try Family()
+    let (nodes, zone, group) = try await household(["Anna", "Ben"], in: family)
+    let link = try await approvedLink(nodes[0], zone, uses: 2)
+    let cleo = try await node("Cleo", in: family)
+    _ = try await ask(cleo, link)
+    let ben = try #require(await nodes[0].membership(of: group).people.first { $0.name == "Ben" })
+    try await nodes[0].remove(ben.id, from: group)
+    let invite = try #require(
+      await nodes[0].membership(of: group).invites.last { !$0.isClosed })
+    try await nodes[0].closeInvitation(invite.operation.invite, of: group)
+    _ = try await cleo.sync()
+    #expect(try await cleo.pendingJoins().first?.closedBy == nil)
+    _ = try await nodes[0].sync()
+    _ = try await cleo.sync()
+    #expect(try await cleo.pendingJoins().first?.closedBy == "Anna")
+    let dora = try await node("Dora", in: family)
+    await #expect(throws: HearthError(.notAllowed, "")) {
+      _ = try await dora.enter(by: link, folderOverride: nil)
+    }
+  }
+
   @Test("Whoever is approved again after a removal opens what came meanwhile")
   func again() async throws {
     let family = try Family()
@@ -222,7 +245,7 @@ struct PeopleTests {
     #expect(try await nodes[1].sync().published == 0)
   }
 
-  @Test("What another device says to have and a folder does not give is told")
+  @Test("Negative 5: what another device says to have and a folder hides is told, with the witness")
   func withheld() async throws {
     let family = try Family()
     let clock = Clock()
@@ -241,6 +264,34 @@ struct PeopleTests {
     #expect(found.first?.authorName == "Carla's phone" && found.first?.witnessName == "Ben's phone")
     try await Family.settle(nodes)
     #expect(await nodes[0].withheld(in: group).isEmpty)
+  }
+
+  @Test("Negative 6: a folder of last week takes nothing back, neither others' work nor one's own")
+  func lastWeek() async throws {
+    let family = try Family()
+    let (nodes, zone, _) = try await household(["Anna", "Ben"], in: family)
+    let old = family.home("last-week")
+    try FileManager.default.copyItem(atPath: family.folder, toPath: old)
+    try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("Anna's"))], in: zone)
+    try await nodes[1].note(Note.id(2), [.assign(Note.title, .text("Ben's"))], in: zone)
+    try await Family.settle(nodes)
+    let digest = try await Family.digests(nodes, zone)
+    let present = try files(family)
+    try FileManager.default.removeItem(atPath: family.folder)
+    try FileManager.default.copyItem(atPath: old, toPath: family.folder)
+    #expect(try files(family).count < present.count)
+    let report = try await nodes[0].sync()
+    // It notices: what it knows to have been there is put back, also the other's.
+    #expect(report.published > 0 && report.received == 0)
+    #expect(await nodes[0].life == 1)
+    #expect(try await Family.digests(nodes, zone) == digest)
+    // Going on, it writes after its own head.
+    try await nodes[0].note(Note.id(3), [.assign(Note.title, .text("after"))], in: zone)
+    try await Family.settle(nodes)
+    #expect(try await Family.digests(nodes, zone).count == 1)
+    #expect(
+      try await nodes[1].state(Note.id(3), in: zone)?.shown(Note.title) == .text("after"))
+    #expect(try await nodes[1].state(Note.id(1), in: zone)?.shown(Note.title) == .text("Anna's"))
   }
 
   @Test("Two devices show the same digits exactly while they hold the same")

@@ -6,9 +6,12 @@ import Testing
 
 @Suite("What each role may do in a household")
 struct HouseholdRolePolicyTests {
-  private func allows(_ role: Role, _ type: TypeID, _ body: Operation.Body) -> Bool {
-    let key = RecordKey(type: type, id: Identifier(high: 1, low: 1))
-    return HouseholdSchema.rolePolicy.allows(Operation(key, body), as: role)
+  private func allows(
+    _ role: Role, _ type: TypeID, _ body: Operation.Body, isOwn: Bool = true
+  ) -> Bool {
+    let own = Identifier(high: 1, low: 1)
+    let key = RecordKey(type: type, id: isOwn ? own : Identifier(high: 1, low: 2))
+    return HouseholdSchema.rolePolicy.allows(Operation(key, body), as: role, by: own)
   }
 
   @Test("Children do chores and take back, and change no chore, points, archive or setting")
@@ -26,12 +29,31 @@ struct HouseholdRolePolicyTests {
     #expect(!allows(.child, HouseholdSchema.person, .delete))
   }
 
+  @Test("A child names itself and nobody else, and writes nothing of a type that nobody knows")
+  func ownName() {
+    let name = Operation.Body.assign(FieldID(.register, 1), .text("x"))
+    #expect(allows(.child, HouseholdSchema.person, name))
+    #expect(!allows(.child, HouseholdSchema.person, name, isOwn: false))
+    #expect(!allows(.child, HouseholdSchema.person, .insert, isOwn: false))
+    #expect(allows(.member, HouseholdSchema.person, name, isOwn: false))
+    let key = RecordKey(type: HouseholdSchema.person, id: Identifier(high: 1, low: 1))
+    #expect(!HouseholdSchema.rolePolicy.allows(Operation(key, name), as: .child, by: nil))
+    for (type, body) in [(TypeID.record(999), name), (.event(999), .event([]))] {
+      #expect(!allows(.child, type, body))
+      #expect(allows(.member, type, body))
+    }
+  }
+
   @Test("Readers do nothing; members, admins and the owner everything")
   func others() {
     for schema in HouseholdSchema.all {
       let body: Operation.Body = schema.id.isEvent ? .event([]) : .insert
       #expect(!allows(.reader, schema.id, body))
-      for role in [Role.member, .admin, .owner] { #expect(allows(role, schema.id, body)) }
+      for role in [Role.member, .admin, .owner] {
+        // What settles is for admins.
+        let isAllowed = role != .member || schema.id != HouseholdSchema.close
+        #expect(allows(role, schema.id, body) == isAllowed)
+      }
     }
   }
 }

@@ -55,7 +55,8 @@ package struct EngineFamily {
   package static func engine() throws -> Engine<MemoryStore> {
     try Engine(
       store: MemoryStore(), identity: DeviceIdentity.generate().0,
-      incarnation: Engine<MemoryStore>.firstIncarnation(), nowMilliseconds: now)
+      incarnation: Engine<MemoryStore>.firstIncarnation(),
+      policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
   }
 
   package static func id(_ number: Int) -> Identifier {

@@ -31,9 +31,11 @@ struct PeopleNews: Sendable {
       report.transports = further.transports
     }
     for pending in try await node.pendingJoins() {
+      let name = Style.safe(pending.groupName)
       news.remarks.append(
-        "waiting: \(Style.safe(pending.groupName)) has not approved yet; the number to compare is "
-          + pending.number)
+        pending.closedBy.map {
+          "the invitation to \(name) was closed, as \(Style.safe($0)) told: ask for a new one"
+        } ?? "waiting: \(name) has not approved yet; the number to compare is \(pending.number)")
     }
     for zone in await node.dataZones() where zone.database == .shared {
       if let ending = await node.ending(in: zone.group), ending.kind != .left {

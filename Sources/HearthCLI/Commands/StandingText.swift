@@ -98,6 +98,8 @@ enum StandingText {
     let asked: String
     let number: String
     let folder: String
+    /// Who told that the invitation was closed; absent while it is open, as far as is known.
+    let closedBy: String?
 
     init(_ pending: PendingJoin) {
       household = pending.groupName
@@ -106,11 +108,20 @@ enum StandingText {
       asked = MomentText.iso(pending.askedMilliseconds)
       number = pending.number
       folder = pending.folder
+      closedBy = pending.closedBy
     }
   }
 
   static func lines(_ pending: Pending) -> [String] {
     let inviter = Style.safe(pending.inviter)
+    if let teller = pending.closedBy {
+      return [
+        Style.yellow(
+          "waiting:   the invitation to \(Style.safe(pending.household)) was closed, as "
+            + "\(Style.safe(teller)) told: nobody will answer"),
+        "           ask \(inviter) for a new one, and `hearth join` with it",
+      ]
+    }
     return [
       "waiting:   \(Style.bold(Style.safe(pending.household))) was asked on \(pending.asked) "
         + "and has not approved yet",

@@ -56,10 +56,13 @@ struct RoleGate: Sendable {
 
   /// Refuses operations on records that the role does not allow.
   func check(_ operations: [HearthCRDT.Operation]) throws {
-    let role = try requireMember().role
+    let member = try requireMember()
+    let role = member.role
     let policy = HouseholdSchema.rolePolicy
-    guard let refused = operations.first(where: { !policy.allows($0, as: role) }) else { return }
-    let allowed = Role.allCases.filter { policy.allows(refused, as: $0) }
+    guard
+      let refused = operations.first(where: { !policy.allows($0, as: role, by: member.id) })
+    else { return }
+    let allowed = Role.allCases.filter { policy.allows(refused, as: $0, by: member.id) }
     let isNew = operations.contains {
       $0.key.type == HouseholdSchema.chore && RoleGate.field("created", isAssignedBy: $0)
     }

@@ -54,10 +54,13 @@ struct Applier<S: Store> {
   ///   - past: everything the author had seen, its own earlier changes included.
   ///   - judgement: what the change counts for; nil in a control zone, whose operations are judged
   ///     when they are folded.
-  mutating func apply(_ change: Change, past: Frontier, as judgement: Judgement?) throws {
+  ///   - person: who wrote it; nil in a control zone, and for a stranger.
+  mutating func apply(
+    _ change: Change, past: Frontier, as judgement: Judgement?, by person: PersonID?
+  ) throws {
     let version = Version(dot: change.dot, time: change.time)
     for (index, operation) in change.operations.enumerated()
-    where operation.isWellFormed && allows(operation, judgement) {
+    where operation.isWellFormed && allows(operation, judgement, person) {
       let key = operation.key
       if case .event(let fields) = operation.body {
         guard key.id == eventID(in: zone, type: key.type, dot: change.dot, index: index) else {
@@ -77,11 +80,14 @@ struct Applier<S: Store> {
     }
   }
 
-  private func allows(_ operation: Operation, _ judgement: Judgement?) -> Bool {
+  private func allows(
+    _ operation: Operation, _ judgement: Judgement?, _ person: PersonID?
+  ) -> Bool {
     switch judgement {
     case nil: true
     case .void: false
-    case .counts(let role): policy.allows(operation, as: role) || Mutant.foldsAnyRole.isActive
+    case .counts(let role):
+      policy.allows(operation, as: role, by: person) || Mutant.foldsAnyRole.isActive
     }
   }
 

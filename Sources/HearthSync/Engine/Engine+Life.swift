@@ -258,7 +258,9 @@ extension Engine {
       let judgement =
         zone.kind == .data
         ? membership(of: zone.group).judge(change.dot, in: zone.id, at: controlSeen) : nil
-      try applier.apply(change, past: past, as: judgement)
+      try applier.apply(
+        change, past: past, as: judgement,
+        by: membership(of: zone.group).author(of: change.dot, at: controlSeen))
       try applier.flush()
       try advance(&head, over: change, hash: hash)
       zones[place].set(head)

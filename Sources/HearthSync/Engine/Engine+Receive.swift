@@ -226,7 +226,10 @@ extension Engine {
       let judgement =
         zone.kind == .data && !Mutant.judgesOnlyOwn.isActive
         ? membership.judge(item.change.dot, in: zone.id, at: item.controlSeen) : nil
-      try applier.apply(item.change, past: item.past, as: judgement)
+      try applier.apply(
+        item.change, past: item.past, as: judgement,
+        by: judgement == nil
+          ? nil : membership.author(of: item.change.dot, at: item.controlSeen))
       let lead = clock.receive(item.change.time, nowMilliseconds: nowMilliseconds)
       if lead > 0 { leads[item.change.dot.author.device, default: 0].raise(to: lead) }
     }

@@ -68,7 +68,8 @@ extension Engine {
       var applier = Applier(zone: zone, store: store, policy: policy)
       try applier.prepare(for: CollectionOfOne(change))
       try applier.apply(
-        change, past: state.frontier, as: try ownJudgement(of: operations, in: state, change.dot))
+        change, past: state.frontier, as: try ownJudgement(of: operations, in: state, change.dot),
+        by: membership(of: state.group).person(of: device)?.id)
       if !Mutant.logApart.isActive { try store.append(bytes, dot: change.dot, to: zone) }
       if change.dot.sequence % UInt64(Engine.headInterval) == 0
         || bytes.count >= Engine.headBytes
@@ -96,7 +97,8 @@ extension Engine {
         "this device does not belong to \(state.name) any more: ask an owner or admin for an "
           + "invitation, and join again")
     }
-    if let refused = operations.first(where: { !policy.allows($0, as: role) }) {
+    let person = membership(of: state.group).person(of: device)?.id
+    if let refused = operations.first(where: { !policy.allows($0, as: role, by: person) }) {
       throw SyncError(
         .notAllowed,
         role == .reader

@@ -76,6 +76,51 @@ extension Engine {
     }
     return membership.device(device) == nil ? void.map { membership.words(for: $0) } : nil
   }
+
+  /// The name of what tells those who asked by an invitation that it was closed.
+  package static func farewellName(of invite: Identifier) -> BlobName {
+    BlobName(kind: .capsule, scope: derivedIdentifier("HRTH/invite-closed/v1", invite.bytes))
+  }
+
+  /// What tells those who asked by an invitation that it was closed: sealed to the link's holders.
+  ///
+  /// Who asks has no key of the group and cannot read its log. Proves nothing, as whoever knows the
+  /// invitation's keys could have made it: it ends a wait, and nothing else.
+  ///
+  /// - Returns: one for each closed invitation by approval whose time is not over, empty for a
+  ///   device that is not in the group.
+  package func farewells(
+    in group: GroupID, nowMilliseconds: UInt64
+  ) throws -> [(name: BlobName, bytes: () throws -> [UInt8])] {
+    let membership = membership(of: group)
+    guard let name = membership.person(of: device)?.name, membership.isActive(device) else {
+      return []
+    }
+    return membership.invites
+      .filter {
+        $0.isClosed && $0.operation.admission == .approve
+          && $0.operation.expiresMilliseconds >= nowMilliseconds
+      }
+      .map { invite in
+        (
+          Engine.farewellName(of: invite.operation.invite),
+          {
+            try SealedBox.seal(
+              invite.operation.invite.bytes + Array(name.utf8),
+              to: BoxPublicKey(validating: invite.operation.boxKey))
+          }
+        )
+      }
+  }
+
+  /// Who told that an invitation was closed; nil where the bytes are no such thing.
+  package static func teller(ofFarewell bytes: [UInt8], to secret: InviteSecret) -> String? {
+    guard bytes.count <= ControlOperation.maximumNameBytes + 64,
+      let body = try? SealedBox.open(bytes, with: secret.boxPair),
+      body.starts(with: secret.publicKeys.inviteID)
+    else { return nil }
+    return String(validating: body.dropFirst(secret.publicKeys.inviteID.count), as: UTF8.self)
+  }
 }
 
 extension Membership {

@@ -13,6 +13,8 @@ extension Engine {
     _ operations: [ControlOperation], in group: GroupID, nowMilliseconds: UInt64
   ) throws -> [RecordID] {
     guard !operations.isEmpty else { return [] }
+    // A device that comes by this very change cannot say anything before it.
+    let isBeginning = operations.contains { $0.phase == 0 }
     var draft = self
     var ids: [RecordID] = []
     try store.transaction {
@@ -20,8 +22,11 @@ extension Engine {
       if !operations.contains(where: { $0.kind == 2 }) {
         try draft.replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
       }
-      let operations = try draft.writeClosings(
-        among: operations, in: group, nowMilliseconds: nowMilliseconds)
+      let operations =
+        isBeginning
+        ? operations
+        : try draft.writeClosings(
+          among: operations, in: group, nowMilliseconds: nowMilliseconds)
       guard !operations.isEmpty else { return }
       let control = try draft.controlZone(of: group).id
       let dot = try draft.nextDot(in: control)
@@ -62,9 +67,9 @@ extension Engine {
     try perform([removal] + closings + keys, in: group, nowMilliseconds: nowMilliseconds)
   }
 
-  /// Revokes a device that is lost, stolen or sold; its person stays. Invitations that were made
-  /// with it are closed.
+  /// Revokes a device that is lost, stolen or sold; its person stays.
   ///
+  /// Invitations that were made with it are closed.
   /// The same transaction makes new keys, unless this device's person is a reader: then the next
   /// who may makes them, before anything more is written.
   ///
@@ -92,8 +97,9 @@ extension Engine {
   }
 
   /// Gives a person another role; a lower one with new keys, and what the person's devices write
-  /// beyond what is here counts for the lower role. Invitations that the person may not make any
-  /// more are closed.
+  /// beyond what is here counts for the lower role.
+  ///
+  /// Invitations that the person may not make any more are closed.
   package mutating func setRole(
     of person: PersonID, to role: Role, in group: GroupID, nowMilliseconds: UInt64
   ) throws {
@@ -124,6 +130,8 @@ extension Engine {
   package mutating func transferOwner(
     of group: GroupID, to person: PersonID, signing sign: Signer, nowMilliseconds: UInt64
   ) throws -> RecordID {
+    // What is due anyway comes first: the signature is for the place that is left then.
+    try replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
     var transfer = ControlOperation.TransferOwner(to: person, signature: [])
     let dot = try nextDot(in: controlZone(of: group).id)
     transfer.signature = try sign(
@@ -180,7 +188,11 @@ extension Engine {
 
   /// Sets the rules of the group: the least suite, which only rises, and what newcomers may read.
   ///
-  /// - Throws: `invalidOperation` for a suite that this program does not know.
+  /// That newcomers read only what is written from their joining on is kept in the log and
+  /// respected when keys are given, but nothing gives such a newcomer the state that it begins
+  /// from. So it cannot be chosen.
+  ///
+  /// - Throws: `invalidOperation` for a suite that this program does not know, and for that.
   package mutating func setPolicy(
     of group: GroupID, minimumSuite: UInt8, newcomers: ControlOperation.Newcomers,
     nowMilliseconds: UInt64
@@ -189,6 +201,11 @@ extension Engine {
       throw SyncError(
         .invalidOperation,
         "this program knows suites 1 to \(Envelope.suite), not \(minimumSuite)")
+    }
+    guard newcomers == .full else {
+      throw SyncError(
+        .invalidOperation,
+        "newcomers cannot begin from their joining: nothing gives them what is there by then")
     }
     try perform(
       [.setPolicy(.init(minimumSuite: minimumSuite, newcomers: newcomers))], in: group,
@@ -248,6 +265,7 @@ extension Engine {
     nowMilliseconds: UInt64
   ) throws {
     let keys = try recoveryKeys(sign: sign, box: box, of: group)
+    try replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
     var rotation = ControlOperation.RotateRecovery(
       keys: keys, consent: .recovery(signature: []))
     let dot = try nextDot(in: controlZone(of: group).id)

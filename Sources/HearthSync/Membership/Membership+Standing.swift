@@ -55,6 +55,11 @@ extension Membership {
     return .counts(lowest)
   }
 
+  /// Whose device wrote a change, at the control heads that the change cites; nil for a stranger.
+  package func author(of dot: Dot, at heads: Frontier) -> PersonID? {
+    resolved?.resolver.person(of: dot.author.device, .frontier(heads))
+  }
+
   /// What decides about a device's changes, to be compared between two folds: each operation with
   /// the cut that it sets, if it sets one.
   func grounds(of device: DeviceID) -> [RecordID: Ground] {

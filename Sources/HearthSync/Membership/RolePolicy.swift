@@ -38,14 +38,18 @@ package struct RolePolicy: Sendable {
     package let fields: [FieldID: Roles]
     /// Who may delete a record.
     package let delete: Roles
+    /// Who may create and change only the record that has the id of its author's person.
+    package let onlyOwn: Roles
 
     package init(
-      create: Roles, change: Roles, fields: [FieldID: Roles] = [:], delete: Roles
+      create: Roles, change: Roles, fields: [FieldID: Roles] = [:], delete: Roles,
+      onlyOwn: Roles = .none
     ) {
       self.create = create
       self.change = change
       self.fields = fields
       self.delete = delete
+      self.onlyOwn = onlyOwn
     }
 
     /// The same roles for everything.
@@ -57,16 +61,20 @@ package struct RolePolicy: Sendable {
   private let rules: [TypeID: Rule]
   private let otherwise: Rule
 
-  /// - Parameter otherwise: the rule of types that are not named, as of newer versions.
-  package init(_ rules: [TypeID: Rule] = [:], otherwise: Rule = Rule(.writers)) {
+  /// - Parameter otherwise: the rule of types that are not named, as of newer versions; not for
+  ///   children, as nobody knows what such a type gives away.
+  package init(_ rules: [TypeID: Rule] = [:], otherwise: Rule = Rule(.members)) {
     self.rules = rules
     self.otherwise = otherwise
   }
 
-  /// Whether a role may do an operation.
-  package func allows(_ operation: Operation, as role: Role) -> Bool {
+  /// Whether somebody of a role may do an operation.
+  ///
+  /// - Parameter person: who it is; nil where nobody knows, who then has no record of their own.
+  package func allows(_ operation: Operation, as role: Role, by person: PersonID?) -> Bool {
     guard role != .reader else { return false }
     let rule = rules[operation.key.type] ?? otherwise
+    if rule.onlyOwn.contains(Roles(role)), operation.key.id != person { return false }
     let roles =
       switch operation.body {
       case .insert, .event: rule.create

@@ -218,6 +218,7 @@ struct PeopleLog {
 /// What each change of the household counts for, by the members' log of one device.
 struct ChangeRoles {
   private var roles: [Dot: Role] = [:]
+  private var persons: [Dot: PersonID] = [:]
   /// How much of the members' log the author of each change had seen.
   private(set) var heads: [Dot: Frontier] = [:]
   private(set) var voids = 0
@@ -237,6 +238,7 @@ struct ChangeRoles {
       heads[dot] = past
       guard let standing = memo?.standing else { continue }
       roles[dot] = log.role(of: dot, in: zone, at: past, standing)
+      persons[dot] = standing.devices[dot.author.device]?.person
       if roles[dot] == nil { voids += 1 }
     }
     if voids > 0 { SimProbe.changesVoid.hit() }
@@ -248,7 +250,7 @@ struct ChangeRoles {
   /// Whether an operation of a change has effect, as far as people are concerned.
   func allows(_ operation: Operation, of dot: Dot) -> Bool {
     guard let role = roles[dot] else { return false }
-    let isAllowed = Rights.allow(operation, role)
+    let isAllowed = Rights.allow(operation, role, by: persons[dot])
     if !isAllowed { SimProbe.operationOverRole.hit() }
     return isAllowed
   }

@@ -8,19 +8,16 @@ enum Rights {
   private static let work = [
     HouseholdSchema.completion, HouseholdSchema.retraction, HouseholdSchema.skip,
   ]
-  private static let plans = [
-    HouseholdSchema.chore, HouseholdSchema.occurrence, HouseholdSchema.setting,
-    HouseholdSchema.close,
-  ]
-
-  static func allow(_ operation: Operation, _ role: Role) -> Bool {
+  /// - Parameter person: who does it.
+  static func allow(_ operation: Operation, _ role: Role, by person: PersonID?) -> Bool {
+    if operation.key.type == HouseholdSchema.close { return role == .admin || role == .owner }
     switch role {
     case .reader: return false
     case .child:
       let type = operation.key.type
       if work.contains(type) { return true }
-      if case .delete = operation.body, type == HouseholdSchema.person { return false }
-      return !plans.contains(type)
+      if case .delete = operation.body { return false }
+      return type == HouseholdSchema.person && operation.key.id == person
     case .member, .admin, .owner: return true
     }
   }
