@@ -67,6 +67,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case ignoresAnchor
   /// Changes that another copy has published are not looked for.
   case neverLooksForOwn
+  /// Files of the same changes under another digest are never looked into.
+  case neverLooksForTwins
 
   // HearthSync: exchange and snapshots
   /// What was published counts as kept by the others: own segments leave the log.

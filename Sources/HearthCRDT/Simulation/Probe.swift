@@ -45,6 +45,8 @@ package enum Probe: String, CaseIterable, Sendable {
   case keyComplained = "people.key-complained"
   case keyLearntAhead = "people.key-learnt-ahead"
   case ownSegmentTakenOver = "life.own-segment-taken-over"
+  case twinContradicts = "engine.twin-contradicts"
+  case forkReissued = "life.fork-reissued"
   case joinedAlready = "people.joined-already"
   case keyLearntFromStranger = "people.key-learnt-from-stranger"
   case zoneRejudged = "people.zone-rejudged"

@@ -74,6 +74,38 @@ extension Engine {
     }
   }
 
+  /// Writes again, once, what this copy of the device had published in logs that were ended for
+  /// having two histories: it was told that it was kept, and nobody counts it any more.
+  ///
+  /// The other history is the other copy's to write again; where that one is gone, it stays in
+  /// quarantine.
+  mutating func reissueForked(of group: GroupID, nowMilliseconds: UInt64) throws {
+    for zone in zones where zone.group == group && zone.kind == .data {
+      for (author, end) in zone.forkEnds.sorted(by: { $0.key < $1.key })
+      where author.device == device {
+        let fact = "fork.\(zone.id.hex).\(author.incarnation)"
+        guard try store.fact(fact) == nil else { continue }
+        let opener = SegmentOpener(zone: zone, membership: membership(of: group))
+        var changes: [UInt64: Change] = [:]
+        for segment in try store.segments(of: zone.id)
+        where segment.author == author && segment.last >= end {
+          guard let bytes = try store.bytes(of: segment.digest, in: zone.id),
+            case .opened(let opened)? = try? opener.open(bytes)
+          else { continue }
+          for change in opened.changes where change.dot.sequence >= end {
+            changes[change.dot.sequence] = change
+          }
+        }
+        Probe.forkReissued.hit(if: !changes.isEmpty)
+        try store.transaction {
+          try store.setFact(fact, Engine.bytes(of: end))
+          try reissue(
+            changes.sorted { $0.key < $1.key }.map { (zone.id, $0.value) }, now: nowMilliseconds)
+        }
+      }
+    }
+  }
+
   /// Finds out where the logs end whose two histories were shown.
   mutating func learnForks(of group: GroupID, _ membership: Membership) throws {
     guard let resolver = membership.resolved?.resolver else { return }

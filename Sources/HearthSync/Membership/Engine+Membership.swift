@@ -41,6 +41,9 @@ extension Engine {
         try rebuild(zone.id, nowMilliseconds: nowMilliseconds)
       }
     }
+    if membership.isActive(device) {
+      try reissueForked(of: group, nowMilliseconds: nowMilliseconds)
+    }
     for zone in zones where zone.group == group {
       let waits = try store.pending(in: zone.id).contains {
         $0.reason == .epoch || $0.reason == .author

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthCrypto
 
 // Which names of a listing are believed; decision 0019 says why it is so.
 extension Engine {
@@ -14,6 +15,9 @@ extension Engine {
     case wrong = 0
     /// The changes that its name says, the same that are here.
     case right = 1
+    /// Its author has signed that it holds the changes that its name says, under a key that is not
+    /// here. Whoever lies so hides only what it wrote itself.
+    case signed = 2
   }
 
   /// The names that are known to hold what they say: of segments that are applied and stored here,
@@ -27,7 +31,8 @@ extension Engine {
         .map { SyncPlan.name(of: $0, in: zone) })
     let verdicts = try verdicts(of: zone.id)
     guard !verdicts.isEmpty else { return trusted }
-    for name in listing.segments where verdicts[Engine.key(of: name)] == .right {
+    for name in listing.segments {
+      guard let verdict = verdicts[Engine.key(of: name)], verdict != .wrong else { continue }
       trusted.insert(name)
     }
     return trusted
@@ -55,7 +60,7 @@ extension Engine {
 
   /// Looks into files once and remembers what they proved to be.
   ///
-  /// - Returns: those whose changes are the ones that are here.
+  /// - Returns: those whose changes are the ones that are here, as far as can be told.
   func examine(
     _ names: [SegmentName], of zone: ZoneState, on transport: some Transport,
     stored: [StoredSegment], _ listing: TransportListing, _ report: inout TransportReport
@@ -66,7 +71,7 @@ extension Engine {
     for name in names {
       let key = Engine.key(of: name)
       if let verdict = verdicts[key] {
-        if verdict == .right { right.append(name) }
+        if verdict != .wrong { right.append(name) }
         continue
       }
       guard examined < Engine.examinedFiles else { continue }
@@ -77,7 +82,7 @@ extension Engine {
       guard let verdict = try verdict(on: bytes, under: name, of: zone, stored: stored)
       else { continue }
       verdicts[key] = verdict
-      if verdict == .right { right.append(name) }
+      if verdict != .wrong { right.append(name) }
     }
     if examined > 0 { try remember(verdicts, of: zone.id, listing) }
     return right
@@ -91,6 +96,7 @@ extension Engine {
     guard let result = try? opener.open(bytes) else { return .wrong }
     switch result {
     case .waits(.format): return .wrong
+    case .waits(.epoch): return isSigned(bytes, under: name, in: zone) ? .signed : nil
     case .waits: return nil
     case .opened(let segment):
       guard zone.authorTag(of: segment.author.device) == name.authorTag,
@@ -109,6 +115,17 @@ extension Engine {
     }
   }
 
+  /// Whether a known author has signed that a file holds what its name says: opening it got as far
+  /// as the key, which comes after the signature.
+  private func isSigned(_ bytes: [UInt8], under name: SegmentName, in zone: ZoneState) -> Bool {
+    guard let header = try? Envelope.parseHeader(bytes),
+      Identifier(header.authorTag) == name.authorTag, header.incarnation == name.incarnation,
+      header.firstSeq == name.first, header.lastSeq == name.last,
+      let device = zone.deviceByTag[name.authorTag]
+    else { return false }
+    return membership(of: zone.group).card(of: device) != nil
+  }
+
   /// The chain hash after a change that a stored segment holds; nil if none does.
   private func hash(
     after sequence: UInt64, of author: Author, in zone: ZoneState, _ stored: [StoredSegment]
@@ -123,6 +140,50 @@ extension Engine {
       return opened.hash(after: sequence)
     }
     return nil
+  }
+
+  // MARK: Two contents
+
+  /// How many files of the very same changes as others are looked into in one round.
+  private static var examinedTwins: Int { 16 }
+
+  /// Looks for two histories of one author among files that bring nothing new: each file that says
+  /// to hold the same changes as a stored segment, under another digest, is looked into once.
+  ///
+  /// Without this, who has received one of two changes under one number would never fetch the
+  /// other, and would differ for ever from who received that one.
+  mutating func examineTwins(
+    in id: ZoneID, on transport: some Transport, holding listing: TransportListing,
+    nowMilliseconds: UInt64, _ report: inout TransportReport
+  ) throws {
+    if Mutant.neverLooksForTwins.isActive { return }
+    let zone = try zone(id)
+    let stored = try store.segments(of: id)
+    let held = Set(stored.map { SyncPlan.name(of: $0, in: zone).changes })
+    let known = Set(stored.map(\.digest)).union(try store.pending(in: id).map(\.digest))
+    let twins = listing.segments.filter {
+      held.contains($0.changes) && !known.contains($0.digest)
+    }
+    guard !twins.isEmpty else { return }
+    var verdicts = try verdicts(of: id)
+    var contradicting: [[UInt8]] = []
+    let news = twins.filter { verdicts[Engine.key(of: $0)] == nil }.prefix(Engine.examinedTwins)
+    for name in news {
+      // What cannot be read now may be readable later.
+      guard let bytes = try? transport.fetch(name) else { continue }
+      report.receivedBytes += bytes.count
+      guard let verdict = try verdict(on: bytes, under: name, of: zone, stored: stored)
+      else { continue }
+      verdicts[Engine.key(of: name)] = verdict
+      if verdict == .wrong { contradicting.append(bytes) }
+    }
+    guard !news.isEmpty else { return }
+    try remember(verdicts, of: id, listing)
+    guard !contradicting.isEmpty else { return }
+    // Receiving tells a fork from rubbish, proves it to the others, and keeps the evidence.
+    let received = try receive(contradicting, in: id, nowMilliseconds: nowMilliseconds)
+    Probe.twinContradicts.hit(if: !received.forks.isEmpty)
+    report.received += received.applied
   }
 
   // MARK: Memory
@@ -169,5 +230,14 @@ extension Engine {
     try store.transaction {
       try store.setFact(Engine.memoryOfNames(of: zone), writer.bytes)
     }
+  }
+}
+
+extension SegmentName {
+  /// The name without its digest: which changes it says to hold.
+  fileprivate var changes: SegmentName {
+    SegmentName(
+      zoneTag: zoneTag, authorTag: authorTag, incarnation: incarnation, first: first, last: last,
+      digest: .zero)
   }
 }

@@ -81,6 +81,8 @@ extension Engine {
         anchorFile: anchorFile, nowMilliseconds,
         &report)
     }
+    try examineTwins(
+      in: id, on: transport, holding: listing, nowMilliseconds: nowMilliseconds, &report)
     return listing
   }
 

@@ -53,6 +53,7 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case personLeft = "people.left"
   case inviteClosed = "people.invite-closed"
   case approved = "people.approved"
+  case writtenTwice = "life.written-twice"
   case copyJoined = "people.copy-joined"
   case rejoined = "people.rejoined"
   case adopted = "people.adopted"

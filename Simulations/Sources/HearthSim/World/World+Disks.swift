@@ -80,6 +80,7 @@ extension World {
       }
       if step.words.contains("unnoticed") {
         unaware.insert(device.index)
+        putBackUnnoticed.insert(device.index)
         SimProbe.rolledBackUnnoticed.hit()
       }
       if !step.words.contains("unnoticed") { device.copies += 1 }

@@ -43,6 +43,8 @@ final class World {
   var isHealed = false
   /// Devices that were put back without any sign of it and have not synced since.
   var unaware: Set<Int> = []
+  /// Devices that were ever put back so; on a folder of their own nothing ever tells them.
+  var putBackUnnoticed: Set<Int> = []
   /// How often each refusal was told, by device and code.
   var refused: [String: Int] = [:]
   /// How many operations each disk had done when the family was set up, and at the plan's end.
