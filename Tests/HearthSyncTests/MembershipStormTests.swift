@@ -65,7 +65,8 @@ struct MembershipStormTests {
     for member in everybody { try family.members[member].maintain(nowMilliseconds: now) }
     try family.meet(everybody)
     let owner = try #require(family.membership(0).owner)
-    // Who was removed before it had the keys to read so knows nothing of it: the owner's view counts.
+    // Who was removed before it had the keys to read so knows nothing of it: the owner's view
+    // counts.
     let first = try #require(
       everybody.first { member in
         let own = family.membership(member)
