@@ -20,7 +20,7 @@ struct Checker {
   /// How far each device had come at its last check.
   private var reached: [Int: [ZoneID: Frontier]] = [:]
   /// Who has given out two changes under one number, as nothing could tell it not to.
-  private var forked: Set<Author> = []
+  private(set) var forked: Set<Author> = []
   /// The greatest time that each device accepted from others.
   private var acceptedTimes: [Int: HybridTime] = [:]
   /// The time of each device's last write.
@@ -324,6 +324,8 @@ struct Checker {
       // A restored backup that nothing tells of it, on a folder that nobody else has seen.
       if world.putBackUnnoticed.contains(device.index) {
         forked.insert(logged.change.dot.author)
+        world.ledger.exempt(
+          logged.change.dot.author, from: logged.change.dot.sequence, in: zone)
         SimProbe.writtenTwice.hit()
         return
       }

@@ -96,4 +96,14 @@ struct Ledger {
       acknowledged[place].isExempt = true
     }
   }
+
+  /// Of two histories of one log the one that its device was put back from counts no more.
+  mutating func exempt(_ author: Author, from sequence: UInt64, in zone: ZoneID) {
+    for place in acknowledged.indices
+    where acknowledged[place].zone == zone && acknowledged[place].dot.author == author
+      && acknowledged[place].dot.sequence >= sequence
+    {
+      acknowledged[place].isExempt = true
+    }
+  }
 }
