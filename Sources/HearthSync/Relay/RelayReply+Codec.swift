@@ -36,7 +36,7 @@ extension RelayReply {
     }
   }
 
-  private static func hint(_ entries: [RelayEntry]) -> Int {
+  fileprivate static func hint(_ entries: [RelayEntry]) -> Int {
     entries.reduce(64) { $0 + $1.header.name.count + $1.blob.count + 48 }
   }
 
@@ -110,6 +110,26 @@ extension RelayReply {
     case 0x84: self = .farewell(try RelayFault(from: &reader))
     default: throw CodecError(.unknown, "frame type", offset: 0)
     }
+  }
+}
+
+/// The frame of a push in two parts, so that many sessions share the long one.
+package enum RelayPushFrame {
+  /// Everything after the channel: the same for all sessions.
+  package static func tail(of entries: [RelayEntry]) -> [UInt8] {
+    var writer = ByteWriter(capacity: RelayReply.hint(entries))
+    writer.entries(entries)
+    return writer.bytes
+  }
+
+  /// Length, type, number and channel, for a tail of so many bytes.
+  package static func head(channel: Int, tailCount: Int) -> [UInt8] {
+    var writer = ByteWriter(capacity: 8)
+    writer.byte(0x81)
+    writer.varint(0)
+    writer.varint(channel)
+    let length = UInt32(writer.count + tailCount)
+    return withUnsafeBytes(of: length.bigEndian) { Array($0) } + writer.bytes
   }
 }
 

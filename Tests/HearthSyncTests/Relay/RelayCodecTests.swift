@@ -191,6 +191,17 @@ struct RelayCodecTests {
     #expect(recoded(.pushed(channel: 0, entries: [entries[1], entries[0]])) == .notCanonical)
   }
 
+  @Test("a push in two parts is the same frame")
+  func pushParts() {
+    for channel in [0, 127, 128, 255] {
+      let tail = RelayPushFrame.tail(of: RelayFixture.entries)
+      let parts = RelayPushFrame.head(channel: channel, tailCount: tail.count) + tail
+      let whole = RelayFrame<RelayReply>(
+        request: 0, .pushed(channel: channel, entries: RelayFixture.entries))
+      #expect(parts == whole.encoded)
+    }
+  }
+
   @Test("a stream is cut into the same frames however it arrives")
   func stream() throws {
     let frames = try RelayFixture.requests().map(\.encoded)
