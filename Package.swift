@@ -140,10 +140,9 @@ let package = Package(
       name: "HearthRelayTests",
       dependencies: [
         "HearthRelay", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
-        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .testTarget(
