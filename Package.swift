@@ -140,6 +140,7 @@ let package = Package(
       name: "HearthRelayTests",
       dependencies: [
         "HearthRelay", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),

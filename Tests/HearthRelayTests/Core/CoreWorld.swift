@@ -111,6 +111,12 @@ final class CoreWorld {
     return id
   }
 
+  /// Whether somebody who connects is not turned away.
+  func admits(_ address: UInt8) -> Bool {
+    let id = connect(address, greets: false)
+    return !closed.contains(id)
+  }
+
   /// Sends a request without looking for the answer.
   func send(_ id: RelaySessionID, _ request: RelayRequest) -> UInt32 {
     nextRequest += 1

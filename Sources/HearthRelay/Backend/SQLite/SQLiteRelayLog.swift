@@ -82,12 +82,21 @@ package final class SQLiteRelayLog: RelayLog {
   }
 
   package func read(_ question: RelayRead) throws(RelayError) -> RelayAnswer {
-    let result: Result<RelayAnswer, RelayError> = reader.withLock { box in
+    try inspect { database throws(RelayError) in
+      try SQLiteRelayReader(database: database).answer(question)
+    }
+  }
+
+  /// Runs a body on the reading connection, in one snapshot; writers go on meanwhile.
+  func inspect<Value: Sendable>(
+    _ body: (RelayDatabase) throws(RelayError) -> Value
+  ) throws(RelayError) -> Value {
+    let result: Result<Value, RelayError> = reader.withLock { box in
       do throws(RelayError) {
-        // One snapshot for all the statements of an answer.
         try box.database.statement("BEGIN").execute()
+        // Ending a snapshot changes nothing, so a failure to end it has nothing to tell.
         defer { try? box.database.statement("COMMIT").execute() }
-        return .success(try SQLiteRelayReader(database: box.database).answer(question))
+        return .success(try body(box.database))
       } catch {
         return .failure(error)
       }
