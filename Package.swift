@@ -139,7 +139,7 @@ let package = Package(
     .testTarget(
       name: "HearthRelayTests",
       dependencies: [
-        "HearthRelay", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
+        "HearthRelay", "hearth-relay", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),

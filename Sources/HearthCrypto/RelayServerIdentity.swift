@@ -3,8 +3,8 @@ import CSodium
 /// The keys of a relay: who it is, its TLS certificate, and the secret behind its decoys.
 ///
 /// All follow from one master secret, so the certificate need not be kept: the same secret gives
-/// the same bytes, and thus the same pin. The certificate is signed by its own key and says nothing of
-/// the relay; clients compare its pin and ask no authority.
+/// the same bytes, and thus the same pin. The certificate is signed by its own key and says nothing
+/// of the relay; clients compare its pin and ask no authority.
 package final class RelayServerIdentity: Sendable, Redacted {
   /// The relay's id, which stays when another certificate is shown.
   package let relayID: Bytes32

@@ -197,10 +197,25 @@ final class ServerShelf {
     _ client: WireClient, _ pair: SigningKeyPair, creates: Bool = false,
     cursor: RelayCursor? = nil
   ) async throws -> RelayReply {
+    try await WireEntry(mailbox: mailbox, relayID: identity.relayID)
+      .enter(client, pair, creates: creates, cursor: cursor)
+  }
+}
+
+/// One mailbox at one relay, and the way in.
+struct WireEntry {
+  let mailbox: Identifier
+  let relayID: Bytes32
+
+  /// The mailbox of a challenge, proven or made by the pair.
+  func enter(
+    _ client: WireClient, _ pair: SigningKeyPair, creates: Bool = false,
+    cursor: RelayCursor? = nil
+  ) async throws -> RelayReply {
     let challenge = try await client.ask(.open(channel: 0, mailbox: mailbox))
     guard case .challenge(_, let nonce) = challenge else { return challenge }
     let binding = RelayAccess.Binding(
-      relayID: identity.relayID, pin: client.pin, relayNonce: nonce,
+      relayID: relayID, pin: client.pin, relayNonce: nonce,
       clientNonce: Bytes32(exactly: RandomBytes.make(32)))
     guard creates else {
       let proof = RelayProof(
