@@ -62,6 +62,7 @@ final class RelayConnection: ChannelInboundHandler {
   private var isPaused = false
   /// Whether something was written since the last flush.
   var isDirty = false
+  private var hasWritten = false
 
   init(id: RelaySessionID, hub: RelayHub, limit: RelayFrameLimit) {
     self.id = id
@@ -117,6 +118,7 @@ final class RelayConnection: ChannelInboundHandler {
   func write(_ buffer: ByteBuffer) {
     context?.write(NIOAny(buffer), promise: nil)
     isDirty = true
+    hasWritten = true
   }
 
   func flush() {
@@ -143,6 +145,11 @@ final class RelayConnection: ChannelInboundHandler {
   func closeAfterSending() {
     guard let context else { return }
     let channel = context.channel
+    guard hasWritten else {
+      // Turned away before a word was said: it costs no handshake and no time.
+      channel.close(promise: nil)
+      return
+    }
     let deadline = channel.eventLoop.scheduleTask(in: .seconds(2)) {
       channel.close(promise: nil)
     }

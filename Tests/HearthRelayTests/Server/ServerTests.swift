@@ -175,6 +175,25 @@ struct ServerTests {
     try shelf.server.stop()
   }
 
+  @Test("connections beyond the limit are closed at once, and the others stay")
+  func tooMany() async throws {
+    var configuration = RelayConfiguration()
+    configuration.maximumSessionsPerAddress = 2
+    let shelf = try ServerShelf(configuration)
+    let first = try await WireClient.connect(to: shelf.server.address)
+    let second = try await WireClient.connect(to: shelf.server.address)
+    await #expect(throws: (any Error).self) {
+      try await WireClient.connect(to: shelf.server.address)
+    }
+    #expect(try await first.ask(.ping) == .pong)
+    #expect(try await second.ask(.ping) == .pong)
+    #expect(try await first.ask(.goodbye) == .done)
+    try await first.end()
+    let third = try await WireClient.connect(to: shelf.server.address)
+    #expect(try await third.ask(.ping) == .pong)
+    try shelf.server.stop()
+  }
+
   @Test("a client that does not read is hinted at, not buffered for; others are not slowed")
   func slowReader() async throws {
     let shelf = try ServerShelf()
