@@ -26,10 +26,14 @@ let package = Package(
   products: [
     .library(name: "Hearth", targets: ["Hearth"]),
     .executable(name: "hearth", targets: ["hearth-cli"]),
+    .executable(name: "hearth-relay", targets: ["hearth-relay"]),
   ],
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
   ],
   targets: [
@@ -52,6 +56,18 @@ let package = Package(
       name: "HearthTransport", dependencies: ["HearthCRDT", "HearthCrypto", "HearthSync"],
       swiftSettings: settings),
     .target(
+      name: "HearthRelay",
+      dependencies: [
+        "HearthCRDT", "HearthCrypto", "HearthSync",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], swiftSettings: settings),
+    .target(
       name: "Household", dependencies: ["HearthCRDT", "HearthSync"], swiftSettings: settings),
     .target(
       name: "Hearth",
@@ -68,6 +84,11 @@ let package = Package(
       name: "hearth-cli",
       dependencies: [
         "HearthCLI", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: settings),
+    .executableTarget(
+      name: "hearth-relay",
+      dependencies: [
+        "HearthRelay", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(
       name: "notes-example", dependencies: ["Hearth", "HearthCRDT"], path: "Examples/Notes",
@@ -115,6 +136,16 @@ let package = Package(
       name: "HearthTransportTests",
       dependencies: ["HearthTransport", "HearthSync", "TestSupport"],
       swiftSettings: settings),
+    .testTarget(
+      name: "HearthRelayTests",
+      dependencies: [
+        "HearthRelay", "hearth-relay", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], swiftSettings: settings),
     .testTarget(
       name: "HouseholdTests",
       dependencies: ["Household", "HearthCRDT", "HearthSync", "TestSupport"], exclude: ["Oracles"],

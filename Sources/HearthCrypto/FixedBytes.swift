@@ -12,6 +12,11 @@ package struct Bytes16: Hashable, Comparable, Sendable, CustomStringConvertible 
     self = bytes.withUnsafeBytes { Bytes16(loading: $0) }
   }
 
+  /// Takes bytes whose length the caller has made sure of; another length traps.
+  package init(exactly bytes: [UInt8]) {
+    self = bytes.withUnsafeBytes { Bytes16(loading: $0) }
+  }
+
   /// Loads from memory whose length was checked before.
   init(loading bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count == Self.count, "\(bytes.count) bytes for a 16-byte value")
@@ -48,6 +53,11 @@ package struct Bytes32: Hashable, Comparable, Sendable, CustomStringConvertible 
   /// - Throws: `badLength`.
   package init(_ bytes: [UInt8]) throws {
     try CryptoError.require("A 32-byte value", bytes.count, equals: Self.count)
+    self = bytes.withUnsafeBytes { Bytes32(loading: $0) }
+  }
+
+  /// Takes bytes whose length the caller has made sure of; another length traps.
+  package init(exactly bytes: [UInt8]) {
     self = bytes.withUnsafeBytes { Bytes32(loading: $0) }
   }
 

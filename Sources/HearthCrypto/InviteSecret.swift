@@ -43,6 +43,8 @@ package final class InviteSecret: Sendable, Redacted {
   package let rendezvousID: [UInt8]
   /// The key of the capsule.
   package let capsuleKey: SecretKey
+  /// The root of the access key to the mailbox in which the capsule lies.
+  package let relayAccessRoot: RelayAccessRoot
   private let signingPair: SigningKeyPair
   private let seed: SecretBytes
 
@@ -63,6 +65,7 @@ package final class InviteSecret: Sendable, Redacted {
       Blake2b.array(16) { KDF.derive(from: root, 3, "HRTHinvr", into: $0) }
     }
     capsuleKey = try root.derive(id: 4, context: "HRTHinvc")
+    relayAccessRoot = try root.withUnsafeBytes { try RelayAccessRoot(from: $0, id: 5) }
     publicKeys = InvitePublicKeys(signingPair.publicKey, boxPair.publicKey)
   }
 

@@ -26,6 +26,16 @@ package final class SigningKeyPair: Sendable, Redacted {
     Blake2b.array(Signature.count) { sign(domain, digest: Signature.digest(parts), into: $0) }
   }
 
+  /// Signs a certificate's bytes as X.509 wants it: without a domain, so with keys for TLS only.
+  func signCertificate(_ bytes: [UInt8]) -> [UInt8] {
+    Blake2b.array(Signature.count) { out in
+      secret.withUnsafeBytes {
+        _ = crypto_sign_detached(
+          out.unsignedBytes, nil, bytes, UInt64(bytes.count), $0.unsignedBytes)
+      }
+    }
+  }
+
   func sign(_ domain: Domain, digest: [UInt8], into out: UnsafeMutableRawBufferPointer) {
     precondition(out.count == Signature.count, "signature memory of \(out.count) bytes")
     let message = domain.bytes + digest

@@ -22,6 +22,10 @@ package final class RecoveryCapsuleAccess: Sendable, Redacted {
   /// A copy of the 32 secret bytes, for a key file or the private database.
   /// - Throws: `outOfMemory`.
   package func secretBytes() throws -> SecretBytes { try SecretBytes(secret) }
+
+  func withSecret<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    try secret.withUnsafeBytes(body)
+  }
 }
 
 /// The sealed bytes that lead a bare machine with the words to everything the person had.

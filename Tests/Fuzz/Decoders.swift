@@ -9,6 +9,7 @@ let decoders: [String: @Sendable () throws -> Decoder] = [
   "event": { eventDecoder }, "control": { controlDecoder }, "anchor": { anchorDecoder },
   "snapshot": { snapshotDecoder }, "segment": segmentDecoder, "capsule": capsuleDecoder,
   "keyfile": keyFileDecoder, "invite": { inviteDecoder }, "words": { wordsDecoder },
+  "relayrequest": { relayRequestDecoder }, "relayreply": { relayReplyDecoder },
 ]
 
 private let authors = AuthorTable(
@@ -58,6 +59,15 @@ private let controlDecoder: Decoder = { bytes in
 }
 
 private let anchorDecoder: Decoder = { try Anchor(decoding: $0).encoded }
+
+private let relayRequestDecoder: Decoder = {
+  Array(
+    try RelayFrame<RelayRequest>(decoding: $0).encoded.dropFirst(RelayFraming.lengthBytes))
+}
+
+private let relayReplyDecoder: Decoder = {
+  Array(try RelayFrame<RelayReply>(decoding: $0).encoded.dropFirst(RelayFraming.lengthBytes))
+}
 
 private let snapshotDecoder: Decoder = { bytes in
   // The zone is whichever the stream says.

@@ -44,6 +44,8 @@ func seeds(of name: String) throws -> [[UInt8]] {
       "1. legal 2. WINN\n3) thank 4:year, wave sausage worth useful legal winner thank yell",
       "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zon",
     ].map { Array($0.utf8) }
+  case "relayrequest": relayRequestSeeds
+  case "relayreply": relayReplySeeds
   default: []
   }
 }

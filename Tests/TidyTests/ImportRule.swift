@@ -11,9 +11,12 @@ enum ImportRule {
     "HearthStore": [
       "HearthCRDT", "HearthCrypto", "HearthSync", "GRDB", "GRDBSQLite", "Foundation",
     ],
-    "HearthTransport": ["HearthCRDT", "HearthCrypto", "HearthSync", "Foundation", "Glibc"],
+    "HearthTransport": [
+      "HearthCRDT", "HearthCrypto", "HearthSync", "Foundation", "Glibc", "NIO*",
+    ],
     "HearthRelay": [
-      "HearthCRDT", "HearthCrypto", "HearthSync", "Foundation", "Glibc", "NIO*", "Logging",
+      "HearthCRDT", "HearthCrypto", "HearthSync", "Foundation", "Glibc", "Dispatch", "NIO*",
+      "Logging", "GRDBSQLite", "ArgumentParser",
     ],
     "Hearth": [
       "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "HearthTransport", "Logging",

@@ -1,0 +1,191 @@
+/// The secret from which the access keys of mailboxes at relays follow.
+///
+/// Everybody who holds the same epoch, invite or recovery words derives the same one. A pair is of
+/// one mailbox at one relay only, so no relay learns from keys which mailboxes belong together, and
+/// what is proven to one relay is worth nothing at another.
+package final class RelayAccessRoot: Sendable, Redacted {
+  private let secret: SecretKey
+
+  init(secret: SecretKey) { self.secret = secret }
+
+  init(from key: UnsafeRawBufferPointer, id: UInt64) throws {
+    secret = try SecretKey { KDF.derive(from: key, id, "HRTHracc", into: $0) }
+  }
+
+  /// The Ed25519 pair that opens one mailbox at one relay.
+  ///
+  /// - Parameters:
+  ///   - mailbox: The mailbox's name, 16 bytes.
+  ///   - relayID: The relay's id, 32 bytes.
+  /// - Throws: `badLength`, `outOfMemory`.
+  package func pair(mailbox: [UInt8], relayID: [UInt8]) throws -> SigningKeyPair {
+    try CryptoError.require("A mailbox name", mailbox.count, equals: RelayAccess.mailboxBytes)
+    try CryptoError.require("A relay id", relayID.count, equals: RelayAccess.relayIDBytes)
+    let seed = try SecretKey { out in
+      var hasher = Blake2b.Hasher(count: SecretKey.count, key: secret)
+      hasher.update("HRTH/relay-access-key/v1" as Domain)
+      hasher.updateDelimited(relayID)
+      hasher.updateDelimited(mailbox)
+      hasher.finalize(into: out)
+    }
+    return try SigningKeyPair(seed: seed)
+  }
+}
+
+extension EpochKey {
+  /// The root of the access keys that holders of this (control) epoch share.
+  /// - Throws: `outOfMemory`.
+  package func relayAccessRoot() throws -> RelayAccessRoot {
+    try withRoot { try RelayAccessRoot(from: $0, id: 6) }
+  }
+}
+
+extension RecoveryCapsuleAccess {
+  /// The root of the access key to the mailbox in which the recovery capsule lies.
+  /// - Throws: `outOfMemory`.
+  package func relayAccessRoot() throws -> RelayAccessRoot {
+    try withSecret { try RelayAccessRoot(from: $0, id: 3) }
+  }
+}
+
+/// How a client proves to a relay that it holds a mailbox's key, and how the relay checks it.
+///
+/// Ed25519 over a domain of its own, the relay's id, the digest of the certificate that the client
+/// saw in the TLS handshake, one-use nonces of both sides and the mailbox (RFC 8446 gives no
+/// exporter through swift-nio-ssl, so the proof is bound to the certificate). A proof that somebody
+/// captures fits no other relay, certificate, mailbox or moment.
+package enum RelayAccess {
+  /// The length of a mailbox's name.
+  package static let mailboxBytes = 16
+  /// The length of a relay's id.
+  package static let relayIDBytes = 32
+  /// The length of each side's nonce.
+  package static let nonceBytes = 32
+  /// The length of a certificate's digest.
+  package static let pinBytes = 32
+  /// The length of the id of an access key.
+  package static let keyIDBytes = 16
+
+  static let proofDomain: Domain = "HRTH/relay-access/v1"
+  static let creationDomain: Domain = "HRTH/relay-create/v1"
+
+  /// What a proof is bound to, apart from the mailbox.
+  package struct Binding: Hashable, Sendable {
+    /// The relay's id, from its welcome.
+    package let relayID: Bytes32
+    /// ``RelayAccess/pin(ofCertificate:)`` of the certificate seen or shown.
+    package let pin: Bytes32
+    /// The relay's one-use nonce, from its challenge.
+    package let relayNonce: Bytes32
+    /// The client's nonce.
+    package let clientNonce: Bytes32
+
+    package init(relayID: Bytes32, pin: Bytes32, relayNonce: Bytes32, clientNonce: Bytes32) {
+      self.relayID = relayID
+      self.pin = pin
+      self.relayNonce = relayNonce
+      self.clientNonce = clientNonce
+    }
+
+    fileprivate var bytes: [UInt8] {
+      relayID.array + pin.array + relayNonce.array + clientNonce.array
+    }
+  }
+
+  /// What is set for good when a mailbox is made.
+  package struct Creation: Hashable, Sendable {
+    /// The kind of mailbox.
+    package let kind: UInt8
+    /// The first access key.
+    package let accessKey: [UInt8]
+    /// The first manager's key.
+    package let managerKey: [UInt8]
+    /// The registration credential; empty where none is needed.
+    package let credential: [UInt8]
+
+    package init(kind: UInt8, accessKey: [UInt8], managerKey: [UInt8], credential: [UInt8]) {
+      self.kind = kind
+      self.accessKey = accessKey
+      self.managerKey = managerKey
+      self.credential = credential
+    }
+
+    fileprivate var digest: [UInt8] {
+      var hasher = Blake2b.Hasher(count: 32)
+      hasher.update(UInt64(kind))
+      hasher.updateDelimited(accessKey)
+      hasher.updateDelimited(managerKey)
+      hasher.updateDelimited(credential)
+      return hasher.finalize()
+    }
+  }
+
+  /// BLAKE2b-256("HRTH/relay-pin/v1" ‖ DER): what an address line pins.
+  package static func pin(ofCertificate der: [UInt8]) -> Bytes32 {
+    digest("HRTH/relay-pin/v1", der)
+  }
+
+  /// BLAKE2b-256("HRTH/relay-id/v1" ‖ identity key): the name of a relay, whatever its certificate.
+  package static func relayID(ofIdentity key: SigningPublicKey) -> Bytes32 {
+    digest("HRTH/relay-id/v1", key.bytes)
+  }
+
+  /// BLAKE2b-128("HRTH/relay-key-id/v1" ‖ key): what a challenge names the wanted key by.
+  package static func keyID(of key: [UInt8]) -> Bytes16 {
+    short(Blake2b.hash(("HRTH/relay-key-id/v1" as Domain).bytes + key, count: keyIDBytes))
+  }
+
+  /// The key id with which a relay answers for a mailbox it does not have.
+  ///
+  /// Always the same for one name, and without the relay's secret like any other.
+  package static func decoyKeyID(mailbox: [UInt8], secret: SecretKey) -> Bytes16 {
+    short(secret.mac(count: keyIDBytes, domain: "HRTH/relay-decoy/v1", mailbox))
+  }
+
+  /// Proves that one holds a key of a mailbox; 64 bytes.
+  package static func prove(
+    _ pair: SigningKeyPair, mailbox: [UInt8], binding: Binding
+  ) -> [UInt8] {
+    let key = keyID(of: pair.publicKey.bytes).array
+    return pair.sign(domain: proofDomain, binding.bytes, mailbox, key)
+  }
+
+  /// Checks a proof of ``prove(_:mailbox:binding:)``.
+  /// - Throws: `badSignature`.
+  package static func verify(
+    _ proof: [UInt8], mailbox: [UInt8], binding: Binding, key: SigningPublicKey
+  ) throws {
+    try Signature.verify(
+      proof, domain: proofDomain, binding.bytes, mailbox, keyID(of: key.bytes).array, by: key)
+  }
+
+  /// Signs the making of a mailbox, once with each of the two keys; 64 bytes.
+  package static func signCreation(
+    _ creation: Creation, with pair: SigningKeyPair, mailbox: [UInt8], binding: Binding
+  ) -> [UInt8] {
+    let key = keyID(of: pair.publicKey.bytes).array
+    return pair.sign(domain: creationDomain, binding.bytes, mailbox, key, creation.digest)
+  }
+
+  /// Checks a signature of ``signCreation(_:with:mailbox:binding:)``.
+  /// - Throws: `badSignature`.
+  package static func verifyCreation(
+    _ signature: [UInt8], _ creation: Creation, mailbox: [UInt8], binding: Binding,
+    key: SigningPublicKey
+  ) throws {
+    try Signature.verify(
+      signature, domain: creationDomain, binding.bytes, mailbox, keyID(of: key.bytes).array,
+      creation.digest, by: key)
+  }
+
+  private static func digest(_ domain: Domain, _ bytes: [UInt8]) -> Bytes32 {
+    var hasher = Blake2b.Hasher(count: Bytes32.count)
+    hasher.update(domain)
+    hasher.update(bytes)
+    return hasher.finalize().withUnsafeBytes { Bytes32(loading: $0) }
+  }
+
+  private static func short(_ bytes: [UInt8]) -> Bytes16 {
+    bytes.withUnsafeBytes { Bytes16(loading: $0) }
+  }
+}

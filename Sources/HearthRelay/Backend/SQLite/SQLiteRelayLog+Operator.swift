@@ -1,0 +1,203 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+/// What an operator sees of one mailbox: sizes, no keys and no content.
+package struct RelayMailboxStatistics: Sendable {
+  /// The opaque name.
+  package let name: Identifier
+  /// The last position.
+  package let head: UInt64
+  /// How many blobs there are.
+  package let liveBlobs: Int
+  /// What it holds, as ``RelayQuota`` counts.
+  package let usedBytes: UInt64
+  /// The operator's quota for it.
+  package let quotaBytes: UInt64?
+  /// The day of the last change, counted from 1970.
+  package let day: UInt32
+}
+
+// What the operator's commands do with the log, beside the process that serves or without one.
+extension SQLiteRelayLog {
+  /// All mailboxes, the largest first.
+  package func statistics() throws(RelayError) -> [RelayMailboxStatistics] {
+    try inspect { database throws(RelayError) in
+      let row = try database.statement(
+        """
+        SELECT name, head, (SELECT count(*) FROM entries WHERE mailbox = number
+          AND blob IS NOT NULL), used_bytes, quota_bytes, day
+          FROM mailboxes ORDER BY used_bytes DESC, name
+        """)
+      var found: [RelayMailboxStatistics] = []
+      while try row.step() {
+        found.append(
+          RelayMailboxStatistics(
+            name: try row.identifier(0), head: row.uint(1), liveBlobs: Int(row.int(2)),
+            usedBytes: row.uint(3), quotaBytes: row.isNull(4) ? nil : row.uint(4),
+            day: UInt32(truncatingIfNeeded: row.int(5))))
+      }
+      return found
+    }
+  }
+
+  /// Sets or takes away a mailbox's own quota.
+  /// - Throws: `notFound`.
+  package func setQuota(_ bytes: UInt64?, of mailbox: Identifier) throws(RelayError) {
+    try administer { database throws(RelayError) in
+      guard try SQLiteRelayReader(database: database).mailbox(mailbox) != nil else {
+        throw RelayError(.notFound, "there is no mailbox of that name: see `hearth-relay stats`")
+      }
+      let row = try database.statement("UPDATE mailboxes SET quota_bytes = ? WHERE name = ?")
+      if let bytes { try row.bind(bytes) } else { try row.bindNull() }
+      try row.bind(mailbox.bytes).execute()
+    }
+  }
+
+  /// Lets a token make so many mailboxes.
+  package func addToken(digest: Bytes32, uses: Int, note: String) throws(RelayError) {
+    try administer { database throws(RelayError) in
+      try database.statement("INSERT INTO tokens(digest, uses, note) VALUES(?, ?, ?)")
+        .bind(digest.array).bind(Int64(uses)).bind(text: note).execute()
+    }
+  }
+
+  /// Lets the holder of a manager's key make mailboxes.
+  package func list(managerKey: [UInt8], note: String) throws(RelayError) {
+    try administer { database throws(RelayError) in
+      try database.statement("INSERT OR REPLACE INTO listed(key, note) VALUES(?, ?)")
+        .bind(managerKey).bind(text: note).execute()
+    }
+  }
+
+  /// Deletes mailboxes without blobs that nobody changed since a day, used-up tokens, and gives
+  /// free pages back to the disk.
+  ///
+  /// A mailbox that is needed again is made again by whoever needs it, with a new generation.
+  /// - Returns: How many mailboxes were deleted.
+  package func collectGarbage(before day: UInt32) throws(RelayError) -> Int {
+    let count = try administer { database throws(RelayError) in
+      let row = try database.statement(
+        """
+        SELECT number FROM mailboxes WHERE day < ? AND NOT EXISTS(
+          SELECT 1 FROM entries WHERE mailbox = number AND blob IS NOT NULL)
+        """
+      ).bind(Int64(day))
+      var numbers: [Int64] = []
+      while try row.step() { numbers.append(row.int(0)) }
+      for number in numbers {
+        for sql in [
+          "DELETE FROM entries WHERE mailbox = ?", "DELETE FROM managers WHERE mailbox = ?",
+          "DELETE FROM mailboxes WHERE number = ?",
+        ] {
+          try database.statement(sql).bind(number).execute()
+        }
+      }
+      try database.execute("DELETE FROM tokens WHERE uses <= 0")
+      return numbers.count
+    }
+    try executeAlone("PRAGMA incremental_vacuum")
+    try executeAlone("PRAGMA wal_checkpoint(TRUNCATE)")
+    return count
+  }
+
+  /// Gives every mailbox a new generation, after the log was restored from a backup on purpose.
+  ///
+  /// Clients then compare and refill; their chains begin anew with the generation.
+  package func renewGenerations(_ random: (Int) -> [UInt8]) throws(RelayError) -> Int {
+    let names = try statistics().map(\.name)
+    for name in names {
+      let generation = Identifier(bytes: random(Identifier.byteCount)) ?? .zero
+      try administer { database throws(RelayError) in
+        try SQLiteRelayLog.renew(name, generation, database)
+      }
+    }
+    return names.count
+  }
+
+  private static func renew(
+    _ name: Identifier, _ generation: Identifier, _ database: RelayDatabase
+  ) throws(RelayError) {
+    guard let (number, _) = try SQLiteRelayReader(database: database).mailbox(name) else { return }
+    var chain = RelayChain.start(mailbox: name, generation: generation)
+    let row = try database.statement(
+      """
+      SELECT \(SQLiteRelayReader.headerColumns) FROM entries WHERE mailbox = ? ORDER BY position
+      """
+    ).bind(number)
+    while try row.step() {
+      let header = try SQLiteRelayReader.header(row)
+      chain = RelayChain.next(chain, header)
+      try database.statement("UPDATE entries SET chain = ? WHERE mailbox = ? AND position = ?")
+        .bind(chain.array).bind(number).bind(header.position).execute()
+    }
+    try database.statement("UPDATE mailboxes SET generation = ?, chain = ? WHERE number = ?")
+      .bind(generation.bytes).bind(chain.array).bind(number).execute()
+  }
+
+  /// Looks through everything: SQLite's own structures, positions, chains, digests and counts.
+  /// - Returns: What is wrong, in words; empty when all is well.
+  package func verify() throws(RelayError) -> [String] {
+    var problems: [String] = []
+    let integrity = try inspect { database throws(RelayError) in
+      try database.text("PRAGMA integrity_check(20)")
+    }
+    if integrity != "ok" { problems.append("SQLite: \(integrity)") }
+    for statistics in try statistics() {
+      let found = try inspect { database throws(RelayError) in
+        try SQLiteRelayLog.verify(statistics.name, database)
+      }
+      problems += found.map { "mailbox \(Hex.encode(statistics.name.bytes)): \($0)" }
+    }
+    return problems
+  }
+
+  private static func verify(_ name: Identifier, _ database: RelayDatabase) throws(RelayError)
+    -> [String]
+  {
+    guard let (number, mailbox) = try SQLiteRelayReader(database: database).mailbox(name) else {
+      return []
+    }
+    var chain = RelayChain.start(mailbox: name, generation: mailbox.head.generation)
+    var position: UInt64 = 0
+    var usedBytes: UInt64 = 0
+    let row = try database.statement(
+      """
+      SELECT \(SQLiteRelayReader.headerColumns), chain, bytes FROM entries
+        LEFT JOIN blobs ON blobs.number = entries.blob WHERE mailbox = ? ORDER BY position
+      """
+    ).bind(number)
+    while try row.step() {
+      let header = try SQLiteRelayReader.header(row)
+      position += 1
+      chain = RelayChain.next(chain, header)
+      usedBytes += RelayQuota.cost(ofName: header.name)
+      guard header.position == position, try row.bytes32(6) == chain else {
+        row.reset()
+        return ["the log is torn at position \(position)"]
+      }
+      if header.isLive {
+        usedBytes += UInt64(header.byteCount)
+        guard RelayChain.digest(of: row.blob(7)) == header.digest else {
+          row.reset()
+          return ["the blob at position \(position) is damaged"]
+        }
+      }
+    }
+    var problems: [String] = []
+    if mailbox.head.position != position || mailbox.chain != chain {
+      problems.append("the head says \(mailbox.head.position), the log ends at \(position)")
+    }
+    if mailbox.usedBytes != usedBytes {
+      problems.append("\(usedBytes) bytes are held, \(mailbox.usedBytes) are counted")
+    }
+    return problems
+  }
+
+  /// Copies the whole log, consistently, into a new file while it is in use.
+  package func export(to path: String) throws(RelayError) {
+    let quoted = path.split(separator: "'", omittingEmptySubsequences: false)
+      .joined(separator: "''")
+    try executeAlone("VACUUM INTO '\(quoted)'")
+  }
+}

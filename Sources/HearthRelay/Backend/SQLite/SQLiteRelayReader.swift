@@ -1,0 +1,145 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+/// Answers questions from one connection's snapshot.
+struct SQLiteRelayReader {
+  let database: RelayDatabase
+
+  /// A mailbox and its row's number.
+  func mailbox(_ name: Identifier) throws(RelayError) -> (number: Int64, value: RelayMailbox)? {
+    let row = try database.statement(
+      """
+      SELECT number, kind, generation, access_key, access_generation, head, chain, used_bytes,
+        quota_bytes FROM mailboxes WHERE name = ?
+      """
+    ).bind(name.bytes)
+    guard try row.step() else { return nil }
+    let number = row.int(0)
+    var value = RelayMailbox(
+      name: name, kind: RelayMailboxKind(rawValue: UInt8(truncatingIfNeeded: row.int(1))),
+      head: RelayCursor(generation: try row.identifier(2), position: row.uint(5)),
+      chain: try row.bytes32(6), accessKey: row.blob(3), accessGeneration: row.uint(4),
+      managers: [], usedBytes: row.uint(7), quotaBytes: row.isNull(8) ? nil : row.uint(8))
+    row.reset()
+    let managers = try database.statement("SELECT key FROM managers WHERE mailbox = ? ORDER BY key")
+      .bind(number)
+    while try managers.step() { value.managers.append(managers.blob(0)) }
+    return (number, value)
+  }
+
+  func chain(of mailbox: RelayMailbox, _ number: Int64, at position: UInt64) throws(RelayError)
+    -> Bytes32?
+  {
+    if position == 0 {
+      return RelayChain.start(mailbox: mailbox.name, generation: mailbox.head.generation)
+    }
+    if position == mailbox.head.position { return mailbox.chain }
+    let row = try database.statement(
+      "SELECT chain FROM entries WHERE mailbox = ? AND position = ?"
+    ).bind(number).bind(position)
+    guard try row.step() else { return nil }
+    defer { row.reset() }
+    return try row.bytes32(0)
+  }
+
+  func answer(_ read: RelayRead) throws(RelayError) -> RelayAnswer {
+    let found = try mailbox(read.mailbox)
+    if case .find(let position) = read.question {
+      guard let found else { return .found(nil, chain: nil) }
+      let chain =
+        if let position { try chain(of: found.value, found.number, at: position) } else {
+          Bytes32?.none
+        }
+      return .found(found.value, chain: chain)
+    }
+    guard let found, let authority = read.authority else { return .refused(.forbidden) }
+    if let refusal = found.value.refusal(of: authority) { return .refused(refusal) }
+    switch read.question {
+    case .find, .head: return .head(found.value.head.position)
+    case .list(let after, let limit, let isLiveOnly):
+      return try list(found.value, found.number, after, limit, isLiveOnly)
+    case .fetch(let names, let byteLimit): return try fetch(found.number, names, byteLimit)
+    case .page(let after, let limit, let byteLimit):
+      return try page(found.value, found.number, after, limit, byteLimit)
+    }
+  }
+
+  static let headerColumns = "position, flags, name, size, digest, blob IS NOT NULL"
+
+  static func header(_ row: RelayStatement) throws(RelayError) -> RelayHeader {
+    let flags = UInt8(truncatingIfNeeded: row.int(1))
+    return RelayHeader(
+      position: row.uint(0), kind: flags & 1 == 1 ? .remove : .put, isReplaceable: flags & 2 != 0,
+      isLive: row.int(5) != 0, name: row.blob(2), byteCount: Int(row.int(3)),
+      digest: try row.bytes32(4))
+  }
+
+  private func list(
+    _ mailbox: RelayMailbox, _ number: Int64, _ after: UInt64, _ limit: Int, _ isLiveOnly: Bool
+  ) throws(RelayError) -> RelayAnswer {
+    let row = try database.statement(
+      """
+      SELECT \(Self.headerColumns) FROM entries WHERE mailbox = ? AND position > ?
+        \(isLiveOnly ? "AND blob IS NOT NULL" : "") ORDER BY position LIMIT ?
+      """
+    ).bind(number).bind(after).bind(Int64(limit))
+    var headers: [RelayHeader] = []
+    while try row.step() { headers.append(try Self.header(row)) }
+    let head = mailbox.head.position
+    let through = headers.count < limit ? head : headers.last?.position ?? head
+    return .listing(
+      RelayListing(
+        headers: headers, through: through, head: head,
+        chain: try chain(of: mailbox, number, at: through) ?? mailbox.chain))
+  }
+
+  private func fetch(_ number: Int64, _ names: [[UInt8]], _ byteLimit: Int) throws(RelayError)
+    -> RelayAnswer
+  {
+    var budget = RelayByteBudget(byteLimit)
+    var found: [[UInt8]?] = []
+    for name in names {
+      let row = try database.statement(
+        """
+        SELECT bytes FROM entries JOIN blobs ON blobs.number = entries.blob
+          WHERE mailbox = ? AND name = ? AND blob IS NOT NULL
+        """
+      ).bind(number).bind(name)
+      let blob: [UInt8]? = try row.step() ? row.blob(0) : nil
+      row.reset()
+      guard budget.takes(blob?.count ?? 0) else { break }
+      found.append(blob)
+    }
+    return .blobs(found)
+  }
+
+  private func page(
+    _ mailbox: RelayMailbox, _ number: Int64, _ after: UInt64, _ limit: Int, _ byteLimit: Int
+  ) throws(RelayError) -> RelayAnswer {
+    var budget = RelayByteBudget(byteLimit)
+    var entries: [RelayEntry] = []
+    let row = try database.statement(
+      """
+      SELECT \(Self.headerColumns), bytes, chain FROM entries
+        LEFT JOIN blobs ON blobs.number = entries.blob
+        WHERE mailbox = ? AND position > ? ORDER BY position LIMIT ?
+      """
+    ).bind(number).bind(after).bind(Int64(limit))
+    var end = try chain(of: mailbox, number, at: min(after, mailbox.head.position))
+    while try row.step() {
+      let header = try Self.header(row)
+      guard budget.takes(header.name.count + (header.isLive ? header.byteCount : 0)) else { break }
+      let blob = header.isLive ? row.blob(6) : []
+      guard blob.count == (header.isLive ? header.byteCount : 0) else {
+        throw RelayStatement.damaged("the log")
+      }
+      entries.append(RelayEntry(header: header, blob: blob))
+      end = try row.bytes32(7)
+    }
+    row.reset()
+    return .page(
+      RelayPage(
+        entries: entries, head: mailbox.head.position, chain: end ?? mailbox.chain))
+  }
+}

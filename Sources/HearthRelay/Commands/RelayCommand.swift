@@ -1,0 +1,180 @@
+import ArgumentParser
+import Foundation
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+/// The program `hearth-relay`.
+package struct RelayCommand: ParsableCommand {
+  package static let configuration = CommandConfiguration(
+    commandName: "hearth-relay",
+    abstract: "Keeps and passes on what a household's devices have sealed; reads none of it.",
+    subcommands: [
+      ServeCommand.self, StatsCommand.self, QuotaCommand.self, TokenCommand.self, GCCommand.self,
+      VerifyCommand.self, ExportCommand.self,
+    ])
+
+  package init() {}
+}
+
+/// Where the relay keeps everything.
+struct FolderOptions: ParsableArguments {
+  @Option(help: "The relay's folder.")
+  var data = FolderOptions.usual
+
+  /// Below the state directory of systemd or of the user (XDG base directories).
+  static var usual: String {
+    let environment = ProcessInfo.processInfo.environment
+    if let path = environment["STATE_DIRECTORY"], !path.isEmpty { return path }
+    if let path = environment["XDG_STATE_HOME"], path.hasPrefix("/") {
+      return "\(path)/hearth-relay"
+    }
+    return "\(NSHomeDirectory())/.local/state/hearth-relay"
+  }
+
+  /// The log, which has to be there already.
+  func log() throws -> SQLiteRelayLog {
+    guard FileManager.default.fileExists(atPath: "\(data)/\(SQLiteRelayLog.fileName)") else {
+      throw RelayError(
+        .notFound, "there is no relay in \(data): name its folder with --data, or serve first")
+    }
+    return try SQLiteRelayLog(folder: data)
+  }
+}
+
+/// Words on standard output.
+enum Say {
+  static func line(_ text: String) {
+    FileHandle.standardOutput.write(Data((text + "\n").utf8))
+  }
+}
+
+struct StatsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "stats", abstract: "Lists mailboxes and what they hold, the largest first.")
+  @OptionGroup var folder: FolderOptions
+  @Flag(help: "As JSON, one mailbox a line.") var json = false
+
+  func run() throws {
+    let mailboxes = try folder.log().statistics()
+    for item in mailboxes {
+      let quota = item.quotaBytes.map(String.init)
+      if json {
+        Say.line(
+          "{\"mailbox\":\"\(Hex.encode(item.name.bytes))\",\"entries\":\(item.head),"
+            + "\"blobs\":\(item.liveBlobs),\"bytes\":\(item.usedBytes),"
+            + "\"quota\":\(quota ?? "null"),\"day\":\(item.day)}")
+      } else {
+        Say.line(
+          "\(Hex.encode(item.name.bytes))  \(item.usedBytes) bytes in \(item.liveBlobs) blobs, "
+            + "\(item.head) entries, quota \(quota ?? "as for all")")
+      }
+    }
+    if !json {
+      Say.line(
+        "\(mailboxes.count) mailboxes, \(mailboxes.reduce(0) { $0 + $1.usedBytes }) bytes")
+    }
+  }
+}
+
+struct QuotaCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "quota", abstract: "Sets how many bytes one mailbox may hold.")
+  @OptionGroup var folder: FolderOptions
+  @Argument(help: "The mailbox, as `stats` shows it.") var mailbox: String
+  @Argument(help: "Bytes, or `default`.") var bytes: String
+
+  func run() throws {
+    guard let name = Identifier(hex: mailbox) else {
+      throw RelayError(.invalidOption, "a mailbox is 32 hexadecimal digits: see `stats`")
+    }
+    let quota = UInt64(bytes)
+    guard quota != nil || bytes == "default" else {
+      throw RelayError(.invalidOption, "a quota is a number of bytes, or `default`")
+    }
+    try folder.log().setQuota(quota, of: name)
+    Say.line("set")
+  }
+}
+
+struct TokenCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "token",
+    abstract: "Makes a token that lets its holder register, or lists a device's key.")
+  @OptionGroup var folder: FolderOptions
+  @Option(help: "How many mailboxes the token may make.") var uses = 4
+  @Option(help: "Words for yourself.") var note = ""
+  @Option(help: "A manager's key in hexadecimal, to list in place of a token.") var allow: String?
+
+  func run() throws {
+    let log = try folder.log()
+    if let allow {
+      guard let key = try? SigningPublicKey(validating: Hex.decode(allow)) else {
+        throw RelayError(.invalidOption, "a manager's key is 64 hexadecimal digits")
+      }
+      try log.list(managerKey: key.bytes, note: note)
+      Say.line("listed")
+      return
+    }
+    guard (1...1_000_000).contains(uses) else {
+      throw RelayError(.invalidOption, "--uses is a number from 1 to 1000000")
+    }
+    let token = RandomBytes.make(RelayToken.byteCount)
+    try log.addToken(digest: RelayToken.digest(of: token), uses: uses, note: note)
+    Say.line(Base32.encode(token))
+  }
+}
+
+struct GCCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "gc", abstract: "Deletes empty mailboxes nobody uses; frees disk space.")
+  @OptionGroup var folder: FolderOptions
+  @Option(help: "Days without a change.") var days = 90
+  @Flag(
+    help: "Give every mailbox a new generation: do this after restoring a backup.")
+  var renewGenerations = false
+
+  func run() throws {
+    guard days >= 0 else { throw RelayError(.invalidOption, "--days is 0 or more") }
+    let log = try folder.log()
+    if renewGenerations {
+      // Whoever serves must not answer from two lives of one log.
+      let lock = try RelayFolder(path: folder.data)
+      let count = try withExtendedLifetime(lock) {
+        try log.renewGenerations { RandomBytes.make($0) }
+      }
+      Say.line("\(count) mailboxes have a new generation")
+    }
+    let today = Int(Date().timeIntervalSince1970 / 86_400)
+    let count = try log.collectGarbage(before: UInt32(max(0, today - days)))
+    Say.line("\(count) empty mailboxes deleted")
+  }
+}
+
+struct VerifyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify", abstract: "Checks positions, chains, digests and counts of everything.")
+  @OptionGroup var folder: FolderOptions
+
+  func run() throws {
+    let problems = try folder.log().verify()
+    for problem in problems { Say.line(problem) }
+    guard problems.isEmpty else { throw ExitCode(1) }
+    Say.line("all is well")
+  }
+}
+
+struct ExportCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export", abstract: "Copies the log into a new file, also while it is in use.")
+  @OptionGroup var folder: FolderOptions
+  @Argument(help: "The file to write; it must not exist.") var file: String
+
+  func run() throws {
+    guard !FileManager.default.fileExists(atPath: file) else {
+      throw RelayError(.invalidOption, "\(file) exists: name a new file")
+    }
+    try folder.log().export(to: file)
+    Say.line("written to \(file)")
+  }
+}

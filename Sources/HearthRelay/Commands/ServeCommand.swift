@@ -1,0 +1,130 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import Glibc
+import HearthCrypto
+import HearthSync
+import Logging
+
+extension RelayRegistration: ExpressibleByArgument {
+  package init?(argument: String) {
+    guard let found = Self.allCases.first(where: { $0.argument == argument }) else { return nil }
+    self = found
+  }
+
+  /// The word on the command line.
+  var argument: String {
+    switch self {
+    case .open: "open"
+    case .token: "token"
+    case .allowList: "allow-list"
+    }
+  }
+
+  package static var allValueStrings: [String] { allCases.map(\.argument) }
+  package var defaultValueDescription: String { argument }
+}
+
+struct ServeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve", abstract: "Serves until it is told to end; needs no configuration.")
+  @OptionGroup var folder: FolderOptions
+  @Option(help: "Address and port for clients.") var listen =
+    "127.0.0.1:\(RelayAddress.defaultPort)"
+  @Option(help: "Port on 127.0.0.1 of /healthz and /metrics, or `off`.") var health = "7441"
+  @Option(help: "The host that clients use, if it is not the one of --listen.")
+  var host: String?
+  @Option(help: "Who may make mailboxes.") var registration = RelayRegistration.open
+  @Option(help: "Bytes that a mailbox may hold.") var mailboxBytes = RelayQuota().bytes
+  @Option(help: "The most connections.") var connections = RelayConfiguration().maximumSessions
+  @Option(help: "The most connections of one address.")
+  var connectionsPerAddress = RelayConfiguration().maximumSessionsPerAddress
+  @Option(help: "A certificate chain in PEM, in place of the own one.") var certificate: String?
+  @Option(help: "Its private key in PEM.") var certificateKey: String?
+
+  func run() throws {
+    let place = try Self.place(listen)
+    let healthPort = try Self.healthPort(health)
+    var configuration = RelayConfiguration()
+    configuration.registration = registration
+    configuration.quota.bytes = mailboxBytes
+    configuration.maximumSessions = connections
+    configuration.maximumSessionsPerAddress = connectionsPerAddress
+    let logger = Logger(label: "hearth-relay") { JSONLogHandler(label: $0) }
+    try Sodium.setCoreDumpsDisabled()
+    // Whatever is written belongs to this user alone, also in a folder that was there before.
+    umask(0o077)
+    let folder = try RelayFolder(path: folder.data)
+    let identity = try folder.identity()
+    let log = try SQLiteRelayLog(folder: folder.path)
+    let signals = TerminationSignals()
+    let server = try RelayServer.start(
+      host: place.host, port: place.port, healthPort: healthPort, publicHost: host, log: log,
+      identity: identity, configuration: configuration, files: try files(), logger: logger)
+    Say.line("\(server.address)")
+    logger.info(
+      "serving",
+      metadata: [
+        "port": "\(server.address.port)", "health": "\(server.healthPort ?? 0)",
+        "registration": "\(registration.argument)",
+      ])
+    signals.wait()
+    logger.info("draining")
+    try server.stop()
+    logger.info("ended")
+    withExtendedLifetime(folder) {}
+  }
+
+  private func files() throws -> RelayCertificateFiles? {
+    switch (certificate, certificateKey) {
+    case (nil, nil): return nil
+    case (let chain?, let key?): return RelayCertificateFiles(chain: chain, key: key)
+    default:
+      throw RelayError(.invalidOption, "--certificate and --certificate-key go together")
+    }
+  }
+
+  /// Host and port of `--listen`; an IPv6 address stands in brackets.
+  static func place(_ text: String) throws(RelayError) -> (host: String, port: Int) {
+    let fault = RelayError(
+      .invalidOption, "--listen is HOST:PORT, such as 127.0.0.1:7440 or [::]:7440, not \(text)")
+    guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+      (0...65_535).contains(port)
+    else { throw fault }
+    var host = String(text[..<colon])
+    if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+    guard !host.isEmpty, text.hasPrefix("[") || !host.contains(":") else { throw fault }
+    return (host, port)
+  }
+
+  /// The port of `--health`; nil for none.
+  static func healthPort(_ text: String) throws(RelayError) -> Int? {
+    if text == "off" { return nil }
+    guard let port = Int(text), (0...65_535).contains(port) else {
+      throw RelayError(.invalidOption, "--health is a port or `off`, not \(text)")
+    }
+    return port
+  }
+}
+
+/// Waits for SIGTERM or SIGINT; made before anything that should end in order.
+struct TerminationSignals {
+  private let arrived = DispatchSemaphore(value: 0)
+  private let sources: [any DispatchSourceSignal]
+
+  init() {
+    let arrived = self.arrived
+    sources = [SIGTERM, SIGINT].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { arrived.signal() }
+      source.resume()
+      return source
+    }
+  }
+
+  func wait() {
+    arrived.wait()
+    for source in sources { source.cancel() }
+  }
+}

@@ -1,0 +1,288 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+import Synchronization
+
+/// A log in memory: the simplest thing that keeps the port's promises, for tests and simulation.
+package final class MemoryRelayLog: RelayLog {
+  fileprivate struct Box {
+    var mailbox: RelayMailbox
+    var headers: [RelayHeader] = []
+    var chains: [Bytes32] = []
+    var blobs: [UInt64: [UInt8]] = [:]
+    var live: [[UInt8]: UInt64] = [:]
+  }
+
+  fileprivate struct State {
+    var boxes: [Identifier: Box] = [:]
+    var tokens: [Bytes32: Int] = [:]
+    var listed: Set<[UInt8]> = []
+    var isFailing = false
+  }
+
+  private let state = Mutex(State())
+
+  package init() {}
+
+  /// Lets a token make so many mailboxes.
+  package func addToken(digest: Bytes32, uses: Int) {
+    state.withLock { $0.tokens[digest] = uses }
+  }
+
+  /// Lets the holder of a manager's key make mailboxes.
+  package func list(managerKey: [UInt8]) {
+    state.withLock { _ = $0.listed.insert(managerKey) }
+  }
+
+  /// Sets the operator's quota for a mailbox.
+  package func setQuota(_ bytes: UInt64?, of mailbox: Identifier) {
+    state.withLock { $0.boxes[mailbox]?.mailbox.quotaBytes = bytes }
+  }
+
+  /// Makes every call throw, as a broken disk does.
+  package func setFailing(_ isFailing: Bool) {
+    state.withLock { $0.isFailing = isFailing }
+  }
+
+  package func write(_ batch: [RelayWrite]) throws(RelayError) -> [RelayWritten] {
+    let results: [RelayWritten]? = state.withLock { state in
+      state.isFailing ? nil : batch.map { state.perform($0) }
+    }
+    guard let results else { throw RelayError(.inputOutput, "the memory was told to fail") }
+    return results
+  }
+
+  package func read(_ question: RelayRead) throws(RelayError) -> RelayAnswer {
+    let answer: RelayAnswer? = state.withLock { $0.isFailing ? nil : $0.answer(question) }
+    guard let answer else { throw RelayError(.inputOutput, "the memory was told to fail") }
+    return answer
+  }
+}
+
+extension MemoryRelayLog.State {
+  fileprivate mutating func perform(_ write: RelayWrite) -> RelayWritten {
+    if case .create(let kind, let generation, let accessKey, let managerKey, let right) =
+      write.action
+    {
+      return create(
+        write.mailbox, kind, generation, accessKey: accessKey, managerKey: managerKey, right)
+    }
+    guard var box = boxes[write.mailbox], let authority = write.authority else {
+      return .refused(.forbidden)
+    }
+    if let refusal = box.mailbox.refusal(of: authority) { return .refused(refusal) }
+    let result = box.perform(write)
+    if case .refused = result { return result }
+    boxes[write.mailbox] = box
+    return result
+  }
+
+  private mutating func create(
+    _ name: Identifier, _ kind: RelayMailboxKind, _ generation: Identifier, accessKey: [UInt8],
+    managerKey: [UInt8], _ right: RelayRegistrationRight
+  ) -> RelayWritten {
+    guard boxes[name] == nil else { return .refused(.forbidden) }
+    switch right {
+    case .open: break
+    case .token(let digest):
+      guard let uses = tokens[digest], uses > 0 else { return .refused(.forbidden) }
+      tokens[digest] = uses - 1
+    case .listed:
+      guard listed.contains(managerKey) else { return .refused(.forbidden) }
+    }
+    let mailbox = RelayMailbox(
+      name: name, kind: kind, head: RelayCursor(generation: generation, position: 0),
+      chain: RelayChain.start(mailbox: name, generation: generation), accessKey: accessKey,
+      accessGeneration: 1, managers: [managerKey], usedBytes: 0, quotaBytes: nil)
+    boxes[name] = MemoryRelayLog.Box(mailbox: mailbox)
+    return .created(mailbox)
+  }
+
+  fileprivate func answer(_ read: RelayRead) -> RelayAnswer {
+    let box = boxes[read.mailbox]
+    if case .find(let position) = read.question {
+      return .found(box?.mailbox, chain: position.flatMap { box?.chain(at: $0) })
+    }
+    guard let box, let authority = read.authority else { return .refused(.forbidden) }
+    if let refusal = box.mailbox.refusal(of: authority) { return .refused(refusal) }
+    return box.answer(read.question)
+  }
+}
+
+extension RelayMailbox {
+  /// Why a session with this authority may not work on the mailbox any more; nil if it may.
+  func refusal(of authority: RelayAuthority) -> RelayRefusal? {
+    switch authority {
+    case .access(let generation): generation == accessGeneration ? nil : .accessChanged
+    case .manager(let key): managers.contains(key) ? nil : .accessChanged
+    }
+  }
+}
+
+extension MemoryRelayLog.Box {
+  fileprivate func chain(at position: UInt64) -> Bytes32? {
+    guard position > 0 else {
+      return RelayChain.start(mailbox: mailbox.name, generation: mailbox.head.generation)
+    }
+    return position <= chains.count ? chains[Int(position) - 1] : nil
+  }
+
+  fileprivate mutating func perform(_ write: RelayWrite) -> RelayWritten {
+    switch write.action {
+    case .create: return .refused(.forbidden)
+    case .put(let items): return put(items, write.quota)
+    case .remove(let names): return remove(names, write.quota)
+    case .rotate(let generation, let key):
+      guard generation == mailbox.accessGeneration else { return .refused(.conflict) }
+      mailbox.accessGeneration += 1
+      mailbox.accessKey = key
+      return .rotated(generation: mailbox.accessGeneration)
+    case .addManager(let key):
+      if mailbox.managers.contains(key) { return .done }
+      guard mailbox.managers.count < RelayLimits.maximumManagers else {
+        return .refused(.managers)
+      }
+      mailbox.managers.append(key)
+      mailbox.managers.sort { $0.lexicographicallyPrecedes($1) }
+      return .done
+    case .removeManager(let key):
+      guard let place = mailbox.managers.firstIndex(of: key) else { return .done }
+      guard mailbox.managers.count > 1 else { return .refused(.managers) }
+      mailbox.managers.remove(at: place)
+      return .done
+    }
+  }
+
+  private mutating func put(_ items: [RelayPut], _ quota: RelayQuota) -> RelayWritten {
+    var outcomes: [RelayStored] = []
+    var appended: [RelayHeader] = []
+    for item in items {
+      let digest = RelayChain.digest(of: item.blob)
+      if let position = live[item.name] {
+        let old = headers[Int(position) - 1]
+        if old.digest == digest, old.byteCount == item.blob.count {
+          outcomes.append(RelayStored(.present, position: position))
+          continue
+        }
+        guard old.isReplaceable, item.isReplaceable else {
+          outcomes.append(RelayStored(.conflict, position: position))
+          continue
+        }
+        drop(position)
+      }
+      let header = RelayHeader(
+        position: mailbox.head.position + 1, kind: .put, isReplaceable: item.isReplaceable,
+        isLive: true, name: item.name, byteCount: item.blob.count, digest: digest)
+      append(header)
+      blobs[header.position] = item.blob
+      live[item.name] = header.position
+      mailbox.usedBytes += UInt64(item.blob.count)
+      appended.append(header)
+      outcomes.append(RelayStored(.stored, position: header.position))
+    }
+    if !appended.isEmpty, exceeds(quota) { return .refused(.quota) }
+    return .stored(outcomes, appended: appended, head: mailbox.head.position)
+  }
+
+  private mutating func remove(_ names: [[UInt8]], _ quota: RelayQuota) -> RelayWritten {
+    var positions: [UInt64] = []
+    var appended: [RelayHeader] = []
+    for name in names {
+      guard let old = live[name] else {
+        positions.append(0)
+        continue
+      }
+      drop(old)
+      let header = RelayHeader(
+        position: mailbox.head.position + 1, kind: .remove, isReplaceable: false, isLive: false,
+        name: name, byteCount: 0, digest: RelayChain.emptyDigest)
+      append(header)
+      appended.append(header)
+      positions.append(header.position)
+    }
+    if mailbox.head.position > quota.entries { return .refused(.quota) }
+    return .removed(positions, appended: appended, head: mailbox.head.position)
+  }
+
+  private func exceeds(_ quota: RelayQuota) -> Bool {
+    mailbox.usedBytes > mailbox.quotaBytes ?? quota.bytes || mailbox.head.position > quota.entries
+  }
+
+  private mutating func append(_ header: RelayHeader) {
+    mailbox.chain = RelayChain.next(mailbox.chain, header)
+    mailbox.head = RelayCursor(generation: mailbox.head.generation, position: header.position)
+    mailbox.usedBytes += RelayQuota.cost(ofName: header.name)
+    headers.append(header)
+    chains.append(mailbox.chain)
+  }
+
+  private mutating func drop(_ position: UInt64) {
+    let old = headers[Int(position) - 1]
+    headers[Int(position) - 1] = old.withoutBlob
+    blobs[position] = nil
+    live[old.name] = nil
+    mailbox.usedBytes -= UInt64(old.byteCount)
+  }
+
+  fileprivate func answer(_ question: RelayRead.Question) -> RelayAnswer {
+    let head = mailbox.head.position
+    switch question {
+    case .find: return .refused(.forbidden)
+    case .head: return .head(head)
+    case .list(let after, let limit, let isLiveOnly):
+      let found = headers.dropFirst(Int(min(after, head))).lazy
+        .filter { $0.isLive || !isLiveOnly }.prefix(limit)
+      let isWhole = found.count < limit
+      let through = isWhole ? max(min(after, head), head) : found.last?.position ?? head
+      return .listing(
+        RelayListing(
+          headers: Array(found), through: through, head: head,
+          chain: chain(at: through) ?? mailbox.chain))
+    case .fetch(let names, let byteLimit):
+      var budget = RelayByteBudget(byteLimit)
+      var found: [[UInt8]?] = []
+      for name in names {
+        let blob = live[name].flatMap { blobs[$0] }
+        guard budget.takes(blob?.count ?? 0) else { break }
+        found.append(blob)
+      }
+      return .blobs(found)
+    case .page(let after, let limit, let byteLimit):
+      var budget = RelayByteBudget(byteLimit)
+      var entries: [RelayEntry] = []
+      for header in headers.dropFirst(Int(min(after, head))).prefix(limit) {
+        let blob = blobs[header.position] ?? []
+        guard budget.takes(header.name.count + blob.count) else { break }
+        entries.append(RelayEntry(header: header, blob: blob))
+      }
+      let last = entries.last?.header.position ?? min(after, head)
+      return .page(
+        RelayPage(entries: entries, head: head, chain: chain(at: last) ?? mailbox.chain))
+    }
+  }
+}
+
+/// Counts the bytes of a page; the first item always fits.
+struct RelayByteBudget {
+  private var left: Int
+  private var isFirst = true
+
+  init(_ bytes: Int) { left = bytes }
+
+  /// Whether an item fits, which is then taken.
+  mutating func takes(_ bytes: Int) -> Bool {
+    defer { isFirst = false }
+    guard isFirst || bytes <= left else { return false }
+    left -= bytes
+    return true
+  }
+}
+
+extension RelayHeader {
+  /// The header of the entry after its blob was dropped.
+  var withoutBlob: RelayHeader {
+    RelayHeader(
+      position: position, kind: kind, isReplaceable: isReplaceable, isLive: false, name: name,
+      byteCount: byteCount, digest: digest)
+  }
+}

@@ -1,0 +1,249 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+// Greeting, challenging, proving and making: everything before a mailbox is open.
+extension RelayCore {
+  mutating func greet(_ id: RelaySessionID, _ request: UInt32, _ least: Int, _ most: Int) {
+    guard sessions[id]?.isGreeted == false else {
+      fail(id, request, RelayFault(.wrongState, "the session has begun already"))
+      return
+    }
+    guard (least...most).contains(RelayLimits.version) else {
+      end(
+        id,
+        RelayFault(
+          .unsupportedVersion, "this relay speaks version \(RelayLimits.version): update one side"))
+      return
+    }
+    sessions[id]?.isGreeted = true
+    send(
+      id, request,
+      .welcome(
+        RelayWelcome(
+          version: RelayLimits.version, relayID: identity.relayID,
+          registration: configuration.registration,
+          heartbeatSeconds: configuration.heartbeatSeconds)))
+  }
+
+  mutating func challenge(
+    _ id: RelaySessionID, _ frame: RelayFrame<RelayRequest>, _ byteCount: Int,
+    _ channel: Int, _ mailbox: Identifier
+  ) {
+    guard sessions[id]?.channels[channel] == nil else {
+      fail(id, frame.request, RelayFault(.wrongState, "the channel is in use"))
+      return
+    }
+    sessions[id]?.channels[channel] = .asking(mailbox)
+    let ticket = ask(id, frame, byteCount, mailbox, .challenge)
+    let read = RelayRead(mailbox: mailbox, authority: nil, question: .find(chainAt: nil))
+    effects.append(.read(ticket: ticket, RelayReadBox(read: read)))
+  }
+
+  mutating func challenged(_ ticket: RelayTicket, _ mailbox: RelayMailbox?) {
+    guard case .asking(let name)? = sessions[ticket.session]?.channels[ticket.channel] else {
+      return
+    }
+    // Both ids are made, whichever is told, so that both cases take as long.
+    let decoy = RelayAccess.decoyKeyID(mailbox: name.bytes, secret: identity.decoySecret)
+    let real = RelayAccess.keyID(of: mailbox?.accessKey ?? identity.decoyKey)
+    let nonce = Bytes32(exactly: chance(RelayAccess.nonceBytes))
+    sessions[ticket.session]?.channels[ticket.channel] = .challenged(name, nonce: nonce)
+    send(
+      ticket.session, ticket.request,
+      .challenge(keyID: mailbox == nil ? decoy : real, nonce: nonce))
+  }
+
+  /// Takes a channel's challenge, which is spent thereby.
+  private mutating func takeChallenge(
+    _ id: RelaySessionID, _ request: UInt32, _ channel: Int
+  ) -> (mailbox: Identifier, nonce: Bytes32)? {
+    guard case .challenged(let mailbox, let nonce)? = sessions[id]?.channels[channel] else {
+      fail(id, request, RelayFault(.wrongState, "the channel has no challenge to answer"))
+      return nil
+    }
+    sessions[id]?.channels[channel] = nil
+    let wait = attemptWait(id)
+    guard wait == 0 else {
+      fail(
+        id, request,
+        RelayFault(.rateLimited, "too many attempts", retryAfterMilliseconds: wait))
+      return nil
+    }
+    return (mailbox, nonce)
+  }
+
+  mutating func prove(
+    _ id: RelaySessionID, _ frame: RelayFrame<RelayRequest>, _ byteCount: Int, _ proof: RelayProof
+  ) {
+    guard let (mailbox, nonce) = takeChallenge(id, frame.request, proof.channel) else { return }
+    sessions[id]?.channels[proof.channel] = .proving(mailbox)
+    let ticket = ask(id, frame, byteCount, mailbox, .prove(proof, nonce: nonce))
+    let read = RelayRead(
+      mailbox: mailbox, authority: nil, question: .find(chainAt: proof.cursor?.position))
+    effects.append(.read(ticket: ticket, RelayReadBox(read: read)))
+  }
+
+  mutating func proved(
+    _ ticket: RelayTicket, _ proof: RelayProof, _ nonce: Bytes32, _ mailbox: RelayMailbox?,
+    _ chain: Bytes32?
+  ) {
+    let id = ticket.session
+    guard case .proving? = sessions[id]?.channels[proof.channel] else { return }
+    sessions[id]?.channels[proof.channel] = nil
+    let found = mailbox.flatMap { key(proof.keyID, of: $0) }
+    let binding = RelayAccess.Binding(
+      relayID: identity.relayID, pin: identity.pin, relayNonce: nonce,
+      clientNonce: proof.clientNonce)
+    // Checked against a decoy where there is no key, so that a refusal takes as long.
+    let isProven = isProof(
+      proof.signature, of: found?.key ?? identity.decoyKey, ticket.mailbox, binding)
+    guard isProven, let mailbox, let found else {
+      refuse(id, ticket.request)
+      return
+    }
+    let standing: RelayCursorStanding
+    if let cursor = proof.cursor {
+      standing =
+        cursor.generation != mailbox.head.generation
+        ? .otherGeneration : chain.map { .known($0) } ?? .beyondHead
+    } else {
+      standing = .none
+    }
+    enter(ticket, mailbox, found.authority, standing)
+  }
+
+  /// Says the one thing that is said of unknown and forbidden mailboxes.
+  mutating func refuse(_ id: RelaySessionID, _ request: UInt32) {
+    counters.refusals += 1
+    countAttempt(id)
+    fail(id, request, .refused)
+  }
+
+  private func key(_ keyID: Bytes16, of mailbox: RelayMailbox)
+    -> (key: [UInt8], authority: RelayAuthority)?
+  {
+    if RelayAccess.keyID(of: mailbox.accessKey) == keyID {
+      return (mailbox.accessKey, .access(generation: mailbox.accessGeneration))
+    }
+    return mailbox.managers.first { RelayAccess.keyID(of: $0) == keyID }
+      .map { ($0, .manager($0)) }
+  }
+
+  private func isProof(
+    _ signature: [UInt8], of key: [UInt8], _ mailbox: Identifier, _ binding: RelayAccess.Binding
+  ) -> Bool {
+    guard let key = try? SigningPublicKey(validating: key) else { return false }
+    return
+      (try? RelayAccess.verify(signature, mailbox: mailbox.bytes, binding: binding, key: key))
+      != nil
+  }
+
+  mutating func create(
+    _ id: RelaySessionID, _ frame: RelayFrame<RelayRequest>, _ byteCount: Int,
+    _ creation: RelayCreation
+  ) {
+    guard let (mailbox, nonce) = takeChallenge(id, frame.request, creation.channel) else { return }
+    guard creation.kind == .sealed else {
+      fail(id, frame.request, RelayFault(.unsupported, "this relay has no mailboxes of that kind"))
+      return
+    }
+    let binding = RelayAccess.Binding(
+      relayID: identity.relayID, pin: identity.pin, relayNonce: nonce,
+      clientNonce: creation.clientNonce)
+    let signatures = [
+      (creation.accessSignature, creation.accessKey),
+      (creation.managerSignature, creation.managerKey),
+    ]
+    let areGood = signatures.allSatisfy { signature, key in
+      guard let key = try? SigningPublicKey(validating: key) else { return false }
+      return
+        (try? RelayAccess.verifyCreation(
+          signature, creation.signed, mailbox: mailbox.bytes, binding: binding, key: key)) != nil
+    }
+    guard areGood else {
+      refuse(id, frame.request)
+      return
+    }
+    let right: RelayRegistrationRight =
+      switch configuration.registration {
+      case .open: .open
+      case .token: .token(digest: RelayToken.digest(of: creation.credential))
+      case .allowList: .listed
+      }
+    sessions[id]?.channels[creation.channel] = .proving(mailbox)
+    let generation = Identifier(bytes: chance(Identifier.byteCount)) ?? .zero
+    let ticket = ask(
+      id, frame, byteCount, mailbox, .create(managerKey: creation.managerKey))
+    write(
+      ticket, mailbox, nil,
+      .create(
+        kind: creation.kind, generation: generation, accessKey: creation.accessKey,
+        managerKey: creation.managerKey, right: right))
+  }
+
+  /// Opens a channel after its right was proven.
+  mutating func enter(
+    _ ticket: RelayTicket, _ mailbox: RelayMailbox, _ authority: RelayAuthority,
+    _ standing: RelayCursorStanding
+  ) {
+    let id = ticket.session
+    guard sessions[id] != nil else { return }
+    var room =
+      rooms[mailbox.name]
+      ?? RelayRoom(
+        appends: RelayBucket(perMinute: configuration.mailboxAppendsPerMinute, now: now))
+    guard room.members.count < configuration.maximumMembers else {
+      counters.limited += 1
+      fail(
+        id, ticket.request,
+        RelayFault(
+          .tooMany, "too many have this mailbox open", retryAfterMilliseconds: 60_000))
+      return
+    }
+    room.members.append(RelayPushTarget(session: id, channel: ticket.channel))
+    rooms[mailbox.name] = room
+    sessions[id]?.channels[ticket.channel] = .open(
+      RelayChannel.Open(mailbox: mailbox.name, authority: authority))
+    if sessions[id]?.isTrusted == false {
+      sessions[id]?.isTrusted = true
+      strangers.remove(id)
+      effects.append(.trust(id))
+    }
+    var isManager = false
+    if case .manager = authority { isManager = true }
+    send(
+      id, ticket.request,
+      .opened(
+        RelayOpened(
+          head: mailbox.head, chain: mailbox.chain, standing: standing,
+          accessGeneration: mailbox.accessGeneration, isManager: isManager,
+          usedBytes: mailbox.usedBytes,
+          quotaBytes: mailbox.quotaBytes ?? configuration.quota.bytes)))
+  }
+
+  mutating func leave(_ mailbox: Identifier, _ id: RelaySessionID, channel: Int) {
+    rooms[mailbox]?.members.removeAll { $0.session == id && $0.channel == channel }
+    if rooms[mailbox]?.members.isEmpty == true { rooms[mailbox] = nil }
+  }
+
+  mutating func write(
+    _ ticket: UInt64, _ mailbox: Identifier, _ authority: RelayAuthority?,
+    _ action: RelayWrite.Action
+  ) {
+    let write = RelayWrite(
+      mailbox: mailbox, authority: authority, action: action, quota: configuration.quota, day: day)
+    effects.append(.write(ticket: ticket, RelayWriteBox(write: write)))
+  }
+}
+
+/// Registration tokens: 16 random bytes that the operator hands out; the log keeps digests.
+package enum RelayToken {
+  /// The length of a token.
+  package static let byteCount = 16
+
+  /// BLAKE2b-256("HRTH/relay-token/v1" ‖ token).
+  package static func digest(of token: [UInt8]) -> Bytes32 {
+    Bytes32(exactly: Blake2b.hash(("HRTH/relay-token/v1" as Domain).bytes + token))
+  }
+}

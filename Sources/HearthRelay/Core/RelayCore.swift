@@ -1,0 +1,369 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+/// The relay as a value: events in, effects out; no clock, no chance, no socket, no file.
+///
+/// It holds sessions, who has which mailbox open, and what was asked of the log. All that a mailbox
+/// is lies in the log, so memory depends on connections alone. Not thread-safe: one owner calls
+/// ``handle(_:now:)``.
+package struct RelayCore {
+  let configuration: RelayConfiguration
+  let identity: RelayIdentity
+  private let random: @Sendable (Int) -> [UInt8]
+  var sessions: [RelaySessionID: RelaySession] = [:]
+  var strangers: Set<RelaySessionID> = []
+  var rooms: [Identifier: RelayRoom] = [:]
+  var tickets: [UInt64: RelayTicket] = [:]
+  var effects: [RelayEffect] = []
+  var now: UInt64 = 0
+  var day: UInt32 = 0
+  var waitingBytes = 0
+  private var sessionsByAddress: [[UInt8]: Int] = [:]
+  private var refusals: [[UInt8]: RelayBucket] = [:]
+  private var nextTicket: UInt64 = 0
+  private var isDraining = false
+  /// What was counted so far.
+  package internal(set) var counters = RelayCounters()
+
+  /// Starts without sessions.
+  ///
+  /// - Parameters:
+  ///   - configuration: The bounds.
+  ///   - identity: Who the relay is.
+  ///   - random: Gives so many bytes that nobody can guess.
+  package init(
+    configuration: RelayConfiguration, identity: RelayIdentity,
+    random: @escaping @Sendable (Int) -> [UInt8]
+  ) {
+    self.configuration = configuration
+    self.identity = identity
+    self.random = random
+  }
+
+  /// How many sessions there are.
+  package var sessionCount: Int { sessions.count }
+  /// How many of them have never opened a mailbox.
+  package var strangerCount: Int { strangers.count }
+  /// How many mailboxes are open in some session.
+  package var roomCount: Int { rooms.count }
+  /// Whether draining has come to its end.
+  package var isDrained: Bool { isDraining && sessions.isEmpty && tickets.isEmpty }
+
+  /// Takes one event.
+  ///
+  /// - Parameters:
+  ///   - event: What happened.
+  ///   - now: Milliseconds of a clock that never goes back.
+  ///   - day: Days since 1970, for the log's note of last use.
+  /// - Returns: What is to be done, in order.
+  package mutating func handle(_ event: RelayEvent, now: UInt64, day: UInt32) -> [RelayEffect] {
+    self.now = max(self.now, now)
+    self.day = day
+    switch event {
+    case .connected(let id, let address): connect(id, address)
+    case .received(let id, let frame, let count): receive(id, frame, count)
+    case .malformed(let id, let fault):
+      guard sessions[id] != nil else { break }
+      counters.malformed += 1
+      end(id, RelayFault(.malformed, String(fault.prefix(120))))
+    case .disconnected(let id): forget(id)
+    case .congested(let id, let isCongested): congest(id, isCongested)
+    case .written(let ticket, let result): finish(written: ticket, result)
+    case .answered(let ticket, let result): finish(answered: ticket, result)
+    case .appended(let mailbox, let head): hint(mailbox, head: head)
+    case .tick: tick()
+    case .drain: drain()
+    }
+    defer { effects.removeAll(keepingCapacity: true) }
+    return effects
+  }
+
+  // MARK: Sessions
+
+  private mutating func connect(_ id: RelaySessionID, _ address: [UInt8]) {
+    let isTooMany =
+      sessions.count >= configuration.maximumSessions
+      || sessionsByAddress[address, default: 0] >= configuration.maximumSessionsPerAddress
+      || (strangers.count >= configuration.maximumStrangers && !makeRoomForStranger())
+    guard !isTooMany, !isDraining else {
+      counters.limited += 1
+      effects.append(.close(id))
+      return
+    }
+    counters.sessionsEver += 1
+    sessions[id] = RelaySession(
+      address: address, now: now, appendsPerMinute: configuration.sessionAppendsPerMinute)
+    sessionsByAddress[address, default: 0] += 1
+    strangers.insert(id)
+  }
+
+  /// Ends the oldest stranger if it had a fair time, so that newcomers are not kept out.
+  private mutating func makeRoomForStranger() -> Bool {
+    guard let oldest = strangers.min(), let session = sessions[oldest],
+      now >= session.connectedAt + configuration.handshakeMilliseconds / 10
+    else { return false }
+    counters.timeouts += 1
+    end(oldest, RelayFault(.idle, "others wait: open a mailbox sooner"))
+    return true
+  }
+
+  /// Forgets a session that is gone; what it asked of the log goes on.
+  mutating func forget(_ id: RelaySessionID) {
+    guard let session = sessions.removeValue(forKey: id) else { return }
+    strangers.remove(id)
+    waitingBytes -= session.queue.reduce(0) { $0 + $1.byteCount }
+    let left = sessionsByAddress[session.address, default: 1] - 1
+    sessionsByAddress[session.address] = left > 0 ? left : nil
+    for (number, channel) in session.channels {
+      if let open = channel.open { leave(open.mailbox, id, channel: number) }
+    }
+  }
+
+  /// Sends a session away for a reason.
+  mutating func end(_ id: RelaySessionID, _ fault: RelayFault) {
+    send(id, push: .farewell(fault))
+    effects.append(.close(id))
+    forget(id)
+  }
+
+  private mutating func tick() {
+    let silence = UInt64(configuration.heartbeatSeconds) * 3_000
+    var ending: [(RelaySessionID, RelayFault)] = []
+    for (id, session) in sessions {
+      if let since = session.congestedAt, now >= since + configuration.slowReaderMilliseconds {
+        counters.slowReaders += 1
+        ending.append((id, RelayFault(.slowReader, "what was sent is not being read")))
+      } else if !session.isTrusted,
+        now >= session.connectedAt + configuration.handshakeMilliseconds
+      {
+        counters.timeouts += 1
+        ending.append((id, RelayFault(.idle, "no mailbox was opened in time")))
+      } else if now >= session.heardAt + silence, session.flights == 0 {
+        counters.timeouts += 1
+        ending.append((id, RelayFault(.idle, "nothing was heard: ping more often")))
+      }
+    }
+    for (id, fault) in ending.sorted(by: { $0.0 < $1.0 }) { end(id, fault) }
+    for (address, bucket) in refusals {
+      var bucket = bucket
+      if bucket.isFull(now: now) { refusals[address] = nil }
+    }
+  }
+
+  private mutating func drain() {
+    guard !isDraining else { return }
+    isDraining = true
+    for id in sessions.keys.sorted() {
+      sessions[id]?.isEnding = true
+      endIfDone(id)
+    }
+  }
+
+  /// Ends a session that was sent away and waits for nothing from the log.
+  private mutating func endIfDone(_ id: RelaySessionID) {
+    guard let session = sessions[id], session.isEnding, session.flights == 0 else { return }
+    // Spread, so that all do not come back at once.
+    let wait = 500 + Int(id.number % 64) * 70
+    end(id, RelayFault(.goingAway, "the relay is being stopped", retryAfterMilliseconds: wait))
+  }
+
+  private mutating func congest(_ id: RelaySessionID, _ isCongested: Bool) {
+    guard sessions[id] != nil else { return }
+    guard !isCongested else {
+      if sessions[id]?.congestedAt == nil { sessions[id]?.congestedAt = now }
+      return
+    }
+    sessions[id]?.congestedAt = nil
+    let missed = sessions[id]?.channels.compactMap { number, channel in
+      channel.open?.missedHead.map { (number, $0) }
+    }
+    for (number, head) in (missed ?? []).sorted(by: { $0.0 < $1.0 }) {
+      update(id, number) { $0.missedHead = nil }
+      counters.hints += 1
+      send(id, push: .behind(channel: number, head: head))
+    }
+    pump(id)
+  }
+
+  // MARK: Requests in turn
+
+  private mutating func receive(
+    _ id: RelaySessionID, _ frame: RelayFrame<RelayRequest>, _ byteCount: Int
+  ) {
+    guard let session = sessions[id] else { return }
+    counters.framesReceived += 1
+    sessions[id]?.heardAt = now
+    if case .ping = frame.message, session.isGreeted {
+      send(id, frame.request, .pong)
+      return
+    }
+    guard !session.isEnding else {
+      fail(id, frame.request, RelayFault(.goingAway, "the relay is being stopped"))
+      return
+    }
+    guard session.queue.count + session.flights < configuration.maximumUnanswered else {
+      counters.limited += 1
+      fail(id, frame.request, RelayFault(.tooMany, "too many requests without an answer"))
+      return
+    }
+    guard waitingBytes + byteCount <= configuration.maximumWaitingBytes else {
+      counters.limited += 1
+      fail(
+        id, frame.request,
+        RelayFault(.unavailable, "the relay has too much to do", retryAfterMilliseconds: 1_000))
+      return
+    }
+    waitingBytes += byteCount
+    sessions[id]?.pendingBytes += byteCount
+    sessions[id]?.queue.append(RelaySession.Waiting(frame: frame, byteCount: byteCount))
+    pump(id)
+    weigh(id)
+  }
+
+  /// Begins what may begin: writes together, a read alone, all in the order asked.
+  mutating func pump(_ id: RelaySessionID) {
+    while let session = sessions[id], session.congestedAt == nil, let next = session.queue.first {
+      let isWrite = next.frame.message.isWrite
+      guard session.flights == 0 || (isWrite && !session.isReading) else { return }
+      sessions[id]?.queue.removeFirst()
+      let flights = session.flights
+      begin(id, next.frame, next.byteCount)
+      guard let after = sessions[id] else {
+        waitingBytes -= next.byteCount
+        return
+      }
+      if after.flights > flights {
+        sessions[id]?.isReading = !isWrite
+      } else {
+        release(id, next.byteCount)
+      }
+    }
+  }
+
+  private mutating func release(_ id: RelaySessionID, _ byteCount: Int) {
+    waitingBytes -= byteCount
+    sessions[id]?.pendingBytes -= byteCount
+  }
+
+  private mutating func weigh(_ id: RelaySessionID) {
+    guard let session = sessions[id] else { return }
+    let isHeavy = session.pendingBytes >= configuration.pausingBytes
+    guard isHeavy != session.isPaused else { return }
+    sessions[id]?.isPaused = isHeavy
+    effects.append(.pause(id, isHeavy))
+  }
+
+  // MARK: The log
+
+  mutating func ask(
+    _ id: RelaySessionID, _ frame: RelayFrame<RelayRequest>, _ byteCount: Int,
+    _ mailbox: Identifier, _ purpose: RelayTicket.Purpose
+  ) -> UInt64 {
+    nextTicket += 1
+    tickets[nextTicket] = RelayTicket(
+      session: id, request: frame.request, byteCount: byteCount, mailbox: mailbox,
+      channel: frame.message.channel ?? 0, purpose: purpose)
+    sessions[id]?.flights += 1
+    return nextTicket
+  }
+
+  private mutating func finish(written number: UInt64, _ result: Result<RelayWritten, RelayError>) {
+    guard let ticket = tickets.removeValue(forKey: number) else { return }
+    switch result {
+    case .success(let written): complete(ticket, written)
+    case .failure(let error): failed(ticket, error)
+    }
+    land(ticket)
+  }
+
+  private mutating func finish(answered number: UInt64, _ result: Result<RelayAnswer, RelayError>) {
+    guard let ticket = tickets.removeValue(forKey: number) else { return }
+    switch result {
+    case .success(let answer): complete(ticket, answer)
+    case .failure(let error): failed(ticket, error)
+    }
+    land(ticket)
+  }
+
+  private mutating func failed(_ ticket: RelayTicket, _ error: RelayError) {
+    counters.logFailures += 1
+    switch ticket.purpose {
+    case .challenge, .prove, .create: sessions[ticket.session]?.channels[ticket.channel] = nil
+    case .subscribe: update(ticket.session, ticket.channel) { $0.subscription = .none }
+    default: break
+    }
+    fail(
+      ticket.session, ticket.request,
+      RelayFault(
+        .unavailable, "the relay's disk does not work: nothing was stored",
+        retryAfterMilliseconds: 5_000))
+  }
+
+  private mutating func land(_ ticket: RelayTicket) {
+    guard sessions[ticket.session] != nil else {
+      waitingBytes -= ticket.byteCount
+      return
+    }
+    release(ticket.session, ticket.byteCount)
+    sessions[ticket.session]?.flights -= 1
+    endIfDone(ticket.session)
+    pump(ticket.session)
+    weigh(ticket.session)
+  }
+
+  // MARK: Small things
+
+  /// So many bytes of chance.
+  func chance(_ count: Int) -> [UInt8] { random(count) }
+
+  mutating func send(_ id: RelaySessionID, _ request: UInt32, _ reply: RelayReply) {
+    guard sessions[id] != nil else { return }
+    effects.append(.send(id, RelayFrame(request: request, reply).encoded))
+  }
+
+  mutating func send(_ id: RelaySessionID, push: RelayReply) {
+    send(id, 0, push)
+  }
+
+  mutating func fail(_ id: RelaySessionID, _ request: UInt32, _ fault: RelayFault) {
+    send(id, request, .fault(fault))
+  }
+
+  /// How many milliseconds the session's address has to wait before it may try a mailbox.
+  mutating func attemptWait(_ id: RelaySessionID) -> Int {
+    guard let address = sessions[id]?.address, var bucket = refusals[address] else { return 0 }
+    let wait = bucket.take(1, now: now)
+    if wait > 0 { counters.limited += 1 }
+    return wait
+  }
+
+  /// Counts a refusal or a new mailbox against the session's address.
+  mutating func countAttempt(_ id: RelaySessionID) {
+    guard let address = sessions[id]?.address,
+      refusals[address] != nil || refusals.count < configuration.maximumAddresses
+    else { return }
+    var bucket =
+      refusals[address] ?? RelayBucket(perMinute: configuration.refusalsPerMinute, now: now)
+    _ = bucket.take(1, now: now)
+    refusals[address] = bucket
+  }
+
+  mutating func update(
+    _ id: RelaySessionID, _ channel: Int, _ change: (inout RelayChannel.Open) -> Void
+  ) {
+    guard var open = sessions[id]?.channels[channel]?.open else { return }
+    change(&open)
+    sessions[id]?.channels[channel] = .open(open)
+  }
+}
+
+extension RelayRequest {
+  /// Whether it changes the log, so that several may be with the log at once.
+  var isWrite: Bool {
+    switch self {
+    case .put, .remove: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+/// By which right a session works on a mailbox; the log checks it in the same transaction.
+package enum RelayAuthority: Hashable, Sendable {
+  /// By the access key of this generation: worth nothing after the key was changed.
+  case access(generation: UInt64)
+  /// By this manager's key.
+  case manager([UInt8])
+}
+
+/// By which right a mailbox is made.
+package enum RelayRegistrationRight: Hashable, Sendable {
+  /// Anybody may.
+  case open
+  /// By the operator's token with this digest, which is used up by one.
+  case token(digest: Bytes32)
+  /// By a manager's key that the operator has listed.
+  case listed
+}
+
+/// How much one mailbox may hold, unless the operator has set something else for it.
+package struct RelayQuota: Hashable, Sendable {
+  /// The bytes of live blobs, and of names with ``RelayQuota/entryBytes`` for every entry.
+  package var bytes: UInt64
+  /// The entries, live or not.
+  package var entries: UInt64
+
+  package init(bytes: UInt64 = 1 << 30, entries: UInt64 = 2_000_000) {
+    self.bytes = bytes
+    self.entries = entries
+  }
+
+  /// What an entry counts beside its name and blob: about what it takes in the log.
+  package static let entryBytes: UInt64 = 96
+
+  /// What an entry without its blob counts.
+  package static func cost(ofName name: [UInt8]) -> UInt64 {
+    entryBytes + UInt64(name.count)
+  }
+}
+
+/// A mailbox as the log knows it, without its entries.
+package struct RelayMailbox: Hashable, Sendable {
+  /// The opaque name.
+  package var name: Identifier
+  /// Sealed blobs, or a kind of a later version.
+  package var kind: RelayMailboxKind
+  /// The life of the log and its last position.
+  package var head: RelayCursor
+  /// ``RelayChain`` at the head.
+  package var chain: Bytes32
+  /// The key that opens it, 32 bytes.
+  package var accessKey: [UInt8]
+  /// How often the key was set.
+  package var accessGeneration: UInt64
+  /// The managers' keys, sorted.
+  package var managers: [[UInt8]]
+  /// What it holds, as ``RelayQuota`` counts.
+  package var usedBytes: UInt64
+  /// The operator's own quota for it, if there is one.
+  package var quotaBytes: UInt64?
+}
+
+/// Something to do in a log, durably.
+package struct RelayWrite: Sendable {
+  /// What is done.
+  package enum Action: Sendable {
+    /// Makes the mailbox; `generation` and `managerKey` are of its first moment.
+    case create(
+      kind: RelayMailboxKind, generation: Identifier, accessKey: [UInt8], managerKey: [UInt8],
+      right: RelayRegistrationRight)
+    /// Stores blobs, all or none.
+    case put([RelayPut])
+    /// Drops blobs by name.
+    case remove([[UInt8]])
+    /// Sets the next access key if the generation is this one.
+    case rotate(generation: UInt64, accessKey: [UInt8])
+    /// Adds a manager.
+    case addManager([UInt8])
+    /// Takes a manager away, but for the last.
+    case removeManager([UInt8])
+  }
+
+  /// The mailbox's name.
+  package var mailbox: Identifier
+  /// By which right; nil for `create`, which carries its own.
+  package var authority: RelayAuthority?
+  /// What is done.
+  package var action: Action
+  /// What the mailbox may hold.
+  package var quota: RelayQuota
+  /// The day, counted from 1970, noted as the mailbox's last use; the only time a log keeps.
+  package var day: UInt32
+
+  package init(
+    mailbox: Identifier, authority: RelayAuthority?, action: Action, quota: RelayQuota,
+    day: UInt32
+  ) {
+    self.mailbox = mailbox
+    self.authority = authority
+    self.action = action
+    self.quota = quota
+    self.day = day
+  }
+}
+
+/// What became of a ``RelayWrite``.
+package enum RelayWritten: Hashable, Sendable {
+  /// The mailbox was made.
+  case created(RelayMailbox)
+  /// Blobs were stored: one outcome an item, and the headers of the new entries.
+  case stored([RelayStored], appended: [RelayHeader], head: UInt64)
+  /// Blobs were dropped: one position a name, and the headers of the new entries.
+  case removed([UInt64], appended: [RelayHeader], head: UInt64)
+  /// The access key has this generation now.
+  case rotated(generation: UInt64)
+  /// Done, with nothing to tell.
+  case done
+  /// Nothing was changed.
+  case refused(RelayRefusal)
+}
+
+/// Something to read in a log.
+package struct RelayRead: Sendable {
+  /// What is read.
+  package enum Question: Sendable {
+    /// The mailbox, and the chain at a position; needs no authority.
+    case find(chainAt: UInt64?)
+    /// The position of the head.
+    case head
+    /// Entries after a position without blobs.
+    case list(after: UInt64, limit: Int, isLiveOnly: Bool)
+    /// Blobs by name, as many from the first as fit the bytes, at least one.
+    case fetch([[UInt8]], byteLimit: Int)
+    /// Entries after a position, as many as fit the bytes, at least one.
+    case page(after: UInt64, limit: Int, byteLimit: Int)
+  }
+
+  /// The mailbox's name.
+  package var mailbox: Identifier
+  /// By which right; nil for `find`.
+  package var authority: RelayAuthority?
+  /// What is read.
+  package var question: Question
+
+  package init(mailbox: Identifier, authority: RelayAuthority?, question: Question) {
+    self.mailbox = mailbox
+    self.authority = authority
+    self.question = question
+  }
+}
+
+/// The answer to a ``RelayRead``.
+package enum RelayAnswer: Hashable, Sendable {
+  /// The mailbox; nil if there is none. The chain is nil where none was asked or the position is
+  /// beyond the head.
+  case found(RelayMailbox?, chain: Bytes32?)
+  /// The position of the head.
+  case head(UInt64)
+  /// A page of headers.
+  case listing(RelayListing)
+  /// Blobs, nil where the name has none.
+  case blobs([[UInt8]?])
+  /// A page of entries.
+  case page(RelayPage)
+  /// Nothing is told.
+  case refused(RelayRefusal)
+}
+
+/// Why a log did not do or tell something.
+package enum RelayRefusal: Hashable, Sendable {
+  /// No such mailbox, one that is there already, or no right to make it.
+  case forbidden
+  /// The authority's key is not the mailbox's any more.
+  case accessChanged
+  /// The access key has another generation than the one to be replaced.
+  case conflict
+  /// The mailbox would hold too much.
+  case quota
+  /// As many managers as there can be, or the last one.
+  case managers
+}
+
+/// The port to the durable log of all mailboxes.
+///
+/// Positions of a mailbox are 1, 2, 3 … without gaps. What `write` returned is on the disk; when it
+/// throws, nothing of the batch is. One thread at a time calls `write`, another may call `read`.
+package protocol RelayLog: AnyObject, Sendable {
+  /// Does all in one transaction and returns after its commit; each refusal stands alone.
+  func write(_ batch: [RelayWrite]) throws(RelayError) -> [RelayWritten]
+  /// Reads what was committed before.
+  func read(_ question: RelayRead) throws(RelayError) -> RelayAnswer
+}

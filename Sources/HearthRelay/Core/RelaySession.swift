@@ -1,0 +1,97 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+/// What the relay remembers of one connection.
+struct RelaySession {
+  let address: [UInt8]
+  let connectedAt: UInt64
+  var heardAt: UInt64
+  var isGreeted = false
+  /// Whether a mailbox was ever opened.
+  var isTrusted = false
+  var channels: [Int: RelayChannel] = [:]
+  /// Requests that wait for their turn.
+  var queue: [Waiting] = []
+  /// The bytes of requests that wait or are being done.
+  var pendingBytes = 0
+  /// How many requests are with the log.
+  var flights = 0
+  /// Whether those are reads, of which there is one at a time.
+  var isReading = false
+  var isPaused = false
+  var congestedAt: UInt64?
+  var isEnding = false
+  var appends: RelayBucket
+
+  struct Waiting {
+    let frame: RelayFrame<RelayRequest>
+    let byteCount: Int
+  }
+
+  init(address: [UInt8], now: UInt64, appendsPerMinute: Int) {
+    self.address = address
+    connectedAt = now
+    heardAt = now
+    appends = RelayBucket(perMinute: appendsPerMinute, now: now)
+  }
+}
+
+/// One channel of a session.
+enum RelayChannel {
+  /// Asked for, and the log is being asked for its key.
+  case asking(Identifier)
+  /// Challenged with a nonce for one proof.
+  case challenged(Identifier, nonce: Bytes32)
+  /// The proof is being checked.
+  case proving(Identifier)
+  case open(Open)
+
+  struct Open {
+    let mailbox: Identifier
+    var authority: RelayAuthority
+    var subscription = Subscription.none
+    /// The head that a hint has to tell when the session reads again.
+    var missedHead: UInt64?
+  }
+
+  enum Subscription: Equatable {
+    case none
+    /// The head is being asked for; what was appended meanwhile.
+    case starting(seen: UInt64)
+    case live
+  }
+
+  var open: Open? {
+    if case .open(let open) = self { open } else { nil }
+  }
+}
+
+/// The sessions that have a mailbox open, in the order in which they came.
+struct RelayRoom {
+  var members: [RelayPushTarget] = []
+  var appends: RelayBucket
+}
+
+/// What a log was asked for, and by whom.
+struct RelayTicket {
+  let session: RelaySessionID
+  let request: UInt32
+  let byteCount: Int
+  let mailbox: Identifier
+  let channel: Int
+  let purpose: Purpose
+
+  enum Purpose {
+    case challenge
+    case prove(RelayProof, nonce: Bytes32)
+    case create(managerKey: [UInt8])
+    case put([RelayPut])
+    case remove
+    case rotate
+    case addManager
+    case removeManager([UInt8])
+    case subscribe
+    case page
+  }
+}

@@ -1,0 +1,169 @@
+import Glibc
+import HearthCRDT
+import HearthSync
+import NIOCore
+
+/// The longest frame that a connection's decoder accepts now; of one event loop.
+final class RelayFrameLimit {
+  var value = RelayLimits.maximumHandshakeFrameBytes
+}
+
+/// Cuts a connection's bytes into frames; what is announced too long ends the connection unread.
+struct RelayFrameDecoder: ByteToMessageDecoder {
+  typealias InboundOut = [UInt8]
+
+  private let limit: RelayFrameLimit
+  /// Whether the stream is lost: everything after that is passed over.
+  private var isLost = false
+
+  init(limit: RelayFrameLimit) { self.limit = limit }
+
+  mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws
+    -> DecodingState
+  {
+    guard !isLost else {
+      buffer.clear()
+      return .needMoreData
+    }
+    guard let field = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else {
+      return .needMoreData
+    }
+    let length: Int
+    do {
+      length = try RelayFraming.frameBytes(announcedBy: field, atMost: limit.value)
+    } catch {
+      isLost = true
+      throw error
+    }
+    guard buffer.readableBytes >= RelayFraming.lengthBytes + length else { return .needMoreData }
+    buffer.moveReaderIndex(forwardBy: RelayFraming.lengthBytes)
+    guard let bytes = buffer.readBytes(length: length) else { return .needMoreData }
+    context.fireChannelRead(NIOAny(bytes))
+    return .continue
+  }
+
+  mutating func decodeLast(
+    context: ChannelHandlerContext, buffer: inout ByteBuffer, seenEOF: Bool
+  ) throws -> DecodingState {
+    // What is no whole frame at the end is nothing.
+    try decode(context: context, buffer: &buffer)
+  }
+}
+
+/// One connection: tells the hub what happens, and stops reading while too much waits to be sent.
+final class RelayConnection: ChannelInboundHandler {
+  typealias InboundIn = [UInt8]
+
+  let id: RelaySessionID
+  private let hub: RelayHub
+  private let limit: RelayFrameLimit
+  private var context: ChannelHandlerContext?
+  private var isCongested = false
+  private var isPaused = false
+  /// Whether something was written since the last flush.
+  var isDirty = false
+  private var hasWritten = false
+
+  init(id: RelaySessionID, hub: RelayHub, limit: RelayFrameLimit) {
+    self.id = id
+    self.hub = hub
+    self.limit = limit
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    self.context = context
+    hub.opened(self, address: RelayConnection.bucket(context.remoteAddress))
+    context.fireChannelActive()
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    self.context = nil
+    hub.closed(self)
+    context.fireChannelInactive()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let bytes = unwrapInboundIn(data)
+    do {
+      let frame = try RelayFrame<RelayRequest>(decoding: bytes)
+      hub.handle(.received(id, frame, byteCount: bytes.count + RelayFraming.lengthBytes))
+    } catch {
+      hub.handle(.malformed(id, error.description))
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    hub.flush()
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    isCongested = !context.channel.isWritable
+    setReading()
+    hub.handle(.congested(id, isCongested))
+    hub.flush()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if let fault = error as? CodecError {
+      hub.handle(.malformed(id, fault.description))
+      hub.flush()
+    } else {
+      // Whatever TLS or the socket says, the connection is of no use any more.
+      context.close(promise: nil)
+    }
+  }
+
+  // MARK: What the hub does with a connection
+
+  func write(_ buffer: ByteBuffer) {
+    context?.write(NIOAny(buffer), promise: nil)
+    isDirty = true
+    hasWritten = true
+  }
+
+  func flush() {
+    isDirty = false
+    context?.flush()
+  }
+
+  func setPaused(_ isPaused: Bool) {
+    self.isPaused = isPaused
+    setReading()
+  }
+
+  private func setReading() {
+    // The option is set on the connection's own loop, so at once; it fails on a closed one only.
+    _ = context?.channel.setOption(.autoRead, value: !isCongested && !isPaused)
+  }
+
+  /// Lets frames of full length in.
+  func trust() {
+    limit.value = RelayLimits.maximumFrameBytes
+  }
+
+  /// Closes once everything is sent, or soon in any case.
+  func closeAfterSending() {
+    guard let context else { return }
+    let channel = context.channel
+    guard hasWritten else {
+      // Turned away before a word was said: it costs no handshake and no time.
+      channel.close(promise: nil)
+      return
+    }
+    let deadline = channel.eventLoop.scheduleTask(in: .seconds(2)) {
+      channel.close(promise: nil)
+    }
+    channel.writeAndFlush(channel.allocator.buffer(capacity: 0)).whenComplete { _ in
+      deadline.cancel()
+      channel.close(promise: nil)
+    }
+  }
+
+  /// What limits count by: an IPv4 address, or the network of 64 bits of an IPv6 one.
+  static func bucket(_ address: SocketAddress?) -> [UInt8] {
+    guard let text = address?.ipAddress else { return [] }
+    var bytes = [UInt8](repeating: 0, count: 16)
+    if inet_pton(AF_INET, text, &bytes) == 1 { return Array(bytes.prefix(4)) }
+    return inet_pton(AF_INET6, text, &bytes) == 1 ? Array(bytes.prefix(8)) : []
+  }
+}

@@ -1,0 +1,235 @@
+import Foundation
+import HearthCrypto
+import HearthSync
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// The certificate that a relay shows instead of its own.
+package struct RelayCertificateFiles: Sendable {
+  /// The chain in PEM, leaf first.
+  package var chain: String
+  /// The private key in PEM.
+  package var key: String
+
+  package init(chain: String, key: String) {
+    self.chain = chain
+    self.key = key
+  }
+}
+
+/// A running relay: sockets, TLS, threads and clock around the core.
+package final class RelayServer: Sendable {
+  /// Where clients find it.
+  package let address: RelayAddress
+  /// The operator's port; nil if there is none.
+  package let healthPort: Int?
+  private let group: MultiThreadedEventLoopGroup
+  private let pool: NIOThreadPool
+  private let hub: NIOLoopBound<RelayHub>
+  private let channels: [any Channel]
+  private let ticking: RepeatedTask
+
+  /// Starts to serve.
+  ///
+  /// - Parameters:
+  ///   - host: The address to listen on.
+  ///   - port: The port, or 0 for any that is free.
+  ///   - healthPort: The port of `/healthz` and `/metrics` on 127.0.0.1, 0 for any, nil for none.
+  ///   - publicHost: The host in the address line, if it is not `host`.
+  ///   - log: Where everything is kept.
+  ///   - identity: Who the relay is.
+  ///   - configuration: The bounds.
+  ///   - files: A certificate to show instead of the own one.
+  ///   - logger: Where events go.
+  /// - Throws: `RelayError.cannotListen`, `badCertificate`.
+  package static func start(
+    host: String, port: Int, healthPort: Int?, publicHost: String? = nil, log: any RelayLog,
+    identity: RelayServerIdentity, configuration: RelayConfiguration = RelayConfiguration(),
+    files: RelayCertificateFiles? = nil, logger: Logger
+  ) throws -> RelayServer {
+    let (context, pin) = try RelayTLS.serverContext(identity, files)
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let pool = NIOThreadPool(numberOfThreads: 2)
+    pool.start()
+    let loop = group.next()
+    let core = RelayCore(
+      configuration: configuration,
+      identity: RelayIdentity(
+        relayID: identity.relayID, pin: pin, decoyKey: identity.decoyKey.bytes,
+        decoySecret: identity.decoySecret), random: { RandomBytes.make($0) })
+    do {
+      let hub = try loop.submit {
+        NIOLoopBound(
+          RelayHub(
+            loop: loop, core: core, log: log, pool: pool, logger: logger, clock: RelayServer.now),
+          eventLoop: loop)
+      }.wait()
+      let main = try listen(host, port, group, hub, context)
+      let health = try healthPort.map { try listenForHealth($0, group, hub, log) }
+      let ticking = loop.scheduleRepeatedTask(
+        initialDelay: .seconds(1), delay: .seconds(1)
+      ) { _ in hub.value.tick() }
+      return RelayServer(
+        address: try RelayAddress(
+          host: publicHost ?? host, port: main.localAddress?.port ?? port, pin: pin),
+        healthPort: health?.localAddress?.port, group: group, pool: pool, hub: hub,
+        channels: [main] + (health.map { [$0] } ?? []), ticking: ticking)
+    } catch {
+      try? group.syncShutdownGracefully()
+      try? pool.syncShutdownGracefully()
+      throw error
+    }
+  }
+
+  private init(
+    address: RelayAddress, healthPort: Int?, group: MultiThreadedEventLoopGroup,
+    pool: NIOThreadPool, hub: NIOLoopBound<RelayHub>, channels: [any Channel],
+    ticking: RepeatedTask
+  ) {
+    self.address = address
+    self.healthPort = healthPort
+    self.group = group
+    self.pool = pool
+    self.hub = hub
+    self.channels = channels
+    self.ticking = ticking
+  }
+
+  private static func listen(
+    _ host: String, _ port: Int, _ group: MultiThreadedEventLoopGroup,
+    _ hub: NIOLoopBound<RelayHub>, _ context: NIOSSLContext
+  ) throws -> any Channel {
+    let bootstrap = ServerBootstrap(group: group)
+      .serverChannelOption(.backlog, value: 512)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(
+        .writeBufferWaterMark, value: .init(low: 128 << 10, high: 512 << 10)
+      )
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          let hub = hub.value
+          let limit = RelayFrameLimit()
+          let connection = RelayConnection(id: hub.nextID(), hub: hub, limit: limit)
+          try channel.pipeline.syncOperations.addHandlers([
+            NIOSSLServerHandler(context: context),
+            ByteToMessageHandler(RelayFrameDecoder(limit: limit)), connection,
+          ])
+        }
+      }
+    do {
+      return try bootstrap.bind(host: host, port: port).wait()
+    } catch {
+      throw RelayError(
+        .cannotListen, "\(host):\(port) cannot be listened on: choose another --listen",
+        cause: error)
+    }
+  }
+
+  private static func listenForHealth(
+    _ port: Int, _ group: MultiThreadedEventLoopGroup, _ hub: NIOLoopBound<RelayHub>,
+    _ log: any RelayLog
+  ) throws -> any Channel {
+    let loop = group.next()
+    let status: @Sendable () -> EventLoopFuture<RelayStatus> = {
+      loop.submit { hub.value.status }
+    }
+    let isHealthy: @Sendable () -> Bool = { (log as? SQLiteRelayLog)?.isBroken != true }
+    let bootstrap = ServerBootstrap(group: group)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+          try channel.pipeline.syncOperations.addHandler(
+            HealthHandler(status: status, isHealthy: isHealthy))
+        }
+      }
+    do {
+      return try bootstrap.bind(host: "127.0.0.1", port: port).wait()
+    } catch {
+      throw RelayError(
+        .cannotListen, "127.0.0.1:\(port) cannot be listened on: choose another --health",
+        cause: error)
+    }
+  }
+
+  /// What the relay counts.
+  package func status() throws -> RelayStatus {
+    let hub = hub
+    return try hub.eventLoop.submit { hub.value.status }.wait()
+  }
+
+  /// Accepts nobody any more, answers what was asked, sends everybody away, and ends.
+  ///
+  /// - Parameter graceMilliseconds: After that long whoever is still there is cut off.
+  package func stop(graceMilliseconds: Int64 = 10_000) throws {
+    let hub = hub
+    for channel in channels { try? channel.close().wait() }
+    let deadline = hub.eventLoop.makePromise(of: Void.self)
+    let timer = hub.eventLoop.scheduleTask(in: .milliseconds(graceMilliseconds)) {
+      deadline.succeed()
+    }
+    hub.eventLoop.execute { hub.value.drain().cascade(to: deadline) }
+    try deadline.futureResult.wait()
+    timer.cancel()
+    ticking.cancel()
+    try pool.syncShutdownGracefully()
+    try group.syncShutdownGracefully()
+  }
+
+  /// Cuts everything off at once, as the end of the process would; for tests.
+  package func kill() throws {
+    ticking.cancel()
+    try group.syncShutdownGracefully()
+    try pool.syncShutdownGracefully()
+  }
+
+  @Sendable
+  private static func now() -> RelayTime {
+    RelayTime(
+      milliseconds: NIODeadline.now().uptimeNanoseconds / 1_000_000,
+      day: UInt32(max(0, Date().timeIntervalSince1970) / 86_400))
+  }
+}
+
+/// TLS as relays and their clients speak it.
+package enum RelayTLS {
+  /// The server's side: TLS 1.3 alone, the own certificate or the operator's.
+  /// - Returns: The context and the pin of the leaf certificate.
+  static func serverContext(
+    _ identity: RelayServerIdentity, _ files: RelayCertificateFiles?
+  ) throws -> (NIOSSLContext, Bytes32) {
+    do {
+      var configuration: TLSConfiguration
+      let leaf: [UInt8]
+      if let files {
+        let chain = try NIOSSLCertificate.fromPEMFile(files.chain)
+        guard let first = chain.first else {
+          throw RelayError(.badCertificate, "\(files.chain) holds no certificate")
+        }
+        leaf = try first.toDERBytes()
+        configuration = TLSConfiguration.makeServerConfiguration(
+          certificateChain: chain.map { .certificate($0) },
+          privateKey: .privateKey(try NIOSSLPrivateKey(file: files.key, format: .pem)))
+      } else {
+        leaf = identity.certificate
+        let key = try identity.withPrivateKey { try NIOSSLPrivateKey(bytes: $0, format: .der) }
+        configuration = TLSConfiguration.makeServerConfiguration(
+          certificateChain: [.certificate(try NIOSSLCertificate(bytes: leaf, format: .der))],
+          privateKey: .privateKey(key))
+        configuration.signingSignatureAlgorithms = [.ed25519]
+      }
+      configuration.minimumTLSVersion = .tlsv13
+      return (
+        try NIOSSLContext(configuration: configuration), RelayAccess.pin(ofCertificate: leaf)
+      )
+    } catch let error as RelayError {
+      throw error
+    } catch {
+      throw RelayError(.badCertificate, "the certificate or its key cannot be used", cause: error)
+    }
+  }
+}

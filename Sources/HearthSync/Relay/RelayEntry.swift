@@ -1,0 +1,199 @@
+import HearthCRDT
+import HearthCrypto
+
+/// What one entry of a mailbox's log does.
+package enum RelayEntryKind: UInt8, Sendable {
+  /// Stores a blob under a name.
+  case put = 0
+  /// Drops the blob of a name; what is left of both keeps positions free of gaps.
+  case remove = 1
+}
+
+/// One entry of a mailbox's log without its blob.
+package struct RelayHeader: Hashable, Sendable {
+  /// The place in the log, from 1, without gaps.
+  package let position: UInt64
+  /// What the entry does.
+  package let kind: RelayEntryKind
+  /// Whether a later put of the name may take its place.
+  package let isReplaceable: Bool
+  /// Whether the blob is there: false for removals and for what was removed or replaced.
+  package let isLive: Bool
+  /// The opaque name, 1 to 128 bytes.
+  package let name: [UInt8]
+  /// The length of the blob; 0 for a removal.
+  package let byteCount: Int
+  /// ``RelayChain/digest(of:)`` of the blob; that of no bytes for a removal.
+  package let digest: Bytes32
+
+  package init(
+    position: UInt64, kind: RelayEntryKind, isReplaceable: Bool, isLive: Bool, name: [UInt8],
+    byteCount: Int, digest: Bytes32
+  ) {
+    self.position = position
+    self.kind = kind
+    self.isReplaceable = isReplaceable
+    self.isLive = isLive
+    self.name = name
+    self.byteCount = byteCount
+    self.digest = digest
+  }
+
+  /// The fewest bytes that an encoded header can have.
+  static let minimumBytes = 37
+
+  func encode(into writer: inout ByteWriter) {
+    writer.varint(position)
+    writer.byte(kind.rawValue | (isReplaceable ? 2 : 0) | (isLive ? 4 : 0))
+    writer.blob(name)
+    writer.varint(byteCount)
+    writer.raw(digest.array)
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    position = try reader.position("position")
+    let start = reader.offset
+    let flags = try reader.byte("entry flags")
+    guard flags < 8, let kind = RelayEntryKind(rawValue: flags & 1) else {
+      throw CodecError(.unknown, "entry flags", offset: start)
+    }
+    self.kind = kind
+    isReplaceable = flags & 2 != 0
+    isLive = flags & 4 != 0
+    guard kind == .put || !(isLive || isReplaceable) else {
+      throw CodecError(.notCanonical, "entry flags", offset: start)
+    }
+    name = try reader.entryName()
+    byteCount = try reader.varint("blob length", atMost: RelayLimits.maximumBlobBytes)
+    guard kind == .put || byteCount == 0 else {
+      throw CodecError(.notCanonical, "blob length", offset: start)
+    }
+    digest = try reader.bytes32("blob digest")
+  }
+}
+
+/// One entry of a mailbox's log; the blob is there when the header says that it is live.
+package struct RelayEntry: Hashable, Sendable {
+  /// Everything but the blob.
+  package let header: RelayHeader
+  /// The blob; empty when it is not there.
+  package let blob: [UInt8]
+
+  package init(header: RelayHeader, blob: [UInt8]) {
+    precondition(
+      header.isLive ? blob.count == header.byteCount : blob.isEmpty,
+      "entry \(header.position): \(blob.count) bytes for \(header)")
+    self.header = header
+    self.blob = blob
+  }
+
+  func encode(into writer: inout ByteWriter) {
+    header.encode(into: &writer)
+    if header.isLive { writer.raw(blob) }
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    header = try RelayHeader(from: &reader)
+    blob = header.isLive ? try reader.raw(header.byteCount, "blob") : []
+  }
+}
+
+/// A place in one life of a mailbox's log.
+package struct RelayCursor: Hashable, Sendable {
+  /// The life of the log: another after it was wiped or restored.
+  package let generation: Identifier
+  /// The last position that is known.
+  package let position: UInt64
+
+  package init(generation: Identifier, position: UInt64) {
+    self.generation = generation
+    self.position = position
+  }
+
+  func encode(into writer: inout ByteWriter) {
+    writer.identifier(generation)
+    writer.varint(position)
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    generation = try reader.identifier("generation")
+    position = try reader.position("cursor", atLeast: 0)
+  }
+}
+
+/// The hash chain over a mailbox's log, by which a client notices another past.
+///
+/// It begins with the mailbox and its generation and takes in every entry's position, kind, name
+/// and digest; that a blob was dropped later does not change it.
+package enum RelayChain {
+  /// The chain of an empty log.
+  package static func start(mailbox: Identifier, generation: Identifier) -> Bytes32 {
+    var hasher = Blake2b.Hasher(count: 32)
+    hasher.update("HRTH/relay-chain-start/v1" as Domain)
+    hasher.update(mailbox.high)
+    hasher.update(mailbox.low)
+    hasher.update(generation.high)
+    hasher.update(generation.low)
+    return hasher.value32()
+  }
+
+  /// The chain after one more entry.
+  package static func next(_ chain: Bytes32, _ header: RelayHeader) -> Bytes32 {
+    var hasher = Blake2b.Hasher(count: 32)
+    hasher.update("HRTH/relay-chain/v1" as Domain)
+    hasher.update(chain.array)
+    hasher.update(header.position)
+    hasher.update(UInt64(header.kind.rawValue | (header.isReplaceable ? 2 : 0)))
+    hasher.updateDelimited(header.name)
+    hasher.update(UInt64(header.byteCount))
+    hasher.update(header.digest.array)
+    return hasher.value32()
+  }
+
+  /// BLAKE2b-256("HRTH/relay-blob/v1" ‖ blob).
+  package static func digest(of blob: [UInt8]) -> Bytes32 {
+    var hasher = Blake2b.Hasher(count: 32)
+    hasher.update("HRTH/relay-blob/v1" as Domain)
+    hasher.update(blob)
+    return hasher.value32()
+  }
+
+  /// The digest that stands in removals.
+  package static let emptyDigest = digest(of: [])
+}
+
+extension Blake2b.Hasher {
+  fileprivate consuming func value32() -> Bytes32 {
+    Bytes32(exactly: finalize())
+  }
+}
+
+extension ByteReader {
+  mutating func position(_ item: String, atLeast least: UInt64 = 1) throws(CodecError) -> UInt64 {
+    let start = offset
+    let value = try varint(item)
+    guard value >= least, value <= RelayLimits.maximumPosition else {
+      throw CodecError(.beyondLimit, item, offset: start)
+    }
+    return value
+  }
+
+  mutating func entryName() throws(CodecError) -> [UInt8] {
+    let start = offset
+    let name = try blob("name", atMost: RelayLimits.maximumNameBytes)
+    guard !name.isEmpty else { throw CodecError(.notCanonical, "name", offset: start) }
+    return name
+  }
+
+  mutating func bytes32(_ item: String) throws(CodecError) -> Bytes32 {
+    Bytes32(exactly: try raw(Bytes32.count, item))
+  }
+
+  mutating func bytes16(_ item: String) throws(CodecError) -> Bytes16 {
+    Bytes16(exactly: try raw(Bytes16.count, item))
+  }
+
+  mutating func channel() throws(CodecError) -> Int {
+    try varint("channel", atMost: RelayLimits.maximumChannels - 1)
+  }
+}

@@ -1,0 +1,39 @@
+import HearthCRDT
+import HearthCrypto
+
+/// The bounds of the relay protocol, each with a reason; both sides refuse what exceeds them.
+package enum RelayLimits {
+  /// The version of the protocol that this program speaks.
+  package static let version = 1
+  /// The longest frame without its length field: a full batch with the names and numbers around it.
+  package static let maximumFrameBytes = maximumBatchBytes + (128 << 10)
+  /// The longest frame before a mailbox was opened: every handshake fits with room to spare, and a
+  /// stranger can make the relay hold no more.
+  package static let maximumHandshakeFrameBytes = 1024
+  /// The longest name of an entry: segment and chunk names have about 60 bytes.
+  package static let maximumNameBytes = 128
+  /// The longest blob: one sealed envelope.
+  package static let maximumBlobBytes = Envelope.maximumEnvelopeBytes
+  /// The most items of one request or page.
+  package static let maximumBatchItems = 400
+  /// The most bytes of names and blobs of one put, and those at which a page ends.
+  package static let maximumBatchBytes = 2 << 20
+  /// The most entries of one listing page, which carries no blobs.
+  package static let maximumListItems = 2_000
+  /// The most mailboxes open in one session; channel numbers are below it.
+  package static let maximumChannels = 256
+  /// The most managers of one mailbox.
+  package static let maximumManagers = 64
+  /// The longest registration credential.
+  package static let maximumCredentialBytes = 64
+  /// The longest text of a fault.
+  package static let maximumMessageBytes = 256
+  /// The greatest request number.
+  package static let maximumRequest = Int(UInt32.max)
+  /// The greatest time to wait that a fault may ask for: one day.
+  package static let maximumRetryMilliseconds = 86_400_000
+  /// The greatest interval between pings that a welcome may ask for: one hour.
+  package static let maximumHeartbeatSeconds = 3_600
+  /// The greatest position in a mailbox's log.
+  package static let maximumPosition = Frontier.maximumSequence
+}

@@ -1,0 +1,281 @@
+import HearthCRDT
+import HearthCrypto
+
+extension RelayReply {
+  package var type: UInt8 {
+    switch self {
+    case .welcome: 0x41
+    case .challenge: 0x42
+    case .opened: 0x43
+    case .stored: 0x44
+    case .removed: 0x45
+    case .listing: 0x46
+    case .blobs: 0x47
+    case .entries: 0x48
+    case .subscribed: 0x49
+    case .rotated: 0x4a
+    case .done: 0x4b
+    case .pong: 0x4c
+    case .fault: 0x4f
+    case .pushed: 0x81
+    case .behind: 0x82
+    case .closed: 0x83
+    case .farewell: 0x84
+    }
+  }
+
+  package var isPush: Bool { type >= 0x80 }
+
+  package var byteCountHint: Int {
+    switch self {
+    case .listing(let listing): listing.headers.reduce(64) { $0 + $1.name.count + 48 }
+    case .blobs(let blobs): blobs.reduce(16) { $0 + ($1?.count ?? 0) + 5 }
+    case .entries(let page): RelayReply.hint(page.entries)
+    case .pushed(_, let entries): RelayReply.hint(entries)
+    default: 160
+    }
+  }
+
+  fileprivate static func hint(_ entries: [RelayEntry]) -> Int {
+    entries.reduce(64) { $0 + $1.header.name.count + $1.blob.count + 48 }
+  }
+
+  package func encode(into writer: inout ByteWriter) {
+    switch self {
+    case .welcome(let welcome): welcome.encode(into: &writer)
+    case .challenge(let keyID, let nonce):
+      writer.raw(keyID.array)
+      writer.raw(nonce.array)
+    case .opened(let opened): opened.encode(into: &writer)
+    case .stored(let outcomes):
+      writer.varint(outcomes.count)
+      for item in outcomes {
+        writer.byte(item.outcome.rawValue)
+        writer.varint(item.position)
+      }
+    case .removed(let positions):
+      writer.varint(positions.count)
+      for position in positions { writer.varint(position) }
+    case .listing(let listing): listing.encode(into: &writer)
+    case .blobs(let blobs):
+      writer.varint(blobs.count)
+      for blob in blobs {
+        writer.byte(blob == nil ? 0 : 1)
+        if let blob { writer.blob(blob) }
+      }
+    case .entries(let page):
+      writer.entries(page.entries)
+      writer.varint(page.head)
+      writer.raw(page.chain.array)
+    case .subscribed(let head): writer.varint(head)
+    case .rotated(let generation): writer.varint(generation)
+    case .done, .pong: break
+    case .fault(let fault), .farewell(let fault): fault.encode(into: &writer)
+    case .pushed(let channel, let entries):
+      writer.varint(channel)
+      writer.entries(entries)
+    case .behind(let channel, let head):
+      writer.varint(channel)
+      writer.varint(head)
+    case .closed(let channel, let fault):
+      writer.varint(channel)
+      fault.encode(into: &writer)
+    }
+  }
+
+  package init(type: UInt8, from reader: inout ByteReader) throws(CodecError) {
+    switch type {
+    case 0x41: self = .welcome(try RelayWelcome(from: &reader))
+    case 0x42:
+      self = .challenge(keyID: try reader.bytes16("key id"), nonce: try reader.bytes32("nonce"))
+    case 0x43: self = .opened(try RelayOpened(from: &reader))
+    case 0x44: self = .stored(try reader.outcomes())
+    case 0x45: self = .removed(try reader.removals())
+    case 0x46: self = .listing(try RelayListing(from: &reader))
+    case 0x47: self = .blobs(try reader.blobs())
+    case 0x48:
+      self = .entries(
+        RelayPage(
+          entries: try reader.entries(), head: try reader.position("head", atLeast: 0),
+          chain: try reader.bytes32("chain")))
+    case 0x49: self = .subscribed(head: try reader.position("head", atLeast: 0))
+    case 0x4a: self = .rotated(generation: try reader.position("access generation"))
+    case 0x4b: self = .done
+    case 0x4c: self = .pong
+    case 0x4f: self = .fault(try RelayFault(from: &reader))
+    case 0x81: self = .pushed(channel: try reader.channel(), entries: try reader.entries())
+    case 0x82:
+      self = .behind(channel: try reader.channel(), head: try reader.position("head"))
+    case 0x83: self = .closed(channel: try reader.channel(), try RelayFault(from: &reader))
+    case 0x84: self = .farewell(try RelayFault(from: &reader))
+    default: throw CodecError(.unknown, "frame type", offset: 0)
+    }
+  }
+}
+
+/// The frame of a push in two parts, so that many sessions share the long one.
+package enum RelayPushFrame {
+  /// Everything after the channel: the same for all sessions.
+  package static func tail(of entries: [RelayEntry]) -> [UInt8] {
+    var writer = ByteWriter(capacity: RelayReply.hint(entries))
+    writer.entries(entries)
+    return writer.bytes
+  }
+
+  /// Length, type, number and channel, for a tail of so many bytes.
+  package static func head(channel: Int, tailCount: Int) -> [UInt8] {
+    var writer = ByteWriter(capacity: 8)
+    writer.byte(0x81)
+    writer.varint(0)
+    writer.varint(channel)
+    let length = UInt32(writer.count + tailCount)
+    return withUnsafeBytes(of: length.bigEndian) { Array($0) } + writer.bytes
+  }
+}
+
+extension RelayWelcome {
+  func encode(into writer: inout ByteWriter) {
+    writer.varint(version)
+    writer.raw(relayID.array)
+    writer.byte(registration.rawValue)
+    writer.varint(heartbeatSeconds)
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    version = try reader.varint("version", atMost: Int(UInt16.max))
+    relayID = try reader.bytes32("relay id")
+    let start = reader.offset
+    guard let registration = RelayRegistration(rawValue: try reader.byte("registration")) else {
+      throw CodecError(.unknown, "registration", offset: start)
+    }
+    self.registration = registration
+    heartbeatSeconds = try reader.limit(atMost: RelayLimits.maximumHeartbeatSeconds)
+  }
+}
+
+extension RelayOpened {
+  func encode(into writer: inout ByteWriter) {
+    head.encode(into: &writer)
+    writer.raw(chain.array)
+    switch standing {
+    case .none: writer.byte(0)
+    case .known(let chain):
+      writer.byte(1)
+      writer.raw(chain.array)
+    case .otherGeneration: writer.byte(2)
+    case .beyondHead: writer.byte(3)
+    }
+    writer.varint(accessGeneration)
+    writer.byte(isManager ? 1 : 0)
+    writer.varint(usedBytes)
+    writer.varint(quotaBytes)
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    head = try RelayCursor(from: &reader)
+    chain = try reader.bytes32("chain")
+    let start = reader.offset
+    switch try reader.byte("cursor standing") {
+    case 0: standing = .none
+    case 1: standing = .known(try reader.bytes32("chain at the cursor"))
+    case 2: standing = .otherGeneration
+    case 3: standing = .beyondHead
+    default: throw CodecError(.unknown, "cursor standing", offset: start)
+    }
+    accessGeneration = try reader.position("access generation")
+    isManager = try reader.flag("manager flag")
+    usedBytes = try reader.varint("used bytes")
+    quotaBytes = try reader.varint("quota bytes")
+  }
+}
+
+extension RelayListing {
+  func encode(into writer: inout ByteWriter) {
+    writer.varint(headers.count)
+    for header in headers { header.encode(into: &writer) }
+    writer.varint(through)
+    writer.varint(head)
+    writer.raw(chain.array)
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    let number = try reader.count(
+      "headers", itemBytes: RelayHeader.minimumBytes, atMost: RelayLimits.maximumListItems)
+    var headers: [RelayHeader] = []
+    headers.reserveCapacity(number)
+    for _ in 0..<number {
+      let start = reader.offset
+      let header = try RelayHeader(from: &reader)
+      guard header.position > headers.last?.position ?? 0 else {
+        throw CodecError(.notCanonical, "position", offset: start)
+      }
+      headers.append(header)
+    }
+    self.headers = headers
+    let start = reader.offset
+    through = try reader.position("through", atLeast: 0)
+    head = try reader.position("head", atLeast: 0)
+    guard headers.last?.position ?? 0 <= through, through <= head else {
+      throw CodecError(.notCanonical, "through", offset: start)
+    }
+    chain = try reader.bytes32("chain")
+  }
+}
+
+extension ByteWriter {
+  fileprivate mutating func entries(_ entries: [RelayEntry]) {
+    varint(entries.count)
+    for entry in entries { entry.encode(into: &self) }
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func entries() throws(CodecError) -> [RelayEntry] {
+    let number = try count(
+      "entries", itemBytes: RelayHeader.minimumBytes, atMost: RelayLimits.maximumBatchItems)
+    var entries: [RelayEntry] = []
+    entries.reserveCapacity(number)
+    for _ in 0..<number {
+      let start = offset
+      let entry = try RelayEntry(from: &self)
+      if let last = entries.last, entry.header.position != last.header.position + 1 {
+        throw CodecError(.notCanonical, "position", offset: start)
+      }
+      entries.append(entry)
+    }
+    return entries
+  }
+
+  fileprivate mutating func outcomes() throws(CodecError) -> [RelayStored] {
+    let number = try count("outcomes", itemBytes: 2, atMost: RelayLimits.maximumBatchItems)
+    var outcomes: [RelayStored] = []
+    outcomes.reserveCapacity(number)
+    for _ in 0..<number {
+      let start = offset
+      guard let outcome = RelayStored.Outcome(rawValue: try byte("outcome")) else {
+        throw CodecError(.unknown, "outcome", offset: start)
+      }
+      outcomes.append(RelayStored(outcome, position: try position("position")))
+    }
+    return outcomes
+  }
+
+  fileprivate mutating func removals() throws(CodecError) -> [UInt64] {
+    let number = try count("removals", atMost: RelayLimits.maximumBatchItems)
+    var positions: [UInt64] = []
+    positions.reserveCapacity(number)
+    for _ in 0..<number { positions.append(try position("position", atLeast: 0)) }
+    return positions
+  }
+
+  fileprivate mutating func blobs() throws(CodecError) -> [[UInt8]?] {
+    let number = try count("blobs", atMost: RelayLimits.maximumBatchItems)
+    var blobs: [[UInt8]?] = []
+    blobs.reserveCapacity(number)
+    for _ in 0..<number {
+      let isThere = try flag("blob flag")
+      blobs.append(isThere ? try blob("blob", atMost: RelayLimits.maximumBlobBytes) : nil)
+    }
+    return blobs
+  }
+}

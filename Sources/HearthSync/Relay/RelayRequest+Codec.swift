@@ -1,0 +1,195 @@
+import HearthCRDT
+import HearthCrypto
+
+extension RelayRequest {
+  /// The first bytes of a `hello`: "HRLY".
+  static let magic: [UInt8] = [0x48, 0x52, 0x4c, 0x59]
+
+  package var isPush: Bool { false }
+
+  package var type: UInt8 {
+    switch self {
+    case .hello: 0x01
+    case .open: 0x02
+    case .prove: 0x03
+    case .create: 0x04
+    case .close: 0x05
+    case .put: 0x06
+    case .remove: 0x07
+    case .list: 0x08
+    case .fetch: 0x09
+    case .fetchAfter: 0x0a
+    case .subscribe: 0x0b
+    case .unsubscribe: 0x0c
+    case .rotate: 0x0d
+    case .addManager: 0x0e
+    case .removeManager: 0x0f
+    case .ping: 0x10
+    case .goodbye: 0x11
+    }
+  }
+
+  package var byteCountHint: Int {
+    switch self {
+    case .put(_, let items): items.reduce(8) { $0 + $1.name.count + $1.blob.count + 8 }
+    case .remove(_, let names), .fetch(_, let names): names.reduce(8) { $0 + $1.count + 2 }
+    case .create: 320
+    default: 192
+    }
+  }
+
+  /// The channel that the request is about; nil for those of the whole session.
+  package var channel: Int? {
+    switch self {
+    case .hello, .ping, .goodbye: nil
+    case .open(let channel, _), .close(let channel), .put(let channel, _),
+      .remove(let channel, _), .list(let channel, _, _, _), .fetch(let channel, _),
+      .fetchAfter(let channel, _, _), .subscribe(let channel), .unsubscribe(let channel),
+      .rotate(let channel, _, _), .addManager(let channel, _), .removeManager(let channel, _):
+      channel
+    case .prove(let proof): proof.channel
+    case .create(let creation): creation.channel
+    }
+  }
+
+  package func encode(into writer: inout ByteWriter) {
+    switch self {
+    case .hello(let least, let most):
+      writer.raw(RelayRequest.magic)
+      writer.varint(least)
+      writer.varint(most)
+    case .prove(let proof): proof.encode(into: &writer)
+    case .create(let creation): creation.encode(into: &writer)
+    case .ping, .goodbye: break
+    default:
+      writer.varint(channel ?? 0)
+      encodeRest(into: &writer)
+    }
+  }
+
+  /// What follows the channel.
+  private func encodeRest(into writer: inout ByteWriter) {
+    switch self {
+    case .open(_, let mailbox): writer.identifier(mailbox)
+    case .put(_, let items):
+      writer.varint(items.count)
+      for item in items {
+        writer.byte(item.isReplaceable ? 1 : 0)
+        writer.blob(item.name)
+        writer.blob(item.blob)
+      }
+    case .remove(_, let names), .fetch(_, let names):
+      writer.varint(names.count)
+      for name in names { writer.blob(name) }
+    case .list(_, let after, let limit, let isLiveOnly):
+      writer.varint(after)
+      writer.varint(limit)
+      writer.byte(isLiveOnly ? 1 : 0)
+    case .fetchAfter(_, let after, let limit):
+      writer.varint(after)
+      writer.varint(limit)
+    case .rotate(_, let generation, let key):
+      writer.varint(generation)
+      writer.raw(key)
+    case .addManager(_, let key), .removeManager(_, let key): writer.raw(key)
+    default: break
+    }
+  }
+
+  package init(type: UInt8, from reader: inout ByteReader) throws(CodecError) {
+    switch type {
+    case 0x01: self = try RelayRequest.hello(from: &reader)
+    case 0x02:
+      self = .open(channel: try reader.channel(), mailbox: try reader.identifier("mailbox"))
+    case 0x03: self = .prove(try RelayProof(from: &reader))
+    case 0x04: self = .create(try RelayCreation(from: &reader))
+    case 0x05: self = .close(channel: try reader.channel())
+    case 0x06: self = .put(channel: try reader.channel(), items: try reader.puts())
+    case 0x07: self = .remove(channel: try reader.channel(), names: try reader.entryNames())
+    case 0x08:
+      self = .list(
+        channel: try reader.channel(), after: try reader.position("position", atLeast: 0),
+        limit: try reader.limit(atMost: RelayLimits.maximumListItems),
+        isLiveOnly: try reader.flag("live only"))
+    case 0x09: self = .fetch(channel: try reader.channel(), names: try reader.entryNames())
+    case 0x0a:
+      self = .fetchAfter(
+        channel: try reader.channel(), after: try reader.position("position", atLeast: 0),
+        limit: try reader.limit(atMost: RelayLimits.maximumBatchItems))
+    case 0x0b: self = .subscribe(channel: try reader.channel())
+    case 0x0c: self = .unsubscribe(channel: try reader.channel())
+    case 0x0d:
+      self = .rotate(
+        channel: try reader.channel(), generation: try reader.position("access generation"),
+        accessKey: try reader.raw(SigningPublicKey.count, "access key"))
+    case 0x0e:
+      self = .addManager(
+        channel: try reader.channel(), key: try reader.raw(SigningPublicKey.count, "manager key"))
+    case 0x0f:
+      self = .removeManager(
+        channel: try reader.channel(), key: try reader.raw(SigningPublicKey.count, "manager key"))
+    case 0x10: self = .ping
+    case 0x11: self = .goodbye
+    default: throw CodecError(.unknown, "frame type", offset: 0)
+    }
+  }
+
+  private static func hello(from reader: inout ByteReader) throws(CodecError) -> RelayRequest {
+    guard try reader.raw(magic.count, "magic") == magic else {
+      throw CodecError(.unknown, "magic", offset: reader.offset - magic.count)
+    }
+    let least = try reader.varint("least version", atMost: Int(UInt16.max))
+    let start = reader.offset
+    let most = try reader.varint("greatest version", atMost: Int(UInt16.max))
+    guard least >= 1, least <= most else {
+      throw CodecError(.notCanonical, "greatest version", offset: start)
+    }
+    return .hello(minimumVersion: least, maximumVersion: most)
+  }
+}
+
+extension ByteReader {
+  /// A number of items from 1 on.
+  mutating func limit(atMost most: Int) throws(CodecError) -> Int {
+    let start = offset
+    let value = try varint("limit", atMost: most)
+    guard value > 0 else { throw CodecError(.notCanonical, "limit", offset: start) }
+    return value
+  }
+
+  /// The number of items that follow, from 1 on.
+  private mutating func itemCount(itemBytes: Int) throws(CodecError) -> Int {
+    let start = offset
+    let value = try count(
+      "items", itemBytes: itemBytes, atMost: RelayLimits.maximumBatchItems)
+    guard value > 0 else { throw CodecError(.notCanonical, "items", offset: start) }
+    return value
+  }
+
+  fileprivate mutating func entryNames() throws(CodecError) -> [[UInt8]] {
+    let number = try itemCount(itemBytes: 2)
+    var names: [[UInt8]] = []
+    names.reserveCapacity(number)
+    for _ in 0..<number { names.append(try entryName()) }
+    return names
+  }
+
+  fileprivate mutating func puts() throws(CodecError) -> [RelayPut] {
+    let start = offset
+    let number = try itemCount(itemBytes: 4)
+    var items: [RelayPut] = []
+    items.reserveCapacity(number)
+    var byteCount = 0
+    for _ in 0..<number {
+      let isReplaceable = try flag("put flags")
+      let name = try entryName()
+      let blob = try blob("blob", atMost: RelayLimits.maximumBlobBytes)
+      byteCount += name.count + blob.count
+      guard byteCount <= RelayLimits.maximumBatchBytes else {
+        throw CodecError(.beyondLimit, "batch", offset: start)
+      }
+      items.append(RelayPut(name: name, isReplaceable: isReplaceable, blob: blob))
+    }
+    return items
+  }
+}

@@ -1,0 +1,172 @@
+import HearthCRDT
+import HearthCrypto
+
+/// What a client asks of a relay; each request is answered once, in any order.
+package enum RelayRequest: RelayMessage {
+  /// The first frame of a connection; answered by `welcome`.
+  case hello(minimumVersion: Int, maximumVersion: Int)
+  /// Asks for a mailbox on a free channel; answered by `challenge`, whether it exists or not.
+  case open(channel: Int, mailbox: Identifier)
+  /// Answers a challenge; answered by `opened`.
+  case prove(RelayProof)
+  /// Answers a challenge by making the mailbox; answered by `opened`.
+  case create(RelayCreation)
+  /// Lets go of a channel and its subscription; answered by `done`.
+  case close(channel: Int)
+  /// Stores blobs, all or none; answered by `stored` when they are durable.
+  case put(channel: Int, items: [RelayPut])
+  /// Drops blobs by name; answered by `removed` when that is durable.
+  case remove(channel: Int, names: [[UInt8]])
+  /// Entries after a position without their blobs; answered by `listing`.
+  case list(channel: Int, after: UInt64, limit: Int, isLiveOnly: Bool)
+  /// Blobs by name; answered by `blobs`.
+  case fetch(channel: Int, names: [[UInt8]])
+  /// Entries after a position with their blobs; answered by `entries`.
+  case fetchAfter(channel: Int, after: UInt64, limit: Int)
+  /// Asks for pushes of what is stored from now on; answered by `subscribed`.
+  case subscribe(channel: Int)
+  /// Ends the pushes; answered by `done`.
+  case unsubscribe(channel: Int)
+  /// Sets the next access key if the generation is still this one; answered by `rotated`.
+  case rotate(channel: Int, generation: UInt64, accessKey: [UInt8])
+  /// Adds a manager's key; for managers; answered by `done`.
+  case addManager(channel: Int, key: [UInt8])
+  /// Takes a manager's key away, but for the last; for managers; answered by `done`.
+  case removeManager(channel: Int, key: [UInt8])
+  /// A sign of life; answered by `pong`.
+  case ping
+  /// The end; answered by `done`, after which the relay closes the connection.
+  case goodbye
+}
+
+/// The proof that a client holds a mailbox's access key or a manager's key.
+package struct RelayProof: Hashable, Sendable {
+  /// The channel that was challenged.
+  package let channel: Int
+  /// Which key proves it.
+  package let keyID: Bytes16
+  /// The client's nonce.
+  package let clientNonce: Bytes32
+  /// `RelayAccess.prove`, 64 bytes.
+  package let signature: [UInt8]
+  /// What the client knows of the log, if anything.
+  package let cursor: RelayCursor?
+
+  package init(
+    channel: Int, keyID: Bytes16, clientNonce: Bytes32, signature: [UInt8], cursor: RelayCursor?
+  ) {
+    self.channel = channel
+    self.keyID = keyID
+    self.clientNonce = clientNonce
+    self.signature = signature
+    self.cursor = cursor
+  }
+
+  func encode(into writer: inout ByteWriter) {
+    writer.varint(channel)
+    writer.raw(keyID.array)
+    writer.raw(clientNonce.array)
+    writer.raw(signature)
+    writer.byte(cursor == nil ? 0 : 1)
+    cursor?.encode(into: &writer)
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    channel = try reader.channel()
+    keyID = try reader.bytes16("key id")
+    clientNonce = try reader.bytes32("client nonce")
+    signature = try reader.raw(Signature.count, "signature")
+    cursor = try reader.flag("cursor flag") ? try RelayCursor(from: &reader) : nil
+  }
+}
+
+/// What kind of mailbox there is.
+package struct RelayMailboxKind: RawRepresentable, Hashable, Sendable {
+  package let rawValue: UInt8
+
+  package init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
+  /// Sealed blobs for the holders of one key.
+  package static let sealed = RelayMailboxKind(rawValue: 0)
+}
+
+/// The making of a mailbox, signed with both of its first keys.
+package struct RelayCreation: Hashable, Sendable {
+  /// The channel that was challenged.
+  package let channel: Int
+  /// The kind of mailbox; a relay refuses kinds it does not have.
+  package let kind: RelayMailboxKind
+  /// The first access key, 32 bytes.
+  package let accessKey: [UInt8]
+  /// The first manager's key, 32 bytes.
+  package let managerKey: [UInt8]
+  /// The registration token; empty where none is needed.
+  package let credential: [UInt8]
+  /// The client's nonce.
+  package let clientNonce: Bytes32
+  /// `RelayAccess.signCreation` with the access key, 64 bytes.
+  package let accessSignature: [UInt8]
+  /// `RelayAccess.signCreation` with the manager's key, 64 bytes.
+  package let managerSignature: [UInt8]
+
+  package init(
+    channel: Int, kind: RelayMailboxKind, accessKey: [UInt8], managerKey: [UInt8],
+    credential: [UInt8], clientNonce: Bytes32, accessSignature: [UInt8],
+    managerSignature: [UInt8]
+  ) {
+    self.channel = channel
+    self.kind = kind
+    self.accessKey = accessKey
+    self.managerKey = managerKey
+    self.credential = credential
+    self.clientNonce = clientNonce
+    self.accessSignature = accessSignature
+    self.managerSignature = managerSignature
+  }
+
+  /// What both keys sign.
+  package var signed: RelayAccess.Creation {
+    RelayAccess.Creation(
+      kind: kind.rawValue, accessKey: accessKey, managerKey: managerKey, credential: credential)
+  }
+
+  func encode(into writer: inout ByteWriter) {
+    writer.varint(channel)
+    writer.byte(kind.rawValue)
+    writer.raw(accessKey)
+    writer.raw(managerKey)
+    writer.blob(credential)
+    writer.raw(clientNonce.array)
+    writer.raw(accessSignature)
+    writer.raw(managerSignature)
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    channel = try reader.channel()
+    kind = RelayMailboxKind(rawValue: try reader.byte("mailbox kind"))
+    accessKey = try reader.raw(SigningPublicKey.count, "access key")
+    managerKey = try reader.raw(SigningPublicKey.count, "manager key")
+    credential = try reader.blob("credential", atMost: RelayLimits.maximumCredentialBytes)
+    clientNonce = try reader.bytes32("client nonce")
+    accessSignature = try reader.raw(Signature.count, "access signature")
+    managerSignature = try reader.raw(Signature.count, "manager signature")
+  }
+}
+
+/// One blob to store.
+package struct RelayPut: Hashable, Sendable {
+  /// The opaque name, 1 to 128 bytes.
+  package let name: [UInt8]
+  /// Whether this put may replace the blob of the name, and later ones may replace this.
+  package let isReplaceable: Bool
+  /// The sealed bytes.
+  package let blob: [UInt8]
+
+  package init(name: [UInt8], isReplaceable: Bool = false, blob: [UInt8]) {
+    self.name = name
+    self.isReplaceable = isReplaceable
+    self.blob = blob
+  }
+}

@@ -1,0 +1,71 @@
+import HearthCRDT
+import HearthCrypto
+
+@testable import HearthSync
+
+// One of each kind of frame; keys and signatures are any bytes, since decoders check none.
+
+private let key = [UInt8](repeating: 0x11, count: 32)
+private let digest = RelayChain.digest(of: key)
+private let cursor = RelayCursor(generation: Identifier(high: 1, low: 2), position: 300)
+private let fault = RelayFault(.rateLimited, "slow down", retryAfterMilliseconds: 1_500)
+
+private func bare(_ encoded: [UInt8]) -> [UInt8] {
+  Array(encoded.dropFirst(RelayFraming.lengthBytes))
+}
+
+let relayRequestSeeds: [[UInt8]] = {
+  let name = Array("name".utf8)
+  let proof = RelayProof(
+    channel: 3, keyID: RelayAccess.keyID(of: key), clientNonce: digest, signature: key + key,
+    cursor: cursor)
+  let creation = RelayCreation(
+    channel: 3, kind: .sealed, accessKey: key, managerKey: key, credential: name,
+    clientNonce: digest, accessSignature: key + key, managerSignature: key + key)
+  let requests: [RelayRequest] = [
+    .hello(minimumVersion: 1, maximumVersion: 300), .open(channel: 3, mailbox: cursor.generation),
+    .prove(proof), .create(creation), .close(channel: 255),
+    .put(
+      channel: 3,
+      items: [
+        RelayPut(name: name, blob: key), RelayPut(name: key, isReplaceable: true, blob: []),
+      ]), .remove(channel: 3, names: [name, key]),
+    .list(channel: 3, after: 300, limit: 2_000, isLiveOnly: true),
+    .fetch(channel: 3, names: [name]), .fetchAfter(channel: 3, after: 0, limit: 400),
+    .subscribe(channel: 3), .unsubscribe(channel: 3),
+    .rotate(channel: 3, generation: 1, accessKey: key), .addManager(channel: 3, key: key),
+    .removeManager(channel: 3, key: key), .ping, .goodbye,
+  ]
+  return requests.map { bare(RelayFrame(request: 300, $0).encoded) }
+}()
+
+let relayReplySeeds: [[UInt8]] = {
+  let headers = [
+    RelayHeader(
+      position: 1, kind: .put, isReplaceable: true, isLive: true, name: [7], byteCount: 32,
+      digest: digest),
+    RelayHeader(
+      position: 2, kind: .remove, isReplaceable: false, isLive: false, name: [8], byteCount: 0,
+      digest: RelayChain.emptyDigest),
+  ]
+  let entries = [
+    RelayEntry(header: headers[0], blob: key), RelayEntry(header: headers[1], blob: []),
+  ]
+  let replies: [RelayReply] = [
+    .welcome(
+      RelayWelcome(version: 1, relayID: digest, registration: .token, heartbeatSeconds: 30)),
+    .challenge(keyID: RelayAccess.keyID(of: key), nonce: digest),
+    .opened(
+      RelayOpened(
+        head: cursor, chain: digest, standing: .known(digest), accessGeneration: 2,
+        isManager: true, usedBytes: 1_000, quotaBytes: 1 << 30)),
+    .stored([RelayStored(.stored, position: 300), RelayStored(.conflict, position: 1)]),
+    .removed([0, 300]),
+    .listing(RelayListing(headers: headers, through: 2, head: 300, chain: digest)),
+    .blobs([nil, key, []]), .entries(RelayPage(entries: entries, head: 300, chain: digest)),
+    .subscribed(head: 300), .rotated(generation: 2), .done, .pong, .fault(fault),
+    .pushed(channel: 3, entries: entries), .behind(channel: 3, head: 300),
+    .closed(channel: 3, fault), .farewell(fault),
+  ]
+  return replies.map { bare(RelayFrame(request: $0.isPush ? 0 : 300, $0).encoded) }
+}()

@@ -1,0 +1,312 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+import Testing
+
+@testable import HearthRelay
+
+@Suite("Limits, pushes and ends at the relay's core")
+struct CoreLimitTests {
+  let mailbox = Identifier(high: 1, low: 2)
+  let pair: SigningKeyPair
+
+  init() throws { pair = try CoreWorld.pair(1) }
+
+  /// A world with one session that has made the mailbox, on channel 0.
+  private func made(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws
+    -> (world: CoreWorld, writer: RelaySessionID)
+  {
+    let world = try CoreWorld(change)
+    let id = world.connect()
+    let reply = try world.create(id, mailbox, access: pair, manager: pair)
+    #expect(reply.opened != nil)
+    return (world, id)
+  }
+
+  private func put(_ name: UInt8, _ count: Int = 1, items: Int = 1) -> RelayRequest {
+    .put(
+      channel: 0,
+      items: (0..<items).map {
+        RelayPut(
+          name: [name, UInt8($0 & 255), UInt8($0 >> 8)], blob: .init(repeating: 1, count: count))
+      })
+  }
+
+  private func subscriber(_ world: CoreWorld) throws -> RelaySessionID {
+    let id = world.connect()
+    #expect(try world.open(id, mailbox, with: pair).opened != nil)
+    #expect(world.ask(id, .subscribe(channel: 0)) != nil)
+    return id
+  }
+
+  @Test("as many connections as allowed, in all and of one address, and not one more")
+  func connections() throws {
+    let world = try CoreWorld {
+      $0.maximumSessions = 3
+      $0.maximumSessionsPerAddress = 2
+    }
+    let ids = [world.connect(1), world.connect(1), world.connect(1), world.connect(2)]
+    #expect(world.closed == [ids[2]] && world.core.sessionCount == 3)
+    let more = world.connect(3)
+    #expect(world.closed.contains(more) && world.core.sessionCount == 3)
+    world.handle(.disconnected(ids[0]))
+    #expect(world.admits(1))
+  }
+
+  @Test("strangers are bounded; the oldest gives way after a fair time")
+  func strangers() throws {
+    let world = try CoreWorld { $0.maximumStrangers = 2 }
+    let first = world.connect(1)
+    let second = world.connect(2)
+    #expect(!world.admits(3))
+    world.now += 2_999
+    #expect(!world.admits(4))
+    world.now += 1
+    let late = world.connect(5)
+    #expect(!world.closed.contains(late) && world.closed.contains(first))
+    #expect(!world.closed.contains(second) && world.core.strangerCount == 2)
+  }
+
+  @Test("a stranger has 30 seconds, a silent member three heartbeats, to the millisecond")
+  func deadlines() throws {
+    let (world, member) = try made()
+    let stranger = world.connect()
+    world.now += 29_999
+    world.handle(.tick)
+    #expect(world.closed.isEmpty)
+    world.now += 1
+    world.handle(.tick)
+    #expect(world.closed == [stranger])
+    #expect(world.ask(member, .ping) == .pong)
+    world.now += 89_999
+    world.handle(.tick)
+    #expect(!world.closed.contains(member))
+    world.now += 1
+    world.handle(.tick)
+    #expect(world.closed.contains(member) && world.core.sessionCount == 0)
+    #expect(world.core.roomCount == 0)
+  }
+
+  @Test("64 requests may wait for answers, the 65th is refused, and all are answered in order")
+  func unanswered() throws {
+    let (world, id) = try made()
+    world.holdsLog = true
+    let numbers = (0..<65).map { world.send(id, put(UInt8($0))) }
+    #expect(world.answer(id, numbers[64]).faultCode == .tooMany)
+    #expect(world.held.count == 64)
+    world.release()
+    for (place, number) in numbers.dropLast().enumerated() {
+      #expect(
+        world.answer(id, number)
+          == .stored([RelayStored(.stored, position: UInt64(place + 1))]))
+    }
+  }
+
+  @Test("a read waits for the writes before it, and what follows waits for the read")
+  func order() throws {
+    let (world, id) = try made()
+    world.holdsLog = true
+    let first = world.send(id, put(1))
+    let second = world.send(id, put(2))
+    let page = world.send(id, .fetchAfter(channel: 0, after: 0, limit: 9))
+    let third = world.send(id, put(3))
+    #expect(world.held.count == 2)
+    world.release()
+    for number in [first, second, third] {
+      guard case .stored? = world.answer(id, number) else {
+        Issue.record("not stored")
+        return
+      }
+    }
+    if case .entries(let found)? = world.answer(id, page) { #expect(found.head == 2) }
+  }
+
+  @Test("a session with much under way is read no further; all together are bounded too")
+  func bytes() throws {
+    let size = RelayFrame(request: 1, put(1, 10_000)).encoded.count
+    let (world, id) = try made {
+      $0.pausingBytes = 2 * size
+      $0.maximumWaitingBytes = 3 * size + 16
+    }
+    world.holdsLog = true
+    _ = world.send(id, put(1, 10_000))
+    #expect(world.paused.isEmpty)
+    _ = world.send(id, put(2, 10_000))
+    #expect(world.paused == [id])
+    _ = world.send(id, put(3, 10_000))
+    let refused = world.send(id, put(4, 10_000))
+    #expect(world.answer(id, refused).faultCode == .unavailable)
+    world.release()
+    #expect(world.paused.isEmpty && world.core.waitingBytes == 0)
+    guard case .stored? = world.ask(id, put(4, 10_000)) else {
+      Issue.record("not stored")
+      return
+    }
+    // Also when the session is gone before its answers.
+    world.holdsLog = true
+    for place in 5..<8 { _ = world.send(id, put(UInt8(place), 100)) }
+    _ = world.send(id, .fetchAfter(channel: 0, after: 0, limit: 1))
+    world.handle(.disconnected(id))
+    world.release()
+    #expect(world.core.waitingBytes == 0 && world.core.tickets.isEmpty)
+  }
+
+  @Test("appends a minute are bounded for a session and for a mailbox")
+  func rates() throws {
+    let (world, id) = try made {
+      $0.sessionAppendsPerMinute = 10
+      $0.mailboxAppendsPerMinute = 15
+    }
+    guard case .stored? = world.ask(id, put(1, items: 10)) else { return }
+    guard case .fault(let fault)? = world.ask(id, put(2)) else {
+      Issue.record("not limited")
+      return
+    }
+    #expect(fault.code == .rateLimited && fault.retryAfterMilliseconds == 6_000)
+    let other = world.connect(2)
+    #expect(try world.open(other, mailbox, with: pair).opened != nil)
+    #expect(world.ask(other, put(3, items: 6)).faultCode == .rateLimited)
+    guard case .stored? = world.ask(other, put(3, items: 4)) else {
+      Issue.record("not stored")
+      return
+    }
+    world.now += 6_000
+    guard case .stored? = world.ask(id, put(2)) else {
+      Issue.record("not stored after the time it was told to wait")
+      return
+    }
+  }
+
+  @Test("refusals of one address are bounded, and other addresses do not feel it")
+  func refusals() throws {
+    let (world, _) = try made { $0.refusalsPerMinute = 4 }
+    let stranger = try CoreWorld.pair(7)
+    let id = world.connect(9)
+    for _ in 0..<4 { #expect(try world.open(id, mailbox, with: stranger).faultCode == .refused) }
+    #expect(try world.open(id, mailbox, with: stranger).faultCode == .rateLimited)
+    #expect(try world.open(id, mailbox, with: pair).faultCode == .rateLimited)
+    let honest = world.connect(8)
+    #expect(try world.open(honest, mailbox, with: pair).opened != nil)
+    world.now += 15_000
+    #expect(try world.open(id, mailbox, with: pair).opened != nil)
+  }
+
+  @Test("as many sessions have a mailbox open as may")
+  func members() throws {
+    let (world, _) = try made { $0.maximumMembers = 2 }
+    let id = world.connect()
+    #expect(try world.open(id, mailbox, with: pair).opened != nil)
+    #expect(try world.open(id, on: 1, mailbox, with: pair).faultCode == .tooMany)
+    _ = world.ask(id, .close(channel: 0))
+    #expect(try world.open(id, on: 1, mailbox, with: pair).opened != nil)
+  }
+
+  @Test("everybody who subscribed gets what the others store, once and in order")
+  func pushes() throws {
+    let (world, writer) = try made()
+    let left = try subscriber(world)
+    let right = try subscriber(world)
+    let silent = world.connect()
+    #expect(try world.open(silent, mailbox, with: pair).opened != nil)
+    _ = world.ask(writer, .subscribe(channel: 0))
+    _ = world.ask(writer, put(1))
+    _ = world.ask(left, .remove(channel: 0, names: [[1, 0, 0]]))
+    _ = world.ask(writer, put(1))
+    func positions(_ id: RelaySessionID) -> [UInt64] {
+      world.pushes(id).flatMap { push -> [UInt64] in
+        if case .pushed(_, let entries) = push { entries.map(\.header.position) } else { [] }
+      }
+    }
+    #expect(positions(right) == [1, 2, 3] && positions(left) == [1, 3])
+    #expect(positions(writer) == [2] && positions(silent).isEmpty)
+    _ = world.ask(right, .unsubscribe(channel: 0))
+    // What is there already is not pushed again.
+    _ = world.ask(writer, put(1))
+    _ = world.ask(writer, put(2))
+    #expect(positions(right) == [1, 2, 3] && positions(left) == [1, 3, 4])
+  }
+
+  @Test("a push has at most its bytes; more is a hint")
+  func largePushes() throws {
+    let (world, writer) = try made { $0.maximumPushBytes = 103 }
+    let reader = try subscriber(world)
+    _ = world.ask(writer, put(1, 100))
+    _ = world.ask(writer, put(2, 101))
+    #expect(world.pushes(reader).count == 2)
+    #expect(world.pushes(reader).last == .behind(channel: 0, head: 2))
+    world.handle(.appended(mailbox, head: 7))
+    #expect(world.pushes(reader).last == .behind(channel: 0, head: 7))
+  }
+
+  @Test("nothing falls between the head that is told and the first push")
+  func subscribing() throws {
+    let (world, writer) = try made()
+    let reader = world.connect()
+    #expect(try world.open(reader, mailbox, with: pair).opened != nil)
+    world.holdsLog = true
+    let number = world.send(reader, .subscribe(channel: 0))
+    guard case .read(let ticket, _) = world.held.removeFirst() else { return }
+    world.holdsLog = false
+    _ = world.ask(writer, put(1))
+    // The log was asked before the put, and its answer comes after it.
+    world.handle(.answered(ticket: ticket, .success(.head(0))))
+    #expect(world.answer(reader, number) == .subscribed(head: 1))
+    #expect(world.pushes(reader).isEmpty)
+    _ = world.ask(writer, put(2))
+    #expect(world.pushes(reader).count == 1)
+  }
+
+  @Test("a slow reader gets one hint for all it missed, and is sent away after 30 seconds")
+  func slowReaders() throws {
+    let (world, writer) = try made()
+    let slow = try subscriber(world)
+    let quick = try subscriber(world)
+    world.handle(.congested(slow, true))
+    for name in 1..<50 { _ = world.ask(writer, put(UInt8(name))) }
+    #expect(world.pushes(slow).isEmpty && world.pushes(quick).count == 49)
+    // What it asks waits too.
+    #expect(world.ask(slow, .fetchAfter(channel: 0, after: 0, limit: 400)) == nil)
+    world.handle(.congested(slow, false))
+    #expect(world.pushes(slow) == [.behind(channel: 0, head: 49)])
+    world.handle(.congested(slow, true))
+    world.now += 29_999
+    world.handle(.tick)
+    #expect(!world.closed.contains(slow))
+    world.now += 1
+    world.handle(.tick)
+    #expect(world.closed.contains(slow) && world.core.counters.slowReaders == 1)
+  }
+
+  @Test("a log that fails is told as such, and nobody is pushed what is not stored")
+  func failures() throws {
+    let (world, writer) = try made()
+    let reader = try subscriber(world)
+    world.log.setFailing(true)
+    #expect(world.ask(writer, put(1)).faultCode == .unavailable)
+    #expect(world.ask(writer, .fetch(channel: 0, names: [[1]])).faultCode == .unavailable)
+    let other = world.connect()
+    #expect(world.ask(other, .open(channel: 0, mailbox: mailbox)).faultCode == .unavailable)
+    #expect(world.pushes(reader).isEmpty)
+    world.log.setFailing(false)
+    #expect(world.ask(writer, put(1)) == .stored([RelayStored(.stored, position: 1)]))
+    #expect(try world.open(other, mailbox, with: pair).opened != nil)
+  }
+
+  @Test("draining answers what is under way, takes nothing new, and sends everybody away")
+  func draining() throws {
+    let (world, writer) = try made()
+    let reader = try subscriber(world)
+    world.holdsLog = true
+    let number = world.send(writer, put(1))
+    world.handle(.drain)
+    #expect(world.closed == [reader] && !world.core.isDrained)
+    #expect(world.ask(writer, put(2)).faultCode == .goingAway)
+    #expect(!world.admits(1))
+    world.release()
+    #expect(world.answer(writer, number) == .stored([RelayStored(.stored, position: 1)]))
+    #expect(world.closed.contains(writer) && world.core.isDrained)
+    if case .farewell(let fault)? = world.pushes(writer).last {
+      #expect(fault.code == .goingAway && fault.retryAfterMilliseconds > 0)
+    }
+  }
+}
