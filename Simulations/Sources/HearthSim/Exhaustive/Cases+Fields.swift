@@ -107,7 +107,15 @@ extension OrderCase {
         "0d 09:00 Ben: tally k0 add 100", "0d 09:02 Ben: tally k0 add -7 knows=1",
         "0d 09:00 Cleo: tally k0 add 1000", "0d 09:03 Cleo: tally k0 add 5 knows=4",
       ],
-      expects: ["tally k0 total=1109"])
+      expects: ["tally k0 total=1109"]),
+    OrderCase(
+      name: "counter-twice-in-one",
+      purpose: "Two additions in one change both count.",
+      changes: [
+        "0d 09:00 Ada: tally k0 add 1 10", "0d 09:00 Ben: tally k0 add 100",
+        "0d 09:01 Ben: tally k0 add 1000 -7 5 knows=1", "0d 09:00 Cleo: tally k0 add 20 20",
+      ],
+      expects: ["tally k0 total=1149"]),
   ]
 
   private static let sets = [

@@ -15,7 +15,7 @@ struct Commands {
   static let verbs = [
     "add", "edit", "complete", "undo", "skip", "archive", "restore", "tag", "untag", "assign",
     "assign-once", "move", "set", "rename-self", "delete-person",
-    "tally", "close",
+    "tally", "close", "undo-of",
   ]
 
   /// Carries out a step that writes.
@@ -31,6 +31,12 @@ struct Commands {
       case "complete":
         try commands.complete(step, book, by: device.person, now: now, in: &builder)
       case "undo": try Commands.undo(step, book, by: device.person, in: &builder)
+      case "undo-of":
+        // As a changed program would, whatever its person may.
+        guard let name = step.words.first, let person = commands.people[name],
+          let entry = try book.lastUndoable(by: person)
+        else { throw StepFailure("undo-of WHO") }
+        try book.undo(entry.event, by: device.person, isAdministrator: true, in: &builder)
       case "skip":
         try book.skip(
           try commands.chore(step), reason: step.value("because") ?? "", by: device.person,

@@ -38,8 +38,18 @@ enum Tally {
     return RecordKey(type: type, id: naturalID(in: zone, type: type, key: Array(name.utf8)))
   }
 
+  /// The operations of a step: `tally NAME add 1 2` adds twice in one change.
+  static func operations(_ step: Step, in zone: ZoneID) throws -> [Operation] {
+    guard step.words.count > 3, step.words[1] == "add" else {
+      return [try operation(step, in: zone)]
+    }
+    return step.words.dropFirst(2).map {
+      Operation(key(step.words[0], in: zone), .count(total, Int64($0) ?? 1))
+    }
+  }
+
   /// The operation of a step `tally NAME WHAT VALUE`.
-  static func operation(_ step: Step, in zone: ZoneID) throws -> Operation {
+  private static func operation(_ step: Step, in zone: ZoneID) throws -> Operation {
     guard step.words.count >= 2 else { throw StepFailure("tally NAME WHAT VALUE") }
     let key = key(step.words[0], in: zone)
     let text = step.words.count > 2 ? step.words[2] : ""
@@ -70,13 +80,13 @@ extension SimDevice {
     guard let home else { throw StepFailure("\(name) is in no household") }
     takeTurn()
     let now = clock.wall(at: time)
-    let operation = try Tally.operation(step, in: home)
-    guard !isOldBuild || operation.key.type == Tally.tally else {
+    let operations = try Tally.operations(step, in: home)
+    guard !isOldBuild || operations.allSatisfy({ $0.key.type == Tally.tally }) else {
       throw StepFailure("\(name) runs a program that does not know memos")
     }
     return try withEngine { engine in
-      let version = try engine.write([operation], to: home, nowMilliseconds: now)
-      return Written(zone: home, version: version, operations: 1)
+      let version = try engine.write(operations, to: home, nowMilliseconds: now)
+      return Written(zone: home, version: version, operations: operations.count)
     }
   }
 }
