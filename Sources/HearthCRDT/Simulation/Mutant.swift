@@ -111,8 +111,6 @@ package enum Mutant: String, CaseIterable, Sendable {
   case rotatesAfterWrite
   /// New keys go to whoever was there before the removal.
   case wrapsToCachedMembers
-  /// Who joins counts as having every key that it has read of, not those of its invitation only.
-  case joinerHasAllKeys
   /// A key is written under although somebody who has it was removed at the same time.
   case writesUnderExposedKey
 

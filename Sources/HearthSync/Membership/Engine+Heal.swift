@@ -139,8 +139,7 @@ extension Membership {
           || epoch.grant.previous.allSatisfy(told.contains))
       // A later key that it has holds this one, where newcomers may read what was before.
       let isGathered = gathered.contains { enrolment in
-        (resolver.log.sees(resolver.keysGathered(for: enrolment), epoch.place)
-          || Mutant.joinerHasAllKeys.isActive && resolver.log.sees(enrolment, epoch.place))
+        resolver.log.sees(resolver.keysGathered(for: enrolment), epoch.place)
           && stands(enrolment, id)
       }
       let isAdded = added.contains { $0.epoch == id && stands($0.place, id) }

@@ -161,29 +161,45 @@ extension Engine {
     let stored = try store.segments(of: id)
     let held = Set(stored.map { SyncPlan.name(of: $0, in: zone).changes })
     let known = Set(stored.map(\.digest)).union(try store.pending(in: id).map(\.digest))
+    let ended = Set(
+      zone.forkEnds.keys.map { author in
+        SyncPlan.TagAuthor(tag: zone.authorTag(of: author.device), incarnation: author.incarnation)
+      })
+    let verdicts = try verdicts(of: id)
     let twins = listing.segments.filter {
-      held.contains($0.changes) && !known.contains($0.digest)
+      held.contains($0.changes) && !known.contains($0.digest) && !ended.contains($0.author)
+        && verdicts[Engine.key(of: $0)] == nil
     }
     guard !twins.isEmpty else { return }
-    var verdicts = try verdicts(of: id)
-    var contradicting: [[UInt8]] = []
-    let news = twins.filter { verdicts[Engine.key(of: $0)] == nil }.prefix(Engine.examinedTwins)
-    for name in news {
+    let contradicting = try contradictions(
+      among: twins, of: zone, on: transport, stored: stored, listing, &report)
+    guard !contradicting.isEmpty else { return }
+    // Receiving tells a fork from rubbish, proves it to the others, and keeps the evidence.
+    let received = try receive(contradicting, in: id, nowMilliseconds: nowMilliseconds)
+    Probe.twinContradicts.hit(if: !received.forks.isEmpty)
+    report.received += received.applied
+  }
+
+  /// The first file of each author that contradicts what is here; they are sorted by first change.
+  private func contradictions(
+    among twins: [SegmentName], of zone: ZoneState, on transport: some Transport,
+    stored: [StoredSegment], _ listing: TransportListing, _ report: inout TransportReport
+  ) throws -> [[UInt8]] {
+    var verdicts = try verdicts(of: zone.id)
+    var found: [SyncPlan.TagAuthor: [UInt8]] = [:]
+    var examined = 0
+    for name in twins where found[name.author] == nil && examined < Engine.examinedTwins {
+      examined += 1
       // What cannot be read now may be readable later.
       guard let bytes = try? transport.fetch(name) else { continue }
       report.receivedBytes += bytes.count
       guard let verdict = try verdict(on: bytes, under: name, of: zone, stored: stored)
       else { continue }
       verdicts[Engine.key(of: name)] = verdict
-      if verdict == .wrong { contradicting.append(bytes) }
+      if verdict == .wrong { found[name.author] = bytes }
     }
-    guard !news.isEmpty else { return }
-    try remember(verdicts, of: id, listing)
-    guard !contradicting.isEmpty else { return }
-    // Receiving tells a fork from rubbish, proves it to the others, and keeps the evidence.
-    let received = try receive(contradicting, in: id, nowMilliseconds: nowMilliseconds)
-    Probe.twinContradicts.hit(if: !received.forks.isEmpty)
-    report.received += received.applied
+    try remember(verdicts, of: zone.id, listing)
+    return found.sorted { $0.key < $1.key }.map(\.value)
   }
 
   // MARK: Memory
@@ -234,6 +250,11 @@ extension Engine {
 }
 
 extension SegmentName {
+  /// Whose it says to be.
+  fileprivate var author: SyncPlan.TagAuthor {
+    SyncPlan.TagAuthor(tag: authorTag, incarnation: incarnation)
+  }
+
   /// The name without its digest: which changes it says to hold.
   fileprivate var changes: SegmentName {
     SegmentName(

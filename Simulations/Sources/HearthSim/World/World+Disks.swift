@@ -107,8 +107,8 @@ extension World {
     return true
   }
 
-  /// A device that was put back to before it joined does so again, by the same invitation or the one
-  /// that stands.
+  /// A device that was put back to before it joined does so again, by the same invitation or the
+  /// one that stands.
   private func rejoin(_ device: SimDevice, since imageTime: UInt64) throws {
     guard device.running != nil else { return }
     let last = joins[device.index].flatMap { $0.at >= imageTime ? $0.words : nil }
