@@ -47,6 +47,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case ownSegmentTakenOver = "life.own-segment-taken-over"
   case twinContradicts = "engine.twin-contradicts"
   case forkReissued = "life.fork-reissued"
+  case copyLeavesJoining = "people.copy-leaves-joining"
   case joinedAlready = "people.joined-already"
   case keyLearntFromStranger = "people.key-learnt-from-stranger"
   case zoneRejudged = "people.zone-rejudged"

@@ -114,7 +114,7 @@ extension Engine {
       return false
     }
     if newest.count > 1 {
-      let isDue = mayJoin(newest, membership, nowMilliseconds: nowMilliseconds)
+      let isDue = mayJoin(newest, of: zone.group, nowMilliseconds: nowMilliseconds)
       Probe.epochsJoined.hit(if: isDue)
       return isDue
     }
@@ -127,17 +127,28 @@ extension Engine {
   /// The first maker who is still there and may, at once; everybody else once some time has passed,
   /// so that it does not need that one, nor do all do it together.
   private func mayJoin(
-    _ newest: [EpochRecord], _ membership: Membership, nowMilliseconds: UInt64
+    _ newest: [EpochRecord], of group: GroupID, nowMilliseconds: UInt64
   ) -> Bool {
+    let membership = membership(of: group)
     let makers = newest.map(\.maker).filter {
       membership.role(of: $0).map { $0 != .reader } ?? false
     }
-    if makers.min() == device { return true }
+    if makers.min() == device { return isNewestLife(in: group) }
     let last = newest.map(\.since.milliseconds).max() ?? 0
     return last.addingReportingOverflow(Engine.joinMilliseconds).partialValue <= nowMilliseconds
       || makers.isEmpty
         && membership.devices.first(where: { membership.role(of: $0.id) != .reader })?
           .id == device
+  }
+
+  /// Whether no later life of this device is known: of two copies that are at work, one joins.
+  private func isNewestLife(in group: GroupID) -> Bool {
+    guard let control = try? controlZone(of: group) else { return true }
+    let isLast = !control.heads.contains {
+      $0.author.device == device && $0.author.incarnation > incarnation
+    }
+    Probe.copyLeavesJoining.hit(if: !isLast)
+    return isLast
   }
 
   /// How many changes a zone has since an epoch was made, by this device's count.
