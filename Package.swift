@@ -53,8 +53,14 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: settings),
     .target(
-      name: "HearthTransport", dependencies: ["HearthCRDT", "HearthCrypto", "HearthSync"],
-      swiftSettings: settings),
+      name: "HearthTransport",
+      dependencies: [
+        "HearthCRDT", "HearthCrypto", "HearthSync",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], swiftSettings: settings),
     .target(
       name: "HearthRelay",
       dependencies: [
@@ -130,11 +136,15 @@ let package = Package(
       name: "HearthTests",
       dependencies: [
         "Hearth", "Household", "HearthStore", "HearthSync", "HearthCRDT", "HearthCrypto",
-        "HearthTransport", "TestSupport",
+        "HearthTransport", "HearthRelay", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",
-      dependencies: ["HearthTransport", "HearthSync", "TestSupport"],
+      dependencies: [
+        "HearthTransport", "HearthRelay", "HearthSync", "HearthCRDT", "HearthCrypto",
+        "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "HearthRelayTests",

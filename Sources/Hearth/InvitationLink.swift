@@ -1,20 +1,25 @@
 import HearthCrypto
+import HearthSync
 
 /// The text of an invitation: its secret, and where the household's folder is.
 ///
-/// `hearth://join/v1/SECRET/FOLDER`, where SECRET has 28 characters with their own check and
-/// FOLDER is the path in base32. Whoever has the link can join; it is given to one person only.
+/// `hearth://join/v1/SECRET/FOLDER/RELAY`, where SECRET has 28 characters with their own check,
+/// FOLDER is the path in base32 and RELAY the relay's pin, port and host in base32; either may be
+/// empty, and the last one left out. Whoever has the link can join; it is given to one person only.
 package struct InvitationLink {
   package let secret: InviteSecret
   /// The inviter's path of the shared folder, if it has one.
   package let folder: String?
+  /// The relay over which the household is reached, if it is over one.
+  package let relay: RelayAddress?
 
   private static let prefix = "hearth://join/v1/"
   private static let maximumCharacters = 8 * 1024
 
-  init(secret: InviteSecret, folder: String?) {
+  init(secret: InviteSecret, folder: String?, relay: RelayAddress? = nil) {
     self.secret = secret
     self.folder = folder
+    self.relay = relay
   }
 
   /// Reads a link, and says what is wrong with one that cannot be.
@@ -36,6 +41,9 @@ package struct InvitationLink {
       folder =
         parts.count > 1 && !parts[1].isEmpty
         ? String(decoding: try Base32.decode(String(parts[1])), as: UTF8.self) : nil
+      relay =
+        parts.count > 2 && !parts[2].isEmpty
+        ? try InvitationLink.relay(Base32.decode(String(parts[2]))) : nil
     } catch {
       throw HearthError(.invalid, "the invitation link is damaged: \(error)", cause: error)
     }
@@ -44,5 +52,21 @@ package struct InvitationLink {
   /// The link as people send it.
   package var text: String {
     InvitationLink.prefix + secret.text + "/" + Base32.encode(Array((folder ?? "").utf8))
+      + (relay.map { "/" + Base32.encode(InvitationLink.bytes(of: $0)) } ?? "")
+  }
+
+  /// 32 bytes of pin, 2 of port, big-endian, and the host.
+  private static func bytes(of relay: RelayAddress) -> [UInt8] {
+    relay.pin.array + [UInt8(relay.port >> 8), UInt8(relay.port & 255)] + Array(relay.host.utf8)
+  }
+
+  private static func relay(_ bytes: [UInt8]) throws -> RelayAddress {
+    guard bytes.count > Bytes32.count + 2 else {
+      throw SyncError(.malformed, "the relay's address is cut off")
+    }
+    let port = Int(bytes[Bytes32.count]) << 8 | Int(bytes[Bytes32.count + 1])
+    return try RelayAddress(
+      host: String(decoding: bytes[(Bytes32.count + 2)...], as: UTF8.self), port: port,
+      pin: Bytes32(exactly: Array(bytes.prefix(Bytes32.count))))
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HearthCRDT
+import HearthCrypto
 import HearthSync
 import HearthTransport
 import Synchronization
@@ -9,22 +10,58 @@ import Synchronization
 package struct NewsSource: Equatable, Sendable {
   let folders: [String]
   let zoneTags: Set<Identifier>
+  var relays: [RelayNewsSource] = []
   let database: String
+}
+
+/// The mailboxes of a relay that tell of news.
+package struct RelayNewsSource: Equatable, Sendable {
+  let place: String
+  let accesses: [MailboxAccess]
+  /// Kept while it is watched, so that rounds in between use the same connection.
+  let link: RelayLink
+
+  package static func == (left: RelayNewsSource, right: RelayNewsSource) -> Bool {
+    left.place == right.place && left.accesses == right.accesses
+  }
 }
 
 extension Node {
   /// What to watch between two rounds.
   package func newsSource() throws -> NewsSource {
-    NewsSource(
-      folders: try transports().map(\.path),
+    let settings = try transports()
+    return NewsSource(
+      folders: settings.filter { $0.kind == "folder" }.map(\.path),
       zoneTags: Set(allZones().filter { $0.database == .shared }.map(\.tag)),
+      relays: try settings.filter { $0.kind == "relay" }.map { try newsSource(of: $0) },
       database: folder.database)
+  }
+
+  /// The zones' mailboxes, and those in which requests to join and answers lie.
+  private func newsSource(of setting: TransportSetting) throws -> RelayNewsSource {
+    let relay = try relay(setting.path)
+    var accesses = relay.directory.zones.keys.sorted().compactMap { tag in
+      relay.directory.zones[tag]
+    }.filter(\.mayCreate)
+    for join in try pendingJoins() where join.folder == setting.path {
+      accesses.append(try requestAccess(of: try InviteSecret(text: join.secret)))
+    }
+    for group in Set(allZones().filter { $0.database == .shared }.map(\.group)).sorted() {
+      let membership = membership(of: group)
+      guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { continue }
+      for invite in membership.invites
+      where invite.operation.admission == .approve && !invite.isClosed && invite.usesLeft > 0 {
+        accesses.append(try requestAccess(of: invite.operation))
+      }
+    }
+    return RelayNewsSource(place: setting.path, accesses: accesses, link: relay.link)
   }
 }
 
 /// Waits for news between two rounds, while the node itself is closed and free for others.
 ///
-/// News is a change in a shared folder, or a write to the node's own database by another command.
+/// News is a change in a shared folder, something that was stored at a relay, or a write to the
+/// node's own database by another command.
 /// Like the watchers underneath it gives hints only, and ends a wait now and then without any.
 package final class NewsWatch: Sendable {
   /// What is being watched.
@@ -32,14 +69,64 @@ package final class NewsWatch: Sendable {
   private let watchers: [FolderWatcher]
   private let mark: Mutex<[Int64]>
   private let isStopped = Atomic<Bool>(false)
+  private let pushes = Pushes()
+  private let listening: [(link: RelayLink, number: Int)]
+
+  /// What relays told since somebody looked.
+  private final class Pushes: Sendable {
+    private let heads = Mutex<[Identifier: UInt64]>([:])
+    private let isNew = Atomic<Bool>(false)
+    /// A relay came back: what was written meanwhile may wait to be given to it.
+    private let wasLost = Atomic<Bool>(false)
+    private let bell = DispatchSemaphore(value: 0)
+
+    func take(_ news: RelayNews) {
+      switch news {
+      case .stored(let mailbox, let head):
+        let known = heads.withLock { heads in
+          defer { heads[mailbox] = head }
+          return heads[mailbox]
+        }
+        let isBack = wasLost.exchange(false, ordering: .acquiringAndReleasing)
+        guard known != head || isBack else { return }
+      case .closed: break
+      case .lost:
+        wasLost.store(true, ordering: .releasing)
+        return
+      }
+      ring()
+    }
+
+    func ring() {
+      isNew.store(true, ordering: .releasing)
+      bell.signal()
+    }
+
+    /// Whether there was something, after at most some time.
+    func wait(milliseconds: Int) -> Bool {
+      if isNew.exchange(false, ordering: .acquiringAndReleasing) { return true }
+      _ = bell.wait(timeout: .now() + .milliseconds(milliseconds))
+      return isNew.exchange(false, ordering: .acquiringAndReleasing)
+    }
+  }
 
   private static let sliceMilliseconds = 500
+  /// With a relay, news within a moment is what one expects.
+  private static let shortSliceMilliseconds = 40
 
   /// Starts watching; make it before the round after which it waits, so that nothing is missed.
   package init(_ source: NewsSource) throws {
     self.source = source
     watchers = try source.folders.map { try FolderWatcher(path: $0, zoneTags: source.zoneTags) }
     mark = Mutex(NewsWatch.mark(of: source.database))
+    let pushes = pushes
+    listening = source.relays.map { relay in
+      (relay.link, relay.link.listen(to: relay.accesses) { pushes.take($0) })
+    }
+  }
+
+  deinit {
+    for (link, number) in listening { link.stopListening(number) }
   }
 
   /// Notes the database as it is, so that this process's own writes are no news.
@@ -60,12 +147,17 @@ package final class NewsWatch: Sendable {
   package func stop() {
     isStopped.store(true, ordering: .releasing)
     for watcher in watchers { watcher.cancel() }
+    pushes.ring()
   }
 
   private func block() -> Bool {
-    let slice = NewsWatch.sliceMilliseconds / max(1, watchers.count)
+    let whole =
+      listening.isEmpty ? NewsWatch.sliceMilliseconds : NewsWatch.shortSliceMilliseconds
+    let slice = whole / max(1, watchers.count)
     while !isStopped.load(ordering: .acquiring) {
-      if watchers.isEmpty { usleep(UInt32(slice) * 1_000) }
+      if pushes.wait(milliseconds: watchers.isEmpty ? slice : 0) {
+        return !isStopped.load(ordering: .acquiring)
+      }
       for watcher in watchers {
         switch watcher.wait(timeoutMilliseconds: slice) {
         case .changed, .pollingDue: return !isStopped.load(ordering: .acquiring)

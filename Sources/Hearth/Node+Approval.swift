@@ -11,7 +11,7 @@ package struct PendingJoin: Codable, Equatable, Sendable {
   package let groupName: String
   package let inviterName: String
   package let roleName: String
-  /// The folder over which the household is asked.
+  /// The folder or relay over which the household is asked.
   package let folder: String
   package let askedMilliseconds: UInt64
   /// Thirty digits that both sides see, to know that the request is this device's.
@@ -44,6 +44,8 @@ private struct KeptAnswer: Codable {
   let scope: String
   let bytes: Data
   let madeMilliseconds: UInt64
+  /// By which invitation was asked; in whose mailbox a relay keeps the answer.
+  var inviteID: String?
 }
 
 /// Digits by which two people know that a request is the one they speak of.
@@ -83,7 +85,7 @@ extension Node {
     _ capsule: InvitationCapsule, sealed: [UInt8], _ secret: InviteSecret, folder: String
   ) throws -> PendingJoin {
     var present = try pendingJoins()
-    let transport = folderTransport(folder)
+    let transport = try transport(folder)
     if let teller = try teller(of: secret, on: transport) {
       throw HearthError(
         .notAllowed,
@@ -91,7 +93,7 @@ extension Node {
     }
     if let known = present.first(where: { $0.secret == secret.text }) { return known }
     let invite = try identifier(secret.publicKeys.inviteID)
-    let slot = try freeSlot(of: invite, on: transport)
+    let slot = try freeSlot(of: invite, in: requestAccess(of: secret), on: transport)
     let request = try engine.requestToJoin(
       capsule, with: secret, person: person, personName: profile.personName,
       deviceName: profile.deviceName, slot: slot)
@@ -107,9 +109,12 @@ extension Node {
     return pending
   }
 
-  private func freeSlot(of invite: Identifier, on transport: FolderTransport) throws -> Int {
+  private func freeSlot(
+    of invite: Identifier, in access: MailboxAccess, on transport: any Transport
+  ) throws -> Int {
     for slot in 0..<Node.maximumRequests {
       let name = Engine<ReplicaStore>.requestName(of: invite, slot: slot)
+      lay(name.scope, in: access, on: transport)
       if try transport.fetch(name) == nil { return slot }
     }
     throw HearthError(
@@ -148,16 +153,18 @@ extension Node {
   /// - Returns: whether this device is in.
   private func settle(_ join: inout PendingJoin) throws -> Bool {
     guard let group = Identifier(hex: join.groupID) else { return false }
-    let transport = folderTransport(join.folder)
+    let transport = try transport(join.folder)
+    let secret = try InviteSecret(text: join.secret)
     let name = Engine<ReplicaStore>.answerName(to: device, of: group)
+    lay(name.scope, in: try requestAccess(of: secret), on: transport)
     if let answer = try transport.fetch(name) {
-      let secret = try InviteSecret(text: join.secret)
       // Anybody can put a file there: one that is not the answer is as good as none.
       if !engine.membership(of: group).isActive(device) {
         let opened = try engine.beginJoining(
           Array(join.capsule), with: secret, nowMilliseconds: 0)
         guard (try? engine.accept(answer: answer, to: opened)) != nil else { return false }
       }
+      try admit(to: group, over: transport, as: [(device, engine.identity.boxPair)])
       var report = TransportReport(setting: join.folder)
       let control = try engine.controlZone(of: group)
       try engine.pull(
@@ -171,24 +178,27 @@ extension Node {
 
   /// Who told that an invitation was closed.
   private func teller(
-    of secret: InviteSecret, on transport: FolderTransport
+    of secret: InviteSecret, on transport: any Transport
   ) throws -> String? {
     let name = Engine<ReplicaStore>.farewellName(of: try identifier(secret.publicKeys.inviteID))
+    lay(name.scope, in: try requestAccess(of: secret), on: transport)
     return try transport.fetch(name).flatMap {
       Engine<ReplicaStore>.teller(ofFarewell: $0, to: secret)
     }
   }
 
-  private func askAgain(_ join: inout PendingJoin, over transport: FolderTransport) throws {
+  private func askAgain(_ join: inout PendingJoin, over transport: any Transport) throws {
     let secret = try InviteSecret(text: join.secret)
     let invite = try identifier(secret.publicKeys.inviteID)
+    let access = try requestAccess(of: secret)
     let name = Engine<ReplicaStore>.requestName(of: invite, slot: join.slot)
+    lay(name.scope, in: access, on: transport)
     guard let held = try transport.fetch(name) else {
       return try transport.publish(name, Array(join.request))
     }
     guard held != Array(join.request) else { return }
     // Somebody else took the place at the same time.
-    join.slot = try freeSlot(of: invite, on: transport)
+    join.slot = try freeSlot(of: invite, in: access, on: transport)
     try transport.publish(
       Engine<ReplicaStore>.requestName(of: invite, slot: join.slot), Array(join.request))
   }
@@ -205,9 +215,9 @@ extension Node {
     var found: [DeviceID: WaitingJoin] = [:]
     let invites = membership.invites.filter { $0.operation.admission == .approve && !$0.isClosed }
     for setting in try transports() where !invites.isEmpty {
-      let transport = folderTransport(setting.path)
+      let transport = try transport(setting.path)
       for invite in invites {
-        for request in requests(by: invite.operation.invite, to: group, on: transport) {
+        for request in try requests(by: invite.operation, to: group, on: transport) {
           found[request.device] = WaitingJoin(
             request: request,
             number: requestNumber(
@@ -227,13 +237,17 @@ extension Node {
 
   /// What lies there and cannot be read is for others or rubbish, and is passed over.
   private func requests(
-    by invite: Identifier, to group: GroupID, on transport: FolderTransport
-  ) -> [JoinRequest] {
+    by invite: ControlOperation.InviteCreate, to group: GroupID, on transport: any Transport
+  ) throws -> [JoinRequest] {
     var requests: [JoinRequest] = []
+    let access = try requestAccess(of: invite)
     for slot in 0..<Node.maximumRequests {
-      let name = Engine<ReplicaStore>.requestName(of: invite, slot: slot)
+      let name = Engine<ReplicaStore>.requestName(of: invite.invite, slot: slot)
+      lay(name.scope, in: access, on: transport)
       guard let bytes = try? transport.fetch(name) else { break }
-      if let request = try? engine.open(request: bytes, to: group), request.invite == invite {
+      if let request = try? engine.open(request: bytes, to: group),
+        request.invite == invite.invite
+      {
         requests.append(request)
       }
     }
@@ -258,13 +272,23 @@ extension Node {
       let answer = try draft.approve(request, named: groupName, nowMilliseconds: moment)
       let kept = KeptAnswer(
         groupID: request.group.hex, deviceID: request.device.hex, scope: answer.name.scope.hex,
-        bytes: Data(answer.bytes), madeMilliseconds: moment)
+        bytes: Data(answer.bytes), madeMilliseconds: moment, inviteID: request.invite.hex)
       let encoded = try JSONEncoder().encode(try keptAnswers() + [kept])
       try store.setFact(Node.answersFact, Array(encoded))
     }
     engine = draft
     announce()
     return try sync()
+  }
+
+  /// Where newcomers look for an answer at relays.
+  private func requestAccess(of answer: KeptAnswer) throws -> MailboxAccess? {
+    guard let group = Identifier(hex: answer.groupID),
+      let invite = membership(of: group).invites.first(where: {
+        $0.operation.invite.hex == answer.inviteID
+      })
+    else { return nil }
+    return try requestAccess(of: invite.operation)
   }
 
   private func keptAnswers() throws -> [KeptAnswer] {
@@ -278,8 +302,9 @@ extension Node {
       let farewells = try engine.farewells(in: group, nowMilliseconds: now())
       guard !farewells.isEmpty else { continue }
       for setting in try transports() {
-        let transport = folderTransport(setting.path)
+        guard let transport = try? transport(setting.path) else { continue }
         for farewell in farewells {
+          lay(farewell.name.scope, in: try requestAccess(of: farewell.invite), on: transport)
           // A folder that is away gets it at the next exchange.
           if (try? transport.fetch(farewell.name)) != nil { continue }
           try? transport.publish(farewell.name, try farewell.bytes())
@@ -306,10 +331,11 @@ extension Node {
       }
     }
     for setting in try transports() {
-      let transport = folderTransport(setting.path)
+      guard let transport = try? transport(setting.path) else { continue }
       for answer in waiting {
         guard let scope = Identifier(hex: answer.scope) else { continue }
         let name = BlobName(kind: .capsule, scope: scope)
+        if let access = try requestAccess(of: answer) { lay(scope, in: access, on: transport) }
         // A folder that is away gets it at the next exchange.
         if let held = try? transport.fetch(name), held == Array(answer.bytes) { continue }
         try? transport.publish(name, Array(answer.bytes))

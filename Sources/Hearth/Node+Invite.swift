@@ -57,7 +57,7 @@ extension Node {
       throw HearthError(
         .offline,
         "nobody could join yet: add a way to reach this household first, "
-          + "`hearth transport add folder PATH`")
+          + "`hearth transport add relay ADDRESS` or `hearth transport add folder PATH`")
     }
     let state = try engine.zone(zone)
     let made = try engine.invite(
@@ -66,21 +66,35 @@ extension Node {
       person: terms.isToOneself ? membership(of: state.group).person(of: device)?.id : nil,
       maximumUses: terms.maximumUses,
       expiresMilliseconds: now() + terms.expiresInMilliseconds, nowMilliseconds: now())
+    let rendezvous = try MailboxAccess.rendezvous(of: made.secret, mayCreate: true)
     for setting in settings {
-      try folderTransport(setting.path).publish(made.capsuleName, made.capsule)
+      let transport = try transport(setting.path)
+      lay(made.capsuleName.scope, in: rendezvous, on: transport)
+      do {
+        try transport.publish(made.capsuleName, made.capsule)
+        if terms.needsApproval, let relay = transport as? RelayTransport {
+          try relay.open(requestAccess(of: made.secret))
+        }
+      } catch let error as TransportError where Node.isRelay(setting.path) {
+        throw HearthError(
+          .offline, "the invitation could not be given to the relay: \(error)", cause: error)
+      }
     }
     let report = try sync()
     if let failure = report.transports.first(where: { $0.failure != nil })?.failure {
       throw HearthError(
-        .offline, "the invitation could not be put into the folder: \(failure)")
+        .offline, "the invitation could not be brought to the others' way: \(failure)")
     }
-    return InvitationLink(secret: made.secret, folder: settings.first?.path)
+    return InvitationLink(
+      secret: made.secret, folder: settings.first { $0.kind == "folder" }?.path,
+      relay: try settings.first { $0.kind == "relay" }.map { try RelayAddress($0.path) })
   }
 
   /// Joins a household by a link that lets in at once.
   ///
   /// - Parameters:
-  ///   - folderOverride: where the shared folder is on this device, if not where the link says.
+  ///   - folderOverride: where the shared folder is on this device, or the relay's address, if not
+  ///     where the link says.
   ///   - bootstrapping: snapshots to start zones from, where they are at hand.
   /// - Returns: the household's zone.
   /// - Throws: `notAllowed` where somebody must approve first; the household was asked then.
@@ -101,22 +115,23 @@ extension Node {
   /// Follows a link: joins a household, or asks to be let in.
   ///
   /// - Parameters:
-  ///   - folderOverride: where the shared folder is on this device, if not where the link says.
+  ///   - folderOverride: where the shared folder is on this device, or the relay's address, if not
+  ///     where the link says.
   ///   - bootstrapping: snapshots to start zones from, where they are at hand.
   package func enter(
     by link: InvitationLink, folderOverride: String?, bootstrapping: [ZoneID: [[UInt8]]] = [:]
   ) throws -> JoinOutcome {
-    guard let path = folderOverride ?? link.folder else {
+    guard let path = folderOverride ?? link.relay?.description ?? link.folder else {
       throw HearthError(
         .invalid, "the link does not say where the shared folder is: add --folder PATH")
     }
-    let transport = folderTransport(path)
+    let transport = try transport(path)
     let capsule = try capsule(of: link, on: transport, path)
     let opened = try takeBack(unlessDone: {
       try self.begin(capsule, link, folder: path, over: transport)
     })
     guard opened.approvers.isEmpty else {
-      _ = try addFolder(path)
+      try addTransport(path)
       return .asked(try ask(opened, sealed: capsule, link.secret, folder: path))
     }
     for zone in engine.zones.map(\.id) {
@@ -130,12 +145,16 @@ extension Node {
   /// Opens a capsule and joins, where it lets in at once.
   private func begin(
     _ capsule: [UInt8], _ link: InvitationLink, folder path: String,
-    over transport: FolderTransport
+    over transport: any Transport
   ) throws -> InvitationCapsule {
     let opened = try engine.beginJoining(capsule, with: link.secret, nowMilliseconds: now())
     guard opened.approvers.isEmpty else { return opened }
-    _ = try addFolder(path)
+    try addTransport(path)
     let control = try engine.controlZone(of: opened.group)
+    let secret = link.secret
+    try admit(
+      to: opened.group, over: transport,
+      as: [(try identifier(secret.publicKeys.inviteID), secret.boxPair)])
     var report = TransportReport(setting: path)
     try engine.pull(
       control.id, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
@@ -167,22 +186,27 @@ extension Node {
   }
 
   private func capsule(
-    of link: InvitationLink, on transport: FolderTransport, _ path: String
+    of link: InvitationLink, on transport: any Transport, _ path: String
   ) throws -> [UInt8] {
     let rendezvous = try BlobName(
       kind: .capsule, scope: identifier(link.secret.rendezvousID))
+    lay(rendezvous.scope, in: try .rendezvous(of: link.secret, mayCreate: false), on: transport)
     let capsule: [UInt8]?
+    let isRelay = Node.isRelay(path)
     do {
       capsule = try transport.fetch(rendezvous)
     } catch {
       throw HearthError(
-        .offline, "the shared folder \(path) cannot be read: \(error)", cause: error)
+        .offline, isRelay ? "\(error)" : "the shared folder \(path) cannot be read: \(error)",
+        cause: error)
     }
     guard let capsule else {
       throw HearthError(
         .notFound,
-        "the folder \(path) does not hold this invitation: wait until it has arrived there, or "
-          + "name the right folder with --folder PATH")
+        isRelay
+          ? "the relay does not hold this invitation: it may have lost it, so ask for a new one"
+          : "the folder \(path) does not hold this invitation: wait until it has arrived there, or "
+            + "name the right folder with --folder PATH")
     }
     return capsule
   }
@@ -206,6 +230,11 @@ extension Node {
           + "folder of its own (--home PATH), and join there")
     }
     try become(wanted, named: name)
+  }
+
+  /// Adds a folder or relay by its place.
+  private func addTransport(_ place: String) throws {
+    _ = Node.isRelay(place) ? try addRelay(place) : try addFolder(place)
   }
 
   /// The zone of a group's records.

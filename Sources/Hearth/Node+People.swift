@@ -130,7 +130,7 @@ extension Node {
   }
 
   private func publishOwn(_ id: ZoneID, to setting: TransportSetting) throws {
-    let transport = folderTransport(setting.path)
+    let transport = try transport(setting.path)
     let zone = try engine.zone(id)
     let listing = try transport.list(zoneTag: zone.tag)
     let stored = try store.segments(of: id)

@@ -35,7 +35,9 @@ extension Node {
     let home = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL.path
     try requireFree(home)
     let root = try words.words.root()
-    let folders = folders.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
+    let folders = folders.map {
+      Node.isRelay($0) ? $0 : URL(fileURLWithPath: $0).standardizedFileURL.path
+    }
     var listing = try listing(for: root, in: folders)
     let draft = home + ".recovering"
     var refused: [Refusal] = []
@@ -125,9 +127,9 @@ extension Node {
     var found: RecoveryListing?
     var problem: HearthError?
     for path in folders {
-      let transport = FolderTransport(path: path, digest: { segmentDigest($0) })
       do {
-        guard FileManager.default.fileExists(atPath: path) else {
+        let transport = try bareTransport(path, root)
+        guard Node.isRelay(path) || FileManager.default.fileExists(atPath: path) else {
           throw HearthError(.offline, "there is no folder \(path)")
         }
         guard let bytes = try transport.fetch(name), found == nil else { continue }
@@ -135,7 +137,9 @@ extension Node {
         found = try RecoveryListing(decoding: body)
       } catch let error where isUnreachable(error) {
         throw HearthError(
-          .offline, "the shared folder \(path) cannot be read: \(error)", cause: error)
+          .offline,
+          "\(Node.isRelay(path) ? "" : "the shared folder \(path) cannot be read: ")\(error)",
+          cause: error)
       } catch {
         problem = HearthError(
           .corrupt,
@@ -149,6 +153,25 @@ extension Node {
       .notFound,
       "nothing in \(folders.joined(separator: ", ")) is for these words: look whether they are the "
         + "latest, whether it is the right folder, and whether everything has arrived in it")
+  }
+
+  /// A transport before there is a node: it sees the capsule of the words, and no more.
+  private static func bareTransport(
+    _ place: String, _ root: RecoveryRoot
+  ) throws -> any Transport {
+    guard Node.isRelay(place) else {
+      return FolderTransport(path: place, digest: { segmentDigest($0) })
+    }
+    let address = try RelayAddress(place)
+    let name = try capsuleName(root.capsuleAccess)
+    var directory = RelayDirectory()
+    directory.capsules[name.scope] = try .recovery(root.capsuleAccess, mayCreate: false)
+    // Nothing is made at the relay, so the pair for managing is never used.
+    let owner = RelayLink.Owner(
+      name: "recovery", managerPair: { try root.relayPair(relayID: $0) })
+    return RelayTransport(
+      link: RelayLink(address, owner), memory: NoMemory(), directory: directory,
+      digest: { segmentDigest($0) })
   }
 
   /// Whether an error is of the folder, and not of what lies in it.
@@ -165,7 +188,9 @@ extension Node {
     _ listing: RecoveryListing, with root: RecoveryRoot, from folders: [String],
     revokingOthers: Bool
   ) throws -> [(zone: ZoneID, name: String, revokedDevices: [String])] {
-    for folder in folders { _ = try addFolder(folder) }
+    for folder in folders {
+      _ = Node.isRelay(folder) ? try addRelay(folder) : try addFolder(folder)
+    }
     let households = try listing.groups.map { group in
       do {
         let revoked = try takeBack(
@@ -200,6 +225,7 @@ extension Node {
     let control = try engine.controlZone(of: group.id).id
     // Each round may bring keys that open more of the log.
     repeat {
+      try enterRelays(group.id, of: person, with: root, folders)
       try pull([control], from: folders)
     } while try engine.takeRecoveryKeys(of: group.id, for: person, with: root)
     try requireStanding(of: person, in: group, with: root)
@@ -212,17 +238,31 @@ extension Node {
     return revokingOthers ? others.map(\.card.name) : []
   }
 
+  /// Goes the way from the keys in the capsule to the relays' present ones.
+  private func enterRelays(
+    _ group: GroupID, of person: PersonID, with root: RecoveryRoot, _ places: [String]
+  ) throws {
+    for place in places where Node.isRelay(place) {
+      do {
+        try admit(to: group, over: transport(place), as: [(person, root.boxPair)])
+      } catch let error as TransportError {
+        throw HearthError(.offline, "\(error)", cause: error)
+      }
+    }
+  }
+
   private func pull(_ zones: [ZoneID], from folders: [String]) throws {
     for path in folders {
       var report = TransportReport(setting: path)
       for zone in zones {
         do {
           try engine.pull(
-            zone, from: folderTransport(path), anchorFile: anchorFile, nowMilliseconds: now(),
-            &report)
+            zone, from: transport(path), anchorFile: anchorFile, nowMilliseconds: now(), &report)
         } catch let error as TransportError {
           throw HearthError(
-            .offline, "the shared folder \(path) cannot be read: \(error)", cause: error)
+            .offline,
+            "\(Node.isRelay(path) ? "" : "the shared folder \(path) cannot be read: ")\(error)",
+            cause: error)
         }
       }
     }

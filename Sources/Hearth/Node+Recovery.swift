@@ -126,7 +126,11 @@ extension Node {
     engine = draft
     let report = try sync()
     let place = try Node.capsuleName(former.capsuleAccess)
-    for setting in try transports() { try? folderTransport(setting.path).remove(place) }
+    for setting in try transports() {
+      guard let transport = try? transport(setting.path) else { continue }
+      lay(place.scope, in: try .recovery(former.capsuleAccess, mayCreate: false), on: transport)
+      try? transport.remove(place)
+    }
     return report
   }
 
@@ -152,8 +156,10 @@ extension Node {
   }
 
   /// Puts the person's capsule on a transport that lacks it; nothing where this device cannot.
-  func giveCapsule(to transport: FolderTransport) throws {
+  func giveCapsule(to transport: any Transport) throws {
     guard let record = try record() else { return }
+    let place = try Node.capsuleName(record.access)
+    lay(place.scope, in: try .recovery(record.access, mayCreate: true), on: transport)
     _ = try engine.giveRecoveryCapsule(
       of: person, named: profile.personName, box: try BoxPublicKey(validating: record.box),
       access: record.access, to: transport)

@@ -82,10 +82,11 @@ extension Node {
   /// How each way to others stands, by looking at what it holds.
   package func transportStatuses() throws -> [TransportStatus] {
     try transports().map { setting in
-      let transport = folderTransport(setting.path)
       var missing = 0
       do {
+        let transport = try transport(setting.path)
         for zone in allZones() where zone.database == .shared {
+          if Node.isRelay(setting.path), ending(in: zone.group) != nil { continue }
           let listing = try transport.list(zoneTag: zone.tag)
           let stored = try store.segments(of: zone.id)
           missing +=

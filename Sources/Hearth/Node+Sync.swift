@@ -18,12 +18,16 @@ extension Node {
     try tellProgress()
     try keepRecovery()
     for setting in try transports() {
-      let transport = folderTransport(setting.path)
       do {
+        let transport = try transport(setting.path)
+        try admit(over: transport)
         let round = try engine.exchange(
           over: transport, named: setting.path, anchorFile: anchorFile, nowMilliseconds: now())
         report.transports.append(round)
-        if round.failure == nil { try giveCapsule(to: transport) }
+        if round.failure == nil {
+          try giveCapsule(to: transport)
+          try renewAccess(over: transport)
+        }
       } catch let error as TransportError {
         report.fail(setting.path, "\(error)")
       } catch let error as SyncError where error.code != .corrupt {

@@ -15,8 +15,12 @@ package struct NodeProfile: Codable, Sendable {
 /// A way by which a node reaches others.
 package struct TransportSetting: Codable, Equatable, Sendable {
   package let number: Int
+  /// `folder` or `relay`.
   package let kind: String
+  /// The folder's path or the relay's address.
   package let path: String
+  /// The token by which this node may make mailboxes at the relay, if it needs one.
+  package var token: String?
 }
 
 /// What a program tells a node about its records.
@@ -48,6 +52,8 @@ package actor Node {
   package internal(set) var lastAdmissions: [ZoneID] = []
   /// What the last exchange over all transports said; joining ends with one.
   package internal(set) var lastReport = SyncReport()
+  /// The relays in use, by address.
+  var relays: [String: RelayTransport] = [:]
   private var lock: NodeLock?
   private var observers: [Int: AsyncStream<Void>.Continuation] = [:]
   private var nextObserver = 0
@@ -196,6 +202,7 @@ package actor Node {
   /// Ends the work; nothing may be called afterwards.
   package func close() throws {
     for number in observers.keys.sorted() { observers[number]?.finish() }
+    relays = [:]
     try store.close()
     lock = nil
   }
@@ -369,14 +376,17 @@ package actor Node {
   package func removeTransport(_ name: String) throws {
     let present = try transports()
     let absolute = URL(fileURLWithPath: name).standardizedFileURL.path
-    let rest = present.filter { String($0.number) != name && $0.path != absolute }
+    let rest = present.filter {
+      String($0.number) != name && $0.path != absolute && $0.path != name
+    }
     guard rest.count < present.count else {
       throw HearthError(.notFound, "there is no transport \(name): see `hearth transport list`")
     }
+    for setting in present where !rest.contains(setting) { relays[setting.path] = nil }
     try save(rest)
   }
 
-  private func save(_ settings: [TransportSetting]) throws {
+  func save(_ settings: [TransportSetting]) throws {
     let encoded = Array(try JSONEncoder().encode(settings))
     try store.transaction { try store.setFact(Node.transportsFact, encoded) }
   }

@@ -30,6 +30,50 @@ package final class RelayAccessRoot: Sendable, Redacted {
     }
     return try SigningKeyPair(seed: seed)
   }
+
+  /// The root of the mailbox in which requests to join by one invitation lie.
+  ///
+  /// Who holds the invitation and who reads the group's log know its public keys; nobody else
+  /// does. It keeps strangers out; what lies there is sealed besides.
+  /// - Throws: `outOfMemory`.
+  package static func ofJoinRequests(sign: [UInt8], box: [UInt8]) throws -> RelayAccessRoot {
+    let secret = try SecretKey { out in
+      var hasher = Blake2b.Hasher(count: SecretKey.count)
+      hasher.update("HRTH/relay-joins/v1" as Domain)
+      hasher.updateDelimited(sign)
+      hasher.updateDelimited(box)
+      hasher.finalize(into: out)
+    }
+    return RelayAccessRoot(secret: secret)
+  }
+
+  /// Seals this root, with the 32 bytes of the epoch it is of, to somebody who may enter and does
+  /// not have that epoch's key; 112 bytes.
+  /// - Throws: `badKey`, `badLength`.
+  package func seal(epoch id: [UInt8], to key: BoxPublicKey) throws -> [UInt8] {
+    try CryptoError.require("An epoch id", id.count, equals: 32)
+    return try withZeroisedMemory(2 * SecretKey.count) { memory in
+      secret.withUnsafeBytes { memory.part(0..<SecretKey.count).copyMemory(from: $0) }
+      memory.part(SecretKey.count..<memory.count).copyBytes(from: id)
+      return try SealedBox.seal(UnsafeRawBufferPointer(memory), to: key)
+    }
+  }
+
+  /// Opens what ``seal(epoch:to:)`` sealed.
+  /// - Throws: `authenticationFailed`, `badLength`.
+  package static func open(_ sealed: [UInt8], with pair: BoxKeyPair) throws -> (
+    root: RelayAccessRoot, epoch: [UInt8]
+  ) {
+    let opened = try SealedBox.openSecret(sealed, with: pair)
+    try CryptoError.require("A granted key", opened.count, equals: 2 * SecretKey.count)
+    return try opened.withUnsafeBytes { bytes in
+      let secret = try SecretKey { $0.copyMemory(from: bytes.part(0..<SecretKey.count)) }
+      return (
+        RelayAccessRoot(secret: secret),
+        Array(bytes.part(SecretKey.count..<bytes.count))
+      )
+    }
+  }
 }
 
 extension EpochKey {

@@ -57,17 +57,27 @@ public final class HearthNode: Sendable {
     _ = try await node.addFolder(path)
   }
 
+  /// Syncs through a relay from now on.
+  ///
+  /// - Parameters:
+  ///   - address: the line that `hearth-relay serve` printed.
+  ///   - token: what the relay's operator gave, where not everybody may use it.
+  public func addRelay(_ address: String, token: String? = nil) async throws {
+    _ = try await node.addRelay(address, token: token)
+  }
+
   /// Joins a shared zone by an invitation's link.
   ///
   /// - Parameters:
   ///   - link: what ``HearthZone/invite(role:uses:expires:)`` gave.
-  ///   - folder: where the shared folder is on this device, if not where the link says.
+  ///   - folder: where the shared folder is on this device, or a relay's address, if not where the
+  ///     link says.
   public func join(_ link: String, folder: String? = nil) async throws -> HearthZone {
     let zone = try await node.join(try InvitationLink(text: link), folderOverride: folder)
     return HearthZone(node: node, id: zone)
   }
 
-  /// Exchanges what is new with every folder.
+  /// Exchanges what is new with every folder and relay.
   ///
   /// - Returns: how many changes came, and what could not be used, in words.
   public func sync() async throws -> (received: Int, problems: [String]) {

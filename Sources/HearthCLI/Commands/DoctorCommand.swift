@@ -119,8 +119,11 @@ struct DoctorCommand: AsyncParsableCommand {
       findings.append(
         Finding(
           "transport", failure,
-          remedy: "make the folder reachable, or `hearth transport remove "
-            + "\(transport.setting.number)`"))
+          remedy: transport.setting.kind == "relay"
+            ? "start the relay or look at the network, or `hearth transport remove "
+              + "\(transport.setting.number)`"
+            : "make the folder reachable, or `hearth transport remove "
+              + "\(transport.setting.number)`"))
     }
     return findings
   }

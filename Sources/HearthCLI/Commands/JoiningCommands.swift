@@ -12,7 +12,8 @@ struct JoinCommand: AsyncParsableCommand {
   @Argument(help: "The link that `hearth invite` printed.")
   var link: String
 
-  @Option(help: "The shared folder on this device, if it is elsewhere than on the inviter's.")
+  @Option(
+    help: "The shared folder on this device, or a relay's address, if not where the link says.")
   var folder: String?
 
   @OptionGroup var options: CommonOptions

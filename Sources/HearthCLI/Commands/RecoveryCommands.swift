@@ -199,7 +199,7 @@ struct RecoverCommand: AsyncParsableCommand {
         hearth recover --transport ~/Shared/Home --revoke-others < words.txt
       """)
 
-  @Option(help: "A shared folder that has your household; may be given several times.")
+  @Option(help: "A shared folder or a relay's address; may be given several times.")
   var transport: [String]
 
   @Flag(help: "End every other device of yours: they read and write nothing more.")

@@ -13,7 +13,8 @@ struct SyncCommand: AsyncParsableCommand {
     commandName: "sync", abstract: "Exchange what is new with the others.",
     discussion: """
       With --watch the command goes on until it is interrupted, and syncs whenever a shared folder
-      or this node changes. The node stays free for other commands in between.
+      or this node changes, or a relay tells of news. The node stays free for other commands in
+      between.
       """)
 
   @Flag(help: "Go on syncing whenever something changes.")
@@ -29,7 +30,8 @@ struct SyncCommand: AsyncParsableCommand {
     if options.json {
       try Output.json(SyncText.Document(report))
     } else if report.transports.isEmpty {
-      Output.note("there is no transport yet: `hearth transport add folder PATH`")
+      Output.note(
+        "there is no transport yet: `hearth transport add relay ADDRESS`, or `add folder PATH`")
     } else {
       for transport in report.transports where transport.failure == nil {
         Output.print(SyncText.line(transport))

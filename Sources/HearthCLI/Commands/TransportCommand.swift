@@ -11,7 +11,8 @@ struct TransportCommand: AsyncParsableCommand {
   /// Adds a way.
   struct Add: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "add", abstract: "Add a way to others.", subcommands: [Folder.self])
+      commandName: "add", abstract: "Add a way to others.",
+      subcommands: [Folder.self, Relay.self])
   }
 
   /// Adds a folder that something else carries between devices.
@@ -33,12 +34,59 @@ struct TransportCommand: AsyncParsableCommand {
       let setting = try await node.addFolder(path)
       let isAlone = await node.dataZones().allSatisfy { $0.database != .shared }
       try await node.close()
-      if options.json { return try Output.json(setting) }
+      if options.json { return try Output.json(Item(setting)) }
       Output.print("transport \(setting.number): folder \(setting.path)")
       Output.note(
         isAlone
           ? "next: `hearth household create NAME`"
           : "next: `hearth sync`, or `hearth invite` to let somebody join")
+    }
+  }
+
+  /// Adds a relay.
+  struct Relay: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "relay", abstract: "Add a relay.",
+      discussion: """
+        A relay is a small server that anybody can run (`hearth-relay serve`). It keeps sealed
+        blobs and can read nothing. Its address is the line that it prints when it starts.
+
+        Example:
+          hearth transport add relay hearth-relay://192.0.2.7:7440/0k3f...
+        """)
+
+    @Argument(help: "The relay's address.")
+    var address: String
+
+    @Option(help: "The token that the relay's operator gave, where one is needed.")
+    var token: String?
+
+    @OptionGroup var options: CommonOptions
+
+    func run() async throws {
+      let node = try await options.open()
+      let setting = try await node.addRelay(address, token: token)
+      let isAlone = await node.dataZones().allSatisfy { $0.database != .shared }
+      try await node.close()
+      if options.json { return try Output.json(Item(setting)) }
+      Output.print("transport \(setting.number): relay \(setting.path)")
+      Output.note(
+        isAlone
+          ? "next: `hearth household create NAME`"
+          : "next: `hearth sync`, or `hearth invite` to let somebody join")
+    }
+  }
+
+  /// A way as programs read it, without its token.
+  struct Item: Encodable {
+    let number: Int
+    let kind: String
+    let path: String
+
+    init(_ setting: TransportSetting) {
+      number = setting.number
+      kind = setting.kind
+      path = setting.path
     }
   }
 
@@ -50,16 +98,17 @@ struct TransportCommand: AsyncParsableCommand {
     @OptionGroup var options: CommonOptions
 
     private struct Document: Encodable {
-      let transports: [TransportSetting]
+      let transports: [Item]
     }
 
     func run() async throws {
       let node = try await options.open()
       let settings = try await node.transports()
       try await node.close()
-      if options.json { return try Output.json(Document(transports: settings)) }
+      if options.json { return try Output.json(Document(transports: settings.map { Item($0) })) }
       guard !settings.isEmpty else {
-        Output.note("there is no transport yet: `hearth transport add folder PATH`")
+        Output.note(
+          "there is no transport yet: `hearth transport add relay ADDRESS`, or `add folder PATH`")
         return
       }
       let rows = settings.map { ["\($0.number)", $0.kind, $0.path] }
@@ -71,9 +120,9 @@ struct TransportCommand: AsyncParsableCommand {
   struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove", abstract: "Forget a way to others.",
-      discussion: "What is in a folder stays there; it is encrypted.")
+      discussion: "What is in a folder or at a relay stays there; it is encrypted.")
 
-    @Argument(help: "Its number or path.")
+    @Argument(help: "Its number, path or address.")
     var name: String
 
     @OptionGroup var options: CommonOptions

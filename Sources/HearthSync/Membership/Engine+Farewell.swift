@@ -91,7 +91,9 @@ extension Engine {
   ///   device that is not in the group.
   package func farewells(
     in group: GroupID, nowMilliseconds: UInt64
-  ) throws -> [(name: BlobName, bytes: () throws -> [UInt8])] {
+  ) throws -> [(
+    invite: ControlOperation.InviteCreate, name: BlobName, bytes: () throws -> [UInt8]
+  )] {
     let membership = membership(of: group)
     guard let name = membership.person(of: device)?.name, membership.isActive(device) else {
       return []
@@ -103,7 +105,7 @@ extension Engine {
       }
       .map { invite in
         (
-          Engine.farewellName(of: invite.operation.invite),
+          invite.operation, Engine.farewellName(of: invite.operation.invite),
           {
             try SealedBox.seal(
               invite.operation.invite.bytes + Array(name.utf8),

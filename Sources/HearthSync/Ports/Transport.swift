@@ -142,4 +142,17 @@ package protocol Transport {
   func publish(_ name: BlobName, _ bytes: [UInt8]) throws
   /// Removes a capsule or chunk; it need not exist.
   func remove(_ name: BlobName) throws
+  /// Says which segments will be fetched next, in that order, so that a transport far away can
+  /// bring several at once; a hint only.
+  func expect(_ names: [SegmentName])
+  /// Stores several segments durably, in few round trips where the transport can.
+  func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) throws
+}
+
+extension Transport {
+  package func expect(_ names: [SegmentName]) {}
+
+  package func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) throws {
+    for segment in segments { try publish(segment.name, segment.bytes) }
+  }
 }

@@ -35,6 +35,16 @@ package struct TransportError: Error, Equatable, Sendable, CustomStringConvertib
     package static let invalidName = Code(rawValue: "transport.invalid-name")
     /// The process or the system has no file descriptor left.
     package static let tooManyOpenFiles = Code(rawValue: "transport.too-many-open-files")
+    /// The relay cannot be reached, or stopped to answer.
+    package static let relayUnreachable = Code(rawValue: "transport.relay.unreachable")
+    /// The relay shows another certificate than the one in its address.
+    package static let relayCertificate = Code(rawValue: "transport.relay.certificate")
+    /// The relay does not let this device to what was asked for.
+    package static let relayRefused = Code(rawValue: "transport.relay.refused")
+    /// The relay cannot do it now, or not for this node: quota, rate, an own fault.
+    package static let relayFault = Code(rawValue: "transport.relay.fault")
+    /// The relay's answers do not fit each other.
+    package static let relayInconsistent = Code(rawValue: "transport.relay.inconsistent")
     /// Any other fault of the file system.
     package static let inputOutput = Code(rawValue: "transport.input-output")
   }

@@ -21,8 +21,14 @@ extension Engine {
     do {
       var listings: [ZoneID: TransportListing] = [:]
       for zone in sharedZones() {
-        listings[zone] = try pull(
-          zone, from: transport, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds, &report)
+        do {
+          listings[zone] = try pull(
+            zone, from: transport, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds,
+            &report)
+        } catch let error as TransportError where error.code == .relayRefused {
+          // Of this zone alone; who belongs there no more knows why.
+          if isMember(of: zone) { report.problems.append(error.problem(hidesData: true)) }
+        }
       }
       try maintain(nowMilliseconds: nowMilliseconds)
       for zone in listings.keys.sorted() where isMember(of: zone) { _ = try seal(zone) }
@@ -154,6 +160,7 @@ extension Engine {
     _ names: [SegmentName], from transport: some Transport, _ taking: inout Taking,
     _ report: inout TransportReport
   ) throws {
+    transport.expect(names)
     for name in names {
       taking.tried.insert(name)
       do {
@@ -198,6 +205,9 @@ extension Engine {
 
   // MARK: Giving
 
+  /// How many bytes of segments are given to a transport at a time: bounds memory.
+  private static var givenBytes: Int { 1024 * 1024 }
+
   private func isMember(of id: ZoneID) -> Bool {
     guard let zone = try? zone(id) else { return false }
     let isMember = membership(of: zone.group).isActive(device)
@@ -219,19 +229,30 @@ extension Engine {
     var held = listing
     let trusted = try examineCover(
       of: state, on: transport, listing, stored: stored, &report)
+    var batch: [(name: SegmentName, bytes: [UInt8])] = []
+    var batchBytes = 0
+    func give(_ report: inout TransportReport) throws {
+      guard !batch.isEmpty else { return }
+      try transport.publish(batch)
+      report.published += batch.count
+      report.publishedBytes += batchBytes
+      batch = []
+      batchBytes = 0
+    }
     for (segment, name) in plan.publications(
       to: listing, stored: stored, trusted: trusted, of: state, by: device)
     {
       guard let bytes = try store.bytes(of: segment.digest, in: id) else { continue }
-      try transport.publish(name, bytes)
       held.segments.append(name)
-      report.published += 1
-      report.publishedBytes += bytes.count
+      batch.append((name, bytes))
+      batchBytes += bytes.count
       Probe.passedOn.hit(if: segment.author.device != device)
+      if batchBytes >= Engine.givenBytes { try give(&report) }
       if Mutant.forgetsPublished.isActive {
         try store.transaction { try store.removeSegment(segment.digest, in: id) }
       }
     }
+    try give(&report)
     try giveSnapshots(of: id, to: transport, holding: held, stored: stored, &report)
     // Another copy of this node may hold what this one lacks: in such a round nothing goes.
     guard isAlone else { return }

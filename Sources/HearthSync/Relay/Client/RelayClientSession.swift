@@ -1,0 +1,405 @@
+import HearthCRDT
+import HearthCrypto
+
+/// A client's side of the relay protocol: questions and bytes in, bytes and outcomes out.
+///
+/// A value without sockets, clock and chance: the shell connects when told to, hands over what was
+/// read and calls ``tick(now:)`` when ``wakeTime`` has come. It connects when there is something to
+/// ask or to listen to, opens mailboxes as they are asked for, and connects again after a loss with
+/// pauses that double, are jittered and capped. Unanswered questions are asked again, a few times;
+/// then they fail. Times are milliseconds of a steady clock.
+package struct RelayClientSession: Sendable {
+  /// What the shell does.
+  package enum Effect: Sendable {
+    /// Connects; then `connected` or `lost`.
+    case connect
+    /// Closes the connection; nothing of it is told any more.
+    case disconnect
+    /// Sends bytes.
+    case send([UInt8])
+    /// A question has its answer.
+    case finish(ticket: UInt64, Result<RelayOutcome, RelayFailure>)
+    /// The relay told something.
+    case news(RelayNews)
+  }
+
+  enum Phase: Equatable {
+    case idle
+    case pausing(until: UInt64)
+    case connecting(since: UInt64)
+    case greeting(since: UInt64)
+    case ready(since: UInt64)
+  }
+
+  /// A mailbox as this session stands to it.
+  struct Box: Sendable {
+    enum Stage: Equatable {
+      case closed
+      case asked
+      case proving(RelayOpening.Key)
+      case creating
+      case open
+    }
+
+    var access: MailboxAccess
+    var cursor: RelayCursor?
+    /// The key that the last challenge named.
+    var wanted: Bytes16?
+    /// The cursor in the last proof.
+    var asserted: RelayCursor?
+    var stage = Stage.closed
+    var channel: Int?
+    var hasTriedCreating = false
+    var hasTriedManaging = false
+    var opening: RelayOpening?
+    var openedAt: UInt64 = 0
+    /// It will be asked for soon: open it with the others.
+    var isWished = false
+    /// Whether pushes are wanted, asked for, and not worth another try with these keys.
+    var wantsNews = false
+    var isSubscribed = false
+    var isBarred = false
+    var pairs: [Int: SigningKeyPair] = [:]
+  }
+
+  struct Task: Sendable {
+    let mailbox: Identifier
+    let question: RelayQuestion
+    var deadline: UInt64
+    var notBefore: UInt64
+    var tries = 0
+    var isSent = false
+    /// The opening under which it was sent.
+    var opening: UInt64 = 0
+  }
+
+  /// What an answer with a number belongs to.
+  enum Purpose: Equatable {
+    case hello
+    case ping
+    case open(Identifier)
+    case prove(Identifier)
+    case subscribe(Identifier)
+    case close
+    case task(UInt64)
+  }
+
+  struct Asked: Sendable {
+    let purpose: Purpose
+    let since: UInt64
+  }
+
+  /// How many questions wait for answers at a time: half of what relays allow.
+  static let maximumUnanswered = 32
+
+  let pin: Bytes32
+  let timing: RelayClientTiming
+  let credential: [UInt8]
+  let managerPair: @Sendable ([UInt8]) throws -> SigningKeyPair
+  let chance: @Sendable (Int) -> [UInt8]
+
+  var phase = Phase.idle
+  var welcome: RelayWelcome?
+  var manager: SigningKeyPair?
+  var boxes: [Identifier: Box] = [:]
+  var tasks: [UInt64: Task] = [:]
+  var asked: [UInt32: Asked] = [:]
+  var inbox = RelayFrameBuffer()
+  var effects: [Effect] = []
+  var lastRequest: UInt32 = 0
+  var openings: UInt64 = 0
+  var lastHeard: UInt64 = 0
+  var lastSent: UInt64 = 0
+  var lastAttempt: UInt64?
+  /// Losses in a row.
+  var losses = 0
+  /// Whether the relay answered lately: then it is worth to wait for it.
+  var wasReached = false
+
+  /// - Parameters:
+  ///   - pin: the digest of the relay's certificate, which the shell has checked.
+  ///   - credential: the registration token; empty where none is needed.
+  ///   - managerPair: this device's pair for a relay, by the relay's id.
+  ///   - chance: random bytes, for nonces and jitter.
+  package init(
+    pin: Bytes32, timing: RelayClientTiming = RelayClientTiming(), credential: [UInt8] = [],
+    managerPair: @escaping @Sendable ([UInt8]) throws -> SigningKeyPair,
+    chance: @escaping @Sendable (Int) -> [UInt8]
+  ) {
+    self.pin = pin
+    self.timing = timing
+    self.credential = credential
+    self.managerPair = managerPair
+    self.chance = chance
+  }
+
+  // MARK: What the owner says
+
+  /// Makes a mailbox's keys known, and how far its log is known; new keys are tried at once.
+  package mutating func know(_ access: MailboxAccess, cursor: RelayCursor?, now: UInt64) {
+    if var box = boxes[access.mailbox] {
+      if box.access.keys != access.keys {
+        box.pairs = [:]
+        box.isBarred = false
+        if case .access(let place)? = box.opening?.key, place < box.access.keys.count {
+          let key = box.access.keys[place]
+          box.opening?.key = .access(access.keys.firstIndex(of: key) ?? access.keys.count)
+        }
+      }
+      box.access = access
+      box.cursor = cursor ?? box.cursor
+      boxes[access.mailbox] = box
+    } else {
+      boxes[access.mailbox] = Box(access: access, cursor: cursor)
+    }
+    pump(now: now)
+  }
+
+  /// Wants or does not want the pushes of a known mailbox.
+  package mutating func listen(to mailbox: Identifier, _ wantsNews: Bool, now: UInt64) {
+    boxes[mailbox]?.wantsNews = wantsNews
+    pump(now: now)
+  }
+
+  /// Opens known mailboxes that will be asked for soon, all at the same time.
+  package mutating func wish(for mailboxes: [Identifier], now: UInt64) {
+    for mailbox in mailboxes where boxes[mailbox]?.stage == .closed {
+      boxes[mailbox]?.isWished = true
+    }
+    pump(now: now)
+  }
+
+  /// Asks a question about a known mailbox; the ticket must be new.
+  package mutating func ask(
+    _ ticket: UInt64, _ mailbox: Identifier, _ question: RelayQuestion, now: UInt64
+  ) {
+    precondition(tasks[ticket] == nil, "ticket \(ticket) is in use")
+    tasks[ticket] = Task(
+      mailbox: mailbox, question: question, deadline: now + timing.patienceMilliseconds,
+      notBefore: now)
+    // Who asks does not wait for a long pause to end.
+    if case .pausing(let until) = phase {
+      let soon = (lastAttempt ?? 0) + timing.leastPauseMilliseconds
+      phase = .pausing(until: min(until, max(now, soon)))
+    }
+    pump(now: now)
+  }
+
+  /// Says goodbye; every question fails.
+  package mutating func end(now: UInt64) {
+    failAll(.unreachable("the connection was closed here"))
+    for mailbox in boxes.keys { boxes[mailbox]?.wantsNews = false }
+    if phase != .idle { effects.append(.disconnect) }
+    reset()
+    phase = .idle
+  }
+
+  /// What is to be done since the last call, in order.
+  package mutating func takeEffects() -> [Effect] {
+    defer { effects = [] }
+    return effects
+  }
+
+  /// Whether there is a connection on which a greeting was exchanged.
+  package var isReady: Bool {
+    if case .ready = phase { return true }
+    return false
+  }
+
+  // MARK: What the shell tells
+
+  /// The connection stands, with the pinned certificate.
+  package mutating func connected(now: UInt64) {
+    guard case .connecting(let since) = phase else { return }
+    phase = .greeting(since: since)
+    lastHeard = now
+    send(
+      .hello(minimumVersion: RelayLimits.version, maximumVersion: RelayLimits.version), .hello,
+      now: now)
+    // What will be asked for need not wait for the welcome.
+    openWished(now: now)
+  }
+
+  /// Bytes were read.
+  package mutating func received(_ bytes: [UInt8], now: UInt64) {
+    guard phase != .idle else { return }
+    lastHeard = now
+    inbox.append(bytes)
+    do {
+      while let frame = try inbox.next() {
+        take(try RelayFrame<RelayReply>(decoding: frame), now: now)
+      }
+    } catch {
+      breakOff("what it sends is no frame: \(error)", now: now)
+    }
+    pump(now: now)
+  }
+
+  /// The connection could not be made or is gone.
+  package mutating func lost(_ failure: RelayFailure, now: UInt64) {
+    switch phase {
+    case .idle, .pausing: return
+    case .ready(let since):
+      losses = now >= since + timing.steadyMilliseconds ? 0 : losses + 1
+      effects.append(.news(.lost))
+    default: losses += 1
+    }
+    let wasReady = isReady
+    reset()
+    for ticket in tasks.keys.sorted() {
+      guard var task = tasks[ticket] else { continue }
+      if task.isSent || wasReady { task.tries += 1 }
+      task.isSent = false
+      tasks[ticket] = task
+      let isLasting =
+        switch failure {
+        case .certificate, .fault: true
+        default: false
+        }
+      // Patience is for a relay that is away; over a connection, answers have their own time.
+      let isLate = !wasReady && now >= task.deadline
+      if isLasting || !wasReached || isLate || task.tries >= timing.maximumTries {
+        finish(ticket, .failure(failure))
+      } else if wasReady {
+        tasks[ticket]?.deadline = now + timing.patienceMilliseconds
+      }
+    }
+    phase = .pausing(until: now + pause())
+    pump(now: now)
+  }
+
+  /// Time has passed.
+  package mutating func tick(now: UInt64) {
+    switch phase {
+    case .connecting(let since), .greeting(let since):
+      if now >= since + timing.connectMilliseconds {
+        effects.append(.disconnect)
+        lost(.unreachable("it does not answer"), now: now)
+      }
+    case .ready: tickReady(now: now)
+    case .idle, .pausing: break
+    }
+    if !isReady {
+      for ticket in tasks.keys.sorted() where now >= tasks[ticket]?.deadline ?? .max {
+        wasReached = false
+        finish(ticket, .failure(.unreachable("it was lost and does not come back")))
+      }
+    }
+    pump(now: now)
+  }
+
+  private mutating func tickReady(now: UInt64) {
+    let oldest = asked.values.map(\.since).min()
+    if let oldest, now >= max(oldest, lastHeard) + timing.answerMilliseconds {
+      // Half-open: the other side is gone and nobody said so.
+      effects.append(.disconnect)
+      lost(.unreachable("it stopped to answer"), now: now)
+      return
+    }
+    let interval = UInt64(welcome?.heartbeatSeconds ?? 30) * 1_000
+    if now >= lastSent + interval, !asked.values.contains(where: { $0.purpose == .ping }) {
+      send(.ping, .ping, now: now)
+    }
+  }
+
+  /// When ``tick(now:)`` has something to do; nil if not before the next event.
+  package var wakeTime: UInt64? {
+    var times: [UInt64] = []
+    switch phase {
+    case .idle: break
+    case .pausing(let until): if isWanted { times.append(until) }
+    case .connecting(let since), .greeting(let since):
+      times.append(since + timing.connectMilliseconds)
+    case .ready:
+      times.append(lastSent + UInt64(welcome?.heartbeatSeconds ?? 30) * 1_000)
+      if let oldest = asked.values.map(\.since).min() {
+        times.append(max(oldest, lastHeard) + timing.answerMilliseconds)
+      }
+      times += tasks.values.filter { !$0.isSent && $0.notBefore > 0 }.map(\.notBefore)
+    }
+    if !isReady { times += tasks.values.map(\.deadline) }
+    return times.min()
+  }
+
+  // MARK: Connecting
+
+  private var isWanted: Bool {
+    !tasks.isEmpty || boxes.values.contains { $0.wantsNews && !$0.isBarred }
+  }
+
+  /// Does whatever can be done now.
+  mutating func pump(now: UInt64) {
+    switch phase {
+    case .idle: if isWanted { connect(now: now) }
+    case .pausing(let until): if isWanted, now >= until { connect(now: now) }
+    case .connecting, .greeting: break
+    case .ready: work(now: now)
+    }
+  }
+
+  private mutating func connect(now: UInt64) {
+    phase = .connecting(since: now)
+    lastAttempt = now
+    effects.append(.connect)
+  }
+
+  /// A pause that doubles with every loss in a row, with a random half.
+  private func pause() -> UInt64 {
+    let doubled = timing.firstPauseMilliseconds << UInt64(min(max(0, losses - 1), 20))
+    let whole = max(1, min(timing.longestPauseMilliseconds, doubled))
+    let random = chance(4).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return whole / 2 + random % (whole / 2 + 1)
+  }
+
+  private mutating func reset() {
+    welcome = nil
+    manager = nil
+    asked = [:]
+    inbox = RelayFrameBuffer()
+    lastRequest = 0
+    for mailbox in boxes.keys.sorted() { boxes[mailbox]?.close() }
+  }
+
+  /// Ends a connection over which nothing sensible comes.
+  mutating func breakOff(_ words: String, now: UInt64) {
+    guard phase != .idle else { return }
+    effects.append(.disconnect)
+    lost(.protocolBroken(words), now: now)
+  }
+
+  // MARK: Sending
+
+  mutating func send(_ request: RelayRequest, _ purpose: Purpose, now: UInt64) {
+    lastRequest += 1
+    asked[lastRequest] = Asked(purpose: purpose, since: now)
+    lastSent = now
+    effects.append(.send(RelayFrame(request: lastRequest, request).encoded))
+  }
+
+  mutating func finish(_ ticket: UInt64, _ result: Result<RelayOutcome, RelayFailure>) {
+    tasks[ticket] = nil
+    effects.append(.finish(ticket: ticket, result))
+  }
+
+  private mutating func failAll(_ failure: RelayFailure) {
+    for ticket in tasks.keys.sorted() { finish(ticket, .failure(failure)) }
+  }
+
+  mutating func fail(_ mailbox: Identifier, _ failure: RelayFailure) {
+    for ticket in tasks.keys.sorted() where tasks[ticket]?.mailbox == mailbox {
+      finish(ticket, .failure(failure))
+    }
+  }
+}
+
+extension RelayClientSession.Box {
+  /// Forgets the channel.
+  mutating func close() {
+    stage = .closed
+    channel = nil
+    hasTriedCreating = false
+    hasTriedManaging = false
+    opening = nil
+    isSubscribed = false
+  }
+}

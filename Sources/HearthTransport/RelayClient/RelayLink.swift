@@ -1,0 +1,416 @@
+import Foundation
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+import NIOCore
+import NIOPosix
+import NIOSSL
+import NIOTLS
+import Synchronization
+
+/// A connection to one relay for one node: sockets, TLS, threads and clock around the session.
+///
+/// One connection carries all mailboxes. It is made when there is something to ask or to listen
+/// to, and made again after a loss. Calls block until there is an answer, for a bounded time; they
+/// may come from any thread but the link's own.
+package final class RelayLink: Sendable {
+  /// Where the relay is.
+  package let address: RelayAddress
+  private let loop: any EventLoop
+  private let state: NIOLoopBoundBox<LinkState?>
+
+  /// Who uses the relay, so that one node's uses share a connection.
+  package struct Owner: Sendable {
+    /// What tells nodes of one process apart.
+    package let name: String
+    /// The registration token; empty where none is needed.
+    package let credential: [UInt8]
+    /// The node's pair for a relay, by the relay's id.
+    package let managerPair: @Sendable ([UInt8]) throws -> SigningKeyPair
+
+    package init(
+      name: String, credential: [UInt8] = [],
+      managerPair: @escaping @Sendable ([UInt8]) throws -> SigningKeyPair
+    ) {
+      self.name = name
+      self.credential = credential
+      self.managerPair = managerPair
+    }
+  }
+
+  private struct Weak: Sendable {
+    weak let link: RelayLink?
+  }
+
+  private static let links = Mutex<[String: Weak]>([:])
+
+  /// The link of a node to a relay: the one that is in use, or a new one.
+  ///
+  /// It lives as long as somebody keeps it.
+  package static func shared(
+    _ address: RelayAddress, _ owner: Owner, timing: RelayClientTiming = RelayClientTiming()
+  ) -> RelayLink {
+    let key = "\(owner.name) \(address)"
+    return links.withLock { links in
+      if let known = links[key]?.link { return known }
+      links = links.filter { $0.value.link != nil }
+      let link = RelayLink(address, owner, timing: timing)
+      links[key] = Weak(link: link)
+      return link
+    }
+  }
+
+  /// A link of its own.
+  package init(
+    _ address: RelayAddress, _ owner: Owner, timing: RelayClientTiming = RelayClientTiming()
+  ) {
+    self.address = address
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    self.loop = loop
+    let state = NIOLoopBoundBox.makeEmptyBox(valueType: LinkState.self, eventLoop: loop)
+    self.state = state
+    loop.execute {
+      let session = RelayClientSession(
+        pin: address.pin, timing: timing, credential: owner.credential,
+        managerPair: owner.managerPair, chance: { RandomBytes.make($0) })
+      state.value = LinkState(address, loop: loop, session: session, timing: timing)
+    }
+  }
+
+  deinit {
+    let state = state
+    loop.execute {
+      state.value?.end()
+      state.value = nil
+    }
+  }
+
+  /// Makes a mailbox's keys and cursor known.
+  package func know(_ access: MailboxAccess, cursor: RelayCursor? = nil) {
+    let state = state
+    loop.execute { state.value?.know(access, cursor: cursor) }
+  }
+
+  /// Opens mailboxes that will be asked for, all at the same time, without waiting.
+  package func wish(for accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {
+    let state = state
+    loop.execute { state.value?.wish(for: accesses) }
+  }
+
+  /// Asks about a known mailbox and waits for the answer.
+  /// - Throws: `RelayFailure`.
+  package func ask(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayOutcome {
+    precondition(!loop.inEventLoop, "the link's own thread cannot wait for it")
+    let state = state
+    let loop = loop
+    return try loop.flatSubmit {
+      state.value?.ask(mailbox, question)
+        ?? loop.makeFailedFuture(RelayFailure.unreachable("the link was closed"))
+    }.wait()
+  }
+
+  /// Listens to mailboxes; what is told about them goes to the handler, on the link's thread.
+  package func listen(
+    to accesses: [MailboxAccess], _ handler: @escaping @Sendable (RelayNews) -> Void
+  ) -> Int {
+    let state = state
+    let number = RelayLink.nextListener.add(1, ordering: .relaxed).newValue
+    loop.execute { state.value?.listen(number, to: accesses, handler) }
+    return number
+  }
+
+  /// Ends what `listen` began.
+  package func stopListening(_ number: Int) {
+    let state = state
+    loop.execute { state.value?.stopListening(number) }
+  }
+
+  private static let nextListener = Atomic<Int>(0)
+}
+
+/// What a link has on its own thread.
+private final class LinkState {
+  private let address: RelayAddress
+  private let loop: any EventLoop
+  private let timing: RelayClientTiming
+  private var session: RelayClientSession
+  private var channel: (any Channel)?
+  /// Rises with every connection, so that what an old one tells late is not taken for the new.
+  private var connection = 0
+  private var lastTicket: UInt64 = 0
+  private var waiting: [UInt64: EventLoopPromise<RelayOutcome>] = [:]
+  private var listeners: [Int: (mailboxes: Set<Identifier>, handler: @Sendable (RelayNews) -> Void)]
+  private var alarm: (time: UInt64, task: Scheduled<Void>)?
+  private var context: NIOSSLContext?
+  private var sight: CertificateSight?
+
+  init(
+    _ address: RelayAddress, loop: any EventLoop, session: RelayClientSession,
+    timing: RelayClientTiming
+  ) {
+    self.address = address
+    self.loop = loop
+    self.session = session
+    self.timing = timing
+    listeners = [:]
+  }
+
+  private var now: UInt64 { NIODeadline.now().uptimeNanoseconds / 1_000_000 }
+
+  func know(_ access: MailboxAccess, cursor: RelayCursor?) {
+    session.know(access, cursor: cursor, now: now)
+    perform()
+  }
+
+  func wish(for accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {
+    for (access, cursor) in accesses { session.know(access, cursor: cursor, now: now) }
+    session.wish(for: accesses.map(\.access.mailbox), now: now)
+    perform()
+  }
+
+  func ask(_ mailbox: Identifier, _ question: RelayQuestion) -> EventLoopFuture<RelayOutcome> {
+    lastTicket += 1
+    let promise = loop.makePromise(of: RelayOutcome.self)
+    waiting[lastTicket] = promise
+    session.ask(lastTicket, mailbox, question, now: now)
+    perform()
+    return promise.futureResult
+  }
+
+  func listen(
+    _ number: Int, to accesses: [MailboxAccess],
+    _ handler: @escaping @Sendable (RelayNews) -> Void
+  ) {
+    listeners[number] = (Set(accesses.map(\.mailbox)), handler)
+    for access in accesses {
+      session.know(access, cursor: nil, now: now)
+      session.listen(to: access.mailbox, true, now: now)
+    }
+    perform()
+  }
+
+  func stopListening(_ number: Int) {
+    let mailboxes = listeners.removeValue(forKey: number)?.mailboxes ?? []
+    for mailbox in mailboxes.sorted()
+    where !listeners.values.contains(where: { $0.mailboxes.contains(mailbox) }) {
+      session.listen(to: mailbox, false, now: now)
+    }
+    perform()
+  }
+
+  func end() {
+    session.end(now: now)
+    perform()
+    alarm?.task.cancel()
+    alarm = nil
+  }
+
+  // MARK: Effects
+
+  private func perform() {
+    for effect in session.takeEffects() {
+      switch effect {
+      case .connect: connect()
+      case .disconnect: disconnect()
+      case .send(let bytes):
+        channel?.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
+      case .finish(let ticket, .success(let outcome)):
+        waiting.removeValue(forKey: ticket)?.succeed(outcome)
+      case .finish(let ticket, .failure(let failure)):
+        waiting.removeValue(forKey: ticket)?.fail(failure)
+      case .news(let news): tell(news)
+      }
+    }
+    setAlarm()
+  }
+
+  private func tell(_ news: RelayNews) {
+    for number in listeners.keys.sorted() {
+      guard let listener = listeners[number] else { continue }
+      switch news {
+      case .stored(let mailbox, _), .closed(let mailbox):
+        guard listener.mailboxes.contains(mailbox) else { continue }
+      case .lost: break
+      }
+      listener.handler(news)
+    }
+  }
+
+  private func setAlarm() {
+    guard let wake = session.wakeTime else {
+      alarm?.task.cancel()
+      alarm = nil
+      return
+    }
+    if let alarm, alarm.time <= wake, alarm.time > now { return }
+    alarm?.task.cancel()
+    let wait = wake > now ? wake - now : 1
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    let task = loop.scheduleTask(in: .milliseconds(Int64(clamping: wait))) {
+      bound.value.ring()
+    }
+    alarm = (wake, task)
+  }
+
+  private func ring() {
+    alarm = nil
+    session.tick(now: now)
+    perform()
+  }
+
+  // MARK: The connection
+
+  private func connect() {
+    connection += 1
+    let number = connection
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    let seen = CertificateSight(pin: address.pin)
+    do {
+      let context = try self.context ?? RelayLinkTLS.context()
+      self.context = context
+      ClientBootstrap(group: loop)
+        .connectTimeout(.milliseconds(Int64(timing.connectMilliseconds)))
+        .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+        .channelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            let tls = try NIOSSLClientHandler(context: context, serverHostname: nil) {
+              certificates, promise in
+              promise.succeed(seen.judge(certificates) ? .certificateVerified : .failed)
+            }
+            try channel.pipeline.syncOperations.addHandlers([
+              tls, LinkHandler(bound.value, number: number),
+            ])
+          }
+        }
+        .connect(host: address.host, port: address.port)
+        .assumeIsolated()
+        .whenComplete { [self] result in
+          guard number == connection else {
+            if case .success(let channel) = result { channel.close(promise: nil) }
+            return
+          }
+          switch result {
+          case .success(let channel): self.channel = channel
+          case .failure(let error): fail(number, RelayLinkTLS.failure(error, seen))
+          }
+        }
+    } catch {
+      // Told from the loop's next turn: this is called while effects are performed.
+      loop.execute { bound.value.fail(number, .unreachable("\(error)")) }
+    }
+    sight = seen
+  }
+
+  private func disconnect() {
+    connection += 1
+    channel?.close(promise: nil)
+    channel = nil
+  }
+
+  fileprivate func secured(_ number: Int) {
+    guard number == connection else { return }
+    session.connected(now: now)
+    perform()
+  }
+
+  fileprivate func read(_ number: Int, _ bytes: [UInt8]) {
+    guard number == connection else { return }
+    session.received(bytes, now: now)
+    perform()
+  }
+
+  fileprivate func broke(_ number: Int, _ error: (any Error)?) {
+    guard number == connection else { return }
+    let failure =
+      error.map { RelayLinkTLS.failure($0, sight) } ?? .unreachable("it closed the connection")
+    fail(number, failure)
+  }
+
+  private func fail(_ number: Int, _ failure: RelayFailure) {
+    guard number == connection else { return }
+    connection += 1
+    channel?.close(promise: nil)
+    channel = nil
+    session.lost(failure, now: now)
+    perform()
+  }
+}
+
+/// Whether a connection showed the pinned certificate.
+private final class CertificateSight: Sendable {
+  private let pin: Bytes32
+  private let isWrong = Atomic<Bool>(false)
+
+  init(pin: Bytes32) { self.pin = pin }
+
+  func judge(_ certificates: [NIOSSLCertificate]) -> Bool {
+    let der = (try? certificates.first?.toDERBytes()) ?? []
+    let isRight = RelayAccess.pin(ofCertificate: der) == pin
+    if !isRight { isWrong.store(true, ordering: .releasing) }
+    return isRight
+  }
+
+  var sawAnother: Bool { isWrong.load(ordering: .acquiring) }
+}
+
+private enum RelayLinkTLS {
+  /// TLS 1.3 only; the pin alone judges the certificate.
+  static func context() throws -> NIOSSLContext {
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    configuration.certificateVerification = .noHostnameVerification
+    configuration.minimumTLSVersion = .tlsv13
+    configuration.verifySignatureAlgorithms = [
+      .ed25519, .ecdsaSecp256R1Sha256, .ecdsaSecp384R1Sha384, .rsaPssRsaeSha256,
+      .rsaPssRsaeSha384, .rsaPssRsaeSha512,
+    ]
+    return try NIOSSLContext(configuration: configuration)
+  }
+
+  static func failure(_ error: any Error, _ sight: CertificateSight?) -> RelayFailure {
+    if sight?.sawAnother == true { return .certificate }
+    switch error {
+    case let error as NIOConnectionError:
+      if error.dnsAError != nil || error.dnsAAAAError != nil, error.connectionErrors.isEmpty {
+        return .unreachable("its name \(error.host) is not known here")
+      }
+      return error.connectionErrors.first.map { failure($0.error, sight) }
+        ?? .unreachable("no address of \(error.host) answers")
+    case let error as IOError:
+      return .unreachable(String(cString: strerror(error.errnoCode)))
+    case is ChannelError: return .unreachable("it does not answer")
+    case is NIOSSLError, is BoringSSLError:
+      return .unreachable("it does not speak TLS as a relay does")
+    default: return .unreachable("\(error)")
+    }
+  }
+}
+
+/// Hands what happens on a connection to its link.
+private final class LinkHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  private let state: LinkState
+  private let number: Int
+
+  init(_ state: LinkState, number: Int) {
+    self.state = state
+    self.number = number
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case TLSUserEvent.handshakeCompleted? = event as? TLSUserEvent { state.secured(number) }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    state.read(number, Array(unwrapInboundIn(data).readableBytesView))
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    state.broke(number, error)
+    context.close(promise: nil)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    state.broke(number, nil)
+  }
+}

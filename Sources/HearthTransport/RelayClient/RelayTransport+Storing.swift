@@ -1,0 +1,63 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+// What is put into mailboxes and taken out of them.
+extension RelayTransport {
+  func store(_ puts: [RelayPut], in access: MailboxAccess) throws {
+    guard !puts.isEmpty else { return }
+    try open(access)
+    let stored = try put(puts, access.mailbox)
+    note(puts, stored, access.mailbox)
+    let taken = zip(puts, stored).filter { $1.outcome == .conflict }.map(\.0)
+    guard !taken.isEmpty else { return }
+    // Somebody with the key put other bytes under a name that carries a digest: they are worth
+    // nothing to anybody.
+    try remove(taken.map(\.name), in: access)
+    let again = try put(taken, access.mailbox)
+    guard !again.contains(where: { $0.outcome == .conflict }) else {
+      throw TransportError(
+        .nameTaken, place: place, message: "other bytes lie under a name of this device's",
+        remedy: "sync again; if it stays, make new keys with `hearth device revoke` or `member "
+          + "remove` for whoever does it")
+    }
+    note(taken, again, access.mailbox)
+  }
+
+  private func put(_ puts: [RelayPut], _ mailbox: Identifier) throws -> [RelayStored] {
+    do {
+      guard case .stored(let stored) = try reply(mailbox, .put(puts)) else {
+        throw inconsistent("it answers something else than what was asked")
+      }
+      return stored
+    } catch let error as TransportError where error.code == .tooLarge && puts.count > 1 {
+      let half = puts.count / 2
+      return try put(Array(puts[..<half]), mailbox) + put(Array(puts[half...]), mailbox)
+    }
+  }
+
+  /// Goes on in the log with what was just stored, where nothing of others lies between.
+  private func note(_ puts: [RelayPut], _ stored: [RelayStored], _ mailbox: Identifier) {
+    for (put, stored) in zip(puts, stored) where stored.outcome == .stored {
+      let header = RelayHeader(
+        position: stored.position, kind: .put, isReplaceable: put.isReplaceable, isLive: true,
+        name: put.name, byteCount: put.blob.count, digest: RelayChain.digest(of: put.blob))
+      guard indices[mailbox]?.index.append(header) == true else { break }
+      indices[mailbox]?.isDirty = true
+    }
+  }
+
+  func remove(_ names: [[UInt8]], in access: MailboxAccess) throws {
+    try open(access)
+    guard case .removed(let positions) = try reply(access.mailbox, .remove(names)) else {
+      throw inconsistent("it answers something else than what was asked")
+    }
+    for (name, position) in zip(names, positions) where position > 0 {
+      let header = RelayHeader(
+        position: position, kind: .remove, isReplaceable: false, isLive: false, name: name,
+        byteCount: 0, digest: RelayChain.emptyDigest)
+      guard indices[access.mailbox]?.index.append(header) == true else { break }
+      indices[access.mailbox]?.isDirty = true
+    }
+  }
+}

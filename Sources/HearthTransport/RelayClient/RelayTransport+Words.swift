@@ -1,0 +1,62 @@
+import HearthSync
+
+// A relay's failures in words for people.
+extension RelayTransport {
+  func words(_ failure: RelayFailure) -> TransportError {
+    switch failure {
+    case .unreachable(let reason):
+      TransportError(
+        .relayUnreachable, place: place,
+        message: "the relay \(place) cannot be reached: \(reason)",
+        remedy: "nothing is lost; sync again when it is there")
+    case .certificate:
+      TransportError(
+        .relayCertificate, place: place,
+        message: "whoever answers at \(place) is not the relay of this address: its certificate "
+          + "is another one",
+        remedy: "do not go on unless its operator says why; then add its new address and remove "
+          + "this one")
+    case .refused: refused()
+    case .protocolBroken(let reason):
+      TransportError(
+        .relayInconsistent, place: place,
+        message: "the relay \(place) does not keep to the protocol: \(reason)",
+        remedy: "look whether it is a Hearth relay of a version that fits")
+    case .fault(let fault): words(fault)
+    }
+  }
+
+  private func words(_ fault: RelayFault) -> TransportError {
+    let code: TransportError.Code =
+      switch fault.code {
+      case .refused: .relayRefused
+      case .tooLarge: .tooLarge
+      case .unavailable, .goingAway, .idle, .slowReader: .relayUnreachable
+      default: .relayFault
+      }
+    let remedy =
+      switch fault.code {
+      case .unsupportedVersion: "update this program or the relay"
+      case .quotaExceeded: "ask its operator for more room, or use another relay"
+      case .rateLimited, .tooMany: "sync again in a while"
+      case .malformed, .wrongState: "report this as a fault of Hearth"
+      default: "sync again later"
+      }
+    return TransportError(
+      code, place: place, message: "the relay \(place) refuses: \(fault.message)", remedy: remedy)
+  }
+
+  func refused() -> TransportError {
+    TransportError(
+      .relayRefused, place: place,
+      message: "the relay \(place) does not let this device in: it was removed, or the relay's "
+        + "operator lets nobody register",
+      remedy: "ask a member of the household; who runs a relay may need to give a token")
+  }
+
+  func inconsistent(_ reason: String) -> TransportError {
+    TransportError(
+      .relayInconsistent, place: place, message: "the relay \(place) contradicts itself: \(reason)",
+      remedy: "sync again; if it stays, use another relay or a folder")
+  }
+}

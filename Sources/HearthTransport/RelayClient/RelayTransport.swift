@@ -1,0 +1,411 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+/// Where a relay's client keeps what it knows of mailboxes, durably.
+package protocol RelayMemory {
+  /// What was kept under a name; nil if nothing.
+  func load(_ name: String) throws -> [UInt8]?
+  /// Keeps something.
+  func save(_ name: String, _ bytes: [UInt8]) throws
+}
+
+/// Which mailboxes hold what, with the keys to them.
+package struct RelayDirectory: Sendable {
+  /// The mailbox of each zone, by the zone's tag.
+  package var zones: [Identifier: MailboxAccess] = [:]
+  /// The mailbox of each capsule, by the capsule's scope.
+  package var capsules: [Identifier: MailboxAccess] = [:]
+
+  package init() {}
+}
+
+/// A transport over a relay: each zone and each rendezvous is a mailbox there.
+///
+/// What a mailbox holds is known from an index that is kept, so that only news are asked for. The
+/// relay need not be honest: names carry digests, which are checked, and the log's chain is
+/// computed here, so a log that was lost, set back or exchanged is noticed, told in words, and
+/// listed anew; the engine then gives back what is missing. Not thread-safe: it belongs to a node.
+package final class RelayTransport: Transport {
+  /// The connection.
+  package let link: RelayLink
+  /// Which mailboxes there are; set by the node before an exchange.
+  package var directory: RelayDirectory
+  /// The mailboxes that this process made and whose doors it has filled since.
+  package var attended: Set<UInt64> = []
+  private let memory: any RelayMemory
+  private let digest: ([UInt8]) -> Identifier
+  var indices: [Identifier: Known] = [:]
+  /// Segments that will be asked for, in order, and those that came early.
+  private var expected: [SegmentName] = []
+  private var early: [SegmentName: [UInt8]] = [:]
+
+  struct Known {
+    var index: RelayMailboxIndex
+    /// What was said at an opening just now and not looked at yet.
+    var news: RelayOpening?
+    /// Whether something was stored since it was kept.
+    var isDirty = false
+    var problem: TransportProblem?
+  }
+
+  package init(
+    link: RelayLink, memory: any RelayMemory, directory: RelayDirectory = RelayDirectory(),
+    digest: @escaping ([UInt8]) -> Identifier
+  ) {
+    self.link = link
+    self.memory = memory
+    self.directory = directory
+    self.digest = digest
+  }
+
+  /// Another view of the same relay: the same connection and memory, other mailboxes.
+  package func view(_ directory: RelayDirectory) -> RelayTransport {
+    RelayTransport(link: link, memory: memory, directory: directory, digest: digest)
+  }
+
+  /// Host and port, for people.
+  package var place: String { "\(link.address.host):\(link.address.port)" }
+
+  package func place(of name: SegmentName) -> String { "\(place), \(name.digest)" }
+
+  // MARK: Mailboxes
+
+  /// Begins to open the mailboxes of all zones at the same time, so that a round does not wait for
+  /// one after the other.
+  package func prepare() throws {
+    for mailbox in indices.keys { indices[mailbox]?.news = nil }
+    let accesses = directory.zones.keys.sorted().compactMap { directory.zones[$0] }
+    link.wish(for: try accesses.map { ($0, try known($0.mailbox).index.cursor) })
+  }
+
+  /// Opens a mailbox, or tells how it was opened.
+  /// - Throws: `TransportError.relayRefused` where no key opens it, and the other relay errors.
+  @discardableResult
+  package func open(_ access: MailboxAccess) throws -> RelayOpening {
+    let index = try known(access.mailbox).index
+    link.know(access, cursor: index.cursor)
+    guard case .opened(let opening) = try ask(access.mailbox, .open) else {
+      throw inconsistent("it answers something else than what was asked")
+    }
+    return opening
+  }
+
+  /// Opens a zone's mailbox before it is listed.
+  package func open(zoneTag: Identifier) throws -> RelayOpening {
+    let access = try access(zoneTag)
+    let opening = try open(access)
+    if opening.isNew { indices[access.mailbox]?.news = opening }
+    return opening
+  }
+
+  /// Sets the access key of a zone's mailbox to the first of its keys.
+  package func rotate(zoneTag: Identifier) throws {
+    let access = try access(zoneTag)
+    try open(access)
+    _ = try ask(access.mailbox, .rotate)
+  }
+
+  private func access(_ zoneTag: Identifier) throws -> MailboxAccess {
+    guard let access = directory.zones[zoneTag] else { throw refused() }
+    return access
+  }
+
+  func ask(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayOutcome {
+    do {
+      return try link.ask(mailbox, question)
+    } catch let failure as RelayFailure {
+      throw words(failure)
+    }
+  }
+
+  func reply(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayReply {
+    guard case .reply(let reply) = try ask(mailbox, question) else {
+      throw inconsistent("it answers something else than what was asked")
+    }
+    return reply
+  }
+
+  // MARK: Listing
+
+  /// Lists what the relay holds of a zone; asks for what is new only.
+  package func list(zoneTag: Identifier) throws -> TransportListing {
+    let access = try access(zoneTag)
+    try update(access)
+    var listing = TransportListing()
+    var strange = 0
+    for bytes in try known(access.mailbox).index.sortedNames {
+      switch RelayName(bytes, zoneTag: zoneTag) {
+      case .segment(let name): listing.segments.append(name)
+      case .chunk(let name): listing.snapshots.append(name)
+      case .grant, .capsule: break
+      case nil: strange += 1
+      }
+    }
+    listing.segments.sort()
+    listing.snapshots.sort()
+    if let problem = indices[access.mailbox]?.problem {
+      listing.problems.append(problem)
+      indices[access.mailbox]?.problem = nil
+    }
+    if strange > 0 {
+      listing.problems.append(
+        TransportProblem(
+          place: place, fault: "\(strange) entries have names that this program does not know",
+          remedy: "update this program if others use a newer one", hidesData: false))
+    }
+    return listing
+  }
+
+  private func known(_ mailbox: Identifier) throws -> Known {
+    if let known = indices[mailbox] { return known }
+    let kept = try memory.load(memoryName(mailbox))
+    let index = kept.flatMap { try? RelayMailboxIndex(decoding: $0) }
+    let known = Known(
+      index: index?.mailbox == mailbox ? index ?? .init(mailbox: mailbox) : .init(mailbox: mailbox))
+    indices[mailbox] = known
+    return known
+  }
+
+  private func memoryName(_ mailbox: Identifier) -> String {
+    let relay = link.address.pin.array.prefix(8).map { byte in
+      (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }.joined()
+    return "relay.index.\(relay).\(mailbox.hex)"
+  }
+
+  /// Brings the index of a mailbox in line with the relay's log.
+  private func update(_ access: MailboxAccess) throws {
+    let mailbox = access.mailbox
+    let opening = try open(access)
+    var known = try known(mailbox)
+    let before = known.index
+    let news = opening.isNew ? opening : known.news?.number == opening.number ? known.news : nil
+    known.news = nil
+    var isCurrent = false
+    if before.generation == nil {
+      known.index.begin(generation: opening.opened.head.generation)
+    } else if let opening = news, opening.cursor == before.cursor || opening.isCreated {
+      if let fault = judge(opening.opened, against: before) {
+        known.problem = TransportProblem(
+          place: place, fault: fault,
+          remedy: "nothing needs to be done: what this device has is given to it again",
+          hidesData: false)
+      }
+      if known.problem != nil || opening.opened.head.generation != before.generation {
+        known.index.begin(generation: opening.opened.head.generation)
+      }
+    }
+    if let opening = news {
+      // What it says at the opening spares the question where nothing is new.
+      isCurrent =
+        opening.opened.head.position == known.index.position
+        && opening.opened.chain == known.index.chain
+    }
+    if !isCurrent, try !follow(&known.index) {
+      known.problem = TransportProblem(
+        place: place, fault: "the relay changed what it had said of its log",
+        remedy: "nothing needs to be done: what this device has is given to it again",
+        hidesData: false)
+      known.index.begin(generation: opening.opened.head.generation)
+      guard try follow(&known.index) else {
+        throw inconsistent("its log contradicts itself")
+      }
+    }
+    indices[mailbox] = known
+    if known.index != before || known.isDirty { try save(mailbox) }
+  }
+
+  /// What is wrong with the log, by what is known of it; nil where it goes on.
+  private func judge(_ opened: RelayOpened, against index: RelayMailboxIndex) -> String? {
+    guard let cursor = index.cursor else { return nil }
+    guard opened.head.generation == cursor.generation else {
+      return index.position > 0 ? "the relay lost what it had, or began its log anew" : nil
+    }
+    switch opened.standing {
+    case .known(let chain):
+      return chain == index.chain ? nil : "the relay's log is not the one that it showed before"
+    case .beyondHead:
+      return "the relay's log was set back: it ends before what it had shown"
+    case .otherGeneration: return "the relay's log began anew"
+    case .none: return "the relay's log began anew"
+    }
+  }
+
+  /// Lists to the end.
+  ///
+  /// - Returns: false where the log does not continue what is known.
+  private func follow(_ index: inout RelayMailboxIndex) throws -> Bool {
+    while true {
+      let before = index.position
+      let question = RelayQuestion.list(
+        after: index.position, limit: RelayLimits.maximumListItems)
+      guard case .listing(let page) = try reply(index.mailbox, question) else { return false }
+      guard index.take(page), index.count <= RelayMailboxIndex.maximumNames else { return false }
+      if page.through == page.head { return true }
+      guard index.position > before else { return false }
+    }
+  }
+
+  private func save(_ mailbox: Identifier) throws {
+    guard let known = indices[mailbox] else { return }
+    try memory.save(memoryName(mailbox), known.index.encoded)
+    indices[mailbox]?.isDirty = false
+  }
+
+  /// Keeps what is known since; without it the next round lists the same once more.
+  package func keep() throws {
+    for mailbox in indices.keys.sorted() where indices[mailbox]?.isDirty == true {
+      try save(mailbox)
+    }
+  }
+
+  // MARK: Segments
+
+  package func expect(_ names: [SegmentName]) {
+    expected = names.reversed()
+    early = [:]
+  }
+
+  /// Reads a segment, and with it some of those that are expected next.
+  package func fetch(_ name: SegmentName) throws -> [UInt8] {
+    if let bytes = early.removeValue(forKey: name) { return bytes }
+    let access = try access(name.zoneTag)
+    let batch = try batch(from: name, access.mailbox)
+    try open(access)
+    let question = RelayQuestion.fetch(batch.map { RelayName.segment($0).bytes })
+    guard case .blobs(let blobs) = try reply(access.mailbox, question) else {
+      throw inconsistent("it answers something else than what was asked")
+    }
+    for (name, blob) in zip(batch, blobs).dropFirst() {
+      if let blob, digest(blob) == name.digest { early[name] = blob }
+    }
+    guard let blob = blobs.first ?? nil else {
+      throw TransportError(
+        .notFound, place: place(of: name), message: "the relay does not have a segment it listed",
+        remedy: "sync again; its author puts it back")
+    }
+    guard digest(blob) == name.digest else {
+      throw TransportError(
+        .contentMismatch, place: place(of: name),
+        message: "the relay holds other bytes than the name says",
+        remedy: "sync again; if it stays, use another relay")
+    }
+    return blob
+  }
+
+  /// A name and those expected after it, as many as one answer holds.
+  private func batch(from name: SegmentName, _ mailbox: Identifier) throws -> [SegmentName] {
+    let index = try known(mailbox).index
+    var batch = [name]
+    var byteCount = index.byteCount(of: RelayName.segment(name).bytes) ?? 0
+    while let next = expected.last {
+      guard next != name else {
+        expected.removeLast()
+        continue
+      }
+      let length = index.byteCount(of: RelayName.segment(next).bytes) ?? 0
+      guard next.zoneTag == name.zoneTag, batch.count < RelayLimits.maximumBatchItems,
+        byteCount + length <= RelayLimits.maximumBatchBytes
+      else { break }
+      byteCount += length
+      batch.append(next)
+      expected.removeLast()
+    }
+    return batch
+  }
+
+  package func publish(_ name: SegmentName, _ bytes: [UInt8]) throws {
+    try publish([(name, bytes)])
+  }
+
+  /// Stores segments, as many at once as one request holds.
+  package func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) throws {
+    var batch: [RelayPut] = []
+    var byteCount = 0
+    var zoneTag: Identifier?
+    for (name, bytes) in segments {
+      let put = RelayPut(name: RelayName.segment(name).bytes, blob: bytes)
+      guard digest(bytes) == name.digest, bytes.count <= RelayLimits.maximumBlobBytes else {
+        throw TransportError(
+          .invalidName, place: place, message: "a name that is not of these bytes",
+          remedy: "report this as a fault of Hearth")
+      }
+      let cost = put.name.count + put.blob.count
+      if zoneTag != name.zoneTag || batch.count == RelayLimits.maximumBatchItems
+        || byteCount + cost > RelayLimits.maximumBatchBytes
+      {
+        if let zoneTag { try store(batch, in: access(zoneTag)) }
+        batch = []
+        byteCount = 0
+        zoneTag = name.zoneTag
+      }
+      batch.append(put)
+      byteCount += cost
+    }
+    if let zoneTag { try store(batch, in: access(zoneTag)) }
+  }
+
+  package func remove(_ name: SegmentName) throws {
+    try remove([RelayName.segment(name).bytes], in: access(name.zoneTag))
+  }
+
+  // MARK: Blobs
+
+  package func fetch(_ name: BlobName) throws -> [UInt8]? {
+    let (access, bytes) = try place(of: name)
+    guard let access else { return nil }
+    do {
+      try open(access)
+      guard case .blobs(let blobs) = try reply(access.mailbox, .fetch([bytes])) else { return nil }
+      guard let blob = blobs.first ?? nil else { return nil }
+      guard name.kind == .capsule || digest(blob) == name.digest else {
+        throw TransportError(
+          .contentMismatch, place: place, message: "the relay holds other bytes than the name says",
+          remedy: "sync again; if it stays, use another relay")
+      }
+      return blob
+    } catch let error as TransportError where error.code == .relayRefused && name.kind == .capsule {
+      return nil
+    }
+  }
+
+  package func publish(_ name: BlobName, _ bytes: [UInt8]) throws {
+    let (access, place) = try place(of: name)
+    guard let access else { throw refused() }
+    let put = RelayPut(name: place, isReplaceable: name.kind == .capsule, blob: bytes)
+    try store([put], in: access)
+  }
+
+  package func remove(_ name: BlobName) throws {
+    let (access, place) = try place(of: name)
+    guard let access else { return }
+    try remove([place], in: access)
+  }
+
+  /// What lies at a door for somebody; nil if nothing does.
+  package func grant(_ name: RelayName, in access: MailboxAccess) throws -> [UInt8]? {
+    try open(access)
+    guard case .blobs(let blobs) = try reply(access.mailbox, .fetch([name.bytes])) else {
+      return nil
+    }
+    return blobs.first ?? nil
+  }
+
+  /// Lays something at a door, in place of what is there.
+  package func give(_ grants: [(name: RelayName, bytes: [UInt8])], in access: MailboxAccess) throws
+  {
+    let puts = grants.map { RelayPut(name: $0.name.bytes, isReplaceable: true, blob: $0.bytes) }
+    for start in stride(from: 0, to: puts.count, by: RelayLimits.maximumBatchItems) {
+      try store(
+        Array(puts[start..<min(puts.count, start + RelayLimits.maximumBatchItems)]), in: access)
+    }
+  }
+
+  private func place(of name: BlobName) throws -> (MailboxAccess?, [UInt8]) {
+    switch name.kind {
+    case .capsule: (directory.capsules[name.scope], RelayName.capsule(name.scope).bytes)
+    case .snapshot: (try access(name.scope), RelayName.chunk(name).bytes)
+    }
+  }
+}

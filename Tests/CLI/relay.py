@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Two homes and a relay through the command line: the relay is killed, wiped and left behind.
+
+    relay.py HEARTH HEARTH_RELAY [--show]
+
+The relay runs on a free port with its data in a temporary folder. Prints how long it takes until
+what one person did is shown by `hearth sync --watch` of another.
+"""
+import json
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+PARTIAL, OFFLINE = 2, 3
+WATCH_LIMIT_MILLISECONDS = 200
+failures = []
+
+
+def check(holds, words):
+    if not holds:
+        failures.append(words)
+        print("FAILED " + words)
+
+
+class Relay:
+    def __init__(self, program, data):
+        self.program = program
+        self.data = data
+        self.port = "0"
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [self.program, "serve", "--listen", "127.0.0.1:" + self.port, "--health", "off",
+             "--data", self.data], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.address = self.process.stdout.readline().strip()
+        check(self.address.startswith("hearth-relay://127.0.0.1:"), "address: " + self.address)
+        self.port = self.address.split(":")[2].split("/")[0]
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Watch:
+    """`hearth sync --watch`, with the moment at which each line came."""
+
+    def __init__(self, command, environment):
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=environment)
+        self.lines = queue.Queue()
+        self.thread = threading.Thread(target=self.read, daemon=True)
+        self.thread.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.put((time.monotonic(), line.rstrip()))
+
+    def wait(self, word, seconds=20):
+        """The moment at which a line with the word came; None if none does."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                moment, line = self.lines.get(timeout=0.5)
+            except queue.Empty:
+                continue
+            if word in line:
+                return moment
+        return None
+
+    def drain(self, seconds=0.6):
+        time.sleep(seconds)
+        while not self.lines.empty():
+            self.lines.get()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        status = self.process.wait(timeout=20)
+        check(status == 0, "sync --watch ends with %d" % status)
+        self.thread.join()
+        self.process.stdout.close()
+
+
+class Family:
+    def __init__(self, hearth, relay, shows):
+        self.hearth = os.path.abspath(hearth)
+        self.shows = shows
+        self.root = tempfile.mkdtemp(prefix="hearth-relay-cli-")
+        self.environment = {
+            name: value for name, value in os.environ.items()
+            if not name.startswith(("HEARTH_", "CLICOLOR", "COLUMNS", "XDG_"))}
+        self.environment.update(HOME=self.root, TZ="UTC", LC_ALL="C.UTF-8", NO_COLOR="1")
+        self.relay = Relay(os.path.abspath(relay), self.path("relay-data"))
+
+    def path(self, name):
+        return os.path.join(self.root, name)
+
+    def command(self, home, *arguments):
+        return [self.hearth, "--home", self.path(home), *arguments]
+
+    def run(self, home, *arguments):
+        done = subprocess.run(
+            self.command(home, *arguments), capture_output=True, text=True, timeout=120,
+            stdin=subprocess.DEVNULL, env=self.environment)
+        if self.shows:
+            print("$ hearth --home %s %s" % (home, " ".join(arguments)))
+            print("".join("  " + line + "\n" for line in (
+                done.stdout + done.stderr).splitlines()) + ("  exit %d" % done.returncode))
+        return done
+
+    def says(self, home, arguments, *words, status=0):
+        done = self.run(home, *arguments)
+        said = done.stdout + done.stderr
+        name = "%s: hearth %s" % (home, " ".join(arguments))
+        check(done.returncode == status, "%s: exit %d: %s" % (name, done.returncode, said.strip()))
+        for word in words:
+            check(word in said, "%s does not say %r: %s" % (name, word, said.strip()))
+        return done.stdout
+
+    def titles(self, home):
+        done = self.run(home, "list", "--json")
+        return [chore["title"] for chore in json.loads(done.stdout).get("chores", [])]
+
+
+def joining(family):
+    """The link alone says where to go."""
+    family.says("ada", ["init", "--person", "Ada", "--device", "laptop"])
+    family.says("ada", ["household", "create", "Home", "--time-zone", "UTC"])
+    family.says("ada", ["transport", "add", "relay", family.relay.address], "transport 1: relay")
+    family.says("ada", ["transport", "list"], family.relay.address)
+    family.says("ada", ["add", "Wash the dishes", "--points", "3"])
+    link = family.says("ada", ["invite"], "hearth join").strip().splitlines()[-1]
+    family.says("ben", ["init", "--person", "Ben", "--device", "phone"])
+    family.says("ben", ["join", link], "joined Home as member", "Ada, Ben")
+    check(family.titles("ben") == ["Wash the dishes"], "Ben's chores: %r" % family.titles("ben"))
+    family.says("ben", ["add", "Water the plants"])
+    family.says("ben", ["sync"], "published")
+    family.says("ada", ["sync"], "received")
+    check("Water the plants" in family.titles("ada"), "Ada lacks the plants")
+    family.says("ada", ["sync"], "nothing new, nothing to publish")
+
+
+def watching(family):
+    """What Ben does is on Ada's screen at once."""
+    watch = Watch(family.command("ada", "sync", "--watch"), family.environment)
+    check(watch.wait("watching") is not None, "sync --watch does not begin")
+    watch.drain(1.5)
+    times = []
+    for number in range(5):
+        family.says("ben", ["add", "Chore %d" % number])
+        began = time.monotonic()
+        synced = subprocess.Popen(
+            family.command("ben", "sync"), stdout=subprocess.DEVNULL, env=family.environment)
+        shown = watch.wait("received")
+        synced.wait()
+        check(shown is not None, "Ada is not shown chore %d" % number)
+        if shown is not None:
+            times.append((shown - began) * 1000)
+        watch.drain()
+    print("relay: shown by --watch after the other's `hearth sync` began: %s ms" % ", ".join(
+        "%.0f" % value for value in times))
+    # Both watch: then `done` alone is enough.
+    other = Watch(family.command("ben", "sync", "--watch"), family.environment)
+    check(other.wait("watching") is not None, "the second --watch does not begin")
+    other.drain(1.5)
+    watch.drain()
+    times = []
+    for number in range(5):
+        done = family.run("ben", "done", "Chore %d" % number)
+        ended = time.monotonic()
+        check(done.returncode == 0, "done: %s" % done.stderr)
+        shown = watch.wait("received")
+        check(shown is not None, "Ada is not shown that chore %d is done" % number)
+        if shown is not None:
+            times.append((shown - ended) * 1000)
+        watch.drain()
+        other.drain(0)
+    print("relay: shown by --watch after the other's `done`: %s ms" % ", ".join(
+        "%.0f" % value for value in times))
+    if times:
+        middle = sorted(times)[len(times) // 2]
+        check(middle <= WATCH_LIMIT_MILLISECONDS, "the median is %.0f ms" % middle)
+    # The relay dies and comes back; those who watch go on by themselves.
+    family.relay.kill()
+    family.says("ben", ["add", "While it was away"])
+    other.drain(1)
+    family.relay.start()
+    check(watch.wait("received", 30) is not None, "Ada hears nothing after the relay came back")
+    other.stop()
+    watch.stop()
+    check("While it was away" in family.titles("ada"), "what came while it was away is missing")
+
+
+def away(family):
+    """A relay that is down is told in one line, and nothing is lost."""
+    family.relay.kill()
+    family.says("ben", ["add", "Buy soap"])
+    family.says("ben", ["sync"], "cannot be reached", "nothing is lost", status=OFFLINE)
+    family.says("ben", ["doctor"], "cannot be reached", "start the relay", status=PARTIAL)
+    family.relay.start()
+    family.says("ben", ["sync"], "published")
+    family.says("ada", ["sync"], "received")
+    check("Buy soap" in family.titles("ada"), "the soap is missing")
+
+
+def wiped(family):
+    """A relay that lost everything is filled again."""
+    family.relay.kill()
+    for name in os.listdir(family.relay.data):
+        if name.startswith("relay.sqlite"):
+            os.remove(os.path.join(family.relay.data, name))
+    family.relay.start()
+    family.says("ben", ["sync"], "published", "the relay lost what it had")
+    family.says("ada", ["sync"])
+    family.says("ben", ["sync"], "nothing to publish")
+
+
+def removed(family):
+    """Who is removed is told, gets nothing new and can give nothing."""
+    family.says("ada", ["member", "remove", "Ben", "--yes"], "removed")
+    family.says("ada", ["add", "Secret plans"])
+    family.says("ada", ["sync"], "published")
+    family.says("ben", ["sync"])
+    family.says("ben", ["status"], "you were removed from Home by Ada")
+    check("Secret plans" not in family.titles("ben"), "Ben reads on")
+    before = sum(
+        os.path.getsize(os.path.join(family.relay.data, name))
+        for name in os.listdir(family.relay.data) if name == "relay.sqlite")
+    family.says("ben", ["sync"])
+    after = sum(
+        os.path.getsize(os.path.join(family.relay.data, name))
+        for name in os.listdir(family.relay.data) if name == "relay.sqlite")
+    check(before == after, "Ben's node wrote to the relay")
+
+
+def main():
+    family = Family(sys.argv[1], sys.argv[2], "--show" in sys.argv)
+    for story in (joining, watching, away, wiped, removed):
+        if family.shows:
+            print("\n--- " + story.__name__)
+        story(family)
+    family.relay.kill()
+    shutil.rmtree(family.root)
+    print("relay: %s" % ("%d faults" % len(failures) if failures else "as it should be"))
+    sys.exit(1 if failures else 0)
+
+
+main()
