@@ -23,6 +23,14 @@ package enum Simulator {
     package var cpuSeconds: Double
     /// What happened, for people; empty unless asked for.
     package var lines: [String]
+
+    /// A run whose process ended itself, with this status or by this signal.
+    package static func ended(seed: UInt64, mode: String, status: Int32) -> Outcome {
+      Outcome(
+        name: "\(mode)-\(seed)", seed: seed, failure: "the program ended itself: \(status)",
+        oracle: nil, traceHash: 0, checkpoints: [], events: 0, deviceDays: 0, acknowledged: 0,
+        syncs: 0, digestsCompared: 0, probes: [:], cpuSeconds: 0, lines: [])
+    }
   }
 
   /// What is to be run.

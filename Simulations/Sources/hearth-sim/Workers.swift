@@ -40,29 +40,43 @@ struct Workers {
   let jobs: Int
 
   /// Runs every job and gives its outcomes, in the order of the jobs.
+  ///
+  /// A process that ends itself counts as a failure of the seed that it was at; the seeds after it
+  /// are run by another.
   func run(
     _ list: [Job], progress: ((Int) -> Void)? = nil
   ) throws -> [[Simulator.Outcome]] {
     var results = [[Simulator.Outcome]](repeating: [], count: list.count)
+    var waiting = Array(list.indices.reversed())
     var running: [(index: Int, process: Process, output: URL)] = []
-    var next = 0
     var done = 0
-    while next < list.count || !running.isEmpty {
-      while running.count < jobs, next < list.count {
-        running.append(try start(list[next], index: next))
-        next += 1
+    while !waiting.isEmpty || !running.isEmpty {
+      while running.count < jobs, let index = waiting.popLast() {
+        var rest = list[index]
+        rest.seeds = Array(rest.seeds.dropFirst(results[index].count))
+        running.append(try start(rest, index: index))
       }
       let (index, process, output) = running.removeFirst()
       process.waitUntilExit()
-      results[index] = try collect(output)
-      guard process.terminationReason == .exit, process.terminationStatus == 0 else {
-        throw ValidationError(
-          "a worker died after \(results[index].last.map { "seed \($0.seed)" } ?? "its start") "
-            + "of \(list[index].seeds.prefix(1)) \(list[index].plans.prefix(1)) "
-            + "mutant \(list[index].mutant ?? "none"): signal or status "
-            + "\(process.terminationStatus)")
-      }
+      results[index] += try collect(output)
       try FileManager.default.removeItem(at: output)
+      let isOrderly = process.terminationReason == .exit && process.terminationStatus == 0
+      if !isOrderly {
+        let job = list[index]
+        guard results[index].count < job.seeds.count else {
+          throw ValidationError(
+            "a worker ended itself outside of any seed: signal or status "
+              + "\(process.terminationStatus), plans \(job.plans.prefix(1))")
+        }
+        results[index].append(
+          .ended(
+            seed: job.seeds[results[index].count], mode: job.mode,
+            status: process.terminationStatus))
+        if results[index].count < job.seeds.count, !job.stopsAtFailure {
+          waiting.append(index)
+          continue
+        }
+      }
       done += 1
       progress?(done)
     }
