@@ -15,54 +15,15 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
-FAILED, PARTIAL, NOT_ALLOWED, USAGE = 1, 2, 4, 64
-failures = []
+from nodes import FAILED, NOT_ALLOWED, USAGE, Nodes, check, failures
 
+PARTIAL = 2
 
-def check(holds, words):
-    if not holds:
-        failures.append(words)
-        print("FAILED " + words)
-
-
-class Family:
+class Family(Nodes):
     def __init__(self, hearth, shows):
-        self.hearth = os.path.abspath(hearth)
-        self.shows = shows
-        self.root = tempfile.mkdtemp(prefix="hearth-people-")
-        self.environment = {
-            name: value for name, value in os.environ.items()
-            if not name.startswith(("HEARTH_", "CLICOLOR", "COLUMNS", "XDG_"))}
-        self.environment.update(HOME=self.root, TZ="UTC", LC_ALL="C.UTF-8", NO_COLOR="1")
+        super().__init__(hearth, shows, "hearth-people-")
         os.mkdir(self.path("folder"))
-
-    def path(self, *parts):
-        return os.path.join(self.root, *parts)
-
-    def run(self, home, *arguments):
-        done = subprocess.run(
-            [self.hearth, "--home", self.path(home), *arguments], capture_output=True, text=True,
-            timeout=120, stdin=subprocess.DEVNULL, env=self.environment)
-        if self.shows:
-            print("$ hearth --home %s %s" % (home, " ".join(arguments)))
-            print("".join("  " + line + "\n" for line in (
-                done.stdout + done.stderr).splitlines()) + ("  exit %d" % done.returncode))
-        return done
-
-    def says(self, home, arguments, *words, status=0):
-        """The command must end with the status and say all of the words."""
-        done = self.run(home, *arguments)
-        said = done.stdout + done.stderr
-        name = "%s: hearth %s" % (home, " ".join(arguments))
-        check(done.returncode == status, "%s: exit %d: %s" % (name, done.returncode, said.strip()))
-        for word in words:
-            check(word in said, "%s does not say %r: %s" % (name, word, said.strip()))
-        if status in (FAILED, NOT_ALLOWED, USAGE):
-            check(not done.stdout, "%s prints on standard output" % name)
-            check("hearth: error:" in done.stderr, "%s does not begin with the error" % name)
-        return done.stdout
 
     def json(self, home, *arguments, status=0):
         done = self.run(home, *arguments, "--json")

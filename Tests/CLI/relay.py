@@ -13,20 +13,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
+from nodes import Nodes, check, failures
+
 PARTIAL, OFFLINE = 2, 3
 WATCH_LIMIT_MILLISECONDS = 200
-failures = []
-
-
-def check(holds, words):
-    if not holds:
-        failures.append(words)
-        print("FAILED " + words)
-
 
 class Relay:
     def __init__(self, program, data):
@@ -77,9 +70,12 @@ class Watch:
         return None
 
     def drain(self, seconds=0.6):
-        time.sleep(seconds)
-        while not self.lines.empty():
-            self.lines.get()
+        """Takes lines until none comes for so long."""
+        try:
+            while True:
+                self.lines.get(timeout=seconds)
+        except queue.Empty:
+            pass
 
     def stop(self):
         self.process.send_signal(signal.SIGINT)
@@ -89,41 +85,10 @@ class Watch:
         self.process.stdout.close()
 
 
-class Family:
+class Family(Nodes):
     def __init__(self, hearth, relay, shows):
-        self.hearth = os.path.abspath(hearth)
-        self.shows = shows
-        self.root = tempfile.mkdtemp(prefix="hearth-relay-cli-")
-        self.environment = {
-            name: value for name, value in os.environ.items()
-            if not name.startswith(("HEARTH_", "CLICOLOR", "COLUMNS", "XDG_"))}
-        self.environment.update(HOME=self.root, TZ="UTC", LC_ALL="C.UTF-8", NO_COLOR="1")
+        super().__init__(hearth, shows, "hearth-relay-cli-")
         self.relay = Relay(os.path.abspath(relay), self.path("relay-data"))
-
-    def path(self, name):
-        return os.path.join(self.root, name)
-
-    def command(self, home, *arguments):
-        return [self.hearth, "--home", self.path(home), *arguments]
-
-    def run(self, home, *arguments):
-        done = subprocess.run(
-            self.command(home, *arguments), capture_output=True, text=True, timeout=120,
-            stdin=subprocess.DEVNULL, env=self.environment)
-        if self.shows:
-            print("$ hearth --home %s %s" % (home, " ".join(arguments)))
-            print("".join("  " + line + "\n" for line in (
-                done.stdout + done.stderr).splitlines()) + ("  exit %d" % done.returncode))
-        return done
-
-    def says(self, home, arguments, *words, status=0):
-        done = self.run(home, *arguments)
-        said = done.stdout + done.stderr
-        name = "%s: hearth %s" % (home, " ".join(arguments))
-        check(done.returncode == status, "%s: exit %d: %s" % (name, done.returncode, said.strip()))
-        for word in words:
-            check(word in said, "%s does not say %r: %s" % (name, word, said.strip()))
-        return done.stdout
 
     def titles(self, home):
         done = self.run(home, "list", "--json")
