@@ -37,24 +37,24 @@ extension Node {
     let access: RecoveryCapsuleAccess
   }
 
-  private var sharedGroups: [GroupID] {
-    Set(allZones().filter { $0.database == .shared }.map(\.group)).sorted()
-  }
-
-  /// The groups that this device belongs to, with the keys of the person's words in each.
-  private func ownGroups() -> [(id: GroupID, keys: ControlOperation.RecoveryKeys?)] {
-    sharedGroups.compactMap { group in
-      let membership = membership(of: group)
-      return membership.isActive(device) ? (group, membership.recoveryKeys(of: person)) : nil
+  /// The groups that this device belongs to, with the keys of the person's words in each: the
+  /// households, and with them the private database, unless another one is about to take its place.
+  private func ownGroups() throws -> [(id: GroupID, keys: ControlOperation.RecoveryKeys?)] {
+    let own = households().filter { membership(of: $0).isActive(device) }
+    guard !own.isEmpty else { return [] }
+    let isInPlace = try pendingPrivate() == nil && !pendingJoins().contains { $0.isPrivate == true }
+    return (own + (isInPlace ? [ownPrivateGroup()].compactMap { $0 } : [])).map { group in
+      (group, membership(of: group).recoveryKeys(of: person))
     }
   }
 
   /// Whether the person has recovery words.
-  package func wordsState() -> WordsState {
-    ownGroups().contains { $0.keys != nil } ? .set : .none
+  package func wordsState() throws -> WordsState {
+    try ownGroups().contains { $0.keys != nil } ? .set : .none
   }
 
-  /// Puts words in force in every household of the person, and the capsule on every transport.
+  /// Puts words in force in every household of the person and in the private database, and the
+  /// capsule on every transport.
   ///
   /// Call it when the person has shown that the words are written down: they cannot be replaced
   /// without them. From then on every key is wrapped to them too, the present ones by new epochs
@@ -63,12 +63,13 @@ extension Node {
   /// - Returns: what came of bringing it to the transports.
   /// - Throws: `exists` if there are some; `notFound` while there is no household.
   package func setWords(_ words: PersonWords) throws -> SyncReport {
-    let groups = ownGroups()
+    try foundPrivate()
+    let groups = try ownGroups()
     guard !groups.isEmpty else {
       throw HearthError(
         .notFound, "there is nothing to recover yet: create or join a household first")
     }
-    guard wordsState() == .none else {
+    guard try wordsState() == .none else {
       throw HearthError(
         .exists,
         "you have recovery words, and no device keeps them, so they cannot be shown again: "
@@ -91,7 +92,7 @@ extension Node {
 
   /// Says whether words are the person's.
   package func check(_ words: PersonWords) throws -> WordsVerdict {
-    let keys = ownGroups().compactMap(\.keys)
+    let keys = try ownGroups().compactMap(\.keys)
     guard !keys.isEmpty else { return .none }
     let own = try words.words.root().publicKeys
     return keys.allSatisfy { $0.sign == own.sign && $0.box == own.box } ? .right : .other
@@ -104,11 +105,11 @@ extension Node {
   /// - Throws: `notAllowed` if the old words are not the person's.
   package func rotateWords(_ old: PersonWords, to new: PersonWords) throws -> SyncReport {
     let former = try old.words.root()
-    let groups = ownGroups().filter { $0.keys?.sign == former.publicKeys.sign }
+    let groups = try ownGroups().filter { $0.keys?.sign == former.publicKeys.sign }
     guard !groups.isEmpty else {
       throw HearthError(
         .notAllowed,
-        wordsState() == .none
+        try wordsState() == .none
           ? "you have no recovery words yet: `hearth words show` makes them"
           : "these are not your present recovery words: look at the latest sheet")
     }
@@ -136,10 +137,10 @@ extension Node {
 
   // MARK: With every round
 
-  /// Gives the words' keys to households that the person is in since, and forgets words that were
+  /// Gives the words' keys to groups that the person is in since, and forgets words that were
   /// replaced elsewhere.
   func keepRecovery() throws {
-    let groups = ownGroups()
+    let groups = try ownGroups()
     guard let keys = groups.compactMap(\.keys).first else { return }
     if let record = try record(), !groups.contains(where: { $0.keys?.box == record.box }) {
       try store.transaction { [store] in try store.setFact(Node.recoveryFact, nil) }

@@ -63,11 +63,12 @@ extension Node {
         managerPair: { try identity.relayPair(relayID: $0) }))
   }
 
-  /// The mailboxes of all shared zones.
+  /// The mailboxes of all zones that go over transports, and of those that this node is about to
+  /// join.
   private func zoneAccesses() throws -> [Identifier: MailboxAccess] {
     var accesses: [Identifier: MailboxAccess] = [:]
     var granted: [GroupID: [MailboxKey]] = [:]
-    for zone in allZones() where zone.database == .shared {
+    for zone in engine.zones where engine.isExchanged(zone) || zone.group == joiningGroup {
       if granted[zone.group] == nil { granted[zone.group] = try grantedKeys(of: zone.group) }
       accesses[zone.tag] = try engine.mailboxAccess(
         of: zone.id, granted: granted[zone.group] ?? [])
@@ -172,8 +173,7 @@ extension Node {
   func admit(over transport: any Transport) throws {
     guard let relay = transport as? RelayTransport else { return }
     try relay.prepare()
-    let groups = Set(allZones().filter { $0.database == .shared }.map(\.group)).sorted()
-    for group in groups where ending(in: group) == nil {
+    for group in engine.exchangedGroups where ending(in: group) == nil {
       try admit(to: group, over: transport, as: [(device, engine.identity.boxPair)])
     }
   }
@@ -234,7 +234,7 @@ extension Node {
   func renewAccess(over transport: any Transport) throws {
     guard let relay = transport as? RelayTransport else { return }
     relay.directory.zones = try zoneAccesses()
-    for control in allZones() where control.kind == .control && control.database == .shared {
+    for control in allZones() where control.kind == .control && engine.isExchanged(control) {
       guard engine.membership(of: control.group).isActive(device) else { continue }
       let zones = [control] + allZones().filter { $0.group == control.group && $0.kind == .data }
       for zone in zones {
