@@ -58,6 +58,11 @@ extension Node {
     }
   }
 
+  /// Whether another private database is about to take the place of the one in use.
+  func awaitsPrivate() throws -> Bool {
+    try pendingPrivate() != nil || pendingJoins().contains { $0.isPrivate == true }
+  }
+
   private func keep(_ pending: PendingPrivate?) throws {
     let encoded = try pending.map { Array(try JSONEncoder().encode($0)) }
     try store.transaction { try store.setFact(Node.pendingPrivateFact, encoded) }
@@ -73,7 +78,7 @@ extension Node {
     let secret = try InviteSecret.random()
     let moment = now()
     let admission: ControlOperation.Admission = terms.needsApproval ? .approve : .auto
-    let own = try terms.isToOneself && pendingPrivate() == nil ? ownPrivateGroup() : nil
+    let own = try terms.isToOneself && !awaitsPrivate() ? ownPrivateGroup() : nil
     let isToOneself = terms.isToOneself
     var draft = engine
     let made = try store.transaction { () throws -> MadeInvitation in
@@ -236,7 +241,7 @@ extension Node {
   /// Makes a private database in this person's name, where the node was another's before.
   func foundPrivate() throws {
     guard let own = engine.privateGroup, membership(of: own).isActive(device),
-      membership(of: own).person(of: device)?.id != person, try pendingPrivate() == nil
+      membership(of: own).person(of: device)?.id != person, try !awaitsPrivate()
     else { return }
     let founding = GroupFounding(
       database: .personal, zoneNames: [Node.privateName], person: person,

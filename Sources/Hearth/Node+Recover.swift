@@ -247,30 +247,29 @@ extension Node {
     }
   }
 
-  /// Takes the private database back: the one in which most devices are the person's in the
-  /// households that came back.
+  /// Takes the private database back: the one that the words signed.
   ///
   /// Whoever has a device of the person, and so the place of the capsule, can write a capsule that
-  /// names a private database of its own making. So devices that no household knows as the person's
-  /// are cut off, before anything is written.
+  /// names a private database of its own making; it cannot sign it. Devices that no household knows
+  /// as the person's are cut off, before anything is written.
   ///
   /// - Parameter known: the person's devices by what the households said until now.
   private func takeBackPrivate(
     _ listing: RecoveryListing, as reader: Recovering, _ known: Set<DeviceID>
   ) throws -> Bool {
-    var best: (group: RecoveryListing.Group, count: Int)?
-    for group in listing.groups where group.database == .personal {
-      joiningGroup = group.id
-      defer { joiningGroup = nil }
-      try refusing(group) {
-        try fetch(group, as: reader)
-        let devices = engine.membership(of: group.id).devices
-        let count = devices.count { known.contains($0.id) }
-        if best.map({ count > $0.count }) ?? true { best = (group, count) }
-      }
-    }
-    guard let group = best?.group else { return false }
+    let groups = listing.groups.filter { $0.database == .personal }
+    let signed = groups.first { Node.isAttested($0, of: reader.person, by: reader.root) }
+    guard let group = signed ?? groups.first else { return false }
+    joiningGroup = group.id
+    defer { joiningGroup = nil }
     try refusing(group) {
+      guard signed != nil else {
+        throw HearthError(
+          .notAllowed,
+          "your words did not sign the one that the capsule names: on a device that has it, "
+            + "`hearth words rotate`")
+      }
+      try fetch(group, as: reader)
       let strangers = engine.membership(of: group.id).devices.map(\.id)
         .filter { !known.contains($0) }
       _ = try enrol(in: group.id, as: reader)

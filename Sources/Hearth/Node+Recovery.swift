@@ -25,6 +25,7 @@ package enum WordsVerdict: Equatable, Sendable {
 // The recovery words of this node's person: made, checked, replaced, and kept usable.
 extension Node {
   private static let recoveryFact = "recovery"
+  private static let attestationFact = "recovery.private"
   private static let keyBytes = 32
 
   /// What the node keeps of the words, which opens nothing without them.
@@ -42,7 +43,7 @@ extension Node {
   private func ownGroups() throws -> [(id: GroupID, keys: ControlOperation.RecoveryKeys?)] {
     let own = households().filter { membership(of: $0).isActive(device) }
     guard !own.isEmpty else { return [] }
-    let isInPlace = try pendingPrivate() == nil && !pendingJoins().contains { $0.isPrivate == true }
+    let isInPlace = try !awaitsPrivate()
     return (own + (isInPlace ? [ownPrivateGroup()].compactMap { $0 } : [])).map { group in
       (group, membership(of: group).recoveryKeys(of: person))
     }
@@ -77,14 +78,14 @@ extension Node {
     }
     let root = try words.words.root()
     var draft = engine
-    try store.transaction { [store] in
+    try store.transaction {
       draft = engine
       for group in groups {
         try draft.setRecovery(
           sign: root.publicKeys.sign, box: root.publicKeys.box, in: group.id,
           nowMilliseconds: now())
       }
-      try store.setFact(Node.recoveryFact, try encoded(root))
+      try keep(root)
     }
     engine = draft
     return try sync()
@@ -115,14 +116,14 @@ extension Node {
     }
     let root = try new.words.root()
     var draft = engine
-    try store.transaction { [store] in
+    try store.transaction {
       draft = engine
       for group in groups {
         try draft.rotateRecovery(
           sign: root.publicKeys.sign, box: root.publicKeys.box, in: group.id,
           consent: { .recovery(signature: former.sign(domain: $0, $1)) }, nowMilliseconds: now())
       }
-      try store.setFact(Node.recoveryFact, try encoded(root))
+      try keep(root)
     }
     engine = draft
     let report = try sync()
@@ -163,7 +164,7 @@ extension Node {
     lay(place.scope, in: try .recovery(record.access, mayCreate: true), on: transport)
     _ = try engine.giveRecoveryCapsule(
       of: person, named: profile.personName, box: try BoxPublicKey(validating: record.box),
-      access: record.access, to: transport)
+      access: record.access, attestation: try attestation(), to: transport)
   }
 
   static func capsuleName(_ access: RecoveryCapsuleAccess) throws -> BlobName {
@@ -175,8 +176,34 @@ extension Node {
 
   /// Keeps what is needed to write the capsule without the words.
   func keepAccess(of root: RecoveryRoot) throws {
-    let bytes = try encoded(root)
-    try store.transaction { [store] in try store.setFact(Node.recoveryFact, bytes) }
+    try store.transaction { try keep(root) }
+  }
+
+  /// Keeps what opens nothing, and the words' signature over the private database in use.
+  private func keep(_ root: RecoveryRoot) throws {
+    try store.setFact(Node.recoveryFact, try encoded(root))
+    let attested = ownPrivateGroup().map {
+      $0.bytes + root.sign(domain: RecoveryListing.privateDomain, $0.bytes + person.bytes)
+    }
+    try store.setFact(Node.attestationFact, attested)
+  }
+
+  /// What the words signed of the private database in use; empty if they did not.
+  private func attestation() throws -> [UInt8] {
+    guard let group = engine.privateGroup, let bytes = try store.fact(Node.attestationFact),
+      bytes.starts(with: group.bytes)
+    else { return [] }
+    return Array(bytes.dropFirst(group.bytes.count))
+  }
+
+  /// Whether words signed a private database.
+  static func isAttested(_ group: RecoveryListing.Group, of person: PersonID, by root: RecoveryRoot)
+    -> Bool
+  {
+    let verdict: Void? = try? Signature.verify(
+      group.attestation, domain: RecoveryListing.privateDomain, group.id.bytes + person.bytes,
+      by: root.publicKeys.signingKey)
+    return verdict != nil
   }
 
   private func encoded(_ root: RecoveryRoot) throws -> [UInt8] {

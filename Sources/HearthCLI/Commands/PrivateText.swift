@@ -130,7 +130,7 @@ enum PrivateText {
     func hint(for devices: [Membership.Device]) -> String? {
       guard devices.contains(where: { has($0) == false }) else { return nil }
       return "a device without your private database gets it by `hearth device add` on one that "
-        + "has it, then `hearth sync` or `hearth join` there"
+        + "has it, then `hearth join` with that link there"
     }
   }
 }

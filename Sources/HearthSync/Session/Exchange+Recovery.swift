@@ -9,10 +9,11 @@ extension Engine {
   ///
   /// - Parameters:
   ///   - box: the words' X25519 key.
+  ///   - attestation: what the words signed of the private database in use.
   ///   - epochLimit: how many epochs of each zone are listed at most.
   ///   - isOutline: whether zeros stand in the place of the keys, since sealing takes 0.35 ms each.
   private func recoveryGroups(
-    of person: PersonID, box: BoxPublicKey, epochLimit: Int, isOutline: Bool
+    of person: PersonID, box: BoxPublicKey, attestation: [UInt8], epochLimit: Int, isOutline: Bool
   ) throws -> [RecoveryListing.Group] {
     let zeros = [UInt8](repeating: 0, count: RecoveryListing.sealedBytes)
     return try exchangedGroups.compactMap { group in
@@ -34,7 +35,7 @@ extension Engine {
             epochs: try epochs.suffix(epochLimit).map {
               ($0.id, isOutline ? zeros : try $0.sealKey(to: box))
             })
-        })
+        }, attestation: group == privateGroup ? attestation : [])
     }
   }
 
@@ -44,11 +45,12 @@ extension Engine {
   /// and a device that belongs nowhere any more writes nothing. Where there are too many epochs for
   /// a capsule, the latest are listed: each opens those before it, where newcomers may read them.
   ///
+  /// - Parameter attestation: what the words signed of the private database in use.
   /// - Returns: whether one was written.
   /// - Throws: a transport's error; `tooLarge` for hundreds of groups.
   package func giveRecoveryCapsule(
     of person: PersonID, named name: String, box: BoxPublicKey, access: RecoveryCapsuleAccess,
-    to transport: some Transport
+    attestation: [UInt8] = [], to transport: some Transport
   ) throws -> Bool {
     let place = BlobName(kind: .capsule, scope: try Engine.identifier(access.locator))
     // Whatever is wrong with the one that is there, a good one takes its place.
@@ -58,7 +60,8 @@ extension Engine {
     let theirs = (present?.person == person ? present?.groups : nil) ?? []
     func listing(_ epochLimit: Int, isOutline: Bool) throws -> RecoveryListing? {
       let own = try recoveryGroups(
-        of: person, box: box, epochLimit: epochLimit, isOutline: isOutline)
+        of: person, box: box, attestation: attestation, epochLimit: epochLimit,
+        isOutline: isOutline)
       let foreign = theirs.filter { group in
         !own.contains { $0.id == group.id }
           && !zones.contains { $0.group == group.id && isRetired($0) }
