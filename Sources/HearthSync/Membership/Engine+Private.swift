@@ -27,8 +27,8 @@ extension Engine {
     self = draft
   }
 
-  /// Whether a zone is of a private database that is not in use: one that this device had before it
-  /// came to share another, or of which it is not a device yet.
+  /// Whether a zone is of a private database that is not in use: one that this device had before
+  /// it came to share another, or of which it is not a device yet.
   package func isRetired(_ zone: ZoneState) -> Bool {
     zone.database == .personal && zone.group != privateGroup
   }
@@ -59,7 +59,7 @@ extension Engine {
     Set(zones.filter { isExchanged($0) }.map(\.group)).sorted()
   }
 
-  /// Devices of this person that are in the private database and whose time in the households ended.
+  /// Devices of this person that are in the private database and whose time in households ended.
   ///
   /// A device counts if it belongs to no household in which this device is, and was revoked in at
   /// least one of them: whoever may revoke it there said that it is lost, and its person's other
