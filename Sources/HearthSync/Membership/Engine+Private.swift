@@ -33,10 +33,10 @@ extension Engine {
     zone.database == .personal && zone.group != privateGroup
   }
 
-  /// Whether the private database concerns more than this device: another device is or was in it or
+  /// Whether the private database concerns more than this device: another one is or was in it or
   /// is invited, or recovery words lead to it.
   ///
-  /// While it does not, nobody could read what would lie on transports, so nothing of it goes there.
+  /// While it does not, nobody could read what would lie on transports: nothing of it goes there.
   package var isPrivateDatabaseShared: Bool {
     guard let privateGroup else { return false }
     let membership = membership(of: privateGroup)
