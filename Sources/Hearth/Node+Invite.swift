@@ -156,15 +156,33 @@ extension Node {
     _ sealed: [UInt8], _ link: InvitationLink, folder path: String, knowing known: [GroupID]
   ) throws -> ZoneID? {
     let opened = try InvitationCapsule(opening: sealed, with: link.secret)
-    guard opened.approvers.isEmpty, opened.person == person,
+    guard opened.approvers.isEmpty, opened.person == person, !opened.companion.isEmpty,
       engine.membership(of: opened.group).isActive(device)
     else { return nil }
+    let own = try InvitationCapsule(opening: opened.companion, with: link.secret.companion())
+    guard own.group != engine.privateGroup || !membership(of: own.group).isActive(device) else {
+      return nil
+    }
     try addTransport(path)
     _ = try sync()
     try follow(companionOf: opened, link.secret, over: path, knowing: known)
     guard try pendingPrivate() != nil else { return nil }
     _ = try sync()
+    try closeRest(of: link, to: opened.group)
     return try recordZone(of: opened.group)
+  }
+
+  /// Closes the part of a link that this device had no use for, so that nobody else has.
+  private func closeRest(of link: InvitationLink, to group: GroupID) throws {
+    let id = try identifier(link.secret.publicKeys.inviteID)
+    let invite = membership(of: group).invites.first { $0.operation.invite == id }
+    guard let invite, !invite.isClosed, invite.usesLeft > 0 else { return }
+    do {
+      try engine.closeInvitation(id, of: group, nowMilliseconds: now())
+    } catch let error as SyncError where error.code == .notAllowed {
+      return
+    }
+    _ = try sync()
   }
 
   /// Opens a capsule and joins, where it lets in at once.

@@ -87,9 +87,11 @@ extension Node {
         _ group: GroupID, _ name: String, _ role: Role, _ secret: InviteSecret,
         _ companion: [UInt8]
       ) throws -> MadeInvitation {
-        try draft.invite(
-          to: group, named: name, role: role, admission: admission,
-          person: isToOneself ? draft.membership(of: group).person(of: device)?.id : nil,
+        let membership = draft.membership(of: group)
+        // A further device of a person has the person's role, whatever was asked for.
+        let own = isToOneself ? membership.person(of: device) : nil
+        return try draft.invite(
+          to: group, named: name, role: own?.role ?? role, admission: admission, person: own?.id,
           maximumUses: terms.maximumUses,
           expiresMilliseconds: moment + terms.expiresInMilliseconds, nowMilliseconds: moment,
           secret: secret, companion: companion)

@@ -294,6 +294,12 @@ package actor Node {
     to zone: ZoneID,
     _ body: @Sendable (any ProjectionSource, Dot) throws -> ([HearthCRDT.Operation], Result)
   ) throws -> Result {
+    guard try !engine.isRetired(engine.zone(zone)) else {
+      throw HearthError(
+        .invalid,
+        "this was the private database until the device came to share another one: look it up "
+          + "again")
+    }
     let dot = try engine.nextDot(in: zone)
     let (operations, result) = try store.readOneState {
       try body(try store.source(of: zone), dot)

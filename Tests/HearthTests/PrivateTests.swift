@@ -368,6 +368,14 @@ struct PrivateTests {
     try await tablet.join(fourth, folderOverride: nil)
     #expect(try await tablet.title(1) == "own")
     #expect(try await tablet.privateStanding()?.pending == nil)
+    // What the tablet had no use for of that link is of none to others; nor is the link again.
+    await #expect(throws: SyncError(.exists, "")) {
+      try await tablet.join(fourth, folderOverride: nil)
+    }
+    let other = try await Self.node("Mallory", "other", in: family)
+    await #expect(throws: SyncError(.used, "")) {
+      try await other.join(fourth, folderOverride: nil)
+    }
   }
 
   @Test("By approval the household lets the device in, and another device of the person shares")
