@@ -159,6 +159,7 @@ def approved(family):
     family.says("watch", ["sync"], "joined Home as member: Anna approved")
     check(family.get("watch", "page-size") != "3", "Anna let somebody into Ben's private database")
     family.says("ben", ["sync"], "watch asks for your private database: `hearth approve`")
+    family.says("ben", ["status"], "watch asks for it: `hearth approve`")
     family.says("ben", ["device"], "no", "hearth device add")
     family.says("ben", ["approve"], "Ben with watch", "to your private database", number)
     family.says(

@@ -221,6 +221,25 @@ struct PrivateEngineTests {
     }
   }
 
+  @Test("Keys are replaced by age in the one in use, and a former one is left alone")
+  func age() throws {
+    var devices = try Devices(2)
+    let later = Self.now + 31 * 24 * 60 * 60 * 1_000
+    let first = try devices.engines[0].zone(devices.zone).currentEpoch?.id
+    let former = devices.engines[1].zones.filter { devices.engines[1].isRetired($0) }
+    try devices.engines[0].maintain(nowMilliseconds: later)
+    try devices.engines[1].maintain(nowMilliseconds: later)
+    try devices.meet()
+    #expect(try devices.engines[0].zone(devices.zone).currentEpoch?.id != first)
+    try devices.set(0, 1, 1)
+    try devices.meet()
+    #expect(try devices.shown(1, 1) == .int(1))
+    #expect(former.count == 2)
+    for zone in former {
+      #expect(try devices.engines[1].zone(zone.id).epochs.count == zone.epochs.count)
+    }
+  }
+
   @Test("Who was revoked in every household is to be cut off, whoever is in one or in none is not")
   func cutOff() throws {
     var devices = try Devices(3)

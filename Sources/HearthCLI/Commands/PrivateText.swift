@@ -19,6 +19,8 @@ enum PrivateText {
     let waiting: [String: Int]
     /// Whether it goes over transports.
     let isShared: Bool
+    /// The own devices that ask for it.
+    let requests: [String]
     /// How this device's time in it ended; absent while it belongs to it.
     let ended: String?
     /// Whose private database this device was invited to and does not have yet.
@@ -41,6 +43,7 @@ enum PrivateText {
         changes: group.first { $0.zone.id == standing.zone.id }?.changes ?? 0,
         unsealed: group.reduce(0) { $0 + $1.unsealed }, waiting: waiting,
         isShared: standing.isShared,
+        requests: try await PrivateText.requests(to: node).map(\.request.deviceName),
         ended: standing.ending.map { EndingText.line($0, household: "your private database") },
         invitedBy: standing.pending?.inviterName, waitsFor: standing.pending?.waitsFor,
         refusal: standing.pending?.refusal)
@@ -60,6 +63,10 @@ enum PrivateText {
           + "\(Words.count(Int(clamping: document.changes), "change")), \(own)")
     } else {
       lines.append("private:   on this device alone")
+    }
+    if !document.requests.isEmpty {
+      let names = document.requests.map { Style.safe($0) }.joined(separator: ", ")
+      lines.append(Style.yellow("           \(names) asks for it: `hearth approve`"))
     }
     for (reason, count) in document.waiting.sorted(by: { $0.key < $1.key }) {
       let words = PendingReason(rawValue: reason).map(Words.reason) ?? reason
