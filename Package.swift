@@ -42,6 +42,7 @@ let package = Package(
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(
       name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+    .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(name: "HearthCRDT", swiftSettings: settings),
     .target(name: "HearthCrypto", dependencies: ["CSodium", "CZstd"], swiftSettings: settings),
     .target(
@@ -64,7 +65,7 @@ let package = Package(
     .target(
       name: "HearthRelay",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthSync",
+        "HearthCRDT", "HearthCrypto", "HearthSync", "CPostgres",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
