@@ -91,7 +91,7 @@ package enum RelayEvent: Sendable {
   /// Another process appended to a mailbox of the same log, up to this position.
   case appended(Identifier, head: UInt64)
   /// What another process made of a mailbox: its entries are pushed, lost rights end sessions.
-  case news(RelayNews)
+  case news(RelayLogNews)
   /// The log may have lost what it had: everybody opens again and compares.
   case replaced
   /// About a second went by.

@@ -81,7 +81,7 @@ extension RelayCore {
   }
 
   /// Ends sessions whose right another relay took away, and tells the rest what it appended.
-  mutating func take(_ news: RelayNews) {
+  mutating func take(_ news: RelayLogNews) {
     guard let room = rooms[news.name] else { return }
     guard let mailbox = news.mailbox, mailbox.head.generation == room.generation else {
       cut(news.name, sparing: nil) { _ in true }

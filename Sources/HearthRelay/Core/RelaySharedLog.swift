@@ -13,7 +13,7 @@ package enum RelayTidings: Hashable, Sendable {
 }
 
 /// A mailbox and what it got since a position, from one moment of the log.
-package struct RelayNews: Hashable, Sendable {
+package struct RelayLogNews: Hashable, Sendable {
   /// The mailbox's name.
   package var name: Identifier
   /// The mailbox; nil if there is none any more.
@@ -36,7 +36,7 @@ package protocol RelaySharedLog: RelayLog {
   func stopListening()
   /// The entries of a mailbox after a position, as many as fit, none where the position is nil.
   func news(of mailbox: Identifier, after position: UInt64?, limit: Int, byteLimit: Int)
-    throws(RelayError) -> RelayNews
+    throws(RelayError) -> RelayLogNews
   /// Those of the mailboxes that exist, in any order.
   func mailboxes(_ names: [Identifier]) throws(RelayError) -> [RelayMailbox]
 }

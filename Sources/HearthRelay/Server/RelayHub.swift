@@ -214,7 +214,7 @@ final class RelayHub {
         var found: [Identifier: RelayMailbox] = [:]
         for mailbox in mailboxes { found[mailbox.name] = mailbox }
         for name in names {
-          hub.handle(.news(RelayNews(name: name, mailbox: found[name], entries: [])))
+          hub.handle(.news(RelayLogNews(name: name, mailbox: found[name], entries: [])))
         }
       }
     }

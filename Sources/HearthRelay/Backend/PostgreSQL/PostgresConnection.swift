@@ -286,7 +286,9 @@ final class PostgresConnection {
   ) -> [Int] {
     let (seconds, attoseconds) = duration.components
     let milliseconds = max(0, min(60_000, seconds * 1_000 + attoseconds / 1_000_000_000_000_000))
-    var waiting = descriptors.map { pollfd(fd: $0.descriptor, events: Int16($0.events), revents: 0) }
+    var waiting = descriptors.map {
+      pollfd(fd: $0.descriptor, events: Int16($0.events), revents: 0)
+    }
     let deadline = ContinuousClock.now + .milliseconds(milliseconds)
     var left = Int32(milliseconds)
     while Glibc.poll(&waiting, nfds_t(waiting.count), left) < 0, errno == EINTR {

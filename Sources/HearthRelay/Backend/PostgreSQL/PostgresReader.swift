@@ -197,13 +197,13 @@ struct PostgresReader {
 
   /// A mailbox and what follows a position, in one snapshot.
   func news(of mailbox: Identifier, after: UInt64?, limit: Int, byteLimit: Int)
-    throws(PostgresFault) -> RelayNews
+    throws(PostgresFault) -> RelayLogNews
   {
     let name = PostgresValue.bytes(mailbox.bytes)
     var calls = [PostgresReader.begin, PostgresCall(PostgresReader.find, [name])]
     if let after { calls.append(PostgresReader.page(name, after, limit, byteLimit)) }
     let results = try connection.run(calls + [PostgresReader.end])
-    return RelayNews(
+    return RelayLogNews(
       name: mailbox,
       mailbox: results[1].count > 0 ? try PostgresReader.mailbox(results[1], 0).value : nil,
       entries: after == nil ? [] : try PostgresReader.entries(results[2], byteLimit).entries)

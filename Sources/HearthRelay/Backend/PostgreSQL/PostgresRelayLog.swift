@@ -73,7 +73,7 @@ package final class PostgresRelayLog: RelaySharedLog {
   }
 
   package func news(of mailbox: Identifier, after position: UInt64?, limit: Int, byteLimit: Int)
-    throws(RelayError) -> RelayNews
+    throws(RelayError) -> RelayLogNews
   {
     try inspect { connection throws(PostgresFault) in
       try PostgresReader(connection: connection).news(
