@@ -171,8 +171,8 @@ extension PostgresRelayLog: RelayOperatorLog {
         connection,
         mailbox: { (mailbox: RelayMailbox, _, entries: PostgresWalk) throws(PostgresFault) in
           var audit = RelayAudit(of: mailbox)
-          try entries.each { entry, chain in
-            audit.take(entry.header, chain: chain, blob: entry.blob)
+          try entries.each { header, chain, blob in
+            audit.take(header, chain: chain, blob: blob)
           }
           problems += audit.problems
         })
@@ -198,9 +198,12 @@ extension PostgresRelayLog: RelayOperatorLog {
             page = []
             bytes = 0
           }
-          try entries.each { (entry, chain) throws(PostgresFault) in
-            page.append((entry, chain))
-            bytes += entry.blob.count
+          try entries.each { (header, chain, blob) throws(PostgresFault) in
+            guard blob.count == (header.isLive ? header.byteCount : 0) else {
+              throw PostgresFault.damaged
+            }
+            page.append((RelayEntry(header: header, blob: blob), chain))
+            bytes += blob.count
             if bytes >= RelayLimits.maximumBatchBytes || page.count >= 1_000 { try flush() }
             return true
           }
@@ -267,8 +270,11 @@ struct PostgresWalk {
   let connection: PostgresConnection
   let number: Int64
 
-  /// Gives each entry with the chain after it, in the order of positions, until told to stop.
-  func each(_ body: (RelayEntry, Bytes32) throws(PostgresFault) -> Bool) throws(PostgresFault) {
+  /// Gives each header with the chain after it and the blob, whatever that is worth, in the order
+  /// of positions, until told to stop.
+  func each(
+    _ body: (RelayHeader, Bytes32, [UInt8]) throws(PostgresFault) -> Bool
+  ) throws(PostgresFault) {
     var position: Int64 = 0
     while true {
       let rows = try connection.run([
@@ -289,7 +295,7 @@ struct PostgresWalk {
         let blob =
           header.isLive ? try rows.bytes(row, 7, atMost: RelayLimits.maximumBlobBytes) : []
         position = Int64(clamping: header.position)
-        guard try body(RelayEntry(header: header, blob: blob), chain) else { return }
+        guard try body(header, chain, blob) else { return }
       }
     }
   }
