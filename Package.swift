@@ -106,6 +106,15 @@ let package = Package(
         "Hearth", "Household", "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "CZstd",
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks/Sources/hearth-bench", swiftSettings: settings),
+    .executableTarget(
+      name: "relay-bench",
+      dependencies: [
+        "HearthCRDT", "HearthCrypto", "HearthSync",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], path: "Benchmarks/Sources/relay-bench", swiftSettings: settings),
     .target(
       name: "CSimVFS", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
       path: "Simulations/Sources/CSimVFS"),
