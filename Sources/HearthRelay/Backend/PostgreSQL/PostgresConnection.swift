@@ -23,7 +23,7 @@ struct PostgresCall {
 /// One connection to PostgreSQL through libpq, in pipeline mode; not thread-safe.
 ///
 /// Statements that belong together are sent together and cost one round trip. Nothing waits for
-/// ever: an answer that takes longer than ``answerMilliseconds`` ends the connection.
+/// ever: an answer that takes longer than ``patienceMilliseconds`` ends the connection.
 final class PostgresConnection {
   private let handle: OpaquePointer
   private let address: PostgresAddress
@@ -33,8 +33,13 @@ final class PostgresConnection {
   /// Whether it can be used again.
   private(set) var isUsable = true
 
-  /// How long an answer may take. The server gives up sooner, so that its reason is heard.
+  /// How long an answer may take while a relay serves. The server gives up sooner, so that its
+  /// reason is heard.
   static let answerMilliseconds = 30_000
+  /// How long an answer to the operator may take, who may ask for everything.
+  static let operatorMilliseconds = 3_600_000
+  /// How long this connection waits for an answer.
+  var patienceMilliseconds = answerMilliseconds
 
   /// Counts what the server warns of; a warning at a commit means a promise that was not kept.
   private final class Warnings {
@@ -126,16 +131,19 @@ final class PostgresConnection {
         if name == nil {
           named += 1
           let new = "s\(named)"
-          guard PQsendPrepare(handle, new, call.sql, 0, nil) == 1 else { throw lost() }
+          guard PQsendPrepare(handle, new, call.sql, 0, nil) == 1 else {
+            throw lost(isUnsure: isCommitting)
+          }
           expected.append(.preparation(of: call.sql, name: new))
           names[call.sql] = new
           name = new
         }
       }
-      guard send(call, name: name) else { throw lost() }
+      // What was queued may have been sent, and the server does it as it comes.
+      guard send(call, name: name) else { throw lost(isUnsure: isCommitting) }
       expected.append(.rows)
     }
-    guard PQpipelineSync(handle) == 1 else { throw lost() }
+    guard PQpipelineSync(handle) == 1 else { throw lost(isUnsure: isCommitting) }
     return try collect(expected, isCommitting: isCommitting)
   }
 
@@ -166,7 +174,7 @@ final class PostgresConnection {
   private func collect(_ expected: [Expected], isCommitting: Bool) throws(PostgresFault)
     -> [PostgresRows]
   {
-    let deadline = ContinuousClock.now + .milliseconds(PostgresConnection.answerMilliseconds)
+    let deadline = ContinuousClock.now + .milliseconds(patienceMilliseconds)
     var rows: [PostgresRows] = []
     var fault: PostgresFault?
     var place = 0

@@ -78,11 +78,13 @@ final class PostgresStanding: Sendable {
 final class PostgresLink {
   private let address: PostgresAddress
   private let standing: PostgresStanding
+  private let isOperator: Bool
   private var connection: PostgresConnection?
 
-  init(_ address: PostgresAddress, _ standing: PostgresStanding) {
+  init(_ address: PostgresAddress, _ standing: PostgresStanding, isOperator: Bool) {
     self.address = address
     self.standing = standing
+    self.isOperator = isOperator
   }
 
   /// Runs a body on a connection that was checked.
@@ -110,6 +112,12 @@ final class PostgresLink {
     }
     do throws(PostgresFault) {
       let made = try PostgresLink.connect(address)
+      if isOperator {
+        made.connection.patienceMilliseconds = PostgresConnection.operatorMilliseconds
+        _ = try made.connection.run([
+          .once("SELECT set_config('statement_timeout', '0', false)")
+        ])
+      }
       standing.connected(to: made.incarnation)
       connection = made.connection
       return made.connection
@@ -144,7 +152,11 @@ final class PostgresLink {
     """
 
   /// Statements are few and have one good plan each, by their indexes.
+  ///
+  /// What a database does not know of these it can do without.
   private static let wishes = [
+    // What was looked at stays so, whatever the server's settings become meanwhile.
+    "SELECT set_config('synchronous_commit', current_setting('synchronous_commit'), false)",
     "SELECT set_config('plan_cache_mode', 'force_generic_plan', false)",
     "SELECT set_config('enable_seqscan', 'off', false)",
     "SELECT set_config('enable_hashjoin', 'off', false)",

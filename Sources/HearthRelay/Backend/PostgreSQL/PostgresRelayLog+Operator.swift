@@ -1,3 +1,4 @@
+import Glibc
 import HearthCRDT
 import HearthCrypto
 import HearthSync
@@ -46,7 +47,10 @@ extension PostgresRelayLog: RelayOperatorLog {
     try administer { connection throws(PostgresFault) in
       _ = try connection.run([
         .once(
-          "INSERT INTO hearth_relay.tokens(digest, uses, note) VALUES($1::bytea, $2::bigint, $3)",
+          """
+          INSERT INTO hearth_relay.tokens(digest, uses, note) VALUES($1::bytea, $2::bigint, $3)
+            ON CONFLICT (digest) DO NOTHING
+          """,
           [.bytes(digest.array), .int8(Int64(uses)), .text(note)])
       ])
     }
@@ -181,7 +185,16 @@ extension PostgresRelayLog: RelayOperatorLog {
   }
 
   package func export(to path: String) throws(RelayError) {
-    let copy = try SQLiteRelayLog(file: path)
+    do throws(RelayError) {
+      try fill(SQLiteRelayLog(file: path))
+    } catch {
+      // Half a copy is none.
+      for end in ["", "-wal", "-shm"] { unlink(path + end) }
+      throw error
+    }
+  }
+
+  private func fill(_ copy: SQLiteRelayLog) throws(RelayError) {
     try inspect { connection throws(PostgresFault) in
       try PostgresRelayLog.walk(
         connection,

@@ -31,7 +31,7 @@ package final class PostgresRelayLog: RelaySharedLog {
     let origin = Hex.encode(RandomBytes.make(8))
     self.origin = origin
     listener = PostgresListener(address, standing, origin: origin)
-    let link = PostgresLink(address, standing)
+    let link = PostgresLink(address, standing, isOperator: relayID == nil)
     do throws(PostgresFault) {
       try link.use { connection throws(PostgresFault) in
         try PostgresMigrations.migrate(connection, address)
@@ -41,7 +41,7 @@ package final class PostgresRelayLog: RelaySharedLog {
       throw error.error(address)
     }
     writer = Mutex(PostgresLinkBox(link))
-    reader = Mutex(PostgresLinkBox(PostgresLink(address, standing)))
+    reader = Mutex(PostgresLinkBox(PostgresLink(address, standing, isOperator: relayID == nil)))
   }
 
   deinit { listener.stop() }
