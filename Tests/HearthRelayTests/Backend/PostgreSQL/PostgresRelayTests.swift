@@ -122,6 +122,32 @@ struct PostgresRelayTests {
     try both.stop()
   }
 
+  @Test("what was stored while no news came through is told of once they do")
+  func missing() async throws {
+    let cluster = try PostgresCluster.shared.get()
+    let both = try Pair(cluster)
+    let writer = try await both.client(at: 0, pair, creates: true)
+    let reader = try await both.client(at: 1, pair)
+    _ = try await reader.ask(.subscribe(channel: 0))
+    let database = try #require(
+      both.address.parameters.last { $0.keyword == "dbname" }?.value)
+    for round in 1...5 {
+      // The connections that listen, and no others.
+      try cluster.execute(
+        """
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+          AND (query LIKE 'LISTEN%' OR query = 'SELECT 1')
+        """, in: database)
+      _ = try await writer.ask(Self.put("\(round)", [1]))
+      switch try await reader.push() {
+      case .pushed(_, let entries): #expect(entries.last?.header.position == UInt64(round))
+      case .behind(_, let head): #expect(head == UInt64(round))
+      case let other: Issue.record("neither push nor hint: \(other)")
+      }
+    }
+    try both.stop()
+  }
+
   @Test("a relay killed under load loses nothing it acknowledged, and the other goes on")
   func killing() async throws {
     let cluster = try PostgresCluster.shared.get()
