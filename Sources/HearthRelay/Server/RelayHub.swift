@@ -142,15 +142,15 @@ final class RelayHub {
     isReading = true
     let (ticket, read) = reads.removeFirst()
     let log = self.log
-    ask({ () throws(RelayError) in try log.read(read) }) { hub, result in
-      hub.handle(.answered(ticket: ticket, result))
-    }
+    ask(
+      { () throws(RelayError) in try log.read(read) },
+      then: { hub, result in hub.handle(.answered(ticket: ticket, result)) })
   }
 
   /// Runs a question on the log's threads, one at a time, so that answers come in order.
   private func ask<Answer: Sendable>(
     _ question: @escaping @Sendable () throws(RelayError) -> Answer,
-    _ body: @escaping (RelayHub, Result<Answer, RelayError>) -> Void
+    then body: @escaping (RelayHub, Result<Answer, RelayError>) -> Void
   ) {
     let work = pool.runIfActive(eventLoop: loop) { () -> Result<Answer, RelayError> in
       Result { () throws(RelayError) in try question() }
@@ -196,27 +196,31 @@ final class RelayHub {
     case .changed(let mailbox):
       let told = core.told(of: mailbox)
       let byteLimit = core.configuration.maximumPushBytes
-      ask({ () throws(RelayError) in
-        try log.news(
-          of: mailbox, after: told, limit: RelayLimits.maximumBatchItems, byteLimit: byteLimit)
-      }) { hub, result in
-        switch result {
-        case .success(let news): hub.handle(.news(news))
-        case .failure: hub.news.failed([mailbox])
-        }
-      }
+      ask(
+        { () throws(RelayError) in
+          try log.news(
+            of: mailbox, after: told, limit: RelayLimits.maximumBatchItems, byteLimit: byteLimit)
+        },
+        then: { hub, result in
+          switch result {
+          case .success(let news): hub.handle(.news(news))
+          case .failure: hub.news.failed([mailbox])
+          }
+        })
     case .compare(let names):
-      ask({ () throws(RelayError) in try log.mailboxes(names) }) { hub, result in
-        guard case .success(let mailboxes) = result else {
-          hub.news.failed(names)
-          return
-        }
-        var found: [Identifier: RelayMailbox] = [:]
-        for mailbox in mailboxes { found[mailbox.name] = mailbox }
-        for name in names {
-          hub.handle(.news(RelayLogNews(name: name, mailbox: found[name], entries: [])))
-        }
-      }
+      ask(
+        { () throws(RelayError) in try log.mailboxes(names) },
+        then: { hub, result in
+          guard case .success(let mailboxes) = result else {
+            hub.news.failed(names)
+            return
+          }
+          var found: [Identifier: RelayMailbox] = [:]
+          for mailbox in mailboxes { found[mailbox.name] = mailbox }
+          for name in names {
+            hub.handle(.news(RelayLogNews(name: name, mailbox: found[name], entries: [])))
+          }
+        })
     }
   }
 

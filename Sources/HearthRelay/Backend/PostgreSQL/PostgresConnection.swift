@@ -33,8 +33,9 @@ final class PostgresConnection {
   /// Whether it can be used again.
   private(set) var isUsable = true
 
-  /// How long an answer may take while a relay serves. The server gives up sooner, so that its
-  /// reason is heard.
+  /// How long an answer may take while a relay serves.
+  ///
+  /// The server gives up sooner, so that its reason is heard.
   static let answerMilliseconds = 30_000
   /// How long an answer to the operator may take, who may ask for everything.
   static let operatorMilliseconds = 3_600_000

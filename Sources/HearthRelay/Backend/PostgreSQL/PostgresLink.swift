@@ -19,7 +19,7 @@ final class PostgresStanding: Sendable {
 
   var isUp: Bool { state.withLock { $0.isUp } }
 
-  /// Sets who is told; nil for nobody. After this returns, nobody else is.
+  /// Sets who is told, nil for nobody; after this returns, nobody else is.
   func setHearer(_ hear: (@Sendable (RelayTidings) -> Void)?) {
     state.withLock { $0.hear = hear }
   }
