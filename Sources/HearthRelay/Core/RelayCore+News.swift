@@ -3,7 +3,7 @@ import HearthSync
 
 // Push: what was appended here or by another relay, to everybody who subscribed.
 extension RelayCore {
-  /// Brings entries to all subscribers of a mailbox who were not told of them, once encoded for all.
+  /// Brings entries to all subscribers of a mailbox who were not told of them, encoded once.
   ///
   /// Who was told up to the entry before the first gets a push. Who was not, because another relay
   /// appended in between and the news of it are still under way, gets a hint at the head, and so

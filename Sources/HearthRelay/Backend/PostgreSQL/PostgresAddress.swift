@@ -87,7 +87,7 @@ package enum ArgumentVeil {
     guard let line = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8),
       let name = line.lastIndex(of: ")")
     else { return }
-    // After the name come the fields from the third on; the 48th and 49th are the arguments' bounds.
+    // After the name come the fields from the third on; the 48th and 49th bound the arguments.
     let fields = line[line.index(after: name)...].split(separator: " ")
     guard fields.count > 46, let start = UInt(fields[45]), let end = UInt(fields[46]),
       start > 0, end > start, end - start < 1 << 22,
