@@ -73,6 +73,7 @@ final class BenchLine: Sendable {
     // The pin stands for the name; the callback below judges the certificate.
     configuration.certificateVerification = .noHostnameVerification
     configuration.minimumTLSVersion = .tlsv13
+    configuration.verifySignatureAlgorithms = [.ed25519]
     let context = try NIOSSLContext(configuration: configuration)
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let waiting = NIOLoopBoundBox.makeEmptyBox(
