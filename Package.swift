@@ -42,6 +42,7 @@ let package = Package(
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(
       name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+    .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(name: "HearthCRDT", swiftSettings: settings),
     .target(name: "HearthCrypto", dependencies: ["CSodium", "CZstd"], swiftSettings: settings),
     .target(
@@ -64,7 +65,7 @@ let package = Package(
     .target(
       name: "HearthRelay",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthSync",
+        "HearthCRDT", "HearthCrypto", "HearthSync", "CPostgres",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
@@ -105,6 +106,15 @@ let package = Package(
         "Hearth", "Household", "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "CZstd",
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks/Sources/hearth-bench", swiftSettings: settings),
+    .executableTarget(
+      name: "relay-bench",
+      dependencies: [
+        "HearthCRDT", "HearthCrypto", "HearthSync",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], path: "Benchmarks/Sources/relay-bench", swiftSettings: settings),
     .target(
       name: "CSimVFS", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
       path: "Simulations/Sources/CSimVFS"),

@@ -18,7 +18,11 @@ package struct RelayError: Error, Equatable, Sendable, CustomStringConvertible {
     package static let newer = Code(rawValue: "relay.newer")
     /// Another process serves or administers the same folder.
     package static let locked = Code(rawValue: "relay.locked")
-    /// SQLite does not keep the promise of durability that the relay needs.
+    /// The database cannot be reached now; nothing was stored.
+    package static let unavailable = Code(rawValue: "relay.unavailable")
+    /// Whether a commit took place is not known; doing the same again is safe and tells.
+    package static let unknownOutcome = Code(rawValue: "relay.unknown-outcome")
+    /// The database does not keep the promise of durability that the relay needs.
     package static let notDurable = Code(rawValue: "relay.not-durable")
     /// An option or address that cannot be.
     package static let invalidOption = Code(rawValue: "relay.invalid-option")

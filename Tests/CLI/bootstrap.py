@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-ALL = "pkg-config libsodium-dev libsqlite3-dev libzstd-dev libqrencode-dev"
+ALL = "pkg-config libsodium-dev libsqlite3-dev libzstd-dev libqrencode-dev libpq-dev"
 SWIFT = "#!/bin/sh\necho 'Swift version %s (swift-%s-RELEASE)'\n"
 # Notes its command line; `install` makes the libraries known to the stand-in of pkg-config.
 APT = """#!/bin/sh
@@ -95,11 +95,11 @@ def install(packages):
 
 
 def main():
-    everything = "libsodium|sqlite3|libzstd|libqrencode"
+    everything = "libsodium|sqlite3|libzstd|libqrencode|libpq"
     case("nothing missing", Machine(everything), 0, is_silent=True)
     case("empty machine", Machine(has_pkg_config=False), 0, install(ALL), ["missing: " + ALL])
     case(
-        "one missing", Machine("libsodium|libzstd|libqrencode"), 0, install("libsqlite3-dev"),
+        "one missing", Machine("libsodium|libzstd|libqrencode|libpq"), 0, install("libsqlite3-dev"),
         ["missing: libsqlite3-dev"])
     offline = Machine(has_pkg_config=False)
     offline.write("no-network", "")
@@ -110,9 +110,9 @@ def main():
     case("package unknown", unknown, 1, install(ALL), ["Unable to locate", "could not install"])
     case("neither root nor sudo", Machine(user=1000), 1, [], ["needs root", "apt-get update"])
     case(
-        "with sudo", Machine("libzstd|sqlite3|libqrencode", user=1000, sudo='#!/bin/sh\nexec "$@"\n'), 0,
+        "with sudo", Machine("libzstd|sqlite3|libqrencode|libpq", user=1000, sudo='#!/bin/sh\nexec "$@"\n'), 0,
         install("libsodium-dev"))
-    case("another system", Machine(apt=False), 1, [], ["no apt-get", "libsodium", "libqrencode"])
+    case("another system", Machine(apt=False), 1, [], ["no apt-get", "libsodium", "libpq"])
     case("no Swift", Machine(everything, swift=None), 1, [], ["no 'swift'", "swift.org"])
     case("old Swift", Machine(everything, swift="6.1.2"), 1, [], ["6.1 is too old", "6.2"])
     case("next Swift", Machine(everything, swift="7.0"), 0, is_silent=True)

@@ -73,6 +73,10 @@ enum BannedCallRule {
       name: "SQLite", pattern: #"\bsqlite3_[a-z0-9]\w*"#,
       reason: "one place a database speaks SQL", instead: "go through the ports Store and RelayLog",
       homes: ["Sources/HearthStore/", "Sources/HearthRelay/Backend/SQLite/", "Simulations/"]),
+    BannedCall(
+      name: "libpq", pattern: #"\bPQ[a-z]\w*\s*\("#,
+      reason: "one place a database speaks SQL", instead: "go through the port RelayLog",
+      homes: ["Sources/HearthRelay/Backend/PostgreSQL/"]),
   ]
 
   /// Single files that break a rule for a good reason: rule name, path, why.

@@ -5,6 +5,7 @@ enum ImportRule {
     "CSodium": [],
     "CZstd": [],
     "CQREncode": [],
+    "CPostgres": [],
     "HearthCRDT": [],
     "HearthCrypto": ["CSodium", "CZstd", "Glibc"],
     "HearthSync": ["HearthCRDT", "HearthCrypto"],
@@ -16,7 +17,7 @@ enum ImportRule {
     ],
     "HearthRelay": [
       "HearthCRDT", "HearthCrypto", "HearthSync", "Foundation", "Glibc", "Dispatch", "NIO*",
-      "Logging", "GRDBSQLite", "ArgumentParser",
+      "Logging", "GRDBSQLite", "CPostgres", "ArgumentParser",
     ],
     "Hearth": [
       "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "HearthTransport", "Logging",

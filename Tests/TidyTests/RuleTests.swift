@@ -140,6 +140,7 @@ struct RuleTests {
       ("print(", "print(a)"), ("fatalError(", "fatalError(\"no\")"), ("try!", "try! f()"),
       ("as!", "a as! B"), ("NSLog", "NSLog(a)"), ("libsodium", "sodium_init()"),
       ("libsodium", "crypto_sign(a)"), ("SQLite", "sqlite3_step(a)"),
+      ("libpq", "PQfinish(a)"),
     ])
   func bannedCall(name: String, text: String) {
     let found = BannedCallRule.violations(in: source("\n\(text)\n"))
@@ -155,6 +156,7 @@ struct RuleTests {
       Set(BannedCallRule.table.map(\.name)) == [
         "Date()", "Clock.now", "Task.sleep", "SystemRandomNumberGenerator", "UUID()",
         ".random(in:", "print(", "fatalError(", "try!", "as!", "NSLog", "libsodium", "SQLite",
+        "libpq",
       ])
   }
 

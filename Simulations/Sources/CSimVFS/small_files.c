@@ -63,6 +63,15 @@ int simdisk_file_read(
   return result;
 }
 
+int simdisk_file_peek(
+  simdisk *disk, const char *name, void *bytes, size_t count, size_t *got) {
+  simdisk_lock(disk);
+  const inode *file = simdisk_directory_find(&disk->current, name);
+  *got = file == NULL ? 0 : simdisk_file_read_bytes(file, 0, bytes, count);
+  simdisk_unlock(disk);
+  return file == NULL ? SQLITE_CANTOPEN : SQLITE_OK;
+}
+
 int simdisk_file_delete(simdisk *disk, const char *name, int sync_directory) {
   simdisk_lock(disk);
   int result = simdisk_operation_delete(disk, name);

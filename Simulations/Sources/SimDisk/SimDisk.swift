@@ -268,6 +268,18 @@ package final class SimDisk {
     return bytes
   }
 
+  /// A file's bytes for who watches the disk: no operation of the device, so no fault strikes it
+  /// and none is used up; nil if there is none.
+  package func peek(_ name: String) -> [UInt8]? {
+    let size = simdisk_file_size(disk, name)
+    guard size >= 0 else { return nil }
+    var got = 0
+    return [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
+      simdisk_file_peek(disk, name, buffer.baseAddress, Int(size), &got)
+      count = got
+    }
+  }
+
   /// Deletes a file.
   ///
   /// - Throws: `DiskError`, with code `notFound` if there is none.

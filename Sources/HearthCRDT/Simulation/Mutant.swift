@@ -65,6 +65,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case keepsOldLife
   /// The anchor is never compared.
   case ignoresAnchor
+  /// The anchor is noted after segments were stored instead of before.
+  case anchorsLate
   /// Changes that another copy has published are not looked for.
   case neverLooksForOwn
   /// Files of the same changes under another digest are never looked into.

@@ -32,8 +32,20 @@ struct FolderOptions: ParsableArguments {
     return "\(NSHomeDirectory())/.local/state/hearth-relay"
   }
 
+  @Option(
+    help: "A PostgreSQL database in place of a file: postgres://USER@HOST/NAME; see the guide.")
+  var backend: String?
+
+  /// Where the database is; nil for a file in the folder.
+  func address() throws(RelayError) -> PostgresAddress? {
+    guard let backend else { return nil }
+    return try PostgresAddress(backend)
+  }
+
   /// The log, which has to be there already.
-  func log() throws -> SQLiteRelayLog {
+  func log() throws -> any RelayOperatorLog {
+    ArgumentVeil.draw()
+    if let address = try address() { return try PostgresRelayLog(address) }
     guard FileManager.default.fileExists(atPath: "\(data)/\(SQLiteRelayLog.fileName)") else {
       throw RelayError(
         .notFound, "there is no relay in \(data): name its folder with --data, or serve first")
@@ -139,7 +151,8 @@ struct GCCommand: ParsableCommand {
     let log = try folder.log()
     if renewGenerations {
       // Whoever serves must not answer from two lives of one log.
-      let lock = try RelayFolder(path: folder.data)
+      // Over a database they hear of it and send their clients away to compare.
+      let lock = try folder.address() == nil ? RelayFolder(path: folder.data) : nil
       let count = try withExtendedLifetime(lock) {
         try log.renewGenerations { RandomBytes.make($0) }
       }

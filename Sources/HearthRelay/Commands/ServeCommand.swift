@@ -43,7 +43,9 @@ struct ServeCommand: ParsableCommand {
   @Option(help: "Its private key in PEM.") var certificateKey: String?
 
   func run() throws {
+    ArgumentVeil.draw()
     let place = try Self.place(listen)
+    let database = try folder.address()
     let healthPort = try Self.healthPort(health)
     var configuration = RelayConfiguration()
     configuration.registration = registration
@@ -56,7 +58,12 @@ struct ServeCommand: ParsableCommand {
     umask(0o077)
     let folder = try RelayFolder(path: folder.data)
     let identity = try folder.identity()
-    let log = try SQLiteRelayLog(folder: folder.path)
+    let log: any RelayLog =
+      if let database {
+        try PostgresRelayLog(database, relayID: identity.relayID)
+      } else {
+        try SQLiteRelayLog(folder: folder.path)
+      }
     let signals = TerminationSignals()
     let server = try RelayServer.start(
       host: place.host, port: place.port, healthPort: healthPort, publicHost: host, log: log,
@@ -66,7 +73,7 @@ struct ServeCommand: ParsableCommand {
       "serving",
       metadata: [
         "port": "\(server.address.port)", "health": "\(server.healthPort ?? 0)",
-        "registration": "\(registration.argument)",
+        "registration": "\(registration.argument)", "backend": "\(database?.description ?? "file")",
       ])
     signals.wait()
     logger.info("draining")

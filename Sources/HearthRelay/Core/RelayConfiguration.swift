@@ -90,6 +90,10 @@ package enum RelayEvent: Sendable {
   case answered(ticket: UInt64, Result<RelayAnswer, RelayError>)
   /// Another process appended to a mailbox of the same log, up to this position.
   case appended(Identifier, head: UInt64)
+  /// What another process made of a mailbox: its entries are pushed, lost rights end sessions.
+  case news(RelayLogNews)
+  /// The log may have lost what it had: everybody opens again and compares.
+  case replaced
   /// About a second went by.
   case tick
   /// The relay is to end: sessions are sent away once their writes are answered.

@@ -189,9 +189,13 @@ extension RelayCore {
   ) {
     let id = ticket.session
     guard sessions[id] != nil else { return }
+    if let old = rooms[mailbox.name], old.generation != mailbox.head.generation {
+      cut(mailbox.name, sparing: nil) { _ in true }
+    }
     var room =
       rooms[mailbox.name]
       ?? RelayRoom(
+        generation: mailbox.head.generation,
         appends: RelayBucket(perMinute: configuration.mailboxAppendsPerMinute, now: now))
     guard room.members.count < configuration.maximumMembers else {
       counters.limited += 1

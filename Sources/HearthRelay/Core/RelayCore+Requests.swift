@@ -154,7 +154,7 @@ extension RelayCore {
     update(ticket.session, ticket.channel) {
       if case .starting(let seen) = $0.subscription {
         head = max(head, seen)
-        $0.subscription = .live
+        $0.subscription = .live(told: head)
       }
     }
     send(ticket.session, ticket.request, .subscribed(head: head))
@@ -174,10 +174,10 @@ extension RelayCore {
       let stored = zip(items, outcomes).filter { $0.1.outcome == .stored }
       let entries = zip(appended, stored).map { RelayEntry(header: $0, blob: $1.0.blob) }
       counters.bytesAppended += entries.reduce(0) { $0 + $1.blob.count }
-      tell(ticket, entries, head)
+      append(ticket, entries, head)
     case .removed(let positions, let appended, let head):
       send(ticket.session, ticket.request, .removed(positions))
-      tell(ticket, appended.map { RelayEntry(header: $0, blob: []) }, head)
+      append(ticket, appended.map { RelayEntry(header: $0, blob: []) }, head)
     case .rotated(let generation):
       counters.rotations += 1
       cut(ticket.mailbox, sparing: ticket) { authority in
@@ -234,7 +234,7 @@ extension RelayCore {
   }
 
   /// Closes at once every channel of a mailbox whose right is gone.
-  private mutating func cut(
+  mutating func cut(
     _ mailbox: Identifier, sparing ticket: RelayTicket?,
     _ isGone: (RelayAuthority) -> Bool
   ) {
@@ -248,55 +248,12 @@ extension RelayCore {
     }
   }
 
-  // MARK: Push
-
-  /// Pushes what was appended to everybody else who subscribed, once encoded for all.
-  private mutating func tell(_ ticket: RelayTicket, _ entries: [RelayEntry], _ head: UInt64) {
+  /// Tells everybody else of what one session appended.
+  private mutating func append(_ ticket: RelayTicket, _ entries: [RelayEntry], _ head: UInt64) {
     guard !entries.isEmpty else { return }
     counters.entriesAppended += entries.count
-    let byteCount = entries.reduce(0) { $0 + $1.blob.count + $1.header.name.count }
-    let isPushed = byteCount <= configuration.maximumPushBytes
-    var targets: [RelayPushTarget] = []
-    for member in rooms[ticket.mailbox]?.members ?? []
-    where member.session != ticket.session || member.channel != ticket.channel {
-      guard let open = sessions[member.session]?.channels[member.channel]?.open else { continue }
-      switch open.subscription {
-      case .none: continue
-      case .starting(let seen):
-        update(member.session, member.channel) {
-          $0.subscription = .starting(seen: max(seen, head))
-        }
-      case .live where sessions[member.session]?.congestedAt != nil:
-        update(member.session, member.channel) { $0.missedHead = head }
-      case .live where isPushed: targets.append(member)
-      case .live:
-        counters.hints += 1
-        send(member.session, push: .behind(channel: member.channel, head: head))
-      }
-    }
-    guard !targets.isEmpty else { return }
-    counters.pushes += targets.count
-    effects.append(.share(targets, tail: RelayPushFrame.tail(of: entries)))
-  }
-
-  /// Hints at what another process appended.
-  mutating func hint(_ mailbox: Identifier, head: UInt64) {
-    for member in rooms[mailbox]?.members ?? [] {
-      guard let session = sessions[member.session],
-        let open = session.channels[member.channel]?.open
-      else { continue }
-      switch open.subscription {
-      case .none: continue
-      case .starting(let seen):
-        update(member.session, member.channel) {
-          $0.subscription = .starting(seen: max(seen, head))
-        }
-      case .live where session.congestedAt != nil:
-        update(member.session, member.channel) { $0.missedHead = head }
-      case .live:
-        counters.hints += 1
-        send(member.session, push: .behind(channel: member.channel, head: head))
-      }
-    }
+    deliver(
+      ticket.mailbox, entries, head: head,
+      author: RelayPushTarget(session: ticket.session, channel: ticket.channel))
   }
 }

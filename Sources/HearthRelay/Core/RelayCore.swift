@@ -71,7 +71,9 @@ package struct RelayCore {
     case .congested(let id, let isCongested): congest(id, isCongested)
     case .written(let ticket, let result): finish(written: ticket, result)
     case .answered(let ticket, let result): finish(answered: ticket, result)
-    case .appended(let mailbox, let head): hint(mailbox, head: head)
+    case .appended(let mailbox, let head): deliver(mailbox, [], head: head, author: nil)
+    case .news(let news): take(news)
+    case .replaced: reopenAll()
     case .tick: tick()
     case .drain: drain()
     }
@@ -293,11 +295,18 @@ package struct RelayCore {
     case .subscribe: update(ticket.session, ticket.channel) { $0.subscription = .none }
     default: break
     }
+    // Spread, so that all do not come back at once.
+    let spread = Int(ticket.session.number % 64) * 16
+    let (words, wait) =
+      switch error.code {
+      case .unavailable: ("the relay's database is away: nothing was stored", 500 + spread)
+      case .unknownOutcome:
+        ("the relay cannot tell whether this was stored: do it again", 500 + spread)
+      default: ("the relay's disk does not work: nothing was stored", 5_000)
+      }
     fail(
       ticket.session, ticket.request,
-      RelayFault(
-        .unavailable, "the relay's disk does not work: nothing was stored",
-        retryAfterMilliseconds: 5_000))
+      RelayFault(.unavailable, words, retryAfterMilliseconds: wait))
   }
 
   private mutating func land(_ ticket: RelayTicket) {

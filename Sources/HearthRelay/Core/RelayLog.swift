@@ -192,4 +192,6 @@ package protocol RelayLog: AnyObject, Sendable {
   func write(_ batch: [RelayWrite]) throws(RelayError) -> [RelayWritten]
   /// Reads what was committed before.
   func read(_ question: RelayRead) throws(RelayError) -> RelayAnswer
+  /// Whether the log works, as far as it knows without being asked for anything.
+  var isHealthy: Bool { get }
 }

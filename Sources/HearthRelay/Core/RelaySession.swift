@@ -59,7 +59,8 @@ enum RelayChannel {
     case none
     /// The head is being asked for; what was appended meanwhile.
     case starting(seen: UInt64)
-    case live
+    /// Pushed or hinted at was everything up to this position.
+    case live(told: UInt64)
   }
 
   var open: Open? {
@@ -69,6 +70,8 @@ enum RelayChannel {
 
 /// The sessions that have a mailbox open, in the order in which they came.
 struct RelayRoom {
+  /// The life of the log that all of them opened.
+  let generation: Identifier
   var members: [RelayPushTarget] = []
   var appends: RelayBucket
 }

@@ -1,3 +1,4 @@
+import HearthCRDT
 import HearthCrypto
 import HearthSync
 import Logging
@@ -22,6 +23,8 @@ final class RelayHub {
   private var reads: [(ticket: UInt64, read: RelayRead)] = []
   private var isWriting = false
   private var isReading = false
+  private var news = RelayNewsQueue()
+  private var lastFailure: RelayError.Code?
   private var drained: EventLoopPromise<Void>?
   /// How many transactions the writes were gathered in.
   private(set) var commits = 0
@@ -120,7 +123,7 @@ final class RelayHub {
       self.isWriting = false
       self.commits += 1
       let result = RelayHub.result(of: outcome)
-      if case .failure(let error) = result { self.logger.error("the log failed: \(error)") }
+      self.note(result)
       for (place, item) in batch.enumerated() {
         self.handle(.written(ticket: item.ticket, result.map { $0[place] }))
       }
@@ -129,17 +132,95 @@ final class RelayHub {
   }
 
   private func startReading() {
-    guard !isReading, !reads.isEmpty else { return }
+    guard !isReading else { return }
+    if let shared = log as? any RelaySharedLog, let next = news.next() {
+      isReading = true
+      follow(next, in: shared)
+      return
+    }
+    guard !reads.isEmpty else { return }
     isReading = true
     let (ticket, read) = reads.removeFirst()
     let log = self.log
-    let work = pool.runIfActive(eventLoop: loop) { () -> Result<RelayAnswer, RelayError> in
-      Result { () throws(RelayError) in try log.read(read) }
+    ask(
+      { () throws(RelayError) in try log.read(read) },
+      then: { hub, result in hub.handle(.answered(ticket: ticket, result)) })
+  }
+
+  /// Runs a question on the log's threads, one at a time, so that answers come in order.
+  private func ask<Answer: Sendable>(
+    _ question: @escaping @Sendable () throws(RelayError) -> Answer,
+    then body: @escaping (RelayHub, Result<Answer, RelayError>) -> Void
+  ) {
+    let work = pool.runIfActive(eventLoop: loop) { () -> Result<Answer, RelayError> in
+      Result { () throws(RelayError) in try question() }
     }
     work.assumeIsolated().whenComplete { outcome in
       self.isReading = false
-      self.handle(.answered(ticket: ticket, RelayHub.result(of: outcome)))
+      let result = RelayHub.result(of: outcome)
+      self.note(result)
+      body(self, result)
       self.flush()
+    }
+  }
+
+  /// Logs a failure once, not with every request that meets it.
+  private func note<Value>(_ result: Result<Value, RelayError>) {
+    switch result {
+    case .success:
+      if lastFailure != nil { logger.info("the log works again") }
+      lastFailure = nil
+    case .failure(let error):
+      if error.code != lastFailure { logger.error("the log failed: \(error)") }
+      lastFailure = error.code
+    }
+  }
+
+  // MARK: Other relays of the same log
+
+  /// Takes what the log tells of other relays.
+  func hear(_ tidings: RelayTidings) {
+    switch tidings {
+    case .changed(let mailbox):
+      if core.isOpen(mailbox) { news.changed(mailbox) }
+    case .missed: news.missed(core.openMailboxes)
+    case .replaced:
+      logger.warning("the database is another than before: all mailboxes are opened again")
+      handle(.replaced)
+    }
+    flush()
+  }
+
+  private func follow(_ step: RelayNewsQueue.Step, in log: any RelaySharedLog) {
+    switch step {
+    case .changed(let mailbox):
+      let told = core.told(of: mailbox)
+      let byteLimit = core.configuration.maximumPushBytes
+      ask(
+        { () throws(RelayError) in
+          try log.news(
+            of: mailbox, after: told, limit: RelayLimits.maximumBatchItems, byteLimit: byteLimit)
+        },
+        then: { hub, result in
+          switch result {
+          case .success(let news): hub.handle(.news(news))
+          case .failure: hub.news.failed([mailbox])
+          }
+        })
+    case .compare(let names):
+      ask(
+        { () throws(RelayError) in try log.mailboxes(names) },
+        then: { hub, result in
+          guard case .success(let mailboxes) = result else {
+            hub.news.failed(names)
+            return
+          }
+          var found: [Identifier: RelayMailbox] = [:]
+          for mailbox in mailboxes { found[mailbox.name] = mailbox }
+          for name in names {
+            hub.handle(.news(RelayLogNews(name: name, mailbox: found[name], entries: [])))
+          }
+        })
     }
   }
 
@@ -157,6 +238,7 @@ final class RelayHub {
 
   func tick() {
     handle(.tick)
+    news.isPaused = false
     flush()
   }
 
@@ -173,69 +255,6 @@ final class RelayHub {
     RelayStatus(
       counters: core.counters, commits: commits, sessions: core.sessionCount,
       strangers: core.strangerCount, mailboxesOpen: core.roomCount,
-      writesWaiting: writes.count, readsWaiting: reads.count)
-  }
-}
-
-/// The time as the core takes it.
-package struct RelayTime: Sendable {
-  /// Milliseconds of a clock that never goes back.
-  package var milliseconds: UInt64
-  /// Days since 1970.
-  package var day: UInt32
-
-  package init(milliseconds: UInt64, day: UInt32) {
-    self.milliseconds = milliseconds
-    self.day = day
-  }
-}
-
-/// What the relay tells of itself to its operator: numbers, no names.
-package struct RelayStatus: Sendable {
-  package var counters: RelayCounters
-  package var commits: Int
-  package var sessions: Int
-  package var strangers: Int
-  package var mailboxesOpen: Int
-  package var writesWaiting: Int
-  package var readsWaiting: Int
-
-  /// The text that Prometheus reads (exposition format 0.0.4).
-  package var metrics: String {
-    let gauges: [(String, String, Int)] = [
-      ("sessions", "Connections now.", sessions),
-      ("strangers", "Connections that have opened no mailbox.", strangers),
-      ("mailboxes_open", "Mailboxes open in some session.", mailboxesOpen),
-      ("writes_waiting", "Writes that wait for the log.", writesWaiting),
-      ("reads_waiting", "Reads that wait for the log.", readsWaiting),
-    ]
-    let totals: [(String, String, Int)] = [
-      ("sessions", "Connections so far.", counters.sessionsEver),
-      ("frames", "Frames received.", counters.framesReceived),
-      ("entries", "Entries appended.", counters.entriesAppended),
-      ("appended_bytes", "Bytes of blobs appended.", counters.bytesAppended),
-      ("commits", "Transactions of the log.", commits),
-      ("pages", "Pages read.", counters.pagesRead),
-      ("pushes", "Pushes to a session.", counters.pushes),
-      ("hints", "Hints in place of a push.", counters.hints),
-      ("mailboxes_made", "Mailboxes made.", counters.mailboxesMade),
-      ("rotations", "Access keys changed.", counters.rotations),
-      ("refusals", "Proofs and registrations refused.", counters.refusals),
-      ("limited", "Requests beyond a limit.", counters.limited),
-      ("malformed", "Connections that sent no frames.", counters.malformed),
-      ("slow_readers", "Connections ended because they did not read.", counters.slowReaders),
-      ("timeouts", "Connections ended because they were silent.", counters.timeouts),
-      ("log_failures", "Requests that the log failed.", counters.logFailures),
-    ]
-    var text = ""
-    for (name, help, value) in gauges {
-      let name = "hearth_relay_\(name)"
-      text += "# HELP \(name) \(help)\n# TYPE \(name) gauge\n\(name) \(value)\n"
-    }
-    for (name, help, value) in totals {
-      let name = "hearth_relay_\(name)_total"
-      text += "# HELP \(name) \(help)\n# TYPE \(name) counter\n\(name) \(value)\n"
-    }
-    return text
+      writesWaiting: writes.count, readsWaiting: reads.count, isHealthy: log.isHealthy)
   }
 }

@@ -31,6 +31,7 @@ package final class RelayServer: Sendable {
   private let hub: NIOLoopBound<RelayHub>
   private let channels: [any Channel]
   private let ticking: RepeatedTask
+  private let log: any RelayLog
 
   /// Starts to serve.
   ///
@@ -72,11 +73,14 @@ package final class RelayServer: Sendable {
       let ticking = loop.scheduleRepeatedTask(
         initialDelay: .seconds(1), delay: .seconds(1)
       ) { _ in hub.value.tick() }
+      (log as? any RelaySharedLog)?.listen { tidings in
+        loop.execute { hub.value.hear(tidings) }
+      }
       return RelayServer(
         address: try RelayAddress(
           host: publicHost ?? host, port: main.localAddress?.port ?? port, pin: pin),
         healthPort: health?.localAddress?.port, group: group, pool: pool, hub: hub,
-        channels: [main] + (health.map { [$0] } ?? []), ticking: ticking)
+        channels: [main] + (health.map { [$0] } ?? []), ticking: ticking, log: log)
     } catch {
       try? group.syncShutdownGracefully()
       try? pool.syncShutdownGracefully()
@@ -87,7 +91,7 @@ package final class RelayServer: Sendable {
   private init(
     address: RelayAddress, healthPort: Int?, group: MultiThreadedEventLoopGroup,
     pool: NIOThreadPool, hub: NIOLoopBound<RelayHub>, channels: [any Channel],
-    ticking: RepeatedTask
+    ticking: RepeatedTask, log: any RelayLog
   ) {
     self.address = address
     self.healthPort = healthPort
@@ -96,6 +100,7 @@ package final class RelayServer: Sendable {
     self.hub = hub
     self.channels = channels
     self.ticking = ticking
+    self.log = log
   }
 
   private static func listen(
@@ -137,7 +142,7 @@ package final class RelayServer: Sendable {
     let status: @Sendable () -> EventLoopFuture<RelayStatus> = {
       loop.submit { hub.value.status }
     }
-    let isHealthy: @Sendable () -> Bool = { (log as? SQLiteRelayLog)?.isBroken != true }
+    let isHealthy: @Sendable () -> Bool = { log.isHealthy }
     let bootstrap = ServerBootstrap(group: group)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelInitializer { channel in
@@ -176,6 +181,7 @@ package final class RelayServer: Sendable {
     try deadline.futureResult.wait()
     timer.cancel()
     ticking.cancel()
+    (log as? any RelaySharedLog)?.stopListening()
     try pool.syncShutdownGracefully()
     try group.syncShutdownGracefully()
   }
@@ -183,6 +189,7 @@ package final class RelayServer: Sendable {
   /// Cuts everything off at once, as the end of the process would; for tests.
   package func kill() throws {
     ticking.cancel()
+    (log as? any RelaySharedLog)?.stopListening()
     try group.syncShutdownGracefully()
     try pool.syncShutdownGracefully()
   }

@@ -33,12 +33,13 @@ extension Engine {
       try maintain(nowMilliseconds: nowMilliseconds)
       for zone in listings.keys.sorted() where isMember(of: zone) { _ = try seal(zone) }
       // Also where the last round was cut off between sealing and noting it.
-      try Anchor.keepUp(anchorFile, with: self)
+      if !Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: self) }
       for zone in exchangedZones() where isMember(of: zone) {
         guard let listing = listings[zone] else { continue }
         try push(
           zone, to: transport, holding: listing, isAlone: incarnation == life, &report)
       }
+      if Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: self) }
     } catch let error as TransportError {
       Probe.roundFailed.hit()
       report.failure = "\(error)"
@@ -256,14 +257,26 @@ extension Engine {
     try giveSnapshots(of: id, to: transport, holding: held, stored: stored, &report)
     // Another copy of this node may hold what this one lacks: in such a round nothing goes.
     guard isAlone else { return }
-    let superseded = plan.superseded(
-      on: held, own: stored.filter { $0.author.device == device }, of: state,
-      tag: state.authorTag(of: device))
+    let superseded = authorsToTidy(of: state.group).flatMap { author in
+      plan.superseded(
+        on: held, own: stored.filter { $0.author.device == author }, of: state,
+        tag: state.authorTag(of: author))
+    }
     for name in try examine(
       superseded, of: state, on: transport, stored: stored, held, &report)
     {
       Probe.supersededDropped.hit()
       try transport.remove(name)
     }
+  }
+
+  /// Whose merged files this device takes away: its own, and for an owner's or admin's those of
+  /// devices that are gone, which nobody else would if they came back by a stale copy of a folder.
+  private func authorsToTidy(of group: GroupID) -> [DeviceID] {
+    let membership = membership(of: group)
+    guard let role = membership.role(of: device), role.rank >= Role.admin.rank else {
+      return [device]
+    }
+    return [device] + membership.allDevices.filter { !$0.isActive }.map(\.id)
   }
 }

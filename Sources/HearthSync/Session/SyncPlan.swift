@@ -167,7 +167,8 @@ package struct SyncPlan {
     return low < runs.count && runs[low].lowerBound <= range.upperBound
   }
 
-  /// The names under the own tag that larger own segments, which are there as well, would replace.
+  /// The names under an author's tag that larger segments of it, which are there as well, would
+  /// replace.
   ///
   /// Those that are known here are left out; the others are what was merged, in this round or in
   /// one that was cut off, or what somebody put there: only a look into them tells. O(n log n).

@@ -162,16 +162,17 @@ struct LogContractTests {
     #expect(blobs.count == 2)
   }
 
-  @Test("both logs say the same to ten thousand random requests")
-  func agreement() throws {
+  @Test(
+    "all logs say the same to ten thousand random requests", arguments: LogKind.durable)
+  func agreement(_ kind: LogKind) throws {
     let memory = try LogShelf(.memory)
-    let sqlite = try LogShelf(.sqlite)
+    let other = try LogShelf(kind)
     let seed: UInt64 = 0x5eed
     var random = SplitMix64(seed: seed)
     for round in 0..<400 {
       let batch = (0..<25).map { _ in LogContractTests.anyWrite(&random) }
       #expect(
-        try memory.log.write(batch) == sqlite.log.write(batch), "seed \(seed), round \(round)")
+        try memory.log.write(batch) == other.log.write(batch), "seed \(seed), round \(round)")
       let authority = LogContractTests.anyAuthority(&random)
       let after = UInt64(random.below(300))
       for question: RelayRead.Question in [
@@ -181,7 +182,7 @@ struct LogContractTests {
         .fetch((0..<4).map { _ in [UInt8(random.below(12))] }, byteLimit: 1 + random.below(60)),
       ] {
         #expect(
-          try memory.read(question, authority) == sqlite.read(question, authority),
+          try memory.read(question, authority) == other.read(question, authority),
           "seed \(seed), round \(round), \(question)")
       }
     }

@@ -28,6 +28,15 @@ final class TestFolder: Sendable {
 enum LogKind: String, CaseIterable, Sendable {
   case memory
   case sqlite
+  case postgres
+
+  /// Those that can be had here.
+  static var allCases: [LogKind] { [.memory] + durable }
+
+  /// Those that an operator works with.
+  static var durable: [LogKind] {
+    PostgresCluster.isPresent ? [.sqlite, .postgres] : [.sqlite]
+  }
 }
 
 /// A log of one kind, with its folder.
@@ -46,6 +55,9 @@ struct LogShelf {
     switch kind {
     case .memory: log = MemoryRelayLog()
     case .sqlite: log = try SQLiteRelayLog(folder: folder.path)
+    case .postgres:
+      let cluster = try PostgresCluster.shared.get()
+      log = try PostgresRelayLog(cluster.address(of: cluster.database()))
     }
   }
 

@@ -9,8 +9,8 @@ import Testing
 
 @Suite("What the operator does with a log")
 struct OperatorTests {
-  private func filled() throws -> (shelf: LogShelf, log: SQLiteRelayLog) {
-    let shelf = try LogShelf(.sqlite)
+  private func filled(_ kind: LogKind) throws -> (shelf: LogShelf, log: any RelayOperatorLog) {
+    let shelf = try LogShelf(kind)
     _ = try shelf.write(LogShelf.creation, nil)
     let items = (0..<20).map {
       RelayPut(name: [UInt8($0)], isReplaceable: $0 % 2 == 0, blob: .init(repeating: 7, count: 50))
@@ -18,31 +18,46 @@ struct OperatorTests {
     _ = try shelf.write(.put(items))
     _ = try shelf.write(.remove([[1], [2]]))
     _ = try shelf.write(.put([RelayPut(name: [4], isReplaceable: true, blob: [1])]))
-    return (shelf, try #require(shelf.log as? SQLiteRelayLog))
+    return (shelf, try #require(shelf.log as? any RelayOperatorLog))
   }
 
-  @Test("verify finds nothing in a good log, and each kind of damage in a bad one")
-  func verify() throws {
-    let (_, good) = try filled()
+  @Test(
+    "verify finds nothing in a good log, and each kind of damage in a bad one",
+    arguments: LogKind.durable)
+  func verify(_ kind: LogKind) throws {
+    let (_, good) = try filled(kind)
     #expect(try good.verify() == [])
+    let isFile = kind == .sqlite
+    let blob =
+      isFile
+      ? "UPDATE blobs SET bytes = x'00' WHERE number = 7"
+      : "UPDATE entries SET blob = '\\x00' WHERE position = 7"
+    let chain = isFile ? "zeroblob(32)" : "sha256('')"
+    let name = isFile ? "x'ff'" : "'\\xff'"
     for (damage, word) in [
-      ("UPDATE blobs SET bytes = x'00' WHERE number = 7", "blob at position 7"),
-      ("UPDATE entries SET chain = zeroblob(32) WHERE position = 5", "torn at position 5"),
-      ("UPDATE entries SET name = x'ff' WHERE position = 6", "torn at position 6"),
+      (blob, "blob at position 7"),
+      ("UPDATE entries SET chain = \(chain) WHERE position = 5", "torn at position 5"),
+      ("UPDATE entries SET name = \(name) WHERE position = 6", "torn at position 6"),
       ("DELETE FROM entries WHERE position = 9", "torn at position 9"),
       ("DELETE FROM entries WHERE position = 23", "ends at 22"),
       ("UPDATE mailboxes SET used_bytes = used_bytes + 1", "are counted"),
     ] {
-      let (_, log) = try filled()
-      try log.executeAlone(damage)
+      let (_, log) = try filled(kind)
+      if let file = log as? SQLiteRelayLog {
+        try file.executeAlone(damage)
+      } else if let database = log as? PostgresRelayLog {
+        try database.administer { connection throws(PostgresFault) in
+          _ = try connection.run([.once("SET search_path = hearth_relay"), .once(damage)])
+        }
+      }
       let problems = try log.verify()
       #expect(problems.contains { $0.contains(word) }, "\(damage): \(problems)")
     }
   }
 
-  @Test("a quota of its own, and statistics, are of one mailbox")
-  func quotas() throws {
-    let (shelf, log) = try filled()
+  @Test("a quota of its own, and statistics, are of one mailbox", arguments: LogKind.durable)
+  func quotas(_ kind: LogKind) throws {
+    let (shelf, log) = try filled(kind)
     let before = try #require(try log.statistics().first)
     #expect(before.head == 23 && before.liveBlobs == 18 && before.quotaBytes == nil)
     try log.setQuota(before.usedBytes, of: LogShelf.mailbox)
@@ -59,9 +74,9 @@ struct OperatorTests {
     }
   }
 
-  @Test("tokens and listed keys let in as often as they say")
-  func registration() throws {
-    let (_, log) = try filled()
+  @Test("tokens and listed keys let in as often as they say", arguments: LogKind.durable)
+  func registration(_ kind: LogKind) throws {
+    let (_, log) = try filled(kind)
     let digest = RelayToken.digest(of: [1, 2, 3])
     try log.addToken(digest: digest, uses: 2, note: "for Ben")
     try log.list(managerKey: LogShelf.managerKey, note: "")
@@ -82,9 +97,10 @@ struct OperatorTests {
     #expect(try create(3, .listed))
   }
 
-  @Test("garbage collection takes empty, unused mailboxes and nothing else")
-  func garbage() throws {
-    let (shelf, log) = try filled()
+  @Test(
+    "garbage collection takes empty, unused mailboxes and nothing else", arguments: LogKind.durable)
+  func garbage(_ kind: LogKind) throws {
+    let (shelf, log) = try filled(kind)
     let empty = Identifier(high: 9, low: 9)
     _ = try log.write([LogShelf.write(LogShelf.creation, nil, mailbox: empty)])
     #expect(try log.collectGarbage(before: 20_000) == 0)
@@ -93,9 +109,9 @@ struct OperatorTests {
     #expect(try log.verify() == [] && shelf.found()?.head.position == 23)
   }
 
-  @Test("a new generation keeps entries and begins another chain")
-  func generations() throws {
-    let (shelf, log) = try filled()
+  @Test("a new generation keeps entries and begins another chain", arguments: LogKind.durable)
+  func generations(_ kind: LogKind) throws {
+    let (shelf, log) = try filled(kind)
     let before = try #require(try shelf.found())
     #expect(try log.renewGenerations { [UInt8](repeating: 0xee, count: $0) } == 1)
     let after = try #require(try shelf.found())
@@ -104,9 +120,9 @@ struct OperatorTests {
     #expect(try log.verify() == [])
   }
 
-  @Test("an exported file is a whole log of its own")
-  func export() throws {
-    let (shelf, log) = try filled()
+  @Test("an exported file is a whole log of its own", arguments: LogKind.durable)
+  func export(_ kind: LogKind) throws {
+    let (shelf, log) = try filled(kind)
     let folder = try TestFolder()
     try log.export(to: "\(folder.path)/\(SQLiteRelayLog.fileName)")
     let copy = try SQLiteRelayLog(folder: folder.path)

@@ -11,39 +11,6 @@ import Testing
 /// The program itself as a process of its own, killed without warning.
 @Suite("The program hearth-relay", .timeLimit(.minutes(2)))
 struct ProcessTests {
-  private final class Running {
-    let process = Process()
-    let address: RelayAddress
-    private let output = Pipe()
-
-    init(_ folder: TestFolder) throws {
-      let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-      let program = URL(fileURLWithPath: own).deletingLastPathComponent()
-        .appendingPathComponent("hearth-relay")
-      process.executableURL = program
-      process.arguments = [
-        "serve", "--data", folder.path, "--listen", "127.0.0.1:0", "--health", "off",
-      ]
-      process.standardOutput = output
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-      var line = Data()
-      while let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty {
-        if byte.first == UInt8(ascii: "\n") { break }
-        line.append(byte)
-      }
-      address = try RelayAddress(String(decoding: line, as: UTF8.self))
-    }
-
-    func kill(_ signal: Int32) -> Int32 {
-      Glibc.kill(process.processIdentifier, signal)
-      process.waitUntilExit()
-      return process.terminationStatus
-    }
-
-    deinit { if process.isRunning { process.terminate() } }
-  }
-
   @Test("killed ten times under load, it has everything it acknowledged, without gaps")
   func killing() async throws {
     let pair = try CoreWorld.pair(1)
@@ -53,10 +20,10 @@ struct ProcessTests {
     var cursor: (place: RelayCursor, chain: Bytes32)?
     var pin: Bytes32?
     for round in 0..<10 {
-      let relay = try Running(folder)
+      let relay = try RelayProcess(folder)
       #expect(pin == nil || pin == relay.address.pin)
       pin = relay.address.pin
-      let identity = try identity(of: folder)
+      let identity = try RelayProcess.identity(of: folder)
       let client = try await WireClient.connect(to: relay.address)
       let reply = try await WireEntry(mailbox: mailbox, relayID: identity).enter(
         client, pair, creates: round == 0, cursor: cursor?.place)
@@ -92,17 +59,10 @@ struct ProcessTests {
     }
   }
 
-  private func identity(of folder: TestFolder) throws -> Bytes32 {
-    // The lock is the running relay's; the file alone says who it is.
-    let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/identity.key"))
-    var secret = Array([UInt8](bytes)[8..<40])
-    return try RelayServerIdentity(master: SecretKey(consuming: &secret)).relayID
-  }
-
   @Test("told to end, it ends in order and with 0")
   func ending() async throws {
     let folder = try TestFolder()
-    let relay = try Running(folder)
+    let relay = try RelayProcess(folder)
     let client = try await WireClient.connect(to: relay.address)
     #expect(relay.kill(SIGTERM) == 0)
     if case .farewell(let fault) = try await client.push() { #expect(fault.code == .goingAway) }

@@ -188,6 +188,9 @@ int64_t simdisk_file_size(simdisk *disk, const char *name);
 // Reads up to `count` bytes; `*got` tells how many there were.
 int simdisk_file_read(
   simdisk *disk, const char *name, int64_t offset, void *bytes, size_t count, size_t *got);
+// The same from the beginning for who watches: no operation, so no fault, and not counted.
+int simdisk_file_peek(
+  simdisk *disk, const char *name, void *bytes, size_t count, size_t *got);
 int simdisk_file_delete(simdisk *disk, const char *name, int sync_directory);
 int simdisk_file_rename(simdisk *disk, const char *from, const char *to, int sync_directory);
 // The first name after another in bytewise order ("" comes before all), and its length; 0 if there

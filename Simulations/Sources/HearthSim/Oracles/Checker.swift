@@ -27,7 +27,15 @@ struct Checker {
   private var lastTimes: [Int: HybridTime] = [:]
   /// Nonce → hash of the sealed bytes it stands in.
   private var nonces: [ArraySlice<UInt8>: UInt64] = [:]
-  private var unread: [(file: FolderFile, bytes: [UInt8], device: Int)] = []
+  /// A file that left a device, with the device's note of where it stood then.
+  private struct Published {
+    let file: FolderFile
+    let bytes: [UInt8]
+    let device: Int
+    let anchor: [UInt8]?
+  }
+
+  private var unread: [Published] = []
   private(set) var digestsCompared = 0
   /// Frontier of a members' log → what was decided of it, wherever it was first reached.
   private var decisions: [UInt64: (words: String, device: SimDevice)] = [:]
@@ -158,7 +166,9 @@ struct Checker {
   mutating func published(
     _ file: FolderFile, _ bytes: [UInt8], by device: SimDevice, in world: World
   ) {
-    unread.append((file, bytes, device.index))
+    unread.append(
+      Published(
+        file: file, bytes: bytes, device: device.index, anchor: device.disk.peek("anchor")))
   }
 
   /// Somebody did something to the household's people.
@@ -285,11 +295,15 @@ struct Checker {
   mutating func readPublished(in world: World) throws {
     let news = unread
     unread = []
-    for (file, bytes, index) in news {
-      let device = world.devices[index]
+    for published in news {
+      let (file, bytes) = (published.file, published.bytes)
+      let device = world.devices[published.device]
       try Secrecy.check(bytes, in: world, by: device)
       try checkNonce(of: bytes, file, device, in: world)
       guard case .segment(let name) = file, let engine = device.running?.engine else { continue }
+      if let fault = AnchorNote.fault(of: published.anchor, before: name, by: engine) {
+        throw world.fail(.clones, device, fault)
+      }
       guard let zone = engine.zones.first(where: { $0.tag == name.zoneTag }),
         // What does not open here opens nowhere, and everybody's agreement will miss it.
         let opened = try? engine.changes(inSegment: bytes, of: zone.id)

@@ -19,7 +19,7 @@ package struct RelayMailboxStatistics: Sendable {
 }
 
 // What the operator's commands do with the log, beside the process that serves or without one.
-extension SQLiteRelayLog {
+extension SQLiteRelayLog: RelayOperatorLog {
   /// All mailboxes, the largest first.
   package func statistics() throws(RelayError) -> [RelayMailboxStatistics] {
     try inspect { database throws(RelayError) in
@@ -144,10 +144,9 @@ extension SQLiteRelayLog {
     }
     if integrity != "ok" { problems.append("SQLite: \(integrity)") }
     for statistics in try statistics() {
-      let found = try inspect { database throws(RelayError) in
+      problems += try inspect { database throws(RelayError) in
         try SQLiteRelayLog.verify(statistics.name, database)
       }
-      problems += found.map { "mailbox \(Hex.encode(statistics.name.bytes)): \($0)" }
     }
     return problems
   }
@@ -158,9 +157,7 @@ extension SQLiteRelayLog {
     guard let (number, mailbox) = try SQLiteRelayReader(database: database).mailbox(name) else {
       return []
     }
-    var chain = RelayChain.start(mailbox: name, generation: mailbox.head.generation)
-    var position: UInt64 = 0
-    var usedBytes: UInt64 = 0
+    var audit = RelayAudit(of: mailbox)
     let row = try database.statement(
       """
       SELECT \(SQLiteRelayReader.headerColumns), chain, bytes FROM entries
@@ -168,30 +165,14 @@ extension SQLiteRelayLog {
       """
     ).bind(number)
     while try row.step() {
-      let header = try SQLiteRelayReader.header(row)
-      position += 1
-      chain = RelayChain.next(chain, header)
-      usedBytes += RelayQuota.cost(ofName: header.name)
-      guard header.position == position, try row.bytes32(6) == chain else {
+      let isWell = audit.take(
+        try SQLiteRelayReader.header(row), chain: try row.bytes32(6), blob: row.blob(7))
+      guard isWell else {
         row.reset()
-        return ["the log is torn at position \(position)"]
-      }
-      if header.isLive {
-        usedBytes += UInt64(header.byteCount)
-        guard RelayChain.digest(of: row.blob(7)) == header.digest else {
-          row.reset()
-          return ["the blob at position \(position) is damaged"]
-        }
+        break
       }
     }
-    var problems: [String] = []
-    if mailbox.head.position != position || mailbox.chain != chain {
-      problems.append("the head says \(mailbox.head.position), the log ends at \(position)")
-    }
-    if mailbox.usedBytes != usedBytes {
-      problems.append("\(usedBytes) bytes are held, \(mailbox.usedBytes) are counted")
-    }
-    return problems
+    return audit.problems
   }
 
   /// Copies the whole log, consistently, into a new file while it is in use.

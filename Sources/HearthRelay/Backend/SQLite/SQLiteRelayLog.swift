@@ -24,8 +24,12 @@ package final class SQLiteRelayLog: RelayLog {
 
   /// Opens the log of a folder, making it if there is none.
   /// - Throws: `notDurable` if SQLite does not sync as it must, `newer`, `corrupt`, `inputOutput`.
-  package init(folder: String) throws(RelayError) {
-    let path = "\(folder)/\(SQLiteRelayLog.fileName)"
+  package convenience init(folder: String) throws(RelayError) {
+    try self.init(file: "\(folder)/\(SQLiteRelayLog.fileName)")
+  }
+
+  /// Opens the log in a file, making it if there is none.
+  init(file path: String) throws(RelayError) {
     let database = try SQLiteRelayLog.open(path)
     try RelayMigrations.migrate(database, path: path)
     let reading = try SQLiteRelayLog.open(path)
@@ -55,6 +59,8 @@ package final class SQLiteRelayLog: RelayLog {
 
   /// Whether a write failed in a way after which only opening the file anew helps.
   package var isBroken: Bool { writer.withLock { $0.isBroken } }
+
+  package var isHealthy: Bool { !isBroken }
 
   package func write(_ batch: [RelayWrite]) throws(RelayError) -> [RelayWritten] {
     let result: Result<[RelayWritten], RelayError> = writer.withLock { writer in

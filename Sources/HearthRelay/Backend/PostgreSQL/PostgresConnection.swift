@@ -1,0 +1,309 @@
+import CPostgres
+import Glibc
+
+/// One statement with its parameters.
+struct PostgresCall {
+  let sql: String
+  let values: [PostgresValue]
+  /// Whether the statement is worth keeping prepared on the connection.
+  let isPrepared: Bool
+
+  init(_ sql: String, _ values: [PostgresValue] = [], isPrepared: Bool = true) {
+    self.sql = sql
+    self.values = values
+    self.isPrepared = isPrepared
+  }
+
+  /// A statement that is run once.
+  static func once(_ sql: String, _ values: [PostgresValue] = []) -> PostgresCall {
+    PostgresCall(sql, values, isPrepared: false)
+  }
+}
+
+/// One connection to PostgreSQL through libpq, in pipeline mode; not thread-safe.
+///
+/// Statements that belong together are sent together and cost one round trip. Nothing waits for
+/// ever: an answer that takes longer than ``patienceMilliseconds`` ends the connection.
+final class PostgresConnection {
+  private let handle: OpaquePointer
+  private let address: PostgresAddress
+  private let warnings = Warnings()
+  private var prepared: [String: String] = [:]
+  private var named = 0
+  /// Whether it can be used again.
+  private(set) var isUsable = true
+
+  /// How long an answer may take while a relay serves.
+  ///
+  /// The server gives up sooner, so that its reason is heard.
+  static let answerMilliseconds = 30_000
+  /// How long an answer to the operator may take, who may ask for everything.
+  static let operatorMilliseconds = 3_600_000
+  /// How long this connection waits for an answer.
+  var patienceMilliseconds = answerMilliseconds
+
+  /// Counts what the server warns of; a warning at a commit means a promise that was not kept.
+  private final class Warnings {
+    var count = 0
+  }
+
+  /// Connects to the first host that lets itself be written to.
+  init(_ address: PostgresAddress) throws(PostgresFault) {
+    self.address = address
+    let keywords = address.parameters.map { strdup($0.keyword) } + [nil]
+    let values = address.parameters.map { strdup($0.value) } + [nil]
+    defer { for text in keywords + values { free(text) } }
+    let handle = PQconnectdbParams(
+      keywords.map { UnsafePointer($0) }, values.map { UnsafePointer($0) }, 0)
+    guard let handle else { throw PostgresFault(kind: .lost, words: "there is no memory left") }
+    guard PQstatus(handle) == CONNECTION_OK, PQsetnonblocking(handle, 1) == 0,
+      PQenterPipelineMode(handle) == 1
+    else {
+      let words = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
+      PQfinish(handle)
+      throw PostgresFault(kind: .lost, words: address.redacted(words))
+    }
+    self.handle = handle
+    PQsetNoticeReceiver(
+      handle,
+      { context, result in
+        guard let context,
+          PostgresConnection.field(result, UInt8(ascii: "C"))?.hasPrefix("01") == true
+        else { return }
+        Unmanaged<Warnings>.fromOpaque(context).takeUnretainedValue().count += 1
+      }, Unmanaged.passUnretained(warnings).toOpaque())
+  }
+
+  deinit { PQfinish(handle) }
+
+  /// The server's version, such as 150004.
+  var serverVersion: Int { Int(PQserverVersion(handle)) }
+
+  /// Runs statements in their order, sent together; the first that fails ends the rest.
+  func run(_ calls: [PostgresCall]) throws(PostgresFault) -> [PostgresRows] {
+    try pipeline(calls, isCommitting: false)
+  }
+
+  /// Runs statements and commits; a fault says whether that may have taken place.
+  func commit(_ calls: [PostgresCall]) throws(PostgresFault) {
+    warnings.count = 0
+    // A commit that waits for a standby must not be ended by a timeout: the server would then
+    // report success for what no standby has.
+    let results = try pipeline(
+      calls + [PostgresCall("SET LOCAL statement_timeout = 0"), PostgresCall("COMMIT")],
+      isCommitting: true)
+    guard results.last?.tag == "COMMIT" else {
+      throw PostgresFault(kind: .refused(state: "40000"), words: "the transaction was undone")
+    }
+    guard warnings.count == 0 else {
+      isUsable = false
+      throw PostgresFault(
+        kind: .lost, words: "the commit was not replicated as it must be", isCommitting: true)
+    }
+  }
+
+  /// Ends a transaction that failed.
+  func settle() {
+    guard isUsable, PQtransactionStatus(handle) != PQTRANS_IDLE else { return }
+    do throws(PostgresFault) {
+      _ = try run([PostgresCall("ROLLBACK")])
+    } catch {
+      isUsable = false
+    }
+  }
+
+  // MARK: Pipelines
+
+  private enum Expected {
+    case preparation(of: String, name: String)
+    case rows
+  }
+
+  private func pipeline(_ calls: [PostgresCall], isCommitting: Bool) throws(PostgresFault)
+    -> [PostgresRows]
+  {
+    guard isUsable else { throw PostgresFault(kind: .lost, words: "the connection was closed") }
+    var expected: [Expected] = []
+    var names: [String: String] = [:]
+    for call in calls {
+      var name: String?
+      if call.isPrepared {
+        name = prepared[call.sql] ?? names[call.sql]
+        if name == nil {
+          named += 1
+          let new = "s\(named)"
+          guard PQsendPrepare(handle, new, call.sql, 0, nil) == 1 else {
+            throw lost(isUnsure: isCommitting)
+          }
+          expected.append(.preparation(of: call.sql, name: new))
+          names[call.sql] = new
+          name = new
+        }
+      }
+      // What was queued may have been sent, and the server does it as it comes.
+      guard send(call, name: name) else { throw lost(isUnsure: isCommitting) }
+      expected.append(.rows)
+    }
+    guard PQpipelineSync(handle) == 1 else { throw lost(isUnsure: isCommitting) }
+    return try collect(expected, isCommitting: isCommitting)
+  }
+
+  private func send(_ call: PostgresCall, name: String?) -> Bool {
+    let encoded = call.values.map(\.encoded)
+    // All in one run of memory, and never empty, so that every pointer is one.
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(encoded.reduce(1) { $0 + ($1?.count ?? 0) })
+    for value in encoded { bytes += value ?? [] }
+    bytes.append(0)
+    let lengths = encoded.map { Int32($0?.count ?? 0) }
+    let formats = [Int32](repeating: 1, count: encoded.count)
+    return bytes.withUnsafeBytes { buffer in
+      var offset = 0
+      let pointers = encoded.map { value -> UnsafePointer<CChar>? in
+        defer { offset += value?.count ?? 0 }
+        guard value != nil else { return nil }
+        return buffer.baseAddress?.advanced(by: offset).assumingMemoryBound(to: CChar.self)
+      }
+      let count = Int32(encoded.count)
+      if let name {
+        return PQsendQueryPrepared(handle, name, count, pointers, lengths, formats, 1) == 1
+      }
+      return PQsendQueryParams(handle, call.sql, count, nil, pointers, lengths, formats, 1) == 1
+    }
+  }
+
+  private func collect(_ expected: [Expected], isCommitting: Bool) throws(PostgresFault)
+    -> [PostgresRows]
+  {
+    let deadline = ContinuousClock.now + .milliseconds(patienceMilliseconds)
+    var rows: [PostgresRows] = []
+    var fault: PostgresFault?
+    var place = 0
+    var silence = 0
+    while true {
+      guard let result = try next(deadline, isUnsure: isCommitting && fault == nil) else {
+        // One separates the answers; more mean that nothing is left to come.
+        silence += 1
+        if silence > 2 || PQstatus(handle) == CONNECTION_BAD {
+          throw lost(isUnsure: isCommitting && fault == nil)
+        }
+        continue
+      }
+      silence = 0
+      let status = PQresultStatus(result)
+      if status == PGRES_PIPELINE_SYNC {
+        PQclear(result)
+        break
+      }
+      switch status {
+      case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
+        let taken = PostgresRows(taking: result)
+        guard place < expected.count else { throw lost(isUnsure: isCommitting) }
+        switch expected[place] {
+        case .preparation(let sql, let name): prepared[sql] = name
+        case .rows: rows.append(taken)
+        }
+      case PGRES_PIPELINE_ABORTED: PQclear(result)
+      default:
+        let isFirst = fault == nil
+        let new = self.fault(of: result)
+        PQclear(result)
+        // After a fatal error the server is gone; what it did before is not said.
+        if PQstatus(handle) == CONNECTION_BAD || new.isFatal {
+          isUsable = false
+          var gone = new.fault
+          gone.kind = .lost
+          gone.isCommitting = isCommitting && isFirst
+          throw gone
+        }
+        if isFirst { fault = new.fault }
+      }
+      place += 1
+    }
+    if let fault { throw fault }
+    return rows
+  }
+
+  /// The next result, waited for; nil between the answers of two statements.
+  private func next(
+    _ deadline: ContinuousClock.Instant, isUnsure: Bool
+  ) throws(PostgresFault) -> OpaquePointer? {
+    while true {
+      let flushed = PQflush(handle)
+      guard flushed >= 0 else { throw lost(isUnsure: isUnsure) }
+      if PQisBusy(handle) == 0 { return PQgetResult(handle) }
+      let left = ContinuousClock.now.duration(to: deadline)
+      let events = flushed == 1 ? POLLIN | POLLOUT : POLLIN
+      let seen = PostgresConnection.poll([(PQsocket(handle), events)], for: left)
+      guard !seen.isEmpty else {
+        isUsable = false
+        throw PostgresFault(
+          kind: .lost, words: "the server did not answer in time", isCommitting: isUnsure)
+      }
+      guard PQconsumeInput(handle) == 1 else { throw lost(isUnsure: isUnsure) }
+    }
+  }
+
+  private func lost(isUnsure: Bool = false) -> PostgresFault {
+    isUsable = false
+    let words = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
+    return PostgresFault(
+      kind: .lost, words: address.redacted(words.isEmpty ? "the connection ended" : words),
+      isCommitting: isUnsure)
+  }
+
+  private func fault(of result: OpaquePointer) -> (fault: PostgresFault, isFatal: Bool) {
+    // The primary message alone: details repeat values, and values are nobody's business.
+    let words = PostgresConnection.field(result, UInt8(ascii: "M")) ?? "no reason was given"
+    let state = PostgresConnection.field(result, UInt8(ascii: "C")) ?? ""
+    let severity = PostgresConnection.field(result, UInt8(ascii: "V")) ?? "FATAL"
+    return (
+      PostgresFault(kind: .refused(state: state), words: address.redacted(words)),
+      severity != "ERROR"
+    )
+  }
+
+  private static func field(_ result: OpaquePointer?, _ code: UInt8) -> String? {
+    PQresultErrorField(result, Int32(code)).map { String(cString: $0) }
+  }
+
+  // MARK: Notifications
+
+  /// Waits until the server sends something or a descriptor can be read, at most so long.
+  /// - Returns: Whether the server sent something.
+  func wait(or descriptor: Int32, milliseconds: Int) -> Bool {
+    PostgresConnection.poll(
+      [(PQsocket(handle), POLLIN), (descriptor, POLLIN)], for: .milliseconds(milliseconds)
+    ).contains(0)
+  }
+
+  /// The payloads of the notifications that came.
+  func notifications() throws(PostgresFault) -> [String] {
+    guard PQconsumeInput(handle) == 1 else { throw lost() }
+    var found: [String] = []
+    while let notification = PQnotifies(handle) {
+      found.append(String(cString: notification.pointee.extra))
+      PQfreemem(notification)
+    }
+    if PQstatus(handle) == CONNECTION_BAD { throw lost() }
+    return found
+  }
+
+  /// Waits for events of descriptors; the places of those that have some.
+  static func poll(
+    _ descriptors: [(descriptor: Int32, events: Int32)], for duration: Duration
+  ) -> [Int] {
+    let (seconds, attoseconds) = duration.components
+    let milliseconds = max(0, min(60_000, seconds * 1_000 + attoseconds / 1_000_000_000_000_000))
+    var waiting = descriptors.map {
+      pollfd(fd: $0.descriptor, events: Int16($0.events), revents: 0)
+    }
+    let deadline = ContinuousClock.now + .milliseconds(milliseconds)
+    var left = Int32(milliseconds)
+    while Glibc.poll(&waiting, nfds_t(waiting.count), left) < 0, errno == EINTR {
+      left = Int32(
+        max(0, min(60_000, ContinuousClock.now.duration(to: deadline) / .milliseconds(1))))
+    }
+    return waiting.indices.filter { waiting[$0].revents != 0 }
+  }
+}

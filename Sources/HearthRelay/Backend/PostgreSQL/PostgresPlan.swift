@@ -1,0 +1,262 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+/// What a batch of writes comes to, worked out in memory from the rows that were locked for it.
+///
+/// A pure value: it begins with what the database holds of the batch's mailboxes, does one write
+/// after the other, and ends with the rows to change. So a batch costs a few round trips however
+/// many writes it has.
+struct PostgresPlan {
+  /// A blob that stands under a name.
+  struct Live {
+    var position: UInt64
+    var isReplaceable: Bool
+    var byteCount: Int
+    var digest: Bytes32
+  }
+
+  /// A mailbox of the batch.
+  struct Box {
+    /// The row's number; nil for one that the batch makes.
+    var number: Int64?
+    var mailbox: RelayMailbox
+    var live: [[UInt8]: Live] = [:]
+    var day: UInt32?
+    /// Where the entries begin that the batch appends.
+    var firstPosition: UInt64
+    var rows: [Row] = []
+    /// Positions of entries of earlier batches that lose their blobs.
+    var drops: [UInt64] = []
+    var isChanged = false
+    /// Whether something was confirmed that an earlier transaction stored.
+    var isConfirmed = false
+    /// Whether keys were changed.
+    var isRekeyed = false
+  }
+
+  /// A new entry.
+  struct Row {
+    let header: RelayHeader
+    let chain: Bytes32
+    var blob: [UInt8]?
+  }
+
+  private(set) var boxes: [Identifier: Box] = [:]
+  private(set) var usedTokens: Set<Bytes32> = []
+  private var tokens: [Bytes32: Int64] = [:]
+  private var listed: Set<[UInt8]> = []
+
+  // MARK: What the database holds
+
+  mutating func add(_ number: Int64, _ mailbox: RelayMailbox) {
+    boxes[mailbox.name] = Box(
+      number: number, mailbox: mailbox, firstPosition: mailbox.head.position + 1)
+  }
+
+  mutating func add(_ live: Live, named name: [UInt8], in mailbox: Identifier) {
+    boxes[mailbox]?.live[name] = live
+  }
+
+  mutating func addToken(_ digest: Bytes32, uses: Int64) { tokens[digest] = uses }
+
+  mutating func addListed(_ key: [UInt8]) { listed.insert(key) }
+
+  /// How often a token that the batch used may be used yet.
+  func uses(of token: Bytes32) -> Int64 { tokens[token] ?? 0 }
+
+  // MARK: Writes
+
+  mutating func perform(_ write: RelayWrite) -> RelayWritten {
+    if case .create(let kind, let generation, let accessKey, let managerKey, let right) =
+      write.action
+    {
+      let mailbox = RelayMailbox(
+        name: write.mailbox, kind: kind, head: RelayCursor(generation: generation, position: 0),
+        chain: RelayChain.start(mailbox: write.mailbox, generation: generation),
+        accessKey: accessKey, accessGeneration: 1, managers: [managerKey], usedBytes: 0,
+        quotaBytes: nil)
+      return create(mailbox, right, write.day)
+    }
+    // Taken out meanwhile, so that changing it copies nothing.
+    guard var box = boxes.removeValue(forKey: write.mailbox) else { return .refused(.forbidden) }
+    defer { boxes[write.mailbox] = box }
+    guard let authority = write.authority else { return .refused(.forbidden) }
+    if let refusal = box.mailbox.refusal(of: authority) { return .refused(refusal) }
+    return PostgresPlan.perform(write, on: &box)
+  }
+
+  private mutating func create(
+    _ mailbox: RelayMailbox, _ right: RelayRegistrationRight, _ day: UInt32
+  ) -> RelayWritten {
+    guard boxes[mailbox.name] == nil else { return .refused(.forbidden) }
+    switch right {
+    case .open: break
+    case .token(let digest):
+      guard let uses = tokens[digest], uses > 0 else { return .refused(.forbidden) }
+      tokens[digest] = uses - 1
+      usedTokens.insert(digest)
+    case .listed:
+      guard listed.contains(mailbox.managers[0]) else { return .refused(.forbidden) }
+    }
+    boxes[mailbox.name] = Box(
+      number: nil, mailbox: mailbox, day: day, firstPosition: 1, isChanged: true)
+    return .created(mailbox)
+  }
+
+  private static func perform(_ write: RelayWrite, on box: inout Box) -> RelayWritten {
+    switch write.action {
+    case .create: return .refused(.forbidden)
+    case .put(let items): return append(write, to: &box) { run, box in run.put(items, box) }
+    case .remove(let names): return append(write, to: &box) { run, box in run.remove(names, box) }
+    case .rotate(let generation, let key):
+      guard generation == box.mailbox.accessGeneration else { return .refused(.conflict) }
+      box.mailbox.accessKey = key
+      box.mailbox.accessGeneration += 1
+      box.isChanged = true
+      box.isRekeyed = true
+      return .rotated(generation: generation + 1)
+    case .addManager(let key):
+      box.isConfirmed = true
+      if box.mailbox.managers.contains(key) { return .done }
+      guard box.mailbox.managers.count < RelayLimits.maximumManagers else {
+        return .refused(.managers)
+      }
+      box.mailbox.managers.append(key)
+      box.mailbox.managers.sort { $0.lexicographicallyPrecedes($1) }
+      box.isChanged = true
+      return .done
+    case .removeManager(let key):
+      box.isConfirmed = true
+      guard let place = box.mailbox.managers.firstIndex(of: key) else { return .done }
+      guard box.mailbox.managers.count > 1 else { return .refused(.managers) }
+      box.mailbox.managers.remove(at: place)
+      box.isChanged = true
+      box.isRekeyed = true
+      return .done
+    }
+  }
+
+  private static func append(
+    _ write: RelayWrite, to box: inout Box, _ body: (inout Run, Box) -> RelayWritten
+  ) -> RelayWritten {
+    var run = Run(box)
+    let result = body(&run, box)
+    var isPut = false
+    if case .put = write.action { isPut = true }
+    guard !run.rows.isEmpty else {
+      box.isConfirmed = true
+      return result
+    }
+    let isOver =
+      run.head > write.quota.entries
+      || (isPut && run.usedBytes > box.mailbox.quotaBytes ?? write.quota.bytes)
+    guard !isOver else { return .refused(.quota) }
+    run.finish(&box, day: write.day)
+    return result
+  }
+}
+
+/// One write that appends: kept apart until it is sure that no quota refuses it.
+private struct Run {
+  private let start: UInt64
+  private(set) var head: UInt64
+  private var chain: Bytes32
+  private(set) var usedBytes: UInt64
+  private(set) var rows: [PostgresPlan.Row] = []
+  private var drops: [UInt64] = []
+  private var live: [[UInt8]: PostgresPlan.Live?] = [:]
+
+  init(_ box: PostgresPlan.Box) {
+    start = box.mailbox.head.position
+    head = start
+    chain = box.mailbox.chain
+    usedBytes = box.mailbox.usedBytes
+  }
+
+  private func standing(_ name: [UInt8], _ box: PostgresPlan.Box) -> PostgresPlan.Live? {
+    if let known = live[name] { known } else { box.live[name] }
+  }
+
+  mutating func put(_ items: [RelayPut], _ box: PostgresPlan.Box) -> RelayWritten {
+    var outcomes: [RelayStored] = []
+    for item in items {
+      let digest = RelayChain.digest(of: item.blob)
+      if let old = standing(item.name, box) {
+        if old.digest == digest, old.byteCount == item.blob.count {
+          outcomes.append(RelayStored(.present, position: old.position))
+          continue
+        }
+        guard old.isReplaceable, item.isReplaceable else {
+          outcomes.append(RelayStored(.conflict, position: old.position))
+          continue
+        }
+        drop(old)
+      }
+      usedBytes += UInt64(item.blob.count)
+      add(
+        RelayHeader(
+          position: head + 1, kind: .put, isReplaceable: item.isReplaceable, isLive: true,
+          name: item.name, byteCount: item.blob.count, digest: digest), item.blob)
+      live[item.name] = .some(
+        PostgresPlan.Live(
+          position: head, isReplaceable: item.isReplaceable, byteCount: item.blob.count,
+          digest: digest))
+      outcomes.append(RelayStored(.stored, position: head))
+    }
+    return .stored(outcomes, appended: rows.map(\.header), head: head)
+  }
+
+  mutating func remove(_ names: [[UInt8]], _ box: PostgresPlan.Box) -> RelayWritten {
+    var positions: [UInt64] = []
+    for name in names {
+      guard let old = standing(name, box) else {
+        positions.append(0)
+        continue
+      }
+      drop(old)
+      add(
+        RelayHeader(
+          position: head + 1, kind: .remove, isReplaceable: false, isLive: false, name: name,
+          byteCount: 0, digest: RelayChain.emptyDigest), nil)
+      live[name] = .some(nil)
+      positions.append(head)
+    }
+    return .removed(positions, appended: rows.map(\.header), head: head)
+  }
+
+  private mutating func drop(_ old: PostgresPlan.Live) {
+    if old.position > start {
+      rows[Int(old.position - start - 1)].blob = nil
+    } else {
+      drops.append(old.position)
+    }
+    usedBytes -= min(usedBytes, UInt64(old.byteCount))
+  }
+
+  private mutating func add(_ header: RelayHeader, _ blob: [UInt8]?) {
+    chain = RelayChain.next(chain, header)
+    head = header.position
+    usedBytes += RelayQuota.cost(ofName: header.name)
+    rows.append(PostgresPlan.Row(header: header, chain: chain, blob: blob))
+  }
+
+  /// Lets the write count.
+  consuming func finish(_ box: inout PostgresPlan.Box, day: UInt32) {
+    for position in drops {
+      if position >= box.firstPosition {
+        box.rows[Int(position - box.firstPosition)].blob = nil
+      } else {
+        box.drops.append(position)
+      }
+    }
+    box.rows += rows
+    for (name, value) in live { box.live[name] = value }
+    box.mailbox.head = RelayCursor(
+      generation: box.mailbox.head.generation, position: head)
+    box.mailbox.chain = chain
+    box.mailbox.usedBytes = usedBytes
+    box.day = day
+    box.isChanged = true
+  }
+}

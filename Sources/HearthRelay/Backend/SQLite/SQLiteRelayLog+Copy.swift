@@ -1,0 +1,50 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+// How another log becomes a file: rows as they are, with their positions and chains.
+extension SQLiteRelayLog {
+  /// Takes over a mailbox without its entries.
+  /// - Returns: The number of its row.
+  func takeOver(_ mailbox: RelayMailbox, day: UInt32) throws(RelayError) -> Int64 {
+    try administer { database throws(RelayError) in
+      let row = try database.statement(
+        """
+        INSERT INTO mailboxes(name, kind, generation, access_key, access_generation, head, chain,
+          used_bytes, quota_bytes, day) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+      ).bind(mailbox.name.bytes).bind(Int64(mailbox.kind.rawValue))
+        .bind(mailbox.head.generation.bytes).bind(mailbox.accessKey)
+        .bind(mailbox.accessGeneration).bind(mailbox.head.position).bind(mailbox.chain.array)
+        .bind(mailbox.usedBytes)
+      if let quota = mailbox.quotaBytes { try row.bind(quota) } else { try row.bindNull() }
+      try row.bind(Int64(day)).execute()
+      let number = try database.number("SELECT last_insert_rowid()")
+      for key in mailbox.managers {
+        try database.statement("INSERT INTO managers(mailbox, key) VALUES(?, ?)")
+          .bind(number).bind(key).execute()
+      }
+      return number
+    }
+  }
+
+  /// Takes over entries, each with the chain after it.
+  func takeOver(_ entries: [(RelayEntry, Bytes32)], into mailbox: Int64) throws(RelayError) {
+    try administer { database throws(RelayError) in
+      for (entry, chain) in entries {
+        let header = entry.header
+        if header.isLive {
+          try database.statement("INSERT INTO blobs(bytes) VALUES(?)").bind(entry.blob).execute()
+        }
+        try database.statement(
+          """
+          INSERT INTO entries(mailbox, position, flags, name, size, digest, chain, blob)
+            VALUES(?, ?, ?, ?, ?, ?, ?, \(header.isLive ? "last_insert_rowid()" : "NULL"))
+          """
+        ).bind(mailbox).bind(header.position)
+          .bind(Int64(header.kind.rawValue | (header.isReplaceable ? 2 : 0))).bind(header.name)
+          .bind(Int64(header.byteCount)).bind(header.digest.array).bind(chain.array).execute()
+      }
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+/// What a log that several relays write tells of the others.
+package enum RelayTidings: Hashable, Sendable {
+  /// Another relay changed this mailbox: its entries, its keys, or that it is there at all.
+  case changed(Identifier)
+  /// Something may have been missed: all open mailboxes have to be compared with the log.
+  case missed
+  /// The log may have lost what it had acknowledged (another primary): clients have to look anew.
+  case replaced
+}
+
+/// A mailbox and what it got since a position, from one moment of the log.
+package struct RelayLogNews: Hashable, Sendable {
+  /// The mailbox's name.
+  package var name: Identifier
+  /// The mailbox; nil if there is none any more.
+  package var mailbox: RelayMailbox?
+  /// The entries that follow the position asked for; may end before the head.
+  package var entries: [RelayEntry]
+
+  package init(name: Identifier, mailbox: RelayMailbox?, entries: [RelayEntry]) {
+    self.name = name
+    self.mailbox = mailbox
+    self.entries = entries
+  }
+}
+
+/// The port to a log that several relays serve at once.
+package protocol RelaySharedLog: RelayLog {
+  /// Begins to tell what other relays do, from a thread of the log's own; called once.
+  func listen(_ hear: @escaping @Sendable (RelayTidings) -> Void)
+  /// Ends what ``listen(_:)`` began.
+  func stopListening()
+  /// The entries of a mailbox after a position, as many as fit, none where the position is nil.
+  func news(of mailbox: Identifier, after position: UInt64?, limit: Int, byteLimit: Int)
+    throws(RelayError) -> RelayLogNews
+  /// Those of the mailboxes that exist, in any order.
+  func mailboxes(_ names: [Identifier]) throws(RelayError) -> [RelayMailbox]
+}
+
+extension RelayLog {
+  /// Whether the log works, as far as it knows without being asked for anything.
+  package var isHealthy: Bool { true }
+}
+
+/// The port of the operator's commands, beside the relays that serve or without one.
+package protocol RelayOperatorLog: RelayLog {
+  /// All mailboxes, the largest first.
+  func statistics() throws(RelayError) -> [RelayMailboxStatistics]
+  /// Sets or takes away a mailbox's own quota; throws `notFound`.
+  func setQuota(_ bytes: UInt64?, of mailbox: Identifier) throws(RelayError)
+  /// Lets a token make so many mailboxes.
+  func addToken(digest: Bytes32, uses: Int, note: String) throws(RelayError)
+  /// Lets the holder of a manager's key make mailboxes.
+  func list(managerKey: [UInt8], note: String) throws(RelayError)
+  /// Deletes mailboxes without blobs that nobody changed since a day, and used-up tokens.
+  func collectGarbage(before day: UInt32) throws(RelayError) -> Int
+  /// Gives every mailbox a new generation, after the log was restored from a backup on purpose.
+  func renewGenerations(_ random: (Int) -> [UInt8]) throws(RelayError) -> Int
+  /// Checks everything; one sentence a problem.
+  func verify() throws(RelayError) -> [String]
+  /// Copies the whole log, from one moment, into a new SQLite file.
+  func export(to path: String) throws(RelayError)
+}
+
+/// Checks one mailbox's entries as they come, in the order of their positions.
+struct RelayAudit {
+  private let mailbox: RelayMailbox
+  private var position: UInt64 = 0
+  private var chain: Bytes32
+  private var usedBytes: UInt64 = 0
+  private var problem: String?
+
+  init(of mailbox: RelayMailbox) {
+    self.mailbox = mailbox
+    chain = RelayChain.start(mailbox: mailbox.name, generation: mailbox.head.generation)
+  }
+
+  /// Takes the next entry with the chain that the log holds for it; false once it is torn.
+  mutating func take(_ header: RelayHeader, chain stored: Bytes32, blob: [UInt8]) -> Bool {
+    guard problem == nil else { return false }
+    position += 1
+    chain = RelayChain.next(chain, header)
+    usedBytes += RelayQuota.cost(ofName: header.name)
+    guard header.position == position, stored == chain else {
+      problem = "the log is torn at position \(position)"
+      return false
+    }
+    guard header.isLive else { return true }
+    usedBytes += UInt64(header.byteCount)
+    if blob.count != header.byteCount || RelayChain.digest(of: blob) != header.digest {
+      problem = "the blob at position \(position) is damaged"
+    }
+    return problem == nil
+  }
+
+  /// What is wrong, each with the mailbox's name.
+  var problems: [String] {
+    var found: [String] = []
+    if let problem {
+      found.append(problem)
+    } else {
+      if mailbox.head.position != position || mailbox.chain != chain {
+        found.append("the head says \(mailbox.head.position), the log ends at \(position)")
+      }
+      if mailbox.usedBytes != usedBytes {
+        found.append("\(usedBytes) bytes are held, \(mailbox.usedBytes) are counted")
+      }
+    }
+    return found.map { "mailbox \(Hex.encode(mailbox.name.bytes)): \($0)" }
+  }
+}
