@@ -70,6 +70,7 @@ struct Generator {
     trouble(through: end)
     situations(through: end)
     people(through: end)
+    relay(through: end)
     sortSteps()
     return plan
   }

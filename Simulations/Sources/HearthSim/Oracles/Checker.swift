@@ -45,6 +45,11 @@ struct Checker {
         .map { ($0.id, $0.frontier) })
   }
 
+  /// Who holds a change, as far as it was looked.
+  func holders(of dot: Dot, in zone: ZoneID) -> [Int] {
+    reached.keys.sorted().filter { reached[$0]?[zone]?.covers(dot) == true }
+  }
+
   /// What a device had reached counts no longer: it was put back.
   mutating func forget(_ device: SimDevice) {
     reached[device.index] = nil
@@ -106,7 +111,7 @@ struct Checker {
   }
 
   mutating func synced(
-    _ device: SimDevice, _ report: TransportReport, before: [ZoneID: Frontier], in world: World
+    _ device: SimDevice, _ report: Round, before: [ZoneID: Frontier], in world: World
   ) throws {
     try readPublished(in: world)
     noteTimes(device, before: before, in: world)

@@ -9,12 +9,14 @@ final class RelayDatabase {
   private var statements: [String: RelayStatement] = [:]
 
   /// Opens a file, making it if it is not there.
-  init(path: String, isReadOnly: Bool = false) throws(RelayError) {
+  ///
+  /// - Parameter vfs: the name of SQLite's file system; the system's own if nil.
+  init(path: String, isReadOnly: Bool = false, vfs: String? = nil) throws(RelayError) {
     var handle: OpaquePointer?
     let flags =
       (isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
       | SQLITE_OPEN_NOMUTEX
-    let status = sqlite3_open_v2(path, &handle, flags, nil)
+    let status = sqlite3_open_v2(path, &handle, flags, vfs)
     guard status == SQLITE_OK, let handle else {
       let error = RelayDatabase.error(handle, status, path)
       sqlite3_close_v2(handle)

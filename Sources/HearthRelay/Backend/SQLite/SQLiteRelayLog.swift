@@ -23,12 +23,14 @@ package final class SQLiteRelayLog: RelayLog {
   }
 
   /// Opens the log of a folder, making it if there is none.
+  ///
+  /// - Parameter vfs: the name of SQLite's file system; the system's own if nil.
   /// - Throws: `notDurable` if SQLite does not sync as it must, `newer`, `corrupt`, `inputOutput`.
-  package init(folder: String) throws(RelayError) {
+  package init(folder: String, vfs: String? = nil) throws(RelayError) {
     let path = "\(folder)/\(SQLiteRelayLog.fileName)"
-    let database = try SQLiteRelayLog.open(path)
+    let database = try SQLiteRelayLog.open(path, vfs: vfs)
     try RelayMigrations.migrate(database, path: path)
-    let reading = try SQLiteRelayLog.open(path)
+    let reading = try SQLiteRelayLog.open(path, vfs: vfs)
     try reading.execute("PRAGMA query_only = 1")
     self.path = path
     writer = Mutex(Writer(box: RelayDatabaseBox(database)))
@@ -36,8 +38,8 @@ package final class SQLiteRelayLog: RelayLog {
   }
 
   /// Opens a connection and makes sure that a commit is on the disk when it returns.
-  static func open(_ path: String) throws(RelayError) -> RelayDatabase {
-    let database = try RelayDatabase(path: path)
+  static func open(_ path: String, vfs: String? = nil) throws(RelayError) -> RelayDatabase {
+    let database = try RelayDatabase(path: path, vfs: vfs)
     try database.execute("PRAGMA auto_vacuum = INCREMENTAL")
     let mode = try database.text("PRAGMA journal_mode = WAL")
     try database.execute("PRAGMA synchronous = EXTRA")
@@ -45,6 +47,7 @@ package final class SQLiteRelayLog: RelayLog {
     try database.execute("PRAGMA journal_size_limit = 67108864")
     try database.execute("PRAGMA cache_size = -8192")
     let level = try database.number("PRAGMA synchronous")
+    if Mutant.relayNeverSyncs.isActive { try database.execute("PRAGMA synchronous = OFF") }
     guard mode == "wal", level == 3 else {
       throw RelayError(
         .notDurable,

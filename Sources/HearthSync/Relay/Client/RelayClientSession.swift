@@ -235,6 +235,15 @@ package struct RelayClientSession: Sendable {
     pump(now: now)
   }
 
+  /// The network took some of what was to be sent.
+  ///
+  /// A relay cannot answer what it has not got yet: over a slow line a batch takes longer than an
+  /// answer may, so a connection that gets on is not taken for dead.
+  package mutating func progressed(now: UInt64) {
+    guard isReady else { return }
+    lastHeard = max(lastHeard, now)
+  }
+
   /// The connection could not be made or is gone.
   package mutating func lost(_ failure: RelayFailure, now: UInt64) {
     switch phase {
@@ -249,6 +258,12 @@ package struct RelayClientSession: Sendable {
     for ticket in tasks.keys.sorted() {
       guard var task = tasks[ticket] else { continue }
       if task.isSent || wasReady { task.tries += 1 }
+      Probe.questionAskedAgain.hit(if: task.isSent)
+      if Mutant.lostCountsAsStored.isActive, task.isSent, case .put(let items) = task.question {
+        let stored = items.map { _ in RelayStored(.present, position: 0) }
+        finish(ticket, .success(.reply(.stored(stored))))
+        continue
+      }
       task.isSent = false
       tasks[ticket] = task
       let isLasting =
@@ -292,6 +307,7 @@ package struct RelayClientSession: Sendable {
     let oldest = asked.values.map(\.since).min()
     if let oldest, now >= max(oldest, lastHeard) + timing.answerMilliseconds {
       // Half-open: the other side is gone and nobody said so.
+      Probe.connectionStale.hit()
       effects.append(.disconnect)
       lost(.unreachable("it stopped to answer"), now: now)
       return
@@ -363,6 +379,7 @@ package struct RelayClientSession: Sendable {
   /// Ends a connection over which nothing sensible comes.
   mutating func breakOff(_ words: String, now: UInt64) {
     guard phase != .idle else { return }
+    Probe.brokenOff.hit()
     effects.append(.disconnect)
     lost(.protocolBroken(words), now: now)
   }
