@@ -125,8 +125,6 @@ package enum Mutant: String, CaseIterable, Sendable {
   case leavesDoorsEmpty
   /// The way in is left for those too who were removed.
   case doorsForEverybody
-  /// After a lost connection a question counts as answered.
-  case lostCountsAsStored
   /// What earlier lives of this device wrote is not taken from others.
   case skipsOwnEarlierLives
 

@@ -47,7 +47,7 @@ extension Generator {
   }
 
   private mutating func drawLines() {
-    plan.relay?.delayMilliseconds = [5, chance.pick([20, 300, 3_000])]
+    plan.relay?.delayMilliseconds = [5, chance.pick([20, 300, 800])]
     plan.relay?.cutPerMille = chance.below(60)
     plan.relay?.mutePerMille = chance.below(15)
     plan.relay?.pieceBytes = chance.pick([7, 100, 1_400, 1 << 20])

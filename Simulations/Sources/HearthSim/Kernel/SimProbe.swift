@@ -96,7 +96,6 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case relayShutOut = "relay.shut-out"
   case relayPartition = "relay.partition"
   case freshByRelay = "oracle.fresh-by-relay"
-  case freshByArchive = "oracle.fresh-by-archive"
   case restoredElsewhere = "oracle.restored-elsewhere"
 
   // Touched from the one thread that runs a simulation.

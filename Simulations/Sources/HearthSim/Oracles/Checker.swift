@@ -292,6 +292,11 @@ struct Checker {
     unread = []
     for (file, bytes, index) in news {
       let device = world.devices[index]
+      // Another one's step may have begun while this device waits for the relay.
+      if device.running == nil, !device.isLost, world.net != nil {
+        unread.append((file, bytes, index))
+        continue
+      }
       try Secrecy.check(bytes, in: world, by: device)
       try checkNonce(of: bytes, file, device, in: world)
       guard case .segment(let name) = file, let engine = device.running?.engine else { continue }

@@ -98,8 +98,10 @@ struct RelayAtRest {
     let candidates = members.filter { $0.usesRelay && !$0.isOldBuild && $0 !== host }
     guard !candidates.isEmpty, let home = host.home else { return }
     let one = chance.pick(candidates)
-    let images = world.images.keys.sorted().filter {
-      $0.hasPrefix(one.name + "/") && world.imageIsOfMember[$0] == true
+    // Who joined again since would have to follow the link on the copy too.
+    let images = world.images.keys.sorted().filter { name in
+      name.hasPrefix(one.name + "/") && world.imageIsOfMember[name] == true
+        && world.joins[one.index]?.at ?? 0 <= world.imageTimes[name] ?? 0
     }
     let disk = one.disk.clone(seed: chance.next())
     if let name = images.first, let image = world.images[name] { disk.restore(image) }

@@ -163,7 +163,9 @@ extension SimDevice {
         let owed = try net.owedNews(to: self, engine.zones.map(\.tag))
         report = try engine.exchange(
           over: way, named: name, anchorFile: anchor, nowMilliseconds: now)
-        if let words = net.unpaid(owed, report, since: before, of: self) {
+        // Whom the relay does not let in any more it tells nothing.
+        let isMember = groups.allSatisfy { engine.membership(of: $0).isActive(engine.device) }
+        if isMember, let words = net.unpaid(owed, report, since: before, of: self) {
           throw net.world.fail(.relay, self, words)
         }
         leftOut = Set(

@@ -27,6 +27,8 @@ final class SimNet {
   private(set) var now: UInt64 = 1_000
   var rules: Plan.Relay
   var lines: [RelaySessionID: SimLine] = [:]
+  /// Whose connection each was, also after its end.
+  private(set) var owners: [RelaySessionID: Int] = [:]
   private var links: [Int: SimLink] = [:]
   private var wakes: [Int: UInt64] = [:]
   private var events = EventHeap<Event>()
@@ -172,7 +174,8 @@ final class SimNet {
         }
       }
     }
-    wakes[link.device] = links[link.device] === link ? link.session.wakeTime : nil
+    wakes[link.device] =
+      links[link.device] === link ? link.session.wakeTime.map { max($0, now + 1) } : nil
   }
 
   private func told(_ link: SimLink, _ news: RelayNews) {
@@ -202,6 +205,7 @@ final class SimNet {
   private func arrived(_ id: RelaySessionID) {
     guard let line = lines[id], relay.isUp else { return }
     lines[id]?.isOpenAtRelay = true
+    owners[id] = line.device
     relay.handle(.connected(id, address: [UInt8(truncatingIfNeeded: line.device)]))
     guard !cutDown.contains(line.device) else { return }
     var chance = dice("accept", id, 0)
@@ -261,6 +265,7 @@ final class SimNet {
   // MARK: Bytes
 
   private var delays: ClosedRange<Int> {
+    guard world.isRunning else { return 5...20 }
     let low = max(1, rules.delayMilliseconds.first ?? 5)
     return low...max(low, rules.delayMilliseconds.last ?? low)
   }
@@ -329,7 +334,7 @@ final class SimNet {
     var start = 0
     while start < rest.count {
       let end = rest.count - start > size ? start + size : rest.count
-      if let speed = rules.bytesPerSecond, !world.isHealed {
+      if let speed = rules.bytesPerSecond, world.isRunning, !world.isHealed {
         at += UInt64((end - start) * 1_000 / max(1, speed))
       }
       arrivals.append((Array(rest[start..<end]), at))

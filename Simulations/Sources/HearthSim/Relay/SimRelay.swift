@@ -230,7 +230,7 @@ final class SimRelay {
       if let quotaBytes { write.quota.bytes = quotaBytes }
       return write
     }
-    let askers = batch.tickets.map { core.session(of: $0).flatMap { net.lines[$0]?.device } }
+    let askers = batch.tickets.map { core.session(of: $0).flatMap { net.owners[$0] } }
     let result = Result { () throws(RelayError) in
       try face == nil ? log.write(writes) : writeApart(writes, askers, log)
     }
@@ -286,7 +286,7 @@ final class SimRelay {
 
   func read(_ ticket: UInt64, _ read: RelayRead, life: UInt64) {
     guard life == self.life, let log else { return }
-    let asker = core.session(of: ticket).flatMap { net.lines[$0]?.device }
+    let asker = core.session(of: ticket).flatMap { net.owners[$0] }
     let isBehind = asker.map { face?.devices.contains($0) ?? false } ?? false
     let source = isBehind ? face?.log ?? log : log
     let result = Result { () throws(RelayError) in

@@ -112,11 +112,13 @@ final class World {
       try runEvents(until: nil)
       operations.end = devices.map(\.disk.operations)
       try Settling(self).run()
-    } catch let found as Violation {
-      violation = found
+    } catch let thrown as Violation {
+      violation = found ?? thrown
     } catch {
-      violation = Violation(
-        oracle: .expectation, time: now, device: nil, text: "the world itself failed: \(error)")
+      violation =
+        found
+        ?? Violation(
+          oracle: .expectation, time: now, device: nil, text: "the world itself failed: \(error)")
     }
     if let violation { trace.note("violation", at: now, 0, "\(violation)") }
     if trace.keepsLines { knowledge = Knowledge(of: devices) }

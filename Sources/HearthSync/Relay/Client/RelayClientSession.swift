@@ -66,7 +66,8 @@ package struct RelayClientSession: Sendable {
     let mailbox: Identifier
     let question: RelayQuestion
     var deadline: UInt64
-    var notBefore: UInt64
+    /// Not to be sent earlier; 0 once that has come, so that nobody is woken for it again.
+    var notBefore: UInt64 = 0
     var tries = 0
     var isSent = false
     /// The opening under which it was sent.
@@ -175,8 +176,7 @@ package struct RelayClientSession: Sendable {
   ) {
     precondition(tasks[ticket] == nil, "ticket \(ticket) is in use")
     tasks[ticket] = Task(
-      mailbox: mailbox, question: question, deadline: now + timing.patienceMilliseconds,
-      notBefore: now)
+      mailbox: mailbox, question: question, deadline: now + timing.patienceMilliseconds)
     // Who asks does not wait for a long pause to end.
     if case .pausing(let until) = phase {
       let soon = (lastAttempt ?? 0) + timing.leastPauseMilliseconds
@@ -259,11 +259,6 @@ package struct RelayClientSession: Sendable {
       guard var task = tasks[ticket] else { continue }
       if task.isSent || wasReady { task.tries += 1 }
       Probe.questionAskedAgain.hit(if: task.isSent)
-      if Mutant.lostCountsAsStored.isActive, task.isSent, case .put(let items) = task.question {
-        let stored = items.map { _ in RelayStored(.present, position: 0) }
-        finish(ticket, .success(.reply(.stored(stored))))
-        continue
-      }
       task.isSent = false
       tasks[ticket] = task
       let isLasting =
@@ -285,6 +280,9 @@ package struct RelayClientSession: Sendable {
 
   /// Time has passed.
   package mutating func tick(now: UInt64) {
+    for ticket in tasks.keys.sorted() where tasks[ticket]?.notBefore ?? 0 <= now {
+      tasks[ticket]?.notBefore = 0
+    }
     switch phase {
     case .connecting(let since), .greeting(let since):
       if now >= since + timing.connectMilliseconds {
