@@ -97,7 +97,11 @@ struct RelayAtRest {
     var chance = Chance(world.plan.seed, domain: "backup")
     let candidates = members.filter { $0.usesRelay && !$0.isOldBuild && $0 !== host }
     guard !candidates.isEmpty, let home = host.home else { return }
-    let one = chance.pick(candidates)
+    // Best somebody of whom there is a backup.
+    let kept = candidates.filter { one in
+      world.images.keys.contains { $0.hasPrefix(one.name + "/") }
+    }
+    let one = chance.pick(kept.isEmpty ? candidates : kept)
     // Who joined again since would have to follow the link on the copy too.
     let images = world.images.keys.sorted().filter { name in
       name.hasPrefix(one.name + "/") && world.imageIsOfMember[name] == true

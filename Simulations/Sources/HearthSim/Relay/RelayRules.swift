@@ -54,6 +54,13 @@ struct RelayRules {
     return nil
   }
 
+  func follows(_ mailbox: Identifier) -> Bool { promises[mailbox] != nil }
+
+  mutating func follow(_ mailbox: RelayMailbox) {
+    promises[mailbox.name] = Promise(
+      generation: mailbox.head.generation, position: mailbox.head.position, chain: mailbox.chain)
+  }
+
   /// What was acknowledged before a start and is not there after it; nil where all is.
   func brokenPromise(of relay: SimRelay) throws -> String? {
     guard let log = relay.log else { return nil }

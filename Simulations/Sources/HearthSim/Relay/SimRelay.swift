@@ -204,7 +204,9 @@ final class SimRelay {
 
   private func send(_ id: RelaySessionID, _ bytes: [UInt8]) {
     guard let device = net.lines[id]?.device else { return }
-    if let words = rules.answered(id, bytes, to: net.world.devices[device]) {
+    let words = rules.answered(id, bytes, to: net.world.devices[device])
+    // Who is shown another log is shown another key too.
+    if let words, face?.devices.contains(device) != true {
       net.world.find(net.world.fail(.keys, net.world.devices[device], words))
     }
     sent += 1
@@ -230,6 +232,7 @@ final class SimRelay {
       if let quotaBytes { write.quota.bytes = quotaBytes }
       return write
     }
+    if face == nil { follow(writes.map(\.mailbox), log) }
     let askers = batch.tickets.map { core.session(of: $0).flatMap { net.owners[$0] } }
     let result = Result { () throws(RelayError) in
       try face == nil ? log.write(writes) : writeApart(writes, askers, log)
@@ -248,6 +251,14 @@ final class SimRelay {
       do { try boot() } catch { net.world.scheduleRelayBoot() }
     }
     work()
+  }
+
+  /// Holds the log to what it says from here on, where a fault had taken what it said before.
+  private func follow(_ mailboxes: [Identifier], _ log: SQLiteRelayLog) {
+    for mailbox in mailboxes where !rules.follows(mailbox) {
+      let read = RelayRead(mailbox: mailbox, authority: nil, question: .find(chainAt: nil))
+      if case .found(let found?, _)? = try? log.read(read) { rules.follow(found) }
+    }
   }
 
   /// Each in the log that its asker is shown.
@@ -272,14 +283,15 @@ final class SimRelay {
     if face == nil, let words = rules.written(write, answer) {
       net.world.find(net.world.fail(.relay, nil, "the relay \(words)"))
     }
-    if face != nil, !isBehind { rules.forget(write.mailbox) }
+    if face != nil { rules.forget(write.mailbox) }
     guard let asker else { return }
     switch (write.action, answer) {
     case (.put(let items), .stored(let outcomes, _, _)):
       for (item, outcome) in zip(items, outcomes) where outcome.outcome == .stored {
         net.world.storedAtRelay(item, in: write.mailbox, by: asker)
       }
-    case (.rotate, .rotated): rules.rotated(write.mailbox, by: net.world.devices[asker])
+    case (.rotate, .rotated) where !isBehind:
+      rules.rotated(write.mailbox, by: net.world.devices[asker])
     default: break
     }
   }
