@@ -21,6 +21,7 @@ package final class ReplicaStore {
   let projections: [any Projection]
   /// The queries of stretches of rows that were asked for; there are few.
   private var queries: [RangeShape: RangeQuery] = [:]
+  private var projectedTables: [String: [ProjectedTable]] = [:]
   /// Where the database lies.
   package let path: String
 
@@ -184,6 +185,14 @@ package final class ReplicaStore {
     let query = try make()
     queries[shape] = query
     return query
+  }
+
+  /// The tables of a projection, their statements' texts made when they are first asked for.
+  func tables(of projection: any Projection) -> [ProjectedTable] {
+    if let present = projectedTables[projection.name] { return present }
+    let tables = projection.tables.map { ProjectedTable(projection, $0) }
+    projectedTables[projection.name] = tables
+    return tables
   }
 
   func number(of zone: ZoneID) throws -> Int64 {

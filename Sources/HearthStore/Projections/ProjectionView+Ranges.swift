@@ -11,7 +11,7 @@ extension ProjectionView {
     let table = try table(name)
     let statement = try statement(table, range, isCount: false)
     try statement.bind(Int64(range.limit ?? -1))
-    return try rows(statement, table.key + table.columns)
+    return try rows(statement, table.columns)
   }
 
   func count(of name: String, in range: RowRange) throws -> Int {
@@ -25,22 +25,23 @@ extension ProjectionView {
 
   /// A query of the stretch, its values bound.
   private func statement(
-    _ table: ProjectionTable, _ range: RowRange, isCount: Bool
+    _ table: ProjectedTable, _ range: RowRange, isCount: Bool
   ) throws -> Statement {
     let shape = RangeShape(
-      table: sqlName(table), order: range.order, prefix: range.prefix.count,
+      table: table.sqlName, order: range.order, prefix: range.prefix.count,
       from: range.from.count, isExclusive: range.isExclusive, isDescending: range.isDescending,
       isCount: isCount)
     let query = try store.query(shape) {
       let columns = try range.order.map { name in
-        guard let column = (table.key + table.columns).first(where: { $0.name == name }) else {
+        guard let column = table.columns.first(where: { $0.name == name }) else {
           throw StoreError(.schema, "table \(table.name) has no column \(name)")
         }
         return column
       }
       let places = columns.prefix(shape.prefix + shape.from)
       return RangeQuery(
-        sql: shape.sql(table, index: index(of: table, for: range)), types: places.map(\.type))
+        sql: shape.sql(table.shape, index: index(of: table.shape, for: range)),
+        types: places.map(\.type))
     }
     let statement = try store.connection.statement(query.sql)
     try statement.bind(number)

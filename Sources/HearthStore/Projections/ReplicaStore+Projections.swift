@@ -183,23 +183,21 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
   let store: ReplicaStore
   let number: Int64
   let group = GroupMemory()
+  private let tables: [ProjectedTable]
 
   init(_ projection: any Projection, store: ReplicaStore, zone: ZoneID) throws {
     self.projection = projection
     self.store = store
     self.zone = zone
     number = try store.number(of: zone)
+    tables = store.tables(of: projection)
   }
 
-  func table(_ name: String) throws -> ProjectionTable {
-    guard let table = projection.tables.first(where: { $0.name == name }) else {
+  func table(_ name: String) throws -> ProjectedTable {
+    guard let table = tables.first(where: { $0.name == name }) else {
       throw StoreError(.schema, "projection \(projection.name) has no table \(name)")
     }
     return table
-  }
-
-  func sqlName(_ table: ProjectionTable) -> String {
-    TypeTable.quoted(ReplicaStore.tableName(projection, table))
   }
 
   // MARK: Reading
@@ -253,17 +251,12 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
 
   func rows(of name: String, where key: [Value]) throws -> [[Value]] {
     let table = try table(name)
-    let columns = table.key + table.columns
-    let list = columns.map { TypeTable.quoted($0.name) }.joined(separator: ", ")
-    let order = table.key.map { TypeTable.quoted($0.name) }.joined(separator: ", ")
-    let statement = try store.connection.statement(
-      "SELECT \(list) FROM \(sqlName(table)) WHERE zone = ?\(condition(table, key.count)) "
-        + "ORDER BY \(order)")
+    let statement = try store.connection.statement(table.selects[min(key.count, table.keys)])
     try statement.bind(number)
-    for (value, column) in zip(key, table.key) {
+    for (value, column) in zip(key, table.columns.prefix(table.keys)) {
       try ColumnCodec.bind(value, as: column.type, to: statement)
     }
-    return try rows(statement, columns)
+    return try rows(statement, table.columns)
   }
 
   func rows(_ statement: Statement, _ columns: [ProjectionTable.Column]) throws -> [[Value]] {
@@ -277,22 +270,15 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
     return rows
   }
 
-  private func condition(_ table: ProjectionTable, _ count: Int) -> String {
-    table.key.prefix(count).map { " AND \(TypeTable.quoted($0.name)) = ?" }.joined()
-  }
-
   // MARK: Writing
 
   func put(_ row: [Value], in name: String) throws {
     let table = try table(name)
-    let columns = table.key + table.columns
-    precondition(row.count == columns.count, "a row of \(name) has \(columns.count) values")
-    let list = columns.map { ", " + TypeTable.quoted($0.name) }.joined()
-    let marks = columns.map { _ in ", ?" }.joined()
-    let statement = try store.connection.statement(
-      "INSERT OR REPLACE INTO \(sqlName(table))(zone\(list)) VALUES(?\(marks))")
+    precondition(
+      row.count == table.columns.count, "a row of \(name) has \(table.columns.count) values")
+    let statement = try store.connection.statement(table.insert)
     try statement.bind(number)
-    for (value, column) in zip(row, columns) {
+    for (value, column) in zip(row, table.columns) {
       try ColumnCodec.bind(value, as: column.type, to: statement)
     }
     try statement.execute()
@@ -300,10 +286,9 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
 
   func remove(from name: String, where key: [Value]) throws {
     let table = try table(name)
-    let statement = try store.connection.statement(
-      "DELETE FROM \(sqlName(table)) WHERE zone = ?\(condition(table, key.count))")
+    let statement = try store.connection.statement(table.deletes[min(key.count, table.keys)])
     try statement.bind(number)
-    for (value, column) in zip(key, table.key) {
+    for (value, column) in zip(key, table.columns.prefix(table.keys)) {
       try ColumnCodec.bind(value, as: column.type, to: statement)
     }
     try statement.execute()
@@ -312,7 +297,7 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
   func add(_ amounts: [Int64], toRow key: [Value], in name: String) throws {
     let table = try table(name)
     precondition(
-      amounts.count == table.columns.count && key.count == table.key.count,
+      amounts.count == table.columns.count - table.keys && key.count == table.keys,
       "amounts and key must fill a row of \(name)")
     let present = try rows(of: name, where: key).first?.suffix(amounts.count)
     let sums = amounts.enumerated().map { place, amount in

@@ -19,6 +19,9 @@ final class Connection {
       throw StoreError(.failed, "the database connection is closed")
     }
     handle = found
+    // GRDB has every compiled statement tell which columns it reads, for observers that this store
+    // has none of: half the time of compiling. Taking the hook away expires no statement.
+    sqlite3_set_authorizer(found, nil, nil)
   }
 
   /// Finalises every statement, then closes.

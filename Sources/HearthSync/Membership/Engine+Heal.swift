@@ -11,7 +11,7 @@ extension Engine {
   func complaints(in group: GroupID) throws -> [ControlOperation] {
     let membership = membership(of: group)
     var complaints = zones.filter { $0.group == group }.flatMap { zone in
-      let told = membership.toldKeys(of: zone, by: device)
+      let told = membership.toldKeys(of: zone, membership.epochs(of: zone.id), by: device)
       return membership.epochs(of: zone.id).compactMap { epoch -> ControlOperation? in
         guard zone.epoch(id: epoch.grant.epoch) == nil, told.contains(epoch.grant.epoch),
           zone.kind == .control || membership.newcomers == .full
@@ -86,14 +86,14 @@ extension Engine {
 
   private func patients(in group: GroupID) -> [Patient] {
     let membership = membership(of: group)
-    let own = zones.filter { $0.group == group }
+    let own = zones.filter { $0.group == group }.map { ($0, membership.epochs(of: $0.id)) }
     return membership.devices.compactMap { ill -> Patient? in
       guard ill.id != device else { return nil }
       var lacks: [(zone: ZoneID, epoch: [UInt8])] = []
       var reachedBy: [[UInt8]] = []
-      for zone in own {
-        let told = membership.toldKeys(of: zone, by: ill.id)
-        for epoch in membership.epochs(of: zone.id) {
+      for (zone, epochs) in own {
+        let told = membership.toldKeys(of: zone, epochs, by: ill.id)
+        for epoch in epochs {
           let id = epoch.grant.epoch
           if told.contains(id) {
             if zone.kind == .control { reachedBy.append(id) }
@@ -114,9 +114,10 @@ extension Membership {
   ///
   /// A key of the control zone counts as given by its epoch only to who has the keys that this one
   /// follows, as its operation is sealed under those. O(e·(log w + c)) for e epochs of w wraps.
-  func toldKeys(of zone: ZoneState, by device: DeviceID) -> Set<[UInt8]> {
+  func toldKeys(
+    of zone: ZoneState, _ epochs: [EpochRecord], by device: DeviceID
+  ) -> Set<[UInt8]> {
     guard let resolver = resolved?.resolver else { return [] }
-    let epochs = epochs(of: zone.id)
     let complaints = resolver.complaints(of: device, in: zone.id)
     let last = complaints.last { $0.complaint.isLast }
     let enough = last.map { ancestors(of: $0.complaint.epoch, epochs) }

@@ -151,6 +151,15 @@ package struct Membership: Sendable {
   /// The keys that a device showed, whether the group admitted it or not.
   func card(of device: DeviceID) -> DeviceCard? { cards[device] }
 
+  /// The checked keys of a device, to verify with.
+  ///
+  /// - Throws: `CryptoError` `badKey` for a card whose keys are none; no check is made again for
+  ///   cards that the fold looked at, which are those of all devices that were ever admitted.
+  func keys(of device: DeviceID, showing card: DeviceCard) throws -> DevicePublicKeys {
+    if let known = resolved?.resolver.proofs.keys[device] { return known }
+    return try DevicePublicKeys(validating: card.signKey, box: card.boxKey)
+  }
+
   /// Whether a device belongs to the group now.
   package func isActive(_ id: DeviceID) -> Bool { device(id)?.isActive ?? false }
 

@@ -24,6 +24,9 @@ struct ProofBook: Sendable {
   }
 
   private var verdicts: [Identifier: Bool] = [:]
+  /// The keys of cards that were found to be keys, by the id that they hash to: a device's segments
+  /// are verified with these, so that its keys are checked once and not with every segment.
+  private(set) var keys: [DeviceID: DevicePublicKeys] = [:]
   /// Takes every claim, for models of the rules that have no keys.
   let isTrusting: Bool
 
@@ -35,9 +38,15 @@ struct ProofBook: Sendable {
   mutating func holds(_ claim: @autoclosure () -> Claim) -> Bool {
     if isTrusting { return true }
     let claim = claim()
+    return holds(claim) { _ in ProofBook.verify(claim) }
+  }
+
+  /// Whether a claim holds, found out by a check of its own the first time.
+  private mutating func holds(_ claim: Claim, check: (inout ProofBook) -> Bool) -> Bool {
+    if isTrusting { return true }
     let digest = claim.digest
     if let known = verdicts[digest] { return known }
-    let verdict = ProofBook.verify(claim)
+    let verdict = check(&self)
     verdicts[digest] = verdict
     return verdict
   }
@@ -59,7 +68,14 @@ extension ProofBook {
     holds(
       Claim(
         domain: "HRTH/device/v1", sign: card.signKey, box: card.boxKey, message: [],
-        signature: []))
+        signature: [])
+    ) { book in
+      guard let keys = try? DevicePublicKeys(validating: card.signKey, box: card.boxKey),
+        let id = Identifier(bytes: keys.deviceID)
+      else { return false }
+      book.keys[id] = keys
+      return true
+    }
   }
 
   /// Whether an invitation's holder made a request.

@@ -145,7 +145,7 @@ struct SegmentOpener {
 
   private func verify(_ bytes: [UInt8], author: Author, card: DeviceCard) throws {
     if Mutant.skipsSignature.isActive { return }
-    let keys = try DevicePublicKeys(validating: card.signKey, box: card.boxKey)
+    let keys = try membership.keys(of: author.device, showing: card)
     try Envelope.verifySignature(bytes, zoneID: zone.id.bytes, keys: keys)
   }
 

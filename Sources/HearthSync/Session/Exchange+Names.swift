@@ -5,20 +5,6 @@ import HearthCrypto
 extension Engine {
   /// How many files that other segments would replace are looked into in one round.
   package static var examinedFiles: Int { 256 }
-  /// How many verdicts about files are remembered of a zone; beyond, those of files that are gone
-  /// are forgotten first.
-  package static var rememberedFiles: Int { 16_384 }
-
-  /// What a file under a name proved to be, when it was looked into.
-  enum NameVerdict: UInt8 {
-    /// Not the changes of which its name speaks, or not those that are here.
-    case wrong = 0
-    /// The changes that its name says, the same that are here.
-    case right = 1
-    /// Its author has signed that it holds the changes that its name says, under a key that is not
-    /// here. Whoever lies so hides only what it wrote itself.
-    case signed = 2
-  }
 
   /// The names that are known to hold what they say: of segments that are applied and stored here,
   /// and of files that were looked into.
@@ -32,7 +18,7 @@ extension Engine {
     let verdicts = try verdicts(of: zone.id)
     guard !verdicts.isEmpty else { return trusted }
     for name in listing.segments {
-      guard let verdict = verdicts[Engine.key(of: name)], verdict != .wrong else { continue }
+      guard let verdict = verdicts[NameVerdicts.key(of: name)], verdict != .wrong else { continue }
       trusted.insert(name)
     }
     return trusted
@@ -69,7 +55,7 @@ extension Engine {
     var right: [SegmentName] = []
     var examined = 0
     for name in names {
-      let key = Engine.key(of: name)
+      let key = NameVerdicts.key(of: name)
       if let verdict = verdicts[key] {
         if verdict != .wrong { right.append(name) }
         continue
@@ -168,7 +154,7 @@ extension Engine {
     let verdicts = try verdicts(of: id)
     let twins = listing.segments.filter {
       held.contains($0.changes) && !known.contains($0.digest) && !ended.contains($0.author)
-        && verdicts[Engine.key(of: $0)] == nil
+        && verdicts[NameVerdicts.key(of: $0)] == nil
     }
     guard !twins.isEmpty else { return }
     let contradicting = try contradictions(
@@ -195,7 +181,7 @@ extension Engine {
       report.receivedBytes += bytes.count
       guard let verdict = try verdict(on: bytes, under: name, of: zone, stored: stored)
       else { continue }
-      verdicts[Engine.key(of: name)] = verdict
+      verdicts[NameVerdicts.key(of: name)] = verdict
       if verdict == .wrong { found[name.author] = bytes }
     }
     try remember(verdicts, of: zone.id, listing)
@@ -204,47 +190,19 @@ extension Engine {
 
   // MARK: Memory
 
-  /// What is remembered of a name: a hash of all of it.
-  static func key(of name: SegmentName) -> Identifier {
-    var writer = ByteWriter(capacity: 64)
-    writer.identifier(name.authorTag)
-    writer.fixed64(name.incarnation)
-    writer.fixed64(name.first)
-    writer.fixed64(name.last)
-    writer.identifier(name.digest)
-    return segmentDigest(writer.bytes)
-  }
-
   private static func memoryOfNames(of zone: ZoneID) -> String { "names.\(zone.hex)" }
 
-  private func verdicts(of zone: ZoneID) throws -> [Identifier: NameVerdict] {
-    guard let bytes = try store.fact(Engine.memoryOfNames(of: zone)) else { return [:] }
-    var reader = ByteReader(bytes)
-    var verdicts: [Identifier: NameVerdict] = [:]
-    for _ in 0..<(try reader.count("names", itemBytes: 17, atMost: Engine.rememberedFiles)) {
-      let key = try reader.identifier("name")
-      verdicts[key] = NameVerdict(rawValue: try reader.byte("verdict")) ?? .wrong
-    }
-    try reader.finish()
-    return verdicts
+  private func verdicts(of zone: ZoneID) throws -> NameVerdicts {
+    try store.fact(Engine.memoryOfNames(of: zone)).map(NameVerdicts.init(decoding:))
+      ?? NameVerdicts()
   }
 
   private func remember(
-    _ verdicts: [Identifier: NameVerdict], of zone: ZoneID, _ listing: TransportListing
+    _ verdicts: NameVerdicts, of zone: ZoneID, _ listing: TransportListing
   ) throws {
-    var kept = verdicts.keys.sorted()
-    if kept.count > Engine.rememberedFiles {
-      let listed = Set(listing.segments.map { Engine.key(of: $0) })
-      kept = Array(kept.filter { listed.contains($0) }.prefix(Engine.rememberedFiles))
-    }
-    var writer = ByteWriter(capacity: 17 * kept.count + 4)
-    writer.varint(kept.count)
-    for key in kept {
-      writer.identifier(key)
-      writer.byte(verdicts[key]?.rawValue ?? 0)
-    }
+    let bytes = verdicts.encoded(preferring: listing)
     try store.transaction {
-      try store.setFact(Engine.memoryOfNames(of: zone), writer.bytes)
+      try store.setFact(Engine.memoryOfNames(of: zone), bytes)
     }
   }
 }

@@ -55,7 +55,7 @@ extension Engine {
     known.formUnion(try store.pending(in: id).map(\.digest))
     var compared = try comparedFiles(of: id)
     let news = suspects.filter {
-      !known.contains($0.digest) && !compared.contains(Engine.key(of: $0))
+      !known.contains($0.digest) && !compared.contains(NameVerdicts.key(of: $0))
     }
     guard !news.isEmpty else { return other }
     var log = try OwnLog(own: own, unsealed: unsealedChanges(of: id))
@@ -70,7 +70,7 @@ extension Engine {
       if isEqual { try takeOver(found, sealedAs: name, bytes, in: id) }
       // What a life that is over says beside what is sealed here calls for nothing any more.
       if isEqual || found.allSatisfy({ isOver($0.change.dot.author, log) }) {
-        compared.insert(Engine.key(of: name))
+        compared.insert(NameVerdicts.key(of: name))
       }
     }
     if compared.count > before { try remember(compared: compared, of: id, listing) }
@@ -112,7 +112,7 @@ extension Engine {
     guard let bytes = try store.fact(Engine.memoryOfOwnFiles(of: zone)) else { return [] }
     var reader = ByteReader(bytes)
     var keys: Set<Identifier> = []
-    for _ in 0..<(try reader.count("own files", itemBytes: 16, atMost: Engine.rememberedFiles)) {
+    for _ in 0..<(try reader.count("own files", itemBytes: 16, atMost: NameVerdicts.maximumCount)) {
       keys.insert(try reader.identifier("own file"))
     }
     try reader.finish()
@@ -123,8 +123,8 @@ extension Engine {
   private func remember(
     compared: Set<Identifier>, of zone: ZoneID, _ listing: TransportListing
   ) throws {
-    let kept = Set(listing.segments.map { Engine.key(of: $0) }).intersection(compared).sorted()
-      .prefix(Engine.rememberedFiles)
+    let kept = Set(listing.segments.map { NameVerdicts.key(of: $0) }).intersection(compared).sorted()
+      .prefix(NameVerdicts.maximumCount)
     var writer = ByteWriter(capacity: 16 * kept.count + 4)
     writer.varint(kept.count)
     for key in kept { writer.identifier(key) }

@@ -193,7 +193,7 @@ extension Engine {
     }
     try Envelope.verifySignature(
       chunk, zoneID: zone.id.bytes,
-      keys: try DevicePublicKeys(validating: card.signKey, box: card.boxKey))
+      keys: try membership.keys(of: device, showing: card))
   }
 
   /// Verifies a snapshot's first chunk and reads how far the snapshot reaches.

@@ -14,6 +14,8 @@ struct PeopleLog {
     let operation: ControlOperation
     let isLive: Bool
     let id: RecordID
+    /// The device that it lets in; nil if it lets in none.
+    let joiner: DeviceID?
   }
 
   /// Who is what, in somebody's eyes.
@@ -42,12 +44,20 @@ struct PeopleLog {
       states[entry.id].map {
         Entry(
           dot: $0.version.dot, cause: $0.cause ?? Frontier(), operation: entry.operation,
-          isLive: entry.void == nil, id: entry.id)
+          isLive: entry.void == nil, id: entry.id, joiner: PeopleLog.joiner(of: entry.operation))
       }
     }
     entries = told.map { PeopleLog.knowing(told, $0) }
     people = Dictionary(
       world.devices.map { ($0.deviceID, $0.person) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private static func joiner(of operation: ControlOperation) -> DeviceID? {
+    switch operation {
+    case .join(let join): Membership.deviceID(of: join.device)
+    case .admit(let admit): Membership.deviceID(of: admit.join.device)
+    default: nil
+    }
   }
 
   /// An entry with all that earlier lives of its device had seen in entries that did not know it.
@@ -136,7 +146,7 @@ struct PeopleLog {
     _ place: Int, _ join: ControlOperation.Join, _ endings: [Int], _ view: [Int],
     _ state: inout Standing
   ) {
-    guard let device = Membership.deviceID(of: join.device) else { return }
+    guard let device = entries[place].joiner else { return }
     let after = endings.filter { !sees(place, $0) }
     if !after.contains(where: { ends($0, device, of: join.person) }) {
       state.devices[device] = (join.person, place)

@@ -10,6 +10,9 @@ struct Settling {
   private let world: World
   /// How many rounds the folder may take: its diameter and two more.
   private static let rounds = 3
+  /// How far ahead a clock may be before somebody who follows a link is told that it has expired:
+  /// the shortest life of an invitation.
+  private static let clockTolerance: UInt64 = 3_600_000
 
   /// Where people did something to each other, keys follow what all have learnt: made, joined,
   /// handed on, in one round each.
@@ -117,6 +120,10 @@ struct Settling {
         }), let words = world.joins[twin.index]?.words
       else { continue }
       SimProbe.copyJoined.hit()
+      // By a clock that is years ahead every invitation has expired: its person sets it first.
+      if device.clock.wall(at: world.now) > world.now + Settling.clockTolerance {
+        device.clock.set(to: world.now, at: world.now)
+      }
       try world.perform(
         Step(at: world.now - world.plan.startMilliseconds, device.name, "join", words))
       isNew = true
