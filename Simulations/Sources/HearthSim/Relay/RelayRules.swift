@@ -62,7 +62,9 @@ struct RelayRules {
   }
 
   /// What was acknowledged before a start and is not there after it; nil where all is.
-  func brokenPromise(of relay: SimRelay) throws -> String? {
+  ///
+  /// More may be there: a batch whose commit was told as failed can have reached the disk.
+  mutating func brokenPromise(of relay: SimRelay) throws -> String? {
     guard let log = relay.log else { return nil }
     for mailbox in promises.keys.sorted() {
       guard let promise = promises[mailbox] else { continue }
@@ -76,6 +78,7 @@ struct RelayRules {
         return "lost what it had acknowledged: its log ends at \(found.head.position), "
           + "not at \(promise.position)"
       }
+      follow(found)
     }
     return nil
   }
