@@ -68,7 +68,7 @@ extension Generator {
         case 1: step(at, "relay", "power")
         case 2, 3: step(at, "relay", "power", ["in=\(chance.within(1...40))"])
         default:
-          let verb = chance.pick(["disk-error", "sync-error", "disk-full"])
+          let verb = chance.pick(["disk-error", "disk-full"])
           step(at, "relay", verb, ["in=\(chance.within(1...20))", "for=\(chance.within(1...3))"])
         }
       }
