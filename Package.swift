@@ -204,8 +204,8 @@ if isSimulation {
     .target(
       name: "HearthSim",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "Household", "SimDisk",
-        "FamilyModel", "FamilyTranslation",
+        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "HearthTransport",
+        "HearthRelay", "Household", "SimDisk", "FamilyModel", "FamilyTranslation",
       ], path: "Simulations/Sources/HearthSim", swiftSettings: settings),
     .executableTarget(
       name: "hearth-sim",

@@ -54,7 +54,10 @@ extension Node {
         accesses.append(try requestAccess(of: invite.operation))
       }
     }
-    return RelayNewsSource(place: setting.path, accesses: accesses, link: relay.link)
+    // The connection that the exchanges use, which is shared.
+    let link = try Node.link(
+      setting.path, token: setting.token, device: device.hex, identity: engine.identity)
+    return RelayNewsSource(place: setting.path, accesses: accesses, link: link)
   }
 }
 

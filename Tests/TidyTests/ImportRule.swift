@@ -37,8 +37,8 @@ enum ImportRule {
 
   /// What simulations may import beside each other: the real engine, store, relay log and domain.
   static let simulations: Set<String> = [
-    "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "HearthRelay", "Household",
-    "GRDB", "GRDBSQLite", "Foundation", "Glibc", "ArgumentParser",
+    "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "HearthTransport",
+    "HearthRelay", "Household", "GRDB", "GRDBSQLite", "Foundation", "Glibc", "ArgumentParser",
   ]
 
   /// Modules of `Simulations` that judge the real code, so they may know none of it.

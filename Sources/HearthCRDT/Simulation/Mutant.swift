@@ -116,6 +116,28 @@ package enum Mutant: String, CaseIterable, Sendable {
   /// A key is written under although somebody who has it was removed at the same time.
   case writesUnderExposedKey
 
+  // HearthSync, HearthTransport: the relay's client
+  /// What a relay shows of its log is not compared with what it had shown.
+  case trustsOldIndex
+  /// The chain of a relay's listing is not followed.
+  case skipsRelayChain
+  /// The access keys of mailboxes stay as they are after a removal.
+  case neverTurnsKeys
+  /// Nothing is left for those who were away when the access key was changed.
+  case leavesDoorsEmpty
+  /// The way in is left for those too who were removed.
+  case doorsForEverybody
+  /// What earlier lives of this device wrote is not taken from others.
+  case skipsOwnEarlierLives
+
+  // HearthRelay
+  /// The relay's database is opened with `synchronous=OFF`.
+  case relayNeverSyncs
+  /// Sessions with an old access key go on after it was changed.
+  case relaySparesOldKeys
+  /// What is put a second time takes a position without an entry.
+  case relayLeavesGaps
+
   // HearthStore
   /// Success is told though the commit failed.
   case acknowledgesEarly

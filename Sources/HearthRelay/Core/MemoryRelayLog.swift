@@ -112,7 +112,8 @@ extension MemoryRelayLog.State {
 extension RelayMailbox {
   /// Why a session with this authority may not work on the mailbox any more; nil if it may.
   func refusal(of authority: RelayAuthority) -> RelayRefusal? {
-    switch authority {
+    if Mutant.relaySparesOldKeys.isActive { return nil }
+    return switch authority {
     case .access(let generation): generation == accessGeneration ? nil : .accessChanged
     case .manager(let key): managers.contains(key) ? nil : .accessChanged
     }

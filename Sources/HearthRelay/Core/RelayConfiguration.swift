@@ -80,10 +80,14 @@ package enum RelayEvent: Sendable {
   case received(RelaySessionID, RelayFrame<RelayRequest>, byteCount: Int)
   /// Bytes arrived that are no frame.
   case malformed(RelaySessionID, CodecFault)
+  /// Something arrived, of a frame that is not whole yet: over a slow line one takes minutes.
+  case arriving(RelaySessionID)
   /// The connection is gone.
   case disconnected(RelaySessionID)
   /// More waits to be sent to the session than is good, or no longer.
   case congested(RelaySessionID, Bool)
+  /// Much waits still to be sent, and the session has taken some of it.
+  case draining(RelaySessionID)
   /// The log answered a write.
   case written(ticket: UInt64, Result<RelayWritten, RelayError>)
   /// The log answered a read.

@@ -42,6 +42,7 @@ extension RelayCore {
       }
     }
     for (first, targets) in groups.sorted(by: { $0.key < $1.key }) {
+      Probe.pushedNews.hit()
       counters.pushes += targets.count
       effects.append(.share(targets, tail: RelayPushFrame.tail(of: Array(entries[first...]))))
     }

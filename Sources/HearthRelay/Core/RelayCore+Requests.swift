@@ -203,6 +203,7 @@ extension RelayCore {
       close(id, ticket.channel)
       refuse(id, ticket.request)
     case .accessChanged:
+      Probe.accessChangedInFlight.hit()
       fail(id, ticket.request, RelayCore.accessChanged)
       // Another process changed the key; the sessions of this one that have the old key go too.
       if sessions[id]?.channels[ticket.channel]?.open?.mailbox == ticket.mailbox {
@@ -212,6 +213,7 @@ extension RelayCore {
     case .conflict:
       fail(id, ticket.request, RelayFault(.conflict, "the access key was changed meanwhile"))
     case .quota:
+      Probe.quotaReached.hit()
       counters.limited += 1
       fail(id, ticket.request, RelayFault(.quotaExceeded, "the mailbox holds all that it may"))
     case .managers:
@@ -243,6 +245,8 @@ extension RelayCore {
       guard !isSpared, let open = sessions[member.session]?.channels[member.channel]?.open,
         isGone(open.authority)
       else { continue }
+      if Mutant.relaySparesOldKeys.isActive { continue }
+      Probe.closedByRotation.hit()
       close(member.session, member.channel)
       send(member.session, push: .closed(channel: member.channel, RelayCore.accessChanged))
     }

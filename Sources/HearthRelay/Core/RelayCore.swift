@@ -41,6 +41,9 @@ package struct RelayCore {
     self.random = random
   }
 
+  /// Which session asked the log for something that it has not answered; nil for an unknown ticket.
+  package func session(of ticket: UInt64) -> RelaySessionID? { tickets[ticket]?.session }
+
   /// How many sessions there are.
   package var sessionCount: Int { sessions.count }
   /// How many of them have never opened a mailbox.
@@ -67,8 +70,11 @@ package struct RelayCore {
       guard sessions[id] != nil else { break }
       counters.malformed += 1
       end(id, RelayFault(.malformed, String(fault.prefix(120))))
+    case .arriving(let id): sessions[id]?.heardAt = self.now
     case .disconnected(let id): forget(id)
     case .congested(let id, let isCongested): congest(id, isCongested)
+    case .draining(let id):
+      if sessions[id]?.congestedAt != nil { sessions[id]?.congestedAt = self.now }
     case .written(let ticket, let result): finish(written: ticket, result)
     case .answered(let ticket, let result): finish(answered: ticket, result)
     case .appended(let mailbox, let head): deliver(mailbox, [], head: head, author: nil)
@@ -290,6 +296,7 @@ package struct RelayCore {
 
   private mutating func failed(_ ticket: RelayTicket, _ error: RelayError) {
     counters.logFailures += 1
+    Probe.logFailed.hit()
     switch ticket.purpose {
     case .challenge, .prove, .create: sessions[ticket.session]?.channels[ticket.channel] = nil
     case .subscribe: update(ticket.session, ticket.channel) { $0.subscription = .none }

@@ -63,6 +63,11 @@ final class RelayConnection: ChannelInboundHandler {
   /// Whether something was written since the last flush.
   var isDirty = false
   private var hasWritten = false
+  /// How much waited to be sent when somebody last looked.
+  private var bufferedBytes = Int.max
+  /// How much a congested client has to take between two looks to count as reading: a line slower
+  /// than this cannot carry a household.
+  static let leastDrainedBytes = 512
 
   init(id: RelaySessionID, hub: RelayHub, limit: RelayFrameLimit) {
     self.id = id
@@ -93,11 +98,14 @@ final class RelayConnection: ChannelInboundHandler {
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
+    // Also where no frame is whole yet.
+    hub.handle(.arriving(id))
     hub.flush()
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     isCongested = !context.channel.isWritable
+    bufferedBytes = .max
     setReading()
     hub.handle(.congested(id, isCongested))
     hub.flush()
@@ -114,6 +122,20 @@ final class RelayConnection: ChannelInboundHandler {
   }
 
   // MARK: What the hub does with a connection
+
+  /// Looks whether a client that has much to read reads any of it.
+  func look() {
+    guard isCongested, let context else { return }
+    context.channel.getOption(.bufferedWritableBytes).assumeIsolated().whenSuccess { waiting in
+      guard self.isCongested else { return }
+      if self.bufferedBytes < .max,
+        waiting + RelayConnection.leastDrainedBytes <= self.bufferedBytes
+      {
+        self.hub.handle(.draining(self.id))
+      }
+      self.bufferedBytes = min(self.bufferedBytes, waiting)
+    }
+  }
 
   func write(_ buffer: ByteBuffer) {
     context?.write(NIOAny(buffer), promise: nil)

@@ -19,18 +19,12 @@ final class RelayHub {
   private var connections: [RelaySessionID: RelayConnection] = [:]
   private var dirty: [RelayConnection] = []
   private var nextSession: UInt64 = 0
-  private var writes: [(ticket: UInt64, write: RelayWrite)] = []
-  private var reads: [(ticket: UInt64, read: RelayRead)] = []
-  private var isWriting = false
-  private var isReading = false
+  private var desk = RelayDesk()
   private var news = RelayNewsQueue()
   private var lastFailure: RelayError.Code?
   private var drained: EventLoopPromise<Void>?
   /// How many transactions the writes were gathered in.
   private(set) var commits = 0
-
-  /// The most writes of one transaction.
-  static let maximumBatchWrites = 1_024
 
   init(
     loop: any EventLoop, core: RelayCore, log: any RelayLog, pool: NIOThreadPool, logger: Logger,
@@ -87,8 +81,8 @@ final class RelayHub {
           buffer.writeBytes(tail)
           write(buffer, to: connection)
         }
-      case .write(let ticket, let box): writes.append((ticket, box.write))
-      case .read(let ticket, let box): reads.append((ticket, box.read))
+      case .write(let ticket, let box): desk.add(ticket, box.write)
+      case .read(let ticket, let box): desk.add(ticket, box.read)
       case .pause(let id, let isPaused): connections[id]?.setPaused(isPaused)
       case .trust(let id): connections[id]?.trust()
       case .close(let id): connections[id]?.closeAfterSending()
@@ -111,36 +105,28 @@ final class RelayHub {
   }
 
   private func startWriting() {
-    guard !isWriting, !writes.isEmpty else { return }
-    isWriting = true
-    let batch = Array(writes.prefix(RelayHub.maximumBatchWrites))
-    writes.removeFirst(batch.count)
+    guard let batch = desk.nextBatch() else { return }
     let log = self.log
     let work = pool.runIfActive(eventLoop: loop) { () -> Result<[RelayWritten], RelayError> in
-      Result { () throws(RelayError) in try log.write(batch.map(\.write)) }
+      Result { () throws(RelayError) in try log.write(batch.writes) }
     }
     work.assumeIsolated().whenComplete { outcome in
-      self.isWriting = false
+      self.desk.finishedWriting()
       self.commits += 1
       let result = RelayHub.result(of: outcome)
       self.note(result)
-      for (place, item) in batch.enumerated() {
-        self.handle(.written(ticket: item.ticket, result.map { $0[place] }))
-      }
+      for event in batch.events(result) { self.handle(event) }
       self.flush()
     }
   }
 
   private func startReading() {
-    guard !isReading else { return }
-    if let shared = log as? any RelaySharedLog, let next = news.next() {
-      isReading = true
+    if let shared = log as? any RelaySharedLog, !desk.isReading, let next = news.next() {
+      desk.beginReading()
       follow(next, in: shared)
       return
     }
-    guard !reads.isEmpty else { return }
-    isReading = true
-    let (ticket, read) = reads.removeFirst()
+    guard let (ticket, read) = desk.nextRead() else { return }
     let log = self.log
     ask(
       { () throws(RelayError) in try log.read(read) },
@@ -156,7 +142,7 @@ final class RelayHub {
       Result { () throws(RelayError) in try question() }
     }
     work.assumeIsolated().whenComplete { outcome in
-      self.isReading = false
+      self.desk.finishedReading()
       let result = RelayHub.result(of: outcome)
       self.note(result)
       body(self, result)
@@ -237,6 +223,7 @@ final class RelayHub {
   // MARK: The operator's view
 
   func tick() {
+    for connection in connections.values { connection.look() }
     handle(.tick)
     news.isPaused = false
     flush()
@@ -255,6 +242,7 @@ final class RelayHub {
     RelayStatus(
       counters: core.counters, commits: commits, sessions: core.sessionCount,
       strangers: core.strangerCount, mailboxesOpen: core.roomCount,
-      writesWaiting: writes.count, readsWaiting: reads.count, isHealthy: log.isHealthy)
+      writesWaiting: desk.writesWaiting, readsWaiting: desk.readsWaiting,
+      isHealthy: log.isHealthy)
   }
 }

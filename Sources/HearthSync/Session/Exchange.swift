@@ -108,7 +108,11 @@ extension Engine {
     var isDone = false
     var plan = try SyncPlan(zone: zone(id), known: known)
     while !isDone {
-      let names = plan.fetches(from: listing, except: taking.tried)
+      var names = plan.fetches(from: listing, except: taking.tried)
+      if Mutant.skipsOwnEarlierLives.isActive {
+        let own = try zone(id).authorTag(of: device)
+        names.removeAll { $0.authorTag == own }
+      }
       guard !names.isEmpty else { break }
       guard rounds < Engine.maximumRounds else {
         report.problems.append(

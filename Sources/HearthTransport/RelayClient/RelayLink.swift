@@ -13,7 +13,7 @@ import Synchronization
 /// One connection carries all mailboxes. It is made when there is something to ask or to listen
 /// to, and made again after a loss. Calls block until there is an answer, for a bounded time; they
 /// may come from any thread but the link's own.
-package final class RelayLink: Sendable {
+package final class RelayLink: RelayLine, Sendable {
   /// Where the relay is.
   package let address: RelayAddress
   private let loop: any EventLoop
@@ -86,7 +86,7 @@ package final class RelayLink: Sendable {
   }
 
   /// Makes a mailbox's keys and cursor known.
-  package func know(_ access: MailboxAccess, cursor: RelayCursor? = nil) {
+  package func know(_ access: MailboxAccess, cursor: RelayCursor?) {
     let state = state
     loop.execute { state.value?.know(access, cursor: cursor) }
   }
@@ -213,7 +213,7 @@ private final class LinkState {
       case .connect: connect()
       case .disconnect: disconnect()
       case .send(let bytes):
-        channel?.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
+        write(bytes)
       case .finish(let ticket, .success(let outcome)):
         waiting.removeValue(forKey: ticket)?.succeed(outcome)
       case .finish(let ticket, .failure(let failure)):
@@ -222,6 +222,30 @@ private final class LinkState {
       }
     }
     setAlarm()
+  }
+
+  /// What is long goes in parts, so that it is seen whether the network takes them.
+  private static let partBytes = 16 << 10
+
+  private func write(_ bytes: [UInt8]) {
+    guard let channel else { return }
+    guard bytes.count > LinkState.partBytes else {
+      channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
+      return
+    }
+    let number = connection
+    var rest = ByteBuffer(bytes: bytes)
+    while let part = rest.readSlice(length: min(LinkState.partBytes, rest.readableBytes)),
+      part.readableBytes > 0
+    {
+      channel.write(part).assumeIsolated().whenSuccess { self.wrote(number) }
+    }
+    channel.flush()
+  }
+
+  private func wrote(_ number: Int) {
+    guard number == connection else { return }
+    session.progressed(now: now)
   }
 
   private func tell(_ news: RelayNews) {

@@ -11,6 +11,7 @@ extension RelayTransport {
     note(puts, stored, access.mailbox)
     let taken = zip(puts, stored).filter { $1.outcome == .conflict }.map(\.0)
     guard !taken.isEmpty else { return }
+    Probe.nameTaken.hit()
     // Somebody with the key put other bytes under a name that carries a digest: they are worth
     // nothing to anybody.
     try remove(taken.map(\.name), in: access)

@@ -56,6 +56,58 @@ struct ClientSessionTests {
     #expect(failure(world.ask(third, other, .open)) == .refused)
   }
 
+  @Test("who waits for an answer is not woken before there is something to do")
+  func sleeping() throws {
+    let world = try ClientWorld()
+    let client = try world.client(0x31)
+    #expect(opening(world.ask(client, try ClientWorld.access([1]), .open)) != nil)
+    world.isMute = true
+    _ = world.begin(client, mailbox, put("a"))
+    _ = world.begin(client, mailbox, put("b"))
+    world.run(upTo: 10)
+    for _ in 0..<3 {
+      let wake = try #require(client.session.wakeTime)
+      #expect(wake > world.now + 1_000)
+      client.session.tick(now: world.now)
+    }
+  }
+
+  @Test("a log that ends before what is asked for is an answer: it was set back")
+  func beyondTheHead() throws {
+    let world = try ClientWorld()
+    let client = try world.client(0x31)
+    let access = try ClientWorld.access([1])
+    _ = world.ask(client, access, put("a"))
+    let result = world.ask(client, access, .list(after: 7, limit: 10))
+    guard case .success(.reply(.listing(let page))) = result else {
+      Issue.record("\(result)")
+      return
+    }
+    #expect(page.headers.isEmpty && page.through == 1 && page.head == 1)
+    #expect(client.attempts.count == 1)
+  }
+
+  @Test("a long request over a slow line is not given up while the network takes it")
+  func slowUploads() throws {
+    let world = try ClientWorld()
+    let client = try world.client(0x31)
+    let access = try ClientWorld.access([1])
+    #expect(opening(world.ask(client, access, .open)) != nil)
+    world.isMute = true
+    let ticket = world.begin(client, mailbox, put("a"))
+    for _ in 0..<30 {
+      world.run(upTo: 10_000)
+      client.session.progressed(now: world.now)
+    }
+    #expect(client.attempts.count == 1 && client.results[ticket] == nil)
+    // When nothing moves any more it is.
+    world.run(upTo: 16_000)
+    world.isMute = false
+    world.run(upTo: 60_000) { client.results[ticket] != nil }
+    #expect(client.attempts.count == 2)
+    #expect(client.results[ticket].flatMap { stored($0) }?.position == 1)
+  }
+
   @Test("lines that break at any byte: every put is stored once and answered", arguments: 0..<40)
   func breaking(seed: UInt64) throws {
     let world = try ClientWorld()

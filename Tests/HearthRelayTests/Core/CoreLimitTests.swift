@@ -277,6 +277,30 @@ struct CoreLimitTests {
     #expect(world.closed.contains(slow) && world.core.counters.slowReaders == 1)
   }
 
+  @Test("over a slow line nobody is sent away who reads or sends a little at a time")
+  func slowLines() throws {
+    let (world, writer) = try made()
+    let slow = try subscriber(world)
+    world.handle(.congested(slow, true))
+    for _ in 0..<20 {
+      world.now += 25_000
+      world.handle(.draining(slow))
+      world.handle(.arriving(slow))
+      world.handle(.arriving(writer))
+      world.handle(.tick)
+    }
+    #expect(!world.closed.contains(slow) && !world.closed.contains(writer))
+    world.handle(.congested(slow, false))
+    world.handle(.draining(slow))
+    world.now += 90_000
+    world.handle(.tick)
+    #expect(world.closed.contains(slow) && world.closed.contains(writer))
+    #expect(world.core.counters.slowReaders == 0 && world.core.counters.timeouts == 2)
+    // Who is gone is not made anew by what arrives late.
+    world.handle(.arriving(slow))
+    #expect(world.core.sessionCount == 0)
+  }
+
   @Test("a log that fails is told as such, and nobody is pushed what is not stored")
   func failures() throws {
     let (world, writer) = try made()

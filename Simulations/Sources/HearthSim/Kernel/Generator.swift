@@ -14,6 +14,8 @@ struct Generator {
     case deep
     /// 11 devices of 5 people, 10 days, 300 operations on the household's people.
     case people
+    /// What a quick seed is, with a relay.
+    case relay
   }
 
   enum Family: CaseIterable {
@@ -22,6 +24,8 @@ struct Generator {
 
   let seed: UInt64
   let mode: Mode
+  /// Whether there is a relay.
+  private let hasRelay: Bool
   var chance: Chance
   var plan = Plan()
   private var weights: [Family: Int] = [:]
@@ -34,8 +38,9 @@ struct Generator {
 
   private init(seed: UInt64, mode: Mode) {
     self.seed = seed
-    self.mode = mode
-    chance = Chance(seed, domain: "plan", mode == .quick ? 0 : mode == .deep ? 1 : 2)
+    self.mode = mode == .relay ? .quick : mode
+    hasRelay = mode == .relay
+    chance = Chance(seed, domain: "plan", self.mode == .quick ? 0 : mode == .deep ? 1 : 2)
   }
 
   static let names = [
@@ -45,7 +50,7 @@ struct Generator {
 
   private mutating func make() -> Plan {
     plan.seed = seed
-    plan.name = "\(mode.rawValue)-\(seed)"
+    plan.name = "\(hasRelay ? Mode.relay.rawValue : mode.rawValue)-\(seed)"
     drawWeights()
     let number = mode == .quick ? chance.within(3...6) : chance.within(4...10)
     plan.devices = Generator.names.prefix(number).map { Plan.Device(name: $0) }
@@ -70,6 +75,7 @@ struct Generator {
     trouble(through: end)
     situations(through: end)
     people(through: end)
+    if hasRelay { relay(through: end) }
     sortSteps()
     return plan
   }

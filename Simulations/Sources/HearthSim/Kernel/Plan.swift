@@ -14,6 +14,29 @@ struct Plan: Codable, Sendable, Equatable {
     var joinsLater = false
     /// The device whose person uses this one too; a person of its own if nil.
     var of: String?
+    /// How it reaches the others: `folder`, `relay` or `both`.
+    var way = Way.folder
+  }
+
+  /// How a device reaches the others.
+  enum Way: String, Codable, Sendable {
+    case folder, relay, both
+  }
+
+  /// A relay, and the lines to it.
+  struct Relay: Codable, Sendable, Equatable {
+    /// How long a message takes in each direction.
+    var delayMilliseconds = [5, 80]
+    /// Of a thousand messages: the connection breaks within it.
+    var cutPerMille = 0
+    /// The connection goes dumb within it, and nobody is told.
+    var mutePerMille = 0
+    /// The greatest piece in which bytes arrive.
+    var pieceBytes = 1 << 20
+    /// How many bytes a second go through; nil for any number.
+    var bytesPerSecond: Int?
+    /// Of a thousand rounds: the device keeps its connection and listens afterwards.
+    var keepsPerMille = 500
   }
 
   /// How files go from one device's folder to another's.
@@ -57,6 +80,8 @@ struct Plan: Codable, Sendable, Equatable {
   var startMilliseconds: UInt64 = 1_774_425_600_000
   var devices: [Device] = []
   var carrier = Carrier()
+  /// The relay; there is none if nil.
+  var relay: Relay?
   var disks = Disks()
   /// The steps in their text form, in any order: `DAY HH:MM:SS.mmm DEVICE: verb arguments`.
   var steps: [Step] = []
@@ -77,6 +102,7 @@ struct Plan: Codable, Sendable, Equatable {
       try values.decodeIfPresent(UInt64.self, forKey: .startMilliseconds) ?? startMilliseconds
     devices = try values.decode([Device].self, forKey: .devices)
     carrier = try values.decodeIfPresent(Carrier.self, forKey: .carrier) ?? Carrier()
+    relay = try values.decodeIfPresent(Relay.self, forKey: .relay)
     disks = try values.decodeIfPresent(Disks.self, forKey: .disks) ?? Disks()
     steps = try values.decode([Step].self, forKey: .steps).flatMap { try $0.repeated() }
     purpose = try values.decodeIfPresent(String.self, forKey: .purpose)
@@ -104,6 +130,21 @@ extension Plan.Device {
     build = try values.decodeIfPresent(String.self, forKey: .build) ?? "current"
     joinsLater = try values.decodeIfPresent(Bool.self, forKey: .joinsLater) ?? false
     of = try values.decodeIfPresent(String.self, forKey: .of)
+    way = try values.decodeIfPresent(Plan.Way.self, forKey: .way) ?? .folder
+  }
+}
+
+extension Plan.Relay {
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    self.init()
+    delayMilliseconds =
+      try values.decodeIfPresent([Int].self, forKey: .delayMilliseconds) ?? delayMilliseconds
+    cutPerMille = try values.decodeIfPresent(Int.self, forKey: .cutPerMille) ?? 0
+    mutePerMille = try values.decodeIfPresent(Int.self, forKey: .mutePerMille) ?? 0
+    pieceBytes = try values.decodeIfPresent(Int.self, forKey: .pieceBytes) ?? pieceBytes
+    bytesPerSecond = try values.decodeIfPresent(Int.self, forKey: .bytesPerSecond)
+    keepsPerMille = try values.decodeIfPresent(Int.self, forKey: .keepsPerMille) ?? keepsPerMille
   }
 }
 

@@ -91,6 +91,11 @@ struct Shrinker {
     var candidate = plan
     candidate.disks = Plan.Disks()
     _ = take(candidate)
+    if plan.relay != nil {
+      candidate = plan
+      candidate.relay = Plan.Relay()
+      _ = take(candidate)
+    }
   }
 
   /// ddmin: ever smaller pieces are left out, as long as the check still fails.

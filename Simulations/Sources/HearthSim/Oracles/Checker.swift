@@ -53,6 +53,11 @@ struct Checker {
         .map { ($0.id, $0.frontier) })
   }
 
+  /// Who holds a change, as far as it was looked.
+  func holders(of dot: Dot, in zone: ZoneID) -> [Int] {
+    reached.keys.sorted().filter { reached[$0]?[zone]?.covers(dot) == true }
+  }
+
   /// What a device had reached counts no longer: it was put back.
   mutating func forget(_ device: SimDevice) {
     reached[device.index] = nil
@@ -114,7 +119,7 @@ struct Checker {
   }
 
   mutating func synced(
-    _ device: SimDevice, _ report: TransportReport, before: [ZoneID: Frontier], in world: World
+    _ device: SimDevice, _ report: Round, before: [ZoneID: Frontier], in world: World
   ) throws {
     try readPublished(in: world)
     noteTimes(device, before: before, in: world)
@@ -298,6 +303,11 @@ struct Checker {
     for published in news {
       let (file, bytes) = (published.file, published.bytes)
       let device = world.devices[published.device]
+      // Another one's step may have begun while this device waits for the relay.
+      if device.running == nil, !device.isLost, world.net != nil {
+        unread.append(published)
+        continue
+      }
       try Secrecy.check(bytes, in: world, by: device)
       try checkNonce(of: bytes, file, device, in: world)
       guard case .segment(let name) = file, let engine = device.running?.engine else { continue }

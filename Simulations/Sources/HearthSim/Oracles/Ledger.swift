@@ -53,7 +53,7 @@ struct Ledger {
     if store.code == .io { SimProbe.diskFailed.hit() }
   }
 
-  mutating func synced(_ report: TransportReport) {
+  mutating func synced(_ report: Round) {
     syncs += 1
     received += report.received
     published += report.published
@@ -87,6 +87,23 @@ struct Ledger {
         author: next, sequence: end - UInt64(places.count) + UInt64(number) + 1)
     }
     return true
+  }
+
+  /// Who still has something.
+  enum Holder {
+    case others, author, nobody
+  }
+
+  /// A relay lost what it held: what only its author has counts as not given away, and what nobody
+  /// has is not owed any more.
+  mutating func takeBack(_ holder: (Acknowledged) -> Holder) {
+    for place in acknowledged.indices where acknowledged[place].isPublished {
+      switch holder(acknowledged[place]) {
+      case .others: break
+      case .author: acknowledged[place].isPublished = false
+      case .nobody: acknowledged[place].isExempt = true
+      }
+    }
   }
 
   /// A fault took what only this device had.

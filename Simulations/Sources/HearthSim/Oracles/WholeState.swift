@@ -1,6 +1,7 @@
 import HearthCRDT
 import HearthStore
 import HearthSync
+import HearthTransport
 import Household
 import SimDisk
 
@@ -112,7 +113,7 @@ struct WholeState {
   /// Who joins now has the same state, from a snapshot with what came after, or change by change.
   private func newcomersAgree(with devices: [SimDevice]) throws {
     let host = try devices.first {
-      try !$0.isOldBuild && $0.membership().role(of: $0.deviceID)?.rank ?? 0 >= 3
+      try !$0.isOldBuild && $0.usesFolder && $0.membership().role(of: $0.deviceID)?.rank ?? 0 >= 3
     }
     guard let host, let home = host.home else { return }
     host.clock.set(to: world.now, at: world.now)
@@ -165,11 +166,11 @@ struct WholeState {
 
 extension World {
   /// A device that nobody has had before, with an empty folder.
-  func addFresh(named name: String) throws -> SimDevice {
+  func addFresh(named name: String, way: Plan.Way = .folder) throws -> SimDevice {
     let index = devices.count
     let disk = SimDisk(seed: Chance.mix(plan.seed ^ UInt64(index) << 48), profile: .ordered)
     let device = try SimDevice(
-      index: index, device: Plan.Device(name: name), seed: plan.seed, disk: disk)
+      index: index, device: Plan.Device(name: name, way: way), seed: plan.seed, disk: disk)
     add(device)
     return device
   }
@@ -180,7 +181,7 @@ extension SimDevice {
   func publishSnapshot() throws {
     guard let home, try isMember() else { throw StepFailure("\(name) is in no household") }
     takeTurn()
-    let folder = folder
+    let ways = try ways()
     try withEngine { engine in
       // The segments of what is in a snapshot go before it.
       let zone = try engine.zone(home)
@@ -188,8 +189,11 @@ extension SimDevice {
         throw StepFailure("some changes are not published yet")
       }
       let chunks = try engine.snapshot(of: home)
-      for (file, chunk) in zip(SnapshotPlan.names(of: chunks, zoneTag: zone.tag), chunks) {
-        try folder.publish(file, chunk)
+      for way in ways {
+        way.relay?.relay.directory.zones = try engine.relayAccesses()
+        for (file, chunk) in zip(SnapshotPlan.names(of: chunks, zoneTag: zone.tag), chunks) {
+          try way.transport.publish(file, chunk)
+        }
       }
     }
   }

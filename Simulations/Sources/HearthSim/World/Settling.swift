@@ -27,6 +27,7 @@ struct Settling {
 
   func run() throws {
     world.isHealed = true
+    try world.healRelay()
     var everybody = world.devices.filter { $0.home != nil }
     guard !everybody.isEmpty else { return }
     var chance = Chance(world.plan.seed, domain: "core")
@@ -35,10 +36,12 @@ struct Settling {
     if core.count < everybody.count {
       SimProbe.coreHealed.hit()
       for place in world.carriers.indices { world.carriers[place].isUp = false }
+      world.connect(core)
       core = try heal(core)
       try converge(core)
     }
     for device in world.devices where device.home == nil { _ = try heal([device]) }
+    world.connect(everybody)
     everybody = try heal(everybody)
     try converge(everybody)
     try silence(everybody)
@@ -48,6 +51,7 @@ struct Settling {
     try peopleAgree(members, everybody)
     try AtRest(world).check(members)
     try WholeState(world).check(members)
+    try RelayAtRest(world).check(members, everybody)
   }
 
   /// Who believes to belong to the household.
@@ -81,6 +85,7 @@ struct Settling {
       device.folder.isFull = false
       device.folder.setStale(false)
       device.folder.unfreeze()
+      device.frozenAtRelay = [:]
       device.folder.mendLost()
       for file in device.folder.names {
         if let good = world.archive[file], device.folder.files[file] != good {

@@ -2,6 +2,7 @@ import HearthCRDT
 import HearthCrypto
 import HearthStore
 import HearthSync
+import HearthTransport
 import Household
 
 /// What a command of a person wrote.
@@ -42,32 +43,24 @@ extension SimDevice {
   ///
   /// - Returns: nil where it only asked to be let in.
   @discardableResult
-  func join(_ secret: InviteSecret, at time: UInt64) throws -> TransportReport? {
+  func join(_ secret: InviteSecret, at time: UInt64) throws -> Round? {
     takeTurn()
     let now = clock.wall(at: time)
-    let (folder, anchor, name, person) = (folder, anchor, name, person)
+    let ways = try ways()
     let joined = try withEngine { engine -> ZoneID? in
-      let rendezvous = BlobName(
-        kind: .capsule, scope: Identifier(bytes: secret.rendezvousID) ?? .zero)
-      guard let capsule = try folder.fetch(rendezvous) else {
-        throw StepFailure("the invitation has not arrived yet")
+      let (capsule, way) = try self.capsule(of: secret, on: ways)
+      guard net != nil else { return try enter(capsule, secret, over: way, &engine, now) }
+      // As the product does: who is not let in keeps nothing of it.
+      let before = engine
+      do {
+        return try engine.store.transaction {
+          engine = before
+          return try enter(capsule, secret, over: way, &engine, now)
+        }
+      } catch {
+        engine = before
+        throw error
       }
-      let group: GroupID
-      let opened = try engine.beginJoining(capsule, with: secret, nowMilliseconds: now)
-      group = opened.group
-      openedInvitations.append(opened.controlFrontier)
-      guard opened.approvers.isEmpty else {
-        try ask(opened, capsule, secret, with: engine)
-        return nil
-      }
-      let control = try engine.controlZone(of: group)
-      var report = TransportReport(setting: name)
-      try engine.pull(
-        control.id, from: folder, anchorFile: anchor, nowMilliseconds: now, &report)
-      try engine.finishJoining(
-        opened, with: secret, person: person, personName: name, deviceName: name,
-        nowMilliseconds: now)
-      return engine.zones.first { $0.group == group && $0.kind == .data }?.id
     }
     guard let joined else { return nil }
     home = joined
@@ -78,6 +71,47 @@ extension SimDevice {
     return report
   }
 
+  /// The capsule of an invitation, and where it lay.
+  private func capsule(
+    of secret: InviteSecret, on ways: [Way]
+  ) throws -> (capsule: [UInt8], way: Way) {
+    let rendezvous = BlobName(
+      kind: .capsule, scope: Identifier(bytes: secret.rendezvousID) ?? .zero)
+    for way in ways {
+      way.lay(rendezvous.scope, in: try .rendezvous(of: secret, mayCreate: false))
+      if let capsule = try way.transport.fetch(rendezvous) { return (capsule, way) }
+    }
+    throw StepFailure("the invitation has not arrived yet")
+  }
+
+  /// - Returns: the household's zone; nil where it only asked to be let in.
+  private func enter(
+    _ capsule: [UInt8], _ secret: InviteSecret, over way: Way,
+    _ engine: inout Engine<ReplicaStore>, _ now: UInt64
+  ) throws -> ZoneID? {
+    let opened = try engine.beginJoining(capsule, with: secret, nowMilliseconds: now)
+    let group = opened.group
+    openedInvitations.append(opened.controlFrontier)
+    net?.relay.rules.pardon([deviceID])
+    guard opened.approvers.isEmpty else {
+      try ask(opened, capsule, secret, with: engine)
+      return nil
+    }
+    let control = try engine.controlZone(of: group)
+    if let relay = way.relay, let id = Identifier(bytes: secret.publicKeys.inviteID) {
+      try engine.admit(
+        to: group, over: relay.relay, as: [(id, secret.boxPair)], anchorFile: anchor,
+        nowMilliseconds: now)
+    }
+    var report = TransportReport(setting: name)
+    try engine.pull(
+      control.id, from: way.transport, anchorFile: anchor, nowMilliseconds: now, &report)
+    try engine.finishJoining(
+      opened, with: secret, person: person, personName: name, deviceName: name,
+      nowMilliseconds: now)
+    return engine.zones.first { $0.group == group && $0.kind == .data }?.id
+  }
+
   /// Whether the household's log has this device as a member.
   func isMember() throws -> Bool {
     guard let home else { return false }
@@ -85,16 +119,22 @@ extension SimDevice {
     return engine.membership(of: try engine.zone(home).group).isActive(engine.device)
   }
 
-  /// Exchanges what is new with the folder.
-  func sync(at time: UInt64) throws -> TransportReport {
+  /// Exchanges what is new with the folder, then with the relay.
+  func sync(at time: UInt64) throws -> Round {
     takeTurn()
     let now = clock.wall(at: time)
     let (folder, anchor, name) = (folder, anchor, name)
     do { try settleJoin(at: now) } catch is TransportError {}
-    let report = try withEngine { engine in
-      try engine.exchange(
-        over: folder, named: name, anchorFile: anchor, nowMilliseconds: now)
+    var report = Round()
+    if usesFolder {
+      report.add(
+        try withEngine { engine in
+          try engine.exchange(
+            over: folder, named: name, anchorFile: anchor, nowMilliseconds: now)
+        })
     }
+    if usesRelay { try exchangeOverRelay(at: now, &report) }
+    hasFailed = report.failure != nil
     // A folder that is away gets them at the next exchange.
     do {
       try sayFarewell()

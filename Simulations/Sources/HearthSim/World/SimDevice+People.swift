@@ -2,6 +2,7 @@ import HearthCRDT
 import HearthCrypto
 import HearthStore
 import HearthSync
+import HearthTransport
 
 /// A household that was asked to let a device in.
 struct AskedJoin {
@@ -33,14 +34,20 @@ extension SimDevice {
   ) throws -> InviteSecret {
     takeTurn()
     let now = clock.wall(at: time)
-    let folder = folder
+    let ways = try ways()
     let group = try group()
     return try withEngine { engine in
       let made = try engine.invite(
         to: group, named: "home", role: role, admission: isApproved ? .approve : .auto,
         person: person, maximumUses: uses, expiresMilliseconds: now + days * 86_400_000,
         nowMilliseconds: now)
-      try folder.publish(made.capsuleName, made.capsule)
+      for way in ways {
+        way.lay(made.capsuleName.scope, in: try .rendezvous(of: made.secret, mayCreate: true))
+        try way.transport.publish(made.capsuleName, made.capsule)
+        if isApproved, let relay = way.relay {
+          try relay.relay.open(SimDevice.requestAccess(of: made.secret))
+        }
+      }
       return made.secret
     }
   }
@@ -74,27 +81,31 @@ extension SimDevice {
   ) throws {
     guard asked == nil else { throw StepFailure("\(name) has asked already") }
     guard let invite = Identifier(bytes: secret.publicKeys.inviteID) else { return }
+    let access = try SimDevice.requestAccess(of: secret)
     var slot = 0
-    while try folder.fetch(Engine<ReplicaStore>.requestName(of: invite, slot: slot)) != nil {
+    while try fetch(Engine<ReplicaStore>.requestName(of: invite, slot: slot), in: access) != nil {
       slot += 1
     }
     let request = try engine.requestToJoin(
       opened, with: secret, person: person, personName: name, deviceName: name, slot: slot)
     asked = AskedJoin(secret: secret, capsule: capsule, request: request, group: opened.group)
-    try folder.publish(request.name, request.bytes)
+    try publish(request, in: access)
   }
 
   /// Looks for the answer to what was asked, and takes it.
   func settleJoin(at now: UInt64) throws {
     guard let asked else { return }
     let answerName = Engine<ReplicaStore>.answerName(to: deviceID, of: asked.group)
-    guard let answer = try folder.fetch(answerName) else {
-      if try folder.fetch(asked.request.name) == nil {
-        try folder.publish(asked.request.name, asked.request.bytes)
+    let access = try SimDevice.requestAccess(of: asked.secret)
+    guard let answer = try fetch(answerName, in: access) else {
+      if try fetch(asked.request.name, in: access) == nil {
+        try publish(asked.request, in: access)
       }
       return
     }
-    let (folder, anchor, name) = (folder, anchor, name)
+    let (anchor, name) = (anchor, name)
+    let ways = try ways()
+    net?.relay.rules.pardon([deviceID])
     home = try withEngine { engine in
       if !engine.membership(of: asked.group).isActive(engine.device) {
         let opened = try engine.beginJoining(
@@ -102,8 +113,15 @@ extension SimDevice {
         _ = try engine.accept(answer: answer, to: opened)
         var report = TransportReport(setting: name)
         let control = try engine.controlZone(of: asked.group)
-        try engine.pull(
-          control.id, from: folder, anchorFile: anchor, nowMilliseconds: now, &report)
+        for way in ways {
+          if let relay = way.relay {
+            try engine.admit(
+              to: asked.group, over: relay.relay, as: [(deviceID, identity.boxPair)],
+              anchorFile: anchor, nowMilliseconds: now)
+          }
+          try engine.pull(
+            control.id, from: way.transport, anchorFile: anchor, nowMilliseconds: now, &report)
+        }
       }
       guard engine.membership(of: asked.group).isActive(engine.device) else { return nil }
       return engine.zones.first { $0.group == asked.group && $0.kind == .data }?.id
@@ -121,18 +139,21 @@ extension SimDevice {
     let invites = try membership().invites
       .filter { $0.operation.admission == .approve && !$0.isClosed }
     var count = 0
-    for invite in invites {
+    var seen: Set<[UInt8]> = []
+    for (invite, way) in try invites.flatMap({ invite in try ways().map { (invite, $0) } }) {
+      let access = try SimDevice.requestAccess(of: invite.operation)
       var slot = 0
-      while let bytes = try folder.fetch(
-        Engine<ReplicaStore>.requestName(of: invite.operation.invite, slot: slot))
+      while let bytes = try way.fetch(
+        Engine<ReplicaStore>.requestName(of: invite.operation.invite, slot: slot), in: access)
       {
         slot += 1
+        guard seen.insert(bytes).inserted else { continue }
         let made = try arrange(at: time) { engine, group, now -> NamedBlob? in
           guard let request = try? engine.open(request: bytes, to: group) else { return nil }
           return try engine.approve(request, named: "home", nowMilliseconds: now)
         }
         guard let made else { continue }
-        answers.append(made)
+        answers.append((made, access))
         count += 1
       }
     }
@@ -142,8 +163,10 @@ extension SimDevice {
 
   /// Puts answers where newcomers look for them.
   func publishAnswers() throws {
-    for answer in answers where try folder.fetch(answer.name) != answer.bytes {
-      try folder.publish(answer.name, answer.bytes)
+    for (answer, access) in answers {
+      for way in try ways() where try way.fetch(answer.name, in: access) != answer.bytes {
+        try way.transport.publish(answer.name, answer.bytes)
+      }
     }
   }
 
@@ -173,8 +196,14 @@ extension SimDevice {
       }
     }
     guard case .leave? = last?.operation else { return }
-    let (folder, anchor) = (folder, anchor)
+    let anchor = anchor
     let group = try group()
+    for way in try ways() { try sayFarewell(to: group, over: way.transport, anchor) }
+  }
+
+  private func sayFarewell(
+    to group: GroupID, over folder: any Transport, _ anchor: SimAnchorFile
+  ) throws {
     try withEngine { engine in
       for zone in engine.zones where zone.group == group {
         _ = try engine.seal(zone.id)

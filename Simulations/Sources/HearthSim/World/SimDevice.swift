@@ -43,7 +43,23 @@ final class SimDevice {
   /// has been given the keys of then.
   var openedInvitations: [Frontier] = []
   /// Answers to those whom this device let in.
-  var answers: [NamedBlob] = []
+  var answers: [(answer: NamedBlob, access: MailboxAccess)] = []
+  /// How it reaches the others.
+  var way: Plan.Way
+  /// The world's relay and the lines to it; nil where there is none.
+  var net: SimNet?
+  /// The relay as its program sees it; gone with the program.
+  var relay: SimRelayWay?
+  /// How far the logs of mailboxes are known, as the program has kept it.
+  var knownLogs: [Identifier: RelayMailboxIndex] = [:]
+  /// Those who do not belong to the household any more, as its program knew when it last exchanged.
+  var leftOut: Set<DeviceID> = []
+  /// Whether a way failed in the last round.
+  var hasFailed = false
+  /// How often its program told of a relay that shows another log.
+  var relayNotices = 0
+  /// Zones of which it sees no more than there was, at the relay.
+  var frozenAtRelay: [Identifier: TransportListing] = [:]
   /// How often the device was copied or put back; part of its anchor's identity.
   var copies: UInt64 = 0
   private let seed: UInt64
@@ -62,6 +78,7 @@ final class SimDevice {
     self.index = index
     name = device.name
     isOldBuild = device.build == "old"
+    way = device.way
     self.seed = seed
     self.disk = disk
     SimDevice.seedChance(seed, UInt64(index), 0)
@@ -75,6 +92,8 @@ final class SimDevice {
     self.index = index
     self.name = name
     isOldBuild = other.isOldBuild
+    way = other.way
+    net = other.net
     seed = other.seed
     self.disk = disk
     person = other.person
@@ -137,11 +156,13 @@ final class SimDevice {
   /// Ends the program in good order.
   func close() throws {
     defer { running = nil }
+    hangUp(tellsRelay: true)
     try running?.store.close()
   }
 
   /// The program is gone at once; what it had in memory is lost.
   func drop() {
+    hangUp(tellsRelay: !disk.isDown)
     // Closing handles of a disk that is down touches nothing.
     try? running?.store.close()
     running = nil

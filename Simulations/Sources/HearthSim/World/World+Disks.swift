@@ -56,6 +56,7 @@ extension World {
       guard device.running != nil else { return true }
       images[device.name + "/" + name] = device.disk.image(of: .current)
       imageTimes[device.name + "/" + name] = now
+      imageIsOfMember[device.name + "/" + name] = (try? device.isMember()) ?? false
       anchors[device.name + "/" + name] = try device.disk.read("anchor")
     case "anchor":
       guard device.running != nil else { return true }

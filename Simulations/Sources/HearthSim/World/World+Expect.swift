@@ -30,7 +30,8 @@ extension World {
       do {
         shown =
           try askPeople(what, subject, device) ?? askPerson(what, subject, device)
-          ?? askChore(what, subject, device) ?? askDevice(what, subject, device)
+          ?? askChore(what, subject, device) ?? askRelay(what, subject, device)
+          ?? askDevice(what, subject, device)
       } catch let violation as Violation {
         throw violation
       } catch {
@@ -92,13 +93,16 @@ extension World {
     case "quiet":
       let published = devices.map(\.folder.publishedFiles)
       let received = ledger.received
+      let given = relayStores
       for device in members { try sync(device) }
       let files = zip(devices.map(\.folder.publishedFiles), published).reduce(0) {
         $0 + $1.0 - $1.1
       }
-      guard files == 0, ledger.received == received else {
+      guard files == 0, ledger.received == received, relayStores == given else {
         throw wrong(
-          step, nil, "\(files) files were stored, \(ledger.received - received) changes taken")
+          step, nil,
+          "\(files) files and \(relayStores - given) entries were stored, "
+            + "\(ledger.received - received) changes taken")
       }
     case "fails": try expectFailure(words, step)
     default: return false

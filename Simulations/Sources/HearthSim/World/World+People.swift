@@ -58,9 +58,15 @@ extension World {
 
   /// The device's program shuts its eyes to what is new of the members, as a thief's would.
   private func ignoreMembers(_ step: Step, _ device: SimDevice) {
-    guard step.words.first != "off" else { return device.folder.unfreeze() }
+    guard step.words.first != "off" else {
+      device.frozenAtRelay = [:]
+      return device.folder.unfreeze()
+    }
     guard let engine = device.running?.engine else { return }
-    for zone in engine.zones where zone.kind == .control { device.folder.freeze(zone.tag) }
+    for zone in engine.zones where zone.kind == .control {
+      device.folder.freeze(zone.tag)
+      if device.usesRelay { (try? device.relayWay())?.freeze(zone.tag) }
+    }
     SimProbe.membersIgnored.hit()
   }
 

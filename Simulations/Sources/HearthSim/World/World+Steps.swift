@@ -8,6 +8,7 @@ extension World {
   /// Carries out one step of the plan.
   func perform(_ step: Step) throws {
     if step.device == "world" { return try performOnWorld(step) }
+    if step.device == "relay" { return try performOnRelay(step) }
     // A copy of a device that could not be copied then never takes part.
     guard let device = device(named: step.device) else { return SimProbe.stepWhileOff.hit() }
     trace.note(
@@ -188,6 +189,7 @@ extension World {
         try device.publishSnapshot()
         try self.checker.readPublished(in: self)
       }
+    case "meanwhile": try planMeanwhile(step, device)
     case "clock": try setClock(step, device)
     case "redeliver": try attempt(step, on: device) { try self.checker.redeliver(device, in: self) }
     case "rebuild": try attempt(step, on: device) { try self.checker.rebuild(device, in: self) }
@@ -225,6 +227,7 @@ extension World {
       "syncs: \(report.received) changes in, \(report.published) segments out"
         + (report.failure.map { ", \($0)" } ?? ""))
     try checker.synced(device, report, before: before, in: self)
+    try throwFound()
   }
 
   private func setClock(_ step: Step, _ device: SimDevice) throws {
@@ -320,7 +323,9 @@ extension World {
     trace.note("world", at: now, Chance.hash(step.verb.utf8), step.line)
     switch step.verb {
     case "cut", "heal":
-      for (from, to) in try pairs(step.words) {
+      let words = step.words.filter { !cutRelay($0, isUp: step.verb == "heal") }
+      if words.isEmpty, !step.words.isEmpty { return }
+      for (from, to) in try pairs(words) {
         setCarrier(from: from, to: to, isUp: step.verb == "heal")
       }
       if step.verb == "cut" { SimProbe.partition.hit() }

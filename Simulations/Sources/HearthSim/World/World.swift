@@ -29,6 +29,8 @@ final class World {
   var invitations: [String: InviteSecret] = [:]
   /// Images that steps saved, by name.
   var images: [String: DiskImage] = [:]
+  /// Whether the device of an image belonged to the household then.
+  var imageIsOfMember: [String: Bool] = [:]
   /// When each image was made.
   var imageTimes: [String: UInt64] = [:]
   /// The recovery words of those who have some, as keys.
@@ -55,6 +57,17 @@ final class World {
   var startOperations: UInt64 = 0
   /// What each device knew of each author at the end, while it still ran.
   private(set) var knowledge = Knowledge()
+  /// The relay and the lines to it; nil where the plan has none.
+  private(set) var net: SimNet?
+  /// How many entries devices gave to the relay.
+  var relayStores = 0
+  var relayImages: [String: DiskImage] = [:]
+  /// Whether the relay stays off until a step starts it.
+  var isRelayStopped = false
+  /// Whether the plan's steps have begun: set-up has no faults.
+  private(set) var isRunning = false
+  /// What was found where nothing can be thrown.
+  var found: Violation?
   /// Devices whose disk has lied about a sync: what they promised since may be gone.
   var liars: Set<Int> = []
 
@@ -63,6 +76,7 @@ final class World {
     case carry(Int)
     case repair(device: Int, file: FolderFile)
     case boot(device: Int)
+    case bootRelay
   }
 
   /// The way from one copy of the folder to another.
@@ -91,17 +105,20 @@ final class World {
     do {
       try setUp()
       operations.ready = devices.map(\.disk.operations)
+      isRunning = true
       for (index, step) in plan.steps.enumerated() {
         events.push(.step(index), at: plan.startMilliseconds + step.atMilliseconds)
       }
       try runEvents(until: nil)
       operations.end = devices.map(\.disk.operations)
       try Settling(self).run()
-    } catch let found as Violation {
-      violation = found
+    } catch let thrown as Violation {
+      violation = found ?? thrown
     } catch {
-      violation = Violation(
-        oracle: .expectation, time: now, device: nil, text: "the world itself failed: \(error)")
+      violation =
+        found
+        ?? Violation(
+          oracle: .expectation, time: now, device: nil, text: "the world itself failed: \(error)")
     }
     if let violation { trace.note("violation", at: now, 0, "\(violation)") }
     if trace.keepsLines { knowledge = Knowledge(of: devices) }
@@ -127,7 +144,9 @@ final class World {
     case .repair(let index, let file):
       if let bytes = archive[file] { devices[index].folder.mend(file, bytes) }
     case .boot(let index): try boot(devices[index])
+    case .bootRelay: try bootRelay()
     }
+    try throwFound()
   }
 
   // MARK: Setting up
@@ -136,6 +155,7 @@ final class World {
   private func setUp() throws {
     carrierRules = Plan.Carrier()
     carrierRules.isShared = plan.carrier.isShared
+    net = try plan.relay.map { try SimNet(self, rules: $0) }
     for (index, device) in plan.devices.enumerated() {
       let disk = SimDisk(
         seed: Chance.mix(plan.seed ^ UInt64(index) << 32),
@@ -176,8 +196,11 @@ final class World {
   /// Everybody named syncs, and everything is carried.
   private func settle(_ some: [SimDevice]) throws {
     for device in some {
-      _ = try device.sync(at: now)
+      if let failure = try device.sync(at: now).failure {
+        throw StepFailure("a world without faults has one: \(failure)")
+      }
       try checker.readPublished(in: self)
+      try throwFound()
       try runEvents(until: now + 1)
       for index in carriers.indices { carryAll(index) }
       now += 1_000
@@ -186,14 +209,22 @@ final class World {
 
   func add(_ device: SimDevice) {
     let index = device.index
-    for other in devices {
-      carriers.append(Carriage(from: other.index, to: index))
-      carriers.append(Carriage(from: index, to: other.index))
-    }
+    device.net = net
+    if device.usesFolder { addCarriers(of: device) }
     devices.append(device)
     device.folder.now = now
     device.folder.didPublish = { [unowned self] file, bytes in
       published(file, bytes, by: index)
+    }
+  }
+
+  /// The ways between a device's copy of the folder and the others'.
+  func addCarriers(of device: SimDevice) {
+    for other in devices where other.usesFolder && other.index != device.index {
+      let isThere = carriers.contains { $0.from == device.index && $0.to == other.index }
+      guard !isThere else { continue }
+      carriers.append(Carriage(from: other.index, to: device.index))
+      carriers.append(Carriage(from: device.index, to: other.index))
     }
   }
 

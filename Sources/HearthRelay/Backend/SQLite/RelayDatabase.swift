@@ -8,13 +8,18 @@ final class RelayDatabase {
   private let path: String
   private var statements: [String: RelayStatement] = [:]
 
+  /// How long a statement waits for another process.
+  private static let waitMilliseconds: Int32 = 10_000
+
   /// Opens a file, making it if it is not there.
-  init(path: String, isReadOnly: Bool = false) throws(RelayError) {
+  ///
+  /// - Parameter vfs: the name of SQLite's file system; the system's own if nil.
+  init(path: String, isReadOnly: Bool = false, vfs: String? = nil) throws(RelayError) {
     var handle: OpaquePointer?
     let flags =
       (isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
       | SQLITE_OPEN_NOMUTEX
-    let status = sqlite3_open_v2(path, &handle, flags, nil)
+    let status = sqlite3_open_v2(path, &handle, flags, vfs)
     guard status == SQLITE_OK, let handle else {
       let error = RelayDatabase.error(handle, status, path)
       sqlite3_close_v2(handle)
@@ -23,7 +28,7 @@ final class RelayDatabase {
     self.handle = handle
     self.path = path
     sqlite3_extended_result_codes(handle, 1)
-    sqlite3_busy_timeout(handle, 10_000)
+    sqlite3_busy_timeout(handle, RelayDatabase.waitMilliseconds)
   }
 
   deinit {
@@ -58,6 +63,15 @@ final class RelayDatabase {
   func number(_ sql: String) throws(RelayError) -> Int64 {
     let statement = try RelayStatement(sql, on: handle, path)
     return try statement.step() ? statement.int(0) : 0
+  }
+
+  /// Runs a body in which no statement waits for another process.
+  func withoutWaiting<Result>(
+    _ body: () throws(RelayError) -> Result
+  ) throws(RelayError) -> Result {
+    sqlite3_busy_timeout(handle, 0)
+    defer { sqlite3_busy_timeout(handle, RelayDatabase.waitMilliseconds) }
+    return try body()
   }
 
   /// Runs a body in a transaction that is durable when this returns.

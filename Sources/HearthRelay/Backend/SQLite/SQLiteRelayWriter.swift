@@ -140,6 +140,7 @@ struct SQLiteRelayWriter {
       if let old = try live(item.name, run.number) {
         if old.header.digest == digest, old.header.byteCount == item.blob.count {
           outcomes.append(RelayStored(.present, position: old.header.position))
+          if Mutant.relayLeavesGaps.isActive { run.head += 1 }
           continue
         }
         guard old.header.isReplaceable, item.isReplaceable else {

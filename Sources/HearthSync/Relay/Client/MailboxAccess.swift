@@ -125,7 +125,8 @@ extension Engine {
   /// invitations that let in at once, and the recovery words of people.
   package func doorRecipients(of group: GroupID) throws -> [(id: Identifier, box: [UInt8])] {
     let membership = membership(of: group)
-    return membership.devices.filter { $0.id != device }.map { ($0.id, $0.card.boxKey) }
+    let staying = Mutant.doorsForEverybody.isActive ? membership.allDevices : membership.devices
+    return staying.filter { $0.id != device }.map { ($0.id, $0.card.boxKey) }
       + membership.invites.filter {
         !$0.isClosed && $0.usesLeft > 0 && $0.operation.admission == .auto
       }.map { ($0.operation.invite, $0.operation.boxKey) }

@@ -281,7 +281,7 @@ extension RelayClientSession {
     guard var task = tasks[ticket] else { return }
     task.tries += 1
     task.isSent = false
-    task.notBefore = now + wait
+    task.notBefore = wait == 0 ? 0 : now + wait
     tasks[ticket] = task
     if task.tries >= timing.maximumTries { finish(ticket, .failure(.fault(fault))) }
   }

@@ -66,7 +66,8 @@ package struct RelayClientSession: Sendable {
     let mailbox: Identifier
     let question: RelayQuestion
     var deadline: UInt64
-    var notBefore: UInt64
+    /// Not to be sent earlier; 0 once that has come, so that nobody is woken for it again.
+    var notBefore: UInt64 = 0
     var tries = 0
     var isSent = false
     /// The opening under which it was sent.
@@ -175,8 +176,7 @@ package struct RelayClientSession: Sendable {
   ) {
     precondition(tasks[ticket] == nil, "ticket \(ticket) is in use")
     tasks[ticket] = Task(
-      mailbox: mailbox, question: question, deadline: now + timing.patienceMilliseconds,
-      notBefore: now)
+      mailbox: mailbox, question: question, deadline: now + timing.patienceMilliseconds)
     // Who asks does not wait for a long pause to end.
     if case .pausing(let until) = phase {
       let soon = (lastAttempt ?? 0) + timing.leastPauseMilliseconds
@@ -235,6 +235,15 @@ package struct RelayClientSession: Sendable {
     pump(now: now)
   }
 
+  /// The network took some of what was to be sent.
+  ///
+  /// A relay cannot answer what it has not got yet: over a slow line a batch takes longer than an
+  /// answer may, so a connection that gets on is not taken for dead.
+  package mutating func progressed(now: UInt64) {
+    guard isReady else { return }
+    lastHeard = max(lastHeard, now)
+  }
+
   /// The connection could not be made or is gone.
   package mutating func lost(_ failure: RelayFailure, now: UInt64) {
     switch phase {
@@ -249,6 +258,7 @@ package struct RelayClientSession: Sendable {
     for ticket in tasks.keys.sorted() {
       guard var task = tasks[ticket] else { continue }
       if task.isSent || wasReady { task.tries += 1 }
+      Probe.questionAskedAgain.hit(if: task.isSent)
       task.isSent = false
       tasks[ticket] = task
       let isLasting =
@@ -270,6 +280,9 @@ package struct RelayClientSession: Sendable {
 
   /// Time has passed.
   package mutating func tick(now: UInt64) {
+    for ticket in tasks.keys.sorted() where tasks[ticket]?.notBefore ?? 0 <= now {
+      tasks[ticket]?.notBefore = 0
+    }
     switch phase {
     case .connecting(let since), .greeting(let since):
       if now >= since + timing.connectMilliseconds {
@@ -292,6 +305,7 @@ package struct RelayClientSession: Sendable {
     let oldest = asked.values.map(\.since).min()
     if let oldest, now >= max(oldest, lastHeard) + timing.answerMilliseconds {
       // Half-open: the other side is gone and nobody said so.
+      Probe.connectionStale.hit()
       effects.append(.disconnect)
       lost(.unreachable("it stopped to answer"), now: now)
       return
@@ -363,6 +377,7 @@ package struct RelayClientSession: Sendable {
   /// Ends a connection over which nothing sensible comes.
   mutating func breakOff(_ words: String, now: UInt64) {
     guard phase != .idle else { return }
+    Probe.brokenOff.hit()
     effects.append(.disconnect)
     lost(.protocolBroken(words), now: now)
   }

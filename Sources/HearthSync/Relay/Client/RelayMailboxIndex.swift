@@ -63,7 +63,9 @@ package struct RelayMailboxIndex: Sendable, Equatable {
     for header in page.headers {
       guard next.append(header) else { return false }
     }
-    guard next.position == page.through, page.through <= page.head, next.chain == page.chain else {
+    guard next.position == page.through, page.through <= page.head,
+      next.chain == page.chain || Mutant.skipsRelayChain.isActive
+    else {
       return false
     }
     self = next

@@ -22,7 +22,9 @@ package enum RelayQuestion: Sendable {
     case (.put(let items), .stored(let stored)): stored.count == items.count
     case (.remove(let names), .removed(let positions)): positions.count == names.count
     case (.list(let after, let limit), .listing(let page)):
-      page.headers.count <= limit && page.through >= after
+      // A log that ends before what is asked for is news, not nonsense: it was set back.
+      page.headers.count <= limit
+        && (page.through >= after || (page.headers.isEmpty && page.through == page.head))
         && page.headers.allSatisfy { $0.position > after && $0.position <= page.through }
         && zip(page.headers, page.headers.dropFirst()).allSatisfy { $0.position < $1.position }
     case (.fetch(let names), .blobs(let blobs)):
