@@ -118,9 +118,9 @@ extension Node {
   /// while their access keys were changed; nothing for a folder.
   func admit(over transport: any Transport) throws {
     guard let relay = transport as? RelayTransport else { return }
+    let groups = engine.exchangedGroups.filter { ending(in: $0) == nil }
     try engine.admit(
-      to: engine.exchangedGroups.filter { ending(in: $0) == nil }, over: relay, anchorFile: anchorFile,
-      nowMilliseconds: now())
+      to: groups, over: relay, anchorFile: anchorFile, nowMilliseconds: now())
   }
 
   /// The same for one group.
