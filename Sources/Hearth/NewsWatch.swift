@@ -32,7 +32,7 @@ extension Node {
     let settings = try transports()
     return NewsSource(
       folders: settings.filter { $0.kind == "folder" }.map(\.path),
-      zoneTags: Set(allZones().filter { $0.database == .shared }.map(\.tag)),
+      zoneTags: Set(allZones().filter { engine.isExchanged($0) }.map(\.tag)),
       relays: try settings.filter { $0.kind == "relay" }.map { try newsSource(of: $0) },
       database: folder.database)
   }
@@ -46,7 +46,7 @@ extension Node {
     for join in try pendingJoins() where join.folder == setting.path {
       accesses.append(try requestAccess(of: try InviteSecret(text: join.secret)))
     }
-    for group in Set(allZones().filter { $0.database == .shared }.map(\.group)).sorted() {
+    for group in engine.exchangedGroups {
       let membership = membership(of: group)
       guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { continue }
       for invite in membership.invites

@@ -22,6 +22,10 @@ package struct PendingJoin: Codable, Equatable, Sendable {
   var request: Data
   /// Who told that the invitation was closed; nil while it is open, as far as is known.
   package var closedBy: String?
+  /// Whose device this one becomes by it; nil where it stays its person's.
+  var personID: String?
+  /// Whether it is the person's private database that was asked for.
+  package var isPrivate: Bool?
 }
 
 /// Somebody who asks to be let in, as an admin sees it.
@@ -49,6 +53,8 @@ private struct KeptAnswer: Codable {
 }
 
 /// Digits by which two people know that a request is the one they speak of.
+///
+/// A further device of a person shows the same ones for everything that it asks for.
 private func requestNumber(
   group: GroupID, invite: Identifier, device: DeviceID, person: PersonID
 ) -> String {
@@ -80,6 +86,25 @@ extension Node {
     try store.transaction { try store.setFact(Node.pendingFact, encoded) }
   }
 
+  /// Asks a household, and where the invitation is for a further device the private database too.
+  ///
+  /// - Returns: what the household was asked.
+  func askAll(
+    _ opened: InvitationCapsule, sealed: [UInt8], _ secret: InviteSecret, folder: String
+  ) throws -> PendingJoin {
+    if let wanted = opened.person, wanted != person {
+      try requireNobodyElse(than: opened.inviterName, besides: opened.group)
+    }
+    let pending = try ask(opened, sealed: sealed, secret, folder: folder)
+    // As with a link that lets in at once, a node that is in households believes nobody new.
+    if !opened.companion.isEmpty, households().isEmpty {
+      let companion = try secret.companion()
+      let own = try InvitationCapsule(opening: opened.companion, with: companion)
+      _ = try ask(own, sealed: opened.companion, companion, folder: folder)
+    }
+    return pending
+  }
+
   /// Puts a request to be let in where the approvers find it.
   func ask(
     _ capsule: InvitationCapsule, sealed: [UInt8], _ secret: InviteSecret, folder: String
@@ -94,15 +119,20 @@ extension Node {
     if let known = present.first(where: { $0.secret == secret.text }) { return known }
     let invite = try identifier(secret.publicKeys.inviteID)
     let slot = try freeSlot(of: invite, in: requestAccess(of: secret), on: transport)
+    let wanted = capsule.person ?? person
     let request = try engine.requestToJoin(
-      capsule, with: secret, person: person, personName: profile.personName,
+      capsule, with: secret, person: wanted,
+      personName: wanted == person ? profile.personName : capsule.inviterName,
       deviceName: profile.deviceName, slot: slot)
-    let pending = PendingJoin(
+    var pending = PendingJoin(
       groupID: capsule.group.hex, groupName: capsule.groupName, inviterName: capsule.inviterName,
       roleName: capsule.role.name, folder: folder, askedMilliseconds: now(),
-      number: requestNumber(
-        group: capsule.group, invite: invite, device: device, person: person),
+      number: capsule.person == nil
+        ? requestNumber(group: capsule.group, invite: invite, device: device, person: wanted)
+        : requestNumber(group: .zero, invite: .zero, device: device, person: wanted),
       secret: secret.text, capsule: Data(sealed), slot: slot, request: Data(request.bytes))
+    pending.personID = capsule.person?.hex
+    pending.isPrivate = capsule.database == .personal ? true : nil
     present.append(pending)
     try keep(present)
     try transport.publish(request.name, request.bytes)
@@ -132,7 +162,10 @@ extension Node {
     for var join in joins {
       do {
         if try settle(&join) {
-          if let group = Identifier(hex: join.groupID) {
+          guard let group = Identifier(hex: join.groupID) else { continue }
+          if join.isPrivate == true {
+            try adoptPrivate(group)
+          } else {
             lastAdmissions.append(try recordZone(of: group))
           }
         } else if join.closedBy == nil || !isIn(join) {
@@ -153,6 +186,8 @@ extension Node {
   /// - Returns: whether this device is in.
   private func settle(_ join: inout PendingJoin) throws -> Bool {
     guard let group = Identifier(hex: join.groupID) else { return false }
+    if join.isPrivate == true { joiningGroup = group }
+    defer { joiningGroup = nil }
     let transport = try transport(join.folder)
     let secret = try InviteSecret(text: join.secret)
     let name = Engine<ReplicaStore>.answerName(to: device, of: group)
@@ -166,14 +201,28 @@ extension Node {
       }
       try admit(to: group, over: transport, as: [(device, engine.identity.boxPair)])
       var report = TransportReport(setting: join.folder)
-      let control = try engine.controlZone(of: group)
-      try engine.pull(
-        control.id, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
-      return engine.membership(of: group).isActive(device)
+      for zone in join.isPrivate == true
+        ? zones(of: group) : [try engine.controlZone(of: group).id]
+      {
+        try engine.pull(
+          zone, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
+      }
+      let isIn = engine.membership(of: group).isActive(device)
+      if isIn { try becomeOwner(of: join, in: group) }
+      return isIn
     }
     join.closedBy = try teller(of: InviteSecret(text: join.secret), on: transport)
     if join.closedBy == nil { try askAgain(&join, over: transport) }
     return false
+  }
+
+  /// Makes this node the person's as whose device a household let it in.
+  private func becomeOwner(of join: PendingJoin, in group: GroupID) throws {
+    guard let wanted = membership(of: group).person(of: device), wanted.id != person,
+      wanted.id.hex == join.personID
+    else { return }
+    try requireNobodyElse(than: wanted.name, besides: group)
+    try become(wanted.id, named: wanted.name)
   }
 
   /// Who told that an invitation was closed.
@@ -221,8 +270,9 @@ extension Node {
           found[request.device] = WaitingJoin(
             request: request,
             number: requestNumber(
-              group: group, invite: request.invite, device: request.device,
-              person: request.person),
+              group: invite.operation.person == nil ? group : .zero,
+              invite: invite.operation.person == nil ? request.invite : .zero,
+              device: request.device, person: request.person),
             role: invite.operation.role,
             inviterName: membership.person(of: invite.creator)?.name ?? "",
             usedBy: invite.usesLeft > 0
@@ -298,7 +348,7 @@ extension Node {
 
   /// Tells those who asked by an invitation that was closed, and cannot read the log.
   func publishFarewells() throws {
-    for group in Set(engine.zones.map(\.group)).sorted() {
+    for group in engine.exchangedGroups {
       let farewells = try engine.farewells(in: group, nowMilliseconds: now())
       guard !farewells.isEmpty else { continue }
       for setting in try transports() {

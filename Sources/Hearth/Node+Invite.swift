@@ -60,12 +60,7 @@ extension Node {
           + "`hearth transport add relay ADDRESS` or `hearth transport add folder PATH`")
     }
     let state = try engine.zone(zone)
-    let made = try engine.invite(
-      to: state.group, named: state.name, role: terms.role,
-      admission: terms.needsApproval ? .approve : .auto,
-      person: terms.isToOneself ? membership(of: state.group).person(of: device)?.id : nil,
-      maximumUses: terms.maximumUses,
-      expiresMilliseconds: now() + terms.expiresInMilliseconds, nowMilliseconds: now())
+    let made = try makeInvitation(to: state, terms)
     let rendezvous = try MailboxAccess.rendezvous(of: made.secret, mayCreate: true)
     for setting in settings {
       let transport = try transport(setting.path)
@@ -74,6 +69,7 @@ extension Node {
         try transport.publish(made.capsuleName, made.capsule)
         if terms.needsApproval, let relay = transport as? RelayTransport {
           try relay.open(requestAccess(of: made.secret))
+          if terms.isToOneself { try relay.open(requestAccess(of: made.secret.companion())) }
         }
       } catch let error as TransportError where Node.isRelay(setting.path) {
         throw HearthError(
@@ -127,19 +123,66 @@ extension Node {
     }
     let transport = try transport(path)
     let capsule = try capsule(of: link, on: transport, path)
+    let known = households()
+    if let zone = try followAgain(capsule, link, folder: path, knowing: known) {
+      return .joined(zone)
+    }
     let opened = try takeBack(unlessDone: {
       try self.begin(capsule, link, folder: path, over: transport)
     })
     guard opened.approvers.isEmpty else {
       try addTransport(path)
-      return .asked(try ask(opened, sealed: capsule, link.secret, folder: path))
+      return .asked(try askAll(opened, sealed: capsule, link.secret, folder: path))
     }
+    try follow(companionOf: opened, link.secret, over: path, knowing: known)
     for zone in engine.zones.map(\.id) {
       guard let chunks = bootstrapping[zone] else { continue }
       try engine.bootstrap(zone, from: chunks, nowMilliseconds: now())
     }
     _ = try sync()
     return .joined(try recordZone(of: opened.group))
+  }
+
+  /// The households that this node is or was in.
+  func households() -> [GroupID] {
+    Set(engine.zones.filter { $0.database == .shared }.map(\.group)).sorted()
+  }
+
+  /// Follows a link for a further device where this one is in the household already: what is left
+  /// is the private database.
+  ///
+  /// - Returns: the household's zone; nil where there is more to do, or nothing.
+  private func followAgain(
+    _ sealed: [UInt8], _ link: InvitationLink, folder path: String, knowing known: [GroupID]
+  ) throws -> ZoneID? {
+    let opened = try InvitationCapsule(opening: sealed, with: link.secret)
+    guard opened.approvers.isEmpty, opened.person == person, !opened.companion.isEmpty,
+      engine.membership(of: opened.group).isActive(device)
+    else { return nil }
+    let own = try InvitationCapsule(opening: opened.companion, with: link.secret.companion())
+    guard own.group != engine.privateGroup || !membership(of: own.group).isActive(device) else {
+      return nil
+    }
+    try addTransport(path)
+    _ = try sync()
+    try follow(companionOf: opened, link.secret, over: path, knowing: known)
+    guard try pendingPrivate() != nil else { return nil }
+    _ = try sync()
+    try closeRest(of: link, to: opened.group)
+    return try recordZone(of: opened.group)
+  }
+
+  /// Closes the part of a link that this device had no use for, so that nobody else has.
+  private func closeRest(of link: InvitationLink, to group: GroupID) throws {
+    let id = try identifier(link.secret.publicKeys.inviteID)
+    let invite = membership(of: group).invites.first { $0.operation.invite == id }
+    guard let invite, !invite.isClosed, invite.usesLeft > 0 else { return }
+    do {
+      try engine.closeInvitation(id, of: group, nowMilliseconds: now())
+    } catch let error as SyncError where error.code == .notAllowed {
+      return
+    }
+    _ = try sync()
   }
 
   /// Opens a capsule and joins, where it lets in at once.
@@ -172,7 +215,7 @@ extension Node {
   }
 
   /// Does several steps or none: whoever is not let in keeps no zones, keys or transport of it.
-  private func takeBack<Result>(unlessDone steps: () throws -> Result) throws -> Result {
+  func takeBack<Result>(unlessDone steps: () throws -> Result) throws -> Result {
     let before = (engine, profile)
     do {
       return try store.transaction {
@@ -221,15 +264,18 @@ extension Node {
       let wanted = invite.operation.person, wanted != person,
       let name = membership.person(wanted)?.name
     else { return }
-    let isElsewhere = engine.zones.contains { $0.database == .shared && $0.group != group }
-    guard !isElsewhere else {
-      throw HearthError(
-        .notAllowed,
-        "this link is for a further device of \(name), and this node is \(profile.personName)'s "
-          + "in another household: make a new node with `hearth init --person \(name)` in a "
-          + "folder of its own (--home PATH), and join there")
-    }
+    try requireNobodyElse(than: name, besides: group)
     try become(wanted, named: name)
+  }
+
+  /// Only a node that is in no other household can become another person's.
+  func requireNobodyElse(than name: String, besides group: GroupID) throws {
+    guard households().contains(where: { $0 != group }) else { return }
+    throw HearthError(
+      .notAllowed,
+      "this link is for a further device of \(name), and this node is \(profile.personName)'s "
+        + "in another household: make a new node with `hearth init --person \(name)` in a "
+        + "folder of its own (--home PATH), and join there")
   }
 
   /// Adds a folder or relay by its place.

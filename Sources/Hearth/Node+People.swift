@@ -32,9 +32,18 @@ extension Node {
     announce()
   }
 
-  /// Revokes a device, with new keys for those who stay.
-  package func revoke(_ device: DeviceID, from group: GroupID) throws {
-    try engine.revoke(device, from: group, nowMilliseconds: now())
+  /// Revokes a device, with new keys for those who stay; one of this person's from the private
+  /// database too.
+  package func revoke(_ lost: DeviceID, from group: GroupID) throws {
+    let moment = now()
+    let own = ownPrivateGroup().flatMap { isOwn(lost, in: $0) && $0 != group ? $0 : nil }
+    var draft = engine
+    try store.transaction {
+      draft = engine
+      try draft.revoke(lost, from: group, nowMilliseconds: moment)
+      if let own { try draft.revoke(lost, from: own, nowMilliseconds: moment) }
+    }
+    engine = draft
     announce()
   }
 
@@ -119,8 +128,7 @@ extension Node {
 
   /// Gives the others the news that this person has left, which no exchange does any more.
   func sayFarewell() throws {
-    let groups = Set(engine.zones.filter { $0.database == .shared }.map(\.group)).sorted()
-    for group in groups where ending(in: group)?.kind == .left {
+    for group in households() where ending(in: group)?.kind == .left {
       for zone in engine.zones where zone.group == group {
         _ = try engine.seal(zone.id)
         try Anchor.keepUp(anchorFile, with: engine)

@@ -11,6 +11,14 @@ package struct Recovered: Sendable {
   package let households: [(zone: ZoneID, name: String, revokedDevices: [String])]
   /// Those that the words do not open any more, with the reason.
   package let refused: [(name: String, reason: String)]
+  /// Whether what the person keeps for itself is here again.
+  package let hasPrivateDatabase: Bool
+}
+
+/// What a node that is being recovered took back.
+private struct TakenBack {
+  var households: [(zone: ZoneID, name: String, revokedDevices: [String])] = []
+  var hasPrivateDatabase = false
 }
 
 // A bare machine becomes a device of a person again, from words and a shared folder alone.
@@ -41,10 +49,10 @@ extension Node {
     var listing = try listing(for: root, in: folders)
     let draft = home + ".recovering"
     var refused: [Refusal] = []
-    var households: [(zone: ZoneID, name: String, revokedDevices: [String])] = []
+    var taken = TakenBack()
     repeat {
       do {
-        households = try await prepare(
+        taken = try await prepare(
           at: draft, listing, with: root, from: folders, deviceName: deviceName,
           revokingOthers: revokingOthers, passphrase: passphrase, schema: schema, now: now)
       } catch let refusal as Refusal {
@@ -52,8 +60,8 @@ extension Node {
         refused.append(refusal)
         listing.groups.removeAll { $0.id == refusal.group }
       }
-    } while households.isEmpty && !listing.groups.isEmpty
-    guard !households.isEmpty else {
+    } while taken.households.isEmpty && listing.groups.contains { $0.database == .shared }
+    guard !taken.households.isEmpty else {
       throw refused.first?.error
         ?? HearthError(.notFound, "these words lead to no household: there is nothing to recover")
     }
@@ -68,7 +76,8 @@ extension Node {
     return (
       node,
       Recovered(
-        households: households, refused: refused.map { ($0.name, $0.error.message) })
+        households: taken.households, refused: refused.map { ($0.name, $0.error.message) },
+        hasPrivateDatabase: taken.hasPrivateDatabase)
     )
   }
 
@@ -84,17 +93,17 @@ extension Node {
     at draft: String, _ listing: RecoveryListing, with root: RecoveryRoot, from folders: [String],
     deviceName: String, revokingOthers: Bool, passphrase: [UInt8]?, schema: NodeSchema,
     now: @escaping @Sendable () -> UInt64
-  ) async throws -> [(zone: ZoneID, name: String, revokedDevices: [String])] {
+  ) async throws -> TakenBack {
     try remove(draft)
     do {
       let node = try await Node.create(
         at: draft, person: listing.personName, personID: listing.person, device: deviceName,
         passphrase: passphrase, schema: schema, now: now)
       do {
-        let households = try await node.takeBack(
+        let taken = try await node.takeBack(
           listing, with: root, from: folders, revokingOthers: revokingOthers)
         try await node.close()
-        return households
+        return taken
       } catch {
         try? await node.close()
         throw error
@@ -187,55 +196,115 @@ extension Node {
   private func takeBack(
     _ listing: RecoveryListing, with root: RecoveryRoot, from folders: [String],
     revokingOthers: Bool
-  ) throws -> [(zone: ZoneID, name: String, revokedDevices: [String])] {
+  ) throws -> TakenBack {
     for folder in folders {
       _ = Node.isRelay(folder) ? try addRelay(folder) : try addFolder(folder)
     }
-    let households = try listing.groups.map { group in
-      do {
-        let revoked = try takeBack(
-          group, of: listing.person, with: root, from: folders, revokingOthers: revokingOthers)
+    let reader = Recovering(
+      person: listing.person, root: root, folders: folders, revokesOthers: revokingOthers)
+    var taken = TakenBack()
+    var known: Set<DeviceID> = []
+    for group in listing.groups where group.database == .shared {
+      try refusing(group) {
+        try fetch(group, as: reader)
+        known.formUnion(
+          membership(of: group.id).devices.filter { $0.person == reader.person }.map(\.id))
+        let revoked = try enrol(in: group.id, as: reader)
         let zones = allZones().filter { $0.group == group.id && $0.kind == .data }
         guard let zone = zones.first else {
           throw HearthError(.corrupt, "the household \(group.name) has no zone of records")
         }
-        return (zone: zone.id, name: zone.name, revokedDevices: revoked)
-      } catch let error as HearthError where error.code != .offline {
-        throw Refusal(group: group.id, name: group.name, error: error)
-      } catch let error as SyncError {
-        let code: HearthError.Code = error.code == .notAllowed ? .notAllowed : .corrupt
-        throw Refusal(
-          group: group.id, name: group.name,
-          error: HearthError(code, error.message, cause: error))
+        taken.households.append((zone.id, zone.name, revoked))
       }
     }
+    taken.hasPrivateDatabase = try takeBackPrivate(listing, as: reader, known)
     // Under the keys of this moment, before the node is closed and moved.
     for zone in allZones().map(\.id) { _ = try engine.seal(zone) }
     try Anchor.keepUp(anchorFile, with: engine)
     try keepAccess(of: root)
-    return households
+    return taken
   }
 
-  /// - Returns: the names of the devices that were revoked.
-  private func takeBack(
-    _ group: RecoveryListing.Group, of person: PersonID, with root: RecoveryRoot,
-    from folders: [String], revokingOthers: Bool
-  ) throws -> [String] {
-    try engine.beginRecovering(group, with: root)
+  /// As whom and from where a node takes groups back.
+  private struct Recovering {
+    let person: PersonID
+    let root: RecoveryRoot
+    let folders: [String]
+    let revokesOthers: Bool
+  }
+
+  /// Makes an error that is of one group alone a refusal of that group.
+  private func refusing(_ group: RecoveryListing.Group, _ steps: () throws -> Void) throws {
+    let name = group.database == .personal ? "your private database" : group.name
+    do {
+      try steps()
+    } catch let error as HearthError where error.code != .offline {
+      throw Refusal(group: group.id, name: name, error: error)
+    } catch let error as SyncError {
+      let code: HearthError.Code = error.code == .notAllowed ? .notAllowed : .corrupt
+      throw Refusal(
+        group: group.id, name: name, error: HearthError(code, error.message, cause: error))
+    }
+  }
+
+  /// Takes the private database back: the one that the words signed.
+  ///
+  /// Whoever has a device of the person, and so the place of the capsule, can write a capsule that
+  /// names a private database of its own making; it cannot sign it. Devices that no household knows
+  /// as the person's are cut off, before anything is written.
+  ///
+  /// - Parameter known: the person's devices by what the households said until now.
+  private func takeBackPrivate(
+    _ listing: RecoveryListing, as reader: Recovering, _ known: Set<DeviceID>
+  ) throws -> Bool {
+    let groups = listing.groups.filter { $0.database == .personal }
+    let signed = groups.first { Node.isAttested($0, of: reader.person, by: reader.root) }
+    guard let group = signed ?? groups.first else { return false }
+    joiningGroup = group.id
+    defer { joiningGroup = nil }
+    try refusing(group) {
+      guard signed != nil else {
+        throw HearthError(
+          .notAllowed,
+          "your words did not sign the one that the capsule names: on a device that has it, "
+            + "`hearth words rotate`")
+      }
+      try fetch(group, as: reader)
+      let strangers = engine.membership(of: group.id).devices.map(\.id)
+        .filter { !known.contains($0) }
+      _ = try enrol(in: group.id, as: reader)
+      for stranger in strangers where engine.membership(of: group.id).isActive(stranger) {
+        try engine.revoke(stranger, from: group.id, nowMilliseconds: now())
+      }
+      try adoptPrivate(group.id)
+    }
+    return true
+  }
+
+  /// Fetches a group's logs, with every key that they hand to the words.
+  private func fetch(_ group: RecoveryListing.Group, as reader: Recovering) throws {
+    try engine.beginRecovering(group, with: reader.root)
     let control = try engine.controlZone(of: group.id).id
     // Each round may bring keys that open more of the log.
     repeat {
-      try enterRelays(group.id, of: person, with: root, folders)
-      try pull([control], from: folders)
-    } while try engine.takeRecoveryKeys(of: group.id, for: person, with: root)
-    try requireStanding(of: person, in: group, with: root)
-    let data = allZones().filter { $0.group == group.id && $0.kind == .data }.map(\.id)
-    try pull(data, from: folders)
-    let others = engine.membership(of: group.id).devices.filter { $0.person == person }
+      try enterRelays(group.id, of: reader.person, with: reader.root, reader.folders)
+      try pull([control], from: reader.folders)
+    } while try engine.takeRecoveryKeys(of: group.id, for: reader.person, with: reader.root)
+    try requireStanding(of: reader.person, in: group, with: reader.root)
+    let data = engine.zones.filter { $0.group == group.id && $0.kind == .data }.map(\.id)
+    try pull(data, from: reader.folders)
+  }
+
+  /// Makes this device one of the person's in a group.
+  ///
+  /// - Returns: the names of the devices that were revoked.
+  private func enrol(in group: GroupID, as reader: Recovering) throws -> [String] {
+    let others = engine.membership(of: group).devices.filter { $0.person == reader.person }
     try engine.recover(
-      person, in: group.id, deviceName: profile.deviceName, revokingOthers: revokingOthers,
-      signing: { root.sign(domain: $0, $1) }, nowMilliseconds: now())
-    return revokingOthers ? others.map(\.card.name) : []
+      reader.person, in: group, deviceName: profile.deviceName,
+      revokingOthers: reader.revokesOthers,
+      signing: { reader.root.sign(domain: $0, $1) }, nowMilliseconds: now())
+    return reader.revokesOthers ? others.map(\.card.name) : []
   }
 
   /// Goes the way from the keys in the capsule to the relays' present ones.

@@ -25,6 +25,7 @@ package enum WordsVerdict: Equatable, Sendable {
 // The recovery words of this node's person: made, checked, replaced, and kept usable.
 extension Node {
   private static let recoveryFact = "recovery"
+  private static let attestationFact = "recovery.private"
   private static let keyBytes = 32
 
   /// What the node keeps of the words, which opens nothing without them.
@@ -37,24 +38,24 @@ extension Node {
     let access: RecoveryCapsuleAccess
   }
 
-  private var sharedGroups: [GroupID] {
-    Set(allZones().filter { $0.database == .shared }.map(\.group)).sorted()
-  }
-
-  /// The groups that this device belongs to, with the keys of the person's words in each.
-  private func ownGroups() -> [(id: GroupID, keys: ControlOperation.RecoveryKeys?)] {
-    sharedGroups.compactMap { group in
-      let membership = membership(of: group)
-      return membership.isActive(device) ? (group, membership.recoveryKeys(of: person)) : nil
+  /// The groups that this device belongs to, with the keys of the person's words in each: the
+  /// households, and with them the private database, unless another one is about to take its place.
+  private func ownGroups() throws -> [(id: GroupID, keys: ControlOperation.RecoveryKeys?)] {
+    let own = households().filter { membership(of: $0).isActive(device) }
+    guard !own.isEmpty else { return [] }
+    let isInPlace = try !awaitsPrivate()
+    return (own + (isInPlace ? [ownPrivateGroup()].compactMap { $0 } : [])).map { group in
+      (group, membership(of: group).recoveryKeys(of: person))
     }
   }
 
   /// Whether the person has recovery words.
-  package func wordsState() -> WordsState {
-    ownGroups().contains { $0.keys != nil } ? .set : .none
+  package func wordsState() throws -> WordsState {
+    try ownGroups().contains { $0.keys != nil } ? .set : .none
   }
 
-  /// Puts words in force in every household of the person, and the capsule on every transport.
+  /// Puts words in force in every household of the person and in the private database, and the
+  /// capsule on every transport.
   ///
   /// Call it when the person has shown that the words are written down: they cannot be replaced
   /// without them. From then on every key is wrapped to them too, the present ones by new epochs
@@ -63,12 +64,13 @@ extension Node {
   /// - Returns: what came of bringing it to the transports.
   /// - Throws: `exists` if there are some; `notFound` while there is no household.
   package func setWords(_ words: PersonWords) throws -> SyncReport {
-    let groups = ownGroups()
+    try foundPrivate()
+    let groups = try ownGroups()
     guard !groups.isEmpty else {
       throw HearthError(
         .notFound, "there is nothing to recover yet: create or join a household first")
     }
-    guard wordsState() == .none else {
+    guard try wordsState() == .none else {
       throw HearthError(
         .exists,
         "you have recovery words, and no device keeps them, so they cannot be shown again: "
@@ -76,14 +78,14 @@ extension Node {
     }
     let root = try words.words.root()
     var draft = engine
-    try store.transaction { [store] in
+    try store.transaction {
       draft = engine
       for group in groups {
         try draft.setRecovery(
           sign: root.publicKeys.sign, box: root.publicKeys.box, in: group.id,
           nowMilliseconds: now())
       }
-      try store.setFact(Node.recoveryFact, try encoded(root))
+      try keep(root)
     }
     engine = draft
     return try sync()
@@ -91,7 +93,7 @@ extension Node {
 
   /// Says whether words are the person's.
   package func check(_ words: PersonWords) throws -> WordsVerdict {
-    let keys = ownGroups().compactMap(\.keys)
+    let keys = try ownGroups().compactMap(\.keys)
     guard !keys.isEmpty else { return .none }
     let own = try words.words.root().publicKeys
     return keys.allSatisfy { $0.sign == own.sign && $0.box == own.box } ? .right : .other
@@ -104,24 +106,24 @@ extension Node {
   /// - Throws: `notAllowed` if the old words are not the person's.
   package func rotateWords(_ old: PersonWords, to new: PersonWords) throws -> SyncReport {
     let former = try old.words.root()
-    let groups = ownGroups().filter { $0.keys?.sign == former.publicKeys.sign }
+    let groups = try ownGroups().filter { $0.keys?.sign == former.publicKeys.sign }
     guard !groups.isEmpty else {
       throw HearthError(
         .notAllowed,
-        wordsState() == .none
+        try wordsState() == .none
           ? "you have no recovery words yet: `hearth words show` makes them"
           : "these are not your present recovery words: look at the latest sheet")
     }
     let root = try new.words.root()
     var draft = engine
-    try store.transaction { [store] in
+    try store.transaction {
       draft = engine
       for group in groups {
         try draft.rotateRecovery(
           sign: root.publicKeys.sign, box: root.publicKeys.box, in: group.id,
           consent: { .recovery(signature: former.sign(domain: $0, $1)) }, nowMilliseconds: now())
       }
-      try store.setFact(Node.recoveryFact, try encoded(root))
+      try keep(root)
     }
     engine = draft
     let report = try sync()
@@ -136,10 +138,10 @@ extension Node {
 
   // MARK: With every round
 
-  /// Gives the words' keys to households that the person is in since, and forgets words that were
+  /// Gives the words' keys to groups that the person is in since, and forgets words that were
   /// replaced elsewhere.
   func keepRecovery() throws {
-    let groups = ownGroups()
+    let groups = try ownGroups()
     guard let keys = groups.compactMap(\.keys).first else { return }
     if let record = try record(), !groups.contains(where: { $0.keys?.box == record.box }) {
       try store.transaction { [store] in try store.setFact(Node.recoveryFact, nil) }
@@ -162,7 +164,7 @@ extension Node {
     lay(place.scope, in: try .recovery(record.access, mayCreate: true), on: transport)
     _ = try engine.giveRecoveryCapsule(
       of: person, named: profile.personName, box: try BoxPublicKey(validating: record.box),
-      access: record.access, to: transport)
+      access: record.access, attestation: try attestation(), to: transport)
   }
 
   static func capsuleName(_ access: RecoveryCapsuleAccess) throws -> BlobName {
@@ -174,8 +176,34 @@ extension Node {
 
   /// Keeps what is needed to write the capsule without the words.
   func keepAccess(of root: RecoveryRoot) throws {
-    let bytes = try encoded(root)
-    try store.transaction { [store] in try store.setFact(Node.recoveryFact, bytes) }
+    try store.transaction { try keep(root) }
+  }
+
+  /// Keeps what opens nothing, and the words' signature over the private database in use.
+  private func keep(_ root: RecoveryRoot) throws {
+    try store.setFact(Node.recoveryFact, try encoded(root))
+    let attested = ownPrivateGroup().map {
+      $0.bytes + root.sign(domain: RecoveryListing.privateDomain, $0.bytes + person.bytes)
+    }
+    try store.setFact(Node.attestationFact, attested)
+  }
+
+  /// What the words signed of the private database in use; empty if they did not.
+  private func attestation() throws -> [UInt8] {
+    guard let group = engine.privateGroup, let bytes = try store.fact(Node.attestationFact),
+      bytes.starts(with: group.bytes)
+    else { return [] }
+    return Array(bytes.dropFirst(group.bytes.count))
+  }
+
+  /// Whether words signed a private database.
+  static func isAttested(_ group: RecoveryListing.Group, of person: PersonID, by root: RecoveryRoot)
+    -> Bool
+  {
+    let verdict: Void? = try? Signature.verify(
+      group.attestation, domain: RecoveryListing.privateDomain, group.id.bytes + person.bytes,
+      by: root.publicKeys.signingKey)
+    return verdict != nil
   }
 
   private func encoded(_ root: RecoveryRoot) throws -> [UInt8] {

@@ -36,7 +36,7 @@ extension Node {
         memory: FactMemory(store: store), digest: { segmentDigest($0) })
       relays[text] = relay
     }
-    relay.directory.zones = try engine.relayAccesses()
+    relay.directory.zones = try engine.relayAccesses(joining: joiningGroup)
     return relay
   }
 
@@ -118,10 +118,9 @@ extension Node {
   /// while their access keys were changed; nothing for a folder.
   func admit(over transport: any Transport) throws {
     guard let relay = transport as? RelayTransport else { return }
-    let groups = Set(allZones().filter { $0.database == .shared }.map(\.group)).sorted()
+    let groups = engine.exchangedGroups.filter { ending(in: $0) == nil }
     try engine.admit(
-      to: groups.filter { ending(in: $0) == nil }, over: relay, anchorFile: anchorFile,
-      nowMilliseconds: now())
+      to: groups, over: relay, anchorFile: anchorFile, nowMilliseconds: now())
   }
 
   /// The same for one group.

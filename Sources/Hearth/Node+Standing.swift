@@ -100,8 +100,7 @@ extension Node {
   /// for a day.
   func tellProgress() throws {
     let moment = now()
-    let groups = Set(engine.zones.filter { $0.database == .shared }.map(\.group)).sorted()
-    for group in groups where engine.membership(of: group).isActive(device) {
+    for group in engine.exchangedGroups where engine.membership(of: group).isActive(device) {
       let zones = engine.zones.filter { $0.group == group }
       let last = zones.flatMap(\.heads).filter { $0.author.device == device }
         .map(\.time.milliseconds).max()

@@ -85,7 +85,7 @@ extension Node {
       var missing = 0
       do {
         let transport = try transport(setting.path)
-        for zone in allZones() where zone.database == .shared {
+        for zone in allZones() where engine.isExchanged(zone) {
           if Node.isRelay(setting.path), ending(in: zone.group) != nil { continue }
           let listing = try transport.list(zoneTag: zone.tag)
           let stored = try store.segments(of: zone.id)

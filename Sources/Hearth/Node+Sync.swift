@@ -15,6 +15,8 @@ extension Node {
       if report.received > 0 { announce() }
     }
     try settleJoins()
+    try settlePrivate()
+    try foundPrivate()
     try tellProgress()
     try keepRecovery()
     for setting in try transports() {
@@ -37,6 +39,7 @@ extension Node {
     try sayFarewell()
     try publishAnswers()
     try publishFarewells()
+    try cutOffLost()
     try engine.noticeRecoveries(nowMilliseconds: now())
     return report
   }

@@ -29,13 +29,17 @@ package struct NodeSchema: Sendable {
   package let projections: [any Projection]
   /// What each role may do to the records.
   package let policy: RolePolicy
+  /// The text field from which a type's ids follow, where they do.
+  package let naturalKeys: [TypeID: FieldID]
 
   package init(
-    records: [RecordSchema], projections: [any Projection] = [], policy: RolePolicy = RolePolicy()
+    records: [RecordSchema], projections: [any Projection] = [], policy: RolePolicy = RolePolicy(),
+    naturalKeys: [TypeID: FieldID] = [:]
   ) {
     self.records = records
     self.projections = projections
     self.policy = policy
+    self.naturalKeys = naturalKeys
   }
 }
 
@@ -46,12 +50,15 @@ package struct NodeSchema: Sendable {
 package actor Node {
   let folder: NodeFolder
   let store: ReplicaStore
+  let schema: NodeSchema
   var engine: Engine<ReplicaStore>
   package internal(set) var profile: NodeProfile
   /// The households that the last exchange let this node into, where it had asked before.
   package internal(set) var lastAdmissions: [ZoneID] = []
   /// What the last exchange over all transports said; joining ends with one.
   package internal(set) var lastReport = SyncReport()
+  /// The group of a private database that this node is about to join.
+  var joiningGroup: GroupID?
   /// The relays in use, by address.
   var relays: [String: RelayTransport] = [:]
   private var lock: NodeLock?
@@ -73,6 +80,7 @@ package actor Node {
     self.folder = folder
     self.lock = lock
     self.now = now
+    self.schema = schema
     store = try ReplicaStore(
       path: folder.database, schema: schema.records, projections: schema.projections)
     if let profile {
@@ -212,7 +220,7 @@ package actor Node {
   private func found() throws {
     _ = try engine.createGroup(
       GroupFounding(
-        database: .personal, zoneNames: ["private"], person: person,
+        database: .personal, zoneNames: [Node.privateName], person: person,
         personName: profile.personName, deviceName: profile.deviceName), nowMilliseconds: now())
     try Anchor.drop(anchorFile, for: engine)
   }
@@ -242,12 +250,12 @@ package actor Node {
 
   /// The zones that hold records, in order of database and name.
   package func dataZones() -> [ZoneState] {
-    engine.zones.filter { $0.kind == .data }
+    allZones().filter { $0.kind == .data }
       .sorted { ($0.database.rawValue, $0.name, $0.id) < ($1.database.rawValue, $1.name, $1.id) }
   }
 
-  /// Every zone.
-  package func allZones() -> [ZoneState] { engine.zones }
+  /// Every zone in use: of the private databases that this device has had, the present one.
+  package func allZones() -> [ZoneState] { engine.zones.filter { !engine.isRetired($0) } }
 
   /// The people, devices and invitations of a group.
   package func membership(of group: GroupID) -> Membership {
@@ -286,6 +294,12 @@ package actor Node {
     to zone: ZoneID,
     _ body: @Sendable (any ProjectionSource, Dot) throws -> ([HearthCRDT.Operation], Result)
   ) throws -> Result {
+    guard try !engine.isRetired(engine.zone(zone)) else {
+      throw HearthError(
+        .invalid,
+        "this was the private database until the device came to share another one: look it up "
+          + "again")
+    }
     let dot = try engine.nextDot(in: zone)
     let (operations, result) = try store.readOneState {
       try body(try store.source(of: zone), dot)

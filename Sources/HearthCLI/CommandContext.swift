@@ -71,7 +71,7 @@ package struct CommonOptions: ParsableArguments {
 package enum CommandSchema {
   static let node = NodeSchema(
     records: HouseholdSchema.all, projections: [HouseholdProjection()],
-    policy: HouseholdSchema.rolePolicy)
+    policy: HouseholdSchema.rolePolicy, naturalKeys: HouseholdSchema.naturalKeys)
 }
 
 /// One household as commands work on it.

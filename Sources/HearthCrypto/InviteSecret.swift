@@ -75,6 +75,21 @@ package final class InviteSecret: Sendable, Redacted {
     try InviteSecret(seed: .random(count: seedBytes))
   }
 
+  /// The secret of the invite that goes with this one, to the private database of the person whose
+  /// further device this one lets in.
+  ///
+  /// Whoever has the link has both; neither tells the other to those who read a group's log.
+  /// - Throws: `outOfMemory`.
+  package func companion() throws -> InviteSecret {
+    try InviteSecret(
+      seed: SecretBytes(count: Self.seedBytes) { out in
+        var hasher = Blake2b.Hasher(count: Self.seedBytes)
+        hasher.update("HRTH/invite-companion/v1" as Domain)
+        seed.withUnsafeBytes { hasher.update($0) }
+        hasher.finalize(into: out)
+      })
+  }
+
   /// Reads an invite as typed or scanned (see ``InviteText``).
   /// - Throws: `badLength`, `malformed`, with words that help a person to find the mistake.
   package convenience init(text: String) throws {

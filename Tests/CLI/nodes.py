@@ -1,5 +1,7 @@
 """Nodes of a family below one temporary folder, driven through the command line; what failed."""
 import os
+import re
+import signal
 import subprocess
 import tempfile
 
@@ -29,19 +31,19 @@ class Nodes:
     def command(self, home, *arguments):
         return [self.hearth, "--home", self.path(home), *arguments]
 
-    def run(self, home, *arguments):
+    def run(self, home, *arguments, piped=""):
         done = subprocess.run(
             self.command(home, *arguments), capture_output=True, text=True, timeout=120,
-            stdin=subprocess.DEVNULL, env=self.environment)
+            input=piped, env=self.environment)
         if self.shows:
             print("$ hearth --home %s %s" % (home, " ".join(arguments)))
             print("".join("  " + line + "\n" for line in (
                 done.stdout + done.stderr).splitlines()) + ("  exit %d" % done.returncode))
         return done
 
-    def says(self, home, arguments, *words, status=0):
+    def says(self, home, arguments, *words, status=0, piped=""):
         """The command must end with the status and say all of the words."""
-        done = self.run(home, *arguments)
+        done = self.run(home, *arguments, piped=piped)
         said = done.stdout + done.stderr
         name = "%s: hearth %s" % (home, " ".join(arguments))
         check(done.returncode == status, "%s: exit %d: %s" % (name, done.returncode, said.strip()))
@@ -51,3 +53,45 @@ class Nodes:
             check(not done.stdout, "%s prints on standard output" % name)
             check("hearth: error:" in done.stderr, "%s does not begin with the error" % name)
         return done.stdout
+
+    def words(self, home):
+        """Makes recovery words, and types those back that are asked for."""
+        process = subprocess.Popen(
+            [self.hearth, "--home", self.path(home), "words", "show", "--force"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=self.environment)
+        found = {}
+        while len(found) < 12:
+            line = process.stdout.readline()
+            if not line:
+                raise SystemExit("no words: " + process.stderr.read())
+            found.update({int(n): w for n, w in re.findall(r"(\d+)\. +([a-z]+)", line)})
+        for line in process.stderr:
+            place = re.search(r"from your paper, word (\d+)", line)
+            if place:
+                process.stdin.write(found[int(place.group(1))] + "\n")
+                process.stdin.flush()
+        process.stdin.close()
+        check(process.wait(timeout=120) == 0, "%s: words show" % home)
+        return " ".join(found[n] for n in range(1, 13))
+
+
+class Relay:
+    def __init__(self, program, data):
+        self.program = program
+        self.data = data
+        self.port = "0"
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [self.program, "serve", "--listen", "127.0.0.1:" + self.port, "--health", "off",
+             "--data", self.data], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.address = self.process.stdout.readline().strip()
+        check(self.address.startswith("hearth-relay://127.0.0.1:"), "address: " + self.address)
+        self.port = self.address.split(":")[2].split("/")[0]
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stdout.close()

@@ -60,27 +60,6 @@ class Family(Nodes):
         os.close(master)
         return done.wait(timeout=120), said.decode()
 
-    def words(self, home):
-        """Makes recovery words, and types those back that are asked for."""
-        process = subprocess.Popen(
-            [self.hearth, "--home", self.path(home), "words", "show", "--force"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=self.environment)
-        found = {}
-        while len(found) < 12:
-            line = process.stdout.readline()
-            if not line:
-                sys.exit("no words: " + process.stderr.read())
-            found.update({int(n): w for n, w in re.findall(r"(\d+)\. +([a-z]+)", line)})
-        for line in process.stderr:
-            place = re.search(r"from your paper, word (\d+)", line)
-            if place:
-                process.stdin.write(found[int(place.group(1))] + "\n")
-                process.stdin.flush()
-        process.stdin.close()
-        check(process.wait(timeout=120) == 0, "%s: words show" % home)
-        return " ".join(found[n] for n in range(1, 13))
-
     def sync(self, *homes):
         for home in homes:
             self.says(home, ["sync"])

@@ -20,6 +20,18 @@ struct InviteTests {
     }
   }
 
+  @Test("the companion of an invite follows from its seed, and shares no key with it")
+  func companion() throws {
+    let invite = try InviteSecret(seed: Fixture.secret([UInt8](0..<16)))
+    let companion = try invite.companion()
+    let seed = try Hex.decode("66aa25613b2ad7c193aa4749fe6a7722")
+    #expect(companion.text == (try InviteSecret(seed: Fixture.secret(seed))).text)
+    #expect(companion.publicKeys.inviteID != invite.publicKeys.inviteID)
+    #expect(companion.publicKeys.boxKey != invite.publicKeys.boxKey)
+    #expect(companion.publicKeys.signingKey != invite.publicKeys.signingKey)
+    #expect(companion.rendezvousID != invite.rendezvousID)
+  }
+
   @Test("every single wrong character and every swap is noticed, and the place of one is named")
   func typingMistakes() throws {
     let symbols = Array(try invite().text)

@@ -61,5 +61,18 @@ struct PublicAPITests {
     await #expect(throws: HearthError(.invalid, "")) {
       _ = try await anna.personal.createZone(named: "x")
     }
+    // A further device of Anna's shares what she keeps for herself.
+    let own = try #require(await anna.personal.zones().first)
+    try await own.write { try $0.insert(item) }
+    let phone = try await HearthNode.open(
+      at: family.home("phone"), schema: [Item.self], person: "Anna", passphrase: nil)
+    let former = try #require(await phone.personal.zones().first)
+    _ = try await phone.join(try await zone.inviteOwnDevice())
+    let shared = try #require(await phone.personal.zones().first)
+    #expect(shared.id == own.id)
+    #expect(try await shared.fetch(Item.self, id: item.id)?.title == "Dishes")
+    await #expect(throws: HearthError(.invalid, "")) {
+      try await former.write { try $0.insert(item) }
+    }
   }
 }

@@ -127,6 +127,20 @@ public struct HearthZone: Sendable {
       to: id, role: role.role, maximumUses: uses, expiresInMilliseconds: expires.milliseconds
     ).text
   }
+
+  /// Makes an invitation for one further device of this node's person, to a shared zone and to the
+  /// person's private database.
+  ///
+  /// What the new device kept in its own private database before is added to this one's. Zones of
+  /// it that a program holds there are replaced: ask ``HearthNode/personal`` again.
+  public func inviteOwnDevice(expires: InvitationLifetime = .hours(1)) async throws -> String {
+    try await node.invite(
+      to: id,
+      InvitationTerms(
+        role: .member, isToOneself: true, maximumUses: 1,
+        expiresInMilliseconds: expires.milliseconds)
+    ).text
+  }
 }
 
 /// The steps of one transaction.

@@ -22,7 +22,8 @@ struct DeviceCommand: AsyncParsableCommand {
       commandName: "list", abstract: "List the devices and how far each has got.",
       discussion: """
         HAS tells what a device had when it last spoke: with every change that it makes, and once
-        a day where it only reads. It may have more by now.
+        a day where it only reads. It may have more by now. PRIVATE tells of your own devices
+        whether they share your private database.
         """)
 
     @Flag(help: "Also those that do not belong to the household any more.") var all = false
@@ -40,6 +41,8 @@ struct DeviceCommand: AsyncParsableCommand {
         let lastSeen: String?
         let hasEverything: Bool?
         let missingChanges: UInt64?
+        /// Whether it shares the private database; absent for devices of others.
+        let hasPrivateDatabase: Bool?
       }
       let devices: [Item]
     }
@@ -53,6 +56,7 @@ struct DeviceCommand: AsyncParsableCommand {
       let own = await node.device
       let progress = Dictionary(
         uniqueKeysWithValues: await node.progress(in: context.zone.group).map { ($0.device, $0) })
+      let personal = try await PrivateText.Devices(of: node)
       try await node.close()
       let shown = all ? membership.allDevices : membership.devices
       if options.json {
@@ -68,7 +72,8 @@ struct DeviceCommand: AsyncParsableCommand {
                 isActive: device.isActive,
                 lastSeen: progress?.seenMilliseconds.map(MomentText.iso),
                 hasEverything: progress.map { $0.missing == 0 },
-                missingChanges: progress?.missing)
+                missingChanges: progress?.missing,
+                hasPrivateDatabase: personal.has(device))
             }))
       }
       let rows = shown.map { device in
@@ -77,13 +82,16 @@ struct DeviceCommand: AsyncParsableCommand {
           membership.person(device.person)?.name ?? "nobody",
           membership.role(of: device.id)?.name ?? "none",
           progress[device.id]?.seenMilliseconds.map(moment.text) ?? "",
-          has(device, progress[device.id], moment), device.id == own ? "this one" : "",
+          has(device, progress[device.id], moment),
+          personal.has(device).map { $0 ? "yes" : "no" } ?? "", device.id == own ? "this one" : "",
         ]
       }
       Output.print(
         Table(
-          headers: ["DEVICE", "NAME", "PERSON", "ROLE", "LAST SEEN", "HAS", ""], rows: rows
+          headers: ["DEVICE", "NAME", "PERSON", "ROLE", "LAST SEEN", "HAS", "PRIVATE", ""],
+          rows: rows
         ).text)
+      if let hint = personal.hint(for: shown) { Output.note(hint) }
     }
 
     private func has(
@@ -104,10 +112,13 @@ struct DeviceCommand: AsyncParsableCommand {
       discussion: """
         The last line of the output is the link. On the new device: `hearth init --person NAME`
         with your name, then `hearth join` and the link. It is yours then, with your role and
-        points.
+        points, and shares your private database: the settings of scope person. With --approve the
+        link carries no keys: an owner or admin lets the device into the household, and you into
+        your private database (`hearth approve`).
         """)
 
     @Option(help: "How long the link is good: a number with m, h or d.") var expires = "1h"
+    @Flag(help: "Whoever has the link only asks (`hearth approve`).") var approve = false
     @Flag(help: "Also show the link as a QR code.") var qr = false
     @OptionGroup var options: CommonOptions
 
@@ -116,7 +127,7 @@ struct DeviceCommand: AsyncParsableCommand {
       let own = try await context.roleGate().requireMember()
       try await InviteText.make(
         InvitationTerms(
-          role: own.role, isToOneself: true, maximumUses: 1,
+          role: own.role, needsApproval: approve, isToOneself: true, maximumUses: 1,
           expiresInMilliseconds: try Duration.milliseconds(expires)),
         in: context, showsQR: qr, options)
     }
@@ -181,6 +192,8 @@ struct DeviceCommand: AsyncParsableCommand {
       let person: String
       let devicesLeft: Int
       let newKeys: Int
+      /// Whether it lost your private database as well.
+      let privateDatabase: Bool
     }
 
     func run() async throws {
@@ -200,6 +213,7 @@ struct DeviceCommand: AsyncParsableCommand {
         try gate.requireAbove(owner, to: "revoke \(name)")
       }
       try Confirmation.ask("revoke \(name)? it gets nothing new, for good", isGiven: yes)
+      let hadPrivate = try await PrivateText.Devices(of: node).has(device) == true
       try await node.revoke(device.id, from: context.zone.group)
       let keys = await node.allZones().count { $0.group == context.zone.group }
       let left = await node.membership(of: context.zone.group).devices
@@ -210,10 +224,12 @@ struct DeviceCommand: AsyncParsableCommand {
         try Output.json(
           Document(
             device: device.id.hex, name: names.name(of: device.id), person: person,
-            devicesLeft: left, newKeys: keys))
+            devicesLeft: left, newKeys: keys, privateDatabase: hadPrivate))
       } else {
         Output.print("revoked \(name): it keeps what it has and gets nothing new")
-        Output.print("new keys were made: nothing written from now on can be opened there")
+        Output.print(
+          "new keys were made: nothing written from now on can be opened there"
+            + (hadPrivate ? ", in your private database neither" : ""))
         Output.print("\(Style.safe(person)) has \(Words.count(left, "device")) left")
         Output.note(
           device.person == gate.person?.id

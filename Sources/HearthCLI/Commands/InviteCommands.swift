@@ -236,9 +236,10 @@ struct ApproveCommand: AsyncParsableCommand {
 
   func run() async throws {
     let context = try await HouseholdContext.open(options)
-    try await context.roleGate().requireAdmin(to: "let anybody in")
     let news = try await context.node.sync()
-    let waiting = try await context.node.waitingJoins(of: context.zone.group)
+    let own = try await PrivateText.requests(to: context.node)
+    if own.isEmpty { try await context.roleGate().requireAdmin(to: "let anybody in") }
+    let waiting = try await context.node.waitingJoins(of: context.zone.group) + own
     guard let join else { return try await list(waiting, context, news) }
     let chosen = try find(join, among: waiting)
     let request = chosen.request
@@ -252,19 +253,36 @@ struct ApproveCommand: AsyncParsableCommand {
       try Confirmation.ask(
         "does \(name)'s \(Style.safe(request.deviceName)) show \(chosen.number)?", isGiven: yes)
     }
-    let report = try await context.node.approve(chosen, named: context.zone.name)
+    let report = try await approve(chosen, among: waiting, context)
     try await context.node.close()
     if options.json {
       try Output.json(
         Document(
           person: request.personName, device: request.deviceName, role: chosen.role.name))
     } else {
+      let isOwn = chosen.request.group != context.zone.group
       Output.print(
-        "\(name) is \(RoleWords.a(chosen.role)) of \(Style.safe(context.zone.name)) now: "
-          + RoleWords.may(chosen.role))
+        isOwn
+          ? "\(Style.safe(request.deviceName)) shares your private database now"
+          : "\(name) is \(RoleWords.a(chosen.role)) of \(Style.safe(context.zone.name)) now: "
+            + RoleWords.may(chosen.role))
+      if !isOwn, waiting.contains(where: { $0.isOf(chosen.request.device, besides: chosen) }) {
+        Output.print("\(Style.safe(request.deviceName)) shares your private database too")
+      }
       Output.note("next, on \(name)'s \(Style.safe(request.deviceName)): `hearth sync`")
     }
     try SyncText.check(report, isQuiet: true)
+  }
+
+  /// Lets a device in wherever it asks.
+  private func approve(
+    _ chosen: WaitingJoin, among waiting: [WaitingJoin], _ context: HouseholdContext
+  ) async throws -> SyncReport {
+    var report = try await context.node.approve(chosen, named: context.zone.name)
+    for other in waiting where other.isOf(chosen.request.device, besides: chosen) {
+      report = try await context.node.approve(other, named: DatabaseKind.personal.name)
+    }
+    return report
   }
 
   private func list(
@@ -287,8 +305,10 @@ struct ApproveCommand: AsyncParsableCommand {
         let request = item.request
         Output.print(
           "\(Style.bold(Style.safe(request.personName))) with \(Style.safe(request.deviceName)) "
-            + "(\(ShortID.text(request.device))), as \(item.role.name), invited by "
-            + Style.safe(item.inviterName))
+            + "(\(ShortID.text(request.device))), "
+            + (request.group == context.zone.group
+              ? "as \(item.role.name), invited by " + Style.safe(item.inviterName)
+              : "to your private database"))
         if let names = item.usedBy {
           Output.print(
             "  too late: the invitation was used by \(Style.safe(names.joined(separator: ", ")))")
@@ -313,6 +333,8 @@ struct ApproveCommand: AsyncParsableCommand {
     {
       return found
     }
+    var seen: Set<DeviceID> = []
+    let waiting = waiting.filter { seen.insert($0.request.device).inserted }
     switch NameMatch(text, among: waiting, name: \.request.personName) {
     case .one(let found): return found
     case .several(let found):
@@ -331,6 +353,13 @@ struct ApproveCommand: AsyncParsableCommand {
           ? "the newcomer runs `hearth join LINK` first, and the folder must have brought it here"
           : "`hearth approve` lists who has")
     }
+  }
+}
+
+extension WaitingJoin {
+  /// Whether it is another open request of a device.
+  fileprivate func isOf(_ device: DeviceID, besides other: WaitingJoin) -> Bool {
+    request.device == device && request.group != other.request.group && usedBy == nil
   }
 }
 
@@ -378,6 +407,11 @@ enum InviteText {
     let place = Style.safe(context.zone.name)
     if terms.isToOneself {
       Output.note("a link for a further device of yours in \(place), good until \(moment)")
+      if terms.needsApproval {
+        Output.note(
+          "the device asks: an owner or admin of \(place) lets it in, and you into your private "
+            + "database: `hearth approve`")
+      }
       Output.note(
         "on the new device: `hearth init --person \(Style.safe(name))`, then `hearth join` and "
           + "this:")

@@ -26,6 +26,10 @@ struct JoinCommand: AsyncParsableCommand {
     let role: String?
     let people: [String]
     let number: String?
+    /// Whose further device this one is now; absent where it joined as itself.
+    let deviceOf: String?
+    /// Whether it shares that person's private database by now.
+    let privateDatabase: Bool
   }
 
   func run() async throws {
@@ -40,19 +44,31 @@ struct JoinCommand: AsyncParsableCommand {
   private func tell(joined zone: ZoneID, on node: Node) async throws {
     let context = try await HouseholdContext.of(zone, node: node)
     let membership = await node.membership(of: context.zone.group)
-    let role = membership.role(of: await node.device)
+    let own = await node.device
+    let role = membership.role(of: own)
     if role != .reader { try await context.introducePerson() }
     let report = try await node.sync()
+    let standing = try await node.privateStanding()
+    let isShared = standing.map { $0.devices.count > 1 && $0.pending == nil } ?? false
+    let isFurther = membership.devices.count { $0.person == membership.person(of: own)?.id } > 1
+    let name = await node.profile.personName
     let people = membership.people.map(\.name).sorted()
     try await node.close()
     if options.json {
       try Output.json(
         Document(
           state: "joined", household: context.zone.name, id: zone.hex, role: role?.name,
-          people: people, number: nil))
+          people: people, number: nil, deviceOf: isFurther ? name : nil,
+          privateDatabase: isShared))
     } else {
       Output.print("joined \(Style.safe(context.zone.name)) as \(role?.name ?? "nobody")")
       Output.print("people: \(Style.safe(people.joined(separator: ", ")))")
+      if isFurther {
+        Output.print(
+          "this device is \(Style.safe(name))'s now"
+            + (isShared ? ", and shares \(Style.safe(name))'s private settings" : ""))
+      }
+      if let pending = standing?.pending { Output.note(PrivateText.words(pending)) }
       Output.note("next: `hearth list` shows the chores; `hearth sync --watch` keeps in step")
     }
     try SyncText.check(report, isQuiet: true)
@@ -64,7 +80,7 @@ struct JoinCommand: AsyncParsableCommand {
       return try Output.json(
         Document(
           state: "asked", household: pending.groupName, id: nil, role: pending.roleName,
-          people: [], number: pending.number))
+          people: [], number: pending.number, deviceOf: nil, privateDatabase: false))
     }
     let inviter = Style.safe(pending.inviterName)
     Output.print("asked \(Style.safe(pending.groupName)) to let this device in")

@@ -30,7 +30,8 @@ struct PeopleNews: Sendable {
       let further = try await node.sync()
       report.transports = further.transports
     }
-    for pending in try await node.pendingJoins() {
+    news.remarks += try await PrivateText.remarks(of: node)
+    for pending in try await node.pendingJoins() where pending.isPrivate != true {
       let name = Style.safe(pending.groupName)
       news.remarks.append(
         pending.closedBy.map {

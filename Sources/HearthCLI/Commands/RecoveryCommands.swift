@@ -35,7 +35,7 @@ struct WordsCommand: AsyncParsableCommand {
     func run() async throws {
       try printing.requireScreen(isJSON: options.json)
       let node = try await options.open()
-      guard await node.wordsState() == .none else {
+      guard try await node.wordsState() == .none else {
         throw CommandFailure(
           .failed, "you have recovery words, and no device keeps them: they cannot be shown again",
           hint: "`hearth words check` tells whether your sheet is right; `hearth words rotate` "
@@ -102,7 +102,7 @@ struct WordsCommand: AsyncParsableCommand {
     func run() async throws {
       try printing.requireScreen(isJSON: options.json)
       let node = try await options.open()
-      guard await node.wordsState() == .set else {
+      guard try await node.wordsState() == .set else {
         throw CommandFailure(
           .failed, "you have no recovery words yet", hint: "`hearth words show` makes them")
       }
@@ -228,6 +228,7 @@ struct RecoverCommand: AsyncParsableCommand {
     let person, personId, device, deviceId: String
     let households: [Household]
     let refused: [Refusal]
+    let privateDatabase: Bool
   }
 
   func run() async throws {
@@ -250,7 +251,8 @@ struct RecoverCommand: AsyncParsableCommand {
     let document = Document(
       person: await node.profile.personName, personId: await node.person.hex, device: deviceName,
       deviceId: await node.device.hex, households: households,
-      refused: recovered.refused.map { Document.Refusal(name: $0.name, reason: $0.reason) })
+      refused: recovered.refused.map { Document.Refusal(name: $0.name, reason: $0.reason) },
+      privateDatabase: recovered.hasPrivateDatabase)
     let report = await node.lastReport
     try await node.close()
     if options.json { try Output.json(document) } else { show(document) }
@@ -286,6 +288,9 @@ struct RecoverCommand: AsyncParsableCommand {
         let names = household.revokedDevices.map(Style.safe).joined(separator: ", ")
         Output.print("  revoked: \(names)")
       }
+    }
+    if document.privateDatabase {
+      Output.print("private:   your own settings, which nobody else reads")
     }
     for refusal in document.refused {
       let name = Style.safe(refusal.name)

@@ -92,7 +92,10 @@ enum StandingText {
 
   /// A household that was asked to let this node in.
   struct Pending: Encodable {
+    /// The household's name; `private` where the person's private database was asked.
     let household: String
+    /// `shared` or `private`.
+    let database: String
     let inviter: String
     let role: String
     let asked: String
@@ -103,6 +106,7 @@ enum StandingText {
 
     init(_ pending: PendingJoin) {
       household = pending.groupName
+      database = (pending.isPrivate == true ? DatabaseKind.personal : .shared).name
       inviter = pending.inviterName
       role = pending.roleName
       asked = MomentText.iso(pending.askedMilliseconds)
@@ -114,6 +118,16 @@ enum StandingText {
 
   static func lines(_ pending: Pending) -> [String] {
     let inviter = Style.safe(pending.inviter)
+    if pending.database == DatabaseKind.personal.name {
+      return [
+        pending.closedBy == nil
+          ? "private:   waits until another device of \(inviter) lets this one in: "
+            + "`hearth approve` there, then `hearth sync` here; the number is \(pending.number)"
+          : Style.yellow(
+            "private:   not shared with this device: the invitation was closed; "
+              + PrivateText.remedy)
+      ]
+    }
     if let teller = pending.closedBy {
       return [
         Style.yellow(

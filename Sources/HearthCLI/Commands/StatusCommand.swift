@@ -38,6 +38,7 @@ struct StatusCommand: AsyncParsableCommand {
     let deviceId: String
     let life: Int
     let households: [Household]
+    let privateDatabase: PrivateText.Document?
     let pendingJoins: [StandingText.Pending]
     let transports: [Transport]
     let notices: [NoticeText.Document]
@@ -76,7 +77,8 @@ struct StatusCommand: AsyncParsableCommand {
     let document = Document(
       home: await node.home, person: profile.personName, personId: await node.person.hex,
       device: profile.deviceName, deviceId: device.hex, life: await node.life,
-      households: households, pendingJoins: pending,
+      households: households,
+      privateDatabase: try await PrivateText.Document.of(node, statuses), pendingJoins: pending,
       transports: transports.map {
         Document.Transport(
           number: $0.setting.number, kind: $0.setting.kind, path: $0.setting.path,
@@ -118,6 +120,7 @@ struct StatusCommand: AsyncParsableCommand {
           Style.red("           device \(fork.prefix(8)) published two different histories"))
       }
     }
+    for line in document.privateDatabase.map(PrivateText.lines) ?? [] { Output.print(line) }
     for pending in document.pendingJoins {
       for line in StandingText.lines(pending) { Output.print(line) }
     }

@@ -69,6 +69,12 @@ struct SettingValues: Sendable {
       throw CommandFailure(.failed, "this node has no zone for settings of the \(scope.rawValue)")
     }
     let name = key.name
+    if scope == .person, let ending = await node.ending(in: zone.group) {
+      throw CommandFailure(
+        .notAllowed, EndingText.line(ending, household: "your private database"),
+        hint: "`hearth device add` on another device of yours, then `hearth join` here; or set it "
+          + "for this device alone with --scope device")
+    }
     if scope == .household {
       try await node.roleGate(of: zone).check(SettingRecord.operations(name, value, in: zone.id))
     }
@@ -83,7 +89,7 @@ struct SettingValues: Sendable {
     of scope: SettingScope, _ node: Node, _ household: ZoneState?
   ) async -> ZoneState? {
     guard scope == .person else { return household }
-    return await node.dataZones().first { $0.database == .personal }
+    return await node.privateZone
   }
 }
 

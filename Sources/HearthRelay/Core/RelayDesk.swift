@@ -4,8 +4,8 @@ import HearthSync
 /// What waits for the log, and what goes to it together: the group commit as a value.
 ///
 /// Whoever owns a core hands over what the core asks of the log, takes batches for as long as there
-/// are some, and tells the core what came of each. One batch of writes and one read are with the log
-/// at a time.
+/// are some, and tells the core what came of each. One batch of writes and one read are with the
+/// log at a time.
 package struct RelayDesk {
   /// The most writes of one transaction.
   package static let maximumBatchWrites = 1_024

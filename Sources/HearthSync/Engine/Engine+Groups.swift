@@ -57,6 +57,9 @@ extension Engine {
               wraps: [.init(recipient: device, sealed: sealed)])))
       }
       _ = try draft.writeControl(operations, group: group, nowMilliseconds: nowMilliseconds)
+      if founding.database == .personal, draft.privateGroup == nil {
+        try draft.usePrivateGroup(group)
+      }
     }
     self = draft
     return (group, declared.map(\.id))

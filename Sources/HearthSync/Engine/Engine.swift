@@ -22,6 +22,8 @@ package struct Engine<S: Store> {
   var clock: HybridClock
   /// The version of the program's schema, told to others.
   package var schemaVersion: UInt32
+  /// The group of the private database in use; nil while there is none.
+  package internal(set) var privateGroup: GroupID?
   /// What each role may do to records.
   let policy: RolePolicy
 
@@ -95,6 +97,7 @@ extension Engine {
         stored, secret: secret, epochs: epochs, heads: try store.heads(of: stored.id))
     }
     zones.sort { $0.id < $1.id }
+    privateGroup = try storedPrivateGroup()
     for place in zones.indices {
       try catchUpOwnHead(at: place)
       for head in zones[place].heads {

@@ -84,7 +84,7 @@ extension Engine {
   /// Does what is due without anybody asking: new keys where one is over, old or doubled,
   /// complaints about keys that cannot be opened, and what heals those of others.
   package mutating func maintain(nowMilliseconds: UInt64) throws {
-    for group in Set(zones.map(\.group)).sorted() {
+    for group in Set(zones.filter { !isRetired($0) }.map(\.group)).sorted() {
       guard let role = membership(of: group).role(of: device) else { continue }
       var operations = try complaints(in: group)
       let closings = closings(in: group, role, nowMilliseconds: nowMilliseconds)

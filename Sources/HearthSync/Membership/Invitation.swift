@@ -33,6 +33,18 @@ package struct InvitationCapsule: Sendable {
   /// The box keys of the devices that may approve; none where the invitation lets in at once.
   package var approvers: [[UInt8]] = []
 
+  /// Whose further device the invitation lets in; nil where it is for somebody new.
+  ///
+  /// A hint: the group's log decides.
+  package var person: PersonID?
+
+  /// The sealed capsule of the invitation to that person's private database, which opens with the
+  /// companion of this one's secret; empty if there is none.
+  package var companion: [UInt8] = []
+
+  /// The longest companion, in bytes.
+  package static let maximumCompanionBytes = 128 * 1024
+
   /// The domain that keeps capsules apart from everything else that is sealed.
   static let version: UInt8 = 1
 }
@@ -69,11 +81,14 @@ extension InvitationCapsule {
     }
     writer.varint(approvers.count)
     for key in approvers { writer.raw(key) }
+    writer.varint(person == nil ? 0 : 1)
+    if let person { writer.identifier(person) }
+    writer.blob(companion)
     return writer.bytes
   }
 
   /// Opens a capsule; the bytes come from a transport and are not trusted.
-  init(opening bytes: [UInt8], with invite: InviteSecret) throws {
+  package init(opening bytes: [UInt8], with invite: InviteSecret) throws {
     let body = try Capsule.open(
       bytes, key: invite.capsuleKey, associatedData: invite.rendezvousID)
     do {
@@ -113,6 +128,10 @@ extension InvitationCapsule {
     {
       approvers.append(try reader.raw(32, "approver"))
     }
+    if try reader.count("person", itemBytes: Identifier.byteCount, atMost: 1) == 1 {
+      person = try reader.identifier("person")
+    }
+    companion = try reader.blob("companion", atMost: InvitationCapsule.maximumCompanionBytes)
     try reader.finish()
   }
 
@@ -146,10 +165,15 @@ package struct MadeInvitation: Sendable {
 
 extension Engine {
   /// Makes an invitation to a group.
+  ///
+  /// - Parameters:
+  ///   - chosen: the secret, where it follows from another one.
+  ///   - companion: the sealed capsule of the invitation to the person's private database.
   package mutating func invite(
     to group: GroupID, named groupName: String, role: Role,
     admission: ControlOperation.Admission = .auto, person: PersonID? = nil, maximumUses: Int,
-    expiresMilliseconds: UInt64, nowMilliseconds: UInt64
+    expiresMilliseconds: UInt64, nowMilliseconds: UInt64, secret chosen: InviteSecret? = nil,
+    companion: [UInt8] = []
   ) throws -> MadeInvitation {
     let membership = membership(of: group)
     let isToOneself = person != nil && person == membership.person(of: device)?.id
@@ -163,7 +187,12 @@ extension Engine {
     guard (1...1_000).contains(maximumUses) else {
       throw SyncError(.invalidOperation, "an invitation can be for 1 to 1000 people")
     }
-    let secret = try InviteSecret.random()
+    guard companion.count <= InvitationCapsule.maximumCompanionBytes else {
+      throw SyncError(
+        .tooLarge,
+        "the private database has more keys than an invitation can carry: invite without it")
+    }
+    let secret = try chosen ?? InviteSecret.random()
     try perform(
       [
         .inviteCreate(
@@ -180,6 +209,8 @@ extension Engine {
       inviterName: membership.person(of: device)?.name ?? "", role: role,
       expiresMilliseconds: expiresMilliseconds, zones: grants,
       controlFrontier: try controlZone(of: group).frontier)
+    capsule.person = person
+    capsule.companion = companion
     if admission == .approve {
       capsule.approvers = self.membership(of: group).devices
         .filter { (membership.role(of: $0.id)?.rank ?? 0) >= Role.admin.rank }

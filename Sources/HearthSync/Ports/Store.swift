@@ -110,6 +110,8 @@ package struct Notice: Equatable, Sendable {
     case reissued
     /// A person's recovery words were used or replaced.
     case recovery
+    /// A lost device of this person was cut off from the private database.
+    case access
   }
 
   package let kind: Kind

@@ -9,14 +9,14 @@ extension Engine {
   ///
   /// - Parameters:
   ///   - box: the words' X25519 key.
+  ///   - attestation: what the words signed of the private database in use.
   ///   - epochLimit: how many epochs of each zone are listed at most.
   ///   - isOutline: whether zeros stand in the place of the keys, since sealing takes 0.35 ms each.
   private func recoveryGroups(
-    of person: PersonID, box: BoxPublicKey, epochLimit: Int, isOutline: Bool
+    of person: PersonID, box: BoxPublicKey, attestation: [UInt8], epochLimit: Int, isOutline: Bool
   ) throws -> [RecoveryListing.Group] {
-    let shared = Set(zones.filter { $0.database == .shared }.map(\.group)).sorted()
     let zeros = [UInt8](repeating: 0, count: RecoveryListing.sealedBytes)
-    return try shared.compactMap { group in
+    return try exchangedGroups.compactMap { group in
       let membership = membership(of: group)
       guard membership.people.contains(where: { $0.id == person }), membership.isActive(device),
         membership.recoveryKeys(of: person)?.box == box.bytes
@@ -24,7 +24,8 @@ extension Engine {
       let own = zones.filter { $0.group == group }
         .sorted { ($0.kind.rawValue, $0.id) < ($1.kind.rawValue, $1.id) }
       return RecoveryListing.Group(
-        id: group, database: .shared, name: own.first { $0.kind == .data }?.name ?? "",
+        id: group, database: try controlZone(of: group).database,
+        name: own.first { $0.kind == .data }?.name ?? "",
         zones: try own.map { zone in
           let current = zone.currentEpoch
           let epochs = zone.epochs.filter { $0.id != current?.id } + [current].compactMap { $0 }
@@ -34,7 +35,7 @@ extension Engine {
             epochs: try epochs.suffix(epochLimit).map {
               ($0.id, isOutline ? zeros : try $0.sealKey(to: box))
             })
-        })
+        }, attestation: group == privateGroup ? attestation : [])
     }
   }
 
@@ -44,11 +45,12 @@ extension Engine {
   /// and a device that belongs nowhere any more writes nothing. Where there are too many epochs for
   /// a capsule, the latest are listed: each opens those before it, where newcomers may read them.
   ///
+  /// - Parameter attestation: what the words signed of the private database in use.
   /// - Returns: whether one was written.
   /// - Throws: a transport's error; `tooLarge` for hundreds of groups.
   package func giveRecoveryCapsule(
     of person: PersonID, named name: String, box: BoxPublicKey, access: RecoveryCapsuleAccess,
-    to transport: some Transport
+    attestation: [UInt8] = [], to transport: some Transport
   ) throws -> Bool {
     let place = BlobName(kind: .capsule, scope: try Engine.identifier(access.locator))
     // Whatever is wrong with the one that is there, a good one takes its place.
@@ -58,8 +60,12 @@ extension Engine {
     let theirs = (present?.person == person ? present?.groups : nil) ?? []
     func listing(_ epochLimit: Int, isOutline: Bool) throws -> RecoveryListing? {
       let own = try recoveryGroups(
-        of: person, box: box, epochLimit: epochLimit, isOutline: isOutline)
-      let foreign = theirs.filter { group in !own.contains { $0.id == group.id } }
+        of: person, box: box, attestation: attestation, epochLimit: epochLimit,
+        isOutline: isOutline)
+      let foreign = theirs.filter { group in
+        !own.contains { $0.id == group.id }
+          && !zones.contains { $0.group == group.id && isRetired($0) }
+      }
       let groups = (own + foreign).sorted { $0.id < $1.id }.prefix(RecoveryListing.maximumGroups)
       return own.isEmpty
         ? nil : RecoveryListing(person: person, personName: name, groups: Array(groups))
@@ -67,7 +73,9 @@ extension Engine {
     for epochLimit in [RecoveryListing.maximumEpochs, 64, 16, 4, 1] {
       guard let outline = try listing(epochLimit, isOutline: true) else { return false }
       guard outline.encoded.count <= RecoveryCapsule.maximumBodyBytes else { continue }
-      let isEnough = outline.groups.allSatisfy { group in theirs.contains { $0.covers(group) } }
+      let isEnough =
+        outline.groups.allSatisfy { group in theirs.contains { $0.covers(group) } }
+        && theirs.count == outline.groups.count
       guard !isEnough, let whole = try listing(epochLimit, isOutline: false) else { return false }
       try transport.publish(place, RecoveryCapsule.seal(whole.encoded, with: access))
       return true
@@ -177,31 +185,45 @@ extension Engine {
   // MARK: Telling
 
   /// Tells once of every use of recovery words that happened after this device joined.
+  ///
+  /// Words are used in the households and in the private database alike; the latter tells what no
+  /// household has told.
   package func noticeRecoveries(nowMilliseconds: UInt64) throws {
-    for group in Set(zones.map(\.group)).sorted() {
-      let membership = membership(of: group)
-      guard let resolver = membership.resolved?.resolver else { continue }
-      let uses = resolver.index.recovered.merging(resolver.index.words) { $0 + $1 }
-      for (person, places) in uses.sorted(by: { $0.key < $1.key }) {
-        for place in places.sorted() where resolver.isLive[place] {
-          let item = resolver.log.items[place]
-          guard item.device != device,
-            let text = words(on: item, by: person, membership),
-            try store.fact(Engine.recoveryFact(item.id)) == nil
-          else { continue }
-          let isBefore =
-            resolver.index.enrolments[device]?.contains {
-              resolver.isLive[$0] && resolver.log.sees($0, place)
-            } ?? false
-          try store.transaction {
-            try store.setFact(
-              Engine.recoveryFact(item.id), Engine.bytes(of: nowMilliseconds))
-            guard !isBefore else { return }
-            try store.add(
-              Notice(
-                kind: .recovery, zone: try? controlZone(of: group).id, device: item.device,
-                text: text, milliseconds: nowMilliseconds))
-          }
+    var told: Set<DeviceID> = []
+    for group in exchangedGroups.filter({ $0 != privateGroup }) + [privateGroup].compactMap({ $0 })
+    {
+      try noticeRecoveries(of: group, besides: &told, nowMilliseconds)
+    }
+  }
+
+  /// - Parameter told: the devices that used words where that was told already.
+  private func noticeRecoveries(
+    of group: GroupID, besides told: inout Set<DeviceID>, _ nowMilliseconds: UInt64
+  ) throws {
+    let membership = membership(of: group)
+    guard let resolver = membership.resolved?.resolver else { return }
+    let before = told
+    let uses = resolver.index.recovered.merging(resolver.index.words) { $0 + $1 }
+    for (person, places) in uses.sorted(by: { $0.key < $1.key }) {
+      for place in places.sorted() where resolver.isLive[place] {
+        let item = resolver.log.items[place]
+        guard item.device != device, let text = words(on: item, by: person, membership) else {
+          continue
+        }
+        told.insert(item.device)
+        guard try store.fact(Engine.recoveryFact(item.id)) == nil else { continue }
+        let isNoNews =
+          group == privateGroup && before.contains(item.device)
+          || resolver.index.enrolments[device]?.contains {
+            resolver.isLive[$0] && resolver.log.sees($0, place)
+          } ?? false
+        try store.transaction {
+          try store.setFact(Engine.recoveryFact(item.id), Engine.bytes(of: nowMilliseconds))
+          guard !isNoNews else { return }
+          try store.add(
+            Notice(
+              kind: .recovery, zone: try? controlZone(of: group).id, device: item.device,
+              text: text, milliseconds: nowMilliseconds))
         }
       }
     }

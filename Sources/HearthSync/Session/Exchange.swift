@@ -20,7 +20,7 @@ extension Engine {
     let life = incarnation
     do {
       var listings: [ZoneID: TransportListing] = [:]
-      for zone in sharedZones() {
+      for zone in exchangedZones() {
         do {
           listings[zone] = try pull(
             zone, from: transport, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds,
@@ -34,7 +34,7 @@ extension Engine {
       for zone in listings.keys.sorted() where isMember(of: zone) { _ = try seal(zone) }
       // Also where the last round was cut off between sealing and noting it.
       if !Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: self) }
-      for zone in sharedZones() where isMember(of: zone) {
+      for zone in exchangedZones() where isMember(of: zone) {
         guard let listing = listings[zone] else { continue }
         try push(
           zone, to: transport, holding: listing, isAlone: incarnation == life, &report)
@@ -47,9 +47,9 @@ extension Engine {
     return report
   }
 
-  /// The zones that go over shared transports, control zones first.
-  private func sharedZones() -> [ZoneID] {
-    zones.filter { $0.database == .shared }
+  /// The zones that go over transports, control zones first.
+  private func exchangedZones() -> [ZoneID] {
+    zones.filter { isExchanged($0) }
       .sorted { ($0.kind.rawValue, $0.id) < ($1.kind.rawValue, $1.id) }.map(\.id)
   }
 

@@ -15,7 +15,15 @@ package struct RecoveryListing: Sendable {
     package let name: String
     /// The zones, the control zone first; of each the epochs, the present one last.
     package let zones: [InvitationCapsule.ZoneGrant]
+    /// Of a private database, what the words say to it: see ``privateDomain``.
+    package var attestation: [UInt8] = []
   }
+
+  /// The domain in which words sign the id of the private database that they lead to.
+  ///
+  /// Nothing else tells a genuine one from one that somebody made up who could write the capsule:
+  /// households tell only their own members.
+  package static let privateDomain: Domain = "HRTH/recovery-private/v1"
 
   package let person: PersonID
   package let personName: String
@@ -39,6 +47,7 @@ package struct RecoveryListing: Sendable {
       writer.identifier(group.id)
       writer.byte(group.database.rawValue)
       writer.text(group.name)
+      if group.database == .personal { writer.blob(group.attestation) }
       writer.varint(group.zones.count)
       for zone in group.zones {
         writer.identifier(zone.id)
@@ -93,10 +102,13 @@ package struct RecoveryListing: Sendable {
         throw CodecError(.unknown, "database", offset: reader.offset)
       }
       let name = try reader.text("group name", atMost: limit)
+      let attestation =
+        database == .personal ? try reader.blob("attestation", atMost: Signature.count) : []
       let count = try reader.count("zones", itemBytes: 115, atMost: ControlOperation.maximumItems)
       var zones: [InvitationCapsule.ZoneGrant] = []
       for _ in 0..<count { zones.append(try RecoveryListing.zone(from: &reader)) }
-      groups.append(Group(id: id, database: database, name: name, zones: zones))
+      groups.append(
+        Group(id: id, database: database, name: name, zones: zones, attestation: attestation))
     }
     self.groups = groups
     try reader.finish()
@@ -125,6 +137,7 @@ extension RecoveryListing.Group {
   /// Whether this says everything that another says of the same group, keys apart.
   func covers(_ other: RecoveryListing.Group) -> Bool {
     id == other.id && name == other.name
+      && (other.attestation.isEmpty || attestation == other.attestation)
       && other.zones.allSatisfy { wanted in
         zones.contains { zone in
           zone.id == wanted.id && zone.tag == wanted.tag

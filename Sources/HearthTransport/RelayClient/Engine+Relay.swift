@@ -10,11 +10,13 @@ extension Engine {
   private static var maximumDoors: Int { 12 }
   private static var maximumNoticeBytes: Int { 1 << 20 }
 
-  /// The mailboxes of all shared zones, by tag, with the keys of this moment.
-  package func relayAccesses() throws -> [Identifier: MailboxAccess] {
+  /// The mailboxes of all zones that go over transports, by tag, with the keys of this moment.
+  ///
+  /// - Parameter joining: a private database that this device is about to join.
+  package func relayAccesses(joining: GroupID? = nil) throws -> [Identifier: MailboxAccess] {
     var accesses: [Identifier: MailboxAccess] = [:]
     var granted: [GroupID: [MailboxKey]] = [:]
-    for zone in zones where zone.database == .shared {
+    for zone in zones where isExchanged(zone) || zone.group == joining {
       if granted[zone.group] == nil { granted[zone.group] = try grantedKeys(of: zone.group) }
       accesses[zone.tag] = try mailboxAccess(of: zone.id, granted: granted[zone.group] ?? [])
     }
@@ -77,7 +79,7 @@ extension Engine {
     let control = try controlZone(of: group)
     var visited: Set<[UInt8]> = []
     while true {
-      relay.directory.zones = try relayAccesses()
+      relay.directory.zones = try relayAccesses(joining: group)
       do {
         _ = try relay.open(zoneTag: control.tag)
         return
@@ -128,7 +130,7 @@ extension Engine {
   /// - Throws: a transport's error.
   package func renewAccess(over relay: RelayTransport) throws {
     relay.directory.zones = try relayAccesses()
-    for control in zones where control.kind == .control && control.database == .shared {
+    for control in zones where control.kind == .control && isExchanged(control) {
       guard membership(of: control.group).isActive(device) else { continue }
       for zone in [control] + zones.filter({ $0.group == control.group && $0.kind == .data }) {
         try renewAccess(of: zone, under: control, over: relay)

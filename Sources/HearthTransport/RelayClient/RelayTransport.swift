@@ -2,7 +2,8 @@ import HearthCRDT
 import HearthCrypto
 import HearthSync
 
-/// A connection to one relay as a transport uses it: questions and answers, and what to know before.
+/// A connection to one relay as a transport uses it: questions and answers, and what to know
+/// before.
 ///
 /// ``RelayLink`` is the one over sockets; a simulation has its own, over lines that break.
 package protocol RelayLine: AnyObject {

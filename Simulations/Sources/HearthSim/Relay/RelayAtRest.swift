@@ -69,8 +69,8 @@ struct RelayAtRest {
     }
   }
 
-  /// Who joins by the relay alone has the same state: whatever was merged, removed or refilled there,
-  /// the relay and its snapshots lead to the present (O12).
+  /// Who joins by the relay alone has the same state: whatever was merged, removed or refilled
+  /// there, the relay and its snapshots lead to the present (O12).
   private func newcomerAgrees(with host: SimDevice) throws {
     guard let home = host.home else { return }
     host.clock.set(to: world.now, at: world.now)

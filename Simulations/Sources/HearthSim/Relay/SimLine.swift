@@ -27,7 +27,8 @@ struct SimLine {
   var messages: UInt64 = 0
 }
 
-/// A device's end of its connections: the production session, with time and lines of the simulation.
+/// A device's end of its connections: the production session, with time and lines of the
+/// simulation.
 ///
 /// Lives as long as the device's program.
 final class SimLink: RelayLine {

@@ -4,7 +4,8 @@ import HearthSync
 
 /// The lines between devices and the relay, in a steady time of their own.
 ///
-/// It stands still between the steps of a plan, but for a little while before each: long enough that
+/// It stands still between the steps of a plan, but for a little while before each: long enough
+/// that
 /// what was on its way arrives and that idle connections ping. While a device waits for an answer,
 /// everything on all lines goes on.
 final class SimNet {

@@ -157,8 +157,8 @@ extension World {
     return true
   }
 
-  /// `meanwhile OTHER in=N`: at the N-th question that the device asks the relay from now on, another
-  /// one syncs.
+  /// `meanwhile OTHER in=N`: at the N-th question that the device asks the relay from now on,
+  /// another one syncs.
   func planMeanwhile(_ step: Step, _ device: SimDevice) throws {
     guard let net, device.usesRelay, device.running != nil, let name = step.words.first,
       let other = self.device(named: name), other.index != device.index

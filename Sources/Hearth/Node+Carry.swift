@@ -1,0 +1,86 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+
+// What one zone holds, written into another as ordinary changes.
+extension Node {
+  /// The most bytes of values in one transaction, far below what one may have.
+  private static let carriedBytes = 128 * 1024
+  private static let carriedOperations = 1_000
+
+  /// Writes into a zone what another holds and nobody has written there.
+  ///
+  /// Of a record, each field that was never written there is added with the value that it shows;
+  /// counters are added up, sets united. Where an id follows from a field's text, the record takes
+  /// the id of the new zone. Deleted records stay behind, and so do types that the schema of this
+  /// program does not know. Events are written again as this device's.
+  func carry(
+    from old: ZoneID, to new: ZoneID, with engine: inout Engine<ReplicaStore>
+  ) throws {
+    let moment = now()
+    var batch: [HearthCRDT.Operation] = []
+    var byteCount = 0
+    func flush() throws {
+      guard !batch.isEmpty else { return }
+      _ = try engine.write(batch, to: new, nowMilliseconds: moment)
+      (batch, byteCount) = ([], 0)
+    }
+    let (source, target) = (try store.source(of: old), try store.source(of: new))
+    for type in schema.records.map(\.id).sorted() where !type.isEvent {
+      for id in try source.ids(of: type) {
+        for operation in try carried(RecordKey(type: type, id: id), from: source, to: target) {
+          batch.append(operation)
+          byteCount += Node.valueBytes(of: operation.body)
+          if byteCount >= Node.carriedBytes || batch.count >= Node.carriedOperations {
+            try flush()
+          }
+        }
+      }
+    }
+    try flush()
+    for type in schema.records.map(\.id).sorted() where type.isEvent {
+      for id in try source.ids(of: type) {
+        guard let event = try source.event(RecordKey(type: type, id: id)) else { continue }
+        let dot = try engine.nextDot(in: new)
+        let key = RecordKey(type: type, id: eventID(in: new, type: type, dot: dot, index: 0))
+        batch = [HearthCRDT.Operation(key, .event(event.fields))]
+        try flush()
+      }
+    }
+  }
+
+  /// What a record lacks in the new zone.
+  private func carried(
+    _ key: RecordKey, from source: any ProjectionSource, to target: any ProjectionSource
+  ) throws -> [HearthCRDT.Operation] {
+    guard let state = try source.record(key), !state.life.isDeleted else { return [] }
+    let text = schema.naturalKeys[key.type].flatMap { state.shown($0)?.text }
+    let place = RecordKey(
+      type: key.type,
+      id: text.map { naturalID(in: target.zone, type: key.type, key: Array($0.utf8)) } ?? key.id)
+    let present = try target.record(place)
+    guard present?.life.isDeleted != true else { return [] }
+    var bodies: [HearthCRDT.Operation.Body] = present == nil ? [.insert] : []
+    for entry in state.entries {
+      switch entry.field {
+      case .register, .history:
+        guard present?[entry.id] == nil, let value = state.shown(entry.id) else { continue }
+        bodies.append(.assign(entry.id, value))
+      case .counter(let counter): bodies.append(.count(entry.id, counter.value))
+      case .set(let set): bodies += set.values.map { .include(entry.id, $0) }
+      }
+    }
+    return bodies.map { HearthCRDT.Operation(place, $0) }
+  }
+
+  private static func valueBytes(of body: HearthCRDT.Operation.Body) -> Int {
+    let overhead = 32
+    switch body {
+    case .assign(_, .text(let text)), .include(_, .text(let text)):
+      return text.utf8.count + overhead
+    case .assign(_, .bytes(let bytes)), .include(_, .bytes(let bytes)):
+      return bytes.count + overhead
+    default: return overhead
+    }
+  }
+}

@@ -1,0 +1,270 @@
+import Foundation
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+import HearthTransport
+
+/// A private database that this node was invited to and is not in yet.
+package struct PendingPrivate: Codable, Equatable, Sendable {
+  /// Who made the invitation.
+  package let inviterName: String
+  /// The folder or relay over which it is reached.
+  package let place: String
+  let secret: String
+  let capsule: Data
+  /// What has to arrive first, in words.
+  package var waitsFor: String?
+  /// Why it will not be, in words; nil while there is hope.
+  package var refusal: String?
+}
+
+/// How a node stands with its person's private database.
+package struct PrivateStanding: Sendable {
+  /// The zone of its records.
+  package let zone: ZoneState
+  /// Its devices, this one among them; this one alone while it is not shared.
+  package let devices: [Membership.Device]
+  /// Whether it goes over transports.
+  package let isShared: Bool
+  /// The one that this node was invited to and is not in yet.
+  package let pending: PendingPrivate?
+  /// How this device's time in it ended; nil while it belongs to it.
+  package let ending: Ending?
+}
+
+// The private database of this node's person: which one is in use, and how its devices share it.
+extension Node {
+  private static let pendingPrivateFact = "private.pending"
+  static let privateName = "private"
+
+  /// The zone of the person's own records; nil only for a node that was not completely created.
+  package var privateZone: ZoneState? {
+    engine.zones.first { $0.group == engine.privateGroup && $0.kind == .data }
+  }
+
+  /// How this node stands with its person's private database.
+  package func privateStanding() throws -> PrivateStanding? {
+    guard let zone = privateZone else { return nil }
+    return PrivateStanding(
+      zone: zone, devices: membership(of: zone.group).devices,
+      isShared: engine.isPrivateDatabaseShared, pending: try pendingPrivate(),
+      ending: ending(in: zone.group))
+  }
+
+  func pendingPrivate() throws -> PendingPrivate? {
+    try store.fact(Node.pendingPrivateFact).map {
+      try JSONDecoder().decode(PendingPrivate.self, from: Data($0))
+    }
+  }
+
+  /// Whether another private database is about to take the place of the one in use.
+  func awaitsPrivate() throws -> Bool {
+    try pendingPrivate() != nil || pendingJoins().contains { $0.isPrivate == true }
+  }
+
+  private func keep(_ pending: PendingPrivate?) throws {
+    let encoded = try pending.map { Array(try JSONEncoder().encode($0)) }
+    try store.transaction { try store.setFact(Node.pendingPrivateFact, encoded) }
+  }
+
+  // MARK: Inviting
+
+  /// Makes an invitation to a household; one to oneself carries one to the private database.
+  ///
+  /// A device that is not in its person's private database yet has none to give.
+  func makeInvitation(to state: ZoneState, _ terms: InvitationTerms) throws -> MadeInvitation {
+    try foundPrivate()
+    let secret = try InviteSecret.random()
+    let moment = now()
+    let admission: ControlOperation.Admission = terms.needsApproval ? .approve : .auto
+    let own = try terms.isToOneself && !awaitsPrivate() ? ownPrivateGroup() : nil
+    let isToOneself = terms.isToOneself
+    var draft = engine
+    let made = try store.transaction { () throws -> MadeInvitation in
+      draft = engine
+      func invite(
+        _ group: GroupID, _ name: String, _ role: Role, _ secret: InviteSecret,
+        _ companion: [UInt8]
+      ) throws -> MadeInvitation {
+        let membership = draft.membership(of: group)
+        // A further device of a person has the person's role, whatever was asked for.
+        let own = isToOneself ? membership.person(of: device) : nil
+        return try draft.invite(
+          to: group, named: name, role: own?.role ?? role, admission: admission, person: own?.id,
+          maximumUses: terms.maximumUses,
+          expiresMilliseconds: moment + terms.expiresInMilliseconds, nowMilliseconds: moment,
+          secret: secret, companion: companion)
+      }
+      let companion = try own.map {
+        try invite($0, Node.privateName, .owner, secret.companion(), []).capsule
+      }
+      return try invite(state.group, state.name, terms.role, secret, companion ?? [])
+    }
+    engine = draft
+    return made
+  }
+
+  /// The private database's group, if this device belongs to it and it is in its person's name.
+  func ownPrivateGroup() -> GroupID? {
+    engine.privateGroup.flatMap { group in
+      let membership = membership(of: group)
+      return membership.isActive(device) && membership.person(of: device)?.id == person
+        ? group : nil
+    }
+  }
+
+  // MARK: Joining
+
+  /// Remembers the private database that an invitation carries, where its maker may be believed;
+  /// the next round joins it.
+  ///
+  /// A node in no household is whoever's link it follows. One that is in some believes only its
+  /// own person's other devices: else whoever founds a household under that person's id would be
+  /// given what the person keeps for itself.
+  ///
+  /// - Parameter known: the households that this node was in before it followed the link.
+  func follow(
+    companionOf opened: InvitationCapsule, _ secret: InviteSecret, over place: String,
+    knowing known: [GroupID]
+  ) throws {
+    let id = try identifier(secret.publicKeys.inviteID)
+    let invite = membership(of: opened.group).invites.first { $0.operation.invite == id }
+    guard !opened.companion.isEmpty, let invite, invite.operation.person == person,
+      known.isEmpty || known.contains(where: { isOwn(invite.creator, in: $0) })
+    else { return }
+    try keep(
+      PendingPrivate(
+        inviterName: opened.inviterName, place: place, secret: try secret.companion().text,
+        capsule: Data(opened.companion)))
+  }
+
+  /// Whether a device is one of this node's person in a group to which both belong.
+  func isOwn(_ other: DeviceID, in group: GroupID) -> Bool {
+    let membership = membership(of: group)
+    return membership.isActive(other) && membership.isActive(device)
+      && membership.person(of: other)?.id == person && membership.person(of: device)?.id == person
+  }
+
+  /// Goes on joining the private database that this node was invited to.
+  ///
+  /// What fails harms nothing else: it is told in `status`, and tried again where that can help.
+  func settlePrivate() throws {
+    guard var pending = try pendingPrivate(), pending.refusal == nil else { return }
+    do {
+      try enter(pending)
+      return try keep(nil)
+    } catch let error as TransportError {
+      pending.waitsFor = "\(error)"
+    } catch let error as SyncError where error.code == .notFound {
+      pending.waitsFor = error.message
+    } catch let error as SyncError where error.code != .corrupt {
+      pending.refusal = error.message
+    } catch let error as HearthError where error.code == .notAllowed {
+      pending.refusal = error.message
+    } catch let error as CryptoError {
+      pending.refusal = "\(error)"
+    }
+    try keep(pending)
+  }
+
+  private func enter(_ pending: PendingPrivate) throws {
+    let secret = try InviteSecret(text: pending.secret)
+    let capsule = Array(pending.capsule)
+    let opened = try InvitationCapsule(opening: capsule, with: secret)
+    let group = opened.group
+    try requireAlone(before: group)
+    joiningGroup = group
+    defer { joiningGroup = nil }
+    let transport = try transport(pending.place)
+    let id = try identifier(secret.publicKeys.inviteID)
+    try takeBack(unlessDone: {
+      let isIn = engine.membership(of: group).isActive(device)
+      if !isIn { _ = try engine.beginJoining(capsule, with: secret, nowMilliseconds: 0) }
+      try admit(
+        to: group, over: transport,
+        as: [(device, engine.identity.boxPair), (id, secret.boxPair)])
+      var report = TransportReport(setting: pending.place)
+      for zone in zones(of: group) {
+        try engine.pull(
+          zone, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
+      }
+      if isIn { return }
+      let invite = engine.membership(of: group).invites.first { $0.operation.invite == id }
+      guard invite.map({ $0.operation.person == person }) ?? true else {
+        throw HearthError(
+          .notAllowed, "the private database of the invitation is another person's")
+      }
+      try engine.finishJoining(
+        opened, with: secret, person: person, personName: profile.personName,
+        deviceName: profile.deviceName, nowMilliseconds: now())
+    })
+    try adoptPrivate(group)
+  }
+
+  /// The zones of a group, the control zone first.
+  func zones(of group: GroupID) -> [ZoneID] {
+    engine.zones.filter { $0.group == group }
+      .sorted { ($0.kind.rawValue, $0.id) < ($1.kind.rawValue, $1.id) }.map(\.id)
+  }
+
+  /// Two private databases that each have several devices do not become one.
+  private func requireAlone(before group: GroupID) throws {
+    guard let own = engine.privateGroup, own != group, membership(of: own).devices.count > 1 else {
+      return
+    }
+    let names = membership(of: own).devices.filter { $0.id != device }.map(\.card.name)
+    throw HearthError(
+      .notAllowed,
+      "this device shares a private database with \(names.joined(separator: ", ")) already: "
+        + "revoke those first, or go on with that one")
+  }
+
+  // MARK: Which one is in use
+
+  /// Makes a group the private database in use, and writes into it what the one before holds.
+  ///
+  /// What the person said there goes before what was set on this device: only what nobody wrote
+  /// there is added. The former group stays as it was and is not used any more.
+  func adoptPrivate(_ group: GroupID) throws {
+    guard let former = privateZone, former.group != group,
+      let zone = engine.zones.first(where: { $0.group == group && $0.kind == .data })
+    else { return try engine.usePrivateGroup(group) }
+    var draft = engine
+    try store.transaction {
+      draft = engine
+      try carry(from: former.id, to: zone.id, with: &draft)
+      try draft.usePrivateGroup(group)
+    }
+    engine = draft
+    announce()
+  }
+
+  /// Makes a private database in this person's name, where the node was another's before.
+  func foundPrivate() throws {
+    guard let own = engine.privateGroup, membership(of: own).isActive(device),
+      membership(of: own).person(of: device)?.id != person, try !awaitsPrivate()
+    else { return }
+    let founding = GroupFounding(
+      database: .personal, zoneNames: [Node.privateName], person: person,
+      personName: profile.personName, deviceName: profile.deviceName)
+    let created = try engine.createGroup(founding, nowMilliseconds: now())
+    try adoptPrivate(created.group)
+  }
+
+  // MARK: Lost devices
+
+  /// Ends the access of own devices that were revoked in the households.
+  func cutOffLost() throws {
+    guard let own = ownPrivateGroup() else { return }
+    for lost in engine.devicesToCutOff() {
+      let name = membership(of: own).device(lost)?.card.name ?? "a device"
+      try engine.revoke(lost, from: own, nowMilliseconds: now())
+      let notice = Notice(
+        kind: .access, zone: privateZone?.id, device: lost,
+        text: "\(name) was revoked in a household: it gets nothing new of your private database "
+          + "either", milliseconds: now())
+      try store.transaction { try store.add(notice) }
+    }
+  }
+}
