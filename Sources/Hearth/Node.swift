@@ -54,6 +54,8 @@ package actor Node {
   package internal(set) var lastReport = SyncReport()
   /// The relays in use, by address.
   var relays: [String: RelayTransport] = [:]
+  /// The file of public catalogues, once it is in use.
+  var openCatalogues: CatalogueStore?
   private var lock: NodeLock?
   private var observers: [Int: AsyncStream<Void>.Continuation] = [:]
   private var nextObserver = 0
@@ -203,6 +205,8 @@ package actor Node {
   package func close() throws {
     for number in observers.keys.sorted() { observers[number]?.finish() }
     relays = [:]
+    try openCatalogues?.close()
+    openCatalogues = nil
     try store.close()
     lock = nil
   }
