@@ -24,15 +24,16 @@ struct CatalogueLogTests {
   }
 
   /// The ids that a query gives over all its pages.
-  private func ids(_ shelf: LogShelf, _ query: PublicQuery, byteLimit: Int = 1 << 20) throws
-    -> [String]
-  {
+  private func ids(
+    _ shelf: LogShelf, _ query: PublicQuery, _ authority: RelayAuthority = .reader,
+    byteLimit: Int = 1 << 20
+  ) throws -> [String] {
     var found: [String] = []
     var next: PublicQuery? = query
     while let question = next {
       guard
         case .records(let answer) = try shelf.read(
-          .query(question, byteLimit: byteLimit), .reader)
+          .query(question, byteLimit: byteLimit), authority)
       else {
         Issue.record("no answer to \(question)")
         return found
@@ -72,7 +73,84 @@ struct CatalogueLogTests {
       return
     }
     #expect(answer.head == [1, 2, 3])
-    if let log = shelf.log as? SQLiteRelayLog { #expect(try log.verify().isEmpty) }
+    if let log = shelf.log as? any RelayOperatorLog { #expect(try log.verify() == []) }
+  }
+
+  @Test(
+    "one batch replaces, removes and fills without a trace of what was", arguments: LogKind.allCases
+  )
+  func batches(_ kind: LogKind) throws {
+    let shelf = try LogShelf(kind)
+    _ = try shelf.write(Self.creation, nil)
+    func mood(_ text: String) -> [PublicField] { [PublicField("mood", .text(text))] }
+    func query(_ text: String) throws -> PublicQuery {
+      try PublicQuery(
+        type: "challenge", conditions: [PublicCondition("mood", .equals(.text(text)))])
+    }
+    let a = PublicName.entry(type: "challenge", id: "a")
+    _ = try shelf.write(.put([put("a", mood("old")), put("b", mood("old"))]))
+    let actions: [RelayWrite.Action] = try [
+      .put([put("a", mood("new")), put("c", mood("new"))]), .remove([a]),
+      .put([put("a", mood("last"))]), .put([put("c", mood("last"))]),
+      .put([RelayPut(name: Array("challenge/e".utf8), blob: [1, 2, 3])]),
+    ]
+    let results = try shelf.log.write(actions.map { LogShelf.write($0) })
+    #expect(!results.contains { if case .refused = $0 { true } else { false } })
+    #expect(try ids(shelf, query("old")) == ["b"])
+    #expect(try ids(shelf, query("new")).isEmpty)
+    #expect(try ids(shelf, query("last")) == ["a", "c"])
+    // What is no record is kept and not found.
+    #expect(try ids(shelf, PublicQuery(type: "challenge")) == ["a", "b", "c"])
+    // A reader reads all the same, and writes nothing.
+    #expect(try shelf.write(.remove([a]), .reader) == .refused(.forbidden))
+    #expect(try shelf.read(.head, .reader) == .head(8))
+  }
+
+  @Test("no reader is let into a mailbox that is no catalogue", arguments: LogKind.allCases)
+  func sealed(_ kind: LogKind) throws {
+    let shelf = try LogShelf(kind)
+    _ = try shelf.write(LogShelf.creation, nil)
+    let item = try put("a")
+    guard case .stored = try shelf.write(.put([item])) else {
+      Issue.record("not stored")
+      return
+    }
+    let question = RelayRead.Question.query(try PublicQuery(type: "challenge"), byteLimit: 100)
+    #expect(try shelf.read(question, .reader) == .refused(.forbidden))
+    #expect(try shelf.read(.fetch([item.name], byteLimit: 100), .reader) == .refused(.forbidden))
+    #expect(try ids(shelf, PublicQuery(type: "challenge"), LogShelf.access).isEmpty)
+    if let log = shelf.log as? any RelayOperatorLog { #expect(try log.verify() == []) }
+  }
+
+  @Test(
+    "the operator's commands copy, compare and delete the index too", arguments: LogKind.durable)
+  func operators(_ kind: LogKind) throws {
+    let shelf = try LogShelf(kind)
+    let log = try #require(shelf.log as? any RelayOperatorLog)
+    _ = try shelf.write(Self.creation, nil)
+    let calm = [PublicField("mood", .text("calm"))]
+    let items = try [put("a", calm), put("b", calm)]
+    _ = try shelf.write(.put(items))
+    let path = "\(shelf.folder.path)/copy.sqlite"
+    try log.export(to: path)
+    let copy = try SQLiteRelayLog(file: path)
+    #expect(try copy.verify() == [])
+    let query = try PublicQuery(
+      type: "challenge", conditions: [PublicCondition("mood", .equals(.text("calm")))])
+    let read = RelayRead(
+      mailbox: LogShelf.mailbox, authority: .reader, question: .query(query, byteLimit: 1 << 20))
+    #expect(
+      try copy.read(read)
+        == .records(
+          PublicAnswer(head: nil, records: items.map(\.blob), next: nil)))
+    // Deleted and made anew, it begins empty.
+    _ = try shelf.write(.remove(items.map(\.name)))
+    #expect(try log.collectGarbage(before: 20_001) == 1)
+    _ = try shelf.write(Self.creation, nil)
+    #expect(try ids(shelf, query).isEmpty)
+    _ = try shelf.write(.put(items))
+    #expect(try ids(shelf, query) == ["a", "b"])
+    #expect(try log.verify() == [])
   }
 
   @Test("a query gives what its conditions say, page by page", arguments: LogKind.allCases)
