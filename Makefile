@@ -18,9 +18,11 @@ help: ## List the targets
 bootstrap: ## Install missing system libraries (apt) and check the Swift version
 	@Scripts/bootstrap
 
-demo: bootstrap ## Build the release binary and play a family day with three nodes
+demo: bootstrap ## Build the release binaries and play a family day with three nodes and a relay
 	$(SWIFT) build -c release --product hearth
-	@HEARTH_BIN="$$($(SWIFT) build -c release --show-bin-path)/hearth" Scripts/demo
+	$(SWIFT) build -c release --product hearth-relay
+	@folder="$$($(SWIFT) build -c release --show-bin-path)" && HEARTH_BIN="$$folder/hearth" \
+	  HEARTH_RELAY_BIN="$$folder/hearth-relay" Scripts/demo
 
 test: bootstrap ## Run all tests, warnings as errors, reference oracles required
 	@Scripts/oracles

@@ -61,6 +61,8 @@ package actor Node {
   var joiningGroup: GroupID?
   /// The relays in use, by address.
   var relays: [String: RelayTransport] = [:]
+  /// The file of public catalogues, once it is in use.
+  var openCatalogues: CatalogueStore?
   private var lock: NodeLock?
   private var observers: [Int: AsyncStream<Void>.Continuation] = [:]
   private var nextObserver = 0
@@ -211,6 +213,8 @@ package actor Node {
   package func close() throws {
     for number in observers.keys.sorted() { observers[number]?.finish() }
     relays = [:]
+    try openCatalogues?.close()
+    openCatalogues = nil
     try store.close()
     lock = nil
   }

@@ -12,6 +12,7 @@ struct NodeFolder {
   var database: String { root.appendingPathComponent("node.db").path }
   var keyFile: String { root.appendingPathComponent("key").path }
   var anchor: String { root.appendingPathComponent("anchor").path }
+  var catalogues: String { root.appendingPathComponent("catalogues.db").path }
   var lock: String { root.appendingPathComponent("lock").path }
 
   /// Whether a node was created here.

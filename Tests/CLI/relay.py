@@ -21,6 +21,7 @@ from nodes import Nodes, Relay, check, failures
 PARTIAL, OFFLINE = 2, 3
 WATCH_LIMIT_MILLISECONDS = 200
 
+
 class Watch:
     """`hearth sync --watch`, with the moment at which each line came."""
 

@@ -10,6 +10,8 @@ let decoders: [String: @Sendable () throws -> Decoder] = [
   "snapshot": { snapshotDecoder }, "segment": segmentDecoder, "capsule": capsuleDecoder,
   "keyfile": keyFileDecoder, "invite": { inviteDecoder }, "words": { wordsDecoder },
   "relayrequest": { relayRequestDecoder }, "relayreply": { relayReplyDecoder },
+  "publicrecord": { publicRecordDecoder }, "publichead": { publicHeadDecoder },
+  "publicpack": { publicPackDecoder },
 ]
 
 private let authors = AuthorTable(
@@ -68,6 +70,18 @@ private let relayRequestDecoder: Decoder = {
 private let relayReplyDecoder: Decoder = {
   Array(try RelayFrame<RelayReply>(decoding: $0).encoded.dropFirst(RelayFraming.lengthBytes))
 }
+
+private let publicRecordDecoder: Decoder = { bytes in
+  let signed = try SignedPublicRecord(decoding: bytes)
+  return signed.record.encoded + bytes.suffix(Signature.count)
+}
+
+private let publicHeadDecoder: Decoder = { bytes in
+  let signed = try SignedPublicHead(decoding: bytes)
+  return signed.head.encoded + bytes.suffix(Signature.count)
+}
+
+private let publicPackDecoder: Decoder = { try PublicPack(decoding: $0).encoded }
 
 private let snapshotDecoder: Decoder = { bytes in
   // The zone is whichever the stream says.

@@ -14,6 +14,41 @@ private func bare(_ encoded: [UInt8]) -> [UInt8] {
   Array(encoded.dropFirst(RelayFraming.lengthBytes))
 }
 
+private let query: PublicQuery = {
+  let conditions = [
+    PublicCondition("category", .equals(.text("calm"))),
+    PublicCondition("adultHelp", .equals(.bool(true))),
+    PublicCondition("minutes", .range(least: 10, most: nil)),
+    PublicCondition("minutes", .range(least: -1, most: 300)),
+  ]
+  guard let query = try? PublicQuery(type: "challenge", conditions: conditions, after: "bench")
+  else { preconditionFailure("no query") }
+  return query
+}()
+
+private let catalogueCreation = RelayCreation(
+  channel: 3, kind: .catalogue, accessKey: key, managerKey: key, credential: [],
+  clientNonce: digest, accessSignature: key + key, managerSignature: key + key,
+  catalogueName: "hearth")
+
+/// A catalogue of two records, as it is kept and handed on.
+func publicSeeds() throws -> (records: [[UInt8]], head: [UInt8], pack: [UInt8]) {
+  var master = [UInt8](repeating: 7, count: 32)
+  let publisher = try PublisherIdentity(master: SecretKey(consuming: &master))
+  let reference = try CatalogueReference(publisher: publisher.publicKey, name: "hearth")
+  let fields = [
+    PublicField("adultHelp", .bool(true)), PublicField("minutes", .int(-40)),
+    PublicField("tags", .text("games")), PublicField("tags", .text("walking")),
+  ]
+  let whole = try PublicCatalogue.next(
+    after: nil, of: reference,
+    drafts: [
+      PublicRecord(type: "challenge", id: "bench-test", revision: 1, fields: fields, body: "{}"),
+      PublicRecord(type: "flag", id: "sharing", revision: 1, fields: [], body: ""),
+    ], publishedAt: 1_763_683_200_000, by: publisher)
+  return (whole.records.map(\.bytes), whole.head.bytes, PublicPack(whole).encoded)
+}
+
 let relayRequestSeeds: [[UInt8]] = {
   let name = Array("name".utf8)
   let proof = RelayProof(
@@ -35,6 +70,8 @@ let relayRequestSeeds: [[UInt8]] = {
     .subscribe(channel: 3), .unsubscribe(channel: 3),
     .rotate(channel: 3, generation: 1, accessKey: key), .addManager(channel: 3, key: key),
     .removeManager(channel: 3, key: key), .ping, .goodbye,
+    .openPublic(channel: 3, mailbox: cursor.generation), .query(channel: 3, query),
+    .create(catalogueCreation),
   ]
   return requests.map { bare(RelayFrame(request: 300, $0).encoded) }
 }()
@@ -66,6 +103,7 @@ let relayReplySeeds: [[UInt8]] = {
     .subscribed(head: 300), .rotated(generation: 2), .done, .pong, .fault(fault),
     .pushed(channel: 3, entries: entries), .behind(channel: 3, head: 300),
     .closed(channel: 3, fault), .farewell(fault),
+    .found(PublicAnswer(head: key, records: [key, []], next: "bench-test")),
   ]
   return replies.map { bare(RelayFrame(request: $0.isPush ? 0 : 300, $0).encoded) }
 }()

@@ -46,6 +46,9 @@ func seeds(of name: String) throws -> [[UInt8]] {
     ].map { Array($0.utf8) }
   case "relayrequest": relayRequestSeeds
   case "relayreply": relayReplySeeds
+  case "publicrecord": try publicSeeds().records
+  case "publichead": [try publicSeeds().head]
+  case "publicpack": [try publicSeeds().pack]
   default: []
   }
 }

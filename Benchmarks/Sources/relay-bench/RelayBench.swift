@@ -7,22 +7,29 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Measures what a running relay acknowledges: durable puts a second, and how long each takes.
+/// Measures what a running relay acknowledges: durable puts a second, and how long each takes; or
+/// what it holds for subscribers that say nothing.
 @main
 struct RelayBench: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "relay-bench",
-    abstract: "Measures durable puts through a running relay that lets anybody register.")
+    abstract: "Measures a running relay that lets anybody register: durable puts, memory.")
   @Argument(help: "The relay's address line; several writers are spread over several.")
   var addresses: [String]
   @Option(help: "Writers of one mailbox, one measurement after the other.")
   var writers = "1,8,50"
   @Option(help: "Bytes of a blob.") var bytes = 1_024
   @Option(help: "Seconds of each measurement.") var seconds = 5
+  @Option(help: "In place of writers: so many subscribers that say nothing.") var idle = 0
+  @Option(help: "With --idle: the relay's process here, whose memory is read.") var process: Int32?
 
   func run() async throws {
     let pair = try SigningKeyPair(seed: SecretKey.random())
     let relays = try addresses.map { try RelayAddress($0) }
+    if idle > 0 {
+      guard let process else { throw ValidationError("--idle needs --process") }
+      return try await IdleSubscribers(relays: relays, process: process).run(idle)
+    }
     for count in writers.split(separator: ",").compactMap({ Int($0) }) {
       guard let mailbox = Identifier(bytes: RandomBytes.make(Identifier.byteCount)) else { return }
       var lines: [BenchLine] = []
@@ -136,6 +143,18 @@ final class BenchLine: Sendable {
     }
     let reply = try await ask(request)
     guard case .opened = reply else { throw Refused(words: "\(reply)") }
+  }
+
+  /// Asks for pushes.
+  func subscribe() async throws {
+    let reply = try await ask(.subscribe(channel: 0))
+    guard case .subscribed = reply else { throw Refused(words: "\(reply)") }
+  }
+
+  /// Waits until the relay answers.
+  func ping() async throws {
+    let reply = try await ask(.ping)
+    guard case .pong = reply else { throw Refused(words: "\(reply)") }
   }
 
   /// Puts one blob after the other; how long each took to be acknowledged.

@@ -1,15 +1,25 @@
 import ArgumentParser
 import Hearth
 import HearthCRDT
+import HearthSync
 import Household
 
 /// `hearth add`.
 struct AddChore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Add a chore.")
+    commandName: "add", abstract: "Add a chore.",
+    discussion: """
+      With --template a followed catalogue says what is left out here; `hearth public list --type
+      chore-template` shows what there is.
+      """)
   @OptionGroup var common: CommonOptions
-  @Argument(help: "What is to be done; - reads it from standard input.") var title: String
-  @Option(parsing: .unconditional, help: "What it is worth, 0 to 100000.") var points: String = "0"
+  @Argument(help: "What is to be done; - reads it from standard input.") var title: String?
+  @Option(help: "A chore template of a followed catalogue: its id, or chore-template/ID.")
+  var template: String?
+  @Option(
+    parsing: .unconditional,
+    help: "What it is worth, 0 to 100000; otherwise what the template says, or 0.")
+  var points: String?
   @Option(help: "Whose chore it is.") var assign: String?
   @OptionGroup var turns: TurnOptions
   @OptionGroup var time: ChoreTimeOptions
@@ -17,25 +27,32 @@ struct AddChore: AsyncParsableCommand {
   @Option(help: "More about it.") var note: String = ""
 
   func run() async throws {
-    let worth = try NumberWords.points(points)
+    guard title != nil || template != nil else {
+      throw CommandFailure(
+        .usage, "a chore needs a title", hint: "write one, or name a template with --template")
+    }
     guard assign == nil || turns.rotate == nil else {
       throw CommandFailure(.usage, "--assign and --rotate exclude each other")
     }
-    let title = title == "-" ? try StandardInput.text() : title
+    let typed = title == "-" ? try StandardInput.text() : title
     let household = try await HouseholdContext.open(common)
+    let model = try await template(on: household.node)
+    let title = typed ?? model.title
+    let worth = try NumberWords.points(points ?? model.points)
     let today = try await household.today().date
     let (me, now) = await (household.node.person, household.node.nowMilliseconds())
     let draft = self
     let id = try await household.write { book, builder in
       var chore = ChoreDraft(title: ShownText.normal(title))
-      chore.note = ShownText.normal(draft.note)
+      chore.note = ShownText.normal(draft.note.isEmpty ? model.note : draft.note)
       chore.points = worth
-      chore.tags = draft.tags.map(ShownText.normal)
-      chore.rule = try draft.time.rule(
+      chore.tags = (draft.tags + model.tags).map(ShownText.normal)
+      let time = model.time(draft.time)
+      chore.rule = try time.rule(
         today: today, weekStart: book.settings.weekStart, old: nil)
       if chore.rule == nil {
-        chore.due = try draft.time.due.map { try DateWords.date($0, today: today) }
-        chore.time = try draft.time.at.map(DateWords.time)
+        chore.due = try time.due.map { try DateWords.date($0, today: today) }
+        chore.time = try time.at.map(DateWords.time)
       }
       if let name = draft.assign {
         chore.assignee = .person(try ChoreNames.person(name, in: book).id)
@@ -44,6 +61,19 @@ struct AddChore: AsyncParsableCommand {
       return try book.addChore(chore, by: me, milliseconds: now, in: &builder)
     }
     Output.note("added \(ShownText.quoted(title)) (\(id.hex.prefix(8)))")
+  }
+
+  /// The template that is meant; an empty one where none is.
+  private func template(on node: Node) async throws -> ChoreTemplate {
+    guard let template else { return ChoreTemplate() }
+    let path = try PublicGet.path(
+      template.contains("/") ? template : "\(ChoreTemplate.type)/\(template)")
+    guard path.type == ChoreTemplate.type else {
+      throw CommandFailure(
+        .usage, "\(path) is no chore template",
+        hint: "`hearth public list --type \(ChoreTemplate.type)` shows what there is")
+    }
+    return ChoreTemplate(PublicText.body(of: try await node.publicRecord(path).record))
   }
 }
 

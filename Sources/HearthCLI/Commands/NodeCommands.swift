@@ -6,7 +6,7 @@ let nodeCommands: [any ParsableCommand.Type] = [
   ApproveCommand.self, MemberCommand.self, OwnerCommand.self, DeviceCommand.self,
   CompareCommand.self, AuditCommand.self, QuarantineCommand.self,
   SyncCommand.self, StatusCommand.self, TransportCommand.self,
-  DigestCommand.self, VerifyCommand.self, DoctorCommand.self,
+  PublicCommand.self, DigestCommand.self, VerifyCommand.self, DoctorCommand.self,
   LogCommand.self, WordsCommand.self, RecoverCommand.self, VersionCommand.self,
   ExitCodesCommand.self, ManualCommand.self,
 ]

@@ -12,7 +12,8 @@ struct SettingsCommand: AsyncParsableCommand {
       There are three scopes: device (this device alone, never synced), person (all devices of
       yours, read by nobody else) and household (the same for everybody). Where a setting exists
       in several, the device's value holds before the person's, and that before the household's.
-      What decides points, days and weeks exists for the household alone.
+      What decides points, days and weeks exists for the household alone. feature_flag_ID is your
+      own wish for a feature flag; where you have none, the catalogues that you follow decide.
 
       `hearth settings list` shows every setting, its value and where that comes from.
       """,
@@ -37,6 +38,20 @@ private struct SettingsContext {
     let zone = try? await HouseholdContext.chosen(common, on: node)
     return SettingsContext(
       node: node, household: zone.map { HouseholdContext(node: node, zone: $0) })
+  }
+
+  /// The key with what holds where it is set nowhere: of a feature flag catalogues say it.
+  func known(_ key: SettingKey) async throws -> SettingKey {
+    guard let id = key.flagID else { return key }
+    return .flag(id, isOn: try await node.featureFlag(id) ?? false)
+  }
+
+  /// The feature flags of followed catalogues.
+  func flags() async throws -> [SettingKey] {
+    let ids = try await node.publicRecords(type: "flag", conditions: []).map(\.record.path.id)
+    var keys: [SettingKey] = []
+    for id in Set(ids).sorted() { keys.append(try await known(.flag(id, isOn: false))) }
+    return keys
   }
 
   func values(_ keys: [SettingKey]) async throws -> SettingValues {
@@ -79,15 +94,16 @@ struct GetSetting: AsyncParsableCommand {
     let wanted = try scope.map { try key.scope($0) }
     let context = try await SettingsContext.open(
       common, needsHousehold: key.isOfHousehold || wanted == .household)
-    let values = try await context.values([key])
+    let known = try await context.known(key)
+    let values = try await context.values([known])
     try await context.node.close()
     if let wanted, values.value(of: key, in: wanted) == nil {
       throw CommandFailure(
         .failed, "\(key.name) is not set for the \(wanted.rawValue)",
         hint: "`hearth settings get \(key.name)` prints the value that holds")
     }
-    if common.json { return try Output.json(SettingDocument(key, values)) }
-    let value = wanted.flatMap { values.value(of: key, in: $0) } ?? values.effective(key).value
+    if common.json { return try Output.json(SettingDocument(known, values)) }
+    let value = wanted.flatMap { values.value(of: key, in: $0) } ?? values.effective(known).value
     Output.print(Style.safe(value))
   }
 }
@@ -111,6 +127,7 @@ private func change(
     try await SettingValues.set(
       key, value, in: scope, of: context.node, household: context.household?.zone)
   }
+  let key = try await context.known(key)
   let values = try await context.values([key])
   try await context.node.close()
   let (holds, source) = values.effective(key)
@@ -174,8 +191,10 @@ struct ListSettings: AsyncParsableCommand {
 
   func run() async throws {
     let scope = scope
-    let keys = SettingKey.all.filter { key in scope.map(key.scopes.contains) ?? true }
     let context = try await SettingsContext.open(common, needsHousehold: scope == .household)
+    let keys = (SettingKey.all + (try await context.flags())).filter { key in
+      scope.map(key.scopes.contains) ?? true
+    }
     let values = try await context.values(keys)
     try await context.node.close()
     let items = keys.map { SettingDocument($0, values) }

@@ -26,19 +26,21 @@ struct SyncCommand: AsyncParsableCommand {
     if watch { return try await Watching(options: options).run() }
     let node = try await options.open()
     let (report, news) = try await PeopleNews.sync(node)
+    let catalogues = await SyncText.refresh(node)
     try await node.close()
     if options.json {
-      try Output.json(SyncText.Document(report))
-    } else if report.transports.isEmpty {
-      Output.note(
-        "there is no transport yet: `hearth transport add relay ADDRESS`, or `add folder PATH`")
+      try Output.json(SyncText.Document(report, catalogues: catalogues.refreshed))
     } else {
+      if report.transports.isEmpty {
+        Output.note(
+          "there is no transport yet: `hearth transport add relay ADDRESS`, or `add folder PATH`")
+      }
       for transport in report.transports where transport.failure == nil {
         Output.print(SyncText.line(transport))
       }
-      for line in news.lines { Output.print(line) }
+      for line in news.lines + catalogues.news { Output.print(line) }
     }
-    for remark in news.remarks { Output.note(remark) }
+    for remark in news.remarks + catalogues.warnings { Output.note(remark) }
     try SyncText.check(report, isQuiet: options.json)
   }
 }
@@ -64,8 +66,12 @@ enum SyncText {
     let transports: [Item]
     let received: Int
     let published: Int
+    /// The catalogues that were looked at; left out where none was.
+    let catalogues: [PublicText.Followed]?
 
-    init(_ report: SyncReport) {
+    init(_ report: SyncReport, catalogues: [CatalogueRefresh] = []) {
+      self.catalogues =
+        catalogues.isEmpty ? nil : catalogues.map { PublicText.Followed($0.kept) }
       received = report.received
       published = report.published
       transports = report.transports.map { transport in
@@ -79,6 +85,25 @@ enum SyncText {
           })
       }
     }
+  }
+
+  /// What came of looking for newer catalogues.
+  struct Catalogues {
+    var refreshed: [CatalogueRefresh] = []
+    var news: [String] = []
+    var warnings: [String] = []
+  }
+
+  /// Looks for newer catalogues; whatever goes wrong with them is a warning.
+  static func refresh(_ node: Node) async -> Catalogues {
+    var result = Catalogues()
+    do {
+      result.refreshed = try await node.refreshCatalogues()
+      (result.news, result.warnings) = PublicText.lines(result.refreshed)
+    } catch {
+      result.warnings = ["hearth: warning: \(Style.safe("\(error)"))"]
+    }
+    return result
   }
 
   /// One transport in one line.
@@ -131,6 +156,7 @@ private struct Watching {
     let source: NewsSource
     let report: SyncReport
     let news: PeopleNews
+    let catalogues: SyncText.Catalogues
   }
 
   private struct Event: Encodable {
@@ -140,6 +166,8 @@ private struct Watching {
   }
 
   private static let pauseAfterLockMilliseconds = 1_000
+  /// How long catalogues are taken for new: they change rarely, and rounds are many.
+  private static let catalogueMilliseconds: UInt64 = 3_600_000
 
   func run() async throws {
     let stop = StopSignals()
@@ -147,13 +175,18 @@ private struct Watching {
     stop.onStop { [watch] in watch.stop() }
     var lastWords = ""
     var lastRemarks: [String] = []
+    var nextCatalogues: UInt64 = 0
     Output.note("watching; interrupt to stop")
     while !stop.isStopped {
       do {
-        let round = try await round()
+        let now = Node.wallClock()
+        let round = try await round(refreshing: now >= nextCatalogues)
+        if now >= nextCatalogues { nextCatalogues = now + Watching.catalogueMilliseconds }
         watch.noteDatabase()
         tell(round.report, &lastWords)
         tell(round.news, &lastRemarks)
+        if !options.json { for line in round.catalogues.news { Output.print(line) } }
+        for line in round.catalogues.warnings { Output.note(line) }
         if round.source != watch.source {
           watch = try NewsWatch(round.source)
           stop.onStop { [watch] in watch.stop() }
@@ -169,12 +202,13 @@ private struct Watching {
   }
 
   /// Opens the node, syncs and closes it, so that other commands can work in between.
-  private func round() async throws -> Round {
+  private func round(refreshing: Bool) async throws -> Round {
     let node = try await options.open()
     let (report, news) = try await PeopleNews.sync(node)
+    let catalogues = refreshing ? await SyncText.refresh(node) : SyncText.Catalogues()
     let source = try await node.newsSource()
     try await node.close()
-    return Round(source: source, report: report, news: news)
+    return Round(source: source, report: report, news: news, catalogues: catalogues)
   }
 
   private func source() async throws -> NewsSource {

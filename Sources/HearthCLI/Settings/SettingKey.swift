@@ -1,5 +1,6 @@
 import ArgumentParser
 import HearthCRDT
+import HearthSync
 import Household
 
 /// Whose settings are meant; where a key exists in several, the narrowest that is set holds.
@@ -62,6 +63,25 @@ struct SettingKey: Sendable {
       Int(text).map { (1...maximumPageSize).contains($0) && String($0) == text } ?? false
     })
 
+  /// What the name of a feature flag's setting begins with; the flag's id follows.
+  static let flagPrefix = "feature_flag_"
+
+  /// The own wish for a feature flag, before which nothing holds but another scope of it.
+  ///
+  /// - Parameter isOn: what the followed catalogues say; no where none says anything.
+  static func flag(_ id: String, isOn: Bool) -> SettingKey {
+    SettingKey(
+      flagPrefix + id, "a feature flag of a catalogue", [.device, .person], usual: .device,
+      oneOf: isOn ? ["yes", "no"] : ["no", "yes"])
+  }
+
+  /// The id of the feature flag that this is about, if it is about one.
+  var flagID: String? {
+    guard name.hasPrefix(SettingKey.flagPrefix) else { return nil }
+    let id = String(name.dropFirst(SettingKey.flagPrefix.count))
+    return PublicName.isID(id) ? id : nil
+  }
+
   /// The most entries a page may have.
   static let maximumPageSize = 200
 
@@ -78,6 +98,10 @@ struct SettingKey: Sendable {
   /// - Throws: a usage failure that lists the keys there are.
   static func named(_ name: String) throws -> SettingKey {
     if let key = all.first(where: { $0.name == name }) { return key }
+    if name.hasPrefix(flagPrefix) {
+      let key = flag(String(name.dropFirst(flagPrefix.count)), isOn: false)
+      if key.flagID != nil { return key }
+    }
     throw CommandFailure(
       .usage, "there is no setting \(ShownText.quoted(name))",
       hint: "there are " + all.map(\.name).joined(separator: ", "))

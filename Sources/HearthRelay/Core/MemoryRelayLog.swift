@@ -104,7 +104,7 @@ extension MemoryRelayLog.State {
       return .found(box?.mailbox, chain: position.flatMap { box?.chain(at: $0) })
     }
     guard let box, let authority = read.authority else { return .refused(.forbidden) }
-    if let refusal = box.mailbox.refusal(of: authority) { return .refused(refusal) }
+    if let refusal = box.mailbox.refusal(toRead: authority) { return .refused(refusal) }
     return box.answer(read.question)
   }
 }
@@ -116,7 +116,14 @@ extension RelayMailbox {
     return switch authority {
     case .access(let generation): generation == accessGeneration ? nil : .accessChanged
     case .manager(let key): managers.contains(key) ? nil : .accessChanged
+    case .reader: .forbidden
     }
+  }
+
+  /// Why a session with this authority may not read the mailbox any more; nil if it may.
+  func refusal(toRead authority: RelayAuthority) -> RelayRefusal? {
+    if authority == .reader { return kind == .catalogue ? nil : .forbidden }
+    return refusal(of: authority)
   }
 }
 
@@ -181,7 +188,8 @@ extension MemoryRelayLog.Box {
       appended.append(header)
       outcomes.append(RelayStored(.stored, position: header.position))
     }
-    if !appended.isEmpty, exceeds(quota) { return .refused(.quota) }
+    let isFull = mailbox.kind == .catalogue && live.count > PublicLimits.maximumRecords + 1
+    if !appended.isEmpty, isFull || exceeds(quota) { return .refused(.quota) }
     return .stored(outcomes, appended: appended, head: mailbox.head.position)
   }
 
@@ -248,6 +256,7 @@ extension MemoryRelayLog.Box {
         found.append(blob)
       }
       return .blobs(found)
+    case .query(let query, let byteLimit): return .records(find(query, byteLimit))
     case .page(let after, let limit, let byteLimit):
       var budget = RelayByteBudget(byteLimit)
       var entries: [RelayEntry] = []
@@ -260,6 +269,37 @@ extension MemoryRelayLog.Box {
       return .page(
         RelayPage(entries: entries, head: head, chain: chain(at: last) ?? mailbox.chain))
     }
+  }
+}
+
+extension MemoryRelayLog.Box {
+  private func find(_ query: PublicQuery, _ byteLimit: Int) -> PublicAnswer {
+    let head = live[PublicName.head].flatMap { blobs[$0] }
+    guard mailbox.kind == .catalogue else {
+      return PublicAnswer(head: nil, records: [], next: nil)
+    }
+    let candidates = live.keys.filter { name in
+      PublicEntry.path(ofName: name).map {
+        $0.type == query.type && query.after.utf8.lexicographicallyPrecedes($0.id.utf8)
+      } ?? false
+    }.sorted { $0.lexicographicallyPrecedes($1) }
+    var budget = RelayByteBudget(byteLimit)
+    var records: [[UInt8]] = []
+    var last: String?
+    for (place, name) in candidates.enumerated() {
+      let blob = live[name].flatMap { blobs[$0] } ?? []
+      guard place < PublicLimits.maximumCandidates else {
+        return PublicAnswer(head: head, records: records, next: last)
+      }
+      if let record = PublicEntry.record(name: name, blob: blob), query.accepts(record) {
+        guard records.count < query.limit, budget.takes(blob.count) else {
+          return PublicAnswer(head: head, records: records, next: last)
+        }
+        records.append(blob)
+      }
+      last = PublicEntry.path(ofName: name)?.id
+    }
+    return PublicAnswer(head: head, records: records, next: nil)
   }
 }
 

@@ -38,6 +38,11 @@ package struct RelayConfiguration: Sendable {
   package var refusalsPerMinute = 120
   /// The most addresses whose refusals are remembered.
   package var maximumAddresses = 10_000
+  /// The most connections that have opened nothing but catalogues, to read.
+  package var maximumReaders = 2_000
+  /// What one address may ask of catalogues in a minute: a page or query counts ten, a record
+  /// whose signature is checked one.
+  package var catalogueWorkPerMinute = 12_000
 
   package init() {}
 }
@@ -170,6 +175,7 @@ package struct RelayCounters: Equatable, Sendable {
   package var slowReaders = 0
   package var timeouts = 0
   package var logFailures = 0
+  package var queries = 0
 
   package init() {}
 }

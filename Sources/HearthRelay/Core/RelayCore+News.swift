@@ -97,6 +97,7 @@ extension RelayCore {
       switch authority {
       case .access(let generation): generation < mailbox.accessGeneration
       case .manager(let key): !mailbox.managers.contains(key)
+      case .reader: false
       }
     }
     deliver(news.name, news.entries, head: mailbox.head.position, author: nil)

@@ -144,8 +144,12 @@ extension RelayCore {
     _ creation: RelayCreation
   ) {
     guard let (mailbox, nonce) = takeChallenge(id, frame.request, creation.channel) else { return }
-    guard creation.kind == .sealed else {
+    guard creation.kind == .sealed || creation.kind == .catalogue else {
       fail(id, frame.request, RelayFault(.unsupported, "this relay has no mailboxes of that kind"))
+      return
+    }
+    guard isOwnName(mailbox, creation) else {
+      refuse(id, frame.request)
       return
     }
     let binding = RelayAccess.Binding(
@@ -182,6 +186,14 @@ extension RelayCore {
         managerKey: creation.managerKey, right: right))
   }
 
+  /// Whether a mailbox is made under a name that its maker may give: a catalogue's follows from
+  /// the publisher's key, so that nobody takes another's.
+  private func isOwnName(_ mailbox: Identifier, _ creation: RelayCreation) -> Bool {
+    creation.kind != .catalogue
+      || mailbox
+        == CatalogueReference.id(publisher: creation.managerKey, name: creation.catalogueName)
+  }
+
   /// Opens a channel after its right was proven.
   mutating func enter(
     _ ticket: RelayTicket, _ mailbox: RelayMailbox, _ authority: RelayAuthority,
@@ -207,11 +219,15 @@ extension RelayCore {
     }
     room.members.append(RelayPushTarget(session: id, channel: ticket.channel))
     rooms[mailbox.name] = room
-    sessions[id]?.channels[ticket.channel] = .open(
-      RelayChannel.Open(mailbox: mailbox.name, authority: authority))
-    if sessions[id]?.isTrusted == false {
+    var open = RelayChannel.Open(mailbox: mailbox.name, authority: authority)
+    if mailbox.kind == .catalogue {
+      open.publisher = mailbox.managers.first.flatMap { try? SigningPublicKey(validating: $0) }
+    }
+    sessions[id]?.channels[ticket.channel] = .open(open)
+    if sessions[id]?.isTrusted == false, authority != .reader {
       sessions[id]?.isTrusted = true
       strangers.remove(id)
+      readers.remove(id)
       effects.append(.trust(id))
     }
     var isManager = false

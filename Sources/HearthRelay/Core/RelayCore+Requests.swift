@@ -32,12 +32,15 @@ extension RelayCore {
       send(id, frame.request, .done)
     case .prove(let proof): prove(id, frame, byteCount, proof)
     case .create(let creation): create(id, frame, byteCount, creation)
+    case .openPublic(let channel, let mailbox):
+      openPublic(id, frame, byteCount, channel, mailbox)
     default:
       let channel = frame.message.channel ?? 0
       guard let open = sessions[id]?.channels[channel]?.open else {
         fail(id, frame.request, RelayFault(.wrongState, "no mailbox is open on the channel"))
         return
       }
+      guard mayAsk(id, frame, open) else { return }
       work(id, frame, byteCount, channel, open)
     }
   }
@@ -71,6 +74,10 @@ extension RelayCore {
       read(
         &self, .page(after: after, limit: limit, byteLimit: RelayLimits.maximumBatchBytes),
         ask(&self, .page))
+    case .query(_, let query):
+      counters.queries += 1
+      read(
+        &self, .query(query, byteLimit: PublicLimits.maximumAnswerBytes), ask(&self, .page))
     case .subscribe:
       update(id, channel) { $0.subscription = .starting(seen: 0) }
       read(&self, .head, ask(&self, .subscribe))
@@ -134,6 +141,8 @@ extension RelayCore {
     case (.listing(let listing), _): tell(ticket, .listing(listing))
     case (.blobs(let blobs), _): tell(ticket, .blobs(blobs))
     case (.page(let page), _): tell(ticket, .entries(page))
+    case (.records(let answer), _): tell(ticket, .found(answer))
+    case (.found(let mailbox, _), .openPublic): openedPublic(ticket, mailbox)
     case (.refused(let refusal), _): refuse(ticket, refusal)
     case (.found, _): preconditionFailure("found a mailbox for \(ticket.purpose)")
     }

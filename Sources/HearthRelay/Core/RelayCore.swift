@@ -13,6 +13,7 @@ package struct RelayCore {
   private let random: @Sendable (Int) -> [UInt8]
   var sessions: [RelaySessionID: RelaySession] = [:]
   var strangers: Set<RelaySessionID> = []
+  var readers: Set<RelaySessionID> = []
   var rooms: [Identifier: RelayRoom] = [:]
   var tickets: [UInt64: RelayTicket] = [:]
   var effects: [RelayEffect] = []
@@ -21,6 +22,7 @@ package struct RelayCore {
   var waitingBytes = 0
   private var sessionsByAddress: [[UInt8]: Int] = [:]
   private var refusals: [[UInt8]: RelayBucket] = [:]
+  private var catalogueWork: [[UInt8]: RelayBucket] = [:]
   private var nextTicket: UInt64 = 0
   private var isDraining = false
   /// What was counted so far.
@@ -120,6 +122,7 @@ package struct RelayCore {
   mutating func forget(_ id: RelaySessionID) {
     guard let session = sessions.removeValue(forKey: id) else { return }
     strangers.remove(id)
+    readers.remove(id)
     waitingBytes -= session.queue.reduce(0) { $0 + $1.byteCount }
     let left = sessionsByAddress[session.address, default: 1] - 1
     sessionsByAddress[session.address] = left > 0 ? left : nil
@@ -142,7 +145,7 @@ package struct RelayCore {
       if let since = session.congestedAt, now >= since + configuration.slowReaderMilliseconds {
         counters.slowReaders += 1
         ending.append((id, RelayFault(.slowReader, "what was sent is not being read")))
-      } else if !session.isTrusted,
+      } else if !session.isTrusted, !session.isReader,
         now >= session.connectedAt + configuration.handshakeMilliseconds
       {
         counters.timeouts += 1
@@ -156,6 +159,10 @@ package struct RelayCore {
     for (address, bucket) in refusals {
       var bucket = bucket
       if bucket.isFull(now: now) { refusals[address] = nil }
+    }
+    for (address, bucket) in catalogueWork {
+      var bucket = bucket
+      if bucket.isFull(now: now) { catalogueWork[address] = nil }
     }
   }
 
@@ -298,7 +305,8 @@ package struct RelayCore {
     counters.logFailures += 1
     Probe.logFailed.hit()
     switch ticket.purpose {
-    case .challenge, .prove, .create: sessions[ticket.session]?.channels[ticket.channel] = nil
+    case .challenge, .prove, .create, .openPublic:
+      sessions[ticket.session]?.channels[ticket.channel] = nil
     case .subscribe: update(ticket.session, ticket.channel) { $0.subscription = .none }
     default: break
     }
@@ -363,6 +371,21 @@ package struct RelayCore {
       refusals[address] ?? RelayBucket(perMinute: configuration.refusalsPerMinute, now: now)
     _ = bucket.take(1, now: now)
     refusals[address] = bucket
+  }
+
+  /// Counts work on catalogues against the session's address; 0, or the milliseconds to wait.
+  mutating func catalogueWait(_ id: RelaySessionID, _ work: Int) -> Int {
+    guard let own = sessions[id]?.address else { return 0 }
+    // Beyond what is remembered, addresses share one allowance.
+    let isKept = catalogueWork[own] != nil || catalogueWork.count < configuration.maximumAddresses
+    let address = isKept ? own : []
+    var bucket =
+      catalogueWork[address]
+      ?? RelayBucket(perMinute: configuration.catalogueWorkPerMinute, now: now)
+    let wait = bucket.take(work, now: now)
+    catalogueWork[address] = bucket
+    if wait > 0 { counters.limited += 1 }
+    return wait
   }
 
   mutating func update(

@@ -8,6 +8,8 @@ package enum RelayAuthority: Hashable, Sendable {
   case access(generation: UInt64)
   /// By this manager's key.
   case manager([UInt8])
+  /// As anybody: catalogues are read by this right, and nothing is written.
+  case reader
 }
 
 /// By which right a mailbox is made.
@@ -136,6 +138,8 @@ package struct RelayRead: Sendable {
     case fetch([[UInt8]], byteLimit: Int)
     /// Entries after a position, as many as fit the bytes, at least one.
     case page(after: UInt64, limit: Int, byteLimit: Int)
+    /// Records of a catalogue by their fields, as many as fit the bytes, at least one.
+    case query(PublicQuery, byteLimit: Int)
   }
 
   /// The mailbox's name.
@@ -165,6 +169,8 @@ package enum RelayAnswer: Hashable, Sendable {
   case blobs([[UInt8]?])
   /// A page of entries.
   case page(RelayPage)
+  /// Records of a catalogue.
+  case records(PublicAnswer)
   /// Nothing is told.
   case refused(RelayRefusal)
 }
@@ -186,10 +192,14 @@ package enum RelayRefusal: Hashable, Sendable {
 /// The port to the durable log of all mailboxes.
 ///
 /// Positions of a mailbox are 1, 2, 3 … without gaps. What `write` returned is on the disk; when it
-/// throws, all of the batch is there or nothing, and nobody was told: where the commit itself
-/// failed
+/// throws, all of the batch is there or nothing, and nobody was told: where the commit itself failed
 /// only opening the log anew tells which. One thread at a time calls `write`, another may call
 /// `read`.
+///
+/// In a mailbox of kind `catalogue` every live record is found by its fields; entries that are no
+/// records (`PublicEntry.record`) are only kept. A catalogue has at most
+/// `PublicLimits.maximumRecords` records. A reader's authority reads catalogues, and writes nothing
+/// (`RelayMailbox.refusal(toRead:)`, `refusal(of:)`).
 package protocol RelayLog: AnyObject, Sendable {
   /// Does all in one transaction and returns after its commit; each refusal stands alone.
   func write(_ batch: [RelayWrite]) throws(RelayError) -> [RelayWritten]

@@ -10,6 +10,8 @@ struct RelaySession {
   var isGreeted = false
   /// Whether a mailbox was ever opened.
   var isTrusted = false
+  /// Whether a catalogue was ever opened to be read.
+  var isReader = false
   var channels: [Int: RelayChannel] = [:]
   /// Requests that wait for their turn.
   var queue: [Waiting] = []
@@ -45,11 +47,15 @@ enum RelayChannel {
   case challenged(Identifier, nonce: Bytes32)
   /// The proof is being checked.
   case proving(Identifier)
+  /// A catalogue is being looked for, to be read.
+  case lookingUp(Identifier)
   case open(Open)
 
   struct Open {
     let mailbox: Identifier
     var authority: RelayAuthority
+    /// Whose signature entries need, where the mailbox is a catalogue.
+    var publisher: SigningPublicKey?
     var subscription = Subscription.none
     /// The head that a hint has to tell when the session reads again.
     var missedHead: UInt64?
@@ -88,6 +94,7 @@ struct RelayTicket {
   enum Purpose {
     case challenge
     case prove(RelayProof, nonce: Bytes32)
+    case openPublic
     case create(managerKey: [UInt8])
     case put([RelayPut])
     case remove

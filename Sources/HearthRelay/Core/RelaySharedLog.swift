@@ -72,6 +72,7 @@ struct RelayAudit {
   private var position: UInt64 = 0
   private var chain: Bytes32
   private var usedBytes: UInt64 = 0
+  private var publicRecords = 0
   private var problem: String?
 
   init(of mailbox: RelayMailbox) {
@@ -91,6 +92,7 @@ struct RelayAudit {
     }
     guard header.isLive else { return true }
     usedBytes += UInt64(header.byteCount)
+    if PublicEntry.path(ofName: header.name) != nil { publicRecords += 1 }
     if blob.count != header.byteCount || RelayChain.digest(of: blob) != header.digest {
       problem = "the blob at position \(position) is damaged"
     }
@@ -98,7 +100,10 @@ struct RelayAudit {
   }
 
   /// What is wrong, each with the mailbox's name.
-  var problems: [String] {
+  ///
+  /// - Parameter indexedRecords: how many records the log finds by their fields; nil where the
+  ///   mailbox is no catalogue.
+  func problems(indexedRecords: Int?) -> [String] {
     var found: [String] = []
     if let problem {
       found.append(problem)
@@ -108,6 +113,10 @@ struct RelayAudit {
       }
       if mailbox.usedBytes != usedBytes {
         found.append("\(usedBytes) bytes are held, \(mailbox.usedBytes) are counted")
+      }
+      if let indexedRecords, indexedRecords != publicRecords {
+        found.append(
+          "\(publicRecords) records are held, \(indexedRecords) are found by their fields")
       }
     }
     return found.map { "mailbox \(Hex.encode(mailbox.name.bytes)): \($0)" }

@@ -39,6 +39,7 @@ package struct RelayStatus: Sendable {
       ("appended_bytes", "Bytes of blobs appended.", counters.bytesAppended),
       ("commits", "Transactions of the log.", commits),
       ("pages", "Pages read.", counters.pagesRead),
+      ("queries", "Queries to catalogues.", counters.queries),
       ("pushes", "Pushes to a session.", counters.pushes),
       ("hints", "Hints in place of a push.", counters.hints),
       ("mailboxes_made", "Mailboxes made.", counters.mailboxesMade),

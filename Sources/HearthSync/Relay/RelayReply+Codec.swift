@@ -17,6 +17,7 @@ extension RelayReply {
     case .done: 0x4b
     case .pong: 0x4c
     case .fault: 0x4f
+    case .found: 0x60
     case .pushed: 0x81
     case .behind: 0x82
     case .closed: 0x83
@@ -32,6 +33,7 @@ extension RelayReply {
     case .blobs(let blobs): blobs.reduce(16) { $0 + ($1?.count ?? 0) + 5 }
     case .entries(let page): RelayReply.hint(page.entries)
     case .pushed(_, let entries): RelayReply.hint(entries)
+    case .found(let answer): answer.records.reduce(512) { $0 + $1.count + 4 }
     default: 160
     }
   }
@@ -70,6 +72,7 @@ extension RelayReply {
     case .subscribed(let head): writer.varint(head)
     case .rotated(let generation): writer.varint(generation)
     case .done, .pong: break
+    case .found(let answer): answer.encode(into: &writer)
     case .fault(let fault), .farewell(let fault): fault.encode(into: &writer)
     case .pushed(let channel, let entries):
       writer.varint(channel)
@@ -103,6 +106,7 @@ extension RelayReply {
     case 0x4b: self = .done
     case 0x4c: self = .pong
     case 0x4f: self = .fault(try RelayFault(from: &reader))
+    case 0x60: self = .found(try PublicAnswer(from: &reader))
     case 0x81: self = .pushed(channel: try reader.channel(), entries: try reader.entries())
     case 0x82:
       self = .behind(channel: try reader.channel(), head: try reader.position("head"))

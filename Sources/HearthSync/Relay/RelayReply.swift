@@ -27,6 +27,8 @@ package enum RelayReply: RelayMessage {
   case done
   /// Answers `ping`.
   case pong
+  /// Answers `query`.
+  case found(PublicAnswer)
   /// Answers any request that was refused.
   case fault(RelayFault)
   /// Pushed: entries that were just stored, without gaps after the last that was pushed.

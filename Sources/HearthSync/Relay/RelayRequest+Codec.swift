@@ -26,6 +26,8 @@ extension RelayRequest {
     case .removeManager: 0x0f
     case .ping: 0x10
     case .goodbye: 0x11
+    case .openPublic: 0x20
+    case .query: 0x21
     }
   }
 
@@ -45,7 +47,8 @@ extension RelayRequest {
     case .open(let channel, _), .close(let channel), .put(let channel, _),
       .remove(let channel, _), .list(let channel, _, _, _), .fetch(let channel, _),
       .fetchAfter(let channel, _, _), .subscribe(let channel), .unsubscribe(let channel),
-      .rotate(let channel, _, _), .addManager(let channel, _), .removeManager(let channel, _):
+      .rotate(let channel, _, _), .addManager(let channel, _), .removeManager(let channel, _),
+      .openPublic(let channel, _), .query(let channel, _):
       channel
     case .prove(let proof): proof.channel
     case .create(let creation): creation.channel
@@ -70,7 +73,8 @@ extension RelayRequest {
   /// What follows the channel.
   private func encodeRest(into writer: inout ByteWriter) {
     switch self {
-    case .open(_, let mailbox): writer.identifier(mailbox)
+    case .open(_, let mailbox), .openPublic(_, let mailbox): writer.identifier(mailbox)
+    case .query(_, let query): query.encode(into: &writer)
     case .put(_, let items):
       writer.varint(items.count)
       for item in items {
@@ -130,6 +134,9 @@ extension RelayRequest {
         channel: try reader.channel(), key: try reader.raw(SigningPublicKey.count, "manager key"))
     case 0x10: self = .ping
     case 0x11: self = .goodbye
+    case 0x20:
+      self = .openPublic(channel: try reader.channel(), mailbox: try reader.identifier("mailbox"))
+    case 0x21: self = .query(channel: try reader.channel(), try PublicQuery(from: &reader))
     default: throw CodecError(.unknown, "frame type", offset: 0)
     }
   }

@@ -37,6 +37,10 @@ package enum RelayRequest: RelayMessage {
   case ping
   /// The end; answered by `done`, after which the relay closes the connection.
   case goodbye
+  /// Opens a catalogue for reading, without a proof; answered by `opened`.
+  case openPublic(channel: Int, mailbox: Identifier)
+  /// Records of a catalogue by type and fields; answered by `found`.
+  case query(channel: Int, PublicQuery)
 }
 
 /// The proof that a client holds a mailbox's access key or a manager's key.
@@ -90,6 +94,8 @@ package struct RelayMailboxKind: RawRepresentable, Hashable, Sendable {
 
   /// Sealed blobs for the holders of one key.
   package static let sealed = RelayMailboxKind(rawValue: 0)
+  /// Signed records of one publisher, for everybody to read.
+  package static let catalogue = RelayMailboxKind(rawValue: 1)
 }
 
 /// The making of a mailbox, signed with both of its first keys.
@@ -110,12 +116,19 @@ package struct RelayCreation: Hashable, Sendable {
   package let accessSignature: [UInt8]
   /// `RelayAccess.signCreation` with the manager's key, 64 bytes.
   package let managerSignature: [UInt8]
+  /// The catalogue's name, from which with the manager's key the mailbox's follows; empty for
+  /// other kinds.
+  package let catalogueName: String
 
   package init(
     channel: Int, kind: RelayMailboxKind, accessKey: [UInt8], managerKey: [UInt8],
     credential: [UInt8], clientNonce: Bytes32, accessSignature: [UInt8],
-    managerSignature: [UInt8]
+    managerSignature: [UInt8], catalogueName: String = ""
   ) {
+    precondition(
+      kind == .catalogue ? PublicName.isWord(catalogueName) : catalogueName.isEmpty,
+      "a mailbox of kind \(kind.rawValue) named \(catalogueName)")
+    self.catalogueName = catalogueName
     self.channel = channel
     self.kind = kind
     self.accessKey = accessKey
@@ -141,6 +154,7 @@ package struct RelayCreation: Hashable, Sendable {
     writer.raw(clientNonce.array)
     writer.raw(accessSignature)
     writer.raw(managerSignature)
+    if kind == .catalogue { writer.text(catalogueName) }
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
@@ -152,6 +166,7 @@ package struct RelayCreation: Hashable, Sendable {
     clientNonce = try reader.bytes32("client nonce")
     accessSignature = try reader.raw(Signature.count, "access signature")
     managerSignature = try reader.raw(Signature.count, "manager signature")
+    catalogueName = kind == .catalogue ? try reader.word("catalogue name") : ""
   }
 }
 

@@ -123,9 +123,8 @@ extension Engine {
   private func remember(
     compared: Set<Identifier>, of zone: ZoneID, _ listing: TransportListing
   ) throws {
-    let kept = Set(listing.segments.map { NameVerdicts.key(of: $0) })
-      .intersection(compared).sorted()
-      .prefix(NameVerdicts.maximumCount)
+    let present = Set(listing.segments.map { NameVerdicts.key(of: $0) })
+    let kept = present.intersection(compared).sorted().prefix(NameVerdicts.maximumCount)
     var writer = ByteWriter(capacity: 16 * kept.count + 4)
     writer.varint(kept.count)
     for key in kept { writer.identifier(key) }

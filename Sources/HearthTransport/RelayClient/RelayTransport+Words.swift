@@ -1,7 +1,20 @@
 import HearthSync
 
-// A relay's failures in words for people.
 extension RelayTransport {
+  func words(_ failure: RelayFailure) -> TransportError { RelayWords(place: place).words(failure) }
+
+  func refused() -> TransportError { RelayWords(place: place).refused() }
+
+  func inconsistent(_ reason: String) -> TransportError {
+    RelayWords(place: place).inconsistent(reason)
+  }
+}
+
+/// A relay's failures in words for people.
+struct RelayWords {
+  /// Host and port.
+  let place: String
+
   func words(_ failure: RelayFailure) -> TransportError {
     switch failure {
     case .unreachable(let reason):

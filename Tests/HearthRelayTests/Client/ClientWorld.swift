@@ -42,13 +42,20 @@ final class ClientWorld {
   func client(_ manager: UInt8, _ change: (inout RelayClientTiming) -> Void = { _ in }) throws
     -> Client
   {
+    try client(managerPair: { _ in try CoreWorld.pair(manager) }, change)
+  }
+
+  func client(
+    managerPair: @escaping @Sendable ([UInt8]) throws -> SigningKeyPair,
+    _ change: (inout RelayClientTiming) -> Void = { _ in }
+  ) throws -> Client {
     var timing = RelayClientTiming()
     change(&timing)
     let identity = try #require(CoreWorld.identity)
     let random = CountingRandom()
     let client = Client(
       RelayClientSession(
-        pin: identity.pin, timing: timing, managerPair: { _ in try CoreWorld.pair(manager) },
+        pin: identity.pin, timing: timing, managerPair: managerPair,
         chance: { random.bytes($0) }))
     clients.append(client)
     return client

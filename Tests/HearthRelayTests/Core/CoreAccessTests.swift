@@ -145,9 +145,9 @@ struct CoreAccessTests {
     }
     #expect(otherManager.faultCode == .refused)
     let (_, nonce) = try #require(world.challenge(id, 0, mailbox))
-    let catalogue = try CoreWorld.creation(
-      0, mailbox, access: access, manager: manager, nonce, kind: RelayMailboxKind(rawValue: 1))
-    #expect(world.ask(id, .create(catalogue)).faultCode == .unsupported)
+    let unknown = try CoreWorld.creation(
+      0, mailbox, access: access, manager: manager, nonce, kind: RelayMailboxKind(rawValue: 2))
+    #expect(world.ask(id, .create(unknown)).faultCode == .unsupported)
     #expect(try spoiled(world) { $0 }.opened != nil)
   }
 

@@ -178,7 +178,8 @@ final class CoreWorld {
 
   static func creation(
     _ channel: Int, _ mailbox: Identifier, access: SigningKeyPair, manager: SigningKeyPair,
-    _ nonce: Bytes32, credential: [UInt8] = [], kind: RelayMailboxKind = .sealed
+    _ nonce: Bytes32, credential: [UInt8] = [], kind: RelayMailboxKind = .sealed,
+    catalogueName: String = ""
   ) throws -> RelayCreation {
     let binding = try binding(nonce)
     let signed = RelayAccess.Creation(
@@ -190,7 +191,8 @@ final class CoreWorld {
       accessSignature: RelayAccess.signCreation(
         signed, with: access, mailbox: mailbox.bytes, binding: binding),
       managerSignature: RelayAccess.signCreation(
-        signed, with: manager, mailbox: mailbox.bytes, binding: binding))
+        signed, with: manager, mailbox: mailbox.bytes, binding: binding),
+      catalogueName: catalogueName)
   }
 
   func create(

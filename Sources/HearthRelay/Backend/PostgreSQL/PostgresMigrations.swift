@@ -37,7 +37,27 @@ enum PostgresMigrations {
         digest bytea PRIMARY KEY, uses bigint NOT NULL, note text NOT NULL)
       """,
       "CREATE TABLE hearth_relay.listed(key bytea PRIMARY KEY, note text NOT NULL)",
-    ]
+    ],
+    [
+      // Ids are told in the order of their bytes, whatever the database's language is.
+      """
+      CREATE TABLE hearth_relay.public_records(
+        mailbox bigint NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
+        position bigint NOT NULL, PRIMARY KEY(mailbox, type, id))
+      """,
+      // A record's fields by its position: by type and id, a planner that has no statistics yet
+      // takes the other index for it, which is slower by a thousand times.
+      """
+      CREATE TABLE hearth_relay.public_fields(
+        mailbox bigint NOT NULL, position bigint NOT NULL, type text COLLATE "C" NOT NULL,
+        id text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, kind smallint NOT NULL,
+        value bytea NOT NULL, PRIMARY KEY(mailbox, position, name, kind, value))
+      """,
+      """
+      CREATE INDEX public_values
+        ON hearth_relay.public_fields(mailbox, type, name, kind, value, id) INCLUDE (position)
+      """,
+    ],
   ]
 
   /// Brings a database to the current layout, however many relays start at once.

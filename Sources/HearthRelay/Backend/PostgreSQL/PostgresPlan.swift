@@ -14,6 +14,8 @@ struct PostgresPlan {
     var isReplaceable: Bool
     var byteCount: Int
     var digest: Bytes32
+    /// Whether it is found by its fields.
+    var isRecord = false
   }
 
   /// A mailbox of the batch.
@@ -22,12 +24,16 @@ struct PostgresPlan {
     var number: Int64?
     var mailbox: RelayMailbox
     var live: [[UInt8]: Live] = [:]
+    /// How many records a catalogue has, where the batch's writes depend on it.
+    var recordCount = 0
     var day: UInt32?
     /// Where the entries begin that the batch appends.
     var firstPosition: UInt64
     var rows: [Row] = []
     /// Positions of entries of earlier batches that lose their blobs.
     var drops: [UInt64] = []
+    /// Records of earlier batches that are not found by their fields any more.
+    var forgotten: [(path: PublicKeyPath, position: UInt64)] = []
     var isChanged = false
     /// Whether something was confirmed that an earlier transaction stored.
     var isConfirmed = false
@@ -40,6 +46,8 @@ struct PostgresPlan {
     let header: RelayHeader
     let chain: Bytes32
     var blob: [UInt8]?
+    /// What is found by its fields, as long as there is the blob.
+    var record: PublicRecord?
   }
 
   private(set) var boxes: [Identifier: Box] = [:]
@@ -56,6 +64,15 @@ struct PostgresPlan {
 
   mutating func add(_ live: Live, named name: [UInt8], in mailbox: Identifier) {
     boxes[mailbox]?.live[name] = live
+  }
+
+  mutating func addRecordCount(_ count: Int, in mailbox: Identifier) {
+    boxes[mailbox]?.recordCount = count
+  }
+
+  /// Notes, after what stands there was added, that it is found by its fields.
+  mutating func addRecord(named name: [UInt8], in mailbox: Identifier) {
+    boxes[mailbox]?.live[name]?.isRecord = true
   }
 
   mutating func addToken(_ digest: Bytes32, uses: Int64) { tokens[digest] = uses }
@@ -151,6 +168,7 @@ struct PostgresPlan {
     let isOver =
       run.head > write.quota.entries
       || (isPut && run.usedBytes > box.mailbox.quotaBytes ?? write.quota.bytes)
+      || (isPut && run.recordCount > PublicLimits.maximumRecords)
     guard !isOver else { return .refused(.quota) }
     run.finish(&box, day: write.day)
     return result
@@ -163,8 +181,10 @@ private struct Run {
   private(set) var head: UInt64
   private var chain: Bytes32
   private(set) var usedBytes: UInt64
+  private(set) var recordCount: Int
   private(set) var rows: [PostgresPlan.Row] = []
-  private var drops: [UInt64] = []
+  private let isCatalogue: Bool
+  private var drops: [(position: UInt64, path: PublicKeyPath?)] = []
   private var live: [[UInt8]: PostgresPlan.Live?] = [:]
 
   init(_ box: PostgresPlan.Box) {
@@ -172,6 +192,8 @@ private struct Run {
     head = start
     chain = box.mailbox.chain
     usedBytes = box.mailbox.usedBytes
+    recordCount = box.recordCount
+    isCatalogue = box.mailbox.kind == .catalogue
   }
 
   private func standing(_ name: [UInt8], _ box: PostgresPlan.Box) -> PostgresPlan.Live? {
@@ -191,17 +213,19 @@ private struct Run {
           outcomes.append(RelayStored(.conflict, position: old.position))
           continue
         }
-        drop(old)
+        drop(old, item.name)
       }
+      let record = isCatalogue ? PublicEntry.record(name: item.name, blob: item.blob) : nil
+      if record != nil { recordCount += 1 }
       usedBytes += UInt64(item.blob.count)
       add(
         RelayHeader(
           position: head + 1, kind: .put, isReplaceable: item.isReplaceable, isLive: true,
-          name: item.name, byteCount: item.blob.count, digest: digest), item.blob)
+          name: item.name, byteCount: item.blob.count, digest: digest), item.blob, record)
       live[item.name] = .some(
         PostgresPlan.Live(
           position: head, isReplaceable: item.isReplaceable, byteCount: item.blob.count,
-          digest: digest))
+          digest: digest, isRecord: record != nil))
       outcomes.append(RelayStored(.stored, position: head))
     }
     return .stored(outcomes, appended: rows.map(\.header), head: head)
@@ -214,40 +238,44 @@ private struct Run {
         positions.append(0)
         continue
       }
-      drop(old)
+      drop(old, name)
       add(
         RelayHeader(
           position: head + 1, kind: .remove, isReplaceable: false, isLive: false, name: name,
-          byteCount: 0, digest: RelayChain.emptyDigest), nil)
+          byteCount: 0, digest: RelayChain.emptyDigest), nil, nil)
       live[name] = .some(nil)
       positions.append(head)
     }
     return .removed(positions, appended: rows.map(\.header), head: head)
   }
 
-  private mutating func drop(_ old: PostgresPlan.Live) {
+  private mutating func drop(_ old: PostgresPlan.Live, _ name: [UInt8]) {
     if old.position > start {
       rows[Int(old.position - start - 1)].blob = nil
     } else {
-      drops.append(old.position)
+      drops.append((old.position, old.isRecord ? PublicEntry.path(ofName: name) : nil))
     }
+    if old.isRecord { recordCount -= 1 }
     usedBytes -= min(usedBytes, UInt64(old.byteCount))
   }
 
-  private mutating func add(_ header: RelayHeader, _ blob: [UInt8]?) {
+  private mutating func add(
+    _ header: RelayHeader, _ blob: [UInt8]?, _ record: PublicRecord?
+  ) {
     chain = RelayChain.next(chain, header)
     head = header.position
     usedBytes += RelayQuota.cost(ofName: header.name)
-    rows.append(PostgresPlan.Row(header: header, chain: chain, blob: blob))
+    rows.append(PostgresPlan.Row(header: header, chain: chain, blob: blob, record: record))
   }
 
   /// Lets the write count.
   consuming func finish(_ box: inout PostgresPlan.Box, day: UInt32) {
-    for position in drops {
+    for (position, path) in drops {
       if position >= box.firstPosition {
         box.rows[Int(position - box.firstPosition)].blob = nil
       } else {
         box.drops.append(position)
+        if let path { box.forgotten.append((path, position)) }
       }
     }
     box.rows += rows
@@ -256,6 +284,7 @@ private struct Run {
       generation: box.mailbox.head.generation, position: head)
     box.mailbox.chain = chain
     box.mailbox.usedBytes = usedBytes
+    box.recordCount = recordCount
     box.day = day
     box.isChanged = true
   }

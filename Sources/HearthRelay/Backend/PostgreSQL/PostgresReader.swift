@@ -63,7 +63,7 @@ struct PostgresReader {
   func answer(_ read: RelayRead) throws(PostgresFault) -> RelayAnswer {
     let name = PostgresValue.bytes(read.mailbox.bytes)
     var calls = [PostgresReader.begin, PostgresCall(PostgresReader.find, [name])]
-    if let call = PostgresReader.call(for: read.question, name) { calls.append(call) }
+    calls += PostgresReader.calls(for: read.question, name)
     let results = try connection.run(calls + [PostgresReader.end])
     let found = results[1].count > 0 ? try PostgresReader.mailbox(results[1], 0).value : nil
     let rows = results[2]
@@ -72,7 +72,7 @@ struct PostgresReader {
       return .found(found, chain: try chain(of: found, at: position, rows))
     }
     guard let found, let authority = read.authority else { return .refused(.forbidden) }
-    if let refusal = found.refusal(of: authority) { return .refused(refusal) }
+    if let refusal = found.refusal(toRead: authority) { return .refused(refusal) }
     let head = found.head.position
     switch read.question {
     case .find, .head: return .head(head)
@@ -91,6 +91,11 @@ struct PostgresReader {
       return .listing(
         RelayListing(headers: headers, through: last.position, head: head, chain: chain))
     case .fetch(_, let byteLimit): return .blobs(try blobs(rows, byteLimit))
+    case .query:
+      guard found.kind == .catalogue else {
+        return .records(PublicAnswer(head: nil, records: [], next: nil))
+      }
+      return .records(try PostgresCatalogue.answer(rows, results[3]))
     case .page(_, _, let byteLimit):
       let (entries, chain) = try PostgresReader.entries(rows, byteLimit)
       return .page(RelayPage(entries: entries, head: head, chain: chain ?? found.chain))
@@ -107,36 +112,45 @@ struct PostgresReader {
     return rows.count > 0 ? try rows.bytes32(0, 0) : nil
   }
 
-  private static func call(for question: RelayRead.Question, _ name: PostgresValue)
-    -> PostgresCall?
+  private static func calls(for question: RelayRead.Question, _ name: PostgresValue)
+    -> [PostgresCall]
   {
     switch question {
-    case .find(nil), .head: return nil
+    case .find(nil), .head: return []
     case .find(let position?):
-      return PostgresCall(
-        """
-        SELECT chain FROM hearth_relay.entries WHERE mailbox = \(number) AND position = $2::bigint
-        """, [name, .int8(Int64(clamping: position))])
+      return [
+        PostgresCall(
+          """
+          SELECT chain FROM hearth_relay.entries
+            WHERE mailbox = \(number) AND position = $2::bigint
+          """, [name, .int8(Int64(clamping: position))])
+      ]
     case .list(let after, let limit, let isLiveOnly):
-      return PostgresCall(
-        """
-        SELECT \(headerColumns) FROM hearth_relay.entries WHERE mailbox = \(number)
-          AND position > $2::bigint \(isLiveOnly ? "AND blob IS NOT NULL" : "")
-          ORDER BY position LIMIT $3::bigint
-        """, [name, .int8(Int64(clamping: after)), .int8(Int64(limit))])
+      return [
+        PostgresCall(
+          """
+          SELECT \(headerColumns) FROM hearth_relay.entries WHERE mailbox = \(number)
+            AND position > $2::bigint \(isLiveOnly ? "AND blob IS NOT NULL" : "")
+            ORDER BY position LIMIT $3::bigint
+          """, [name, .int8(Int64(clamping: after)), .int8(Int64(limit))])
+      ]
     case .fetch(let names, let byteLimit):
-      return PostgresCall(
-        """
-        SELECT blob, size FROM (
-          SELECT place, e.blob, e.size::bigint AS size,
-            sum(coalesce(e.size, 0)) OVER (ORDER BY place) AS bytes
-            FROM unnest($2::bytea[]) WITH ORDINALITY AS u(wanted, place)
-            LEFT JOIN hearth_relay.entries e ON e.mailbox = \(number) AND e.name = wanted
-              AND e.blob IS NOT NULL) AS found
-          WHERE bytes <= $3::bigint OR place = 1 ORDER BY place
-        """, [name, .byteStrings(names), .int8(Int64(byteLimit))])
+      return [
+        PostgresCall(
+          """
+          SELECT blob, size FROM (
+            SELECT place, e.blob, e.size::bigint AS size,
+              sum(coalesce(e.size, 0)) OVER (ORDER BY place) AS bytes
+              FROM unnest($2::bytea[]) WITH ORDINALITY AS u(wanted, place)
+              LEFT JOIN hearth_relay.entries e ON e.mailbox = \(number) AND e.name = wanted
+                AND e.blob IS NOT NULL) AS found
+            WHERE bytes <= $3::bigint OR place = 1 ORDER BY place
+          """, [name, .byteStrings(names), .int8(Int64(byteLimit))])
+      ]
     case .page(let after, let limit, let byteLimit):
-      return page(name, after, limit, byteLimit)
+      return [page(name, after, limit, byteLimit)]
+    case .query(let query, let byteLimit):
+      return PostgresCatalogue.calls(for: query, byteLimit, number: number, name)
     }
   }
 
@@ -169,7 +183,8 @@ struct PostgresReader {
     return found
   }
 
-  private static func blob(_ rows: PostgresRows, _ row: Int, _ column: Int) throws(PostgresFault)
+  /// A blob, whatever it is worth.
+  static func blob(_ rows: PostgresRows, _ row: Int, _ column: Int) throws(PostgresFault)
     -> [UInt8]
   {
     try rows.bytes(row, column, atMost: RelayLimits.maximumBlobBytes)

@@ -91,6 +91,8 @@ extension PostgresRelayLog: RelayOperatorLog {
       let gone = try connection.run([.once(empty, values)])[0]
       try connection.commit([
         .once("DELETE FROM hearth_relay.entries WHERE mailbox IN (\(empty))", values),
+        .once("DELETE FROM hearth_relay.public_records WHERE mailbox IN (\(empty))", values),
+        .once("DELETE FROM hearth_relay.public_fields WHERE mailbox IN (\(empty))", values),
         .once("DELETE FROM hearth_relay.mailboxes WHERE number IN (\(empty))", values),
         .once("DELETE FROM hearth_relay.tokens WHERE uses <= 0"),
       ])
@@ -178,7 +180,9 @@ extension PostgresRelayLog: RelayOperatorLog {
           try entries.each { header, chain, blob in
             audit.take(header, chain: chain, blob: blob)
           }
-          problems += audit.problems
+          let isCatalogue = mailbox.kind == .catalogue
+          problems += audit.problems(
+            indexedRecords: isCatalogue ? try entries.recordCount() : nil)
         })
       return problems
     }
@@ -206,7 +210,7 @@ extension PostgresRelayLog: RelayOperatorLog {
           var bytes = 0
           func flush() throws(PostgresFault) {
             try PostgresRelayLog.local { () throws(RelayError) in
-              try copy.takeOver(page, into: number)
+              try copy.takeOver(page, into: number, of: mailbox.kind)
             }
             page = []
             bytes = 0
@@ -282,6 +286,11 @@ extension PostgresRelayLog: RelayOperatorLog {
 struct PostgresWalk {
   let connection: PostgresConnection
   let number: Int64
+
+  /// How many records are found by their fields.
+  func recordCount() throws(PostgresFault) -> Int {
+    Int(try connection.run([PostgresCatalogue.count(number)])[0].int8(0, 0))
+  }
 
   /// Gives each header with the chain after it and the blob, whatever that is worth, in the order
   /// of positions, until told to stop.

@@ -66,10 +66,15 @@ struct PostgresWriter {
           "SELECT key FROM hearth_relay.listed WHERE key = ANY($1::bytea[])",
           [.byteStrings(Array(need.listed))]))
     }
-    let results = try connection.run(calls)
-    return try plan(
+    let records = need.records.calls
+    let results = try connection.run(calls + records)
+    var plan = try plan(
       results[1], results[2], tokens: need.tokens.isEmpty ? nil : results[3],
-      listed: need.listed.isEmpty ? nil : results[results.count - 1])
+      listed: need.listed.isEmpty ? nil : results[calls.count - 1])
+    if !records.isEmpty {
+      try need.records.read(results[calls.count], results[calls.count + 1], into: &plan)
+    }
+    return plan
   }
 
   /// What a batch's writes depend on.
@@ -78,6 +83,7 @@ struct PostgresWriter {
     var entries: [(mailbox: Identifier, name: [UInt8])] = []
     var tokens: Set<Bytes32> = []
     var listed: Set<[UInt8]> = []
+    var records = PostgresCatalogue.Wanted()
     private var seen: [Identifier: Set<[UInt8]>] = [:]
 
     mutating func add(_ write: RelayWrite) {
@@ -96,7 +102,9 @@ struct PostgresWriter {
     }
 
     private mutating func add(_ name: [UInt8], _ mailbox: Identifier) {
-      if seen[mailbox, default: []].insert(name).inserted { entries.append((mailbox, name)) }
+      guard seen[mailbox, default: []].insert(name).inserted else { return }
+      entries.append((mailbox, name))
+      records.add(name, mailbox)
     }
   }
 
@@ -144,6 +152,7 @@ struct PostgresWriter {
     var calls: [PostgresCall] = []
     var drops: (mailboxes: [Int64], positions: [Int64]) = ([], [])
     var insertion = PostgresInsertion()
+    var index = PostgresCatalogue.Change()
     var updated: [(number: Int64, box: PostgresPlan.Box)] = []
     for box in boxes {
       let number = try number(box)
@@ -152,6 +161,7 @@ struct PostgresWriter {
         drops.positions.append(Int64(clamping: position))
       }
       for row in box.rows { insertion.add(row, number) }
+      if box.mailbox.kind == .catalogue { index.add(box, number) }
       // Confirming what was stored earlier takes a commit of its own, which waits for the disk and
       // the standbys: the one before may have been cut short in doing so.
       if box.number != nil, box.isChanged || box.isConfirmed { updated.append((number, box)) }
@@ -166,7 +176,7 @@ struct PostgresWriter {
             WHERE e.mailbox = dropped.mailbox AND e.position = dropped.position
           """, [.int8s(drops.mailboxes), .int8s(drops.positions)]))
     }
-    calls += insertion.finish()
+    calls += insertion.finish() + index.calls
     if !updated.isEmpty { calls.append(PostgresWriter.update(updated)) }
     if !plan.usedTokens.isEmpty {
       let digests = plan.usedTokens.sorted()

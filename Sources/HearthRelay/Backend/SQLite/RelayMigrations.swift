@@ -32,7 +32,21 @@ enum RelayMigrations {
         digest BLOB PRIMARY KEY, uses INTEGER NOT NULL, note TEXT NOT NULL) WITHOUT ROWID
       """,
       "CREATE TABLE listed(key BLOB PRIMARY KEY, note TEXT NOT NULL) WITHOUT ROWID",
-    ]
+    ],
+    [
+      """
+      CREATE TABLE public_records(
+        mailbox INTEGER NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL,
+        PRIMARY KEY(mailbox, type, id)) WITHOUT ROWID
+      """,
+      """
+      CREATE TABLE public_fields(
+        mailbox INTEGER NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL,
+        kind INTEGER NOT NULL, value NOT NULL,
+        PRIMARY KEY(mailbox, type, id, name, kind, value)) WITHOUT ROWID
+      """,
+      "CREATE INDEX public_values ON public_fields(mailbox, type, name, kind, value, id)",
+    ],
   ]
 
   /// Brings a file to the current layout; the steps that are missing go in one transaction.

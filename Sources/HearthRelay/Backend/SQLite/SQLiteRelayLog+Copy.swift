@@ -28,9 +28,12 @@ extension SQLiteRelayLog {
     }
   }
 
-  /// Takes over entries, each with the chain after it.
-  func takeOver(_ entries: [(RelayEntry, Bytes32)], into mailbox: Int64) throws(RelayError) {
+  /// Takes over entries, each with the chain after it; records of a catalogue are indexed.
+  func takeOver(
+    _ entries: [(RelayEntry, Bytes32)], into mailbox: Int64, of kind: RelayMailboxKind
+  ) throws(RelayError) {
     try administer { database throws(RelayError) in
+      let catalogue = SQLiteCatalogue(database: database)
       for (entry, chain) in entries {
         let header = entry.header
         if header.isLive {
@@ -44,6 +47,9 @@ extension SQLiteRelayLog {
         ).bind(mailbox).bind(header.position)
           .bind(Int64(header.kind.rawValue | (header.isReplaceable ? 2 : 0))).bind(header.name)
           .bind(Int64(header.byteCount)).bind(header.digest.array).bind(chain.array).execute()
+        guard kind == .catalogue, header.isLive else { continue }
+        try catalogue.index(
+          name: header.name, blob: entry.blob, position: header.position, mailbox)
       }
     }
   }

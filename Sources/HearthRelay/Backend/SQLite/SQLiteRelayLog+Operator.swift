@@ -88,6 +88,8 @@ extension SQLiteRelayLog: RelayOperatorLog {
       for number in numbers {
         for sql in [
           "DELETE FROM entries WHERE mailbox = ?", "DELETE FROM managers WHERE mailbox = ?",
+          "DELETE FROM public_records WHERE mailbox = ?",
+          "DELETE FROM public_fields WHERE mailbox = ?",
           "DELETE FROM mailboxes WHERE number = ?",
         ] {
           try database.statement(sql).bind(number).execute()
@@ -172,7 +174,8 @@ extension SQLiteRelayLog: RelayOperatorLog {
         break
       }
     }
-    return audit.problems
+    let indexed = try SQLiteCatalogue(database: database).count(number)
+    return audit.problems(indexedRecords: mailbox.kind == .catalogue ? indexed : nil)
   }
 
   /// Copies the whole log, consistently, into a new file while it is in use.

@@ -54,7 +54,7 @@ struct SQLiteRelayReader {
       return .found(found.value, chain: chain)
     }
     guard let found, let authority = read.authority else { return .refused(.forbidden) }
-    if let refusal = found.value.refusal(of: authority) { return .refused(refusal) }
+    if let refusal = found.value.refusal(toRead: authority) { return .refused(refusal) }
     switch read.question {
     case .find, .head: return .head(found.value.head.position)
     case .list(let after, let limit, let isLiveOnly):
@@ -62,6 +62,9 @@ struct SQLiteRelayReader {
     case .fetch(let names, let byteLimit): return try fetch(found.number, names, byteLimit)
     case .page(let after, let limit, let byteLimit):
       return try page(found.value, found.number, after, limit, byteLimit)
+    case .query(let query, let byteLimit):
+      return .records(
+        try SQLiteCatalogue(database: database).answer(query, byteLimit, found.number))
     }
   }
 

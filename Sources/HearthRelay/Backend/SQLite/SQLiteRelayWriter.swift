@@ -98,6 +98,8 @@ struct SQLiteRelayWriter {
   /// What appending to one mailbox has come to.
   private struct Run {
     let number: Int64
+    /// Whether records are indexed by their fields.
+    let isCatalogue: Bool
     var head: UInt64
     var chain: Bytes32
     var usedBytes: UInt64
@@ -109,7 +111,8 @@ struct SQLiteRelayWriter {
     _ body: (inout Run) throws(RelayError) -> RelayWritten
   ) throws(RelayError) -> RelayWritten {
     var run = Run(
-      number: number, head: mailbox.head.position, chain: mailbox.chain,
+      number: number, isCatalogue: mailbox.kind == .catalogue, head: mailbox.head.position,
+      chain: mailbox.chain,
       usedBytes: mailbox.usedBytes)
     try database.statement("SAVEPOINT batch").execute()
     let result = try body(&run)
@@ -118,7 +121,11 @@ struct SQLiteRelayWriter {
     let isOver =
       run.head > write.quota.entries
       || (isPut && run.usedBytes > mailbox.quotaBytes ?? write.quota.bytes)
-    if !run.appended.isEmpty, isOver {
+    var isFull = false
+    if isPut, run.isCatalogue {
+      isFull = try SQLiteCatalogue(database: database).count(number) > PublicLimits.maximumRecords
+    }
+    if !run.appended.isEmpty, isOver || isFull {
       try database.statement("ROLLBACK TO batch").execute()
       try database.statement("RELEASE batch").execute()
       return .refused(.quota)
@@ -155,6 +162,10 @@ struct SQLiteRelayWriter {
         RelayHeader(
           position: run.head + 1, kind: .put, isReplaceable: item.isReplaceable, isLive: true,
           name: item.name, byteCount: item.blob.count, digest: digest), &run)
+      if run.isCatalogue {
+        try SQLiteCatalogue(database: database)
+          .index(name: item.name, blob: item.blob, position: run.head, run.number)
+      }
       outcomes.append(RelayStored(.stored, position: run.head))
     }
     return .stored(outcomes, appended: run.appended, head: run.head)
@@ -195,6 +206,9 @@ struct SQLiteRelayWriter {
     try database.statement("UPDATE entries SET blob = NULL WHERE mailbox = ? AND position = ?")
       .bind(run.number).bind(header.position).execute()
     try database.statement("DELETE FROM blobs WHERE number = ?").bind(blob).execute()
+    if run.isCatalogue {
+      try SQLiteCatalogue(database: database).forget(name: header.name, run.number)
+    }
     run.usedBytes -= UInt64(header.byteCount)
   }
 

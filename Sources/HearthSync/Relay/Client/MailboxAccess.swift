@@ -24,11 +24,39 @@ package struct MailboxAccess: Sendable, Equatable {
   package var keys: [MailboxKey]
   /// Whether the mailbox is made where a relay does not have it.
   package var mayCreate: Bool
+  /// What kind of mailbox it is, and as whom it is opened.
+  package let role: Role
 
-  package init(mailbox: Identifier, keys: [MailboxKey], mayCreate: Bool) {
+  /// As whom a mailbox is opened.
+  package enum Role: Sendable, Hashable {
+    /// As one of those who share its key.
+    case member
+    /// As the publisher of a catalogue of this name, whose pair is the client's manager's pair.
+    case publisher(name: String)
+    /// As anybody, to read a catalogue.
+    case reader
+  }
+
+  package init(mailbox: Identifier, keys: [MailboxKey], mayCreate: Bool, role: Role = .member) {
     self.mailbox = mailbox
     self.keys = keys
     self.mayCreate = mayCreate
+    self.role = role
+  }
+
+  /// A catalogue, to be read by anybody.
+  package static func reading(_ catalogue: CatalogueReference) -> MailboxAccess {
+    MailboxAccess(mailbox: catalogue.id, keys: [], mayCreate: false, role: .reader)
+  }
+
+  /// A catalogue, to be written by its publisher.
+  package static func publishing(
+    _ catalogue: CatalogueReference, by publisher: PublisherIdentity
+  ) -> MailboxAccess {
+    MailboxAccess(
+      mailbox: catalogue.id,
+      keys: [MailboxKey(id: publisher.publicKey.bytes, root: publisher.accessRoot)],
+      mayCreate: true, role: .publisher(name: catalogue.name))
   }
 
   /// The mailbox of an invitation's capsule.

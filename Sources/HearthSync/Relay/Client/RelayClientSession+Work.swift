@@ -57,6 +57,13 @@ extension RelayClientSession {
       return
     }
     boxes[mailbox]?.channel = channel
+    if boxes[mailbox]?.access.role == .reader {
+      boxes[mailbox]?.stage = .proving(.access(0))
+      boxes[mailbox]?.wanted = RelayAccess.keyID(of: [])
+      boxes[mailbox]?.asserted = nil
+      send(.openPublic(channel: channel, mailbox: mailbox), .prove(mailbox), now: now)
+      return
+    }
     boxes[mailbox]?.stage = .asked
     send(.open(channel: channel, mailbox: mailbox), .open(mailbox), now: now)
   }
@@ -76,6 +83,9 @@ extension RelayClientSession {
     case .list(let after, let limit):
       request = .list(channel: channel, after: after, limit: limit, isLiveOnly: false)
     case .fetch(let names): request = .fetch(channel: channel, names: names)
+    case .fetchAfter(let position, let limit):
+      request = .fetchAfter(channel: channel, after: position, limit: limit)
+    case .query(let query): request = .query(channel: channel, query)
     case .rotate:
       guard let key = pair(0, of: task.mailbox)?.publicKey.bytes else {
         finish(ticket, .failure(.refused))
@@ -204,17 +214,23 @@ extension RelayClientSession {
     boxes[mailbox]?.wanted = RelayAccess.keyID(of: access.publicKey.bytes)
     boxes[mailbox]?.asserted = nil
     boxes[mailbox]?.hasTriedCreating = true
+    var kind = RelayMailboxKind.sealed
+    var catalogueName = ""
+    if case .publisher(let name)? = boxes[mailbox]?.access.role {
+      kind = .catalogue
+      catalogueName = name
+    }
     let signed = RelayAccess.Creation(
-      kind: RelayMailboxKind.sealed.rawValue, accessKey: access.publicKey.bytes,
+      kind: kind.rawValue, accessKey: access.publicKey.bytes,
       managerKey: own.publicKey.bytes, credential: credential)
     let name = mailbox.bytes
     let creation = RelayCreation(
-      channel: channel, kind: .sealed, accessKey: signed.accessKey,
+      channel: channel, kind: kind, accessKey: signed.accessKey,
       managerKey: signed.managerKey, credential: credential, clientNonce: binding.clientNonce,
       accessSignature: RelayAccess.signCreation(
         signed, with: access, mailbox: name, binding: binding),
       managerSignature: RelayAccess.signCreation(
-        signed, with: own, mailbox: name, binding: binding))
+        signed, with: own, mailbox: name, binding: binding), catalogueName: catalogueName)
     send(.create(creation), .prove(mailbox), now: now)
   }
 

@@ -138,6 +138,11 @@ package struct RelayClientSession: Sendable {
 
   /// Makes a mailbox's keys known, and how far its log is known; new keys are tried at once.
   package mutating func know(_ access: MailboxAccess, cursor: RelayCursor?, now: UInt64) {
+    if let box = boxes[access.mailbox], box.access.role != access.role, let channel = box.channel {
+      // What was opened to read is opened anew to write, and the other way round.
+      boxes[access.mailbox]?.close()
+      if isReady { send(.close(channel: channel), .close, now: now) }
+    }
     if var box = boxes[access.mailbox] {
       if box.access.keys != access.keys {
         box.pairs = [:]

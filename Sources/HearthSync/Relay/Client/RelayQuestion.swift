@@ -15,6 +15,10 @@ package enum RelayQuestion: Sendable {
   case fetch([[UInt8]])
   /// To set the access key to the first that this client knows.
   case rotate
+  /// The entries after a position, with their blobs.
+  case fetchAfter(UInt64, limit: Int)
+  /// Records of a catalogue.
+  case query(PublicQuery)
 
   /// Whether a reply is an answer to this, with counts and order as they must be.
   func accepts(_ reply: RelayReply) -> Bool {
@@ -30,6 +34,12 @@ package enum RelayQuestion: Sendable {
     case (.fetch(let names), .blobs(let blobs)):
       !blobs.isEmpty && blobs.count <= names.count
     case (.rotate, .rotated): true
+    case (.fetchAfter(let after, let limit), .entries(let page)):
+      page.entries.count <= limit && page.head >= page.entries.last?.header.position ?? 0
+        && page.entries.first?.header.position ?? after + 1 == after + 1
+    case (.query(let query), .found(let answer)):
+      answer.records.count <= query.limit
+        && answer.next.map { query.after.utf8.lexicographicallyPrecedes($0.utf8) } ?? true
     default: false
     }
   }

@@ -55,6 +55,56 @@ struct PostgresLogTests {
     #expect(throws: RelayError(.corrupt, "")) { try open() }
   }
 
+  @Test("a database of the first layout gets what is missing, and what it held stays")
+  func upgrading() throws {
+    let log = try open()
+    _ = try log.write([LogShelf.write(LogShelf.creation, nil), put("a", LogShelf.mailbox)])
+    for sql in [
+      "DROP TABLE hearth_relay.public_fields", "DROP TABLE hearth_relay.public_records",
+      "UPDATE hearth_relay.layout SET version = 1",
+    ] { try cluster.execute(sql, in: database) }
+    let upgraded = try open()
+    let rows = try cluster.execute("SELECT version FROM hearth_relay.layout", in: database)
+    #expect(try rows.int8(0, 0) == Int64(PostgresMigrations.steps.count))
+    #expect(try upgraded.verify() == [])
+    let head = RelayRead(mailbox: LogShelf.mailbox, authority: LogShelf.access, question: .head)
+    #expect(try upgraded.read(head) == .head(1))
+  }
+
+  @Test("two relays write one catalogue at once, and what one removed the other does not find")
+  func twoPublishers() throws {
+    let creation = RelayWrite.Action.create(
+      kind: .catalogue, generation: LogShelf.generation, accessKey: LogShelf.accessKey,
+      managerKey: LogShelf.managerKey, right: .open)
+    _ = try open().write([LogShelf.write(creation, nil)])
+    @Sendable func item(_ id: String, _ relay: Int) throws -> RelayPut {
+      let record = try PublicRecord(
+        type: "challenge", id: id, revision: 1,
+        fields: [PublicField("relay", .int(Int64(relay)))], body: "{}")
+      return RelayPut(
+        name: PublicName.entry(type: "challenge", id: id), isReplaceable: true,
+        blob: record.encoded + [UInt8](repeating: 0, count: 64))
+    }
+    let failures = Mutex<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: 2) { relay in
+      do {
+        let log = try open()
+        for round in 0..<40 {
+          let id = "r\(round % 5)"
+          _ = try log.write([
+            LogShelf.write(.put([item(id, relay)])),
+            LogShelf.write(.remove([PublicName.entry(type: "challenge", id: "r\(round % 3)")])),
+          ])
+        }
+      } catch { failures.withLock { $0.append("\(error)") } }
+    }
+    #expect(failures.withLock { $0 } == [])
+    #expect(try open().verify() == [])
+    // An index that lost a record is told of.
+    try cluster.execute("DELETE FROM hearth_relay.public_records WHERE id = 'r4'", in: database)
+    #expect(try open().verify().count == 1)
+  }
+
   @Test(
     "a server that acknowledges before the disk has it is refused",
     arguments: ["off", "local", "remote_write"])

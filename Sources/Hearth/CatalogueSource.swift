@@ -1,0 +1,117 @@
+import Foundation
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+import HearthTransport
+
+/// A place from which a catalogue is read, none of which is trusted.
+struct CatalogueSource {
+  /// The places there are.
+  enum Place {
+    case relay(RelayCatalogue)
+    case folder(String)
+  }
+
+  /// Which catalogue.
+  let catalogue: CatalogueReference
+  /// Where.
+  let place: Place
+
+  /// The most pages of one fetch: far more than a catalogue that was published daily for years.
+  private static let maximumPages = 2_000
+
+  /// Fetches the newest version, whole and proven.
+  ///
+  /// - Parameters:
+  ///   - present: the copy to go on from.
+  ///   - cursor: how far the relay's log is in that copy.
+  ///   - greatest: a version that may not be fallen behind.
+  /// - Returns: the version, which may be the present one, and how far the log is known with it.
+  /// - Throws: `TransportError`, `SyncError`, `HearthError`.
+  func fetch(
+    since present: PublicCatalogue?, cursor: RelayCursor?, greatest: PublicHead?
+  ) throws -> (PublicCatalogue, RelayCursor?) {
+    switch place {
+    case .folder(let path): return (try read(path, greatest), nil)
+    case .relay(let remote):
+      let opened = try remote.open()
+      if let present, let cursor, cursor.generation == opened.head.generation,
+        cursor.position <= opened.head.position
+      {
+        do {
+          return try changes(remote, opened.head, after: cursor.position, present, greatest)
+        } catch let error as SyncError where error.code == .catalogueIncomplete {
+          // Something does not fit together: the whole log says more.
+        }
+      }
+      return try changes(remote, opened.head, after: 0, nil, greatest)
+    }
+  }
+
+  private func changes(
+    _ remote: RelayCatalogue, _ opened: RelayCursor, after start: UInt64,
+    _ present: PublicCatalogue?, _ greatest: PublicHead?
+  ) throws -> (PublicCatalogue, RelayCursor?) {
+    var assembly = CatalogueAssembly(from: present)
+    var position = start
+    for _ in 0..<CatalogueSource.maximumPages where position < opened.position {
+      let page = try remote.page(after: position)
+      guard let last = page.entries.last?.header.position else { break }
+      try assembly.take(page.entries)
+      position = last
+    }
+    let whole = try assembly.whole(of: catalogue, greatest: greatest)
+    return (whole, RelayCursor(generation: opened.generation, position: position))
+  }
+
+  private func read(_ folder: String, _ greatest: PublicHead?) throws -> PublicCatalogue {
+    let name = PublicPack.fileName(of: catalogue.id)
+    let path = URL(fileURLWithPath: folder).appendingPathComponent(name).path
+    guard let bytes = try DurableFile.read(path, atMost: PublicLimits.maximumPackBytes) else {
+      throw HearthError(
+        .notFound, "\(folder) does not hold the catalogue \(catalogue.name): there is no \(name)")
+    }
+    let pack: PublicPack
+    do {
+      pack = try PublicPack(decoding: bytes)
+    } catch {
+      throw SyncError(
+        .malformed, "\(path) is damaged or no catalogue (\(error)): the copy here stays",
+        cause: error)
+    }
+    try pack.head.verify(of: catalogue)
+    _ = try pack.head.head.replaces(greatest)
+    return try PublicCatalogue(of: catalogue, head: pack.head, records: pack.records)
+  }
+
+  /// Asks the relay, and believes what proves itself.
+  ///
+  /// - Parameters:
+  ///   - limit: how many records are wanted at most.
+  ///   - present: the records of the type in the copy here.
+  ///   - known: the version of that copy.
+  /// - Returns: the records, and how many were left out as older than the copy here.
+  func find(
+    _ query: PublicQuery, atMost limit: Int, present: [SignedPublicRecord], head known: PublicHead?
+  ) throws -> (records: [PublicRecord], stale: Int) {
+    guard case .relay(let remote) = place else { return ([], 0) }
+    _ = try remote.open()
+    var newest: [PublicKeyPath: UInt64] = [:]
+    for record in present { newest[record.record.path] = record.record.revision }
+    var found: [PublicRecord] = []
+    var stale = 0
+    var next: PublicQuery? = query
+    while let question = next, found.count < limit {
+      let answer = try remote.find(question)
+      for record in try answer.proven(for: question, of: catalogue) {
+        // Retired or changed since: the copy here knows better.
+        let isOld =
+          newest[record.path].map { record.revision < $0 }
+          ?? (record.revision <= known?.version ?? 0)
+        if isOld { stale += 1 } else if found.count < limit { found.append(record) }
+      }
+      next = try answer.next.map { try question.continued(after: $0) }
+    }
+    return (found, stale)
+  }
+}

@@ -1,0 +1,285 @@
+import Foundation
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+import HearthTransport
+
+/// What came of looking for a newer version of a catalogue.
+package struct CatalogueRefresh: Sendable {
+  /// The catalogue as it is here now.
+  package let kept: KeptCatalogue
+  /// Whether another version is here than before.
+  package let isNew: Bool
+  /// Why the version that is here was kept, in words; nil if it is the newest.
+  package let problem: String?
+  /// Whether the place could not be reached at all.
+  package let isOffline: Bool
+}
+
+/// A record with the catalogue it is from.
+package struct FoundRecord: Sendable {
+  /// The catalogue.
+  package let catalogue: CatalogueReference
+  /// The record, whose publisher was made sure of.
+  package let record: PublicRecord
+}
+
+// Catalogues that this node follows: fetched, proven, kept, and read offline.
+extension Node {
+  /// The file of catalogues.
+  /// - Throws: `StoreError`.
+  func catalogues() throws -> CatalogueStore {
+    if let open = openCatalogues { return open }
+    if !FileManager.default.fileExists(atPath: folder.catalogues) {
+      // SQLite gives its files the mode of this one.
+      try DurableFile.write([], to: folder.catalogues, mode: 0o600)
+    }
+    let opened = try CatalogueStore(path: folder.catalogues)
+    openCatalogues = opened
+    return opened
+  }
+
+  /// Whether anything about catalogues was ever kept here.
+  private var hasCatalogues: Bool {
+    openCatalogues != nil || FileManager.default.fileExists(atPath: folder.catalogues)
+  }
+
+  /// The catalogues that are followed, in order of name.
+  package func followedCatalogues() throws -> [KeptCatalogue] {
+    hasCatalogues ? try catalogues().catalogues(.followed) : []
+  }
+
+  /// Follows a catalogue: trusts the key in its address for it, and fetches it.
+  ///
+  /// - Parameter place: the folder in which it lies, where the address names no relay.
+  /// - Throws: `invalid`, and what refuses its first copy; where the place cannot be reached, the
+  ///   catalogue is followed and comes later.
+  package func follow(_ text: String, folder place: String?) throws -> CatalogueRefresh {
+    let address = try catalogueAddress(text)
+    guard (address.relay == nil) == (place != nil) else {
+      throw HearthError(
+        .invalid,
+        place == nil
+          ? "this address names no relay: give the folder in which the catalogue lies"
+          : "this address names a relay: leave the folder out, or use the address for folders")
+    }
+    let absolute = place.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
+    let store = try catalogues()
+    let id = address.catalogue.id
+    var kept =
+      try store.catalogue(id, .followed, evenForgotten: true) ?? KeptCatalogue(address: address)
+    if kept.address != address || kept.folder != absolute { kept.cursor = nil }
+    kept.address = address
+    kept.folder = absolute
+    kept.problem = nil
+    do {
+      return try refresh(kept)
+    } catch let error as TransportError where error.code == .relayUnreachable {
+      kept.problem = "\(error)"
+      try store.note(kept, .followed)
+      return CatalogueRefresh(kept: kept, isNew: false, problem: kept.problem, isOffline: true)
+    } catch let error as TransportError {
+      throw HearthError(.notFound, "\(error)", cause: error)
+    } catch let error as SyncError where error.code == .notAuthentic {
+      throw HearthError(.invalid, error.message, cause: error)
+    }
+  }
+
+  private func catalogueAddress(_ text: String) throws -> CatalogueAddress {
+    do {
+      return try CatalogueAddress(text.filter { !$0.isWhitespace })
+    } catch let error as SyncError {
+      throw HearthError(.invalid, error.message, cause: error)
+    }
+  }
+
+  /// Follows a catalogue no more; its copy goes.
+  /// - Throws: `notFound`, `invalid` where several are meant.
+  package func unfollow(_ name: String) throws -> KeptCatalogue {
+    let kept = try followed(name)
+    try catalogues().forget(kept.address.catalogue.id, .followed)
+    return kept
+  }
+
+  /// The followed catalogue of a name, an address or a fingerprint.
+  package func followed(_ name: String) throws -> KeptCatalogue {
+    let found = try followedCatalogues().filter {
+      let catalogue = $0.address.catalogue
+      return [catalogue.name, catalogue.fingerprint, $0.address.description].contains(name)
+    }
+    guard let only = found.first else {
+      throw HearthError(
+        .notFound, "no catalogue \(name) is followed here: see `hearth public status`")
+    }
+    guard found.count == 1 else {
+      throw HearthError(
+        .invalid, "several catalogues are named \(name): give the publisher's fingerprint")
+    }
+    return only
+  }
+
+  /// Looks for newer versions of every followed catalogue; what fails is told, and harms nothing.
+  package func refreshCatalogues() throws -> [CatalogueRefresh] {
+    try followedCatalogues().map { kept in
+      var kept = kept
+      var isOffline = false
+      do {
+        return try refresh(kept)
+      } catch let error as TransportError {
+        isOffline = error.code == .relayUnreachable
+        kept.problem = "\(error)"
+      } catch let error as SyncError {
+        kept.problem = error.message
+      } catch let error as HearthError {
+        kept.problem = error.message
+      }
+      try catalogues().note(kept, .followed)
+      return CatalogueRefresh(
+        kept: kept, isNew: false, problem: kept.problem, isOffline: isOffline)
+    }
+  }
+
+  /// Fetches, proves and keeps one catalogue.
+  private func refresh(_ kept: KeptCatalogue) throws -> CatalogueRefresh {
+    let store = try catalogues()
+    let id = kept.address.catalogue.id
+    let source = try source(of: kept.address, folder: kept.folder)
+    var present: PublicCatalogue?
+    do {
+      present = try store.copy(of: id, .followed)
+    } catch let error as StoreError where error.code == .corrupt {
+      // What is damaged here is fetched whole.
+      present = nil
+    }
+    let (offered, cursor) = try source.fetch(
+      since: present, cursor: present == nil ? nil : kept.cursor, greatest: kept.greatest)
+    var changed = kept
+    changed.cursor = cursor
+    changed.checkedAt = now()
+    changed.problem = nil
+    let isNew = try offered.head.head.replaces(kept.greatest)
+    if isNew || present == nil {
+      try store.replace(offered, of: changed, .followed)
+    } else {
+      try store.note(changed, .followed)
+    }
+    let stored = try store.catalogue(id, .followed) ?? changed
+    return CatalogueRefresh(
+      kept: stored, isNew: isNew || present == nil, problem: nil, isOffline: false)
+  }
+
+  func source(of address: CatalogueAddress, folder: String?) throws -> CatalogueSource {
+    if let relay = address.relay {
+      // A connection of its own: the relay is not shown which household reads.
+      let link = RelayLink.shared(
+        relay,
+        RelayLink.Owner(
+          name: "reader \(device.hex)",
+          managerPair: { _ in throw HearthError(.notAllowed, "a reader makes no mailboxes") }))
+      return CatalogueSource(
+        catalogue: address.catalogue,
+        place: .relay(RelayCatalogue(reading: address.catalogue, over: link)))
+    }
+    return CatalogueSource(catalogue: address.catalogue, place: .folder(folder ?? ""))
+  }
+
+  // MARK: Reading
+
+  /// The records of followed catalogues that meet conditions, from the copies that are here.
+  ///
+  /// - Parameters:
+  ///   - type: their type; nil for all.
+  ///   - name: the catalogue; nil for all.
+  package func publicRecords(
+    type: String?, conditions: [PublicCondition], in name: String? = nil
+  ) throws -> [FoundRecord] {
+    let chosen = try name.map { [try followed($0)] } ?? followedCatalogues()
+    var found: [FoundRecord] = []
+    for kept in chosen {
+      let catalogue = kept.address.catalogue
+      for signed in try catalogues().records(of: catalogue.id, .followed, type: type)
+      where conditions.allSatisfy({ $0.accepts(signed.record) }) {
+        found.append(FoundRecord(catalogue: catalogue, record: signed.record))
+      }
+    }
+    return found
+  }
+
+  /// The record of a type and id, from the copies that are here.
+  /// - Throws: `notFound`, `invalid` where several catalogues have it.
+  package func publicRecord(_ path: PublicKeyPath, in name: String? = nil) throws -> FoundRecord {
+    let found = try publicRecords(type: path.type, conditions: [], in: name)
+      .filter { $0.record.path == path }
+    guard let first = found.first else {
+      throw HearthError(
+        .notFound, "no followed catalogue has \(path): see `hearth public list --type \(path.type)`"
+      )
+    }
+    guard found.count == 1 else {
+      throw HearthError(.invalid, "several catalogues have \(path): name one with --catalogue")
+    }
+    return first
+  }
+
+  /// Asks the relays of followed catalogues; each record proves itself, and what is older than the
+  /// copy here is left out.
+  ///
+  /// - Returns: the records, and what is to be told in words.
+  /// - Throws: `offline`, `notFound`.
+  package func findPublicRecords(
+    _ query: PublicQuery, atMost limit: Int, in name: String? = nil
+  ) throws -> (found: [FoundRecord], remarks: [String]) {
+    var chosen = try name.map { [try followed($0)] } ?? followedCatalogues()
+    chosen.removeAll { $0.address.relay == nil }
+    guard !chosen.isEmpty else {
+      throw HearthError(
+        .notFound, "no catalogue at a relay is followed here: leave --remote out, or follow one")
+    }
+    var found: [FoundRecord] = []
+    var remarks: [String] = []
+    for kept in chosen {
+      let source = try source(of: kept.address, folder: nil)
+      do {
+        let present = try catalogues().records(
+          of: kept.address.catalogue.id, .followed, type: query.type)
+        let (records, stale) = try source.find(
+          query, atMost: limit, present: present, head: kept.head)
+        found += records.map { FoundRecord(catalogue: kept.address.catalogue, record: $0) }
+        if stale > 0 {
+          remarks.append(
+            "\(kept.address.catalogue.name): \(stale) older than the copy here were left out; "
+              + "the relay is behind, or gives out old records")
+        }
+      } catch let error as TransportError {
+        throw HearthError(
+          error.code == .relayRefused ? .notFound : .offline, "\(error)", cause: error)
+      } catch let error as SyncError {
+        // Nothing of this node is damaged: what came from outside does not hold.
+        throw HearthError(.invalid, error.message, cause: error)
+      }
+    }
+    return (found, remarks)
+  }
+
+  /// What followed catalogues say of a feature flag; nil if none does.
+  ///
+  /// The highest version that was seen signed is taken; catalogues of the same version in order of
+  /// name.
+  package func featureFlag(_ id: String) throws -> Bool? {
+    let flags = try publicRecords(type: "flag", conditions: []).filter { $0.record.path.id == id }
+    func number(_ record: PublicRecord) -> Int64 {
+      for field in record.fields where field.name == "version" {
+        if case .int(let number) = field.value { return number }
+      }
+      return 0
+    }
+    let newest = flags.enumerated().max {
+      (number($0.element.record), -$0.offset) < (number($1.element.record), -$1.offset)
+    }
+    for field in newest?.element.record.fields ?? [] where field.name == "value" {
+      if case .bool(let value) = field.value { return value }
+    }
+    return nil
+  }
+}

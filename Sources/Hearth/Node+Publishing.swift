@@ -1,0 +1,303 @@
+import Foundation
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+import HearthTransport
+
+/// What came of publishing to one place.
+package struct PublishedPlace: Sendable {
+  /// The relay's address or the folder's path.
+  package let place: String
+  /// The address that readers follow.
+  package let address: CatalogueAddress
+  /// How many records were sent, and how many taken away.
+  package var sent = 0
+  package var removed = 0
+  /// Why nothing was published there, in words; nil if all was.
+  package var failure: String?
+  /// Whether the place could not be reached.
+  package var isOffline = false
+}
+
+/// What came of publishing.
+package struct PublishReport: Sendable {
+  /// The catalogue.
+  package let catalogue: CatalogueReference
+  /// The version that is published now.
+  package let version: UInt64
+  /// How many records it has.
+  package let count: Int
+  /// Whether it differs from the version before.
+  package let isNew: Bool
+  /// The places, in order.
+  package let places: [PublishedPlace]
+}
+
+// Catalogues that this node publishes: signed here, and sent as far as they changed.
+extension Node {
+  private static let publisherFact = "publisher"
+
+  /// The publisher's identity of this node; nil before there is one.
+  private func publisherIdentity() throws -> PublisherIdentity? {
+    guard let sealed = try store.fact(Node.publisherFact) else { return nil }
+    return try PublisherIdentity.recovered(sealed, by: engine.identity)
+  }
+
+  /// The fingerprint of the key with which this node publishes; nil before there is one.
+  package func publisherFingerprint() throws -> String? {
+    try publisherIdentity().map { CatalogueReference.fingerprint(of: $0.publicKey) }
+  }
+
+  /// Makes a publisher's key for this node, and gives its fingerprint.
+  /// - Throws: `exists`.
+  package func makePublisher() throws -> String {
+    guard try store.fact(Node.publisherFact) == nil else {
+      throw HearthError(
+        .exists, "this node is a publisher already: readers trust the key that it has")
+    }
+    let publisher = try PublisherIdentity.generate()
+    try keep(publisher)
+    return CatalogueReference.fingerprint(of: publisher.publicKey)
+  }
+
+  private func keep(_ publisher: PublisherIdentity) throws {
+    let sealed = publisher.protected(by: engine.identity)
+    try store.transaction { try store.setFact(Node.publisherFact, sealed) }
+  }
+
+  /// The publisher's secret in a key file, to be kept in a safe place.
+  /// - Throws: `notFound`; what sealing throws.
+  package func exportPublisher(passphrase: [UInt8], to path: String) throws {
+    guard let publisher = try publisherIdentity() else { throw Node.noPublisher }
+    var words = passphrase
+    let file = try KeyFile.seal(
+      [publisher.secretBytes()], passphrase: Passphrase(consuming: &words))
+    guard !FileManager.default.fileExists(atPath: path) else {
+      throw HearthError(.exists, "\(path) is there already: choose another name")
+    }
+    try DurableFile.write(file, to: path, mode: mode_t(KeyFile.requiredFileMode))
+  }
+
+  /// Makes this node a publisher with the secret of a key file.
+  /// - Throws: `exists`, `passphrase`, `corrupt`, `notFound`.
+  package func importPublisher(passphrase: [UInt8], from path: String) throws -> String {
+    guard try store.fact(Node.publisherFact) == nil else {
+      throw HearthError(
+        .exists, "this node is a publisher already: readers trust the key that it has")
+    }
+    guard let bytes = try DurableFile.read(path, atMost: KeyFile.maximumFileBytes) else {
+      throw HearthError(.notFound, "there is no file \(path)")
+    }
+    var words = passphrase
+    do {
+      let secrets = try KeyFile.open(bytes, passphrase: Passphrase(consuming: &words))
+      guard let master = try secrets.first?.key() else {
+        throw HearthError(.corrupt, "the file \(path) holds no key")
+      }
+      let publisher = try PublisherIdentity(master: master)
+      try keep(publisher)
+      return CatalogueReference.fingerprint(of: publisher.publicKey)
+    } catch let error as CryptoError where error.code == .wrongPassphrase {
+      throw HearthError(.passphrase, "the passphrase is wrong", cause: error)
+    } catch let error as CryptoError {
+      throw HearthError(.corrupt, "\(path) is no publisher's key file, or damaged", cause: error)
+    }
+  }
+
+  private static let noPublisher = HearthError(
+    .notFound, "this node has no publisher's key yet: `hearth public publisher new` makes one")
+
+  /// The catalogues that this node publishes, with the places of each.
+  package func publishedCatalogues() throws -> [(catalogue: KeptCatalogue, places: [String])] {
+    guard try publisherFingerprint() != nil else { return [] }
+    return try catalogues().catalogues(.own).map {
+      ($0, try catalogues().targets(of: $0.address.catalogue.id))
+    }
+  }
+
+  /// Signs what is offered and sends what changed to every place of the catalogue.
+  ///
+  /// Publishing the same again sends nothing. What was signed is kept before anything is sent, so
+  /// that no version number is ever used for two contents.
+  ///
+  /// - Parameters:
+  ///   - drafts: everything that is offered; what is missing is retired.
+  ///   - name: the catalogue's name.
+  ///   - leastVersion: the version is not below it.
+  ///   - place: another place to publish to from now on: a relay's address or a folder.
+  ///   - token: the relay's registration token, where one is needed.
+  /// - Throws: `notFound` without a publisher's key, `invalid`.
+  package func publish(
+    _ drafts: [PublicRecord], named name: String, leastVersion: UInt64, to place: String?,
+    token: String? = nil
+  ) throws -> PublishReport {
+    guard let publisher = try publisherIdentity() else { throw Node.noPublisher }
+    let catalogue = try CatalogueReference(publisher: publisher.publicKey, name: name)
+    let store = try catalogues()
+    let id = catalogue.id
+    let added = try place.map { try publishingPlace($0) }
+    let places = Set(try store.targets(of: id) + (added.map { [$0] } ?? [])).sorted()
+    guard !places.isEmpty else {
+      throw HearthError(
+        .invalid, "say where to publish it: --to with a relay's address or a folder")
+    }
+    var kept =
+      try store.catalogue(id, .own)
+      ?? KeptCatalogue(address: CatalogueAddress(relay: nil, catalogue: catalogue))
+    var before = try store.copy(of: id, .own)
+    var results: [PublishedPlace] = []
+    for place in places {
+      var result = PublishedPlace(place: place, address: try readers(place, of: catalogue))
+      attempt(&result) { _ in
+        let there = try newest(at: place, of: catalogue)
+        if let there, there.head.head.version > before?.head.head.version ?? 0 { before = there }
+      }
+      results.append(result)
+    }
+    let next = try PublicCatalogue.next(
+      after: before, of: catalogue, drafts: drafts, leastVersion: leastVersion,
+      publishedAt: now(), by: publisher)
+    kept.checkedAt = now()
+    try store.replace(next, of: kept, .own)
+    for index in results.indices where results[index].failure == nil {
+      attempt(&results[index]) { result in
+        try send(next, as: publisher, of: catalogue, token: token, &result)
+        try store.addTarget(result.place, of: id)
+      }
+    }
+    return PublishReport(
+      catalogue: catalogue, version: next.head.head.version, count: next.records.count,
+      isNew: next != before, places: results)
+  }
+
+  /// Does something at one place, whose failure harms no other place.
+  private func attempt(
+    _ result: inout PublishedPlace, _ body: (inout PublishedPlace) throws -> Void
+  ) {
+    do {
+      try body(&result)
+    } catch let error as TransportError {
+      result.failure = "\(error)"
+      result.isOffline = error.code == .relayUnreachable
+    } catch {
+      result.failure = "\(error)"
+    }
+  }
+
+  private func publishingPlace(_ text: String) throws -> String {
+    if Node.isRelay(text) {
+      do {
+        return try RelayAddress(text.filter { !$0.isWhitespace }).description
+      } catch let error as SyncError {
+        throw HearthError(.invalid, error.message, cause: error)
+      }
+    }
+    let path = URL(fileURLWithPath: text).standardizedFileURL.path
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue
+    else { throw HearthError(.invalid, "\(text) is neither a relay's address nor a folder") }
+    return path
+  }
+
+  /// The address that readers follow for a catalogue at a place.
+  private func readers(_ place: String, of catalogue: CatalogueReference) throws -> CatalogueAddress
+  {
+    CatalogueAddress(
+      relay: Node.isRelay(place) ? try RelayAddress(place) : nil, catalogue: catalogue)
+  }
+
+  /// What a place holds of a catalogue; nil if nothing, or nothing whole.
+  private func newest(
+    at place: String, of catalogue: CatalogueReference
+  ) throws -> PublicCatalogue? {
+    let address = try readers(place, of: catalogue)
+    let source = try source(of: address, folder: address.relay == nil ? place : nil)
+    do {
+      return try source.fetch(since: nil, cursor: nil, greatest: nil).0
+    } catch let error as TransportError where error.code == .relayRefused {
+      return nil
+    } catch is SyncError {
+      // Damaged or half published: it is written anew.
+      return nil
+    } catch let error as HearthError where [.notFound, .corrupt].contains(error.code) {
+      return nil
+    }
+  }
+
+  private func send(
+    _ next: PublicCatalogue, as publisher: PublisherIdentity, of catalogue: CatalogueReference,
+    token: String?, _ result: inout PublishedPlace
+  ) throws {
+    guard let relay = result.address.relay else {
+      let name = PublicPack.fileName(of: catalogue.id)
+      let path = URL(fileURLWithPath: result.place).appendingPathComponent(name).path
+      let bytes = PublicPack(next).encoded
+      let present = try? DurableFile.read(path, atMost: PublicLimits.maximumPackBytes)
+      guard present != bytes else { return }
+      try DurableFile.write(bytes, to: path, mode: 0o644)
+      result.sent = next.records.count
+      return
+    }
+    let known = try transports().first { $0.path == relay.description }?.token
+    let credential = try (token ?? known).map { try Base32.decode($0) } ?? []
+    let link = RelayLink.shared(
+      relay,
+      RelayLink.Owner(
+        name: "publisher \(device.hex)", credential: credential,
+        managerPair: { _ in publisher.signingPair }))
+    let remote = RelayCatalogue(publishing: catalogue, by: publisher, over: link)
+    _ = try remote.open()
+    try send(next, to: remote, &result)
+  }
+
+  /// Stores what differs, takes away what is retired, and puts the head last.
+  private func send(
+    _ next: PublicCatalogue, to remote: RelayCatalogue, _ result: inout PublishedPlace
+  ) throws {
+    var there: [[UInt8]: Bytes32] = [:]
+    var position: UInt64 = 0
+    while true {
+      let page = try remote.list(after: position)
+      for header in page.headers where header.isLive { there[header.name] = header.digest }
+      guard page.through > position, page.through < page.head else { break }
+      position = page.through
+    }
+    var items: [RelayPut] = []
+    for record in next.records {
+      let before = there.removeValue(forKey: record.entryName)
+      guard before != RelayChain.digest(of: record.bytes) else { continue }
+      items.append(
+        RelayPut(name: record.entryName, isReplaceable: true, blob: record.bytes))
+    }
+    result.sent = items.count
+    let head = there.removeValue(forKey: PublicName.head)
+    if head != RelayChain.digest(of: next.head.bytes) {
+      items.append(
+        RelayPut(name: PublicName.head, isReplaceable: true, blob: next.head.bytes))
+    }
+    let retired = there.keys.sorted { $0.lexicographicallyPrecedes($1) }
+    result.removed = retired.count
+    var start = 0
+    while start < retired.count {
+      let end = min(start + RelayLimits.maximumBatchItems, retired.count)
+      try remote.remove(Array(retired[start..<end]))
+      start = end
+    }
+    var batch: [RelayPut] = []
+    var byteCount = 0
+    for item in items {
+      let size = item.name.count + item.blob.count
+      if batch.count == PublicLimits.maximumBatchItems
+        || byteCount + size > RelayLimits.maximumBatchBytes
+      {
+        try remote.put(batch)
+        batch = []
+        byteCount = 0
+      }
+      batch.append(item)
+      byteCount += size
+    }
+    if !batch.isEmpty { try remote.put(batch) }
+  }
+}

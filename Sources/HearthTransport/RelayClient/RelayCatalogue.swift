@@ -1,0 +1,102 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+/// A catalogue at a relay, as its publisher or as anybody sees it.
+///
+/// Calls block until there is an answer, for a bounded time. Nothing that comes back is trusted:
+/// signatures are judged by who asks. Not thread-safe.
+package final class RelayCatalogue {
+  /// The connection; readers and publishers have one of their own, which shows nothing else.
+  package let link: RelayLink
+  private let access: MailboxAccess
+
+  /// A catalogue to be read by anybody.
+  package init(reading catalogue: CatalogueReference, over link: RelayLink) {
+    self.link = link
+    access = .reading(catalogue)
+  }
+
+  /// A catalogue to be written by its publisher.
+  package init(
+    publishing catalogue: CatalogueReference, by publisher: PublisherIdentity, over link: RelayLink
+  ) {
+    self.link = link
+    access = .publishing(catalogue, by: publisher)
+  }
+
+  /// Host and port, for people.
+  package var place: String { "\(link.address.host):\(link.address.port)" }
+
+  /// Opens the catalogue; a publisher makes it where it is not there.
+  /// - Throws: `TransportError`; `relayRefused` where there is none.
+  package func open() throws -> RelayOpened {
+    link.know(access)
+    guard case .opened(let opening) = try ask(.open) else { throw unfit() }
+    return opening.opened
+  }
+
+  /// The entries after a position, a page of them.
+  package func page(after position: UInt64) throws -> RelayPage {
+    guard
+      case .reply(.entries(let page)) = try ask(
+        .fetchAfter(position, limit: RelayLimits.maximumBatchItems))
+    else { throw unfit() }
+    return page
+  }
+
+  /// The names, positions and digests after a position.
+  package func list(after position: UInt64) throws -> RelayListing {
+    guard
+      case .reply(.listing(let listing)) = try ask(
+        .list(after: position, limit: RelayLimits.maximumListItems))
+    else { throw unfit() }
+    return listing
+  }
+
+  /// Blobs by name, nil where there is none; at least one of them.
+  package func fetch(_ names: [[UInt8]]) throws -> [[UInt8]?] {
+    guard case .reply(.blobs(let blobs)) = try ask(.fetch(names)) else { throw unfit() }
+    return blobs
+  }
+
+  /// Records by their fields.
+  package func find(_ query: PublicQuery) throws -> PublicAnswer {
+    guard case .reply(.found(let answer)) = try ask(.query(query)) else { throw unfit() }
+    return answer
+  }
+
+  /// Stores entries, durably.
+  package func put(_ items: [RelayPut]) throws {
+    guard case .reply(.stored(let stored)) = try ask(.put(items)) else { throw unfit() }
+    guard stored.allSatisfy({ $0.outcome != .conflict }) else {
+      throw RelayWords(place: place).inconsistent("it holds entries that cannot be replaced")
+    }
+  }
+
+  /// Takes entries away, durably.
+  package func remove(_ names: [[UInt8]]) throws {
+    guard case .reply(.removed) = try ask(.remove(names)) else { throw unfit() }
+  }
+
+  private func ask(_ question: RelayQuestion) throws -> RelayOutcome {
+    do {
+      return try link.ask(access.mailbox, question)
+    } catch RelayFailure.refused {
+      throw TransportError(
+        .relayRefused, place: place,
+        message: access.role == .reader
+          ? "the relay \(place) has no such catalogue"
+          : "the relay \(place) lets this publisher make no catalogue",
+        remedy: access.role == .reader
+          ? "ask its publisher for the address; what is here stays"
+          : "ask its operator for a token and give it with --token")
+    } catch let failure as RelayFailure {
+      throw RelayWords(place: place).words(failure)
+    }
+  }
+
+  private func unfit() -> TransportError {
+    RelayWords(place: place).inconsistent("it answers something else than what was asked")
+  }
+}
