@@ -31,7 +31,7 @@ package final class RelayCatalogue {
   /// Opens the catalogue; a publisher makes it where it is not there.
   /// - Throws: `TransportError`; `relayRefused` where there is none.
   package func open() throws -> RelayOpened {
-    link.know(access)
+    link.know(access, cursor: nil)
     guard case .opened(let opening) = try ask(.open) else { throw unfit() }
     return opening.opened
   }
