@@ -4,8 +4,8 @@ import HearthSync
 
 /// The records of catalogues by their fields, in tables beside the log.
 ///
-/// Values are kept as bytes whose order is that of the values, so that a condition of either kind is
-/// a range, and one prepared statement answers queries of every shape.
+/// Values are kept as bytes whose order is that of the values, so that a condition of either kind
+/// is a range, and one prepared statement answers queries of every shape.
 enum PostgresCatalogue {
   /// The rows of fields of one INSERT.
   static let maximumInsertFields = 10_000
@@ -225,11 +225,9 @@ enum PostgresCatalogue {
   }
 
   private static func sql(hasDriver: Bool, number: String) -> String {
-    let source = """
-      hearth_relay.\(hasDriver ? "public_fields" : "public_records") c
-          WHERE c.mailbox = \(number) AND c.type = $2::text AND c.id > $3::text
-          \(hasDriver ? "AND c.name = $11::text AND c.kind = $12::bigint AND c.value = $13::bytea" : "")
-      """
+    let table = hasDriver ? "public_fields" : "public_records"
+    let equality =
+      hasDriver ? "AND c.name = $11::text AND c.kind = $12::bigint AND c.value = $13::bytea" : ""
     return """
       WITH candidates AS MATERIALIZED (
         SELECT c.id, c.mailbox, c.position, NOT EXISTS(
@@ -238,7 +236,8 @@ enum PostgresCatalogue {
             WHERE NOT EXISTS(SELECT 1 FROM hearth_relay.public_fields f
               WHERE f.mailbox = c.mailbox AND f.position = c.position AND f.name = t.name
                 AND f.kind = t.kind AND f.value BETWEEN t.least AND t.most)) AS fits
-        FROM \(source)
+        FROM hearth_relay.\(table) c
+          WHERE c.mailbox = \(number) AND c.type = $2::text AND c.id > $3::text \(equality)
         ORDER BY c.id LIMIT $8::bigint
       ), counted AS (
         SELECT c.mailbox, c.position, c.fits, row_number() OVER w AS place,
