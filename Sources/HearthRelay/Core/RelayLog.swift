@@ -192,9 +192,9 @@ package enum RelayRefusal: Hashable, Sendable {
 /// The port to the durable log of all mailboxes.
 ///
 /// Positions of a mailbox are 1, 2, 3 … without gaps. What `write` returned is on the disk; when it
-/// throws, all of the batch is there or nothing, and nobody was told: where the commit itself failed
-/// only opening the log anew tells which. One thread at a time calls `write`, another may call
-/// `read`.
+/// throws, all of the batch is there or nothing, and nobody was told: where the commit itself
+/// failed only opening the log anew tells which. One thread at a time calls `write`, another may
+/// call `read`.
 ///
 /// In a mailbox of kind `catalogue` every live record is found by its fields; entries that are no
 /// records (`PublicEntry.record`) are only kept. A catalogue has at most
