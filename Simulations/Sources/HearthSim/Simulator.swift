@@ -51,6 +51,10 @@ package enum Simulator {
   package static let probes =
     SimProbe.allCases.map(\.rawValue) + Probe.allCases.map(\.rawValue)
     + DiskProbe.faults.map { "disk." + $0.rawValue }
+  /// Those that need no relay.
+  package static let probesWithoutRelay = probes.filter {
+    !$0.hasPrefix("relay.") && $0 != SimProbe.freshByRelay.rawValue
+  }
 
   /// The plan that a source stands for.
   static func plan(_ source: Source) throws -> Plan {

@@ -28,8 +28,8 @@ struct Run: ParsableCommand {
     if let json {
       try JSONEncoder().encode(outcomes).write(to: URL(fileURLWithPath: json))
     }
-    let summary = Summary(outcomes)
-    summary.print(mode: mode)
+    let summary = Summary(outcomes, mode: mode)
+    summary.print()
     if outcomes.contains(where: { $0.failure != nil }) { throw ExitCode.failure }
     if let leastProbes, summary.probesPerHundred < leastProbes {
       print("fewer than \(leastProbes) of a hundred probes were hit")
@@ -41,12 +41,17 @@ struct Run: ParsableCommand {
 /// What many runs come to.
 struct Summary {
   private let outcomes: [Simulator.Outcome]
+  private let mode: String
+  /// The probes that plans of this mode can hit: without a relay, none of the relay's.
+  private let possible: [String]
 
-  init(_ outcomes: [Simulator.Outcome]) {
+  init(_ outcomes: [Simulator.Outcome], mode: String) {
     self.outcomes = outcomes
+    self.mode = mode
+    possible = mode == "relay" ? Simulator.probes : Simulator.probesWithoutRelay
   }
 
-  func print(mode: String) {
+  func print() {
     for outcome in outcomes {
       guard let failure = outcome.failure else { continue }
       Swift.print("seed \(outcome.seed): \(failure)")
@@ -66,14 +71,17 @@ struct Summary {
       "\(Int(Double(events) / max(cpu, 0.001))) events a second and core, "
         + "\(Int(days / max(cpu / 60, 0.001))) device-days a core-minute, "
         + "median \(Int(median(outcomes.map(\.cpuSeconds)) * 1000)) ms a run")
-    let missed = Simulator.probes.filter { hit[$0] == nil }
+    let missed = possible.filter { hit[$0] == nil }
     Swift.print(
-      "probes: \(hit.count) of \(Simulator.probes.count) hit"
+      "probes: \(possible.count - missed.count) of \(possible.count) hit"
         + (missed.isEmpty ? "" : "; never: \(missed.joined(separator: ", "))"))
   }
 
   /// How many of a hundred probes were hit, rounded down.
-  var probesPerHundred: Int { probes().count * 100 / max(1, Simulator.probes.count) }
+  var probesPerHundred: Int {
+    let hit = probes()
+    return possible.filter { hit[$0] != nil }.count * 100 / max(1, possible.count)
+  }
 
   private func probes() -> [String: Int] {
     outcomes.reduce(into: [:]) { sum, outcome in
