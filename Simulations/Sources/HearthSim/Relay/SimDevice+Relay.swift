@@ -179,6 +179,7 @@ extension SimDevice {
       }
       round.add(report)
       relayNotices += report.problems.count { net.tells($0) }
+      isShutOut = report.problems.contains { SimNet.isRefusal($0) }
     } catch let error as TransportError {
       round.add(report)
       round.failure = round.failure ?? "\(error)"
@@ -245,14 +246,17 @@ extension SimNet {
       device.frozenAtRelay.isEmpty
     else { return nil }
     // Of a mailbox that does not let it in it has nothing to tell.
-    if report.problems.contains(where: { $0.fault.contains("does not let this device in") }) {
-      return nil
-    }
+    if report.problems.contains(where: { SimNet.isRefusal($0) }) { return nil }
     if report.problems.contains(where: { tells($0) }) {
       SimProbe.relayNoticed.hit()
       return nil
     }
     return "exchanges with a relay that shows another log than before, and does not say so"
+  }
+
+  /// Whether a problem says that a relay does not let the device in.
+  static func isRefusal(_ problem: TransportProblem) -> Bool {
+    problem.fault.contains("does not let this device in")
   }
 
   /// Whether a problem says that a relay shows another log than before.

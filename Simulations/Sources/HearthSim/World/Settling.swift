@@ -66,6 +66,7 @@ struct Settling {
     for device in everybody
     where try membership.isActive(device.deviceID) != device.isMember()
       && (membership.device(device.deviceID) != nil || !device.waitsForMembersKeys())
+      && !device.isShutOut
     {
       throw world.fail(.membership, device, "does not know whether it belongs to the household")
     }

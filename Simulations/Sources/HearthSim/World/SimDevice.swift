@@ -58,6 +58,8 @@ final class SimDevice {
   var hasFailed = false
   /// How often its program told of a relay that shows another log.
   var relayNotices = 0
+  /// Whether the relay let it into none or not all of its mailboxes when it last asked.
+  var isShutOut = false
   /// Zones of which it sees no more than there was, at the relay.
   var frozenAtRelay: [Identifier: TransportListing] = [:]
   /// How often the device was copied or put back; part of its anchor's identity.

@@ -64,9 +64,15 @@ extension World {
   /// Those of the devices that belong to the household.
   ///
   /// Not who joined by an invitation that was closed at the same time, under keys that were old
-  /// already: nobody hands it the key under which it could read of that.
+  /// already: nobody hands it the key under which it could read of that. Nor who was removed and
+  /// has only a relay to learn it from: that one lets it in no more, which is all it is told.
   func members(of devices: [SimDevice]) throws -> [SimDevice] {
-    let believers = try devices.filter { try $0.isMember() }
+    let all = try devices.filter { try $0.isMember() }
+    let insiders = all.filter { !$0.isShutOut }
+    let believers = try all.filter { device in
+      try !device.isShutOut
+        || !insiders.contains { try !$0.membership().isActive(device.deviceID) }
+    }
     let informed = try believers.filter { try !$0.waitsForMembersKeys() }
     return try believers.filter { device in
       guard try device.waitsForMembersKeys(), !informed.isEmpty else { return true }
