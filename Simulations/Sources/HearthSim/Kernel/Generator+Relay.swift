@@ -37,7 +37,7 @@ extension Generator {
       switch kind {
       case 0..<5: plan.devices[place].way = .relay
       case 5..<8: plan.devices[place].way = .both
-      default: plan.devices[place].way = chance.pick([.relay, .folder, .both])
+      default: plan.devices[place].way = chance.pick([.relay, .both])
       }
     }
     // Who founds the household can be reached by everybody.

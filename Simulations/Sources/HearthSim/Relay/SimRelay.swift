@@ -234,6 +234,10 @@ final class SimRelay {
     }
     if face == nil { follow(writes.map(\.mailbox), log) }
     let askers = batch.tickets.map { core.session(of: $0).flatMap { net.owners[$0] } }
+    for write in writes {
+      guard case .put(let items) = write.action else { continue }
+      for item in items { net.world.offeredToRelay(item, in: write.mailbox) }
+    }
     let result = Result { () throws(RelayError) in
       try face == nil ? log.write(writes) : writeApart(writes, askers, log)
     }
