@@ -83,8 +83,12 @@ struct RelayRules {
     return nil
   }
 
-  /// A fault took the log: nothing of before is owed.
-  mutating func forget() { promises = [:] }
+  /// A fault took the log: nothing of before is owed, and a log of before knows keys of before until
+  /// the next member looks in and changes them.
+  mutating func forget() {
+    promises = [:]
+    banned = [:]
+  }
 
   mutating func forget(_ mailbox: Identifier) { promises[mailbox] = nil }
 
