@@ -133,6 +133,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   // HearthRelay
   /// The relay's database is opened with `synchronous=OFF`.
   case relayNeverSyncs
+  /// A relay that is started again goes on behind what a failed sync left in its journal.
+  case relayKeepsJournal
   /// Sessions with an old access key go on after it was changed.
   case relaySparesOldKeys
   /// What is put a second time takes a position without an entry.
