@@ -83,8 +83,8 @@ struct RelayRules {
     return nil
   }
 
-  /// A fault took the log: nothing of before is owed, and a log of before knows keys of before until
-  /// the next member looks in and changes them.
+  /// A fault took the log: nothing of before is owed, and a log of before knows keys of before
+  /// until the next member looks in and changes them.
   mutating func forget() {
     promises = [:]
     banned = [:]
