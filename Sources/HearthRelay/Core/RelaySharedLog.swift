@@ -58,12 +58,29 @@ package protocol RelayOperatorLog: RelayLog {
   func list(managerKey: [UInt8], note: String) throws(RelayError)
   /// Deletes mailboxes without blobs that nobody changed since a day, and used-up tokens.
   func collectGarbage(before day: UInt32) throws(RelayError) -> Int
-  /// Gives every mailbox a new generation, after the log was restored from a backup on purpose.
-  func renewGenerations(_ random: (Int) -> [UInt8]) throws(RelayError) -> Int
+  /// Gives a mailbox a new generation, with which its chain begins anew.
+  func renewGeneration(of mailbox: Identifier, to generation: Identifier) throws(RelayError)
   /// Checks everything; one sentence a problem.
   func verify() throws(RelayError) -> [String]
   /// Copies the whole log, from one moment, into a new SQLite file.
   func export(to path: String) throws(RelayError)
+}
+
+extension RelayOperatorLog {
+  /// Gives every mailbox a new generation, after the log was restored from a backup on purpose.
+  ///
+  /// Clients then compare and refill.
+  /// - Returns: How many there were.
+  package func renewGenerations(_ random: (Int) -> [UInt8]) throws(RelayError) -> Int {
+    let names = try statistics().map(\.name)
+    for name in names {
+      guard let generation = Identifier(bytes: random(Identifier.byteCount)) else {
+        preconditionFailure("a generation has \(Identifier.byteCount) bytes")
+      }
+      try renewGeneration(of: name, to: generation)
+    }
+    return names.count
+  }
 }
 
 /// Checks one mailbox's entries as they come, in the order of their positions.

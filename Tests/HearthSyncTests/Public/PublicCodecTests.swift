@@ -7,19 +7,8 @@ import Testing
 
 @Suite("Codec of public catalogues")
 struct PublicCodecTests {
-  private func code(_ body: () throws -> Void) -> CodecError.Code? {
-    do {
-      try body()
-      return nil
-    } catch let error as CodecError {
-      return error.code
-    } catch {
-      return nil
-    }
-  }
-
   private func record(_ bytes: [UInt8]) -> CodecError.Code? {
-    code { _ = try SignedPublicRecord(decoding: bytes) }
+    codecCode { _ = try SignedPublicRecord(decoding: bytes) }
   }
 
   /// A record by its parts, right or wrong, with any signature.
@@ -47,15 +36,15 @@ struct PublicCodecTests {
     let head = try PublicFixture.head().bytes
     let challenge = try PublicFixture.signed(PublicFixture.challenge()).bytes
     for count in head.indices {
-      #expect(code { _ = try SignedPublicHead(decoding: Array(head[..<count])) } != nil)
+      #expect(codecCode { _ = try SignedPublicHead(decoding: Array(head[..<count])) } != nil)
     }
     for count in challenge.indices { #expect(record(Array(challenge[..<count])) != nil) }
     for count in pack.indices {
-      #expect(code { _ = try PublicPack(decoding: Array(pack[..<count])) } != nil)
+      #expect(codecCode { _ = try PublicPack(decoding: Array(pack[..<count])) } != nil)
     }
-    #expect(code { _ = try SignedPublicHead(decoding: head + [0]) } == .trailingBytes)
+    #expect(codecCode { _ = try SignedPublicHead(decoding: head + [0]) } == .trailingBytes)
     #expect(record(challenge + [0]) == .trailingBytes)
-    #expect(code { _ = try PublicPack(decoding: pack + [0]) } == .trailingBytes)
+    #expect(codecCode { _ = try PublicPack(decoding: pack + [0]) } == .trailingBytes)
   }
 
   @Test("names, fields and bodies end where they are said to")
@@ -109,10 +98,10 @@ struct PublicCodecTests {
       var bomb = ByteWriter()
       bomb.raw(start)
       bomb.varint(count)
-      #expect(code { _ = try PublicPack(decoding: bomb.bytes) } == expected)
+      #expect(codecCode { _ = try PublicPack(decoding: bomb.bytes) } == expected)
     }
     #expect(
-      code {
+      codecCode {
         _ = try PublicPack(
           decoding: [UInt8](repeating: 0, count: PublicLimits.maximumPackBytes + 1))
       } == .beyondLimit)
@@ -123,14 +112,14 @@ struct PublicCodecTests {
     swapped.raw(start)
     swapped.varint(2)
     for bytes in records { swapped.blob(bytes) }
-    #expect(code { _ = try PublicPack(decoding: swapped.bytes) } == .notCanonical)
+    #expect(codecCode { _ = try PublicPack(decoding: swapped.bytes) } == .notCanonical)
     #expect(record([UInt8](repeating: 1, count: PublicLimits.maximumRecordBytes + 1)) != nil)
   }
 
   @Test("queries and answers end where they are said to")
   func queries() throws {
     func recoded(_ request: RelayRequest) -> CodecError.Code? {
-      code {
+      codecCode {
         _ = try RelayFrame<RelayRequest>(
           decoding: Array(RelayFrame(request: 1, request).encoded.dropFirst(4)))
       }
@@ -158,7 +147,7 @@ struct PublicCodecTests {
     }
     let empty = [UInt8](repeating: 0, count: PublicLimits.maximumRecordBytes)
     func answer(_ records: [[UInt8]]) -> CodecError.Code? {
-      code {
+      codecCode {
         _ = try RelayFrame<RelayReply>(
           decoding: Array(
             RelayFrame(request: 1, RelayReply.found(.init(head: nil, records: records, next: nil)))

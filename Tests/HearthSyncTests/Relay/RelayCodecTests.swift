@@ -7,23 +7,12 @@ import Testing
 
 @Suite("Codec of the relay protocol")
 struct RelayCodecTests {
-  private func code(_ body: () throws -> Void) -> CodecError.Code? {
-    do {
-      try body()
-      return nil
-    } catch let error as CodecError {
-      return error.code
-    } catch {
-      return nil
-    }
-  }
-
   private func request(_ bytes: [UInt8]) -> CodecError.Code? {
-    code { _ = try RelayFrame<RelayRequest>(decoding: bytes) }
+    codecCode { _ = try RelayFrame<RelayRequest>(decoding: bytes) }
   }
 
   private func reply(_ bytes: [UInt8]) -> CodecError.Code? {
-    code { _ = try RelayFrame<RelayReply>(decoding: bytes) }
+    codecCode { _ = try RelayFrame<RelayReply>(decoding: bytes) }
   }
 
   private func recoded(_ message: RelayRequest) -> CodecError.Code? {
@@ -224,11 +213,11 @@ struct RelayCodecTests {
     let most = RelayLimits.maximumFrameBytes
     #expect(try RelayFraming.frameBytes(announcedBy: UInt32(most)) == most)
     for field in [0, 1, UInt32(most) + 1, .max] {
-      #expect(code { _ = try RelayFraming.frameBytes(announcedBy: field) } == .beyondLimit)
+      #expect(codecCode { _ = try RelayFraming.frameBytes(announcedBy: field) } == .beyondLimit)
     }
     var buffer = RelayFrameBuffer(limit: RelayLimits.maximumHandshakeFrameBytes)
     buffer.append([0, 0, 4, 1])
-    #expect(code { _ = try buffer.next() } == .beyondLimit)
+    #expect(codecCode { _ = try buffer.next() } == .beyondLimit)
     buffer = RelayFrameBuffer(limit: RelayLimits.maximumHandshakeFrameBytes)
     buffer.append([0, 0, 4, 0])
     #expect(try buffer.next() == nil)

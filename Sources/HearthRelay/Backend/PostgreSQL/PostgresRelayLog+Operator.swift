@@ -100,15 +100,12 @@ extension PostgresRelayLog: RelayOperatorLog {
     }
   }
 
-  package func renewGenerations(_ random: (Int) -> [UInt8]) throws(RelayError) -> Int {
-    let names = try statistics().map(\.name)
-    for name in names {
-      let generation = Identifier(bytes: random(Identifier.byteCount)) ?? .zero
-      try administer { connection throws(PostgresFault) in
-        try PostgresRelayLog.renew(name, generation, connection)
-      }
+  package func renewGeneration(
+    of mailbox: Identifier, to generation: Identifier
+  ) throws(RelayError) {
+    try administer { connection throws(PostgresFault) in
+      try PostgresRelayLog.renew(mailbox, generation, connection)
     }
-    return names.count
   }
 
   private static func renew(

@@ -103,18 +103,12 @@ extension SQLiteRelayLog: RelayOperatorLog {
     return count
   }
 
-  /// Gives every mailbox a new generation, after the log was restored from a backup on purpose.
-  ///
-  /// Clients then compare and refill; their chains begin anew with the generation.
-  package func renewGenerations(_ random: (Int) -> [UInt8]) throws(RelayError) -> Int {
-    let names = try statistics().map(\.name)
-    for name in names {
-      let generation = Identifier(bytes: random(Identifier.byteCount)) ?? .zero
-      try administer { database throws(RelayError) in
-        try SQLiteRelayLog.renew(name, generation, database)
-      }
+  package func renewGeneration(
+    of mailbox: Identifier, to generation: Identifier
+  ) throws(RelayError) {
+    try administer { database throws(RelayError) in
+      try SQLiteRelayLog.renew(mailbox, generation, database)
     }
-    return names.count
   }
 
   private static func renew(
