@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Installs a built program below a fresh prefix, uses what was installed, and removes it again.
+"""Installs built programs below a fresh prefix, uses what was installed, and removes it again.
 
-    install.py HEARTH
+    install.py HEARTH HEARTH_RELAY
 
 The manual page must be free of warnings, completions must load and complete in bash, and removal
 must leave no file behind.
@@ -15,10 +15,15 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FILES = {
     "bin/hearth": 0o755,
+    "bin/hearth-relay": 0o755,
+    "lib/systemd/system/hearth-relay.service": 0o644,
     "share/bash-completion/completions/hearth": 0o644,
+    "share/bash-completion/completions/hearth-relay": 0o644,
     "share/fish/vendor_completions.d/hearth.fish": 0o644,
+    "share/fish/vendor_completions.d/hearth-relay.fish": 0o644,
     "share/man/man1/hearth.1": 0o644,
     "share/zsh/site-functions/_hearth": 0o644,
+    "share/zsh/site-functions/_hearth-relay": 0o644,
 }
 failures = []
 
@@ -33,13 +38,13 @@ def run(*command, **options):
 
 
 def complete(script, *words):
-    """What bash offers for the last of these words."""
+    """What bash offers for the last of these words, of which the first is the program."""
     program = """
         source "$1"; shift
-        complete -p hearth >/dev/null || exit 9
+        complete -p "$1" >/dev/null || exit 9
         COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}
-        function=$(complete -p hearth | sed 's/.*-F \\([^ ]*\\).*/\\1/')
-        "$function" hearth "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+        function=$(complete -p "$1" | sed 's/.*-F \\([^ ]*\\).*/\\1/')
+        "$function" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
         printf '%s\\n' "${COMPREPLY[@]}"
     """
     done = run("bash", "-c", program, "bash", script, *words, env=dict(
@@ -58,9 +63,9 @@ def installed(prefix):
 
 
 def main():
-    binary = os.path.abspath(sys.argv[1])
+    binary, relay = (os.path.abspath(path) for path in sys.argv[1:3])
     prefix = tempfile.mkdtemp(prefix="hearth-install-")
-    environment = dict(os.environ, PREFIX=prefix, HEARTH_BINARY=binary)
+    environment = dict(os.environ, PREFIX=prefix, HEARTH_BINARY=binary, RELAY_BINARY=relay)
     environment.pop("DESTDIR", None)
     script = os.path.join(ROOT, "Scripts", "install")
     done = run(script, env=environment)
@@ -69,6 +74,17 @@ def main():
 
     version = run(os.path.join(prefix, "bin/hearth"), "--version").stdout.strip()
     check(version.startswith("hearth "), "version: %r" % version)
+    offered = run(os.path.join(prefix, "bin/hearth-relay"), "--help").stdout
+    check("serve" in offered, "hearth-relay --help: %r" % offered)
+    with open(os.path.join(prefix, "lib/systemd/system/hearth-relay.service")) as file:
+        unit = file.read()
+    check(
+        "\nExecStart=%s/bin/hearth-relay serve" % prefix in unit,
+        "the unit starts another program: %s" % unit)
+    if shutil.which("systemd-analyze"):
+        done = run("systemd-analyze", "verify", os.path.join(
+            prefix, "lib/systemd/system/hearth-relay.service"))
+        check("Unknown" not in done.stderr, "unit: " + done.stderr)
 
     page = os.path.join(prefix, "share/man/man1/hearth.1")
     if shutil.which("man"):
@@ -84,9 +100,13 @@ def main():
     check("leaderboard" in complete(script_of_bash, "hearth", "lead"), "bash: lead")
     check("get" in complete(script_of_bash, "hearth", "settings", "g"), "bash: settings g")
     check("--points" in complete(script_of_bash, "hearth", "add", "--po"), "bash: add --po")
+    of_relay = os.path.join(prefix, "share/bash-completion/completions/hearth-relay")
+    check("serve" in complete(of_relay, "hearth-relay", "ser"), "bash: hearth-relay ser")
     for shell, file in (
         ("zsh", "share/zsh/site-functions/_hearth"),
+        ("zsh", "share/zsh/site-functions/_hearth-relay"),
         ("fish", "share/fish/vendor_completions.d/hearth.fish"),
+        ("fish", "share/fish/vendor_completions.d/hearth-relay.fish"),
     ):
         if shutil.which(shell):
             done = run(shell, "-n", os.path.join(prefix, file))

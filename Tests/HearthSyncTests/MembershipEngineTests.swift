@@ -519,6 +519,30 @@ struct MembershipEngineTests {
     print("membership: in \(last?.byteCount ?? 0) bytes")
     #expect((last?.byteCount ?? .max) < 25_000)
   }
+
+  @Test("What makes the next key is sealed under the one that others have, also after a restart")
+  func restartUnderOldKeys() throws {
+    var family = try EngineFamily(3)
+    try family.remove(2, by: 0)
+    var late = try EngineFamily.engine()
+    let opened = try late.beginJoining(family.capsule, with: family.secret, nowMilliseconds: now)
+    _ = try late.receive(
+      try family.published(0, family.control), in: family.control, nowMilliseconds: now)
+    try late.finishJoining(
+      opened, with: family.secret, person: EngineFamily.id(9), personName: "Dan",
+      deviceName: "tablet", nowMilliseconds: now)
+    #expect(try late.zone(family.control).isEpochOver)
+    late = try EngineFamily.reopened(late)
+    try late.maintain(nowMilliseconds: now)
+    family.members.append(late)
+    try family.meet([0, 1, 3])
+    #expect(family.membership(0).isActive(late.device))
+    try family.set(3, 1, 1)
+    try family.set(0, 2, 2)
+    try family.meet([0, 1, 3])
+    #expect(try family.shown(1, 1) == .int(1))
+    #expect(try family.shown(3, 2) == .int(2))
+  }
 }
 
 extension ProcessInfo {

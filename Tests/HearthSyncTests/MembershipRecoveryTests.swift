@@ -9,52 +9,6 @@ private let now = EngineFamily.now
 
 @Suite("Membership: recovery words")
 struct MembershipRecoveryTests {
-  @Test(
-    "From words alone a bare device reads everything, and ends the lost ones",
-    arguments: [false, true])
-  func bare(revokes: Bool) throws {
-    var family = try EngineFamily(3)
-    let words = try SigningKeyPair(seed: SecretKey.random())
-    let box = try DeviceIdentity.generate().identity.boxPair
-    let person = try family.person(1)
-    #expect(throws: SyncError(.notFound, "")) {
-      try family.members[1].recoveryBody(for: person, in: family.group, named: "Home")
-    }
-    try family.members[1].setRecovery(
-      sign: words.publicKey.bytes, box: box.publicKey.bytes, in: family.group,
-      nowMilliseconds: now)
-    try family.set(1, 1, 1)
-    try family.meet([0, 1, 2])
-    // Laid down once; keys change after it.
-    let body = try family.members[1].recoveryBody(for: person, in: family.group, named: "Home")
-    try family.remove(2, by: 0)
-    try family.set(0, 2, 2)
-    var bare = try EngineFamily.engine()
-    let other = try DeviceIdentity.generate().identity.boxPair
-    #expect(throws: (any Error).self) { try bare.beginRecovery(body, with: other) }
-    #expect(bare.zones.isEmpty)
-    let (found, capsule) = try bare.beginRecovery(body, with: box)
-    #expect(found == person && capsule.group == family.group)
-    for zone in [family.control, family.zone] {
-      _ = try bare.receive(try family.published(0, zone), in: zone, nowMilliseconds: now)
-    }
-    try bare.learnKeys(of: family.group, wrappedFor: person, with: box, nowMilliseconds: now)
-    try bare.recover(
-      person, in: family.group, deviceName: "new laptop", revokingOthers: revokes,
-      signing: { words.sign(domain: $0, $1) }, nowMilliseconds: now)
-    family.members.append(bare)
-    #expect(try family.shown(3, 1) == .int(1))
-    #expect(try family.shown(3, 2) == .int(2))
-    try family.meet([0, 3])
-    #expect(family.membership(0).role(of: bare.device) == .member)
-    #expect(family.membership(0).isActive(family.members[1].device) == !revokes)
-    try family.set(3, 3, 3)
-    try family.meet([0, 3])
-    #expect(try family.shown(0, 3) == .int(3))
-    try family.send(0, to: [1])
-    #expect(try family.shown(1, 3) == (revokes ? nil : .int(3)))
-  }
-
   @Test("New words need the old ones or a second device; the old ones are over then")
   func rotation() throws {
     var family = try EngineFamily(2)

@@ -173,4 +173,44 @@ struct BaseSnapshotTests {
     #expect(try family.members[2].zone(family.zone).heads == zone.heads)
     #expect(try family.members[2].store.baseSnapshot(of: family.zone) == nil)
   }
+
+  @Test(
+    "A base with what somebody wrote beyond a cut is not built on",
+    arguments: [true, false])
+  func cutInBase(isRemoved: Bool) throws {
+    var family = try EngineFamily(2)
+    let ben = try family.join(by: 0, role: .admin)
+    try family.set(1, 1, 1)
+    try family.meet([0, 1, ben])
+    // Ben has the first of Cara's changes when he takes something away; Anna has both, and a
+    // newcomer begins from what she sums up.
+    if isRemoved { try family.remove(1, by: ben) } else { try family.setRole(1, .reader, by: ben) }
+    try family.set(1, 1, 2)
+    try family.send(1, to: [0])
+    let chunks = try family.members[0].snapshot(of: family.zone)
+    let late = try family.join(by: 0, role: .member)
+    try family.members[late].bootstrap(family.zone, from: chunks, nowMilliseconds: now)
+    #expect(try family.shown(late, 1) == .int(2))
+    #expect(try family.members[late].authorLessenedInBase(of: family.zone) == nil)
+    let blobs = try family.published(ben, family.control)
+    for member in [0, late] {
+      _ = try family.members[member].receive(blobs, in: family.control, nowMilliseconds: now)
+    }
+    #expect(
+      try family.members[late].authorLessenedInBase(of: family.zone) == family.members[1].author)
+    // So it takes the changes one by one, and has what everybody has.
+    let transport = FailingTransport()
+    let zone = try family.members[late].zone(family.zone)
+    _ = try family.published(0, family.zone)
+    for segment in try family.members[0].store.segments(of: family.zone) {
+      let bytes = try family.members[0].store.bytes(of: segment.digest, in: family.zone)
+      transport.publish(SyncPlan.name(of: segment, in: zone), bytes ?? [])
+    }
+    var report = TransportReport(setting: "memory")
+    try family.members[late].pull(
+      family.zone, from: transport, anchorFile: NoAnchor(), nowMilliseconds: now, &report)
+    #expect(try family.shown(late, 1) == .int(1))
+    #expect(try family.areEqual([0, late]))
+    #expect(try family.members[late].authorLessenedInBase(of: family.zone) == nil)
+  }
 }

@@ -45,6 +45,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case countsEachDelivery
   /// A segment that must wait counts as applied.
   case dropsPending
+  /// Where no key may be used, own changes are sealed under whichever was learnt last.
+  case lastKeyMoves
   /// The head of a log is not saved with a received segment.
   case forgetsHead
   /// Own changes beyond the saved head are forgotten when the node opens.

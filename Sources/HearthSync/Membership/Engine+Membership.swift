@@ -144,8 +144,12 @@ extension Engine {
         try store.setFact(Engine.epochFact(chosen), Engine.bytes(of: written))
       }
     }
-    // While none may be used, reading and what must be written to make one go on under the last.
-    zones[place].writeEpoch = chosen ?? zone.writeEpoch
+    // While none may be used, reading and what must be written to make one go on under the last;
+    // that is settled here, as the next key is learnt before it is chosen.
+    let last =
+      Mutant.lastKeyMoves.isActive
+      ? nil : membership.lastEpoch(of: zone.id, held: held)?.grant.epoch
+    zones[place].writeEpoch = chosen ?? zone.writeEpoch ?? last
     zones[place].isEpochOver = chosen == nil && !membership.epochs(of: zone.id).isEmpty
   }
 

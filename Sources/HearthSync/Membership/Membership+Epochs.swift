@@ -33,12 +33,23 @@ extension Membership {
   ///
   /// - Parameter held: the epochs whose keys are at hand.
   func writableEpoch(of zone: ZoneID, held: Set<[UInt8]>) -> EpochRecord? {
-    epochs(of: zone)
+    heldEpochs(of: zone, held: held).first { isFresh($0) && isValid($0) }
+  }
+
+  /// The epoch under which a device goes on that may use none: the deepest that the others had, or
+  /// nobody could read what makes the next one.
+  func lastEpoch(of zone: ZoneID, held: Set<[UInt8]>) -> EpochRecord? {
+    let epochs = heldEpochs(of: zone, held: held)
+    return epochs.first(where: isValid) ?? epochs.first
+  }
+
+  /// The epochs whose keys are at hand, the deepest first, then that of the least id.
+  private func heldEpochs(of zone: ZoneID, held: Set<[UInt8]>) -> [EpochRecord] {
+    epochs(of: zone).filter { held.contains($0.grant.epoch) }
       .sorted {
         $0.depth != $1.depth
           ? $0.depth > $1.depth : $0.grant.epoch.lexicographicallyPrecedes($1.grant.epoch)
       }
-      .first { held.contains($0.grant.epoch) && isFresh($0) && isValid($0) }
   }
 
   /// Whether an epoch's recipients are exactly the devices that read, in its author's eyes.

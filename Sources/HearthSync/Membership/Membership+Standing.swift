@@ -55,6 +55,30 @@ extension Membership {
     return .counts(lowest)
   }
 
+  /// Whether a change counts for less than its author was at the control heads that it cites,
+  /// because of a removal, or of a role that was lowered, which these may not have seen.
+  func isLessened(_ dot: Dot, in zone: ZoneID, at heads: Frontier) -> Bool {
+    switch judge(dot, in: zone, at: heads) {
+    case .void(let cause): cause == .beyondCut
+    case .counts(let role):
+      author(of: dot, at: heads).flatMap { resolved?.resolver.role(of: $0, .frontier(heads)) }
+        != role
+    }
+  }
+
+  /// Whether anybody was ever removed or given a lower role, to effect or not.
+  var hasTakenAway: Bool {
+    guard let index = resolved?.resolver.index, let items = resolved?.resolver.log.items else {
+      return false
+    }
+    return devices.count < allDevices.count
+      || index.roles.values.contains { places in
+        places.contains { place in
+          if case .setRole = items[place].operation { true } else { false }
+        }
+      }
+  }
+
   /// Whose device wrote a change, at the control heads that the change cites; nil for a stranger.
   package func author(of dot: Dot, at heads: Frontier) -> PersonID? {
     resolved?.resolver.person(of: dot.author.device, .frontier(heads))

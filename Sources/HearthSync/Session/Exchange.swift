@@ -74,9 +74,10 @@ extension Engine {
       id, fromSnapshotOf: transport, holding: listing, nowMilliseconds: nowMilliseconds, &report)
     do {
       try takeAll(of: id, from: transport, holding: listing, nowMilliseconds, &report)
-      if let author = try authorVoidInBase(of: id) {
+      if let author = try authorLessenedInBase(of: id) {
         throw SyncError(
-          .snapshotContradicted, "it may hold changes of a device that was removed since",
+          .snapshotContradicted,
+          "it may hold changes of somebody who was removed since, or given a lower role",
           cause: BaseContradiction(author: author))
       }
     } catch let error as SyncError where error.code == .snapshotContradicted {

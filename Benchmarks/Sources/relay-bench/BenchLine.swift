@@ -1,0 +1,226 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// One connection that asks, and counts what is pushed to it.
+final class BenchLine: Sendable {
+  private let channel: any Channel
+  private let pin: Bytes32
+  private let talk: NIOLoopBound<Talk>
+
+  struct Refused: Error { let words: String }
+
+  private init(_ channel: any Channel, _ pin: Bytes32, _ talk: NIOLoopBound<Talk>) {
+    self.channel = channel
+    self.pin = pin
+    self.talk = talk
+  }
+
+  static func connect(to address: RelayAddress) async throws -> BenchLine {
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    // The pin stands for the name; the callback below judges the certificate.
+    configuration.certificateVerification = .noHostnameVerification
+    configuration.minimumTLSVersion = .tlsv13
+    configuration.verifySignatureAlgorithms = [.ed25519]
+    let context = try NIOSSLContext(configuration: configuration)
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let talk = try await loop.submit { NIOLoopBound(Talk(), eventLoop: loop) }.get()
+    let pin = address.pin
+    let channel = try await ClientBootstrap(group: loop)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          let tls = try NIOSSLClientHandler(context: context, serverHostname: nil) {
+            certificates, promise in
+            let der = (try? certificates.first?.toDERBytes()) ?? []
+            promise.succeed(
+              RelayAccess.pin(ofCertificate: der) == pin ? .certificateVerified : .failed)
+          }
+          try channel.pipeline.syncOperations.addHandlers([tls, talk.value])
+        }
+      }.connect(host: address.host, port: address.port).get()
+    return BenchLine(channel, pin, talk)
+  }
+
+  /// Asks; several questions may be on their way at once.
+  func ask(_ request: RelayRequest) async throws -> RelayReply {
+    try await channel.eventLoop.flatSubmit { [talk] in talk.value.ask(request) }.get()
+  }
+
+  /// Opens a mailbox by its key, or makes it.
+  func enter(_ mailbox: Identifier, _ pair: SigningKeyPair, creates: Bool) async throws {
+    guard
+      case .welcome(let welcome) = try await ask(.hello(minimumVersion: 1, maximumVersion: 1)),
+      case .challenge(_, let nonce) = try await ask(.open(channel: 0, mailbox: mailbox))
+    else { throw Refused(words: "the relay does not greet") }
+    let binding = RelayAccess.Binding(
+      relayID: welcome.relayID, pin: pin, relayNonce: nonce,
+      clientNonce: Bytes32(exactly: RandomBytes.make(32)))
+    let key = pair.publicKey.bytes
+    let request: RelayRequest
+    if creates {
+      let signed = RelayAccess.Creation(
+        kind: RelayMailboxKind.sealed.rawValue, accessKey: key, managerKey: key, credential: [])
+      let signature = RelayAccess.signCreation(
+        signed, with: pair, mailbox: mailbox.bytes, binding: binding)
+      request = .create(
+        RelayCreation(
+          channel: 0, kind: .sealed, accessKey: key, managerKey: key, credential: [],
+          clientNonce: binding.clientNonce, accessSignature: signature,
+          managerSignature: signature))
+    } else {
+      request = .prove(
+        RelayProof(
+          channel: 0, keyID: RelayAccess.keyID(of: key), clientNonce: binding.clientNonce,
+          signature: RelayAccess.prove(pair, mailbox: mailbox.bytes, binding: binding),
+          cursor: nil))
+    }
+    let reply = try await ask(request)
+    guard case .opened = reply else { throw Refused(words: "\(reply)") }
+  }
+
+  /// Asks for pushes.
+  func subscribe() async throws {
+    let reply = try await ask(.subscribe(channel: 0))
+    guard case .subscribed = reply else { throw Refused(words: "\(reply)") }
+  }
+
+  /// Waits until the relay answers.
+  func ping() async throws {
+    let reply = try await ask(.ping)
+    guard case .pong = reply else { throw Refused(words: "\(reply)") }
+  }
+
+  /// Puts blobs in one request.
+  func put(_ items: [RelayPut]) async throws {
+    let reply = try await ask(.put(channel: 0, items: items))
+    guard case .stored = reply else { throw Refused(words: "\(reply)") }
+  }
+
+  /// Puts one blob after the other; how long each took to be acknowledged.
+  func write(_ bytes: Int, until deadline: ContinuousClock.Instant) async throws -> [Duration] {
+    var times: [Duration] = []
+    while ContinuousClock.now < deadline {
+      let item = RelayPut(name: RandomBytes.make(16), blob: RandomBytes.make(bytes))
+      let began = ContinuousClock.now
+      try await put([item])
+      times.append(began.duration(to: .now))
+    }
+    return times
+  }
+
+  /// Returns once so many entries arrived.
+  func wait(for count: Int) async throws {
+    try await channel.eventLoop.flatSubmit { [talk] in talk.value.wait(for: count) }.get()
+  }
+
+  /// When each entry arrived that was pushed or fetched after a hint, in order of position.
+  func arrivals() async throws -> [ContinuousClock.Instant] {
+    try await channel.eventLoop.submit { [talk] in talk.value.arrivals }.get()
+  }
+}
+
+/// What is said on a connection; of one event loop.
+private final class Talk: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  private(set) var arrivals: [ContinuousClock.Instant] = []
+  private var buffer = RelayFrameBuffer()
+  private var context: ChannelHandlerContext?
+  private var waiting: [UInt32: EventLoopPromise<RelayReply>] = [:]
+  private var lastRequest: UInt32 = 0
+  private var awaited: (count: Int, promise: EventLoopPromise<Void>)?
+  private var isFetching = false
+  private var position: UInt64 = 0
+
+  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+  func ask(_ request: RelayRequest) -> EventLoopFuture<RelayReply> {
+    guard let context else { preconditionFailure("asked before there was a connection") }
+    lastRequest += 1
+    let promise = context.eventLoop.makePromise(of: RelayReply.self)
+    waiting[lastRequest] = promise
+    let bytes = RelayFrame(request: lastRequest, request).encoded
+    context.channel.writeAndFlush(ByteBuffer(bytes: bytes)).cascadeFailure(to: promise)
+    return promise.futureResult
+  }
+
+  func wait(for count: Int) -> EventLoopFuture<Void> {
+    guard let context else { preconditionFailure("asked before there was a connection") }
+    let promise = context.eventLoop.makePromise(of: Void.self)
+    awaited = (count, promise)
+    settle()
+    return promise.futureResult
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    buffer.append(Array(unwrapInboundIn(data).readableBytesView))
+    do {
+      while let bytes = try buffer.next() {
+        let frame = try RelayFrame<RelayReply>(decoding: bytes)
+        if frame.request > 0 {
+          waiting.removeValue(forKey: frame.request)?.succeed(frame.message)
+        } else {
+          take(frame.message)
+        }
+      }
+    } catch {
+      context.close(promise: nil)
+    }
+  }
+
+  private func take(_ push: RelayReply) {
+    switch push {
+    case .pushed(_, let entries): arrived(entries)
+    case .behind(_, let head): fetch(to: head)
+    default: break
+    }
+  }
+
+  private func arrived(_ entries: [RelayEntry]) {
+    guard let last = entries.last else { return }
+    let now = ContinuousClock.now
+    arrivals += entries.map { _ in now }
+    position = last.header.position
+    settle()
+  }
+
+  /// Fetches what was only hinted at, page by page.
+  private func fetch(to head: UInt64) {
+    guard !isFetching, position < head else { return }
+    isFetching = true
+    guard let loop = context?.eventLoop else { return }
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    ask(.fetchAfter(channel: 0, after: position, limit: RelayLimits.maximumBatchItems))
+      .whenSuccess { reply in
+        let talk = bound.value
+        talk.isFetching = false
+        guard case .entries(let page) = reply else { return }
+        talk.arrived(page.entries)
+        talk.fetch(to: max(head, page.head))
+      }
+  }
+
+  private func settle() {
+    guard let awaited, arrivals.count >= awaited.count else { return }
+    self.awaited = nil
+    awaited.promise.succeed()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    end(error)
+    context.close(promise: nil)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    end(BenchLine.Refused(words: "the relay closed the connection"))
+  }
+
+  private func end(_ error: any Error) {
+    for (_, promise) in waiting.sorted(by: { $0.key < $1.key }) { promise.fail(error) }
+    waiting.removeAll()
+    awaited?.promise.fail(error)
+    awaited = nil
+  }
+}
