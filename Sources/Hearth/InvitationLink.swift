@@ -45,7 +45,10 @@ package struct InvitationLink {
         parts.count > 2 && !parts[2].isEmpty
         ? try InvitationLink.relay(Base32.decode(String(parts[2]))) : nil
     } catch {
-      throw HearthError(.invalid, "the invitation link is damaged: \(error)", cause: error)
+      let fault = (error as? CryptoError)?.message ?? "\(error)"
+      throw HearthError(
+        .invalid, "the invitation link is damaged: copy the whole of it again (\(fault))",
+        cause: error)
     }
   }
 

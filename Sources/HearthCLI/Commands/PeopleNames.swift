@@ -84,7 +84,7 @@ struct PeopleNames: Sendable {
       throw CommandFailure(
         .failed, "there is no device \(ShownText.quoted(text)) in this household",
         hint: nearest.isEmpty
-          ? "see `hearth device list`"
+          ? "see `hearth device list`; one that joined just now is known after `hearth sync`"
           : "did you mean "
             + RoleGate.either(nearest.map { ShownText.quoted(fullName(of: $0.id)) }) + "?")
     }

@@ -116,7 +116,10 @@ struct PublicList: AsyncParsableCommand {
     if common.json {
       return try Output.json(Document(records: found.map { PublicText.Item($0) }, remote: remote))
     }
-    guard !found.isEmpty else { return Output.note("no record is like that") }
+    guard !found.isEmpty else {
+      if remarks.isEmpty { Output.note("no record is like that") }
+      return
+    }
     let names = Set(found.map(\.catalogue)).count
     let rows = found.map { item in
       [item.record.path.description, PublicText.title(of: item.record)]

@@ -25,28 +25,40 @@ struct Adversary {
       // Whom somebody sent a link since was given the keys with it, whether it was let in or not.
       let isGiven = thief.openedInvitations.contains { hasSeen($0, endings) }
       guard !endings.isEmpty, !isGiven else { continue }
+      let returns = returns(of: thief, after: endings)
       try giveEverything(to: thief)
-      try keysStayAway(from: thief, endings)
-      try segmentsStayShut(to: thief, endings, roles, home)
+      try keysStayAway(from: thief, endings, returns)
+      try segmentsStayShut(to: thief, endings, returns, roles, home)
       SimProbe.adversaryTried.hit()
     }
   }
 
   /// What ended a device for good.
   private func endings(of thief: SimDevice) -> [Int] {
-    let enrolment = log.entries.indices.last { place in
-      guard log.entries[place].isLive else { return false }
-      let card: DeviceCard? =
-        switch log.entries[place].operation {
-        case .genesis(let genesis): genesis.device
-        case .join(let join): join.device
-        case .admit(let admit): admit.join.device
-        default: nil
-        }
-      return card.flatMap { Membership.deviceID(of: $0) } == thief.deviceID
-    }
+    let enrolment = log.entries.indices.last { log.entries[$0].isLive && lets($0, in: thief) }
     guard let enrolment else { return [] }
     return log.endings(of: thief.deviceID, thief.person, after: enrolment)
+  }
+
+  /// What let a device in again that was removed, without effect in the end.
+  ///
+  /// Whoever had seen it, and not yet what made it void, gave the device keys in good faith.
+  private func returns(of thief: SimDevice, after endings: [Int]) -> [Int] {
+    log.entries.indices.filter { place in
+      !log.entries[place].isLive && lets(place, in: thief)
+        && endings.contains { !log.sees($0, place) }
+    }
+  }
+
+  private func lets(_ place: Int, in device: SimDevice) -> Bool {
+    let card: DeviceCard? =
+      switch log.entries[place].operation {
+      case .genesis(let genesis): genesis.device
+      case .join(let join): join.device
+      case .admit(let admit): admit.join.device
+      default: nil
+      }
+    return card.flatMap { Membership.deviceID(of: $0) } == device.deviceID
   }
 
   private func giveEverything(to thief: SimDevice) throws {
@@ -68,10 +80,13 @@ struct Adversary {
   }
 
   /// No key that was made by who knew of the removal.
-  private func keysStayAway(from thief: SimDevice, _ endings: [Int]) throws {
+  private func keysStayAway(
+    from thief: SimDevice, _ endings: [Int], _ returns: [Int]
+  ) throws {
     for place in log.entries.indices {
       guard case .epoch(let grant) = log.entries[place].operation,
         endings.contains(where: { log.sees(place, $0) }),
+        !returns.contains(where: { log.sees(place, $0) }),
         let zone = try? thief.engine().zone(grant.zone)
       else { continue }
       guard !zone.holdsEpoch(grant.epoch) else {
@@ -82,14 +97,14 @@ struct Adversary {
 
   /// Nothing that was written by who knew of the removal.
   private func segmentsStayShut(
-    to thief: SimDevice, _ endings: [Int], _ roles: ChangeRoles, _ home: ZoneID
+    to thief: SimDevice, _ endings: [Int], _ returns: [Int], _ roles: ChangeRoles, _ home: ZoneID
   ) throws {
     let tag = try member.engine().zone(home).tag
     for file in world.archive.keys.sorted() {
       guard case .segment(let name) = file, name.zoneTag == tag, let bytes = world.archive[file],
         let opened = try? member.engine().changes(inSegment: bytes, of: home),
         let last = opened.last?.change.dot, last.author.device != thief.deviceID,
-        let heads = roles.heads[last], hasSeen(heads, endings)
+        let heads = roles.heads[last], hasSeen(heads, endings), !hasSeen(heads, returns)
       else { continue }
       if let read = try? thief.engine().changes(inSegment: bytes, of: home), !read.isEmpty {
         throw world.fail(

@@ -65,7 +65,7 @@ struct Settling {
     let membership = try first.membership()
     for device in everybody
     where try membership.isActive(device.deviceID) != device.isMember()
-      && (membership.device(device.deviceID) != nil || !device.waitsForMembersKeys())
+      && (device.isKnown(to: membership) || !device.waitsForMembersKeys())
       && !device.isShutOut
     {
       throw world.fail(.membership, device, "does not know whether it belongs to the household")

@@ -27,6 +27,13 @@ extension SimDevice {
     try engine().membership(of: group())
   }
 
+  /// Whether somebody counts the joining that this device believes in, whatever came after it: only
+  /// then is there anybody who hands it keys, or makes some under those that it has.
+  func isKnown(to others: Membership) throws -> Bool {
+    guard let theirs = others.device(deviceID) else { return false }
+    return try theirs.isActive || membership().device(deviceID)?.since == theirs.since
+  }
+
   /// Makes an invitation and puts its capsule into the folder.
   func invite(
     uses: Int, role: Role = .member, isApproved: Bool = false, person: PersonID? = nil,

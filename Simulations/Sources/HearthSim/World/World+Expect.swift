@@ -63,8 +63,9 @@ extension World {
 
   /// Those of the devices that belong to the household.
   ///
-  /// Not who joined by an invitation that was closed at the same time, under keys that were old
-  /// already: nobody hands it the key under which it could read of that. Nor who was removed and
+  /// Not who joined in a way that has no effect, as by an invitation that was closed at the same
+  /// time, under keys that were old already: nobody hands it the key under which it could read of
+  /// that. Nor who was removed and
   /// has only a relay to learn it from: that one lets it in no more, which is all it is told.
   func members(of devices: [SimDevice]) throws -> [SimDevice] {
     let all = try devices.filter { try $0.isMember() }
@@ -76,7 +77,7 @@ extension World {
     let informed = try believers.filter { try !$0.waitsForMembersKeys() }
     return try believers.filter { device in
       guard try device.waitsForMembersKeys(), !informed.isEmpty else { return true }
-      let isKnown = try informed.contains { try $0.membership().device(device.deviceID) != nil }
+      let isKnown = try informed.contains { try device.isKnown(to: $0.membership()) }
       if !isKnown { SimProbe.neverToldOfClosing.hit() }
       return isKnown
     }
