@@ -127,6 +127,18 @@ def listing(body):
     return headers, fields.varint(), fields.varint(), fields.take(32)
 
 
+def header_bytes(header):
+    return (varint(header.position) + bytes([header.flags]) + blob(header.name)
+            + varint(header.size) + header.digest)
+
+
+def names(body):
+    """Of a fetch or removal."""
+    fields = Fields(body)
+    fields.varint()
+    return [fields.blob() for _ in range(fields.varint())]
+
+
 def fetched(body):
     fields = Fields(body)
     return [fields.blob() if fields.take(1)[0] else None for _ in range(fields.varint())]
@@ -236,8 +248,8 @@ def identity_files(data, port, folder):
 class Session:
     """A connection to a relay. Answers are waited for, pushes are kept in `pushes`."""
 
-    def __init__(self, port, seconds=20, context=None):
-        plain = socket.create_connection(("127.0.0.1", port), timeout=seconds)
+    def __init__(self, port, seconds=20, context=None, source="127.0.0.1"):
+        plain = socket.create_connection(("127.0.0.1", port), seconds, (source, 0))
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             self.socket = (context or client_context()).wrap_socket(plain)
@@ -340,7 +352,11 @@ def fault(answer):
 # In between
 
 class Cut(Exception):
-    """Ends a connection at once."""
+    """Ends a connection at once, after some last bytes."""
+
+    def __init__(self, last=b""):
+        super().__init__()
+        self.last = last
 
 
 class Passage:
@@ -358,6 +374,10 @@ class Passage:
             return self.mailboxes.get(Fields(frame.body).varint())
         asked = self.requests.get(frame.request)
         return self.mailbox(asked) if asked else None
+
+    def answer(self, data):
+        """Sends bytes to the node in the relay's name."""
+        self.to_node.write(data)
 
     def from_node(self, frame):
         if frame.kind == OPEN:
@@ -431,7 +451,7 @@ class Between:
         self.connections += 1
         self.tasks.add(asyncio.current_task())
         passage = self.passage(self, self.connections)
-        behind = None
+        passage.to_node = writer
         try:
             behind, writer_behind = await asyncio.open_connection(
                 "127.0.0.1", self.port_behind, ssl=client_context(), limit=1 << 22)
@@ -465,6 +485,12 @@ class Between:
                 return
             if self.recorder:
                 self.recorder(way, head + rest)
-            for passed in change(parse(rest)):
+            try:
+                passing = change(parse(rest))
+            except Cut as cut:
+                writer.write(cut.last)
+                await writer.drain()
+                raise
+            for passed in passing:
                 writer.write(passed if isinstance(passed, bytes) else frame(*passed))
             await writer.drain()
