@@ -146,8 +146,10 @@ package struct RelayCore {
     waitingBytes -= session.queue.reduce(0) { $0 + $1.byteCount }
     let left = sessionsByAddress[session.address, default: 1] - 1
     sessionsByAddress[session.address] = left > 0 ? left : nil
-    for (number, channel) in session.channels {
-      if let open = channel.open { leave(open.mailbox, id, channel: number) }
+    // Once for each mailbox: a session may have one open on all its channels, beside thousands.
+    for mailbox in Set(session.channels.values.compactMap { $0.open?.mailbox }) {
+      rooms[mailbox]?.members.removeAll { $0.session == id }
+      if rooms[mailbox]?.members.isEmpty == true { rooms[mailbox] = nil }
     }
   }
 
