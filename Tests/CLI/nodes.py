@@ -77,16 +77,21 @@ class Nodes:
 
 
 class Relay:
-    def __init__(self, program, data):
-        self.program = program
+    """A relay on a free port; `log` is where it writes what it has to say."""
+
+    def __init__(self, program, data, log=None, options=("--health", "off")):
+        self.program = os.path.abspath(program)
         self.data = data
+        self.log = log
+        self.options = options
         self.port = "0"
         self.start()
 
     def start(self):
-        self.process = subprocess.Popen(
-            [self.program, "serve", "--listen", "127.0.0.1:" + self.port, "--health", "off",
-             "--data", self.data], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        with open(self.log or os.devnull, "ab") as log:
+            self.process = subprocess.Popen(
+                [self.program, "serve", "--listen", "127.0.0.1:" + self.port, "--data", self.data,
+                 *self.options], stdout=subprocess.PIPE, stderr=log, text=True)
         self.address = self.process.stdout.readline().strip()
         check(self.address.startswith("hearth-relay://127.0.0.1:"), "address: " + self.address)
         self.port = self.address.split(":")[2].split("/")[0]
@@ -95,3 +100,9 @@ class Relay:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
         self.process.stdout.close()
+
+    def ask(self, *arguments):
+        """Runs an operator's command on its data."""
+        return subprocess.run(
+            [self.program, *arguments, "--data", self.data], capture_output=True, text=True,
+            timeout=120)

@@ -8,8 +8,6 @@ recovered; then wrong words, forged and missing capsules, replaced words, a remo
 end no file of any home or folder may hold a word's secret or a key that follows from it, be it
 raw, in hexadecimal digits or in base64.
 """
-import base64
-import hashlib
 import json
 import os
 import re
@@ -18,8 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+from keys import base64_forms, recovery_secrets
+
 FAILED, OFFLINE, NOT_ALLOWED, CORRUPT, USAGE = 1, 3, 4, 7, 64
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 failures = []
 
 
@@ -194,7 +193,7 @@ def refuse(stage, words):
     stage.refuses("a home in use", FAILED, "not empty", "ben", "recover", "--transport",
                   stage.folder, piped=words)
     places = [os.path.join(stage.folder, "i", name) for name in os.listdir(stage.folder + "/i")]
-    capsule = next(p for p in places if names(words)["locator"].hex() in p)
+    capsule = next(p for p in places if recovery_secrets(words)["locator"].hex() in p)
     with open(capsule, "rb") as file:
         good = file.read()
     with open(capsule, "wb") as file:
@@ -235,47 +234,20 @@ def rotate(stage, words, capsule):
     return new
 
 
-def names(words):
-    """What follows from words: docs/reference/recovery-format.md."""
-    source = open(os.path.join(
-        ROOT, "Sources", "HearthCrypto", "RecoveryWordList+English.swift")).read()
-    listed = re.findall(r"[a-z]+", source.split('"""')[1].replace("\\\n", " "))
-    bits = 0
-    for word in words.split():
-        bits = bits << 11 | listed.index(word)
-    entropy = (bits >> 4).to_bytes(16, "big")
-    check(hashlib.sha256(entropy).digest()[0] >> 4 == bits & 15, "the checksum of words")
-
-    def derive(key, number, context, size=32):
-        return hashlib.blake2b(
-            key=key, digest_size=size, salt=number.to_bytes(8, "little").ljust(16, b"\0"),
-            person=context.ljust(16, b"\0")).digest()
-
-    root = hashlib.blake2b(b"HRTH/recovery/v1" + entropy, digest_size=32).digest()
-    access = derive(root, 4, b"HRTHrecc")
-    return {
-        "entropy": entropy, "root": root, "signing seed": derive(root, 1, b"HRTHrecs"),
-        "box seed": derive(root, 2, b"HRTHrecb"), "relay key": derive(root, 3, b"HRTHrecr"),
-        "access": access, "capsule key": derive(access, 2, b"HRTHrcap"),
-        "locator": derive(access, 1, b"HRTHrloc", 16)}
-
-
 def scan(stage, sheets):
     needles = {}
     for number, words in enumerate(sheets):
         several = words.split()
         for start in range(10):
             needles["words %d" % number, start] = " ".join(several[start:start + 3]).encode()
-        for name, secret in names(words).items():
+        for name, secret in recovery_secrets(words).items():
             if name == "locator":
                 continue
             needles[name, number, "raw"] = secret
             needles[name, number, "hex"] = secret.hex().encode()
             needles[name, number, "HEX"] = secret.hex().upper().encode()
-            for shift in range(3):
-                # The characters of base64 that no neighbouring byte takes part in.
-                text = base64.b64encode(bytes(shift) + secret)
-                needles[name, number, "base64", shift] = text[4 if shift else 0:-4]
+            for shift, text in enumerate(base64_forms(secret)):
+                needles[name, number, "base64", shift] = text
     files = 0
     for folder, _, present in os.walk(stage.root):
         for name in present:
@@ -285,7 +257,8 @@ def scan(stage, sheets):
             for what, needle in needles.items():
                 check(needle not in content, "%s is in %s" % (what, os.path.join(folder, name)))
     check(files > 20, "only %d files were looked at" % files)
-    example = names("abandon amount liar amount expire adjust cage candy arch gather drum buyer")
+    example = recovery_secrets(
+        "abandon amount liar amount expire adjust cage candy arch gather drum buyer")
     check(example["locator"].hex() == "0ceb22084f9e53ff77971f927eae419b",
           "the derivation of the reference is not this one")
     return files

@@ -20,6 +20,12 @@ package struct RelayConfiguration: Sendable {
   package var handshakeMilliseconds: UInt64 = 30_000
   /// How long a client may leave what was sent unread.
   package var slowReaderMilliseconds: UInt64 = 30_000
+  /// How many requests of one session may be in a wrong state or beyond a limit.
+  package var maximumFaults = 1_000
+  /// How many pings of one session are answered in a minute.
+  package var pingsPerMinute = 600
+  /// The most connections to which more waits to be sent than they take: each holds some MiB.
+  package var maximumCongested = 128
   /// The most requests of a session without an answer.
   package var maximumUnanswered = 64
   /// The bytes of unanswered requests at which nothing more is read from a session.

@@ -14,6 +14,7 @@ package struct RelayCore {
   var sessions: [RelaySessionID: RelaySession] = [:]
   var strangers: Set<RelaySessionID> = []
   var readers: Set<RelaySessionID> = []
+  private var congested: Set<RelaySessionID> = []
   var rooms: [Identifier: RelayRoom] = [:]
   var tickets: [UInt64: RelayTicket] = [:]
   var effects: [RelayEffect] = []
@@ -95,27 +96,45 @@ package struct RelayCore {
     let isTooMany =
       sessions.count >= configuration.maximumSessions
       || sessionsByAddress[address, default: 0] >= configuration.maximumSessionsPerAddress
-      || (strangers.count >= configuration.maximumStrangers && !makeRoomForStranger())
+      || (strangers.count >= configuration.maximumStrangers && !makeRoomForStranger(of: address))
     guard !isTooMany, !isDraining else {
       counters.limited += 1
       effects.append(.close(id))
       return
     }
     counters.sessionsEver += 1
-    sessions[id] = RelaySession(
-      address: address, now: now, appendsPerMinute: configuration.sessionAppendsPerMinute)
+    sessions[id] = RelaySession(address: address, now: now, configuration)
     sessionsByAddress[address, default: 0] += 1
     strangers.insert(id)
   }
 
-  /// Ends the oldest stranger if it had a fair time, so that newcomers are not kept out.
-  private mutating func makeRoomForStranger() -> Bool {
+  /// Ends a stranger for a newcomer: one of an address that has clearly more of them, so that no
+  /// address keeps out others, or the oldest if it had a fair time.
+  private mutating func makeRoomForStranger(of address: [UInt8]) -> Bool {
+    let own = strangers.count { sessions[$0]?.address == address }
+    if let crowd = crowd(of: strangers), crowd.count > own + 1 {
+      return end(stranger: crowd.oldest)
+    }
     guard let oldest = strangers.min(), let session = sessions[oldest],
       now >= session.connectedAt + configuration.handshakeMilliseconds / 10
     else { return false }
+    return end(stranger: oldest)
+  }
+
+  private mutating func end(stranger id: RelaySessionID) -> Bool {
     counters.timeouts += 1
-    end(oldest, RelayFault(.idle, "others wait: open a mailbox sooner"))
+    end(id, RelayFault(.idle, "others wait: open a mailbox sooner"))
     return true
+  }
+
+  /// The oldest session of the address that has most of some sessions, and how many it has.
+  private func crowd(of ids: Set<RelaySessionID>) -> (oldest: RelaySessionID, count: Int)? {
+    var counts: [[UInt8]: Int] = [:]
+    for id in ids { counts[sessions[id]?.address ?? [], default: 0] += 1 }
+    guard let most = counts.values.max(),
+      let oldest = ids.filter({ counts[sessions[$0]?.address ?? []] == most }).min()
+    else { return nil }
+    return (oldest, most)
   }
 
   /// Forgets a session that is gone; what it asked of the log goes on.
@@ -123,11 +142,14 @@ package struct RelayCore {
     guard let session = sessions.removeValue(forKey: id) else { return }
     strangers.remove(id)
     readers.remove(id)
+    congested.remove(id)
     waitingBytes -= session.queue.reduce(0) { $0 + $1.byteCount }
     let left = sessionsByAddress[session.address, default: 1] - 1
     sessionsByAddress[session.address] = left > 0 ? left : nil
-    for (number, channel) in session.channels {
-      if let open = channel.open { leave(open.mailbox, id, channel: number) }
+    // Once for each mailbox: a session may have one open on all its channels, beside thousands.
+    for mailbox in Set(session.channels.values.compactMap { $0.open?.mailbox }) {
+      rooms[mailbox]?.members.removeAll { $0.session == id }
+      if rooms[mailbox]?.members.isEmpty == true { rooms[mailbox] = nil }
     }
   }
 
@@ -187,8 +209,14 @@ package struct RelayCore {
     guard sessions[id] != nil else { return }
     guard !isCongested else {
       if sessions[id]?.congestedAt == nil { sessions[id]?.congestedAt = now }
+      congested.insert(id)
+      if congested.count > configuration.maximumCongested, let crowd = crowd(of: congested) {
+        counters.slowReaders += 1
+        end(crowd.oldest, RelayFault(.slowReader, "too many read slowly: read faster"))
+      }
       return
     }
+    congested.remove(id)
     sessions[id]?.congestedAt = nil
     let missed = sessions[id]?.channels.compactMap { number, channel in
       channel.open?.missedHead.map { (number, $0) }
@@ -210,6 +238,11 @@ package struct RelayCore {
     counters.framesReceived += 1
     sessions[id]?.heardAt = now
     if case .ping = frame.message, session.isGreeted {
+      guard sessions[id]?.pings.take(1, now: self.now) == 0 else {
+        counters.limited += 1
+        fail(id, frame.request, RelayFault(.tooMany, "too many pings"))
+        return
+      }
       send(id, frame.request, .pong)
       return
     }
@@ -352,6 +385,14 @@ package struct RelayCore {
 
   mutating func fail(_ id: RelaySessionID, _ request: UInt32, _ fault: RelayFault) {
     send(id, request, .fault(fault))
+    // A client that keeps to the protocol is told so now and then; who is told all the time costs
+    // others the relay's time.
+    guard fault.code == .wrongState || fault.code == .tooMany else { return }
+    sessions[id]?.faults += 1
+    if let count = sessions[id]?.faults, count > configuration.maximumFaults {
+      counters.limited += 1
+      end(id, RelayFault(.tooMany, "too many requests that cannot be answered: connect again"))
+    }
   }
 
   /// How many milliseconds the session's address has to wait before it may try a mailbox.

@@ -24,18 +24,22 @@ struct RelaySession {
   var isPaused = false
   var congestedAt: UInt64?
   var isEnding = false
+  /// How many of its requests were in a wrong state or beyond a limit.
+  var faults = 0
   var appends: RelayBucket
+  var pings: RelayBucket
 
   struct Waiting {
     let frame: RelayFrame<RelayRequest>
     let byteCount: Int
   }
 
-  init(address: [UInt8], now: UInt64, appendsPerMinute: Int) {
+  init(address: [UInt8], now: UInt64, _ configuration: RelayConfiguration) {
     self.address = address
     connectedAt = now
     heardAt = now
-    appends = RelayBucket(perMinute: appendsPerMinute, now: now)
+    appends = RelayBucket(perMinute: configuration.sessionAppendsPerMinute, now: now)
+    pings = RelayBucket(perMinute: configuration.pingsPerMinute, now: now)
   }
 }
 

@@ -6,6 +6,8 @@ import NIOCore
 /// The longest frame that a connection's decoder accepts now; of one event loop.
 final class RelayFrameLimit {
   var value = RelayLimits.maximumHandshakeFrameBytes
+  /// Whether the connection is being closed: what still comes is passed over, however much it is.
+  var isOver = false
 }
 
 /// Cuts a connection's bytes into frames; what is announced too long ends the connection unread.
@@ -21,7 +23,7 @@ struct RelayFrameDecoder: ByteToMessageDecoder {
   mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws
     -> DecodingState
   {
-    guard !isLost else {
+    guard !isLost, !limit.isOver else {
       buffer.clear()
       return .needMoreData
     }
@@ -166,6 +168,7 @@ final class RelayConnection: ChannelInboundHandler {
   /// Closes once everything is sent, or soon in any case.
   func closeAfterSending() {
     guard let context else { return }
+    limit.isOver = true
     let channel = context.channel
     guard hasWritten else {
       // Turned away before a word was said: it costs no handshake and no time.

@@ -402,6 +402,8 @@ private enum RelayLinkTLS {
     case let error as IOError:
       return .unreachable(String(cString: strerror(error.errnoCode)))
     case is ChannelError: return .unreachable("it does not answer")
+    // Its end came without a word of TLS: the process was killed, or somebody cut the line.
+    case NIOSSLError.uncleanShutdown: return .unreachable("the connection was cut")
     case is NIOSSLError, is BoringSSLError:
       return .unreachable("it does not speak TLS as a relay does")
     default: return .unreachable("\(error)")

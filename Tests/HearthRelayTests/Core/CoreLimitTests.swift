@@ -67,6 +67,56 @@ struct CoreLimitTests {
     #expect(!world.closed.contains(second) && world.core.strangerCount == 2)
   }
 
+  @Test("who has many strangers gives way at once to who has few; nobody else does")
+  func crowdsOfStrangers() throws {
+    let world = try CoreWorld { $0.maximumStrangers = 6 }
+    let other = world.connect(1)
+    let crowd = (0..<5).map { _ in world.connect(2) }
+    // The crowd itself gains nothing by coming again.
+    #expect(!world.admits(2))
+    let late = [world.connect(3), world.connect(1)]
+    #expect(world.closed.isSuperset(of: crowd.prefix(2)))
+    #expect(world.closed.isDisjoint(with: crowd.dropFirst(2) + late + [other]))
+    #expect(world.core.strangerCount == 6)
+    // Three, two and one: who has one may have a second, and after that it is even.
+    let second = world.connect(3)
+    #expect(world.closed.contains(crowd[2]) && !world.closed.contains(second))
+    #expect(!world.admits(3) && !world.admits(1))
+  }
+
+  @Test("those to whom much waits to be sent are bounded; an address with many of them gives way")
+  func congestion() throws {
+    let (world, reader) = try made { $0.maximumCongested = 3 }
+    let crowd = (0..<3).map { _ in world.connect(2) }
+    for id in [crowd[2], reader, crowd[1]] { world.handle(.congested(id, true)) }
+    #expect(world.closed.isEmpty)
+    world.handle(.congested(crowd[0], true))
+    #expect(world.closed == [crowd[0]])
+    #expect(world.core.counters.slowReaders == 1)
+    // Whoever reads again, or is gone, leaves a place.
+    world.handle(.congested(crowd[1], false))
+    let more = [world.connect(3), world.connect(4)]
+    world.handle(.congested(more[0], true))
+    world.handle(.disconnected(reader))
+    world.handle(.congested(more[1], true))
+    #expect(world.closed == [crowd[0]])
+  }
+
+  @Test("1000 requests in a wrong state or beyond a limit are answered; one more ends the session")
+  func faults() throws {
+    let (world, id) = try made { $0.pingsPerMinute = 400 }
+    for _ in 0..<400 { #expect(world.ask(id, .ping) == .pong) }
+    for _ in 0..<500 { #expect(world.ask(id, .ping).faultCode == .tooMany) }
+    for _ in 0..<500 { #expect(world.ask(id, .subscribe(channel: 9)).faultCode == .wrongState) }
+    #expect(world.closed.isEmpty)
+    _ = world.ask(id, .subscribe(channel: 9))
+    #expect(world.closed == [id] && world.core.sessionCount == 0)
+    // Refusals and full mailboxes are no such faults, and pings come back with time.
+    let calm = world.connect(2)
+    world.now += 60_000
+    for _ in 0..<400 { #expect(world.ask(calm, .ping) == .pong) }
+  }
+
   @Test("a stranger has 30 seconds, a silent member three heartbeats, to the millisecond")
   func deadlines() throws {
     let (world, member) = try made()

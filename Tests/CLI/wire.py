@@ -1,0 +1,496 @@
+"""The relay's protocol spoken by another program: frames, keys, proofs, and the place in between.
+
+Written from docs/reference/relay-protocol.md. Signatures come from libsodium, the system library
+that Hearth uses too; TLS is Python's. `Session` is a client that does what it is told, also what
+is wrong. `Between` stands in the relay's place: it shows the relay's own certificate, passes every
+frame on in clear and lets a `Passage` look at it and change it.
+"""
+import asyncio
+import base64
+import collections
+import ctypes
+import ctypes.util
+import hashlib
+import os
+import socket
+import ssl
+import struct
+import threading
+
+HELLO, OPEN, PROVE, CREATE, CLOSE, PUT, REMOVE, LIST, FETCH = range(1, 10)
+FETCH_AFTER, SUBSCRIBE, UNSUBSCRIBE, ROTATE, ADD_MANAGER, REMOVE_MANAGER = range(10, 16)
+PING, GOODBYE = 0x10, 0x11
+WELCOME, CHALLENGE, OPENED, STORED, REMOVED, LISTING, BLOBS, ENTRIES = range(0x41, 0x49)
+SUBSCRIBED, ROTATED, DONE, PONG, FAULT = 0x49, 0x4A, 0x4B, 0x4C, 0x4F
+PUSHED, BEHIND, CLOSED, FAREWELL = range(0x81, 0x85)
+# Requests that name a channel first.
+ON_CHANNELS = {*range(OPEN, REMOVE_MANAGER + 1)}
+MALFORMED, WRONG_STATE, REFUSED, RATE_LIMITED, TOO_MANY = 1, 3, 4, 6, 8
+OUTCOME_STORED, OUTCOME_SAME, OUTCOME_CONFLICT = range(3)
+REMOVAL, REPLACEABLE, LIVE = 1, 2, 4
+
+sodium = ctypes.CDLL(ctypes.util.find_library("sodium") or "libsodium.so.23")
+if sodium.sodium_init() < 0:
+    raise SystemExit("libsodium does not start")
+
+
+class WireError(Exception):
+    """The other side did something else than was asked."""
+
+
+# Numbers and frames
+
+def varint(number):
+    out = b""
+    while number >= 128:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def blob(data):
+    return varint(len(data)) + data
+
+
+def frame(kind, request, body=b""):
+    rest = bytes([kind]) + varint(request) + body
+    return struct.pack(">I", len(rest)) + rest
+
+
+Frame = collections.namedtuple("Frame", "kind request body")
+
+
+class Fields:
+    """Takes a body apart."""
+
+    def __init__(self, data):
+        self.data = data
+        self.at = 0
+
+    def take(self, count):
+        if self.at + count > len(self.data):
+            raise WireError("a frame ends early")
+        self.at += count
+        return self.data[self.at - count:self.at]
+
+    def varint(self):
+        shift = number = 0
+        while True:
+            byte = self.take(1)[0]
+            number |= (byte & 127) << shift
+            if byte < 128:
+                return number
+            shift += 7
+
+    def blob(self):
+        return self.take(self.varint())
+
+    def header(self):
+        """position, flags, name, length of the blob, digest"""
+        return Header(self.varint(), self.take(1)[0], self.blob(), self.varint(), self.take(32))
+
+    def fault(self):
+        return Fault(self.varint(), self.varint(), self.blob().decode())
+
+
+Header = collections.namedtuple("Header", "position flags name size digest")
+Fault = collections.namedtuple("Fault", "code wait words")
+
+
+def parse(rest):
+    fields = Fields(rest)
+    kind = fields.take(1)[0]
+    return Frame(kind, fields.varint(), rest[fields.at:])
+
+
+def puts(body):
+    """The channel, and replaceable, name and blob of each."""
+    fields = Fields(body)
+    channel, count = fields.varint(), fields.varint()
+    return channel, [(fields.take(1)[0], fields.blob(), fields.blob()) for _ in range(count)]
+
+
+def put_body(channel, items):
+    return varint(channel) + varint(len(items)) + b"".join(
+        bytes([flag]) + blob(name) + blob(data) for flag, name, data in items)
+
+
+def outcomes(body):
+    fields = Fields(body)
+    return [(fields.take(1)[0], fields.varint()) for _ in range(fields.varint())]
+
+
+def listing(body):
+    """Headers, position looked through to, position of the head, chain at the former."""
+    fields = Fields(body)
+    headers = [fields.header() for _ in range(fields.varint())]
+    return headers, fields.varint(), fields.varint(), fields.take(32)
+
+
+def header_bytes(header):
+    return (varint(header.position) + bytes([header.flags]) + blob(header.name)
+            + varint(header.size) + header.digest)
+
+
+def names(body):
+    """Of a fetch or removal."""
+    fields = Fields(body)
+    fields.varint()
+    return [fields.blob() for _ in range(fields.varint())]
+
+
+def fetched(body):
+    fields = Fields(body)
+    return [fields.blob() if fields.take(1)[0] else None for _ in range(fields.varint())]
+
+
+def blobs_body(blobs):
+    return varint(len(blobs)) + b"".join(
+        b"\0" if data is None else b"\1" + blob(data) for data in blobs)
+
+
+# Hashes, keys and proofs
+
+def digest(domain, *parts, size=32, key=b""):
+    return hashlib.blake2b(domain.encode() + b"".join(parts), digest_size=size, key=key).digest()
+
+
+def derive(key, number, context, size=32):
+    """libsodium's crypto_kdf."""
+    return hashlib.blake2b(
+        key=key, digest_size=size, salt=number.to_bytes(8, "little").ljust(16, b"\0"),
+        person=context.encode().ljust(16, b"\0")).digest()
+
+
+def sized(data):
+    return struct.pack(">Q", len(data)) + data
+
+
+def pin(certificate):
+    return digest("HRTH/relay-pin/v1", certificate)
+
+
+def pin_text(certificate):
+    """Base 32 with the alphabet of the invite format."""
+    alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+    bits = int.from_bytes(pin(certificate), "big") << 4
+    return "".join(alphabet[bits >> 5 * place & 31] for place in reversed(range(52)))
+
+
+def chain_start(mailbox, generation):
+    return digest("HRTH/relay-chain-start/v1", mailbox, generation)
+
+
+def chain_next(chain, position, flags, name, size, blob_digest):
+    return digest(
+        "HRTH/relay-chain/v1", chain, struct.pack(">QQ", position, flags & 3), sized(name),
+        struct.pack(">Q", size), blob_digest)
+
+
+def blob_digest(data):
+    return digest("HRTH/relay-blob/v1", data)
+
+
+class KeyPair:
+    """Ed25519."""
+
+    def __init__(self, seed=None):
+        self.public = ctypes.create_string_buffer(32)
+        self.secret = ctypes.create_string_buffer(64)
+        sodium.crypto_sign_seed_keypair(self.public, self.secret, seed or os.urandom(32))
+        self.public = self.public.raw
+        self.id = digest("HRTH/relay-key-id/v1", self.public, size=16)
+
+    def sign(self, domain, message):
+        text = domain.encode() + hashlib.blake2b(message, digest_size=64).digest()
+        signature = ctypes.create_string_buffer(64)
+        sodium.crypto_sign_detached(
+            signature, None, text, ctypes.c_ulonglong(len(text)), self.secret)
+        return signature.raw
+
+
+# TLS
+
+def client_context(latest=ssl.TLSVersion.TLSv1_3):
+    """Takes any certificate: who is asked to compare it does so."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.maximum_version = latest
+    return context
+
+
+def certificate_at(port, seconds=20):
+    with socket.create_connection(("127.0.0.1", port), timeout=seconds) as plain:
+        with client_context().wrap_socket(plain) as secured:
+            return secured.getpeercert(binary_form=True)
+
+
+def identity_files(data, port, folder):
+    """The relay's certificate and private key as files, from its data folder and what it shows."""
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(data, "identity.key"), "rb") as file:
+        master = file.read()[8:40]
+    # PKCS #8 of an Ed25519 key (RFC 8410), around its 32 bytes.
+    secret = bytes.fromhex("302e020100300506032b657004220420") + derive(master, 2, "HRTHrtls")
+    paths = []
+    for name, title, der in (("certificate", "CERTIFICATE", certificate_at(port)),
+                             ("key", "PRIVATE KEY", secret)):
+        paths.append(os.path.join(folder, name + ".pem"))
+        with open(paths[-1], "w") as file:
+            file.write("-----BEGIN %s-----\n%s\n-----END %s-----\n" % (
+                title, base64.encodebytes(der).decode().strip(), title))
+    return paths
+
+
+# A client
+
+class Session:
+    """A connection to a relay. Answers are waited for, pushes are kept in `pushes`."""
+
+    def __init__(self, port, seconds=20, context=None, source="127.0.0.1"):
+        plain = socket.create_connection(("127.0.0.1", port), seconds, (source, 0))
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            self.socket = (context or client_context()).wrap_socket(plain)
+        except BaseException:
+            plain.close()
+            raise
+        self.certificate = self.socket.getpeercert(binary_form=True)
+        self.waiting = b""
+        self.request = 0
+        self.pushes = []
+        self.relay = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def next(self):
+        self.request += 1
+        return self.request
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def receive(self):
+        """The next frame; None at the end of the connection."""
+        while True:
+            if len(self.waiting) >= 4:
+                size = struct.unpack(">I", self.waiting[:4])[0]
+                if len(self.waiting) >= 4 + size:
+                    rest, self.waiting = self.waiting[4:4 + size], self.waiting[4 + size:]
+                    return parse(rest)
+            try:
+                data = self.socket.recv(1 << 16)
+            except (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError):
+                data = b""
+            if not data:
+                return None
+            self.waiting += data
+
+    def ask(self, kind, body=b""):
+        """The answer to a request; a farewell counts as one, the end gives None."""
+        request = self.next()
+        self.send(frame(kind, request, body))
+        while True:
+            answer = self.receive()
+            if answer is None or answer.kind == FAREWELL or answer.request == request:
+                return answer
+            self.pushes.append(answer)
+
+    def must(self, kind, body, wanted):
+        answer = self.ask(kind, body)
+        if answer is None or answer.kind != wanted:
+            raise WireError("%02x was answered by %r" % (kind, answer))
+        return Fields(answer.body)
+
+    def hello(self):
+        fields = self.must(HELLO, b"HRLY" + varint(1) + varint(1), WELCOME)
+        fields.varint()
+        self.relay = fields.take(32)
+        return self
+
+    def challenge(self, channel, mailbox):
+        """The id of the key that is wanted, and the nonce."""
+        fields = self.must(OPEN, varint(channel) + mailbox, CHALLENGE)
+        return fields.take(16), fields.take(32)
+
+    def proof(self, pair, channel, mailbox, nonce, **other):
+        """The body of a proof; `relay`, `pin` and `bound` put others in place of what is right."""
+        mine = os.urandom(32)
+        bound = other.get("relay", self.relay) + other.get("pin", pin(self.certificate))
+        message = bound + nonce + mine + other.get("bound", mailbox) + pair.id
+        return varint(channel) + pair.id + mine + pair.sign("HRTH/relay-access/v1", message) + b"\0"
+
+    def create(self, channel, mailbox, access, manager, credential=b""):
+        nonce = self.challenge(channel, mailbox)[1]
+        mine = os.urandom(32)
+        made = hashlib.blake2b(
+            struct.pack(">Q", 0) + sized(access.public) + sized(manager.public)
+            + sized(credential), digest_size=32).digest()
+        bound = self.relay + pin(self.certificate) + nonce + mine + mailbox
+        return self.ask(
+            CREATE, varint(channel) + b"\0" + access.public + manager.public + blob(credential)
+            + mine + b"".join(pair.sign("HRTH/relay-create/v1", bound + pair.id + made)
+                              for pair in (access, manager)))
+
+    def enter(self, channel, mailbox, pair):
+        nonce = self.challenge(channel, mailbox)[1]
+        return self.ask(PROVE, self.proof(pair, channel, mailbox, nonce))
+
+
+def fault(answer):
+    """What a fault or farewell says; None of anything else."""
+    if answer is None or answer.kind not in (FAULT, FAREWELL):
+        return None
+    return Fields(answer.body).fault()
+
+
+# In between
+
+class Cut(Exception):
+    """Ends a connection at once, after some last bytes."""
+
+    def __init__(self, last=b""):
+        super().__init__()
+        self.last = last
+
+
+class Passage:
+    """What passes on one connection. Keeps which mailbox a channel and a request are about."""
+
+    def __init__(self, between, number):
+        self.between = between
+        self.number = number
+        self.mailboxes = {}
+        self.requests = {}
+
+    def mailbox(self, frame):
+        """The mailbox that a request, its answer or a push is about; None for none."""
+        if frame.kind in ON_CHANNELS or frame.kind in (PUSHED, BEHIND, CLOSED):
+            return self.mailboxes.get(Fields(frame.body).varint())
+        asked = self.requests.get(frame.request)
+        return self.mailbox(asked) if asked else None
+
+    def answer(self, data):
+        """Sends bytes to the node in the relay's name."""
+        self.to_node.write(data)
+
+    def from_node(self, frame):
+        if frame.kind == OPEN:
+            fields = Fields(frame.body)
+            channel = fields.varint()
+            self.mailboxes[channel] = fields.take(16)
+        self.requests[frame.request] = frame
+        return self.asked(frame)
+
+    def from_relay(self, frame):
+        passed = self.told(frame, self.requests.get(frame.request))
+        self.requests.pop(frame.request, None)
+        return passed
+
+    def asked(self, frame):
+        """What to pass to the relay for a request."""
+        return [frame]
+
+    def told(self, frame, asked):
+        """What to pass to the node for an answer (with its request) or a push."""
+        return [frame]
+
+
+class Between:
+    """Stands in the relay's place, on a port of its own.
+
+    `paths` are of the certificate and key to show; `passage` makes what looks at each connection.
+    Both, and `port_behind`, may be changed while it runs; then they are of new connections.
+    """
+
+    def __init__(self, paths, port_behind, passage=Passage, recorder=None):
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.minimum_version = ssl.TLSVersion.TLSv1_3
+        self.context.num_tickets = 0
+        self.context.load_cert_chain(*paths)
+        self.port_behind = port_behind
+        self.passage = passage
+        self.recorder = recorder
+        self.connections = 0
+        self.failures = []
+        self.tasks = set()
+        self.loop = asyncio.new_event_loop()
+        started = threading.Event()
+        self.thread = threading.Thread(target=self.run, args=(started,), daemon=True)
+        self.thread.start()
+        started.wait()
+
+    def run(self, started):
+        asyncio.set_event_loop(self.loop)
+        self.loop.set_exception_handler(lambda *_: None)
+        self.server = self.loop.run_until_complete(
+            asyncio.start_server(self.serve, "127.0.0.1", 0, ssl=self.context, limit=1 << 22))
+        self.port = self.server.sockets[0].getsockname()[1]
+        started.set()
+        self.loop.run_forever()
+
+    def stop(self):
+        def end():
+            self.server.close()
+            for task in self.tasks:
+                task.cancel()
+            self.loop.call_later(0.1, self.loop.stop)
+        self.loop.call_soon_threadsafe(end)
+        self.thread.join()
+
+    def address(self, real):
+        """The relay's address line with this port in the place of the relay's."""
+        return "hearth-relay://127.0.0.1:%d/%s" % (self.port, real.rsplit("/", 1)[1])
+
+    async def serve(self, reader, writer):
+        self.connections += 1
+        self.tasks.add(asyncio.current_task())
+        passage = self.passage(self, self.connections)
+        passage.to_node = writer
+        try:
+            behind, writer_behind = await asyncio.open_connection(
+                "127.0.0.1", self.port_behind, ssl=client_context(), limit=1 << 22)
+            ways = [
+                asyncio.ensure_future(self.pass_on(reader, writer_behind, passage.from_node, 0)),
+                asyncio.ensure_future(self.pass_on(behind, writer, passage.from_relay, 1))]
+            try:
+                done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+                if not any(isinstance(way.exception(), Cut) for way in done):
+                    # What was said before the end still arrives.
+                    await asyncio.wait(ways, timeout=0.2)
+            finally:
+                for way in ways:
+                    way.cancel()
+                for way in await asyncio.gather(*ways, return_exceptions=True):
+                    if isinstance(way, Exception) and not isinstance(way, (Cut, OSError)):
+                        self.failures.append(repr(way))
+                writer_behind.transport.abort()
+        except (OSError, ssl.SSLError):
+            pass
+        finally:
+            self.tasks.discard(asyncio.current_task())
+            writer.transport.abort()
+
+    async def pass_on(self, reader, writer, change, way):
+        while True:
+            try:
+                head = await reader.readexactly(4)
+                rest = await reader.readexactly(struct.unpack(">I", head)[0])
+            except (asyncio.IncompleteReadError, OSError):
+                return
+            if self.recorder:
+                self.recorder(way, head + rest)
+            try:
+                passing = change(parse(rest))
+            except Cut as cut:
+                writer.write(cut.last)
+                await writer.drain()
+                raise
+            for passed in passing:
+                writer.write(passed if isinstance(passed, bytes) else frame(*passed))
+            await writer.drain()
