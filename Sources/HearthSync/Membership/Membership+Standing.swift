@@ -55,6 +55,26 @@ extension Membership {
     return .counts(lowest)
   }
 
+  /// Whether something that its author did not know of decides what a change counts for: it is
+  /// beyond the cut of a removal, or of a role that was lost.
+  func isOverruled(_ dot: Dot, in zone: ZoneID, at heads: Frontier) -> Bool {
+    switch judge(dot, in: zone, at: heads) {
+    case .void(let cause): return cause == .beyondCut
+    case .counts(let role):
+      guard let resolver = resolved?.resolver,
+        let person = resolver.person(of: dot.author.device, .frontier(heads))
+      else { return false }
+      return resolver.role(of: person, .frontier(heads)) != role
+    }
+  }
+
+  /// Whether anything was ever taken away from anybody: a device, or a role.
+  var hasCuts: Bool {
+    guard let resolver = resolved?.resolver else { return false }
+    return devices.count < allDevices.count
+      || resolver.index.roles.keys.contains { !resolver.demotions(of: $0).isEmpty }
+  }
+
   /// Whose device wrote a change, at the control heads that the change cites; nil for a stranger.
   package func author(of dot: Dot, at heads: Frontier) -> PersonID? {
     resolved?.resolver.person(of: dot.author.device, .frontier(heads))

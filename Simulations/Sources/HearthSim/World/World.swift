@@ -216,6 +216,9 @@ final class World {
     device.folder.didPublish = { [unowned self] file, bytes in
       published(file, bytes, by: index)
     }
+    device.folder.willRemove = { [unowned self, unowned device] file in
+      removing(file, by: device)
+    }
   }
 
   /// The ways between a device's copy of the folder and the others'.
