@@ -4,9 +4,9 @@ extension Engine {
   /// An author of whose changes the snapshot that a zone began from may hold what they do not count
   /// for.
   ///
-  /// A snapshot does not tell whether its maker knew of a removal, or of a role that was lost. Where
-  /// it reaches beyond the cut of one, only the changes themselves can say what counts. Nil where
-  /// nobody's log does.
+  /// A snapshot does not tell whether its maker knew of a removal, or of a role that was lost.
+  /// Where it reaches beyond the cut of one, only the changes themselves can say what counts. Nil
+  /// where nobody's log does.
   func authorVoidInBase(of id: ZoneID) throws -> Author? {
     let zone = try zone(id)
     let membership = membership(of: zone.group)

@@ -41,7 +41,11 @@ struct Reach {
       try exchange(member)
       if way == .folder { copy(from: member, to: fresh) }
       try fresh.start(at: world.now)
-      guard try fresh.join(secret, at: world.now) != nil else { return }
+      do {
+        guard try fresh.join(secret, at: world.now) != nil else { return }
+      } catch let error as SyncError where error.code == .notAllowed && fresh.home != nil {
+        // A reader's device is in, and cannot write the record of its person.
+      }
       try exchange(fresh)
       if way == .folder { copy(from: fresh, to: member) }
       try exchange(member)
@@ -80,7 +84,7 @@ struct Reach {
       try exchange(host)
       copy(from: host, to: fresh)
       for (file, bytes) in world.archive.sorted(by: { $0.key < $1.key })
-      where fresh.folder.files[file] == nil {
+      where fresh.folder.files[file] == nil && world.isHonest(file) {
         // A snapshot of before is one more way to begin; the whole log is looked at here.
         if case .blob = file { continue }
         fresh.folder.put(file, bytes)

@@ -15,8 +15,8 @@ enum Remains {
   /// - Returns: what is there no more; nil where nothing is lost.
   static func lost(_ removed: [FolderFile], of files: [FolderFile], in world: World) -> String? {
     let gone = Set(removed)
-    let left = files.filter { !gone.contains($0) && world.archive[$0] != nil }
-    for file in removed where world.archive[file] != nil && files.contains(file) {
+    let left = files.filter { !gone.contains($0) && world.isHonest($0) }
+    for file in removed where world.isHonest(file) && files.contains(file) {
       switch file {
       case .segment(let name):
         SimProbe.mergedTakenAway.hit()
@@ -64,6 +64,11 @@ enum Remains {
 }
 
 extension World {
+  /// Whether a file is of an honest program.
+  func isHonest(_ file: FolderFile) -> Bool {
+    archive[file] != nil && file.digest.map { !forged.contains($0) } ?? true
+  }
+
   /// A device's program is about to take a file out of its copy of the folder.
   func removing(_ file: FolderFile, by device: SimDevice) {
     // Whoever sees an old listing, or has no sign of its own past, cannot know what is there.

@@ -97,7 +97,7 @@ struct WholeState {
     for device in devices {
       var counts: [String: Int] = [:]
       for file in device.folder.names {
-        guard case .segment(let name) = file, world.archive[file] != nil else { continue }
+        guard case .segment(let name) = file, world.isHonest(file) else { continue }
         counts["\(name.zoneTag) \(name.authorTag) \(name.incarnation)", default: 0] += 1
       }
       let bound = Engine<ReplicaStore>.compactionThreshold + 16

@@ -75,6 +75,18 @@ extension World {
     try bootRelay()
   }
 
+  /// Puts another disk under the relay and starts it; after a fault of that disk once more, later.
+  private func startAnew(_ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch let error as RelayError {
+      guard let relay = net?.relay else { throw error }
+      trace.note("relay", at: now, 0, "the relay does not start: \(error)")
+      relay.disk.isDown ? relay.losePower() : relay.kill()
+      scheduleRelayBoot()
+    }
+  }
+
   // MARK: Steps
 
   func performOnRelay(_ step: Step) throws {
@@ -92,13 +104,13 @@ extension World {
       isRelayStopped = false
       try bootRelay()
     case "wipe":
-      try relay.wipe()
+      try startAnew { try relay.wipe() }
       heldOnlyAtRelay()
     case "save": relayImages[step.words.first ?? ""] = relay.disk.image(of: .current)
     case "rollback":
       guard let image = relayImages[step.words.first ?? ""] else { return }
       let isTold = step.words.contains("told")
-      try relay.restore(image, isTold: isTold)
+      try startAnew { try relay.restore(image, isTold: isTold) }
       (isTold ? SimProbe.relayRolledBackTold : .relayRolledBack).hit()
       heldOnlyAtRelay()
     default: try performOnRelayLog(step, relay, net)

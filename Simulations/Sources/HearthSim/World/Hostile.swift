@@ -54,17 +54,13 @@ extension World {
     plant(bytes, like: name, on: device)
   }
 
-  /// Whether an honest program made a file with this digest.
-  func isHonest(_ digest: Identifier) -> Bool {
-    archive.keys.contains { $0.digest == digest }
-  }
-
   private func plant(_ bytes: [UInt8], like name: SegmentName, on device: SimDevice) {
     let forged = SegmentName(
       zoneTag: name.zoneTag, authorTag: name.authorTag, incarnation: name.incarnation,
       first: name.first, last: name.last, digest: segmentDigest(bytes))
     guard archive[.segment(forged)] == nil else { return }
     SimProbe.fileForged.hit()
+    self.forged.insert(forged.digest)
     device.folder.put(.segment(forged), bytes)
   }
 
@@ -106,8 +102,8 @@ extension World {
     plant(bytes, like: name, on: device)
   }
 
-  /// A snapshot that is sealed and signed as it should be, with one row that nobody wrote; where its
-  /// author may sum up for others, it misquotes the end of somebody's log too.
+  /// A snapshot that is sealed and signed as it should be, with one row that nobody wrote; where
+  /// its author may sum up for others, it misquotes the end of somebody's log too.
   ///
   /// Made by a copy of the member's device that nobody else ever sees.
   private func poison(by rogue: SimDevice, for device: SimDevice) throws {
