@@ -390,10 +390,20 @@ struct SyncPlanTests {
         digest: $0.digest, byteCount: 1)
     }
     #expect(
-      plan.superseded(on: listing, own: own, of: zone, tag: tag) == [name(1, 2), name(3, 4)])
+      plan.superseded(on: listing, by: own, of: zone, tag: tag) == [name(1, 2), name(3, 4)])
     // Not before the larger one is there, and nobody else's.
-    #expect(plan.superseded(on: listing, own: [own[1]], of: zone, tag: tag).isEmpty)
-    #expect(plan.superseded(on: listing, own: own, of: zone, tag: EngineFamily.id(4)).isEmpty)
+    #expect(plan.superseded(on: listing, by: [own[1]], of: zone, tag: tag).isEmpty)
+    #expect(plan.superseded(on: listing, by: own, of: zone, tag: EngineFamily.id(4)).isEmpty)
+    // What its author merged is still stored by others, for whom it is there in vain as well.
+    let kept = [name(1, 2), name(1, 5), name(3, 4), name(6, 6)].map {
+      StoredSegment(
+        author: Author(device: device, incarnation: 1), first: $0.first, last: $0.last,
+        digest: $0.digest, byteCount: 1)
+    }
+    #expect(plan.superseded(on: listing, by: kept, of: zone, tag: tag).isEmpty)
+    #expect(
+      plan.superseded(on: listing, by: kept, of: zone, tag: tag, sparesKnown: false)
+        == [name(1, 2), name(3, 4)])
   }
 
   @Test("Names that are not trusted do not count, however much they claim; trusted ones do")

@@ -13,6 +13,8 @@ struct Run: ParsableCommand {
   @Option(help: "A seeded bug to make active.") var mutant: String?
   @Option(help: "Where to write all outcomes as JSON.") var json: String?
   @Option(help: "Fail if fewer of a hundred probes were hit.") var leastProbes: Int?
+  @Option(help: "Outcomes of an earlier run, as JSON, whose probes count too; may be given again.")
+  var also: [String] = []
 
   func run() throws {
     guard count > 0 else { throw ValidationError("--count must be at least 1") }
@@ -28,7 +30,11 @@ struct Run: ParsableCommand {
     if let json {
       try JSONEncoder().encode(outcomes).write(to: URL(fileURLWithPath: json))
     }
-    let summary = Summary(outcomes, mode: mode)
+    let earlier = try also.flatMap {
+      try JSONDecoder().decode(
+        [Simulator.Outcome].self, from: Data(contentsOf: URL(fileURLWithPath: $0)))
+    }
+    let summary = Summary(outcomes, mode: mode, also: earlier)
     summary.print()
     if outcomes.contains(where: { $0.failure != nil }) { throw ExitCode.failure }
     if let leastProbes, summary.probesPerHundred < leastProbes {
@@ -42,11 +48,16 @@ struct Run: ParsableCommand {
 struct Summary {
   private let outcomes: [Simulator.Outcome]
   private let mode: String
+  /// How often each probe was hit, in other runs too.
+  private let hit: [String: Int]
   /// The probes that plans of this mode can hit: without a relay, none of the relay's.
   private let possible: [String]
 
-  init(_ outcomes: [Simulator.Outcome], mode: String) {
+  init(_ outcomes: [Simulator.Outcome], mode: String, also earlier: [Simulator.Outcome] = []) {
     self.outcomes = outcomes
+    hit = (outcomes + earlier).reduce(into: [:]) { sum, outcome in
+      sum.merge(outcome.probes) { $0 + $1 }
+    }
     self.mode = mode
     possible = mode == "relay" ? Simulator.probes : Simulator.probesWithoutRelay
   }
@@ -60,7 +71,6 @@ struct Summary {
     let cpu = outcomes.reduce(0) { $0 + $1.cpuSeconds }
     let events = outcomes.reduce(0) { $0 + $1.events }
     let days = outcomes.reduce(0) { $0 + $1.deviceDays }
-    let hit = probes()
     Swift.print(
       "\(outcomes.count) runs, \(outcomes.filter { $0.failure != nil }.count) failures; "
         + "\(events) events, \(Int(days)) device-days, "
@@ -79,14 +89,7 @@ struct Summary {
 
   /// How many of a hundred probes were hit, rounded down.
   var probesPerHundred: Int {
-    let hit = probes()
     return possible.filter { hit[$0] != nil }.count * 100 / max(1, possible.count)
-  }
-
-  private func probes() -> [String: Int] {
-    outcomes.reduce(into: [:]) { sum, outcome in
-      sum.merge(outcome.probes) { $0 + $1 }
-    }
   }
 
   private func median(_ values: [Double]) -> Double {

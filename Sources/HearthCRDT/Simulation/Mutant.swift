@@ -85,6 +85,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case neverCompacts
   /// Merging segments leaves out the last change.
   case mergesShort
+  /// What was merged is taken away before the merged segment is there.
+  case removesBeforeMerged
+  /// Merged files of those who do not come by a folder or relay themselves stay there.
+  case leavesOthersMerged
   /// Records that are deleted are not taken over from a snapshot.
   case snapshotDropsDeletes
   /// A snapshot is loaded without its frontier.
@@ -97,6 +101,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case removalStrikesNothing
   /// What a removed device wrote counts wherever its author did not know of the removal.
   case ignoresCut
+  /// A cut names the logs of the devices only that a person has still.
+  case cutsOnlyPresent
   /// What others wrote counts for what the author was, without a look at cuts, when it arrives.
   case judgesOnlyOwn
   /// What was written beside a demotion counts for the role of before.
@@ -123,6 +129,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case trustsOldIndex
   /// The chain of a relay's listing is not followed.
   case skipsRelayChain
+  /// A ping that waits for its answer wakes the program again and again.
+  case wakesForUnansweredPing
   /// The access keys of mailboxes stay as they are after a removal.
   case neverTurnsKeys
   /// Nothing is left for those who were away when the access key was changed.

@@ -63,6 +63,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case notYetMember = "exchange.not-yet-member"
   case passedOn = "exchange.passed-on"
   case supersededDropped = "exchange.superseded-dropped"
+  case othersMergedDropped = "exchange.others-merged-dropped"
   case gapInListing = "exchange.gap-in-listing"
   // Snapshots
   case snapshotPublished = "snapshot.snapshot-published"

@@ -60,7 +60,7 @@ extension Engine {
     let devices = Set(membership.devices.filter { $0.person == person }.map(\.id))
     let closings = closings(in: group) { membership.device($0.creator)?.person == person }
     let removal = ControlOperation.removeMember(
-      .init(person: person, cut: cut(of: devices, in: group)))
+      .init(person: person, cut: cut(of: logs(of: person, in: membership), in: group)))
     let keys =
       Mutant.rotatesAfterWrite.isActive
       ? [] : try grants(of: zoneIDs(of: group), in: group, without: devices)
@@ -107,9 +107,9 @@ extension Engine {
     guard let present = membership.people.first(where: { $0.id == person }) else {
       throw SyncError(.notFound, "there is no such person in the group")
     }
-    let devices = Set(membership.devices.filter { $0.person == person }.map(\.id))
     let change = ControlOperation.setRole(
-      .init(person: person, role: role, cut: cut(of: devices, in: group)))
+      .init(
+        person: person, role: role, cut: cut(of: logs(of: person, in: membership), in: group)))
     let closings = closings(in: group) { invite in
       membership.device(invite.creator)?.person == person && invite.operation.person != person
         && (role.rank < Role.admin.rank || role.rank <= invite.operation.role.rank)
@@ -156,10 +156,10 @@ extension Engine {
     guard let person = membership.person(of: device), membership.isActive(device) else {
       throw SyncError(.notAllowed, "this device does not belong to the group")
     }
-    let devices = Set(membership.devices.filter { $0.person == person.id }.map(\.id))
     let closings = closings(in: group) { membership.device($0.creator)?.person == person.id }
+    let cut = cut(of: logs(of: person.id, in: membership), in: group)
     try perform(
-      closings + [.leave(cut(of: devices, in: group))], in: group,
+      closings + [.leave(cut)], in: group,
       nowMilliseconds: nowMilliseconds)
   }
 
@@ -218,6 +218,15 @@ extension Engine {
       ControlOperation.ZoneFrontier(zone: $0.id, frontier: $0.frontier)
     }
     try perform([.heartbeat(frontiers)], in: group, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// The devices whose logs a cut of a person names: also those that the person had once.
+  ///
+  /// A log that a cut does not name ends at its beginning: what somebody wrote on a phone that was
+  /// lost long ago would count for nothing from the moment on in which the person leaves.
+  private func logs(of person: PersonID, in membership: Membership) -> Set<DeviceID> {
+    let devices = Mutant.cutsOnlyPresent.isActive ? membership.devices : membership.allDevices
+    return Set(devices.filter { $0.person == person }.map(\.id))
   }
 
   /// How far the logs of devices are applied here, in every zone of records.
@@ -317,7 +326,8 @@ extension Engine {
     let others = Set(membership.devices.filter { $0.person == person }.map(\.id))
     var recover = ControlOperation.Recover(
       person: person, device: card(named: deviceName), revokesOthers: revokingOthers,
-      cut: revokingOthers ? cut(of: others, in: group) : Cut(entries: []), signature: [])
+      cut: revokingOthers
+        ? cut(of: logs(of: person, in: membership), in: group) : Cut(entries: []), signature: [])
     let dot = try nextDot(in: controlZone(of: group).id)
     recover.signature = try sign(
       Membership.recoverDomain,

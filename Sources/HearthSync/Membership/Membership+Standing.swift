@@ -55,28 +55,24 @@ extension Membership {
     return .counts(lowest)
   }
 
-  /// Whether a change counts for less than its author was at the control heads that it cites,
-  /// because of a removal, or of a role that was lowered, which these may not have seen.
-  func isLessened(_ dot: Dot, in zone: ZoneID, at heads: Frontier) -> Bool {
+  /// Whether something that its author did not know of decides what a change counts for: it is
+  /// beyond the cut of a removal, or of a role that was lost.
+  func isOverruled(_ dot: Dot, in zone: ZoneID, at heads: Frontier) -> Bool {
     switch judge(dot, in: zone, at: heads) {
-    case .void(let cause): cause == .beyondCut
+    case .void(let cause): return cause == .beyondCut
     case .counts(let role):
-      author(of: dot, at: heads).flatMap { resolved?.resolver.role(of: $0, .frontier(heads)) }
-        != role
+      guard let resolver = resolved?.resolver,
+        let person = resolver.person(of: dot.author.device, .frontier(heads))
+      else { return false }
+      return resolver.role(of: person, .frontier(heads)) != role
     }
   }
 
-  /// Whether anybody was ever removed or given a lower role, to effect or not.
-  var hasTakenAway: Bool {
-    guard let index = resolved?.resolver.index, let items = resolved?.resolver.log.items else {
-      return false
-    }
+  /// Whether anything was ever taken away from anybody: a device, or a role.
+  var hasCuts: Bool {
+    guard let resolver = resolved?.resolver else { return false }
     return devices.count < allDevices.count
-      || index.roles.values.contains { places in
-        places.contains { place in
-          if case .setRole = items[place].operation { true } else { false }
-        }
-      }
+      || resolver.index.roles.keys.contains { !resolver.demotions(of: $0).isEmpty }
   }
 
   /// Whose device wrote a change, at the control heads that the change cites; nil for a stranger.

@@ -245,9 +245,14 @@ extension Engine {
       batch = []
       batchBytes = 0
     }
-    for (segment, name) in plan.publications(
+    let publications = plan.publications(
       to: listing, stored: stored, trusted: trusted, of: state, by: device)
-    {
+    if Mutant.removesBeforeMerged.isActive, isAlone {
+      held.segments += publications.map(\.name)
+      try tidy(state, on: transport, holding: held, stored: stored, &report)
+      held = listing
+    }
+    for (segment, name) in publications {
       guard let bytes = try store.bytes(of: segment.digest, in: id) else { continue }
       held.segments.append(name)
       batch.append((name, bytes))
@@ -262,26 +267,48 @@ extension Engine {
     try giveSnapshots(of: id, to: transport, holding: held, stored: stored, &report)
     // Another copy of this node may hold what this one lacks: in such a round nothing goes.
     guard isAlone else { return }
-    let superseded = authorsToTidy(of: state.group).flatMap { author in
-      plan.superseded(
-        on: held, own: stored.filter { $0.author.device == author }, of: state,
-        tag: state.authorTag(of: author))
+    try tidy(state, on: transport, holding: held, stored: stored, &report)
+  }
+
+  /// Takes away the files that larger ones, which are there as well, have replaced.
+  ///
+  /// Each device does so for itself; an owner's or admin's for devices that are gone, whose files
+  /// may come back by a stale copy of a folder; and everybody for an author of whom many such files
+  /// lie there: it does not come by this transport, or it would have taken them away.
+  private func tidy(
+    _ zone: ZoneState, on transport: some Transport, holding listing: TransportListing,
+    stored: [StoredSegment], _ report: inout TransportReport
+  ) throws {
+    let membership = membership(of: zone.group)
+    let isAdmin = membership.role(of: device)?.rank ?? 0 >= Role.admin.rank
+    let plan = SyncPlan(zone: zone, known: [])
+    // Nobody vouches for the name of a stored segment that waits for a newer program.
+    let applied = Dictionary(
+      grouping: stored.filter { $0.last <= zone.frontier[$0.author] }, by: \.author.device)
+    let listed = Dictionary(grouping: listing.segments, by: \.authorTag)
+    var superseded: [SegmentName] = []
+    let others = membership.allDevices.map(\.id).filter { $0 != device }
+    for author in [device] + others {
+      let tag = zone.authorTag(of: author)
+      guard let names = listed[tag], let held = applied[author] else { continue }
+      let found = plan.superseded(
+        on: TransportListing(segments: names), by: held, of: zone, tag: tag,
+        sparesKnown: author == device)
+      if author != device, !isAdmin || membership.isActive(author) {
+        guard found.count >= Engine.compactionThreshold, !Mutant.leavesOthersMerged.isActive
+        else { continue }
+        Probe.othersMergedDropped.hit()
+      }
+      superseded += found
     }
-    for name in try examine(
-      superseded, of: state, on: transport, stored: stored, held, &report)
-    {
+    // What is stored here need not be looked into.
+    let held = Set(applied.values.joined().map { SyncPlan.name(of: $0, in: zone) })
+    let examined = try examine(
+      superseded.filter { !held.contains($0) }, of: zone, on: transport, stored: stored, listing,
+      &report)
+    for name in superseded.filter({ held.contains($0) }) + examined {
       Probe.supersededDropped.hit()
       try transport.remove(name)
     }
-  }
-
-  /// Whose merged files this device takes away: its own, and for an owner's or admin's those of
-  /// devices that are gone, which nobody else would if they came back by a stale copy of a folder.
-  private func authorsToTidy(of group: GroupID) -> [DeviceID] {
-    let membership = membership(of: group)
-    guard let role = membership.role(of: device), role.rank >= Role.admin.rank else {
-      return [device]
-    }
-    return [device] + membership.allDevices.filter { !$0.isActive }.map(\.id)
   }
 }

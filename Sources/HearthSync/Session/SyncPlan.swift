@@ -172,11 +172,17 @@ package struct SyncPlan {
   ///
   /// Those that are known here are left out; the others are what was merged, in this round or in
   /// one that was cut off, or what somebody put there: only a look into them tells. O(n log n).
+  ///
+  /// - Parameters:
+  ///   - stored: the author's segments that are stored here.
+  ///   - sparesKnown: whether those that are stored here are left out. An author's own store has
+  ///     forgotten what it merged; everybody else's keeps it.
   package func superseded(
-    on listing: TransportListing, own: [StoredSegment], of zone: ZoneState, tag: Identifier
+    on listing: TransportListing, by stored: [StoredSegment], of zone: ZoneState, tag: Identifier,
+    sparesKnown: Bool = true
   ) -> [SegmentName] {
-    let names = Set(own.map { SyncPlan.name(of: $0, in: zone) })
-    let digests = Set(own.map(\.digest))
+    let names = Set(stored.map { SyncPlan.name(of: $0, in: zone) })
+    let digests = sparesKnown ? Set(stored.map(\.digest)) : []
     var found: [SegmentName] = []
     for (_, mine) in SyncPlan.byAuthor(listing.segments.filter { $0.authorTag == tag }) {
       // How far the held ones reach that begin before a name, and at its first change or before.

@@ -112,6 +112,23 @@ struct ClientSessionTests {
       "\(String(describing: client.results[ticket]))")
   }
 
+  @Test("a ping that waits behind a long request wakes nobody until its answer is overdue")
+  func pingBehindUpload() throws {
+    let world = try ClientWorld()
+    let client = try world.client(0x31)
+    #expect(opening(world.ask(client, try ClientWorld.access([1]), .open)) != nil)
+    world.isMute = true
+    _ = world.begin(client, mailbox, put("a"))
+    // The network takes the request for longer than two pauses between pings.
+    for _ in 0..<31 {
+      world.run(upTo: 2_000)
+      client.session.progressed(now: world.now)
+    }
+    #expect(client.attempts.count == 1)
+    let wake = try #require(client.session.wakeTime)
+    #expect(wake > world.now + 1_000, "woken at \(wake), now \(world.now)")
+  }
+
   @Test("lines that break at any byte: every put is stored once and answered", arguments: 0..<40)
   func breaking(seed: UInt64) throws {
     let world = try ClientWorld()

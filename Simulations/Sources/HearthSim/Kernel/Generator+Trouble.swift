@@ -141,6 +141,7 @@ extension Generator {
     for at in times(.damage, atMost: 30, through: end) {
       let kinds = [
         "body", "signature", "signature", "cut", "noise", "chain", "chain", "trailing", "trailing",
+        "garbage", "newer", "count", "length", "zeros",
       ]
       step(at, name(), "forge", [chance.pick(kinds)])
     }

@@ -95,6 +95,10 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case relayNoticed = "relay.noticed"
   case relayShutOut = "relay.shut-out"
   case relayPartition = "relay.partition"
+  case mergedTakenAway = "oracle.removal-judged"
+  case furtherReached = "oracle.further-device"
+  case freshByArchive = "oracle.fresh-by-archive"
+  case archiveHoldsMore = "oracle.archive-holds-more"
   case freshByRelay = "oracle.fresh-by-relay"
   case restoredElsewhere = "oracle.restored-elsewhere"
 

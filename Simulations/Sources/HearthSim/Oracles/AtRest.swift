@@ -79,6 +79,8 @@ struct AtRest {
       let waiting = try engine.store.pending(in: zone.id).filter { pending in
         // Evidence of two histories is kept.
         if pending.reason == .quarantine, !world.checker.forked.isEmpty { return false }
+        // What a changed program signed as if it were a newer one waits for that one.
+        if pending.reason == .format, world.forged.contains(pending.digest) { return false }
         guard pending.reason == .epoch, let frame = try? EnvelopeFrame(pending.bytes) else {
           return true
         }
@@ -102,7 +104,8 @@ struct AtRest {
       let engine = try device.engine()
       let keys = engine.zones.filter { $0.database == .shared && $0.kind == .control }
         .reduce(0) { $0 + engine.membership(of: $1.group).epochs(of: $1.id).count }
-      let files = folder.names.count
+      // What a stranger or a changed program put there nobody else may take away.
+      let files = folder.names.count { world.isHonest($0) }
       let bound =
         8 + authors * 2 * Engine<ReplicaStore>.compactionThreshold + changes / 64 + keys
       guard files <= bound else {

@@ -52,8 +52,13 @@ struct WholeState {
     let engine = try device.engine()
     let honest = Set(world.archive.keys.compactMap(\.digest))
     for zone in engine.zones where zone.database == .shared {
+      // What seems to be of a newer program is passed on unread.
+      let unread = Set(
+        try engine.store.pending(in: zone.id).filter { $0.reason == .format }.map(\.digest))
       for segment in try engine.store.segments(of: zone.id)
-      where segment.author.device != engine.device && !honest.contains(segment.digest) {
+      where segment.author.device != engine.device && !honest.contains(segment.digest)
+        && !unread.contains(segment.digest)
+      {
         throw world.fail(.hostileBytes, device, "took a forged segment of \(segment.author)")
       }
     }
@@ -92,7 +97,7 @@ struct WholeState {
     for device in devices {
       var counts: [String: Int] = [:]
       for file in device.folder.names {
-        guard case .segment(let name) = file, world.archive[file] != nil else { continue }
+        guard case .segment(let name) = file, world.isHonest(file) else { continue }
         counts["\(name.zoneTag) \(name.authorTag) \(name.incarnation)", default: 0] += 1
       }
       let bound = Engine<ReplicaStore>.compactionThreshold + 16
@@ -166,11 +171,14 @@ struct WholeState {
 
 extension World {
   /// A device that nobody has had before, with an empty folder.
-  func addFresh(named name: String, way: Plan.Way = .folder) throws -> SimDevice {
+  func addFresh(
+    named name: String, way: Plan.Way = .folder, person: PersonID? = nil
+  ) throws -> SimDevice {
     let index = devices.count
     let disk = SimDisk(seed: Chance.mix(plan.seed ^ UInt64(index) << 48), profile: .ordered)
     let device = try SimDevice(
-      index: index, device: Plan.Device(name: name, way: way), seed: plan.seed, disk: disk)
+      index: index, device: Plan.Device(name: name, way: way), person: person, seed: plan.seed,
+      disk: disk)
     add(device)
     return device
   }

@@ -142,7 +142,8 @@ struct RelayAtRest {
     else {
       throw world.fail(
         oracle, one,
-        "\(words): \(try Settling.state(of: one)); \(try Settling.state(of: other))")
+        "\(words): \(try Settling.state(of: one)); \(try Settling.state(of: other)); "
+          + "\(try Settling.difference(one, other, in: home))")
     }
   }
 }

@@ -44,6 +44,9 @@ final class SimNet {
   private var isInterrupted = false
   private var lives: UInt64 = 0
   /// The most steps of one wait: beyond, a question goes round in circles.
+  ///
+  /// The further pieces of a message are none: where lines carry few bytes at a time there are as
+  /// many as there are bytes.
   private static let maximumSteps = 100_000
 
   init(_ world: World, rules: Plan.Relay) throws {
@@ -84,6 +87,7 @@ final class SimNet {
       }
       now = max(now, next)
       if events.nextTime == next, let event = events.pop() {
+        if isWholePiece(event.event) { steps -= 1 }
         handle(event.event)
       } else if let wake, wake.value == next, let link = links[wake.key] {
         link.session.tick(now: now)
@@ -92,6 +96,14 @@ final class SimNet {
         nextTick = now + 1_000
         relay.handle(.tick)
       }
+    }
+  }
+
+  /// Whether bytes fill a piece, so that more of the same message follow as a rule.
+  private func isWholePiece(_ event: Event) -> Bool {
+    switch event {
+    case .up(_, let bytes), .down(_, let bytes): bytes.count == rules.pieceBytes
+    default: false
     }
   }
 

@@ -238,6 +238,7 @@ final class SimRelay {
       guard case .put(let items) = write.action else { continue }
       for item in items { net.world.offeredToRelay(item, in: write.mailbox) }
     }
+    let removals = writes.map { removal($0) }
     let result = Result { () throws(RelayError) in
       try face == nil ? log.write(writes) : writeApart(writes, askers, log)
     }
@@ -247,6 +248,12 @@ final class SimRelay {
     for (place, event) in batch.events(result).enumerated() {
       handle(event)
       if let written { note(writes[place], written[place], by: askers[place]) }
+      if case .removed? = written?[place], let removal = removals[place],
+        let words = Remains.lost(removal.removed, of: removal.files, in: net.world)
+      {
+        let device = askers[place].map { net.world.devices[$0] }
+        net.world.find(net.world.fail(.garbage, device, words))
+      }
     }
     if log.isBroken {
       // What an operator, or the system's supervisor, does then.

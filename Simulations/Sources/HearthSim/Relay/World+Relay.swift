@@ -17,26 +17,16 @@ extension World {
     if let found { throw found }
   }
 
-  /// What an entry of a relay would be in a folder; nil for what only relays have.
-  private static func file(_ item: RelayPut, in mailbox: Identifier) -> FolderFile? {
-    switch RelayName(item.name, zoneTag: mailbox) {
-    case .segment(let name): .segment(name)
-    case .chunk(let name): .blob(name)
-    case .capsule(let scope): .blob(BlobName(kind: .capsule, scope: scope))
-    case .grant, nil: nil
-    }
-  }
-
   /// A device's program has given this to the relay, which may keep it even if it fails before it
   /// says so.
   func offeredToRelay(_ item: RelayPut, in mailbox: Identifier) {
-    if let file = World.file(item, in: mailbox) { archive[file] = item.blob }
+    if let file = SimRelay.file(item.name, in: mailbox) { archive[file] = item.blob }
   }
 
   /// The relay's log has taken what a device gave it.
   func storedAtRelay(_ item: RelayPut, in mailbox: Identifier, by index: Int) {
     relayStores += 1
-    guard let file = World.file(item, in: mailbox) else { return }
+    guard let file = SimRelay.file(item.name, in: mailbox) else { return }
     checker.published(file, item.blob, by: devices[index], in: self)
     trace.note(
       "publish", at: now, device: index, file.key,
@@ -85,6 +75,18 @@ extension World {
     try bootRelay()
   }
 
+  /// Puts another disk under the relay and starts it; after a fault of that disk once more, later.
+  private func startAnew(_ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch let error as RelayError {
+      guard let relay = net?.relay else { throw error }
+      trace.note("relay", at: now, 0, "the relay does not start: \(error)")
+      relay.disk.isDown ? relay.losePower() : relay.kill()
+      scheduleRelayBoot()
+    }
+  }
+
   // MARK: Steps
 
   func performOnRelay(_ step: Step) throws {
@@ -102,13 +104,13 @@ extension World {
       isRelayStopped = false
       try bootRelay()
     case "wipe":
-      try relay.wipe()
+      try startAnew { try relay.wipe() }
       heldOnlyAtRelay()
     case "save": relayImages[step.words.first ?? ""] = relay.disk.image(of: .current)
     case "rollback":
       guard let image = relayImages[step.words.first ?? ""] else { return }
       let isTold = step.words.contains("told")
-      try relay.restore(image, isTold: isTold)
+      try startAnew { try relay.restore(image, isTold: isTold) }
       (isTold ? SimProbe.relayRolledBackTold : .relayRolledBack).hit()
       heldOnlyAtRelay()
     default: try performOnRelayLog(step, relay, net)

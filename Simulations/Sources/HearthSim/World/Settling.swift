@@ -52,6 +52,7 @@ struct Settling {
     try AtRest(world).check(members)
     try WholeState(world).check(members)
     try RelayAtRest(world).check(members, everybody)
+    try Reach(world).check(members)
   }
 
   /// Who believes to belong to the household.
@@ -197,6 +198,21 @@ struct Settling {
         + (waiting.isEmpty ? "" : " waiting: \(waiting.sorted().joined(separator: ", "))")
     }
     return "\(device.name) \(zones.joined(separator: ", "))"
+  }
+
+  /// The records in which two devices differ, the first few, for people.
+  static func difference(_ one: SimDevice, _ other: SimDevice, in home: ZoneID) throws -> String {
+    var found: [RecordKey: StoredRecord] = [:]
+    try one.engine().store.forEachRecord(in: home) { found[$0] = $1 }
+    var words: [String] = []
+    try other.engine().store.forEachRecord(in: home) { key, record in
+      let mine = found.removeValue(forKey: key)
+      if mine != record, words.count < 2 {
+        words.append("\(key): \(mine.map { "\($0)" } ?? "nothing") here, \(record) there")
+      }
+    }
+    let extra = found.keys.sorted().prefix(2).map { "\($0): only here" }
+    return "they differ in \((words + extra).joined(separator: "; "))"
   }
 
   private func areEqual(_ devices: [SimDevice]) -> Bool {

@@ -67,7 +67,7 @@ final class SimFolder: Transport {
   var isReadOnly = false
   /// Names that a listing still shows or hides, as a cache would.
   private var staleListing: [Identifier: TransportListing] = [:]
-  private var isStale = false
+  private(set) var isStale = false
   /// Zones of which the node sees no more than there was.
   private var frozen: [Identifier: TransportListing] = [:]
   /// What lies in the folder that is not ours.
@@ -77,6 +77,8 @@ final class SimFolder: Transport {
   var now: UInt64 = 0
   /// Called with every file that the node itself stores.
   var didPublish: (FolderFile, [UInt8]) -> Void = { _, _ in }
+  /// Called with every file that the node itself is about to take away.
+  var willRemove: (FolderFile) -> Void = { _ in }
   private(set) var publishedFiles = 0
   private(set) var publishedBytes = 0
 
@@ -164,11 +166,13 @@ final class SimFolder: Transport {
 
   func remove(_ name: SegmentName) throws {
     try check()
+    willRemove(.segment(name))
     take(.segment(name))
   }
 
   func remove(_ name: BlobName) throws {
     try check()
+    willRemove(.blob(name))
     take(.blob(name))
   }
 

@@ -39,6 +39,8 @@ final class World {
   var joins: [Int: (at: UInt64, words: [String])] = [:]
   /// For which devices somebody waits to put a forged file beside the next one, and of what kind.
   var ambushes: [Int: String] = [:]
+  /// What no honest program made; some of it is passed on by honest ones, unread.
+  var forged: Set<Identifier> = []
   /// The anchors of the same instants.
   var anchors: [String: [UInt8]] = [:]
   var carrierRules: Plan.Carrier
@@ -215,6 +217,9 @@ final class World {
     device.folder.now = now
     device.folder.didPublish = { [unowned self] file, bytes in
       published(file, bytes, by: index)
+    }
+    device.folder.willRemove = { [unowned self, unowned device] file in
+      removing(file, by: device)
     }
   }
 

@@ -315,10 +315,14 @@ package struct RelayClientSession: Sendable {
       lost(.unreachable("it stopped to answer"), now: now)
       return
     }
-    let interval = UInt64(welcome?.heartbeatSeconds ?? 30) * 1_000
-    if now >= lastSent + interval, !asked.values.contains(where: { $0.purpose == .ping }) {
-      send(.ping, .ping, now: now)
-    }
+    if let due = pingTime, now >= due { send(.ping, .ping, now: now) }
+  }
+
+  /// When the next ping is due; nil while one waits for its answer, which may be long where it
+  /// stands behind a batch on a slow line: a time that has gone by would wake the shell for ever.
+  private var pingTime: UInt64? {
+    let isAsked = asked.values.contains { $0.purpose == .ping }
+    return isAsked ? nil : lastSent + UInt64(welcome?.heartbeatSeconds ?? 30) * 1_000
   }
 
   /// When ``tick(now:)`` has something to do; nil if not before the next event.
@@ -330,7 +334,11 @@ package struct RelayClientSession: Sendable {
     case .connecting(let since), .greeting(let since):
       times.append(since + timing.connectMilliseconds)
     case .ready:
-      times.append(lastSent + UInt64(welcome?.heartbeatSeconds ?? 30) * 1_000)
+      if let pingTime {
+        times.append(pingTime)
+      } else if Mutant.wakesForUnansweredPing.isActive {
+        times.append(lastSent)
+      }
       if let oldest = asked.values.map(\.since).min() {
         times.append(max(oldest, lastHeard) + timing.answerMilliseconds)
       }

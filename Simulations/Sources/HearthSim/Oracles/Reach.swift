@@ -1,0 +1,137 @@
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+import HearthTransport
+
+/// Whether what is there leads to the present, for everybody and by every way (O12).
+///
+/// At rest, for a fourth of the seeds: each look is a device that joins.
+struct Reach {
+  private let world: World
+
+  init(_ world: World) {
+    self.world = world
+  }
+
+  func check(_ members: [SimDevice]) throws {
+    var chance = Chance(world.plan.seed, domain: "reach")
+    guard chance.happens(perMille: 250) else { return }
+    for member in members where !member.isOldBuild && member.running != nil {
+      if member.usesRelay { try furtherDevice(of: member, by: .relay) }
+      if member.usesFolder { try furtherDevice(of: member, by: .folder) }
+    }
+    try archiveLeadsHere(members)
+  }
+
+  /// A further device of a person, who lets it in, gets everything by one way alone.
+  private func furtherDevice(of member: SimDevice, by way: Plan.Way) throws {
+    guard let home = member.home else { return }
+    member.clock.set(to: world.now, at: world.now)
+    let secret: InviteSecret
+    do {
+      secret = try member.invite(uses: 1, person: member.person, at: world.now)
+    } catch let error as SyncError where error.code == .notAllowed {
+      return
+    }
+    let fresh = try world.addFresh(
+      named: "\(member.name)By\(way == .relay ? "Relay" : "Folder")", way: way,
+      person: member.person)
+    do {
+      try exchange(member)
+      if way == .folder { copy(from: member, to: fresh) }
+      try fresh.start(at: world.now)
+      do {
+        guard try fresh.join(secret, at: world.now) != nil else { return }
+      } catch let error as SyncError where error.code == .notAllowed && fresh.home != nil {
+        // A reader's device is in, and cannot write the record of its person.
+      }
+      try exchange(fresh)
+      if way == .folder { copy(from: fresh, to: member) }
+      try exchange(member)
+    } catch let violation as Violation {
+      throw violation
+    } catch {
+      throw world.fail(
+        .garbage, fresh, "\(member.name)'s further device cannot join: \(error)")
+    }
+    try world.throwFound()
+    SimProbe.furtherReached.hit()
+    guard try agree(fresh, member, home) else {
+      throw world.fail(
+        .garbage, fresh,
+        "the \(way.rawValue) alone does not lead \(member.name) to the present: "
+          + "\(try Settling.state(of: fresh)); \(try Settling.state(of: member)); "
+          + "\(try Settling.difference(fresh, member, in: home))")
+    }
+  }
+
+  /// All that anybody ever stored, also what was merged, replaced and removed since, leads where
+  /// everybody is.
+  private func archiveLeadsHere(_ members: [SimDevice]) throws {
+    // Where one number stands for two changes, who sees both decides otherwise than who saw one.
+    guard world.checker.forked.isEmpty, world.putBackUnnoticed.isEmpty, world.liars.isEmpty else {
+      return
+    }
+    let host = try members.first {
+      try !$0.isOldBuild && $0.usesFolder && $0.membership().role(of: $0.deviceID)?.rank ?? 0 >= 3
+    }
+    guard let host, let home = host.home else { return }
+    host.clock.set(to: world.now, at: world.now)
+    let fresh = try world.addFresh(named: "FreshByArchive")
+    do {
+      let secret = try host.invite(uses: 1, at: world.now)
+      try exchange(host)
+      copy(from: host, to: fresh)
+      for (file, bytes) in world.archive.sorted(by: { $0.key < $1.key })
+      where fresh.folder.files[file] == nil && world.isHonest(file) {
+        // A snapshot of before is one more way to begin; the whole log is looked at here.
+        if case .blob = file { continue }
+        fresh.folder.put(file, bytes)
+      }
+      try fresh.start(at: world.now)
+      guard try fresh.join(secret, at: world.now) != nil else { return }
+      try exchange(fresh)
+      copy(from: fresh, to: host)
+      try exchange(host)
+    } catch let violation as Violation {
+      throw violation
+    } catch {
+      throw world.fail(.garbage, fresh, "cannot join by all that ever was: \(error)")
+    }
+    let (left, right) = (try fresh.engine().zone(home), try host.engine().zone(home))
+    guard left.frontier.covers(right.frontier) else {
+      throw world.fail(
+        .garbage, fresh,
+        "all that ever was does not lead to the present: \(try Settling.state(of: fresh)); "
+          + "\(try Settling.state(of: host))")
+    }
+    // A loss that is owed: the relay lost it, and its author was put back.
+    guard left.frontier == right.frontier else { return SimProbe.archiveHoldsMore.hit() }
+    SimProbe.freshByArchive.hit()
+    guard try agree(fresh, host, home) else {
+      throw world.fail(
+        .garbage, fresh,
+        "all that ever was leads to another state: "
+          + "\(try Settling.difference(fresh, host, in: home))")
+    }
+  }
+
+  private func exchange(_ device: SimDevice) throws {
+    if let failure = try device.sync(at: world.now).failure { throw StepFailure(failure) }
+  }
+
+  private func agree(_ one: SimDevice, _ other: SimDevice, _ home: ZoneID) throws -> Bool {
+    let (left, right) = (try one.engine(), try other.engine())
+    return try left.zone(home).frontier == right.zone(home).frontier
+      && left.store.read { try left.digest(of: home) }
+        == right.store.read { try right.digest(of: home) }
+  }
+
+  private func copy(from one: SimDevice, to other: SimDevice) {
+    for file in one.folder.names {
+      guard other.folder.files[file] == nil, let bytes = one.folder.files[file] else { continue }
+      other.folder.put(file, bytes)
+    }
+  }
+}
