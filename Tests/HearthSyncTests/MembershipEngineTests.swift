@@ -520,6 +520,31 @@ struct MembershipEngineTests {
     #expect((last?.byteCount ?? .max) < 25_000)
   }
 
+  @Test("A reader who joins by an invitation that is older than the keys is let in and given them")
+  func readerUnderOldKeys() throws {
+    var family = try EngineFamily(3)
+    let invitation = try family.members[0].invite(
+      to: family.group, named: "Home", role: .reader, maximumUses: 1,
+      expiresMilliseconds: EngineFamily.now * 2, nowMilliseconds: now)
+    try family.remove(2, by: 0)
+    var late = try EngineFamily.engine()
+    let opened = try late.beginJoining(
+      invitation.capsule, with: invitation.secret, nowMilliseconds: now)
+    _ = try late.receive(
+      try family.published(0, family.control), in: family.control, nowMilliseconds: now)
+    try late.finishJoining(
+      opened, with: invitation.secret, person: EngineFamily.id(9), personName: "Dan",
+      deviceName: "tablet", nowMilliseconds: now)
+    family.members.append(late)
+    try family.set(0, 1, 1)
+    for _ in 0..<2 {
+      for member in [0, 1, 3] { try family.members[member].maintain(nowMilliseconds: now) }
+      try family.meet([0, 1, 3])
+    }
+    #expect(family.membership(1).role(of: late.device) == .reader)
+    #expect(try family.shown(3, 1) == .int(1))
+  }
+
   @Test("What makes the next key is sealed under the one that others have, also after a restart")
   func restartUnderOldKeys() throws {
     var family = try EngineFamily(3)

@@ -47,6 +47,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case dropsPending
   /// Where no key may be used, own changes are sealed under whichever was learnt last.
   case lastKeyMoves
+  /// Who joins under a key that is over is let in only with a new one, which readers cannot make.
+  case readersNeedNewKeys
   /// The head of a log is not saved with a received segment.
   case forgetsHead
   /// Own changes beyond the saved head are forgotten when the node opens.

@@ -162,7 +162,7 @@ extension Engine {
     let membership = membership(of: zone.group)
     let own = device
     return { segment, heads in
-      segment.author.device != own && !segment.handsOnKey(of: zone.id)
+      segment.author.device != own && !segment.mayBeUnderOldKey(of: zone.id)
         && membership.isOver(segment.epoch, of: zone.id, at: heads)
     }
   }
@@ -181,14 +181,19 @@ extension Change {
 }
 
 extension OpenedSegment {
-  /// Whether its last change hands on a key of the control zone, or only speaks of keys or closes
-  /// an invitation: it must be under a key that those have who have no newer one.
-  fileprivate func handsOnKey(of control: ZoneID) -> Bool {
+  /// Whether its last change hands on a key of the control zone, lets its author in, or only speaks
+  /// of keys or closes an invitation: it must be under a key that those have who have no newer one.
+  ///
+  /// Who comes by an older invitation has none of the newer keys, and a reader cannot make one.
+  fileprivate func mayBeUnderOldKey(of control: ZoneID) -> Bool {
     guard let last = changes.last else { return false }
     let operations = last.controlOperations
     return operations.contains {
-      if case .epoch(let grant) = $0 { return grant.zone == control }
-      return false
+      switch $0 {
+      case .epoch(let grant): grant.zone == control
+      case .join, .recover: !Mutant.readersNeedNewKeys.isActive
+      default: false
+      }
     }
       || !operations.isEmpty
         && operations.allSatisfy {
