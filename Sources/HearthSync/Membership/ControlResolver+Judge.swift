@@ -49,7 +49,8 @@ extension ControlResolver {
     case .adopt: return require(.admin, place)
     case .setPolicy(let policy): return judgePolicy(place, policy)
     case .epoch, .wrapAdd: return role == .reader ? .needs(.child) : nil
-    case .incarnate, .forkProof, .complaint, .heartbeat, .branch, .unknown, .genesis, .join, .recover:
+    case .incarnate, .forkProof, .complaint, .heartbeat, .branch, .unknown, .genesis, .join,
+      .recover:
       return nil
     }
   }

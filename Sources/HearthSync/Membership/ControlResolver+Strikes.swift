@@ -56,7 +56,8 @@ extension ControlResolver {
     }
     guard closed.isEmpty else { return closed }
     return uses.enumerated().compactMap { number, use in
-      guard let invite = inviter(of: use), case .inviteCreate(let made) = log.items[invite].operation
+      guard let invite = inviter(of: use),
+        case .inviteCreate(let made) = log.items[invite].operation
       else { return nil }
       // What a device did in another history of its log does not use up what others rest on.
       let before = uses[..<number].filter { inviter(of: $0) == invite && !log.areBranches($0, use) }
@@ -103,11 +104,11 @@ extension ControlResolver {
   }
 
   /// The greatest rank of somebody else who had seen an operation, but not the one that contradicts
-  /// it; 0 if nobody had.
+  /// it; 0 if nobody had. Who shows a history to the others only says that it is there.
   private func witness(of place: Int, beside other: Int) -> Int {
     log.items.indices.reduce(0) { greatest, witness in
       guard isLive[witness], log.items[witness].device != log.items[place].device,
-        log.sees(witness, place), !log.sees(witness, other)
+        log.items[witness].operation.kind != 23, log.sees(witness, place), !log.sees(witness, other)
       else { return greatest }
       return max(greatest, ranks[witness])
     }

@@ -238,11 +238,13 @@ extension ShownSegment {
     changes = segment.changes.map { change in
       let hash = segment.hash(after: change.dot.sequence)
       var citations: [Citation] = []
-      let events = change.operations.enumerated().compactMap { index, operation -> ShownChange.Event? in
+      let events = change.operations.enumerated().compactMap {
+        index, operation -> ShownChange.Event? in
         guard operation.isWellFormed, operation.key.type == ControlOperation.type,
           case .event(let fields) = operation.body,
-          operation.key.id == eventID(
-            in: zone, type: ControlOperation.type, dot: change.dot, index: index)
+          operation.key.id
+            == eventID(
+              in: zone, type: ControlOperation.type, dot: change.dot, index: index)
         else { return nil }
         citations += Citation.of(fields)
         guard
