@@ -9,8 +9,9 @@ import Testing
 struct ControlForkRuleTests {
   private static let none = Cut(entries: [])
 
-  /// A founder (hand 0) whose change 2 is an invitation, by which two came (1 and 2). The first of
-  /// them is an admin, who let in a fourth (3).
+  /// A founder (hand 0) whose change 2 is an invitation, by which two came (1 and 2).
+  ///
+  /// The first of them is an admin, who let in a fourth (3).
   private func household() -> (world: MembershipWorld, invite: Identifier) {
     var world = MembershipWorld()
     let invite = world.invite(0, .member, uses: 5)

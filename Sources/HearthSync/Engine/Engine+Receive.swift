@@ -60,7 +60,10 @@ extension Engine {
     }
     self = draft
     try proveForks(report.evidence, nowMilliseconds: nowMilliseconds)
-    if !report.contradicted.isEmpty {
+    // Also what came of a log that was ended before: it is another part of its histories.
+    if try self.zone(zone).kind == .control,
+      !report.contradicted.isEmpty || report.waiting[.quarantine] != nil
+    {
       try showHistories(
         of: try self.zone(zone).group, contradicted: report.contradicted,
         nowMilliseconds: nowMilliseconds)

@@ -100,11 +100,12 @@ struct ControlLog: Sendable {
 
   /// Whether an operation may take away another of the same time.
   ///
-  /// Not where another history of its author's life had seen it: nobody unsees by contradicting
-  /// himself what happened meanwhile.
+  /// Not where another history of its author's life had seen it, or holds it: nobody unsees by
+  /// contradicting himself what happened meanwhile.
   func mayStrike(_ striker: Int, _ place: Int) -> Bool {
     guard areConcurrent(striker, place) else { return false }
-    return forked.beside[items[striker].position.author]?.covers(items[place].position) != true
+    return !areBranches(striker, place)
+      && forked.beside[items[striker].position.author]?.covers(items[place].position) != true
   }
 
   /// Whether two operations are in two histories of one life.

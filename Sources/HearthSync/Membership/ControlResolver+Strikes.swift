@@ -103,8 +103,9 @@ extension ControlResolver {
       ? strike(first, by: second, rule) : strike(second, by: first, rule)
   }
 
-  /// The greatest rank of somebody else who had seen an operation, but not the one that contradicts
-  /// it; 0 if nobody had. Who shows a history to the others only says that it is there.
+  /// The greatest rank of somebody else who had seen an operation and not its contradiction.
+  ///
+  /// 0 if nobody had. Who shows a history to the others only says that it is there.
   private func witness(of place: Int, beside other: Int) -> Int {
     log.items.indices.reduce(0) { greatest, witness in
       guard isLive[witness], log.items[witness].device != log.items[place].device,
