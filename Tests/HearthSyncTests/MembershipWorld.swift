@@ -24,6 +24,8 @@ struct MembershipWorld {
     var origin: Int
     /// Which content it has seen of each log.
     var contents: [Author: [UInt8]] = [:]
+    /// The first byte of the hashes of what it writes: a copy may have tried until it comes first.
+    var grain: UInt8 = 0x80
   }
 
   /// An operation as its log holds it.
@@ -90,7 +92,7 @@ struct MembershipWorld {
     items.append(item)
     let zero = [UInt8](repeating: 0, count: 32)
     let previous = hands[hand].contents[author] ?? zero
-    let hash = Array("\(written.count) ".utf8 + zero).prefix(32)
+    let hash = ([hands[hand].grain] + Array("\(written.count) ".utf8) + zero).prefix(32)
     written.append(Written(hand: hand, item: item, previous: previous, hash: Array(hash)))
     hands[hand].seen.advance(author, to: dot.sequence)
     hands[hand].contents[author] = Array(hash)
@@ -99,12 +101,13 @@ struct MembershipWorld {
 
   /// A copy of a device that writes another history from a change of its present life on; gives the
   /// hand that acts for it.
-  mutating func fork(_ hand: Int, at sequence: UInt64) -> Int {
+  mutating func fork(_ hand: Int, at sequence: UInt64, isFirst: Bool = false) -> Int {
     let author = hands[hand].author
     let log = written.filter { $0.hand == hand && $0.item.version.dot.author == author }
     var copy = hands[hand]
     copy.seen = Frontier()
     copy.contents = [:]
+    copy.grain = isFirst ? 0x01 : 0xff
     for entry in log where entry.item.version.dot.sequence < sequence {
       copy.seen = entry.item.cause
       for citation in entry.item.citations { copy.contents[citation.author] = citation.hash }
