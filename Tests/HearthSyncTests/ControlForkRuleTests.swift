@@ -163,7 +163,7 @@ struct ControlForkRuleTests {
     let key = [UInt8](repeating: 9, count: 32)
     for isClosed in [false, true] {
       var world = MembershipWorld()
-      let invite = world.invite(0, .member, uses: 5)
+      let invite = world.invite(0, .member, uses: 3)
       // The founder has seen nobody come.
       for person in 1...3 {
         let hand = world.addHand(person: person)
@@ -178,12 +178,38 @@ struct ControlForkRuleTests {
         thief,
         .inviteCreate(
           .init(
-            invite: invite, signKey: key, boxKey: key, role: .member, maximumUses: 1,
-            expiresMilliseconds: .max)))
-      if isClosed { world.write(thief, .inviteClose(invite: invite)) }
+            invite: invite, signKey: key, boxKey: key, role: .member,
+            maximumUses: isClosed ? 1 : 3, expiresMilliseconds: .max)))
+      if isClosed {
+        world.write(thief, .inviteClose(invite: invite))
+      } else {
+        for person in 4...6 {
+          let hand = world.addHand(person: person)
+          world.tell(hand, thief)
+          world.join(hand, invite)
+        }
+      }
       expectNothingLost(world, "closed \(isClosed)")
-      #expect(world.fold().people.count == 4)
+      #expect(world.fold().people.count == (isClosed ? 4 : 7))
     }
+  }
+
+  @Test("An invitation for one is used up in each history by itself")
+  func usedUp() {
+    var (world, _) = household()
+    let invite = world.invite(1, .child, .approve)
+    let copy = world.fork(1, at: world.hands[1].seen[world.hands[1].author] + 1)
+    for (number, hand) in [1, copy].enumerated() {
+      let newcomer = world.addHand(person: 20 + number)
+      world.write(
+        hand,
+        .admit(
+          .init(
+            join: world.request(newcomer, invite),
+            possession: [UInt8](repeating: 1, count: 64))))
+    }
+    #expect(world.fold().voided.isEmpty, "\(world.fold().summary)")
+    #expect(world.fold().people.count == 6)
   }
 
   @Test("Who was let in by one history, and who by the other, are both in")
@@ -216,6 +242,12 @@ struct ControlForkRuleTests {
     for hand in newcomers { #expect(membership.isActive(world.hands[hand].id)) }
     #expect(membership.voided.isEmpty, "\(membership.summary)")
     #expect(Set(membership.audit().compactMap(\.history)).count == 2)
+    // Who was shown the other history has seen whom it let in.
+    world.show(copy, by: 1)
+    world.tell(0, 1)
+    let removal = world.remove(0, world.hands[newcomers[2]].person)
+    #expect(world.reason(removal) == nil)
+    #expect(!world.fold().isActive(world.hands[newcomers[2]].id))
   }
 
   @Test("A removed device's second history counts nowhere, and the first loses nothing")
@@ -276,6 +308,36 @@ struct ControlForkRuleTests {
     #expect(!membership.isActive(world.hands[friend].id), "\(membership.summary)")
     #expect(membership.isActive(world.hands[2].id), "\(membership.summary)")
     #expect(membership.isActive(world.hands[3].id), "\(membership.summary)")
+  }
+
+  @Test("Records count by the history that the logs they cite had seen by content")
+  func records() {
+    var (world, _) = household()
+    world.setRole(0, world.hands[3].person, .reader)
+    for hand in [1, 3] { world.tell(hand, 0) }
+    let copy = world.fork(1, at: world.hands[1].seen[world.hands[1].author] + 1, isFirst: true)
+    world.write(copy, .heartbeat([]))
+    world.setRole(1, world.hands[3].person, .member)
+    world.tell(3, 1)
+    let zone = Identifier(high: 9, low: 9)
+    let dot = Dot(author: world.hands[3].author, sequence: 1)
+    let before = world.hands[3].seen
+    world.write(3, .heartbeat([]))
+    let membership = world.fold()
+    #expect(membership.judge(dot, in: zone, at: world.hands[3].seen) == .counts(.member))
+    // A number alone does not say which history it means.
+    #expect(membership.judge(dot, in: zone, at: before) == .counts(.reader))
+    // But whose own joining is in question is somebody.
+    var joined = household().world
+    let again = joined.fork(1, at: 1)
+    joined.tell(again, 0)
+    joined.join(again, joined.invitations(by: 0))
+    let heads = Frontier([
+      (joined.hands[0].author, UInt64(2)), (joined.hands[1].author, UInt64(1)),
+    ])
+    let own = Dot(author: joined.hands[1].author, sequence: 1)
+    #expect(joined.fold().judge(own, in: zone, at: heads) == .counts(.member))
+    #expect(joined.fold().author(of: own, at: heads) == joined.hands[1].person)
   }
 
   @Test("A device contradicts its joining: whom it let in since stays")

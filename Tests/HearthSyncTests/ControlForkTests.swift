@@ -121,6 +121,45 @@ struct ControlForkTests {
     }
   }
 
+  @Test("A device contradicts its joining: whom it let in, and what both wrote, stay")
+  func joining() throws {
+    var family = try EngineFamily(3)
+    var engine = try EngineFamily.engine()
+    let opened = try engine.beginJoining(
+      family.capsule, with: family.secret, nowMilliseconds: now)
+    _ = try engine.receive(
+      try family.published(0, family.control), in: family.control, nowMilliseconds: now)
+    let twin = try Engine(
+      store: engine.store.copied(), identity: engine.identity, incarnation: engine.incarnation,
+      policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
+    for (var copy, name) in [(engine, "one"), (twin, "two")] {
+      try copy.finishJoining(
+        opened, with: family.secret, person: EngineFamily.id(50), personName: "X",
+        deviceName: name, nowMilliseconds: now)
+      family.members.append(copy)
+    }
+    let life = engine.author
+    try family.send(3, to: [0])
+    try family.setRole(3, .admin, by: 0)
+    try family.meet([0, 3])
+    try family.set(3, 3, 3)
+    try family.send(3, to: [0])
+    #expect(try family.join(by: 3, role: .member) == 5)
+    try family.set(5, 5, 5)
+    try family.send(5, to: [0, 1])
+    try family.send(4, to: [2])
+    for _ in 0..<2 { try family.meet([0, 1, 2, 5]) }
+    try family.expectEqual([0, 1, 2, 5])
+    for member in [0, 1, 2, 5] {
+      #expect(try family.members[member].zone(family.control).forkEnds == [life: 1])
+      #expect(family.membership(member).isActive(family.members[3].device))
+      #expect(family.membership(member).isActive(family.members[5].device), "member \(member)")
+      for record in [3, 5] {
+        #expect(try family.shown(member, record) == .int(Int64(record)), "member \(member)")
+      }
+    }
+  }
+
   /// Segments of device 1's log that all begin with the same number.
   private func contradictions(
     _ count: Int, in family: EngineFamily, bytes: Int = 8
@@ -152,6 +191,24 @@ struct ControlForkTests {
     try family.expectEqual([0, 2])
     #expect(try family.shownParts(0).count <= 2 * ShownTree.maximumHistories)
     #expect(family.membership(0).devices.count == 3)
+  }
+
+  @Test("A second content of a change below what is here is found")
+  func hidden() throws {
+    var family = try EngineFamily(3)
+    var left = try Forge(family.members[1], family.control)
+    var right = left
+    let change = { (forge: inout Forge, number: Int64) throws in
+      try forge.seal([
+        forge.change(controlSeen: Frontier(), [.assign(EngineFamily.register, .int(number))])
+      ])
+    }
+    let segments = [try change(&left, 1), try change(&left, 2)]
+    _ = try family.members[0].receive(segments, in: family.control, nowMilliseconds: now)
+    _ = try family.members[0].receive(
+      [try change(&right, 3)], in: family.control, nowMilliseconds: now)
+    #expect(try family.members[0].zone(family.control).forkEnds.count == 1)
+    #expect(try family.shownParts(0).count == 3)
   }
 
   @Test("A long segment is shown in parts")
