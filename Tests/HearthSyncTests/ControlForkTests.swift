@@ -29,7 +29,7 @@ struct ControlForkTests {
   }
 
   @Test(
-    "Negative 8: two histories in the control zone are proven to all, both count, and all end equal",
+    "Negative 8: two histories in the control zone are shown to all, both count, all end equal",
     arguments: 0..<6)
   func fork(order: Int) throws {
     var family = try forked()
