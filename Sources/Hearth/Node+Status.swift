@@ -73,7 +73,8 @@ extension Node {
       return ZoneStatus(
         zone: zone, changes: zone.heads.reduce(0) { $0 + $1.sequence }, unsealed: unsealed,
         waiting: counts.keys.sorted { $0.rawValue < $1.rawValue }.map { ($0, counts[$0] ?? 0) },
-        forks: zone.heads.filter { $0.forkedAt != nil }.map(\.author))
+        forks: Set(zone.heads.filter { $0.forkedAt != nil }.map(\.author))
+          .union(zone.forkEnds.keys).sorted())
     }
   }
 

@@ -108,6 +108,11 @@ struct GoldenHousehold {
       ),
       ("set-policy", .setPolicy(.init(minimumSuite: 1, newcomers: .fromJoin))),
       ("heartbeat", .heartbeat([.init(zone: zone, frontier: Frontier([(author, UInt64(7))]))])),
+      (
+        "branch",
+        .branch(
+          .init(author: author, digest: zone, part: 1, parts: 2, bytes: [0xa1, 0xa2, 0xa3]))
+      ),
     ]
   }
 

@@ -47,6 +47,11 @@ struct MembershipBoundsTests {
         .removeMember(.init(person: id(2), cut: cut)),
         .leave(cut),
         .forkProof(.init(zone: id(1), author: author, first: evidence, second: [])),
+        .branch(
+          .init(
+            author: author, digest: id(1), part: 0, parts: ControlOperation.maximumParts + extra,
+            bytes: [])),
+        .branch(.init(author: author, digest: id(1), part: 0, parts: 1, bytes: evidence)),
         .heartbeat(
           (0..<(most + extra)).map { .init(zone: id($0), frontier: Frontier()) }),
       ]

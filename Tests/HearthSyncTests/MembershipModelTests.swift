@@ -100,10 +100,27 @@ enum MembershipHistory {
     if random.oneIn(3) { _ = world.second(of: random.below(world.hands.count)) }
     if !random.oneIn(4) { world.nameWords(0) }
     if random.oneIn(4) { world.nameWords(random.below(world.hands.count)) }
+    go(&world, steps: steps, &invites, &offers, &random)
+  }
+
+  /// Further steps of a history that was grown.
+  static func goOn(_ world: inout MembershipWorld, steps: Int, _ random: inout SplitMix64) {
+    var invites = world.written.compactMap { entry -> Identifier? in
+      guard case .inviteCreate(let invite) = entry.item.operation else { return nil }
+      return invite.invite
+    }
+    var offers: [RecordID] = []
+    go(&world, steps: steps, &invites, &offers, &random)
+  }
+
+  private static func go(
+    _ world: inout MembershipWorld, steps: Int, _ invites: inout [Identifier],
+    _ offers: inout [RecordID], _ random: inout SplitMix64
+  ) {
     for _ in 0..<steps {
       let hand = random.below(world.hands.count)
       if !random.oneIn(3) { world.tell(hand, random.below(world.hands.count)) }
-      if random.oneIn(16) {
+      if random.oneIn(16), world.hands[hand].origin == hand {
         // A device that was put back, or that lies: it writes as if it knew less.
         world.beginLife(hand, seen: world.hands[random.below(world.hands.count)].seen)
       }

@@ -20,9 +20,25 @@ struct MembershipWorld {
     var seen = Frontier()
     var life: UInt64 = 1
     var author: Author { Author(device: id, incarnation: life << 32) }
+    /// The device that this one is, where it is a copy that writes another history.
+    var origin: Int
+    /// Which content it has seen of each log.
+    var contents: [Author: [UInt8]] = [:]
+    /// The first byte of the hashes of what it writes: a copy may have tried until it comes first.
+    var grain: UInt8 = 0x80
+  }
+
+  /// An operation as its log holds it.
+  struct Written {
+    let hand: Int
+    let item: ControlItem
+    let previous: [UInt8]
+    let hash: [UInt8]
   }
 
   private(set) var items: [ControlItem] = []
+  private(set) var written: [Written] = []
+  private var isForked = false
   var hands: [Hand] = []
   let group: GroupID
   private(set) var invitations = 0
@@ -52,7 +68,7 @@ struct MembershipWorld {
     hands.append(
       Hand(
         number: hands.count, card: card, id: Membership.cardID(of: card),
-        person: MembershipWorld.person(person)))
+        person: MembershipWorld.person(person), origin: hands.count))
     return hands.count - 1
   }
 
@@ -64,12 +80,103 @@ struct MembershipWorld {
     clock += 1
     let id = Identifier(
       high: 0xeeee_0000 + UInt64(hand) + ((hands[hand].life + 15) & 15) << 12, low: dot.sequence)
-    items.append(
-      ControlItem(
-        id: id, version: Version(dot: dot, time: HybridTime(milliseconds: clock)),
-        cause: hands[hand].seen, operation: operation))
+    let event = Identifier(
+      high: 0xeeee_0000 + UInt64(hands[hand].origin) + ((hands[hand].life + 15) & 15) << 12,
+      low: dot.sequence)
+    let citations = hands[hand].contents.sorted { $0.key < $1.key }
+      .filter { $0.key != author && hands[hand].seen[$0.key] > 0 }
+      .map { Citation(author: $0.key, chainHash: $0.value) }
+    let item = ControlItem(
+      id: id, version: Version(dot: dot, time: HybridTime(milliseconds: clock)),
+      cause: hands[hand].seen, operation: operation, citations: citations, eventID: event)
+    items.append(item)
+    let zero = [UInt8](repeating: 0, count: 32)
+    let previous = hands[hand].contents[author] ?? zero
+    let hash = ([hands[hand].grain] + Array("\(written.count) ".utf8) + zero).prefix(32)
+    written.append(Written(hand: hand, item: item, previous: previous, hash: Array(hash)))
     hands[hand].seen.advance(author, to: dot.sequence)
+    hands[hand].contents[author] = Array(hash)
     return id
+  }
+
+  /// A copy of a device that writes another history from a change of its present life on; gives the
+  /// hand that acts for it.
+  mutating func fork(_ hand: Int, at sequence: UInt64, isFirst: Bool = false) -> Int {
+    let author = hands[hand].author
+    let log = written.filter { $0.hand == hand && $0.item.version.dot.author == author }
+    var copy = hands[hand]
+    copy.seen = Frontier()
+    copy.contents = [:]
+    copy.grain = isFirst ? 0x01 : 0xff
+    for entry in log where entry.item.version.dot.sequence < sequence {
+      copy.seen = entry.item.cause
+      for citation in entry.item.citations { copy.contents[citation.author] = citation.hash }
+      copy.seen.advance(author, to: entry.item.version.dot.sequence)
+      copy.contents[author] = entry.hash
+    }
+    hands.append(copy)
+    isForked = true
+    return hands.count - 1
+  }
+
+  /// The operations with the histories of logs that have several, as replicas have them that were
+  /// shown everything.
+  func compiled() -> (items: [ControlItem], shown: [ShownSegment]) {
+    guard isForked else { return (items, []) }
+    var contents: [Dot: Set<[UInt8]>] = [:]
+    for entry in written { contents[entry.item.version.dot, default: []].insert(entry.hash) }
+    var ends: [Author: UInt64] = [:]
+    for (dot, hashes) in contents where hashes.count > 1 {
+      ends[dot.author] = min(ends[dot.author] ?? .max, dot.sequence)
+    }
+    var items: [ControlItem] = []
+    var shown: [ShownSegment] = []
+    for entry in written {
+      let dot = entry.item.version.dot
+      guard let end = ends[dot.author], dot.sequence >= end else {
+        items.append(entry.item)
+        continue
+      }
+      shown.append(segment(entry))
+    }
+    return (items, shown)
+  }
+
+  private func segment(_ entry: Written) -> ShownSegment {
+    let author = entry.item.version.dot.author
+    let last = written.first { $0.hash == entry.previous }?.item.cause ?? Frontier()
+    func others(_ frontier: Frontier) -> Frontier {
+      Frontier(frontier.entries.filter { $0.author != author }.map { ($0.author, $0.sequence) })
+    }
+    let before = others(last)
+    return ShownSegment(
+      digest: MembershipWorld.digest(entry.hash), author: entry.item.version.dot.author,
+      first: entry.item.version.dot.sequence, chain: [entry.previous, entry.hash],
+      changes: [
+        ShownChange(
+          seen: others(entry.item.cause).joined(with: before).difference(from: before),
+          time: entry.item.version.time, citations: entry.item.citations,
+          events: [
+            .init(
+              id: entry.item.id, eventID: entry.item.eventID, operation: entry.item.operation)
+          ])
+      ])
+  }
+
+  static func digest(_ hash: [UInt8]) -> Identifier {
+    Identifier(bytes: Array(hash.prefix(16))) ?? .zero
+  }
+
+  /// Shows everything that a hand wrote to the others, by another hand.
+  mutating func show(_ hand: Int, by other: Int) {
+    for entry in written where entry.hand == hand {
+      write(
+        other,
+        .branch(
+          .init(
+            author: entry.item.version.dot.author, digest: MembershipWorld.digest(entry.hash),
+            part: 0, parts: 1, bytes: [])))
+    }
   }
 
   /// Lets a device go on in a new life that has seen something else than the last.
@@ -88,13 +195,23 @@ struct MembershipWorld {
 
   /// Gives one device all that another has seen.
   mutating func tell(_ taker: Int, _ giver: Int) {
-    hands[taker].seen = hands[taker].seen.joined(with: hands[giver].seen)
+    let author = hands[taker].author
+    for entry in hands[giver].seen.entries
+    where entry.author != author && entry.sequence > hands[taker].seen[entry.author] {
+      hands[taker].seen.advance(entry.author, to: entry.sequence)
+      hands[taker].contents[entry.author] = hands[giver].contents[entry.author]
+    }
   }
 
   /// Gives everybody everything.
   mutating func settle() {
     let all = Frontier(items.map { ($0.version.dot.author, $0.version.dot.sequence) })
-    for place in hands.indices { hands[place].seen = all }
+    for place in hands.indices where hands[place].origin == place { hands[place].seen = all }
+    for entry in written where hands[entry.hand].origin == entry.hand {
+      for place in hands.indices where hands[place].origin == place {
+        hands[place].contents[entry.item.version.dot.author] = entry.hash
+      }
+    }
   }
 
   // MARK: Operations
@@ -253,13 +370,23 @@ struct MembershipWorld {
   // MARK: Outcome
 
   func fold() -> Membership {
-    Membership(group: group, items: items, proofs: ProofBook(isTrusting: true))
+    let (items, shown) = compiled()
+    return Membership(
+      group: group, items: items, forks: MembershipWorld.forks(shown),
+      proofs: ProofBook(isTrusting: true))
+  }
+
+  static func forks(_ shown: [ShownSegment]) -> ControlForks {
+    ControlForks(Dictionary(shown.map { ($0.digest, $0) }, uniquingKeysWith: { one, _ in one }))
   }
 
   func fold(shuffled random: inout SplitMix64) -> Membership {
-    var shuffled = items
+    var (shuffled, shown) = compiled()
     shuffled.shuffle(using: &random)
-    return Membership(group: group, items: shuffled, proofs: ProofBook(isTrusting: true))
+    shown.shuffle(using: &random)
+    return Membership(
+      group: group, items: shuffled, forks: MembershipWorld.forks(shown),
+      proofs: ProofBook(isTrusting: true))
   }
 
   func reason(_ id: RecordID) -> VoidReason? {

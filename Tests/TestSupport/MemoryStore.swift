@@ -35,6 +35,13 @@ package final class MemoryStore: Store {
 
   package init() {}
 
+  /// The same store once more, as of a copied disk.
+  package func copied() -> MemoryStore {
+    let copy = MemoryStore()
+    copy.state = state
+    return copy
+  }
+
   /// The notices, oldest first.
   package var notices: [Notice] { state.notices }
 

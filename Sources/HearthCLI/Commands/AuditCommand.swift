@@ -32,6 +32,7 @@ struct AuditCommand: AsyncParsableCommand {
       let kind: String
       let text: String
       let voidReason: String?
+      let history: Int?
     }
     let entries: [Item]
   }
@@ -53,7 +54,7 @@ struct AuditCommand: AsyncParsableCommand {
               person: entry.person.flatMap { names.membership.person($0)?.name },
               personId: entry.person?.hex, device: names.name(of: entry.device),
               deviceId: entry.device.hex, kind: AuditText.kind(entry.operation),
-              text: text.line(entry), voidReason: entry.void)
+              text: text.line(entry), voidReason: entry.void, history: entry.history)
           }))
     }
     for entry in entries {
@@ -75,7 +76,7 @@ struct AuditText {
   /// Whether devices do it by themselves.
   static func isRoutine(_ operation: ControlOperation) -> Bool {
     switch operation {
-    case .epoch, .wrapAdd, .heartbeat, .complaint, .incarnate: true
+    case .epoch, .wrapAdd, .heartbeat, .complaint, .incarnate, .branch: true
     default: false
     }
   }
@@ -105,6 +106,7 @@ struct AuditText {
     case .wrapAdd: "keyHandOn"
     case .setPolicy: "policy"
     case .heartbeat: "heartbeat"
+    case .branch: "showHistory"
     case .unknown: "unknown"
     }
   }
@@ -112,7 +114,9 @@ struct AuditText {
   /// One operation in a line, beginning with who did it.
   func line(_ entry: AuditEntry) -> String {
     let who = entry.person.map(person) ?? names.name(of: entry.device)
-    return "\(who) \(deed(entry.operation))"
+    let history =
+      entry.history.map { ", in history \($0) of those that the device wrote" } ?? ""
+    return "\(who) \(deed(entry.operation))\(history)"
   }
 
   private func deed(_ operation: ControlOperation) -> String {
@@ -158,6 +162,9 @@ struct AuditText {
       return policy.newcomers == .full
         ? "let newcomers read everything" : "let newcomers read only what comes after them"
     case .heartbeat: return "told how far the device has got"
+    case .branch(let part):
+      return "showed a part of a history of the members' log that "
+        + "\(names.fullName(of: part.author.device)) published beside another"
     case .incarnate(let life): return "began a new life of the device: \(life.reason)"
     default: return "did something that this version does not know"
     }

@@ -202,7 +202,7 @@ struct CausalQueue {
     _ news: FrontierDifference, reaching seen: Frontier, in zone: ZoneState
   ) -> Bool {
     news.increments.allSatisfy { increment in
-      zone.frontier[increment.author] >= seen[increment.author]
+      zone.reaches(increment.author, seen[increment.author])
         || zone.head(of: increment.author).forkedAt != nil || !zone.admits(increment.author)
         || Mutant.skipsCauses.isActive
     }

@@ -238,6 +238,8 @@ extension Engine {
       zones[place].set(head)
       try store.save([head], of: zone)
     }
+    // What was not sealed yet may be what shows the histories of a log.
+    if zones[place].kind == .control { try refreshMembership(of: zones[place].group) }
   }
 
   /// Applies own unsealed changes again, as they were.

@@ -13,6 +13,8 @@ package struct ReceiveReport: Sendable {
   package internal(set) var waiting: [PendingReason: Int] = [:]
   /// The authors that were found to have published two histories.
   package internal(set) var forks: [Dot] = []
+  /// The first contradicting changes of logs of a control zone.
+  var contradicted: [Dot] = []
   /// The contradictions that anybody can be shown.
   var evidence: [ForkEvidence] = []
 
@@ -26,6 +28,7 @@ package struct ReceiveReport: Sendable {
     waiting = later.waiting
     forks += later.forks
     evidence += later.evidence
+    contradicted += later.contradicted
   }
 }
 
@@ -57,6 +60,14 @@ extension Engine {
     }
     self = draft
     try proveForks(report.evidence, nowMilliseconds: nowMilliseconds)
+    // Also what came of a log that was ended before: it is another part of its histories.
+    if try self.zone(zone).kind == .control,
+      !report.contradicted.isEmpty || report.waiting[.quarantine] != nil
+    {
+      try showHistories(
+        of: try self.zone(zone).group, contradicted: report.contradicted,
+        nowMilliseconds: nowMilliseconds)
+    }
     return report
   }
 
@@ -139,7 +150,7 @@ extension Engine {
       opened += open(
         blobs.filter { !present.contains(segmentDigest($0)) }, with: opener, &unopened, &report)
       var queue = CausalQueue(
-        opened, control: draft.kind == .data ? try controlZone(of: draft.group).frontier : nil,
+        opened, control: draft.kind == .data ? try controlZone(of: draft.group).reached : nil,
         ends: ends, isOver: epochJudge(of: draft, isRebuilding: isRebuilding))
       queue.run(on: &draft)
       try checkBase(of: draft.id, against: queue.forks)
@@ -322,7 +333,9 @@ extension Engine {
   ) throws {
     for fork in forks {
       report.forks.append(Dot(author: fork.author, sequence: fork.sequence))
-      if fork.isDouble, let evidence = try evidence(of: fork, in: zone) {
+      if fork.isDouble, zone.kind == .control {
+        report.contradicted.append(Dot(author: fork.author, sequence: fork.sequence))
+      } else if fork.isDouble, let evidence = try evidence(of: fork, in: zone) {
         report.evidence.append(evidence)
       }
       // The contradicting segment is kept as evidence, beside the one that was applied.
@@ -337,7 +350,10 @@ extension Engine {
             ? "\(deviceName(fork.author.device, in: zone)) published two different histories under "
               + "one number"
             : "\(deviceName(fork.author.device, in: zone)) published a change that cannot be")
-            + " (\(fork.author) #\(fork.sequence)): its later changes are held back",
+            + " (\(fork.author) #\(fork.sequence)): "
+            + (fork.isDouble && zone.kind == .control
+              ? "each is shown to the members and counts beside the other"
+              : "its later changes are held back"),
           milliseconds: nowMilliseconds))
     }
   }

@@ -48,6 +48,7 @@ extension Engine {
     try validate(operations, in: zones[place])
     let state = zones[place]
     var head = state.head(of: author)
+    let past = state.frontier.raised(over: head.past)
     var tickedClock = clock
     let time = tickedClock.tick(nowMilliseconds: nowMilliseconds)
     let change = try makeChange(operations, head: head, in: state, time: time)
@@ -68,7 +69,7 @@ extension Engine {
       var applier = Applier(zone: zone, store: store, policy: policy)
       try applier.prepare(for: CollectionOfOne(change))
       try applier.apply(
-        change, past: state.frontier, as: try ownJudgement(of: operations, in: state, change.dot),
+        change, past: past, as: try ownJudgement(of: operations, in: state, change.dot),
         by: membership(of: state.group).person(of: device)?.id)
       if !Mutant.logApart.isActive { try store.append(bytes, dot: change.dot, to: zone) }
       if change.dot.sequence % UInt64(Engine.headInterval) == 0
@@ -89,7 +90,7 @@ extension Engine {
     of operations: [Operation], in state: ZoneState, _ dot: Dot
   ) throws -> Judgement? {
     guard state.kind == .data else { return nil }
-    let heads = try controlZone(of: state.group).frontier
+    let heads = try known(ofControl: state.group, state.head(of: author))
     let judgement = membership(of: state.group).judge(dot, in: state.id, at: heads)
     guard case .counts(let role) = judgement else {
       throw SyncError(
@@ -114,13 +115,42 @@ extension Engine {
   ) throws -> Change {
     let controlSeen =
       state.kind == .data
-      ? try controlZone(of: state.group).frontier.difference(from: head.controlSeen) : .none
-    let seen = state.frontier.difference(from: head.past)
+      ? try known(ofControl: state.group, head).difference(from: head.controlSeen) : .none
+    let seen = state.frontier.raised(over: head.past).difference(from: head.past)
     precondition(
       !seen.increments.contains { $0.author == author }, "the own log is ahead of its head")
     return Change(
       dot: Dot(author: author, sequence: head.sequence + 1), previousHash: head.hash, seen: seen,
-      controlSeen: controlSeen, time: time, schemaVersion: schemaVersion, operations: operations)
+      controlSeen: controlSeen, time: time, schemaVersion: schemaVersion,
+      operations: state.kind == .control ? citing(seen, in: state, operations) : operations)
+  }
+
+  /// What a change cites of the control zone: what is here, and what its log had cited before, as a
+  /// log may have ended since.
+  private func known(ofControl group: GroupID, _ head: LogHead) throws -> Frontier {
+    try controlZone(of: group).frontier.raised(over: head.controlSeen)
+  }
+
+  /// The operations with the content of what their change newly saw, in the first of them.
+  private func citing(
+    _ seen: FrontierDifference, in state: ZoneState, _ operations: [Operation]
+  ) -> [Operation] {
+    let citations = seen.increments.map {
+      Citation(author: $0.author, chainHash: state.head(of: $0.author).hash)
+    }
+    var isFirst = true
+    return operations.map { operation in
+      guard operation.key.type == ControlOperation.type, case .event(let fields) = operation.body
+      else { return operation }
+      var kept = fields.filter { $0.field != ControlOperation.citationField }
+      if isFirst, !citations.isEmpty {
+        kept.append(
+          EventField(ControlOperation.citationField, .bytes(Citation.encoded(citations))))
+        kept.sort { $0.field < $1.field }
+      }
+      isFirst = false
+      return Operation(operation.key, .event(kept))
+    }
   }
 
   /// Refuses what no replica would apply.
@@ -193,5 +223,12 @@ extension Engine {
         .tooLarge,
         "a value has \(count) bytes, more than the \(Limits.maximumValueBytes) that one may have")
     }
+  }
+}
+
+extension Frontier {
+  /// This frontier, and what was known before where a log has ended since.
+  fileprivate func raised(over past: Frontier) -> Frontier {
+    covers(past) ? self : joined(with: past)
   }
 }

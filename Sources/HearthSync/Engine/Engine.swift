@@ -26,6 +26,10 @@ package struct Engine<S: Store> {
   package internal(set) var privateGroup: GroupID?
   /// What each role may do to records.
   let policy: RolePolicy
+  /// Segments of control zones that were shown, verified and opened, by digest.
+  var openedShown: [Identifier: ShownSegment] = [:]
+  /// Whether the histories of a log are being shown at the moment: what follows from it waits.
+  var isShowing = false
 
   /// Opens a node's engine over its store.
   ///

@@ -11,6 +11,8 @@ package struct AuditEntry: Sendable {
   /// Whose device that was when it wrote; nil for a stranger.
   package let person: PersonID?
   package let operation: ControlOperation
+  /// Which of several histories of its device's log it is in, from 1; nil in a log that has one.
+  package let history: Int?
   /// Why it has no effect, in words; nil where it has.
   package let void: String?
 }
@@ -26,8 +28,14 @@ extension Membership {
       return AuditEntry(
         id: item.id, time: item.version.time, device: item.device,
         person: resolver.persons[place] ?? device(item.device)?.person,
-        operation: item.operation, void: words[item.id])
+        operation: item.operation, history: item.branch.map { history($0) }, void: words[item.id])
     }
+  }
+
+  /// The place of a run among those of its life.
+  private func history(_ run: Int) -> Int {
+    let life = forks.runs[run].life
+    return forks.runs[...run].count { $0.life == life }
   }
 
   /// How far a device said that it had got, and when; nil if it never did.

@@ -186,6 +186,26 @@ extension ControlOperation.ForkProof: ControlCodable {
   }
 }
 
+extension ControlOperation.BranchPart: ControlCodable {
+  func encode(into writer: inout ByteWriter) {
+    writer.author(author)
+    writer.identifier(digest)
+    writer.varint(part)
+    writer.varint(parts)
+    writer.blob(bytes)
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    author = try reader.author("shown author")
+    digest = try reader.identifier("shown segment")
+    let start = reader.offset
+    part = try reader.varint("part", atMost: ControlOperation.maximumParts - 1)
+    parts = try reader.varint("parts", atMost: ControlOperation.maximumParts)
+    guard part < parts else { throw CodecError(.notCanonical, "part", offset: start) }
+    bytes = try reader.blob("part of a segment", atMost: ControlOperation.maximumEvidenceBytes)
+  }
+}
+
 extension ControlOperation.Adopt: ControlCodable {
   func encode(into writer: inout ByteWriter) {
     writer.identifier(zone)

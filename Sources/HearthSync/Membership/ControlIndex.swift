@@ -5,7 +5,8 @@ import HearthCrypto
 ///
 /// Questions about a device or a person touch the few operations that concern it, not the log.
 struct ControlIndex: Sendable {
-  private(set) var genesis: Int?
+  /// The operations that began the group: one, or the same in several histories of a log.
+  private(set) var geneses: [Int] = []
   /// Operations that make a device one of the group.
   private(set) var enrolments: [DeviceID: [Int]] = [:]
   /// Operations that end a device.
@@ -25,7 +26,7 @@ struct ControlIndex: Sendable {
   private(set) var invites: [Identifier: [Int]] = [:]
   private(set) var uses: [Identifier: [Int]] = [:]
   private(set) var closings: [Identifier: [Int]] = [:]
-  private(set) var transfers: [RecordID: Int] = [:]
+  private(set) var transfers: [RecordID: [Int]] = [:]
   private(set) var acceptances: [Int] = []
   private(set) var policies: [Int] = []
   private(set) var epochs: [Int] = []
@@ -58,10 +59,10 @@ struct ControlIndex: Sendable {
   ) {
     switch item.operation {
     case .genesis(let genesis):
-      guard self.genesis == nil, Membership.groupID(of: genesis) == group,
+      guard geneses.isEmpty || item.branch != nil, Membership.groupID(of: genesis) == group,
         Membership.cardID(of: genesis.device) == item.device
       else { return }
-      self.genesis = place
+      geneses.append(place)
       addPerson(place, genesis.founder, item.device)
     case .join(let join):
       addPerson(place, join.person, item.device)
@@ -77,13 +78,13 @@ struct ControlIndex: Sendable {
     case .revokeDevice(let revocation):
       revocations[revocation.device, default: []].append(place)
     case .setRole(let change): roles[change.person, default: []].append(place)
-    case .transferOwner: transfers[item.id] = place
+    case .transferOwner: transfers[item.eventID, default: []].append(place)
     case .acceptOwner: acceptances.append(place)
     case .inviteCreate(let invite): invites[invite.invite, default: []].append(place)
     case .inviteClose(let invite): closings[invite, default: []].append(place)
     case .setPolicy: policies.append(place)
     case .leave, .setRecovery, .rotateRecovery, .epoch, .incarnate, .forkProof, .adopt,
-      .complaint, .wrapAdd, .heartbeat, .unknown:
+      .complaint, .wrapAdd, .heartbeat, .branch, .unknown:
       break
     }
   }

@@ -2,12 +2,34 @@ import HearthCRDT
 
 /// One control operation with its place in the causal order.
 struct ControlItem: Sendable {
-  /// The id of its event.
+  /// The id that it goes by: that of its event, with the content where the log has two histories.
   let id: RecordID
+  /// The id of its event.
+  let eventID: RecordID
   let version: Version
+  /// Where it stands among the causes: its change, of the history in which it is.
+  private(set) var position: Dot
   /// Everything its author had seen, its own earlier changes included.
   private(set) var cause: Frontier
   let operation: ControlOperation
+  /// What its change cites by content.
+  let citations: [Citation]
+  /// The run of a forked log that holds it; nil in logs of one history.
+  let branch: Int?
+
+  init(
+    id: RecordID, version: Version, cause: Frontier, operation: ControlOperation,
+    citations: [Citation] = [], eventID: RecordID? = nil, branch: Int? = nil
+  ) {
+    self.id = id
+    self.eventID = eventID ?? id
+    self.version = version
+    position = version.dot
+    self.cause = cause
+    self.operation = operation
+    self.citations = citations
+    self.branch = branch
+  }
 
   /// The device that wrote it.
   var device: DeviceID { version.dot.author.device }
@@ -18,32 +40,42 @@ struct ControlItem: Sendable {
     item.cause = cause.joined(with: more)
     return item
   }
+
+  /// The same at a place of the fold.
+  func placed(at position: Dot, cause: Frontier) -> ControlItem {
+    var item = self
+    item.position = position
+    item.cause = cause
+    return item
+  }
 }
 
 /// A group's control operations in the one order on which every replica agrees: causes first, and
 /// among the others by Lamport number, author and number in the author's log.
 struct ControlLog: Sendable {
   let items: [ControlItem]
+  /// What citations mean where logs have more than one history.
+  let forked: ForkedCauses
 
   /// Orders items that come in any order.
   ///
   /// The Lamport number of a change is one more than the greatest of those it had seen, so it says
   /// nothing but what the causes say: no clock counts. O(c·a + n log n) for n items of c changes by
   /// a authors.
-  init(_ unordered: [ControlItem]) {
-    let unordered = DeviceKnowledge(unordered).applied(to: unordered)
+  init(_ said: [ControlItem], forks: ControlForks = ControlForks()) {
+    var unordered = said
+    forked = ForkedCauses(forks, items: &unordered)
+    unordered = DeviceKnowledge(unordered).applied(to: unordered)
     var chains: [Author: [UInt64]] = [:]
     var causes: [Dot: Frontier] = [:]
-    for item in unordered where causes.updateValue(item.cause, forKey: item.version.dot) == nil {
-      chains[item.version.dot.author, default: []].append(item.version.dot.sequence)
+    for item in unordered where causes.updateValue(item.cause, forKey: item.position) == nil {
+      chains[item.position.author, default: []].append(item.position.sequence)
     }
     let numbering = LamportNumbering(chains: chains, causes: causes)
-    let numbered = unordered.map { (numbering.number(of: $0.version.dot), $0) }
+    let numbered = unordered.map { (numbering.number(of: $0.position), $0) }
     items = numbered.sorted { left, right in
       if left.0 != right.0 { return left.0 < right.0 }
-      if left.1.version.dot != right.1.version.dot {
-        return left.1.version.dot < right.1.version.dot
-      }
+      if left.1.position != right.1.position { return left.1.position < right.1.position }
       let phases = (left.1.operation.phase, right.1.operation.phase)
       return phases.0 != phases.1 ? phases.0 < phases.1 : left.1.id < right.1.id
     }.map(\.1)
@@ -57,13 +89,28 @@ struct ControlLog: Sendable {
       return earlier < later && items[earlier].version.time < items[later].version.time
     }
     return earlier < later
-      && (items[later].cause.covers(items[earlier].version.dot)
-        || items[later].version.dot == items[earlier].version.dot)
+      && (items[later].cause.covers(items[earlier].position)
+        || items[later].position == items[earlier].position)
   }
 
   /// Whether neither of two operations had seen the other.
   func areConcurrent(_ one: Int, _ other: Int) -> Bool {
     one != other && !sees(one, other) && !sees(other, one)
+  }
+
+  /// Whether an operation may take away another of the same time.
+  ///
+  /// Not where another history of its author's life had seen it, or holds it: nobody unsees by
+  /// contradicting himself what happened meanwhile.
+  func mayStrike(_ striker: Int, _ place: Int) -> Bool {
+    guard areConcurrent(striker, place) else { return false }
+    return !areBranches(striker, place)
+      && forked.beside[items[striker].position.author]?.covers(items[place].position) != true
+  }
+
+  /// Whether two operations are in two histories of one life.
+  func areBranches(_ one: Int, _ other: Int) -> Bool {
+    items[one].version.dot.author == items[other].version.dot.author && areConcurrent(one, other)
   }
 }
 
@@ -76,18 +123,25 @@ struct ControlLog: Sendable {
 /// written in operations counts, so it is the same in every order of arrival.
 private struct DeviceKnowledge {
   /// The causes of the operations of each life of devices with several, in order of number.
-  private var lives: [DeviceID: [(author: Author, causes: [(sequence: UInt64, cause: Frontier)])]] =
-    [:]
+  private var lives: [DeviceID: [Log]] = [:]
+
+  /// The causes of the operations of one life, or of one history of it.
+  private struct Log {
+    let incarnation: UInt64
+    let causes: [(sequence: UInt64, cause: Frontier)]
+  }
 
   init(_ items: [ControlItem]) {
-    let authors = Set(items.map(\.version.dot.author))
+    let authors = Set(items.map(\.position.author))
     let several = Dictionary(grouping: authors, by: \.device).filter { $0.value.count > 1 }
     guard !several.isEmpty else { return }
     for (device, authors) in several {
       lives[device] = authors.sorted().map { author in
-        let own = items.filter { $0.version.dot.author == author }
-          .map { (sequence: $0.version.dot.sequence, cause: $0.cause) }
-        return (author, own.sorted { $0.sequence < $1.sequence })
+        let own = items.filter { $0.position.author == author }
+        return Log(
+          incarnation: own.first?.version.dot.author.incarnation ?? 0,
+          causes: own.map { (sequence: $0.position.sequence, cause: $0.cause) }
+            .sorted { $0.sequence < $1.sequence })
       }
     }
   }
@@ -100,9 +154,10 @@ private struct DeviceKnowledge {
   ///
   /// Along one life what was seen only grows, so the last that had not seen it tells all.
   private func shown(beside item: ControlItem) -> Frontier {
-    let dot = item.version.dot
+    let dot = item.position
+    let incarnation = item.version.dot.author.incarnation
     return (lives[item.device] ?? []).reduce(Frontier()) { shown, life in
-      guard life.author.incarnation < dot.author.incarnation else { return shown }
+      guard life.incarnation < incarnation else { return shown }
       var low = 0
       var high = life.causes.count
       while low < high {

@@ -46,6 +46,8 @@ package enum ControlOperation: Equatable, Sendable {
   case setPolicy(Policy)
   /// Tells how far the author's device has got.
   case heartbeat([ZoneFrontier])
+  /// Shows a part of a sealed segment of a log of the control zone that has two histories.
+  case branch(BranchPart)
   /// An operation of a newer version: kept, forwarded, not understood.
   case unknown(kind: UInt8)
 }
@@ -57,6 +59,8 @@ extension ControlOperation {
   package static let type = TypeID.event(1, keepsCause: true)
   /// The field that holds an operation's bytes.
   package static let bodyField = FieldID(.register, 1)
+  /// The field that holds the chain hashes of what the operation's change newly saw.
+  package static let citationField = FieldID(.register, 2)
   /// The longest name of a person, device or zone, in bytes.
   package static let maximumNameBytes = 256
   /// The most zones of a group, wraps of one grant, and chains of one cut.
@@ -67,6 +71,8 @@ extension ControlOperation {
   package static let maximumSealedBytes = 256
   /// The longest segment that a proof of a fork shows, in bytes: two of them fit one value.
   package static let maximumEvidenceBytes = 240 * 1_024
+  /// The most parts in which one segment of a control zone is shown: as many as the longest has.
+  package static let maximumParts = 5
 
   /// The operation that an event carries; nil if its bytes are not one.
   package init?(_ event: EventState) {
@@ -101,6 +107,7 @@ extension ControlOperation {
     case .wrapAdd: 20
     case .setPolicy: 21
     case .heartbeat: 22
+    case .branch: 23
     case .unknown(let kind): kind
     }
   }
@@ -145,6 +152,7 @@ extension ControlOperation {
     case .wrapAdd(let added): added.encode(into: &writer)
     case .setPolicy(let policy): policy.encode(into: &writer)
     case .heartbeat(let frontiers): writer.list(frontiers)
+    case .branch(let part): part.encode(into: &writer)
     case .unknown: break
     }
     return writer.bytes
@@ -177,6 +185,7 @@ extension ControlOperation {
     case 20: self = .wrapAdd(try WrapAdd(from: &reader))
     case 21: self = .setPolicy(try Policy(from: &reader))
     case 22: self = .heartbeat(try reader.list("frontiers", itemBytes: 17))
+    case 23: self = .branch(try BranchPart(from: &reader))
     default:
       self = .unknown(kind: kind)
       return

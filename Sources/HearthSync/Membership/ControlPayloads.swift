@@ -255,6 +255,19 @@ extension ControlOperation {
     package let second: [UInt8]
   }
 
+  /// A part of a sealed segment of the control zone.
+  package struct BranchPart: Equatable, Sendable {
+    /// Whose log the segment is of.
+    package let author: Author
+    /// The digest of the whole segment.
+    package let digest: Identifier
+    /// Which part it is, from 0.
+    package let part: Int
+    /// How many parts there are.
+    package let parts: Int
+    package let bytes: [UInt8]
+  }
+
   package struct Adopt: Equatable, Sendable {
     package let zone: ZoneID
     package let author: Author

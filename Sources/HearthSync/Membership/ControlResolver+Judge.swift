@@ -34,20 +34,23 @@ extension ControlResolver {
       return judgeRevocation(place, of: revocation.device, by: person)
     case .setRole(let change): return judgeRole(place, change, by: person)
     case .transferOwner(let transfer): return judgeTransfer(place, transfer, by: person)
-    case .acceptOwner(let transfer): return judgeAcceptance(place, of: transfer, by: person)
+    case .acceptOwner: return judgeAcceptance(place, by: person)
     case .leave:
       guard role != .owner else { return .ownerStays }
       index.noteLeaving(place, of: person)
       return nil
     case .setRecovery(let set):
       index.noteWords(place, of: person)
-      guard recoveryKeys(of: person, .past(place)) == nil else { return .alreadyThere }
+      guard recoveryKeys(of: person, .past(place)) == nil, !hasNamedTwice(place, person) else {
+        return .alreadyThere
+      }
       return areRecoveryKeys(set.keys) ? nil : .badProof
     case .rotateRecovery(let rotation): return judgeRotation(place, rotation, by: person)
     case .adopt: return require(.admin, place)
     case .setPolicy(let policy): return judgePolicy(place, policy)
     case .epoch, .wrapAdd: return role == .reader ? .needs(.child) : nil
-    case .incarnate, .forkProof, .complaint, .heartbeat, .unknown, .genesis, .join, .recover:
+    case .incarnate, .forkProof, .complaint, .heartbeat, .branch, .unknown, .genesis, .join,
+      .recover:
       return nil
     }
   }
@@ -77,7 +80,7 @@ extension ControlResolver {
 
 extension ControlResolver {
   private mutating func judgeGenesis(_ place: Int) -> VoidReason? {
-    guard place == index.genesis, case .genesis(let genesis) = log.items[place].operation,
+    guard index.geneses.contains(place), case .genesis(let genesis) = log.items[place].operation,
       proofs.isCard(genesis.device)
     else { return .badProof }
     persons[place] = genesis.founder
@@ -138,7 +141,10 @@ extension ControlResolver {
       index.closings[join.invite]?.contains(where: { holds($0, past) }) != true
         || Mutant.closedStillAdmits.isActive
     else { return .closed }
-    let before = index.uses[join.invite]?.count { $0 < place && holds($0, past) } ?? 0
+    let before =
+      index.uses[join.invite]?.count {
+        $0 < place && holds($0, past) && inviter(of: $0) == invite.place
+      } ?? 0
     guard before < invite.operation.maximumUses else { return .usedUp }
     guard proofs.isProven(join, by: invite.operation, group: group) else { return .badProof }
     return judgePerson(place, join, invite.operation, from: persons[invite.place])
@@ -273,15 +279,15 @@ extension ControlResolver {
   }
 
   private mutating func judgeAcceptance(
-    _ place: Int, of id: RecordID, by person: PersonID
+    _ place: Int, by person: PersonID
   ) -> VoidReason? {
     let past = View.past(place)
-    guard let offer = index.transfers[id], holds(offer, past),
+    guard let offer = offer(takenBy: place), holds(offer, past),
       case .transferOwner(let transfer) = log.items[offer].operation, transfer.to == person,
       let owner = persons[offer]
     else { return .noSubject }
     // An offer holds while its maker is the owner and has made no other since.
-    let isSuperseded = index.transfers.values.contains {
+    let isSuperseded = index.transfers.values.joined().contains {
       $0 > offer && holds($0, past) && log.sees($0, offer)
     }
     guard self.owner(past) == owner, !isSuperseded else { return .expired }
@@ -328,6 +334,15 @@ extension ControlResolver {
         signature, of: rotation.signedBody, Membership.rotationDomain, by: card.signKey, place)
     }
     return isAgreed ? nil : .badProof
+  }
+
+  /// Whether an author's device had named first words of the person twice, in two histories of one
+  /// life: whoever did that names none any more, or it would replace words in two steps.
+  private func hasNamedTwice(_ place: Int, _ person: PersonID) -> Bool {
+    let own = (index.words[person] ?? []).filter {
+      log.items[$0].device == log.items[place].device && log.sees(place, $0)
+    }
+    return own.contains { one in own.contains { log.areBranches(one, $0) } }
   }
 
   /// Whether a second device's consent to new words says more than the asking device's.

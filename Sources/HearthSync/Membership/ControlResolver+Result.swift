@@ -3,7 +3,7 @@ import HearthCRDT
 // The state of a group when everything is decided.
 extension ControlResolver {
   var genesis: ControlOperation.Genesis? {
-    guard let place = index.genesis, isLive[place],
+    guard let place = index.geneses.first(where: { isLive[$0] }),
       case .genesis(let genesis) = log.items[place].operation
     else { return nil }
     return genesis
@@ -92,8 +92,8 @@ extension ControlResolver {
         guard case .acceptOwner(let id) = log.items[place].operation else { return nil }
         return id
       })
-    let places = index.transfers.values.sorted().filter {
-      isLive[$0] && persons[$0] == owner && !taken.contains(log.items[$0].id)
+    let places = index.transfers.values.joined().sorted().filter {
+      isLive[$0] && persons[$0] == owner && !taken.contains(log.items[$0].eventID)
     }
     return places.compactMap { place in
       guard case .transferOwner(let transfer) = log.items[place].operation, let owner,
@@ -101,7 +101,7 @@ extension ControlResolver {
         !places.contains(where: { log.sees($0, place) })
       else { return nil }
       return Membership.Offer(
-        id: log.items[place].id, from: owner, to: transfer.to,
+        id: log.items[place].eventID, from: owner, to: transfer.to,
         since: log.items[place].version.time)
     }
   }

@@ -20,6 +20,10 @@ extension ControlResolver {
       let struck = strikesOfDoubles(of: person)
       if !struck.isEmpty { return struck }
     }
+    for device in index.enrolments.keys.sorted() where !log.forked.isEmpty {
+      let struck = strikesOfTwoNames(of: device)
+      if !struck.isEmpty { return struck }
+    }
     for person in index.words.keys.sorted() {
       let struck = strikesOfWords(of: person)
       if !struck.isEmpty { return struck }
@@ -40,18 +44,25 @@ extension ControlResolver {
   /// Joinings that a closing of the same time ends, and those beyond the uses.
   private func strikesOfUses(of id: Identifier) -> [Strike] {
     let uses = (index.uses[id] ?? []).filter { isLive[$0] }
-    guard !uses.isEmpty, let invite = invite(id, .all) else { return [] }
+    guard !uses.isEmpty else { return [] }
     if Mutant.countsSeenUses.isActive { return [] }
     let closings =
       Mutant.closedStillAdmits.isActive
       ? [] : (index.closings[id] ?? []).filter { isLive[$0] }
     let closed = uses.compactMap { use in
-      closings.first { log.areConcurrent($0, use) }
-        .map { strike(use, by: $0, .invitationClosed) }
+      closings.first { closing in
+        log.mayStrike(closing, use) && inviter(of: use).map { log.sees(closing, $0) } ?? true
+      }.map { strike(use, by: $0, .invitationClosed) }
     }
     guard closed.isEmpty else { return closed }
-    return uses.dropFirst(invite.operation.maximumUses).map {
-      strike($0, by: uses[0], .invitationUsedUp)
+    return uses.enumerated().compactMap { number, use in
+      guard let invite = inviter(of: use),
+        case .inviteCreate(let made) = log.items[invite].operation
+      else { return nil }
+      // What a device did in another history of its log does not use up what others rest on.
+      let before = uses[..<number].filter { inviter(of: $0) == invite && !log.areBranches($0, use) }
+      return before.count < made.maximumUses
+        ? nil : strike(use, by: before[0], .invitationUsedUp)
     }
   }
 
@@ -59,11 +70,57 @@ extension ControlResolver {
   private func strikesOfDoubles(of person: PersonID) -> [Strike] {
     let beginnings = (index.additions[person] ?? []).filter { isLive[$0] && given[$0] != nil }
     for (number, place) in beginnings.enumerated() {
-      if let other = beginnings[..<number].first(where: { log.areConcurrent($0, place) }) {
-        return [strike(place, by: other, .samePerson)]
+      for other in beginnings[..<number] where log.areConcurrent(other, place) {
+        guard log.areBranches(other, place) else { return [strike(place, by: other, .samePerson)] }
+        // The same device, let in in two histories of one log, is let in.
+        if enrolledDevice(other) == enrolledDevice(place) { continue }
+        return [preferring(other, place, .samePerson)]
       }
     }
     return []
+  }
+
+  // MARK: Histories
+
+  /// A device that joined under two names, in two histories of its own log, has one of them.
+  private func strikesOfTwoNames(of device: DeviceID) -> [Strike] {
+    let own = (index.enrolments[device] ?? []).filter {
+      isLive[$0] && log.items[$0].device == device
+    }
+    for (number, place) in own.enumerated() {
+      for other in own[..<number]
+      where log.areBranches(other, place) && enrolledPerson(other) != enrolledPerson(place) {
+        return [preferring(other, place, .deviceTwice)]
+      }
+    }
+    return []
+  }
+
+  /// Of two beginnings in two histories of one life, strikes the one on which less rests: that of
+  /// which others of a lower rank had seen, or else the later in order.
+  private func preferring(_ first: Int, _ second: Int, _ rule: VoidReason.Rule) -> Strike {
+    witness(of: second, beside: first) > witness(of: first, beside: second)
+      ? strike(first, by: second, rule) : strike(second, by: first, rule)
+  }
+
+  /// The greatest rank of somebody else who had seen an operation and not its contradiction.
+  ///
+  /// 0 if nobody had. Who shows a history to the others only says that it is there.
+  private func witness(of place: Int, beside other: Int) -> Int {
+    log.items.indices.reduce(0) { greatest, witness in
+      guard isLive[witness], log.items[witness].device != log.items[place].device,
+        log.items[witness].operation.kind != 23, log.sees(witness, place), !log.sees(witness, other)
+      else { return greatest }
+      return max(greatest, ranks[witness])
+    }
+  }
+
+  /// The device that an operation lets in.
+  private func enrolledDevice(_ place: Int) -> DeviceID {
+    if case .admit(let admit) = log.items[place].operation {
+      return Membership.cardID(of: admit.join.device)
+    }
+    return log.items[place].device
   }
 
   // MARK: Words
@@ -79,7 +136,8 @@ extension ControlResolver {
       isLive[$0] && persons[$0] == person && !isSignedByWords($0)
     }
     let revoked = places.compactMap { place -> Strike? in
-      let revocation = concurrent(place, index.revocations[log.items[place].device] ?? [])
+      let revocation = (index.revocations[log.items[place].device] ?? [])
+        .filter { isLive[$0] && log.mayStrike($0, place) }
         .first { persons[$0] == person || standing($0) > standing(place) }
       return revocation.map { strike(place, by: $0, .deviceRevoked) }
     }
@@ -88,7 +146,11 @@ extension ControlResolver {
       if case .setRecovery = log.items[$0].operation { true } else { false }
     }
     return first.compactMap { place in
-      concurrent(place, first).first.map { strike(place, by: $0, .wordsTwice) }
+      first.first { other in
+        log.areConcurrent(place, other)
+          && !(log.areBranches(place, other)
+            && witness(of: place, beside: other) > witness(of: other, beside: place))
+      }.map { strike(place, by: $0, .wordsTwice) }
     }
   }
 
@@ -112,13 +174,13 @@ extension ControlResolver {
     var rank = ranks[place]
     for other in index.roles[person] ?? [] where isLive[other] {
       switch log.items[other].operation {
-      case .acceptOwner(let offer):
-        guard index.transfers[offer].map({ persons[$0] == person }) ?? false,
-          persons[other] != person, log.areConcurrent(other, place)
+      case .acceptOwner:
+        guard offer(takenBy: other).map({ persons[$0] == person }) ?? false,
+          persons[other] != person, log.mayStrike(other, place)
         else { continue }
         rank = min(rank, Role.admin.rank)
       case .setRole(let change):
-        guard other != place, log.areConcurrent(other, place) else { continue }
+        guard other != place, log.mayStrike(other, place) else { continue }
         rank = min(rank, change.role.rank)
       default: continue
       }
@@ -156,9 +218,9 @@ extension ControlResolver {
     case .recover(let recover):
       guard recover.revokesOthers else { return nil }
       return Strength(signer: 2, rank: rank, order: place)
-    case .acceptOwner(let offer):
+    case .acceptOwner:
       return Strength(
-        signer: 3, rank: Role.owner.rank, order: index.transfers[offer] ?? place)
+        signer: 3, rank: Role.owner.rank, order: offer(takenBy: place) ?? place)
     case .removeMember, .revokeDevice, .setRole, .admit, .join:
       return Strength(signer: 4, rank: rank, order: place)
     case .leave: return Strength(signer: 5, rank: rank, order: place)
@@ -170,7 +232,7 @@ extension ControlResolver {
     switch log.items[striker].operation {
     case .rotateRecovery: strikesOfRotation(striker)
     case .recover: strikesOfRecovery(striker)
-    case .acceptOwner(let offer): strikesOfHandingOver(striker, offer)
+    case .acceptOwner: strikesOfHandingOver(striker)
     case .removeMember(let removal): strikesOfRemoval(striker, removal.person)
     case .revokeDevice(let revocation): strikesOfRevocation(striker, revocation.device)
     case .leave: strikesOfLeaving(striker)
@@ -183,7 +245,7 @@ extension ControlResolver {
 
   /// The operations of the same time that count, of those named.
   private func concurrent(_ striker: Int, _ places: some Sequence<Int>) -> [Int] {
-    places.filter { isLive[$0] && log.areConcurrent(striker, $0) }
+    places.filter { isLive[$0] && log.mayStrike(striker, $0) }
   }
 
   /// What a person's devices wrote.
@@ -224,8 +286,8 @@ extension ControlResolver {
       .map { strike($0, by: striker, .recoveryWords) }
   }
 
-  private func strikesOfHandingOver(_ striker: Int, _ offer: RecordID) -> [Strike] {
-    guard let person = persons[striker], let offered = index.transfers[offer],
+  private func strikesOfHandingOver(_ striker: Int) -> [Strike] {
+    guard let person = persons[striker], let offered = offer(takenBy: striker),
       let former = persons[offered]
     else { return [] }
     var struck: [Strike] = []
@@ -240,9 +302,7 @@ extension ControlResolver {
       struck.append(strike(place, by: striker, .transferWins))
     }
     for place in concurrent(striker, index.acceptances) where persons[place] != person {
-      guard case .acceptOwner(let other) = log.items[place].operation,
-        let otherOffer = index.transfers[other], otherOffer > offered
-      else { continue }
+      guard let otherOffer = offer(takenBy: place), otherOffer > offered else { continue }
       struck.append(strike(place, by: striker, .twoTransfers))
     }
     for place in concurrent(striker, writings(of: former))

@@ -33,10 +33,12 @@ struct ControlResolver: Sendable {
   /// How often everything was judged.
   private(set) var passes = 0
 
-  init(group: GroupID, items: [ControlItem], proofs: ProofBook) {
+  init(
+    group: GroupID, items: [ControlItem], forks: ControlForks = ControlForks(), proofs: ProofBook
+  ) {
     self.group = group
     self.proofs = proofs
-    log = ControlLog(items)
+    log = ControlLog(items, forks: forks)
     index = ControlIndex(log, group: group)
     let count = log.items.count
     isLive = [Bool](repeating: false, count: count)
@@ -86,7 +88,7 @@ extension ControlResolver {
   enum View {
     /// What the author of an operation had seen.
     case past(Int)
-    /// What somebody had seen who cites a frontier.
+    /// What somebody had seen, as ``ControlResolver/cited(_:)`` tells it.
     case frontier(Frontier)
     /// Everything.
     case all
@@ -97,7 +99,7 @@ extension ControlResolver {
     guard isLive[place] else { return false }
     return switch view {
     case .past(let later): log.sees(later, place)
-    case .frontier(let frontier): frontier.covers(log.items[place].version.dot)
+    case .frontier(let frontier): frontier.covers(log.items[place].position)
     case .all: true
     }
   }
@@ -157,14 +159,13 @@ extension ControlResolver {
   /// The owner: the last who took the group over, or the founder.
   func owner(_ view: View) -> PersonID? {
     if Mutant.ownerByOffer.isActive,
-      let offer = index.transfers.values.sorted().last(where: { holds($0, view) }),
+      let offer = index.transfers.values.joined().sorted().last(where: { holds($0, view) }),
       case .transferOwner(let transfer) = log.items[offer].operation
     {
       return transfer.to
     }
     if let place = index.acceptances.last(where: { holds($0, view) }) { return persons[place] }
-    guard let genesis = index.genesis, holds(genesis, view) else { return nil }
-    return enrolledPerson(genesis)
+    return index.geneses.first { holds($0, view) }.flatMap(enrolledPerson)
   }
 
   /// A person's role; nil if the person does not belong to the group.
@@ -184,9 +185,19 @@ extension ControlResolver {
 
   /// Whether a handing over is from or to a person.
   private func concerns(_ place: Int, _ person: PersonID) -> Bool {
-    guard case .acceptOwner(let id) = log.items[place].operation else { return false }
-    return persons[place] == person || index.transfers[id].map { persons[$0] == person } ?? false
+    guard case .acceptOwner = log.items[place].operation else { return false }
+    return persons[place] == person || offer(takenBy: place).map { persons[$0] == person } ?? false
   }
+
+  /// The offer that an acceptance takes: of several histories that of the one it had seen.
+  func offer(takenBy place: Int) -> Int? {
+    guard case .acceptOwner(let id) = log.items[place].operation else { return nil }
+    let offers = index.transfers[id] ?? []
+    return offers.first { log.sees(place, $0) } ?? offers.first
+  }
+
+  /// The view of somebody who cites control heads by number.
+  func cited(_ heads: Frontier) -> View { .frontier(log.forked.view(citing: heads)) }
 
   /// The keys of a person's recovery words; nil if it has none.
   func recoveryKeys(

@@ -33,7 +33,6 @@ extension Engine {
   func hiddenForks(
     in covered: [OpenedSegment], of zone: ZoneState
   ) throws -> [CausalQueue.Fork] {
-    guard zone.kind == .data else { return [] }
     let suspects = covered.filter { segment in
       segment.author.device != device && zone.forkEnds[segment.author] == nil
     }
@@ -109,6 +108,9 @@ extension Engine {
   /// Finds out where the logs end whose two histories were shown.
   mutating func learnForks(of group: GroupID, _ membership: Membership) throws {
     guard let resolver = membership.resolved?.resolver else { return }
+    if let control = zones.firstIndex(where: { $0.group == group && $0.kind == .control }) {
+      zones[control].forkEnds = membership.forks.ends
+    }
     for place in resolver.index.forkProofs where resolver.isLive[place] {
       guard case .forkProof(let proof) = resolver.log.items[place].operation,
         let zone = zones.firstIndex(where: { $0.id == proof.zone && $0.group == group }),

@@ -7,15 +7,27 @@ extension Engine {
   /// keys it hands on and chooses those to write under.
   mutating func refreshMembership(of group: GroupID) throws {
     let control = try controlZone(of: group)
-    let events = try store.events(of: ControlOperation.type, in: control.id)
-    let membership = Membership(group: group, events: events, known: memberships[group])
-    memberships[group] = membership
-    for place in zones.indices where zones[place].group == group {
-      zones[place].recognise(membership.cards.keys.sorted())
-      try learnEpochs(at: place, membership)
-      try chooseEpoch(at: place, membership)
+    let items = Membership.items(
+      of: try store.events(of: ControlOperation.type, in: control.id))
+    var forks = try shownHistories(in: items, of: group)
+    var isNew = true
+    while isNew {
+      let membership = Membership(
+        group: group, items: items, forks: forks,
+        proofs: memberships[group]?.resolved?.resolver.proofs ?? ProofBook())
+      memberships[group] = membership
+      for place in zones.indices where zones[place].group == group {
+        zones[place].recognise(membership.cards.keys.sorted())
+        try learnEpochs(at: place, membership)
+        try chooseEpoch(at: place, membership)
+      }
+      // A shown history may hold the keys and the people by which more of it can be read.
+      let more = try shownHistories(in: items, of: group)
+      isNew = more.segments.count > forks.segments.count
+      forks = more
     }
-    try learnForks(of: group, membership)
+    for (digest, segment) in forks.segments { openedShown[digest] = segment }
+    try learnForks(of: group, membership(of: group))
   }
 
   /// Brings everything in line with a membership that has changed, in the transaction in which it
@@ -24,16 +36,20 @@ extension Engine {
   mutating func settle(
     _ group: GroupID, after before: Membership, nowMilliseconds: UInt64
   ) throws {
-    let membership = membership(of: group)
     // Who has two histories goes on as somebody else, with what nobody has seen yet.
     let own = zones.compactMap { zone in
       zone.forkEnds[author].map { OwnLogEnd(zone: zone.id, author: author, first: $0) }
     }
-    if !own.isEmpty, membership.isActive(device) {
+    if !own.isEmpty, membership(of: group).isActive(device) {
       try beginNewLife(
-        reason: "another copy of this node has published changes under the same numbers",
-        takingBack: own, nowMilliseconds: nowMilliseconds)
+        reason: Engine.copyReason, takingBack: own, nowMilliseconds: nowMilliseconds)
     }
+    if !isShowing {
+      try showHistories(of: group, contradicted: [], nowMilliseconds: nowMilliseconds)
+      let control = try controlZone(of: group)
+      if isBeyondFork(control) { try rebuild(control.id, nowMilliseconds: nowMilliseconds) }
+    }
+    let membership = membership(of: group)
     for zone in zones where zone.group == group && zone.kind == .data {
       if Mutant.keepsOldJudgement.isActive { continue }
       if isAffected(zone, before, membership) || isBeyondFork(zone) {
@@ -59,6 +75,7 @@ extension Engine {
   private func isAffected(
     _ zone: ZoneState, _ before: Membership, _ after: Membership
   ) -> Bool {
+    if citesOtherHistory(zone, before.forks, after.forks) { return true }
     for device in Set(zone.heads.map(\.author.device)).sorted() {
       let old = before.grounds(of: device)
       let new = after.grounds(of: device)
@@ -75,6 +92,16 @@ extension Engine {
       }
     }
     return false
+  }
+
+  /// Whether changes of a zone cite a log of the control zone whose histories are others now.
+  private func citesOtherHistory(
+    _ zone: ZoneState, _ before: ControlForks, _ after: ControlForks
+  ) -> Bool {
+    after.ends.contains { life, end in
+      (before.ends[life] != end || before.outline(of: life) != after.outline(of: life))
+        && zone.heads.contains { $0.controlSeen[life] >= end }
+    }
   }
 
   /// Whether more of an author's log is applied than what all its histories have in common.
@@ -252,8 +279,6 @@ extension Membership {
 
   /// Whether a segment's epoch is over by what is known here.
   func isEpochOfSegmentOver(_ segment: OpenedSegment, in zone: ZoneID) -> Bool {
-    let everything = Frontier(
-      resolved?.resolver.log.items.map { ($0.version.dot.author, $0.version.dot.sequence) } ?? [])
-    return isOver(segment.epoch, of: zone, at: everything)
+    isOver(segment.epoch, of: zone, in: .all)
   }
 }

@@ -300,7 +300,7 @@ extension Engine {
     deviceName: String, nowMilliseconds: UInt64
   ) throws {
     let membership = membership(of: capsule.group)
-    guard try controlZone(of: capsule.group).frontier.covers(capsule.controlFrontier) else {
+    guard try controlZone(of: capsule.group).reached.covers(capsule.controlFrontier) else {
       throw SyncError(
         .notFound,
         "the folder does not hold everything yet that \(capsule.inviterName) had when inviting: "

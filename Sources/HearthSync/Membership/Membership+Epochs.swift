@@ -71,9 +71,13 @@ extension Membership {
   /// The one thing about keys that a reader refuses: the author had seen that the epoch is over.
   func isOver(_ epoch: [UInt8], of zone: ZoneID, at heads: Frontier) -> Bool {
     guard let resolver = resolved?.resolver else { return false }
-    let seen = resolver.exposures.filter {
-      resolver.isRemoval($0) && resolver.holds($0, .frontier(heads))
-    }
+    return isOver(epoch, of: zone, in: resolver.cited(heads))
+  }
+
+  /// The same in a view.
+  func isOver(_ epoch: [UInt8], of zone: ZoneID, in view: ControlResolver.View) -> Bool {
+    guard let resolver = resolved?.resolver else { return false }
+    let seen = resolver.exposures.filter { resolver.isRemoval($0) && resolver.holds($0, view) }
     guard !seen.isEmpty,
       let record = epochs(of: zone).first(where: { $0.grant.epoch == epoch })
     else { return false }

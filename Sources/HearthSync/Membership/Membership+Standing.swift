@@ -28,7 +28,11 @@ extension Membership {
   ) -> Judgement {
     guard let resolver = resolved?.resolver else { return .void(.notADevice) }
     let device = dot.author.device
-    let view = ControlResolver.View.frontier(heads)
+    var view = resolver.cited(heads)
+    // Whose own joining has two histories stands by the one that the cited number may mean.
+    if resolver.enrolment(of: device, view) == nil, !resolver.log.forked.isEmpty {
+      view = .frontier(resolver.log.forked.view(citing: heads, isGenerous: true))
+    }
     guard let enrolment = resolver.enrolment(of: device, view),
       let person = resolver.enrolledPerson(enrolment),
       let role = resolver.role(of: person, view)
@@ -77,7 +81,12 @@ extension Membership {
 
   /// Whose device wrote a change, at the control heads that the change cites; nil for a stranger.
   package func author(of dot: Dot, at heads: Frontier) -> PersonID? {
-    resolved?.resolver.person(of: dot.author.device, .frontier(heads))
+    guard let resolver = resolved?.resolver else { return nil }
+    let device = dot.author.device
+    if let person = resolver.person(of: device, resolver.cited(heads)) { return person }
+    guard !resolver.log.forked.isEmpty else { return nil }
+    return resolver.person(
+      of: device, .frontier(resolver.log.forked.view(citing: heads, isGenerous: true)))
   }
 
   /// What decides about a device's changes, to be compared between two folds: each operation with

@@ -81,6 +81,8 @@ package struct Membership: Sendable {
   package let newcomers: ControlOperation.Newcomers
   /// The keys of every device that introduced itself, to effect or not: each hashes to its id.
   let cards: [DeviceID: DeviceCard]
+  /// The logs of the control zone that have more than one history.
+  let forks: ControlForks
   /// How everything was decided; nil for a group of which nothing is known.
   let resolved: ResolvedControl?
 
@@ -95,23 +97,34 @@ package struct Membership: Sendable {
   ///   - events: the events of the control zone that carry operations.
   ///   - known: an earlier fold, whose checks of signatures are not made again.
   package init(group: GroupID, events: [(RecordID, EventState)], known: Membership? = nil) {
-    let items = events.compactMap { id, event in
+    self.init(
+      group: group, items: Membership.items(of: events),
+      proofs: known?.resolved?.resolver.proofs ?? ProofBook())
+  }
+
+  /// The operations that events carry.
+  static func items(of events: [(RecordID, EventState)]) -> [ControlItem] {
+    events.compactMap { id, event in
       ControlOperation(event).map {
         ControlItem(
-          id: id, version: event.version, cause: event.cause ?? Frontier(), operation: $0)
+          id: id, version: event.version, cause: event.cause ?? Frontier(), operation: $0,
+          citations: Citation.of(event.fields))
       }
     }
-    self.init(
-      group: group, items: items, proofs: known?.resolved?.resolver.proofs ?? ProofBook())
   }
 
-  init(group: GroupID, items: [ControlItem], proofs: ProofBook) {
+  init(
+    group: GroupID, items: [ControlItem], forks: ControlForks = ControlForks(), proofs: ProofBook
+  ) {
     self.init(
-      ResolvedControl(ControlResolver(group: group, items: items, proofs: proofs)))
+      ResolvedControl(
+        ControlResolver(group: group, items: items, forks: forks, proofs: proofs)),
+      forks: forks)
   }
 
-  private init(_ resolved: ResolvedControl?) {
+  private init(_ resolved: ResolvedControl?, forks: ControlForks = ControlForks()) {
     self.resolved = resolved
+    self.forks = forks
     guard let resolver = resolved?.resolver else {
       (genesis, owner, people, formerPeople) = (nil, nil, [], [])
       (devices, allDevices) = ([], [])

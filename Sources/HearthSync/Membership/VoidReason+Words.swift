@@ -47,6 +47,7 @@ extension Membership {
     case .invitationClosed: return "\(other) closed the invitation at the same time"
     case .invitationUsedUp: return "others had joined by the invitation at the same time"
     case .samePerson: return "another device joined under the same name at the same time"
+    case .deviceTwice: return "the device joined under another name in another history of its log"
     }
   }
 

@@ -63,6 +63,8 @@ package enum VoidReason: Equatable, Sendable {
     case invitationUsedUp
     /// Another device joined under the same person before, in order.
     case samePerson
+    /// The device joined under another name in another history of its log.
+    case deviceTwice
   }
 }
 

@@ -53,7 +53,7 @@ extension Engine {
       let error = SyncError(.malformed, "some of its chunks are missing")
       report.problems.append(SnapshotPlan.problem(with: SnapshotPlan.place(of: group), error))
     }
-    let control = try controlZone(of: zone.group).frontier
+    let control = try controlZone(of: zone.group).reached
     var candidates: [Candidate] = []
     let good = Set(try remembered(of: zone).filter { !$0.frontier.isEmpty }.map(\.group))
     // What was good before goes first; only what is signed by an owner or admin counts.

@@ -16,8 +16,9 @@ package struct ZoneState: Sendable {
   var writeEpoch: [UInt8]?
   /// Whether a new epoch must be made before anything more is sealed.
   package internal(set) var isEpochOver = false
-  /// Where the logs of authors end who were proven to have written two histories.
-  var forkEnds: [Author: UInt64] = [:]
+  /// Where the logs of authors end who were proven to have written two histories; in a control zone
+  /// all of them go on as histories beside each other.
+  package internal(set) var forkEnds: [Author: UInt64] = [:]
   /// How far each author's log is applied, in order of author.
   package private(set) var heads: [LogHead]
   /// The same as a frontier.
@@ -115,6 +116,21 @@ package struct ZoneState: Sendable {
       preconditionFailure("a device id has 16 bytes")
     }
     return Identifier(tag)
+  }
+
+  /// Whether an author's log is here up to a change, or to where it ended before that.
+  func reaches(_ author: Author, _ sequence: UInt64) -> Bool {
+    frontier[author] >= min(sequence, (forkEnds[author] ?? .max) - 1)
+  }
+
+  /// The frontier as it answers whether something is here: what is beyond the end of a log with two
+  /// histories is not waited for.
+  package var reached: Frontier {
+    var reached = frontier
+    for (author, end) in forkEnds where frontier[author] >= end - 1 {
+      reached.advance(author, to: Frontier.maximumSequence)
+    }
+    return reached
   }
 
   /// Learns which devices there are, so that their tags are recognised.

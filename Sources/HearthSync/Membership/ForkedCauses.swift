@@ -1,0 +1,298 @@
+import HearthCRDT
+
+/// Gives every operation its place and its causes where logs have more than one history.
+///
+/// Each run of a forked life gets an author of its own, and so does every life of its device: the
+/// device with numbers in the order of lives, then of runs. What is cited by number and content
+/// means the run that has this content; without one it means what the histories have in common.
+/// Who had seen a segment shown had seen what is in it.
+struct ForkedCauses: Sendable {
+  private let forks: ControlForks
+  /// The author under which a life's common part is folded, for lives of forked devices.
+  private var lives: [Author: Author] = [:]
+  /// The same of each run.
+  private(set) var runs: [Author] = []
+  private let devices: Set<DeviceID>
+  /// What the operations of each log had seen of runs, by number.
+  private var covers: [Author: [(sequence: UInt64, cover: Frontier)]] = [:]
+  /// What is seen with the last part of a shown segment.
+  private var sights: [(dot: Dot, seen: Frontier)] = []
+  /// What the histories beside a run had seen, by the author of the run.
+  private(set) var beside: [Author: Frontier] = [:]
+
+  init() {
+    forks = ControlForks()
+    devices = []
+  }
+
+  /// Whether no log has two histories.
+  var isEmpty: Bool { forks.ends.isEmpty }
+
+  /// Takes operations as their events say them, and gives them with those of all histories.
+  init(_ forks: ControlForks, items: inout [ControlItem]) {
+    self.forks = forks
+    devices = Set(forks.ends.keys.map(\.device))
+    guard !forks.ends.isEmpty else { return }
+    name(items)
+    var (placed, states) = common(items)
+    placed += branches(&states)
+    findSights(placed, states)
+    for place in placed.indices { placed[place] = havingSeenShown(placed[place]) }
+    findBeside(placed)
+    items = placed
+  }
+
+  /// What somebody had seen who cites control heads by number only.
+  ///
+  /// - Parameter isGenerous: whether a number means every history that reaches it, not none.
+  func view(citing heads: Frontier, isGenerous: Bool = false) -> Frontier {
+    guard !isEmpty else { return heads }
+    var view = renamed(heads)
+    for entry in heads.entries {
+      let end = forks.ends[entry.author] ?? .max
+      let reached = min(entry.sequence, end - 1)
+      if let cover = covers[entry.author]?.last(where: { $0.sequence <= reached })?.cover {
+        view = view.joined(with: cover)
+      }
+      guard isGenerous, entry.sequence >= end else { continue }
+      for (number, run) in forks.runs.enumerated() where run.life == entry.author {
+        guard run.first <= entry.sequence else { continue }
+        view.advance(runs[number], to: min(entry.sequence, run.last))
+      }
+    }
+    for sight in sights where view.covers(sight.dot) { view = view.joined(with: sight.seen) }
+    return view
+  }
+
+  // MARK: Names
+
+  private mutating func name(_ items: [ControlItem]) {
+    var numbers: [DeviceID: Set<UInt64>] = [:]
+    func note(_ author: Author) {
+      if devices.contains(author.device) {
+        numbers[author.device, default: []].insert(author.incarnation)
+      }
+    }
+    for item in items {
+      note(item.version.dot.author)
+      for entry in item.cause.entries { note(entry.author) }
+    }
+    for run in forks.runs {
+      note(run.life)
+      for change in run.changes { for entry in change.seen.increments { note(entry.author) } }
+    }
+    for life in forks.ends.keys { note(life) }
+    runs = forks.runs.map(\.life)
+    for device in numbers.keys {
+      var next: UInt64 = 0
+      for incarnation in (numbers[device] ?? []).sorted() {
+        let life = Author(device: device, incarnation: incarnation)
+        lives[life] = Author(device: device, incarnation: next)
+        next += 1
+        for number in forks.runs.indices where forks.runs[number].life == life {
+          runs[number] = Author(device: device, incarnation: next)
+          next += 1
+        }
+      }
+    }
+  }
+
+  /// The same knowledge under the names of the fold, without what is beyond a first contradiction.
+  private func renamed(_ frontier: Frontier) -> Frontier {
+    guard frontier.entries.contains(where: { devices.contains($0.author.device) }) else {
+      return frontier
+    }
+    return Frontier(
+      frontier.entries.compactMap { entry -> (Author, UInt64)? in
+        guard devices.contains(entry.author.device) else { return (entry.author, entry.sequence) }
+        guard let life = lives[entry.author] else { return nil }
+        return (life, min(entry.sequence, (forks.ends[entry.author] ?? .max) - 1))
+      })
+  }
+
+  /// A run up to a change, and everything that it goes on from.
+  private func cover(_ run: Int, through sequence: UInt64) -> Frontier {
+    let life = forks.runs[run].life
+    var cover = Frontier()
+    for ancestor in forks.line(to: run) {
+      cover.advance(runs[ancestor], to: min(sequence, forks.runs[ancestor].last))
+    }
+    if let name = lives[life], let end = forks.ends[life] { cover.advance(name, to: end - 1) }
+    return cover
+  }
+
+  /// What citations say of runs, by somebody who had seen so much.
+  private func cited(_ citations: [Citation], seen: Frontier) -> Frontier {
+    var cited = Frontier()
+    for citation in citations {
+      let sequence = seen[citation.author]
+      guard let end = forks.ends[citation.author], sequence >= end,
+        let run = forks.run(of: citation.author, at: sequence, hash: citation.hash)
+      else { continue }
+      cited = cited.joined(with: cover(run, through: sequence))
+    }
+    return cited
+  }
+
+  // MARK: Causes
+
+  /// How a history stands at a change.
+  private struct State {
+    /// What its author had seen, as the log says it.
+    var seen = Frontier()
+    /// What it had seen of runs.
+    var cover = Frontier()
+  }
+
+  /// The states before each run's first change and after each of its changes.
+  private struct States {
+    var common: [Author: State] = [:]
+    var runs: [[State]] = []
+  }
+
+  /// The operations of logs up to their first contradictions.
+  private mutating func common(_ items: [ControlItem]) -> ([ControlItem], States) {
+    var placed: [ControlItem] = []
+    var states = States()
+    let logs = Dictionary(grouping: items, by: \.version.dot.author)
+    for author in logs.keys.sorted() {
+      let end = forks.ends[author] ?? .max
+      let changes = Dictionary(grouping: logs[author] ?? [], by: \.version.dot.sequence)
+      var state = State()
+      for sequence in changes.keys.sorted() where sequence < end {
+        let events = changes[sequence] ?? []
+        state.seen = events[0].cause
+        for event in events.sorted(by: { $0.id < $1.id }) {
+          state.cover = state.cover.joined(with: cited(event.citations, seen: event.cause))
+        }
+        covers[author, default: []].append((sequence, state.cover))
+        let name = lives[author] ?? author
+        for event in events {
+          placed.append(
+            event.placed(
+              at: Dot(author: name, sequence: sequence),
+              cause: renamed(event.cause).joined(with: state.cover)))
+        }
+      }
+      states.common[author] = state
+    }
+    return (placed, states)
+  }
+
+  /// The operations of all runs.
+  private func branches(_ states: inout States) -> [ControlItem] {
+    var placed: [ControlItem] = []
+    for (number, run) in forks.runs.enumerated() {
+      var state =
+        run.parent.map { states.runs[$0].last ?? State() }
+        ?? states.common[run.life] ?? State()
+      var reached: [State] = []
+      for (place, change) in run.changes.enumerated() {
+        let sequence = run.first + UInt64(place)
+        // What counts beyond the limits is no history that anybody would apply.
+        guard let seen = state.seen.raised(by: change.seen),
+          seen.entries.count <= Limits.maximumAuthors
+        else { break }
+        state.seen = seen
+        state.cover = state.cover.joined(with: cited(change.citations, seen: seen))
+        reached.append(state)
+        let dot = Dot(author: run.life, sequence: sequence)
+        let own = cause(of: number, at: sequence - 1, state)
+        for event in change.events {
+          placed.append(
+            ControlItem(
+              id: event.id, version: Version(dot: dot, time: change.time), cause: own,
+              operation: event.operation, eventID: event.eventID, branch: number
+            ).placed(at: Dot(author: runs[number], sequence: sequence), cause: own))
+        }
+      }
+      states.runs.append(reached)
+    }
+    return placed
+  }
+
+  private func cause(of run: Int, at sequence: UInt64, _ state: State) -> Frontier {
+    var cause = renamed(state.seen).joined(with: state.cover)
+    if sequence >= forks.runs[run].first {
+      cause = cause.joined(with: cover(run, through: sequence))
+    } else if let parent = forks.runs[run].parent {
+      cause = cause.joined(with: cover(parent, through: sequence))
+    } else if let name = lives[forks.runs[run].life] {
+      cause.advance(name, to: sequence)
+    }
+    return cause
+  }
+
+  // MARK: What is shown is seen
+
+  private mutating func findSights(_ items: [ControlItem], _ states: States) {
+    struct Showing: Hashable {
+      let author: Author
+      let digest: Identifier
+      let parts: Int
+    }
+    var parts: [Showing: [Int: UInt64]] = [:]
+    for item in items {
+      guard case .branch(let part) = item.operation else { continue }
+      let showing = Showing(author: item.position.author, digest: part.digest, parts: part.parts)
+      let sequence = item.position.sequence
+      parts[showing, default: [:]][part.part] =
+        min(parts[showing]?[part.part] ?? .max, sequence)
+    }
+    for (showing, places) in parts where places.count == showing.parts {
+      guard let last = places.values.max(), let segment = forks.segments[showing.digest],
+        let hash = segment.chain.last,
+        let run = forks.run(of: segment.author, at: segment.last, hash: hash)
+      else { continue }
+      let place = Int(segment.last - forks.runs[run].first)
+      guard place < states.runs[run].count else { continue }
+      let seen = cause(of: run, at: segment.last, states.runs[run][place])
+      sights.append((Dot(author: showing.author, sequence: last), seen))
+    }
+    sights.sort { $0.dot < $1.dot }
+    // What is seen so may hold further proofs.
+    var isSettled = false
+    while !isSettled {
+      isSettled = true
+      for place in sights.indices {
+        for other in sights
+        where sights[place].seen.covers(other.dot) && !sights[place].seen.covers(other.seen) {
+          sights[place].seen = sights[place].seen.joined(with: other.seen)
+          isSettled = false
+        }
+      }
+    }
+  }
+
+  private func havingSeenShown(_ item: ControlItem) -> ControlItem {
+    sights.reduce(item) { item, sight in
+      let isSeen = item.cause.covers(sight.dot) || item.position == sight.dot
+      return isSeen && !item.cause.covers(sight.seen) ? item.having(seen: sight.seen) : item
+    }
+  }
+
+  // MARK: What the same device had shown to know
+
+  private mutating func findBeside(_ items: [ControlItem]) {
+    var known: [Author: Frontier] = [:]
+    for item in items where item.branch != nil {
+      known[item.position.author, default: Frontier()] =
+        (known[item.position.author] ?? Frontier()).joined(with: item.cause)
+    }
+    let lines = forks.runs.indices.map { Set(forks.line(to: $0)) }
+    for (number, run) in forks.runs.enumerated() {
+      let own = Set(
+        forks.runs.indices.filter { forks.runs[$0].life == run.life }.map { runs[$0] }
+          + [lives[run.life] ?? run.life])
+      var seen = Frontier()
+      for other in forks.runs.indices
+      where forks.runs[other].life == run.life && !lines[number].contains(other)
+        && !lines[other].contains(number)
+      {
+        seen = seen.joined(with: known[runs[other]] ?? Frontier())
+      }
+      beside[runs[number]] = Frontier(
+        seen.entries.filter { !own.contains($0.author) }.map { ($0.author, $0.sequence) })
+    }
+  }
+}
