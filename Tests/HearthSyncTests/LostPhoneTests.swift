@@ -39,4 +39,73 @@ struct LostPhoneTests {
     try family.members[1].rebuild(family.zone, nowMilliseconds: now)
     #expect(try family.shown(1, 1) == .int(7))
   }
+
+  @Test(
+    "counts as far as the larger of two cuts reaches, whichever was known first",
+    arguments: [false, true])
+  func largerCut(isLargerFirst: Bool) throws {
+    var family = try EngineFamily(2)
+    let ben = try family.join(by: 0, role: .admin)
+    try family.meet([0, 1, ben])
+    try family.set(1, 1, 7)
+    try family.send(1, to: [0])
+    try family.remove(1, by: 0)
+    try family.remove(1, by: ben)
+    if isLargerFirst {
+      try family.send(0, to: [ben])
+    } else {
+      // The change itself comes before anything that says that it counts.
+      let blobs = try family.published(0, family.zone)
+      _ = try family.members[ben].receive(blobs, in: family.zone, nowMilliseconds: now)
+      #expect(try family.shown(ben, 1) == nil)
+    }
+    try family.meet([0, ben])
+    for member in [0, ben] { #expect(try family.shown(member, 1) == .int(7)) }
+    #expect(try family.areEqual([0, ben]))
+  }
+}
+
+@Suite("Keys among the devices of a reader")
+struct ReaderKeyTests {
+  @Test("A reader hands a key to a further device of its own, and to nobody else")
+  func own() throws {
+    var family = try EngineFamily(3)
+    let reader = try family.join(by: 0, role: .reader)
+    let person = try family.person(reader)
+    let capsule = try family.members[reader].invite(
+      to: family.group, named: "Home", role: .reader, person: person, maximumUses: 1,
+      expiresMilliseconds: EngineFamily.now * 2, nowMilliseconds: now)
+    try family.meet([0, 1, 2, reader])
+    // The keys change after the link was made, and nobody else is there when it is used.
+    try family.remove(2, by: 0)
+    try family.set(0, 1, 1)
+    try family.meet([0, 1, reader])
+    var tablet = try EngineFamily.engine()
+    let opened = try tablet.beginJoining(
+      capsule.capsule, with: capsule.secret, nowMilliseconds: now)
+    _ = try tablet.receive(
+      try family.published(reader, family.control), in: family.control, nowMilliseconds: now)
+    try tablet.finishJoining(
+      opened, with: capsule.secret, person: person, personName: "Rea", deviceName: "tablet",
+      nowMilliseconds: now)
+    family.members.append(tablet)
+    for _ in 0..<2 {
+      for member in [reader, 4] { try family.members[member].maintain(nowMilliseconds: now) }
+      try family.meet([reader, 4])
+    }
+    #expect(try family.shown(4, 1) == .int(1))
+    let zone = try family.members[reader].zone(family.zone)
+    let epoch = try #require(zone.currentEpoch?.id)
+    let stranger = ControlOperation.wrapAdd(
+      .init(
+        zone: family.zone, epoch: epoch,
+        wraps: [
+          .init(
+            recipient: family.members[1].device, sealed: [UInt8](repeating: 1, count: 80))
+        ]))
+    #expect(throws: SyncError(.notAllowed, "")) {
+      try family.members[reader].perform(
+        [stranger], in: family.group, nowMilliseconds: now)
+    }
+  }
 }

@@ -47,7 +47,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case dropsPending
   /// Where no key may be used, own changes are sealed under whichever was learnt last.
   case lastKeyMoves
-  /// Who joins under a key that is over is let in only with a new one, which readers cannot make.
+  /// A removal with a larger cut than another of the same time does not give back what that took.
+  case cutsOnlyTake
+  /// What readers and newcomers say under a key that is over counts only with a new one, which
+  /// readers cannot make.
   case readersNeedNewKeys
   /// The head of a log is not saved with a received segment.
   case forgetsHead
@@ -67,6 +70,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   // HearthSync: lives
   /// A restored node goes on under its old life.
   case keepsOldLife
+  /// What another copy contradicts is taken back also where it cannot be written again.
+  case takesBackAsStranger
   /// The anchor is never compared.
   case ignoresAnchor
   /// The anchor is noted after segments were stored instead of before.

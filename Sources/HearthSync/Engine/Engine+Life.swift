@@ -102,6 +102,8 @@ extension Engine {
     var result: [(ZoneID, Change)] = []
     for end in try withLaterLives(ends) {
       let state = try zone(end.zone)
+      guard membership(of: state.group).isActive(device) || Mutant.takesBackAsStranger.isActive
+      else { continue }
       let encoded = try store.changes(
         of: end.author, in: end.zone, after: 0, limit: Limits.maximumSegmentChanges * 100)
       let changes = try encoded.map { try stored($0, in: state) }

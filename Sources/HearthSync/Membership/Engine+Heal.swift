@@ -45,12 +45,16 @@ extension Engine {
     let lacks: [(zone: ZoneID, epoch: [UInt8])]
   }
 
-  /// Hands keys that are held here to devices that read and lack them: those that complained, and
-  /// those that joined while others made the keys.
+  /// Hands keys that are held here to devices that read and lack them.
   ///
-  /// What is handed on goes under a key that the device has, or it could not open it.
+  /// Those that complained, and those that joined while others made the keys. A reader does so for
+  /// further devices of its own. What is handed on goes under a key that the device has, or it
+  /// could not open it.
   mutating func heal(in group: GroupID, nowMilliseconds: UInt64) throws {
-    for patient in patients(in: group) {
+    let isReader = membership(of: group).role(of: device) == .reader
+    let own = membership(of: group).person(of: device)?.id
+    for patient in patients(in: group)
+    where !isReader || membership(of: group).person(of: patient.device)?.id == own {
       guard let card = membership(of: group).device(patient.device)?.card else { continue }
       let box = try BoxPublicKey(validating: card.boxKey)
       let control = try controlZone(of: group)

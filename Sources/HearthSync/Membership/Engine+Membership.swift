@@ -83,11 +83,14 @@ extension Engine {
         old.filter { new[$0.key] == nil }.map(\.value)
         + new.filter { old[$0.key] == nil }.map(\.value)
       guard !changed.isEmpty else { continue }
+      // Of cuts of the same time the largest holds: a further one also gives back what another took.
+      let cuts =
+        changed.contains { $0.cut != nil } && !Mutant.cutsOnlyTake.isActive
+        ? (Array(old.values) + Array(new.values)).compactMap(\.cut) : changed.compactMap(\.cut)
       for head in zone.heads where head.author.device == device {
-        let isConcerned = changed.contains { ground in
-          head.controlSeen.covers(ground.dot)
-            || ground.cut.map { head.sequence > $0.sequence(of: head.author, in: zone.id) } ?? false
-        }
+        let isConcerned =
+          changed.contains { head.controlSeen.covers($0.dot) }
+          || cuts.contains { head.sequence > $0.sequence(of: head.author, in: zone.id) }
         if isConcerned { return true }
       }
     }
@@ -190,6 +193,7 @@ extension Engine {
     let own = device
     return { segment, heads in
       segment.author.device != own && !segment.mayBeUnderOldKey(of: zone.id)
+        && !(zone.kind == .control && membership.isReader(segment.author.device, at: heads))
         && membership.isOver(segment.epoch, of: zone.id, at: heads)
     }
   }

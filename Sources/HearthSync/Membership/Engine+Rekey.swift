@@ -90,8 +90,8 @@ extension Engine {
       let closings = closings(in: group, role, nowMilliseconds: nowMilliseconds)
       Probe.inviteOver.hit(if: !closings.isEmpty)
       operations += closings
+      try heal(in: group, nowMilliseconds: nowMilliseconds)
       if role != .reader {
-        try heal(in: group, nowMilliseconds: nowMilliseconds)
         let due = zones.filter { zone in
           zone.group == group
             && (!closings.isEmpty || isRekeyDue(zone, nowMilliseconds: nowMilliseconds))

@@ -84,6 +84,15 @@ extension Membership {
     return seen.contains { !resolver.log.sees(record.place, $0) }
   }
 
+  /// Whether a device was a reader's at these control heads: it cannot make a key, so what it says
+  /// of people comes under an old one.
+  func isReader(_ device: DeviceID, at heads: Frontier) -> Bool {
+    guard let resolver = resolved?.resolver, !Mutant.readersNeedNewKeys.isActive,
+      let person = resolver.person(of: device, .frontier(heads))
+    else { return false }
+    return resolver.role(of: person, .frontier(heads)) == .reader
+  }
+
   /// The epochs of a zone that no other follows.
   func newestEpochs(of zone: ZoneID) -> [EpochRecord] {
     let all = epochs(of: zone)

@@ -140,7 +140,10 @@ struct PeopleRules {
       else { return false }
       return transfer.to == author
     case .leave: return role != .owner
-    case .epoch, .wrapAdd: return role != .reader
+    case .epoch: return role != .reader
+    case .wrapAdd(let added):
+      return role != .reader
+        || added.wraps.allSatisfy { then.devices[$0.recipient]?.person == author }
     default: return true
     }
   }

@@ -102,6 +102,7 @@ extension World {
       }
       add(copy)
       SimProbe.cloned.hit()
+      copy.openedInvitations = device.openedInvitations
       try boot(copy)
     default: return false
     }
