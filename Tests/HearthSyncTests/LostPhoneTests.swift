@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthCrypto
 import TestSupport
 import Testing
 

@@ -83,7 +83,7 @@ extension Engine {
         old.filter { new[$0.key] == nil }.map(\.value)
         + new.filter { old[$0.key] == nil }.map(\.value)
       guard !changed.isEmpty else { continue }
-      // Of cuts of the same time the largest holds: a further one also gives back what another took.
+      // Of cuts of the same time the largest holds: a further one also gives back what one took.
       let cuts =
         changed.contains { $0.cut != nil } && !Mutant.cutsOnlyTake.isActive
         ? (Array(old.values) + Array(new.values)).compactMap(\.cut) : changed.compactMap(\.cut)
