@@ -53,12 +53,22 @@ class Household(Nodes):
         self.frames = []
         self.relay = Relay(
             relay, self.path("relay-data"), log=self.path("relay.log"), options=("--health", "0"))
-        with open(self.path("relay.log")) as log:
-            self.health = int(re.search(r'"health":"(\d+)"', log.readline()).group(1))
+        self.health = self.health_port()
         self.between = wire.Between(
             wire.identity_files(self.relay.data, int(self.relay.port), self.path("identity")),
             int(self.relay.port), recorder=lambda way, data: self.frames.append((way, data)))
         self.place = self.between.address(self.relay.address)
+
+    def health_port(self):
+        """The port that the relay logs right after it printed its address."""
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            with open(self.path("relay.log")) as log:
+                found = re.search(r'"health":"(\d+)"', log.read())
+            if found:
+                return int(found.group(1))
+            time.sleep(0.02)
+        raise SystemExit("the relay never logged its health port")
 
     def link(self, home, *arguments):
         return self.says(home, arguments, "hearth join").strip().splitlines()[-1]

@@ -193,6 +193,56 @@ struct ControlForkTests {
     #expect(family.membership(0).devices.count == 3)
   }
 
+  @Test(
+    "Stubs that a stolen founder's device shows of its own log take nothing from anybody",
+    arguments: [1, 2, 9])
+  func stubs(count: Int) throws {
+    var family = try EngineFamily(2)
+    let early = try Forge(family.members[0], family.control)
+    let guest = try family.join(by: 0, role: .member)
+    try family.set(guest, 1, 1)
+    try family.meet([0, 1, guest])
+    var thief = try Engine(
+      store: family.members[0].store.copied(), identity: family.members[0].identity,
+      incarnation: Engine<MemoryStore>.nextIncarnation(after: family.members[0].incarnation),
+      policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
+    for number in 0..<count {
+      var forge = early
+      let stub = try forge.seal([
+        forge.change(
+          controlSeen: Frontier(), [.assign(EngineFamily.register, .int(Int64(number)))])
+      ])
+      // Only what it shows is published, so that everybody learns of all of it at once.
+      _ = try thief.writeControl(
+        [
+          .branch(
+            .init(
+              author: family.members[0].author, digest: segmentDigest(stub), part: 0, parts: 1,
+              bytes: stub))
+        ], group: family.group, nowMilliseconds: now)
+    }
+    _ = try thief.seal(family.control)
+    let blobs = try thief.store.segments(of: family.control)
+      .filter { $0.author == thief.author }
+      .compactMap { try thief.store.bytes(of: $0.digest, in: family.control) }
+    for member in [1, guest] {
+      _ = try family.members[member].receive(blobs, in: family.control, nowMilliseconds: now)
+    }
+    for _ in 0..<2 { try family.meet([1, guest]) }
+    try family.expectEqual([1, guest])
+    for member in [1, guest] {
+      for other in [1, guest] {
+        #expect(
+          family.membership(member).isActive(family.members[other].device),
+          "\(member) sees \(other) with \(count) stubs")
+      }
+      #expect(try family.shown(member, 1) == .int(1))
+    }
+    try family.set(guest, 2, 2)
+    try family.meet([1, guest])
+    #expect(try family.shown(1, 2) == .int(2))
+  }
+
   @Test("A second content of a change below what is here is found")
   func hidden() throws {
     var family = try EngineFamily(3)

@@ -91,7 +91,8 @@ extension Engine {
     of group: GroupID, contradicted: [Dot], nowMilliseconds: UInt64
   ) throws -> Bool {
     let control = try controlZone(of: group)
-    guard membership(of: group).isActive(device), control.admits(author),
+    // Also who belongs to the group only by a history that nobody has shown yet.
+    guard membership(of: group).card(of: device) != nil, control.admits(author),
       control.forkEnds[author] == nil
     else { return false }
     var starts = control.forkEnds
@@ -105,8 +106,10 @@ extension Engine {
     var due: [OpenedSegment] = []
     for (life, start) in starts.sorted(by: { $0.key < $1.key }) {
       var tree = ShownTree(lasting.filter { $0.author == life })
+      let applied = Set(
+        try store.segments(of: control.id).filter { $0.author == life }.map(\.digest))
       for segment in try held(of: life, from: start, in: control)
-      where tree.takes(segment, from: start) {
+      where tree.takes(segment, from: start, isApplied: applied.contains(segment.digest)) {
         due.append(segment)
       }
     }
@@ -144,13 +147,15 @@ extension Engine {
     let limit = ControlOperation.maximumEvidenceBytes
     let count = (segment.bytes.count + limit - 1) / limit
     for part in 0..<count {
-      try perform(
+      // Whether it has effect is not asked: it counts whoever shows it, and until all is shown this
+      // very device may seem to be a stranger.
+      _ = try writeControl(
         [
           .branch(
             .init(
               author: segment.author, digest: segment.digest, part: part, parts: count,
               bytes: Array(segment.bytes.dropFirst(part * limit).prefix(limit))))
-        ], in: group, nowMilliseconds: nowMilliseconds)
+        ], group: group, nowMilliseconds: nowMilliseconds)
     }
   }
 }
@@ -209,17 +214,24 @@ struct ShownTree {
   }
 
   /// Adds a segment, unless it says nothing new, hangs in the air, or is one too many.
-  mutating func takes(_ segment: OpenedSegment, from start: UInt64) -> Bool {
+  ///
+  /// What this device has applied is never too many, or the author could fill the limits with stubs
+  /// and so take away what others rest on.
+  mutating func takes(
+    _ segment: OpenedSegment, from start: UInt64, isApplied: Bool = false
+  ) -> Bool {
     let new = (segment.first...segment.last).map {
       ShownSegment.Node(sequence: $0, hash: segment.hash(after: $0))
     }
     let before = ShownSegment.Node(sequence: segment.first - 1, hash: segment.chain[0])
     guard !nodes.isSuperset(of: new), segment.first <= start || nodes.contains(before),
-      count < ShownTree.maximumSegments
+      count < ShownTree.maximumSegments || isApplied
     else { return false }
     var after = self
     after.add(new, after: segment.chain[0])
-    guard after.histories <= max(histories, ShownTree.maximumHistories) else { return false }
+    guard after.histories <= max(histories, ShownTree.maximumHistories) || isApplied else {
+      return false
+    }
     self = after
     return true
   }

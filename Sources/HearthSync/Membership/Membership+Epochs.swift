@@ -87,10 +87,11 @@ extension Membership {
   /// Whether a device was a reader's at these control heads: it cannot make a key, so what it says
   /// of people comes under an old one.
   func isReader(_ device: DeviceID, at heads: Frontier) -> Bool {
-    guard let resolver = resolved?.resolver, !Mutant.readersNeedNewKeys.isActive,
-      let person = resolver.person(of: device, .frontier(heads))
-    else { return false }
-    return resolver.role(of: person, .frontier(heads)) == .reader
+    guard let resolver = resolved?.resolver, !Mutant.readersNeedNewKeys.isActive else {
+      return false
+    }
+    let view = resolver.view(of: device, citing: heads)
+    return resolver.person(of: device, view).map { resolver.role(of: $0, view) == .reader } ?? false
   }
 
   /// The epochs of a zone that no other follows.

@@ -28,11 +28,7 @@ extension Membership {
   ) -> Judgement {
     guard let resolver = resolved?.resolver else { return .void(.notADevice) }
     let device = dot.author.device
-    var view = resolver.cited(heads)
-    // Whose own joining has two histories stands by the one that the cited number may mean.
-    if resolver.enrolment(of: device, view) == nil, !resolver.log.forked.isEmpty {
-      view = .frontier(resolver.log.forked.view(citing: heads, isGenerous: true))
-    }
+    let view = resolver.view(of: device, citing: heads)
     guard let enrolment = resolver.enrolment(of: device, view),
       let person = resolver.enrolledPerson(enrolment),
       let role = resolver.role(of: person, view)
@@ -65,10 +61,10 @@ extension Membership {
     switch judge(dot, in: zone, at: heads) {
     case .void(let cause): return cause == .beyondCut
     case .counts(let role):
-      guard let resolver = resolved?.resolver,
-        let person = resolver.person(of: dot.author.device, .frontier(heads))
-      else { return false }
-      return resolver.role(of: person, .frontier(heads)) != role
+      guard let resolver = resolved?.resolver else { return false }
+      let view = resolver.view(of: dot.author.device, citing: heads)
+      return resolver.person(of: dot.author.device, view)
+        .map { resolver.role(of: $0, view) != role } ?? false
     }
   }
 
@@ -129,6 +125,15 @@ extension ControlOperation {
 }
 
 extension ControlResolver {
+  /// What a device that cites these control heads had seen.
+  ///
+  /// Whose own joining has two histories stands by the one that the cited number may mean.
+  func view(of device: DeviceID, citing heads: Frontier) -> View {
+    let view = cited(heads)
+    guard enrolment(of: device, view) == nil, !log.forked.isEmpty else { return view }
+    return .frontier(log.forked.view(citing: heads, isGenerous: true))
+  }
+
   /// The operations that end a device or its person, whether they have effect or not.
   func endings(of device: DeviceID, _ person: PersonID) -> [Int] {
     let removals = (index.removals[person] ?? []).filter { place in
