@@ -194,9 +194,9 @@ struct ControlForkTests {
   }
 
   @Test(
-    "Stubs that a stolen founder's device shows of its own log take nothing from anybody",
+    "Decoys that a stolen founder's device shows of its own log take nothing from anybody",
     arguments: [1, 2, 9])
-  func stubs(count: Int) throws {
+  func decoys(count: Int) throws {
     // Everybody but the founder rests on what comes after this.
     var family = try EngineFamily(1)
     let early = try Forge(family.members[0], family.control)
@@ -209,11 +209,11 @@ struct ControlForkTests {
       store: family.members[0].store.copied(), identity: family.members[0].identity,
       incarnation: Engine<MemoryStore>.nextIncarnation(after: family.members[0].incarnation),
       policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
-    // Its program does not show what contradicts the stubs.
+    // Its program does not show what contradicts the decoys.
     thief.isShowing = true
     for number in 0..<count {
       var forge = early
-      let stub = try forge.seal([
+      let decoy = try forge.seal([
         forge.change(
           controlSeen: Frontier(), [.assign(EngineFamily.register, .int(Int64(number)))])
       ])
@@ -222,8 +222,8 @@ struct ControlForkTests {
         [
           .branch(
             .init(
-              author: family.members[0].author, digest: segmentDigest(stub), part: 0, parts: 1,
-              bytes: stub))
+              author: family.members[0].author, digest: segmentDigest(decoy), part: 0, parts: 1,
+              bytes: decoy))
         ], group: family.group, nowMilliseconds: now)
     }
     _ = try thief.seal(family.control)
@@ -241,7 +241,7 @@ struct ControlForkTests {
       let device = family.members[guests[other]].device
       #expect(
         family.membership(guests[member]).isActive(device),
-        "\(member) sees \(other) with \(count) stubs")
+        "\(member) sees \(other) with \(count) decoys")
     }
     for guest in guests { #expect(try family.shown(guest, 1) == .int(1)) }
     try family.set(guests[1], 2, 2)
