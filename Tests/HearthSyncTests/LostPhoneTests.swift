@@ -81,20 +81,13 @@ struct ReaderKeyTests {
     try family.remove(2, by: 0)
     try family.set(0, 1, 1)
     try family.meet([0, 1, reader])
-    var tablet = try EngineFamily.engine()
-    let opened = try tablet.beginJoining(
-      capsule.capsule, with: capsule.secret, nowMilliseconds: now)
-    _ = try tablet.receive(
-      try family.published(reader, family.control), in: family.control, nowMilliseconds: now)
-    try tablet.finishJoining(
-      opened, with: capsule.secret, person: person, personName: "Rea", deviceName: "tablet",
-      nowMilliseconds: now)
-    family.members.append(tablet)
+    let tablet = try family.arrive(
+      by: capsule.capsule, with: capsule.secret, meeting: reader, as: person)
     for _ in 0..<2 {
-      for member in [reader, 4] { try family.members[member].maintain(nowMilliseconds: now) }
-      try family.meet([reader, 4])
+      for member in [reader, tablet] { try family.members[member].maintain(nowMilliseconds: now) }
+      try family.meet([reader, tablet])
     }
-    #expect(try family.shown(4, 1) == .int(1))
+    #expect(try family.shown(tablet, 1) == .int(1))
     let zone = try family.members[reader].zone(family.zone)
     let epoch = try #require(zone.currentEpoch?.id)
     let stranger = ControlOperation.wrapAdd(

@@ -527,21 +527,14 @@ struct MembershipEngineTests {
       to: family.group, named: "Home", role: .reader, maximumUses: 1,
       expiresMilliseconds: EngineFamily.now * 2, nowMilliseconds: now)
     try family.remove(2, by: 0)
-    var late = try EngineFamily.engine()
-    let opened = try late.beginJoining(
-      invitation.capsule, with: invitation.secret, nowMilliseconds: now)
-    _ = try late.receive(
-      try family.published(0, family.control), in: family.control, nowMilliseconds: now)
-    try late.finishJoining(
-      opened, with: invitation.secret, person: EngineFamily.id(9), personName: "Dan",
-      deviceName: "tablet", nowMilliseconds: now)
-    family.members.append(late)
+    let late = try family.arrive(
+      by: invitation.capsule, with: invitation.secret, meeting: 0, as: EngineFamily.id(9))
     try family.set(0, 1, 1)
     for _ in 0..<2 {
       for member in [0, 1, 3] { try family.members[member].maintain(nowMilliseconds: now) }
       try family.meet([0, 1, 3])
     }
-    #expect(family.membership(1).role(of: late.device) == .reader)
+    #expect(family.membership(1).role(of: family.members[late].device) == .reader)
     #expect(try family.shown(3, 1) == .int(1))
   }
 
@@ -549,19 +542,13 @@ struct MembershipEngineTests {
   func restartUnderOldKeys() throws {
     var family = try EngineFamily(3)
     try family.remove(2, by: 0)
-    var late = try EngineFamily.engine()
-    let opened = try late.beginJoining(family.capsule, with: family.secret, nowMilliseconds: now)
-    _ = try late.receive(
-      try family.published(0, family.control), in: family.control, nowMilliseconds: now)
-    try late.finishJoining(
-      opened, with: family.secret, person: EngineFamily.id(9), personName: "Dan",
-      deviceName: "tablet", nowMilliseconds: now)
-    #expect(try late.zone(family.control).isEpochOver)
-    late = try EngineFamily.reopened(late)
-    try late.maintain(nowMilliseconds: now)
-    family.members.append(late)
+    let late = try family.arrive(
+      by: family.capsule, with: family.secret, meeting: 0, as: EngineFamily.id(9))
+    #expect(try family.members[late].zone(family.control).isEpochOver)
+    family.members[late] = try EngineFamily.reopened(family.members[late])
+    try family.members[late].maintain(nowMilliseconds: now)
     try family.meet([0, 1, 3])
-    #expect(family.membership(0).isActive(late.device))
+    #expect(family.membership(0).isActive(family.members[late].device))
     try family.set(3, 1, 1)
     try family.set(0, 2, 2)
     try family.meet([0, 1, 3])

@@ -76,16 +76,23 @@ extension EngineFamily {
     let invitation = try members[member].invite(
       to: group, named: "Home", role: role, person: person, maximumUses: 1,
       expiresMilliseconds: EngineFamily.now * 2, nowMilliseconds: EngineFamily.now)
+    return try arrive(
+      by: invitation.capsule, with: invitation.secret, meeting: member,
+      as: named ?? person ?? EngineFamily.id(100 + members.count))
+  }
+
+  /// A further engine that follows a link made earlier, by what a member has of the log now.
+  mutating func arrive(
+    by capsule: [UInt8], with secret: InviteSecret, meeting member: Int, as person: PersonID
+  ) throws -> Int {
     var engine = try EngineFamily.engine()
     let opened = try engine.beginJoining(
-      invitation.capsule, with: invitation.secret, nowMilliseconds: EngineFamily.now)
+      capsule, with: secret, nowMilliseconds: EngineFamily.now)
     _ = try engine.receive(
       try published(member, control), in: control, nowMilliseconds: EngineFamily.now)
     try engine.finishJoining(
-      opened, with: invitation.secret,
-      person: named ?? person ?? EngineFamily.id(100 + members.count),
-      personName: "P\(members.count)", deviceName: "device \(members.count)",
-      nowMilliseconds: EngineFamily.now)
+      opened, with: secret, person: person, personName: "P\(members.count)",
+      deviceName: "device \(members.count)", nowMilliseconds: EngineFamily.now)
     members.append(engine)
     return members.count - 1
   }

@@ -215,8 +215,8 @@ struct ShownTree {
 
   /// Adds a segment, unless it says nothing new, hangs in the air, or is one too many.
   ///
-  /// What this device has applied is never too many, or the author could fill the limits with decoys
-  /// and so take away what others rest on.
+  /// What this device has applied is never too many, or the author could fill the limits with
+  /// decoys and so take away what others rest on.
   mutating func takes(
     _ segment: OpenedSegment, from start: UInt64, isApplied: Bool = false
   ) -> Bool {
