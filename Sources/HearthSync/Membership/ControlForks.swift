@@ -71,6 +71,8 @@ struct ControlForks: Sendable {
   let runs: [Run]
   /// The shown segments by digest.
   let segments: [Identifier: ShownSegment]
+  /// The runs of each forked life, in order.
+  private let lives: [Author: Range<Int>]
   /// The run that holds a change of a content.
   private let places: [Place: Int]
 
@@ -83,6 +85,7 @@ struct ControlForks: Sendable {
     self.segments = segments
     var ends: [Author: UInt64] = [:]
     var runs: [Run] = []
+    var lives: [Author: Range<Int>] = [:]
     let shown = Dictionary(grouping: segments.values, by: \.author)
     for life in shown.keys.sorted() {
       let tree = LifeTree(shown[life] ?? [])
@@ -94,6 +97,7 @@ struct ControlForks: Sendable {
           life: life, parent: run.parent.map { $0 + offset }, first: run.first,
           hashes: run.hashes, changes: run.changes)
       }
+      lives[life] = offset..<runs.count
     }
     var places: [Place: Int] = [:]
     for (number, run) in runs.enumerated() {
@@ -106,7 +110,13 @@ struct ControlForks: Sendable {
     }
     self.ends = ends
     self.runs = runs
+    self.lives = lives
     self.places = places
+  }
+
+  /// The runs of a life, in order of first change and content: parents come before their children.
+  func runs(of life: Author) -> Range<Int> {
+    lives[life] ?? 0..<0
   }
 
   /// The run in which a change of this content is; nil for one that nobody has shown.
@@ -124,7 +134,7 @@ struct ControlForks: Sendable {
 
   /// What tells whether a life's histories are the same in two folds.
   func outline(of life: Author) -> [[UInt8]] {
-    runs.filter { $0.life == life }.map { $0.hashes.last ?? [] }
+    runs(of: life).map { runs[$0].hashes.last ?? [] }
   }
 }
 

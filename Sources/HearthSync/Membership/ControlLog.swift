@@ -135,9 +135,10 @@ private struct DeviceKnowledge {
     let authors = Set(items.map(\.position.author))
     let several = Dictionary(grouping: authors, by: \.device).filter { $0.value.count > 1 }
     guard !several.isEmpty else { return }
+    let logs = Dictionary(grouping: items, by: \.position.author)
     for (device, authors) in several {
       lives[device] = authors.sorted().map { author in
-        let own = items.filter { $0.position.author == author }
+        let own = logs[author] ?? []
         return Log(
           incarnation: own.first?.version.dot.author.incarnation ?? 0,
           causes: own.map { (sequence: $0.position.sequence, cause: $0.cause) }

@@ -12,27 +12,35 @@ extension Engine {
 
   /// The logs of a group that have more than one history, as far as operations show it.
   ///
-  /// A shown segment proves itself, by its author's signature: it does not matter who shows it.
-  func shownHistories(in items: [ControlItem], of group: GroupID) throws -> ControlForks {
-    guard items.contains(where: { $0.operation.kind == 23 }) else { return ControlForks() }
+  /// A shown segment proves itself, by its author's signature: it does not matter who shows it, but
+  /// for how much of one device's showing counts.
+  func shownHistories(in items: [ControlItem], of group: GroupID) throws -> ShownHistories {
+    var histories = ShownHistories()
+    guard items.contains(where: { $0.operation.kind == 23 }) else { return histories }
     let control = try controlZone(of: group)
     let opener = SegmentOpener(zone: control, membership: membership(of: group))
-    var shown: [Identifier: ShownSegment] = [:]
-    while true {
-      let forks = ControlForks(shown)
+    for _ in 0..<ShownHistories.maximumDepth {
       var parts = ShownParts()
-      for item in items { parts.add(item.operation, by: item.version.dot.author, in: nil) }
-      for (number, run) in forks.runs.enumerated() {
-        for event in run.changes.flatMap(\.events) {
-          parts.add(event.operation, by: run.life, in: number)
+      for item in items { parts.add(item.operation, at: item.version.dot, in: nil) }
+      for (number, run) in histories.forks.runs.enumerated() {
+        for (place, change) in run.changes.enumerated() {
+          let dot = Dot(author: run.life, sequence: run.first + UInt64(place))
+          for event in change.events { parts.add(event.operation, at: dot, in: number) }
         }
       }
-      let count = shown.count
-      for (digest, bytes) in parts.whole where shown[digest] == nil {
-        shown[digest] = openedShown[digest] ?? opened(bytes, digest, with: opener)
+      var opened = histories.opened
+      let shown = parts.whole.compactMap { whole -> ShownHistories.Showing? in
+        if opened[whole.digest] == nil {
+          opened[whole.digest] =
+            openedShown[whole.digest] ?? self.opened(whole.bytes, whole.digest, with: opener)
+        }
+        return opened[whole.digest].map { .init(by: whole.device, segment: $0) }
       }
-      guard shown.count > count else { return forks }
+      let deeper = ShownHistories(shown, opened: opened)
+      guard deeper.counted != histories.counted else { return deeper }
+      histories = deeper
     }
+    return histories
   }
 
   private func opened(
@@ -59,12 +67,13 @@ extension Engine {
       draft.isShowing = true
       let before = draft.membership(of: group)
       try draft.leaveContradictedLife(of: group, contradicted, nowMilliseconds: nowMilliseconds)
-      var isNew = true
       var written = false
-      while isNew {
-        isNew = try draft.showOnce(
+      // What is shown may hold more that is to be shown.
+      for _ in 0..<ShownHistories.maximumDepth {
+        let isNew = try draft.showOnce(
           of: group, contradicted: contradicted, nowMilliseconds: nowMilliseconds)
-        written = written || isNew
+        guard isNew else { break }
+        written = true
       }
       draft.isShowing = false
       if written { try draft.settle(group, after: before, nowMilliseconds: nowMilliseconds) }
@@ -101,15 +110,27 @@ extension Engine {
     let lasting = try shownHistories(
       in: Membership.items(of: try store.events(of: ControlOperation.type, in: control.id))
         .filter { $0.version.dot.sequence < control.forkEnds[$0.version.dot.author] ?? .max },
-      of: group
-    ).segments.values
+      of: group)
+    var ledger = lasting.ledgers[device] ?? ShownLedger()
     var due: [OpenedSegment] = []
     for (life, start) in starts.sorted(by: { $0.key < $1.key }) {
-      var tree = ShownTree(lasting.filter { $0.author == life })
-      let applied = Set(
+      var tree = ShownTree(lasting.segments(of: life))
+      let stored = Set(
         try store.segments(of: control.id).filter { $0.author == life }.map(\.digest))
-      for segment in try held(of: life, from: start, in: control)
-      where tree.takes(segment, from: start, isApplied: applied.contains(segment.digest)) {
+      let held = try held(of: life, from: start, in: control)
+      let applied = held.filter { stored.contains($0.digest) }
+      // All of it or nothing: in pieces it would count as several histories.
+      if !applied.allSatisfy({ tree.holds(Stretch($0)) }) {
+        for segment in applied where ledger.takes(Stretch(segment)) {
+          tree.add(Stretch(segment))
+          due.append(segment)
+        }
+      }
+      for segment in held where !stored.contains(segment.digest) {
+        guard tree.mayTake(Stretch(segment), from: start),
+          ledger.takes(Stretch(segment), isApplied: false, hasApplied: !applied.isEmpty)
+        else { continue }
+        tree.add(Stretch(segment))
         due.append(segment)
       }
     }
@@ -171,73 +192,39 @@ private struct ShownParts {
     let parts: Int
   }
 
-  private var parts: [Source: [Int: [UInt8]]] = [:]
+  private struct Found {
+    var last: UInt64 = 0
+    var bytes: [Int: [UInt8]] = [:]
+  }
 
-  mutating func add(_ operation: ControlOperation, by author: Author, in run: Int?) {
+  private var parts: [Source: Found] = [:]
+
+  mutating func add(_ operation: ControlOperation, at dot: Dot, in run: Int?) {
     guard case .branch(let part) = operation else { return }
-    let source = Source(author: author, run: run, digest: part.digest, parts: part.parts)
-    if parts[source]?[part.part] == nil {
-      parts[source, default: [:]][part.part] = part.bytes
-    }
+    let source = Source(author: dot.author, run: run, digest: part.digest, parts: part.parts)
+    var found = parts[source] ?? Found()
+    guard found.bytes.updateValue(part.bytes, forKey: part.part) == nil else { return }
+    found.last = max(found.last, dot.sequence)
+    parts[source] = found
   }
 
-  /// The segments of which every part is here.
-  var whole: [(digest: Identifier, bytes: [UInt8])] {
-    parts.compactMap { source, found in
-      guard found.count == source.parts else { return nil }
-      return (source.digest, (0..<source.parts).flatMap { found[$0] ?? [] })
-    }
+  /// The segments of which every part is here, each device's in the order of its logs.
+  var whole: [(device: DeviceID, digest: Identifier, bytes: [UInt8])] {
+    parts.filter { $0.value.bytes.count == $0.key.parts }
+      .sorted { left, right in
+        if left.key.author != right.key.author { return left.key.author < right.key.author }
+        let runs = (left.key.run ?? -1, right.key.run ?? -1)
+        if runs.0 != runs.1 { return runs.0 < runs.1 }
+        return left.value.last != right.value.last
+          ? left.value.last < right.value.last : left.key.digest < right.key.digest
+      }
+      .map { source, found in
+        (
+          source.author.device, source.digest,
+          (0..<source.parts).flatMap { found.bytes[$0] ?? [] }
+        )
+      }
   }
-}
-
-/// What is shown of one life, to find what is not.
-struct ShownTree {
-  /// The most histories of one life that a device shows.
-  static let maximumHistories = 8
-  /// The most segments of one life that are shown, by anybody, before a device shows no more.
-  static let maximumSegments = 256
-
-  private var nodes: Set<ShownSegment.Node> = []
-  private var parents: Set<ShownSegment.Node> = []
-  private var count = 0
-
-  init(_ segments: [ShownSegment]) {
-    for segment in segments { add(segment.nodes, after: segment.chain[0]) }
-  }
-
-  private mutating func add(_ new: [ShownSegment.Node], after hash: [UInt8]) {
-    count += 1
-    guard let first = new.first else { return }
-    parents.insert(ShownSegment.Node(sequence: first.sequence - 1, hash: hash))
-    parents.formUnion(new.dropLast())
-    nodes.formUnion(new)
-  }
-
-  /// Adds a segment, unless it says nothing new, hangs in the air, or is one too many.
-  ///
-  /// What this device has applied is never too many, or the author could fill the limits with
-  /// decoys and so take away what others rest on.
-  mutating func takes(
-    _ segment: OpenedSegment, from start: UInt64, isApplied: Bool = false
-  ) -> Bool {
-    let new = (segment.first...segment.last).map {
-      ShownSegment.Node(sequence: $0, hash: segment.hash(after: $0))
-    }
-    let before = ShownSegment.Node(sequence: segment.first - 1, hash: segment.chain[0])
-    guard !nodes.isSuperset(of: new), segment.first <= start || nodes.contains(before),
-      count < ShownTree.maximumSegments || isApplied
-    else { return false }
-    var after = self
-    after.add(new, after: segment.chain[0])
-    guard after.histories <= max(histories, ShownTree.maximumHistories) || isApplied else {
-      return false
-    }
-    self = after
-    return true
-  }
-
-  /// How many histories end here.
-  private var histories: Int { nodes.subtracting(parents).count }
 }
 
 extension ShownSegment {

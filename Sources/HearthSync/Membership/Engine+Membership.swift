@@ -9,11 +9,11 @@ extension Engine {
     let control = try controlZone(of: group)
     let items = Membership.items(
       of: try store.events(of: ControlOperation.type, in: control.id))
-    var forks = try shownHistories(in: items, of: group)
-    var isNew = true
-    while isNew {
+    var shown = try shownHistories(in: items, of: group)
+    for _ in 0..<ShownHistories.maximumDepth {
+      for (digest, segment) in shown.opened { openedShown[digest] = segment }
       let membership = Membership(
-        group: group, items: items, forks: forks,
+        group: group, items: items, forks: shown.forks,
         proofs: memberships[group]?.resolved?.resolver.proofs ?? ProofBook())
       memberships[group] = membership
       for place in zones.indices where zones[place].group == group {
@@ -23,10 +23,9 @@ extension Engine {
       }
       // A shown history may hold the keys and the people by which more of it can be read.
       let more = try shownHistories(in: items, of: group)
-      isNew = more.segments.count > forks.segments.count
-      forks = more
+      guard more.counted != shown.counted else { break }
+      shown = more
     }
-    for (digest, segment) in forks.segments { openedShown[digest] = segment }
     try learnForks(of: group, membership(of: group))
   }
 

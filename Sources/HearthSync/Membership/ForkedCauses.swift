@@ -16,7 +16,7 @@ struct ForkedCauses: Sendable {
   /// What the operations of each log had seen of runs, by number.
   private var covers: [Author: [(sequence: UInt64, cover: Frontier)]] = [:]
   /// What is seen with the last part of a shown segment.
-  private var sights: [(dot: Dot, seen: Frontier)] = []
+  private var sights = Sights()
   /// What the histories beside a run had seen, by the author of the run.
   private(set) var beside: [Author: Frontier] = [:]
 
@@ -37,7 +37,7 @@ struct ForkedCauses: Sendable {
     var (placed, states) = common(items)
     placed += branches(&states)
     findSights(placed, states)
-    for place in placed.indices { placed[place] = havingSeenShown(placed[place]) }
+    for place in placed.indices { placed[place] = sights.widening(placed[place]) }
     findBeside(placed)
     items = placed
   }
@@ -51,17 +51,16 @@ struct ForkedCauses: Sendable {
     for entry in heads.entries {
       let end = forks.ends[entry.author] ?? .max
       let reached = min(entry.sequence, end - 1)
-      if let cover = covers[entry.author]?.last(where: { $0.sequence <= reached })?.cover {
-        view = view.joined(with: cover)
+      if let log = covers[entry.author] {
+        let beyond = log.partitionPoint { $0.sequence > reached }
+        if beyond > 0 { view = view.joined(with: log[beyond - 1].cover) }
       }
       guard isGenerous, entry.sequence >= end else { continue }
-      for (number, run) in forks.runs.enumerated() where run.life == entry.author {
-        guard run.first <= entry.sequence else { continue }
-        view.advance(runs[number], to: min(entry.sequence, run.last))
+      for number in forks.runs(of: entry.author) where forks.runs[number].first <= entry.sequence {
+        view.advance(runs[number], to: min(entry.sequence, forks.runs[number].last))
       }
     }
-    for sight in sights where view.covers(sight.dot) { view = view.joined(with: sight.seen) }
-    return view
+    return sights.widened(view)
   }
 
   // MARK: Names
@@ -89,7 +88,7 @@ struct ForkedCauses: Sendable {
         let life = Author(device: device, incarnation: incarnation)
         lives[life] = Author(device: device, incarnation: next)
         next += 1
-        for number in forks.runs.indices where forks.runs[number].life == life {
+        for number in forks.runs(of: life) {
           runs[number] = Author(device: device, incarnation: next)
           next += 1
         }
@@ -165,7 +164,9 @@ struct ForkedCauses: Sendable {
         for event in events.sorted(by: { $0.id < $1.id }) {
           state.cover = state.cover.joined(with: cited(event.citations, seen: event.cause))
         }
-        covers[author, default: []].append((sequence, state.cover))
+        if covers[author]?.last?.cover ?? Frontier() != state.cover {
+          covers[author, default: []].append((sequence, state.cover))
+        }
         let name = lives[author] ?? author
         for event in events {
           placed.append(
@@ -183,10 +184,16 @@ struct ForkedCauses: Sendable {
   private func branches(_ states: inout States) -> [ControlItem] {
     var placed: [ControlItem] = []
     for (number, run) in forks.runs.enumerated() {
+      var reached: [State] = []
+      // What goes on from a history that broke off is none.
+      let goesOn = run.parent.map { states.runs[$0].count == forks.runs[$0].changes.count } ?? true
+      guard goesOn else {
+        states.runs.append(reached)
+        continue
+      }
       var state =
         run.parent.map { states.runs[$0].last ?? State() }
         ?? states.common[run.life] ?? State()
-      var reached: [State] = []
       for (place, change) in run.changes.enumerated() {
         let sequence = run.first + UInt64(place)
         // What counts beyond the limits is no history that anybody would apply.
@@ -239,6 +246,7 @@ struct ForkedCauses: Sendable {
       parts[showing, default: [:]][part.part] =
         min(parts[showing]?[part.part] ?? .max, sequence)
     }
+    var found: [(dot: Dot, seen: Frontier)] = []
     for (showing, places) in parts where places.count == showing.parts {
       guard let last = places.values.max(), let segment = forks.segments[showing.digest],
         let hash = segment.chain.last,
@@ -247,52 +255,53 @@ struct ForkedCauses: Sendable {
       let place = Int(segment.last - forks.runs[run].first)
       guard place < states.runs[run].count else { continue }
       let seen = cause(of: run, at: segment.last, states.runs[run][place])
-      sights.append((Dot(author: showing.author, sequence: last), seen))
+      found.append((Dot(author: showing.author, sequence: last), seen))
     }
-    sights.sort { $0.dot < $1.dot }
-    // What is seen so may hold further proofs.
-    var isSettled = false
-    while !isSettled {
-      isSettled = true
-      for place in sights.indices {
-        for other in sights
-        where sights[place].seen.covers(other.dot) && !sights[place].seen.covers(other.seen) {
-          sights[place].seen = sights[place].seen.joined(with: other.seen)
-          isSettled = false
-        }
-      }
-    }
-  }
-
-  private func havingSeenShown(_ item: ControlItem) -> ControlItem {
-    sights.reduce(item) { item, sight in
-      let isSeen = item.cause.covers(sight.dot) || item.position == sight.dot
-      return isSeen && !item.cause.covers(sight.seen) ? item.having(seen: sight.seen) : item
-    }
+    sights = Sights(found)
   }
 
   // MARK: What the same device had shown to know
 
+  /// Joins for each run what the runs that are neither before nor after it had seen.
+  ///
+  /// Those are the subtrees that hang beside the path to it: O(runs) joins, whatever the tree.
   private mutating func findBeside(_ items: [ControlItem]) {
     var known: [Author: Frontier] = [:]
     for item in items where item.branch != nil {
       known[item.position.author, default: Frontier()] =
         (known[item.position.author] ?? Frontier()).joined(with: item.cause)
     }
-    let lines = forks.runs.indices.map { Set(forks.line(to: $0)) }
-    for (number, run) in forks.runs.enumerated() {
-      let own = Set(
-        forks.runs.indices.filter { forks.runs[$0].life == run.life }.map { runs[$0] }
-          + [lives[run.life] ?? run.life])
-      var seen = Frontier()
-      for other in forks.runs.indices
-      where forks.runs[other].life == run.life && !lines[number].contains(other)
-        && !lines[other].contains(number)
-      {
-        seen = seen.joined(with: known[runs[other]] ?? Frontier())
+    for life in forks.ends.keys {
+      let numbers = forks.runs(of: life)
+      var below = numbers.map { known[runs[$0]] ?? Frontier() }
+      for number in numbers.reversed() {
+        guard let parent = forks.runs[number].parent else { continue }
+        let place = parent - numbers.lowerBound
+        below[place] = below[place].joined(with: below[number - numbers.lowerBound])
       }
-      beside[runs[number]] = Frontier(
-        seen.entries.filter { !own.contains($0.author) }.map { ($0.author, $0.sequence) })
+      var found = [Frontier](repeating: Frontier(), count: numbers.count)
+      for (parent, siblings) in Dictionary(grouping: numbers, by: { forks.runs[$0].parent })
+        .sorted(by: { $0.key ?? -1 < $1.key ?? -1 })
+      {
+        let above = parent.map { found[$0 - numbers.lowerBound] } ?? Frontier()
+        let places = siblings.map { $0 - numbers.lowerBound }
+        var before = above
+        for place in places {
+          found[place] = before
+          before = before.joined(with: below[place])
+        }
+        var after = Frontier()
+        for place in places.reversed() {
+          found[place] = found[place].joined(with: after)
+          after = after.joined(with: below[place])
+        }
+      }
+      let own = Set(numbers.map { runs[$0] } + [lives[life] ?? life])
+      for number in numbers {
+        beside[runs[number]] = Frontier(
+          found[number - numbers.lowerBound].entries.filter { !own.contains($0.author) }
+            .map { ($0.author, $0.sequence) })
+      }
     }
   }
 }
