@@ -24,26 +24,12 @@ struct Budgets {
     try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: root) }
     print("\(count) chores, \(edits) edits, \(awards) awards")
-    print("| what | measured | floor | ratio | budget | |")
-    print("|---|---|---|---|---|---|")
+    rowHeadings()
     try singleWrites()
     try household()
     try memory()
     try leaderboard()
-  }
-
-  private func row(
-    _ what: String, _ measured: String, floor: String = "", ratio: Double? = nil, budget: String,
-    isMet: Bool
-  ) {
-    let ratio = ratio.map { number($0, 2) } ?? ""
-    let verdict = isMet ? "ok" : "MISSED"
-    print("| \(what) | \(measured) | \(floor) | \(ratio) | \(budget) | \(verdict) |")
-    fflush(nil)
-  }
-
-  private func number(_ value: Double, _ digits: Int) -> String {
-    String(format: "%.\(digits)f", value)
+    try MembershipBudgets(devices: 200, operations: 1_000, root: root).rows()
   }
 
   private func actions(_ count: Int, _ edits: Int) -> [Action] {

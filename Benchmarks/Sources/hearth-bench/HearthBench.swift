@@ -16,6 +16,7 @@ enum HearthBench {
   private static let usage = """
     usage: hearth-bench w1|w2|w3|w4|w5|w6 JSON
            hearth-bench budgets [--n CHORES] [--m EDITS] [--awards AWARDS] [--dir FOLDER]
+           hearth-bench membership [--devices DEVICES] [--operations OPERATIONS] [--dir FOLDER]
            hearth-bench verify N M FILE
            hearth-bench household CHORES|family FOLDER
            hearth-bench cli HEARTH [--runs RUNS] [--chores CHORES] [--dir FOLDER]
@@ -25,6 +26,13 @@ enum HearthBench {
     guard let command = arguments.first else { throw BenchError(usage) }
     switch command {
     case "budgets": try budgets(Array(arguments.dropFirst()))
+    case "membership":
+      let (numbers, root) = try options(
+        arguments.dropFirst(), defaults: ["--devices": 200, "--operations": 1_000])
+      try MembershipBudgets(
+        devices: max(3, numbers["--devices", default: 3]),
+        operations: numbers["--operations", default: 1], root: root
+      ).run()
     case "verify": try verify(arguments)
     case "household":
       guard arguments.count == 3 else { throw BenchError(usage) }

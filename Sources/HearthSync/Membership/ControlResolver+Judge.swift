@@ -147,11 +147,12 @@ extension ControlResolver {
       index.closings[join.invite]?.contains(where: { holds($0, past) }) != true
         || Mutant.closedStillAdmits.isActive
     else { return .closed }
-    let before =
-      index.uses[join.invite]?.count {
-        $0 < place && holds($0, past) && inviter(of: $0) == invite.place
-      } ?? 0
-    guard before < invite.operation.maximumUses else { return .usedUp }
+    var left = invite.operation.maximumUses
+    for use in index.uses[join.invite] ?? [] {
+      guard left > 0, use < place else { break }
+      if holds(use, past), inviter(of: use) == invite.place { left -= 1 }
+    }
+    guard left > 0 else { return .usedUp }
     guard proofs.isProven(join, by: invite.operation, group: group) else { return .badProof }
     return judgePerson(place, join, invite.operation, from: persons[invite.place])
   }

@@ -55,12 +55,16 @@ extension ControlResolver {
       }.map { strike(use, by: $0, .invitationClosed) }
     }
     guard closed.isEmpty else { return closed }
-    return uses.enumerated().compactMap { number, use in
+    var earlier: [Int: [Int]] = [:]
+    return uses.compactMap { use in
       guard let invite = inviter(of: use),
         case .inviteCreate(let made) = log.items[invite].operation
       else { return nil }
+      var before = earlier[invite] ?? []
+      earlier[invite, default: []].append(use)
+      guard before.count >= made.maximumUses else { return nil }
       // What a device did in another history of its log does not use up what others rest on.
-      let before = uses[..<number].filter { inviter(of: $0) == invite && !log.areBranches($0, use) }
+      if !log.forked.isEmpty { before.removeAll { log.areBranches($0, use) } }
       return before.count < made.maximumUses
         ? nil : strike(use, by: before[0], .invitationUsedUp)
     }

@@ -78,14 +78,15 @@ extension Engine {
     for device in Set(zone.heads.map(\.author.device)).sorted() {
       let old = before.grounds(of: device)
       let new = after.grounds(of: device)
-      let changed =
-        old.filter { new[$0.key] == nil }.map(\.value)
-        + new.filter { old[$0.key] == nil }.map(\.value)
+      let gone = old.filter { new[$0.key] == nil }
+      let come = new.filter { old[$0.key] == nil }
+      let changed = Array(gone.values) + Array(come.values)
       guard !changed.isEmpty else { continue }
-      // Of cuts of the same time the largest holds: a further one also gives back what one took.
-      let cuts =
-        changed.contains { $0.cut != nil } && !Mutant.cutsOnlyTake.isActive
-        ? (Array(old.values) + Array(new.values)).compactMap(\.cut) : changed.compactMap(\.cut)
+      var cuts = changed.compactMap(\.cut)
+      if !Mutant.cutsOnlyTake.isActive {
+        // Of cuts of the same time the largest holds: a further one also gives back what one took.
+        cuts += before.cuts(in: old, besides: gone) + after.cuts(in: new, besides: come)
+      }
       for head in zone.heads where head.author.device == device {
         let isConcerned =
           changed.contains { head.controlSeen.covers($0.dot) }

@@ -237,11 +237,21 @@ extension Engine {
           Cut.Entry(zone: zone.id, author: $0.author, sequence: $0.sequence, hash: $0.hash)
         }
       }
-    // The newest lives of each: a cut has room for so many, and earlier lives are over.
-    return Cut(
-      entries: Array(
-        entries.sorted { ($0.zone, $0.author) < ($1.zone, $1.author) }
-          .suffix(ControlOperation.maximumItems)))
+    guard entries.count > ControlOperation.maximumItems else {
+      return Cut(entries: entries.sorted { ($0.zone, $0.author) < ($1.zone, $1.author) })
+    }
+    // A cut has room for so many: those that can still go on, then the newest of what is over.
+    let present = Set(membership(of: group).devices.map(\.id))
+    func isLess(_ left: Cut.Entry, _ right: Cut.Entry) -> Bool {
+      let isPresent = (
+        present.contains(left.author.device), present.contains(right.author.device)
+      )
+      if isPresent.0 != isPresent.1 { return isPresent.1 }
+      return (left.author.incarnation, left.zone, left.author)
+        < (right.author.incarnation, right.zone, right.author)
+    }
+    let kept = entries.sorted(by: isLess).suffix(ControlOperation.maximumItems)
+    return Cut(entries: kept.sorted { ($0.zone, $0.author) < ($1.zone, $1.author) })
   }
 }
 

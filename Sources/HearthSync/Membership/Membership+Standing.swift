@@ -98,13 +98,25 @@ extension Membership {
     var grounds: [RecordID: Ground] = [:]
     for place in places where resolver.isLive[place] {
       let item = resolver.log.items[place]
-      grounds[item.id] = Ground(dot: item.version.dot, cut: item.operation.cut)
+      grounds[item.id] = Ground(place: place, dot: item.version.dot, cut: item.operation.cut)
     }
     return grounds
   }
 
+  /// The cuts among grounds of this fold that were set at the same time as one of others.
+  func cuts(in grounds: [RecordID: Ground], besides changed: [RecordID: Ground]) -> [Cut] {
+    guard let log = resolved?.resolver.log else { return [] }
+    return grounds.compactMap { id, ground in
+      changed[id] == nil
+        && changed.values.contains { log.areConcurrent($0.place, ground.place) }
+        ? ground.cut : nil
+    }
+  }
+
   /// One operation that decides about changes.
   struct Ground {
+    /// Where it stands in the order of its fold.
+    let place: Int
     let dot: Dot
     let cut: Cut?
   }
