@@ -102,4 +102,70 @@ struct ForkTests {
       #expect(try await node.state(id(51), in: zone)?.shown(Note.title) == .text("ben again"))
     }
   }
+
+  @Test("A founder's image lets people in beside the founder: all are in, on all nodes")
+  func peopleOfBoth() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben", "Carla"])
+    try await nodes[0].close()
+    try FileManager.default.copyItem(atPath: family.home("Anna"), toPath: family.home("Image"))
+    let away = family.home("away-folder")
+    try FileManager.default.copyItem(atPath: family.folder, toPath: away)
+    let anna = try await Node.open(
+      at: family.home("Anna"), schema: Family.schema, trustingFiles: true)
+    let image = try await Node.open(
+      at: family.home("Image"), schema: Family.schema, trustingFiles: true)
+    for node in [image, nodes[2]] {
+      _ = try await node.addFolder(away)
+      try await node.removeTransport(family.folder)
+    }
+    var newcomers: [Node] = []
+    for (inviter, name) in [(anna, "Dan"), (image, "Eve")] {
+      let node = try await Node.create(
+        at: family.home(name), person: name, device: "phone", passphrase: nil,
+        schema: Family.schema)
+      let link = try await inviter.invite(
+        to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
+      _ = try await node.join(try InvitationLink(text: link.text), folderOverride: nil)
+      try await node.note(
+        id(name == "Dan" ? 60 : 61), [.assign(Note.title, .text(name))], in: zone)
+      for other in [node, inviter, node] { _ = try await other.sync() }
+      newcomers.append(node)
+    }
+    for node in [nodes[1], nodes[2]] { _ = try await node.sync() }
+    let device = await anna.device
+    let life = try #require(await anna.allZones().first { $0.kind == .control })
+      .heads.first { $0.author.device == device }?.author
+    // Files of both places come into both.
+    let all = [anna, nodes[1], nodes[2], newcomers[0], newcomers[1], image]
+    for _ in 0..<4 {
+      try carry(away, family.folder)
+      try carry(family.folder, away)
+      for node in all { _ = try await node.sync() }
+    }
+    let control = try #require(await anna.allZones().first { $0.kind == .control })
+    #expect(try await Family.digests(all, control.id).count == 1)
+    #expect(try await Family.digests(all, zone).count == 1)
+    for node in all {
+      let state = try #require(await node.allZones().first { $0.id == control.id })
+      #expect(state.forkEnds.keys.map { $0 } == [life])
+      let membership = await node.membership(of: control.group)
+      #expect(
+        membership.people.map(\.name).sorted() == ["Anna", "Ben", "Carla", "Dan", "Eve"])
+      #expect(membership.voided.isEmpty)
+      for (number, title) in [(60, "Dan"), (61, "Eve")] as [(UInt64, String)] {
+        #expect(try await node.state(id(number), in: zone)?.shown(Note.title) == .text(title))
+      }
+      #expect(try await node.verify().isSound)
+    }
+    #expect(await anna.life == 2)
+    #expect(await image.life == 2)
+    for node in [anna, image] {
+      #expect(try await node.notices().contains { $0.kind == .newLife })
+    }
+    // Opened again, nothing is folded otherwise.
+    try await newcomers[1].close()
+    let again = try await Node.open(at: family.home("Eve"), schema: Family.schema)
+    #expect(try await Family.digests([again, anna], control.id).count == 1)
+  }
 }
