@@ -16,6 +16,8 @@ package struct RelayConfiguration: Sendable {
   package var maximumSessionsPerAddress = 256
   /// The most connections that have no mailbox open.
   package var maximumStrangers = 512
+  /// How many of those an address may have before it gives way at once to others.
+  package var fairStrangersPerAddress = 32
   /// How long a connection may take to open its first mailbox.
   package var handshakeMilliseconds: UInt64 = 30_000
   /// How long a client may leave what was sent unread.
@@ -32,6 +34,8 @@ package struct RelayConfiguration: Sendable {
   package var pausingBytes = 4 << 20
   /// The bytes of unanswered requests of all sessions at which new ones are refused.
   package var maximumWaitingBytes = 128 << 20
+  /// The most bytes of frames that have begun and are not whole, of all sessions.
+  package var maximumHeldBytes = 256 << 20
   /// The most sessions that have one mailbox open.
   package var maximumMembers = 10_000
   /// The most bytes of one push; more becomes a hint.
@@ -93,6 +97,8 @@ package enum RelayEvent: Sendable {
   case malformed(RelaySessionID, CodecFault)
   /// Something arrived, of a frame that is not whole yet: over a slow line one takes minutes.
   case arriving(RelaySessionID)
+  /// So much of a frame that is not whole is here, where that is not little, or none any more.
+  case holding(RelaySessionID, byteCount: Int)
   /// The connection is gone.
   case disconnected(RelaySessionID)
   /// More waits to be sent to the session than is good, or no longer.

@@ -14,7 +14,11 @@ package struct RelayCore {
   var sessions: [RelaySessionID: RelaySession] = [:]
   var strangers: Set<RelaySessionID> = []
   var readers: Set<RelaySessionID> = []
-  private var congested: Set<RelaySessionID> = []
+  var congested: Set<RelaySessionID> = []
+  /// Those of whose frames much is here that is not whole yet.
+  var holding: Set<RelaySessionID> = []
+  /// How much of frames that are not whole yet is here.
+  var heldBytes = 0
   var rooms: [Identifier: RelayRoom] = [:]
   var tickets: [UInt64: RelayTicket] = [:]
   var effects: [RelayEffect] = []
@@ -74,6 +78,7 @@ package struct RelayCore {
       counters.malformed += 1
       end(id, RelayFault(.malformed, String(fault.prefix(120))))
     case .arriving(let id): sessions[id]?.heardAt = self.now
+    case .holding(let id, let byteCount): hold(id, byteCount)
     case .disconnected(let id): forget(id)
     case .congested(let id, let isCongested): congest(id, isCongested)
     case .draining(let id):
@@ -108,41 +113,14 @@ package struct RelayCore {
     strangers.insert(id)
   }
 
-  /// Ends a stranger for a newcomer: one of an address that has clearly more of them, so that no
-  /// address keeps out others, or the oldest if it had a fair time.
-  private mutating func makeRoomForStranger(of address: [UInt8]) -> Bool {
-    let own = strangers.count { sessions[$0]?.address == address }
-    if let crowd = crowd(of: strangers), crowd.count > own + 1 {
-      return end(stranger: crowd.oldest)
-    }
-    guard let oldest = strangers.min(), let session = sessions[oldest],
-      now >= session.connectedAt + configuration.handshakeMilliseconds / 10
-    else { return false }
-    return end(stranger: oldest)
-  }
-
-  private mutating func end(stranger id: RelaySessionID) -> Bool {
-    counters.timeouts += 1
-    end(id, RelayFault(.idle, "others wait: open a mailbox sooner"))
-    return true
-  }
-
-  /// The oldest session of the address that has most of some sessions, and how many it has.
-  private func crowd(of ids: Set<RelaySessionID>) -> (oldest: RelaySessionID, count: Int)? {
-    var counts: [[UInt8]: Int] = [:]
-    for id in ids { counts[sessions[id]?.address ?? [], default: 0] += 1 }
-    guard let most = counts.values.max(),
-      let oldest = ids.filter({ counts[sessions[$0]?.address ?? []] == most }).min()
-    else { return nil }
-    return (oldest, most)
-  }
-
   /// Forgets a session that is gone; what it asked of the log goes on.
   mutating func forget(_ id: RelaySessionID) {
     guard let session = sessions.removeValue(forKey: id) else { return }
     strangers.remove(id)
     readers.remove(id)
     congested.remove(id)
+    holding.remove(id)
+    heldBytes -= session.heldBytes
     waitingBytes -= session.queue.reduce(0) { $0 + $1.byteCount }
     let left = sessionsByAddress[session.address, default: 1] - 1
     sessionsByAddress[session.address] = left > 0 ? left : nil
@@ -203,30 +181,6 @@ package struct RelayCore {
     // Spread, so that all do not come back at once.
     let wait = 500 + Int(id.number % 64) * 70
     end(id, RelayFault(.goingAway, "the relay is being stopped", retryAfterMilliseconds: wait))
-  }
-
-  private mutating func congest(_ id: RelaySessionID, _ isCongested: Bool) {
-    guard sessions[id] != nil else { return }
-    guard !isCongested else {
-      if sessions[id]?.congestedAt == nil { sessions[id]?.congestedAt = now }
-      congested.insert(id)
-      if congested.count > configuration.maximumCongested, let crowd = crowd(of: congested) {
-        counters.slowReaders += 1
-        end(crowd.oldest, RelayFault(.slowReader, "too many read slowly: read faster"))
-      }
-      return
-    }
-    congested.remove(id)
-    sessions[id]?.congestedAt = nil
-    let missed = sessions[id]?.channels.compactMap { number, channel in
-      channel.open?.missedHead.map { (number, $0) }
-    }
-    for (number, head) in (missed ?? []).sorted(by: { $0.0 < $1.0 }) {
-      update(id, number) { $0.missedHead = nil }
-      counters.hints += 1
-      send(id, push: .behind(channel: number, head: head))
-    }
-    pump(id)
   }
 
   // MARK: Requests in turn

@@ -22,7 +22,14 @@ struct RelaySession {
   /// Whether those are reads, of which there is one at a time.
   var isReading = false
   var isPaused = false
+  /// Since when it has read nothing of what waits for it.
   var congestedAt: UInt64?
+  /// Since when something waits for it without a break.
+  var congestedSince: UInt64 = 0
+  /// How much of its next frame is here.
+  var heldBytes = 0
+  /// Since when that frame has been arriving.
+  var heldSince: UInt64 = 0
   var isEnding = false
   /// How many of its requests were in a wrong state or beyond a limit.
   var faults = 0

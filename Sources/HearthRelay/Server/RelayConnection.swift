@@ -8,6 +8,8 @@ final class RelayFrameLimit {
   var value = RelayLimits.maximumHandshakeFrameBytes
   /// Whether the connection is being closed: what still comes is passed over, however much it is.
   var isOver = false
+  /// How much of a frame that is not whole yet is here.
+  var heldBytes = 0
 }
 
 /// Cuts a connection's bytes into frames; what is announced too long ends the connection unread.
@@ -23,6 +25,7 @@ struct RelayFrameDecoder: ByteToMessageDecoder {
   mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws
     -> DecodingState
   {
+    limit.heldBytes = 0
     guard !isLost, !limit.isOver else {
       buffer.clear()
       return .needMoreData
@@ -37,7 +40,10 @@ struct RelayFrameDecoder: ByteToMessageDecoder {
       isLost = true
       throw error
     }
-    guard buffer.readableBytes >= RelayFraming.lengthBytes + length else { return .needMoreData }
+    guard buffer.readableBytes >= RelayFraming.lengthBytes + length else {
+      limit.heldBytes = buffer.readableBytes
+      return .needMoreData
+    }
     buffer.moveReaderIndex(forwardBy: RelayFraming.lengthBytes)
     guard let bytes = buffer.readBytes(length: length) else { return .needMoreData }
     context.fireChannelRead(NIOAny(bytes))
@@ -67,6 +73,10 @@ final class RelayConnection: ChannelInboundHandler {
   private var hasWritten = false
   /// How much waited to be sent when somebody last looked.
   private var bufferedBytes = Int.max
+  /// How much of a frame that is not whole was told to the hub.
+  private var heldBytes = 0
+  /// From how much on that is told.
+  static let notedBytes = 16 << 10
   /// How much a congested client has to take between two looks to count as reading: a line slower
   /// than this cannot carry a household.
   static let leastDrainedBytes = 512
@@ -102,6 +112,11 @@ final class RelayConnection: ChannelInboundHandler {
   func channelReadComplete(context: ChannelHandlerContext) {
     // Also where no frame is whole yet.
     hub.handle(.arriving(id))
+    let held = limit.heldBytes >= RelayConnection.notedBytes ? limit.heldBytes : 0
+    if held != heldBytes {
+      heldBytes = held
+      hub.handle(.holding(id, byteCount: held))
+    }
     hub.flush()
   }
 

@@ -69,7 +69,10 @@ struct CoreLimitTests {
 
   @Test("who has many strangers gives way at once to who has few; nobody else does")
   func crowdsOfStrangers() throws {
-    let world = try CoreWorld { $0.maximumStrangers = 6 }
+    let world = try CoreWorld {
+      $0.maximumStrangers = 6
+      $0.fairStrangersPerAddress = 2
+    }
     let other = world.connect(1)
     let crowd = (0..<5).map { _ in world.connect(2) }
     // The crowd itself gains nothing by coming again.
@@ -82,6 +85,69 @@ struct CoreLimitTests {
     let second = world.connect(3)
     #expect(world.closed.contains(crowd[2]) && !world.closed.contains(second))
     #expect(!world.admits(3) && !world.admits(1))
+  }
+
+  @Test("a home with some strangers is no crowd where everybody else has one")
+  func homes() throws {
+    let world = try CoreWorld {
+      $0.maximumStrangers = 12
+      $0.fairStrangersPerAddress = 3
+    }
+    let home = (0..<3).map { _ in world.connect(1) }
+    for address in 2..<11 as Range<UInt8> { _ = world.connect(address) }
+    #expect(!world.admits(11), "nobody gives way before a fair time")
+    #expect(world.closed.isDisjoint(with: home))
+    // With one more it is one.
+    world.handle(.disconnected(home[0]))
+    let fourth = [world.connect(1)]
+    #expect(world.closed.isDisjoint(with: home.dropFirst() + fourth))
+    let world2 = try CoreWorld {
+      $0.maximumStrangers = 12
+      $0.fairStrangersPerAddress = 3
+    }
+    let crowd = (0..<4).map { _ in world2.connect(1) }
+    for address in 2..<10 as Range<UInt8> { _ = world2.connect(address) }
+    #expect(world2.admits(11) && world2.closed == [crowd[0]])
+  }
+
+  @Test("of many slow readers the one gives way that has been stuck longest, not connected longest")
+  func stuckLongest() throws {
+    let (world, first) = try made { $0.maximumCongested = 5 }
+    let slow = (2..<7 as Range<UInt8>).map { world.connect($0) }
+    for id in slow {
+      world.handle(.congested(id, true))
+      world.now += 1_000
+    }
+    // To take a little now and then is not to read.
+    world.handle(.draining(slow[0]))
+    world.handle(.congested(first, true))
+    #expect(world.closed == [slow[0]])
+    // Who caught up meanwhile has not been stuck.
+    world.handle(.congested(slow[1], false))
+    world.handle(.congested(slow[1], true))
+    world.handle(.congested(world.connect(9), true))
+    #expect(world.closed == [slow[0], slow[2]])
+  }
+
+  @Test("frames that do not become whole are bounded together; who holds most gives way")
+  func heldFrames() throws {
+    let (world, writer) = try made { $0.maximumHeldBytes = 100 }
+    let others = [world.connect(2), world.connect(2), world.connect(3)]
+    world.handle(.holding(others[2], byteCount: 40))
+    world.handle(.holding(others[1], byteCount: 20))
+    world.now += 1
+    world.handle(.holding(others[0], byteCount: 25))
+    world.handle(.holding(writer, byteCount: 15))
+    #expect(world.closed.isEmpty, "as much as there may be")
+    world.handle(.holding(writer, byteCount: 16))
+    #expect(world.closed == [others[1]], "of the address with most the one that began first")
+    // What becomes whole, or is gone, is held no longer.
+    world.handle(.holding(others[2], byteCount: 0))
+    world.handle(.disconnected(others[0]))
+    world.handle(.holding(writer, byteCount: 100))
+    #expect(world.closed == [others[1]])
+    world.handle(.holding(writer, byteCount: 101))
+    #expect(world.closed.contains(writer) && world.core.heldBytes == 0)
   }
 
   @Test("those to whom much waits to be sent are bounded; an address with many of them gives way")
