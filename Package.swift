@@ -43,6 +43,7 @@ let package = Package(
     .systemLibrary(
       name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .systemLibrary(name: "CMalloc"),
     .target(name: "HearthCRDT", swiftSettings: settings),
     .target(name: "HearthCrypto", dependencies: ["CSodium", "CZstd"], swiftSettings: settings),
     .target(
@@ -65,7 +66,7 @@ let package = Package(
     .target(
       name: "HearthRelay",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthSync", "CPostgres",
+        "HearthCRDT", "HearthCrypto", "HearthSync", "CPostgres", "CMalloc",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),

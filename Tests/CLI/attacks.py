@@ -179,7 +179,7 @@ def halves(port, seconds):
             counted(counts, type(error).__name__)
     time.sleep(seconds)
     counts["held"] = sum(is_open(session.socket) for session in held)
-    if not 1 < counts["held"] < 180:
+    if not 1 < counts["held"] < 100:
         raise SystemExit("of 200 frames of 2 MiB %d are held" % counts["held"])
     return counts
 

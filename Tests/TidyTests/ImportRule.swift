@@ -6,6 +6,7 @@ enum ImportRule {
     "CZstd": [],
     "CQREncode": [],
     "CPostgres": [],
+    "CMalloc": [],
     "HearthCRDT": [],
     "HearthCrypto": ["CSodium", "CZstd", "Glibc"],
     "HearthSync": ["HearthCRDT", "HearthCrypto"],
@@ -17,7 +18,7 @@ enum ImportRule {
     ],
     "HearthRelay": [
       "HearthCRDT", "HearthCrypto", "HearthSync", "Foundation", "Glibc", "Dispatch", "NIO*",
-      "Logging", "GRDBSQLite", "CPostgres", "ArgumentParser",
+      "Logging", "GRDBSQLite", "CPostgres", "CMalloc", "ArgumentParser",
     ],
     "Hearth": [
       "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "HearthTransport", "Logging",

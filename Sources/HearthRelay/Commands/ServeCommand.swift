@@ -1,4 +1,5 @@
 import ArgumentParser
+import CMalloc
 import Dispatch
 import Foundation
 import Glibc
@@ -57,6 +58,7 @@ struct ServeCommand: ParsableCommand {
     // Whatever is written belongs to this user alone, also in a folder that was there before.
     umask(0o077)
     let folder = try RelayFolder(path: folder.data)
+    ServeCommand.giveBackLargeBuffers()
     let identity = try folder.identity()
     let log: any RelayLog =
       if let database {
@@ -89,6 +91,14 @@ struct ServeCommand: ParsableCommand {
     default:
       throw RelayError(.invalidOption, "--certificate and --certificate-key go together")
     }
+  }
+
+  /// Lets what was held for long frames go back to the system as soon as it is free.
+  ///
+  /// Otherwise glibc takes the size of the first large buffer that is freed as the least that it
+  /// gives back, and keeps all smaller ones for later: the peak of an attack would stay for good.
+  private static func giveBackLargeBuffers() {
+    _ = mallopt(M_MMAP_THRESHOLD, 256 << 10)
   }
 
   /// Host and port of `--listen`; an IPv6 address stands in brackets.

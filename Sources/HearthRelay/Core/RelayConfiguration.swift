@@ -35,7 +35,7 @@ package struct RelayConfiguration: Sendable {
   /// The bytes of unanswered requests of all sessions at which new ones are refused.
   package var maximumWaitingBytes = 128 << 20
   /// The most bytes of frames that have begun and are not whole, of all sessions.
-  package var maximumHeldBytes = 256 << 20
+  package var maximumHeldBytes = 128 << 20
   /// The most sessions that have one mailbox open.
   package var maximumMembers = 10_000
   /// The most bytes of one push; more becomes a hint.

@@ -2,6 +2,7 @@ import Glibc
 import HearthCRDT
 import HearthSync
 import NIOCore
+import NIOSSL
 
 /// The longest frame that a connection's decoder accepts now; of one event loop.
 final class RelayFrameLimit {
@@ -190,12 +191,18 @@ final class RelayConnection: ChannelInboundHandler {
       channel.close(promise: nil)
       return
     }
-    let deadline = channel.eventLoop.scheduleTask(in: .seconds(2)) {
-      channel.close(promise: nil)
+    // What is here of a long frame is kept as long as the connection is: TLS is not waited for.
+    let close = { [heldBytes] in
+      let tls = try? channel.pipeline.syncOperations.context(
+        handlerType: NIOSSLServerHandler.self)
+      if heldBytes > 0, let tls { tls.close(promise: nil) } else { channel.close(promise: nil) }
     }
-    channel.writeAndFlush(channel.allocator.buffer(capacity: 0)).whenComplete { _ in
+    let loop = channel.eventLoop.assumeIsolated()
+    let deadline = loop.scheduleTask(in: .seconds(2)) { close() }
+    channel.writeAndFlush(channel.allocator.buffer(capacity: 0)).assumeIsolated().whenComplete {
+      _ in
       deadline.cancel()
-      channel.close(promise: nil)
+      close()
     }
   }
 

@@ -230,6 +230,9 @@ package enum RelayTLS {
         configuration.signingSignatureAlgorithms = [.ed25519]
       }
       configuration.minimumTLSVersion = .tlsv13
+      // Who was sent away is waited for no longer than its farewell takes over a slow line: until
+      // then everything of the connection is kept.
+      configuration.shutdownTimeout = .seconds(1)
       return (
         try NIOSSLContext(configuration: configuration), RelayAccess.pin(ofCertificate: leaf)
       )
