@@ -16,12 +16,23 @@ package struct Ending: Equatable, Sendable {
     case left
     /// The person's recovery words replaced all devices.
     case recovered
+    /// What had let this device in has no effect any more.
+    case overruled
   }
 
   package let kind: Kind
   /// Who did it.
   package let personName: String
   package let milliseconds: UInt64
+  /// Why, where the kind does not say it.
+  package let reason: String?
+
+  init(kind: Kind, personName: String, milliseconds: UInt64, reason: String? = nil) {
+    self.kind = kind
+    self.personName = personName
+    self.milliseconds = milliseconds
+    self.reason = reason
+  }
 }
 
 // What people do to a household's people and devices; others learn of it by the next exchange.
@@ -105,7 +116,8 @@ extension Node {
   /// How this device's time in a group ended; nil while it belongs to it.
   package func ending(in group: GroupID) -> Ending? {
     let membership = membership(of: group)
-    guard !membership.isActive(device), let own = membership.device(device) else { return nil }
+    guard !membership.isActive(device) else { return nil }
+    guard let own = membership.device(device) else { return overruling(in: membership) }
     for entry in membership.audit().reversed() where entry.void == nil {
       let kind: Ending.Kind? =
         switch entry.operation {
@@ -122,6 +134,25 @@ extension Node {
           personName: entry.person.flatMap { membership.person($0)?.name } ?? "somebody",
           milliseconds: entry.time.milliseconds)
       }
+    }
+    return nil
+  }
+
+  /// Why what let this device in has no effect; nil where nothing ever let it in.
+  private func overruling(in membership: Membership) -> Ending? {
+    for entry in membership.audit().reversed() {
+      guard let void = entry.void else { continue }
+      let card: DeviceCard? =
+        switch entry.operation {
+        case .join(let join): join.device
+        case .admit(let admit): admit.join.device
+        case .recover(let recover): recover.device
+        default: nil
+        }
+      guard let card, Membership.deviceID(of: card) == device else { continue }
+      return Ending(
+        kind: .overruled, personName: "somebody", milliseconds: entry.time.milliseconds,
+        reason: void)
     }
     return nil
   }

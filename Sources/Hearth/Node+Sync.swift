@@ -14,6 +14,7 @@ extension Node {
       lastReport = report
       if report.received > 0 { announce() }
     }
+    let people = peopleOutlines()
     try settleJoins()
     try settlePrivate()
     try foundPrivate()
@@ -41,6 +42,7 @@ extension Node {
     try publishFarewells()
     try cutOffLost()
     try engine.noticeRecoveries(nowMilliseconds: now())
+    try noticePeople(since: people)
     return report
   }
 }

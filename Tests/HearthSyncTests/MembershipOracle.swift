@@ -243,12 +243,11 @@ struct MembershipOracle {
     case .transferOwner(let transfer):
       verdict.needs = 4
       verdict.isLive =
-        rank == 4 && transfer.to != person && state.roles[transfer.to] != nil
-        && state.words[person] != nil
+        rank == 4 && state.roles[transfer.to] != nil && state.words[person] != nil
     case .acceptOwner(let id):
-      guard let offer = state.offers[id], offer.to == person, state.owner == offer.by else {
-        return
-      }
+      guard let offer = state.offers[id], offer.to == person, state.owner == offer.by,
+        offer.by != person
+      else { return }
       verdict.isLive = !state.offers.values.contains { log.sees($0.place, offer.place) }
     case .leave: verdict.isLive = rank < 4
     case .setRecovery: verdict.isLive = state.words[person] == nil

@@ -256,6 +256,27 @@ struct MembershipRuleTests {
     expect(&world, .expired) { $0.write(one, .acceptOwner(transfer: first)) }
   }
 
+  @Test("An offer is withdrawn by one to oneself, which nobody takes")
+  func withdrawing() throws {
+    var world = World()
+    let one = world.member(.admin, by: .auto)
+    world.nameWords(0)
+    let first = world.transfer(0, to: world.hands[one].person)
+    world.settle()
+    let none = world.transfer(0, to: world.hands[0].person)
+    world.settle()
+    #expect(world.fold().offers.isEmpty)
+    expect(&world, .expired) { $0.write(one, .acceptOwner(transfer: first)) }
+    expect(&world, .noSubject) { $0.write(one, .acceptOwner(transfer: none)) }
+    expect(&world, .noSubject) { $0.write(0, .acceptOwner(transfer: none)) }
+    #expect(world.fold().owner == world.hands[0].person)
+    // And a later one is a new one.
+    let again = world.transfer(0, to: world.hands[one].person)
+    world.settle()
+    #expect(world.fold().offers.map(\.id) == [again])
+    expect(&world, nil) { $0.write(one, .acceptOwner(transfer: again)) }
+  }
+
   @Test("The least suite only rises")
   func policy() throws {
     var world = World()

@@ -104,6 +104,11 @@ extension Node {
     }
   }
 
+  /// The notices about this device's own doings and data, not those about people.
+  func ownNotices() throws -> [Notice] {
+    try notices().filter { $0.kind != .people }
+  }
+
   func state(_ id: RecordID, in zone: ZoneID) throws -> RecordState? {
     try read(zone) { try $0.record(RecordKey(type: Note.type, id: id)) }
   }

@@ -18,7 +18,7 @@ struct LifeTests {
     try await first.close()
     let clone = try await Node.open(at: family.home("Clone"), schema: Family.schema)
     #expect(await clone.life == 2)
-    #expect(try await clone.notices().map(\.kind) == [.newLife])
+    #expect(try await clone.ownNotices().map(\.kind) == [.newLife])
     try await nodes[0].note(Note.id(2), [.assign(Note.title, .text("original"))], in: zone)
     try await clone.note(Note.id(3), [.assign(Note.title, .text("clone"))], in: zone)
     let all = [nodes[0], nodes[1], clone]
@@ -88,7 +88,7 @@ struct LifeTests {
     try await image.note(Note.id(2), [.assign(Note.title, .text("written twice"))], in: zone)
     try await Family.settle([image, nodes[1]])
     #expect(await image.life == 2)
-    #expect(try await image.notices().map(\.kind) == [.newLife, .reissued])
+    #expect(try await image.ownNotices().map(\.kind) == [.newLife, .reissued])
     #expect(try await Family.digests([image, nodes[1]], zone).count == 1)
     for (number, title) in [(1, "published"), (2, "written twice")] {
       let state = try await nodes[1].state(Note.id(UInt64(number)), in: zone)

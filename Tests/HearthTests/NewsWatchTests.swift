@@ -112,7 +112,7 @@ struct NodeStatusTests {
       try await future.note(note, [.count(Note.votes, 1)], in: zone)
       try await Family.settle([nodes[0], future])
     }
-    let notices = try await nodes[0].notices()
+    let notices = try await nodes[0].ownNotices()
     #expect(notices.map(\.kind) == [.clock])
     #expect(notices[0].text.contains("tablet is 6") || notices[0].text.contains("tablet is 5"))
     #expect(notices[0].text.contains("set date and time"))

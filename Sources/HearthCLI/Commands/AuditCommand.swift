@@ -116,6 +116,9 @@ struct AuditText {
     let who = entry.person.map(person) ?? names.name(of: entry.device)
     let history =
       entry.history.map { ", in history \($0) of those that the device wrote" } ?? ""
+    if case .transferOwner(let transfer) = entry.operation, transfer.to == entry.person {
+      return "\(who) withdrew the offer of the household\(history)"
+    }
     return "\(who) \(deed(entry.operation))\(history)"
   }
 

@@ -199,6 +199,7 @@ struct DeviceCommand: AsyncParsableCommand {
     func run() async throws {
       let context = try await HouseholdContext.open(options)
       let node = context.node
+      try await Telling.first(node)
       let names = try await PeopleNames.of(context)
       let gate = await context.roleGate()
       let device = try names.device(self.device)
@@ -231,10 +232,17 @@ struct DeviceCommand: AsyncParsableCommand {
           "new keys were made: nothing written from now on can be opened there"
             + (hadPrivate ? ", in your private database neither" : ""))
         Output.print("\(Style.safe(person)) has \(Words.count(left, "device")) left")
-        Output.note(
-          device.person == gate.person?.id
-            ? "next: `hearth device add` on this device makes a link for a new one"
-            : Telling.words(report))
+        if device.person != gate.person?.id || !Telling.hasReached(report) {
+          Output.note(Telling.words(report))
+        }
+        if device.person == gate.person?.id {
+          Output.note("next: `hearth device add` on this device makes a link for a new one")
+        } else if left == 0 {
+          let who = Style.safe(person)
+          Output.note(
+            "\(who) comes back with recovery words (`hearth recover`); without them remove \(who) "
+              + "(`hearth member remove`) and invite \(who) again: nothing of theirs is lost")
+        }
       }
       try SyncText.check(report, isQuiet: true)
     }

@@ -160,10 +160,13 @@ struct MemberCommand: AsyncParsableCommand {
 
     func run() async throws {
       let context = try await HouseholdContext.open(options)
+      // What the person wrote and others have already is not to be taken back from them.
+      try await Telling.first(context.node)
       let gate = await context.roleGate()
       let names = try await PeopleNames.of(context)
       let subject = try names.person(person)
       let name = Style.safe(subject.name)
+      let hasOffer = gate.membership.offers.contains { $0.to == subject.id }
       if subject.id == gate.person?.id {
         try gate.requireMember()
         throw CommandFailure(
@@ -196,6 +199,12 @@ struct MemberCommand: AsyncParsableCommand {
             + "\(Words.count(Int(clamping: kept), "change"))); nobody can take that back")
         Output.print(
           "new keys were made: nothing written from now on can be opened by \(name)'s devices")
+        if hasOffer {
+          Output.note(
+            "hearth: warning: \(name) has your offer of \(place), and becomes its owner by "
+              + "accepting it before hearing of this: look at `hearth owner` after the next "
+              + "`hearth sync`")
+        }
         Output.print(
           quarantined == 0
             ? "quarantine: empty; what \(name) still writes counts for nothing and goes there"

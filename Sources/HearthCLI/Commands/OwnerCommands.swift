@@ -13,8 +13,10 @@ struct OwnerCommand: AsyncParsableCommand {
       Examples:
         hearth owner transfer Cleo   offer Cleo the household
         hearth owner accept          take it, on Cleo's device
+        hearth owner withdraw        think better of it
       """,
-    subcommands: [Show.self, Transfer.self, Accept.self], defaultSubcommand: Show.self)
+    subcommands: [Show.self, Transfer.self, Accept.self, Withdraw.self],
+    defaultSubcommand: Show.self)
 
   /// Shows the owner and open offers.
   struct Show: AsyncParsableCommand {
@@ -65,9 +67,10 @@ struct OwnerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "transfer", abstract: "Offer the household to somebody, who must accept.",
       discussion: """
-        Until they accept you stay the owner; a later offer to somebody else replaces this one.
-        Afterwards you are an admin. Your recovery words are needed: from --words-file, or typed
-        when asked. If you have none yet, `hearth words show` makes them.
+        Until they accept you stay the owner. An offer does not end by itself; a later one to
+        somebody else replaces it for whoever has seen that. Afterwards you are an admin. Your
+        recovery words are needed: from --words-file, or typed when asked. If you have none yet,
+        `hearth words show` makes them.
         """)
 
     @Argument(help: "The person.") var person: String
@@ -82,6 +85,7 @@ struct OwnerCommand: AsyncParsableCommand {
 
     func run() async throws {
       let context = try await HouseholdContext.open(options)
+      try await Telling.first(context.node)
       let gate = await context.roleGate()
       let subject = try PeopleNames(membership: gate.membership, renamed: [:]).person(person)
       let own = try gate.requireMember()
@@ -102,7 +106,7 @@ struct OwnerCommand: AsyncParsableCommand {
         "offer \(Style.safe(context.zone.name)) to \(name), who becomes its owner by accepting?",
         isGiven: yes)
       try await context.node.transferOwner(
-        of: context.zone.group, to: subject.id, words: try words())
+        of: context.zone.group, to: subject.id, words: try OwnerWords.read(wordsFile))
       let report = try await Telling.others(context.node)
       if options.json {
         try Output.json(Document(offeredTo: subject.name, personId: subject.id.hex))
@@ -112,25 +116,6 @@ struct OwnerCommand: AsyncParsableCommand {
         Output.note("next, on \(name)'s device: `hearth sync`, then `hearth owner accept`")
       }
       try SyncText.check(report, isQuiet: true)
-    }
-
-    private func words() throws -> [UInt8] {
-      let text: [UInt8]
-      if let wordsFile {
-        guard let data = FileManager.default.contents(atPath: wordsFile) else {
-          throw CommandFailure(.failed, "the file \(ShownText.quoted(wordsFile)) cannot be read")
-        }
-        text = Array(data)
-      } else {
-        if isatty(STDIN_FILENO) == 1 { Output.note("your 12 recovery words:") }
-        text = Array((readLine() ?? "").utf8)
-      }
-      guard !text.isEmpty else {
-        throw CommandFailure(
-          .notAllowed, "handing the household over needs your 12 recovery words",
-          hint: "type them when asked, or add --words-file FILE")
-      }
-      return text
     }
   }
 
@@ -150,6 +135,7 @@ struct OwnerCommand: AsyncParsableCommand {
 
     func run() async throws {
       let context = try await HouseholdContext.open(options)
+      try await Telling.first(context.node)
       let gate = await context.roleGate()
       let own = try gate.requireMember()
       guard let offer = gate.membership.offers.last(where: { $0.to == own.id }) else {
@@ -170,8 +156,76 @@ struct OwnerCommand: AsyncParsableCommand {
         Output.print("you are the owner of \(Style.safe(context.zone.name)) now")
         Output.print("\(Style.safe(former)) is an admin")
         Output.note(Telling.words(report))
+        if gate.membership.isAtRisk(own.id) {
+          Output.note(
+            "next: `hearth words show`: you have one device and no recovery words, and whoever "
+              + "owns a household should not lose it with a phone")
+        }
       }
       try SyncText.check(report, isQuiet: true)
     }
+  }
+
+  /// Takes an offer back.
+  struct Withdraw: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "withdraw", abstract: "Take back your offer of the household.",
+      discussion: """
+        Who has not heard of it can still accept: an offer was signed, and nobody can unsign it.
+        Your recovery words are needed, as for the offer.
+        """)
+
+    @Option(help: "A file that holds your 12 recovery words.") var wordsFile: String?
+    @OptionGroup var options: CommonOptions
+
+    private struct Document: Encodable {
+      let withdrawnFrom: String
+      let personId: String
+    }
+
+    func run() async throws {
+      let context = try await HouseholdContext.open(options)
+      try await Telling.first(context.node)
+      let gate = await context.roleGate()
+      let own = try gate.requireMember()
+      guard let offer = gate.membership.offers.last(where: { $0.from == own.id }) else {
+        throw CommandFailure(
+          .failed, "there is no offer of yours to withdraw", hint: "`hearth owner` shows them")
+      }
+      let heir = gate.membership.person(offer.to)?.name ?? "somebody"
+      try await context.node.transferOwner(
+        of: context.zone.group, to: own.id, words: try OwnerWords.read(wordsFile))
+      let report = try await Telling.others(context.node)
+      if options.json {
+        try Output.json(Document(withdrawnFrom: heir, personId: offer.to.hex))
+      } else {
+        Output.print(
+          "\(Style.safe(context.zone.name)) is not offered to \(Style.safe(heir)) any more")
+        Output.note(Telling.words(report))
+      }
+      try SyncText.check(report, isQuiet: true)
+    }
+  }
+}
+
+/// The owner's recovery words, which sign what is done with the household.
+private enum OwnerWords {
+  static func read(_ file: String?) throws -> [UInt8] {
+    let text: [UInt8]
+    if let file {
+      guard let data = FileManager.default.contents(atPath: file) else {
+        throw CommandFailure(.failed, "the file \(ShownText.quoted(file)) cannot be read")
+      }
+      text = Array(data)
+    } else {
+      if isatty(STDIN_FILENO) == 1 { Output.note("your 12 recovery words:") }
+      text = Array((readLine() ?? "").utf8)
+    }
+    guard !text.isEmpty else {
+      throw CommandFailure(
+        .notAllowed, "handing the household over needs your 12 recovery words",
+        hint: "type them when asked, or add --words-file FILE")
+    }
+    return text
   }
 }

@@ -116,6 +116,9 @@ enum EndingText {
     case .revoked: return "this device was revoked in \(place) by \(name)"
     case .left: return "you have left \(place)"
     case .recovered: return "this device was replaced in \(place) by \(name)'s recovery words"
+    case .overruled:
+      return "this device does not belong to \(place): what let it in has no effect, as "
+        + Style.safe(ending.reason ?? "somebody decided otherwise")
     }
   }
 }
@@ -137,11 +140,23 @@ enum Confirmation {
 
 /// How others learn of what was done to people.
 enum Telling {
+  /// Fetches what others did before something is decided that depends on it; being offline does
+  /// not keep anybody from deciding.
+  static func first(_ node: Node) async throws {
+    guard try await !node.transports().isEmpty else { return }
+    _ = try await node.sync()
+  }
+
   /// Syncs, closes the node and gives the report; the words are for standard error.
   static func others(_ node: Node) async throws -> SyncReport {
     let report = try await node.sync()
     try await node.close()
     return report
+  }
+
+  /// Whether everything this node has is where others find it.
+  static func hasReached(_ report: SyncReport) -> Bool {
+    !report.transports.isEmpty && report.transports.allSatisfy { $0.failure == nil }
   }
 
   /// What follows, where the others could be told or not.
@@ -151,6 +166,7 @@ enum Telling {
     }
     return report.transports.allSatisfy { $0.failure == nil }
       ? "next: nothing; the others learn it with their next `hearth sync`"
-      : "next: `hearth sync` when the folder is there again; until then nobody else knows"
+      : "next: `hearth sync` when the others can be reached again; until then nobody else knows, "
+        + "and nothing is in force for them"
   }
 }

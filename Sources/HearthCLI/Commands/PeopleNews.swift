@@ -11,8 +11,11 @@ struct PeopleNews: Sendable {
 
   /// Syncs, finishes joining where somebody has approved, and tells what concerns people.
   static func sync(_ node: Node) async throws -> (SyncReport, PeopleNews) {
+    let known = try await node.notices().count
     var report = try await node.sync()
     var news = PeopleNews()
+    news.remarks += try await node.notices().dropFirst(known)
+      .filter { [.people, .recovery, .access].contains($0.kind) }.map { Style.safe($0.text) }
     let admitted = await node.lastAdmissions
     for zone in admitted {
       let context = try await HouseholdContext.of(zone, node: node)

@@ -50,7 +50,11 @@ struct WordsCommand: AsyncParsableCommand {
       try printing.print(words, isJSON: options.json)
       try WordsPrinting.confirm(words, otherwise: "no words are in force: run this again")
       let report = try await node.setWords(words)
-      try await WordsPrinting.finish(node, report, "your recovery words are in force")
+      try await WordsPrinting.finish(
+        node, report,
+        Telling.hasReached(report)
+          ? "your recovery words are in force"
+          : "your recovery words are made; they help once `hearth sync` has worked here")
     }
   }
 
@@ -102,6 +106,7 @@ struct WordsCommand: AsyncParsableCommand {
     func run() async throws {
       try printing.requireScreen(isJSON: options.json)
       let node = try await options.open()
+      try await Telling.first(node)
       guard try await node.wordsState() == .set else {
         throw CommandFailure(
           .failed, "you have no recovery words yet", hint: "`hearth words show` makes them")
@@ -118,7 +123,11 @@ struct WordsCommand: AsyncParsableCommand {
       try WordsPrinting.confirm(words, otherwise: "the old words stay in force")
       let report = try await node.rotateWords(old, to: words)
       try await WordsPrinting.finish(
-        node, report, "the new recovery words are in force: destroy the old sheet")
+        node, report,
+        Telling.hasReached(report)
+          ? "the new recovery words are in force: destroy the old sheet"
+          : "the new recovery words are made, and nobody else can know: KEEP BOTH SHEETS until "
+            + "`hearth sync` has worked on this device; only the old ones help until then")
     }
   }
 }

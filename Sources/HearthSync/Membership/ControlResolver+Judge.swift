@@ -275,9 +275,8 @@ extension ControlResolver {
     _ place: Int, _ transfer: ControlOperation.TransferOwner, by person: PersonID
   ) -> VoidReason? {
     if let reason = require(.owner, place) { return reason }
-    guard transfer.to != person, addition(of: transfer.to, .past(place)) != nil else {
-      return .noSubject
-    }
+    // To oneself: nobody may take it any more who has seen that.
+    guard addition(of: transfer.to, .past(place)) != nil else { return .noSubject }
     // Without words whoever holds an unlocked device could give the group away.
     guard let root = recoveryKeys(of: person, .past(place)) else { return .noWords }
     return holds(
@@ -291,7 +290,7 @@ extension ControlResolver {
     let past = View.past(place)
     guard let offer = offer(takenBy: place), holds(offer, past),
       case .transferOwner(let transfer) = log.items[offer].operation, transfer.to == person,
-      let owner = persons[offer]
+      let owner = persons[offer], owner != person
     else { return .noSubject }
     // An offer holds while its maker is the owner and has made no other since.
     let isSuperseded = index.transfers.values.joined().contains {

@@ -97,7 +97,7 @@ extension ControlResolver {
     }
     return places.compactMap { place in
       guard case .transferOwner(let transfer) = log.items[place].operation, let owner,
-        addition(of: transfer.to, .all) != nil,
+        transfer.to != owner, addition(of: transfer.to, .all) != nil,
         !places.contains(where: { log.sees($0, place) })
       else { return nil }
       return Membership.Offer(

@@ -73,6 +73,7 @@ extension Engine {
         && !households.contains { $0.isActive(other) }
         && households.contains { household in
           household.device(other).map { $0.person == household.device(device)?.person } ?? false
+            && household.isRevoked(other)
         }
     }
   }

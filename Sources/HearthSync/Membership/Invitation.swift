@@ -251,7 +251,9 @@ extension Engine {
     let opened = try InvitationCapsule(opening: capsule, with: secret)
     if let role = membership(of: opened.group).role(of: device) {
       throw SyncError(
-        .exists, "this device already belongs to \(opened.groupName), as \(role.name)")
+        .exists,
+        "this device already belongs to \(opened.groupName), as \(role.name), as far as it knows: "
+          + "if somebody has ended that, sync first")
     }
     guard nowMilliseconds <= opened.expiresMilliseconds else {
       throw SyncError(

@@ -113,6 +113,16 @@ extension Membership {
     }
   }
 
+  /// Whether a device was ended as such: revoked, or replaced by recovery words; not with its
+  /// person, who left or was removed and may have come back with another one.
+  func isRevoked(_ id: DeviceID) -> Bool {
+    guard let resolver = resolved?.resolver, let person = device(id)?.person else { return false }
+    let recoveries = (resolver.index.recoveries[person] ?? []).filter {
+      resolver.log.items[$0].device != id
+    }
+    return ((resolver.index.revocations[id] ?? []) + recoveries).contains { resolver.isLive[$0] }
+  }
+
   /// One operation that decides about changes.
   struct Ground {
     /// Where it stands in the order of its fold.

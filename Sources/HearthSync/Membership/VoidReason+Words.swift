@@ -14,7 +14,14 @@ extension Membership {
     case .noWords: return "handing over needs recovery words: set some first"
     case .notIndependent:
       return "the second device came after the words or by this device: use the old words"
-    case .alreadyThere: return "it is there already"
+    case .alreadyThere:
+      switch void.operation {
+      case .join, .admit:
+        return
+          "that person or device is there already: a further device comes by `hearth device add`, "
+          + "and who has no device left is removed first and then invited again"
+      default: return "it is there already"
+      }
     case .usedUp: return "the invitation was used as often as it allows"
     case .expired: return "its time was over"
     case .closed: return "the invitation was closed"

@@ -112,6 +112,8 @@ package struct Notice: Equatable, Sendable {
     case recovery
     /// A lost device of this person was cut off from the private database.
     case access
+    /// Somebody else changed who belongs to a household, or who owns it.
+    case people
   }
 
   package let kind: Kind

@@ -247,7 +247,17 @@ extension Engine {
         + "if that was not \(name), remove the device and ask \(name) to make new words"
     case .rotateRecovery where membership.person(of: device)?.id == person:
       let maker = membership.device(item.device)?.card.name ?? "another device"
-      return "your recovery words were replaced on \(maker): the old ones open nothing new"
+      let isBeaten = membership.voided.contains { void in
+        guard case .rotateRecovery = void.operation, void.version.dot.author.device == device,
+          case .overruled(let id, _) = void.reason
+        else { return false }
+        return id == item.id
+      }
+      return isBeaten
+        ? "the recovery words made on this device do not hold: those made on \(maker) at the same "
+          + "time do. Keep that sheet, and destroy this device's"
+        : "your recovery words were replaced on \(maker): keep the sheet made there, the one "
+          + "before opens nothing new"
     default: return nil
     }
   }

@@ -1,0 +1,100 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+
+/// What a household's people are told of, as it stands at one moment.
+struct PeopleOutline: Equatable {
+  let owner: PersonID?
+  let people: [PersonID: String]
+  /// This person's devices, where they belong to the household.
+  let ownDevices: [DeviceID: String]
+  let ownRole: Role?
+
+  init(_ membership: Membership, own: PersonID?, device: DeviceID) {
+    owner = membership.owner
+    people = Dictionary(uniqueKeysWithValues: membership.people.map { ($0.id, $0.name) })
+    ownDevices = Dictionary(
+      uniqueKeysWithValues: membership.devices.filter { $0.person == own }.map {
+        ($0.id, $0.card.name)
+      })
+    ownRole = membership.role(of: device)
+  }
+}
+
+// What others did to the people of a household is told once, when this node learns of it.
+extension Node {
+  /// How the households stand in which this device is.
+  func peopleOutlines() -> [GroupID: PeopleOutline] {
+    var outlines: [GroupID: PeopleOutline] = [:]
+    for group in households() where membership(of: group).isActive(device) {
+      let membership = membership(of: group)
+      outlines[group] = PeopleOutline(
+        membership, own: membership.person(of: device)?.id, device: device)
+    }
+    return outlines
+  }
+
+  /// Notes what has changed since, unless this device has done it.
+  func noticePeople(since before: [GroupID: PeopleOutline]) throws {
+    for group in households() {
+      guard let old = before[group] else { continue }
+      let membership = membership(of: group)
+      let own = membership.device(device)?.person
+      let new = PeopleOutline(membership, own: own, device: device)
+      guard new != old, membership.isActive(device) else { continue }
+      let zone = engine.zones.first { $0.group == group && $0.kind == .data }
+      let place = zone?.name ?? "the household"
+      for text in news(of: membership, in: place, from: old, to: new) {
+        try store.transaction {
+          try store.add(
+            Notice(
+              kind: .people, zone: zone?.id, device: nil, text: text, milliseconds: now()))
+        }
+      }
+    }
+  }
+
+  private func news(
+    of membership: Membership, in place: String, from old: PeopleOutline, to new: PeopleOutline
+  ) -> [String] {
+    var texts: [String] = []
+    if old.owner != new.owner, let owner = new.owner {
+      let former = old.owner.map { old.people[$0] ?? "nobody known" } ?? "nobody"
+      texts.append(
+        "\(new.people[owner] ?? "somebody") is the owner of \(place) now, as \(former) was")
+    }
+    for (person, name) in old.people.sorted(by: { $0.key < $1.key }) where new.people[person] == nil
+    {
+      texts.append(
+        "\(name) does not belong to \(place) any more: \(departure(of: person, membership))")
+    }
+    for (person, name) in new.people.sorted(by: { $0.key < $1.key }) where old.people[person] == nil
+    {
+      texts.append("\(name) belongs to \(place) now")
+    }
+    for (lost, name) in old.ownDevices.sorted(by: { $0.key < $1.key })
+    where new.ownDevices[lost] == nil {
+      texts.append("your device \(name) does not belong to \(place) any more: `hearth audit`")
+    }
+    for (added, name) in new.ownDevices.sorted(by: { $0.key < $1.key })
+    where old.ownDevices[added] == nil {
+      texts.append("you have a further device in \(place): \(name); revoke it if it is not yours")
+    }
+    if let role = new.ownRole, let former = old.ownRole, role != former, old.owner == new.owner {
+      texts.append("you are \(role.name) in \(place) now, were \(former.name)")
+    }
+    return texts
+  }
+
+  private func departure(of person: PersonID, _ membership: Membership) -> String {
+    for entry in membership.audit().reversed() where entry.void == nil {
+      let by = entry.person.flatMap { membership.person($0)?.name } ?? "somebody"
+      switch entry.operation {
+      case .removeMember(let removal) where removal.person == person: return "removed by \(by)"
+      case .leave where entry.person == person: return "left"
+      default: continue
+      }
+    }
+    return "`hearth audit` tells why"
+  }
+}
