@@ -26,6 +26,8 @@ package struct PendingJoin: Codable, Equatable, Sendable {
   var personID: String?
   /// Whether it is the person's private database that was asked for.
   package var isPrivate: Bool?
+  /// The digest of the answer that was taken; nil while there is none.
+  var taken: String?
 }
 
 /// Somebody who asks to be let in, as an admin sees it.
@@ -39,17 +41,6 @@ package struct WaitingJoin: Sendable {
   package let inviterName: String
   /// Who used the invitation up, where nobody can be let in by it any more.
   package let usedBy: [String]?
-}
-
-/// An answer that newcomers fetch, kept until they have.
-private struct KeptAnswer: Codable {
-  let groupID: String
-  let deviceID: String
-  let scope: String
-  let bytes: Data
-  let madeMilliseconds: UInt64
-  /// By which invitation was asked; in whose mailbox a relay keeps the answer.
-  var inviteID: String?
 }
 
 /// Digits by which two people know that a request is the one they speak of.
@@ -69,14 +60,19 @@ private func requestNumber(
 
 extension Node {
   private static let pendingFact = "joins.pending"
-  private static let answersFact = "joins.answers"
-  /// How long an answer is kept for a newcomer who never fetches it: 30 days.
-  package static let answerMilliseconds: UInt64 = 30 * 24 * 60 * 60 * 1_000
   /// How many requests one invitation has room for.
   package static let maximumRequests = 100
 
+  /// How many answered requests are remembered.
+  private static let maximumAnsweredJoins = 16
+
   /// The households that were asked to let this node in.
   package func pendingJoins() throws -> [PendingJoin] {
+    try keptJoins().filter { $0.taken == nil }
+  }
+
+  /// The same, and before them what was answered.
+  private func keptJoins() throws -> [PendingJoin] {
     guard let encoded = try store.fact(Node.pendingFact) else { return [] }
     return try JSONDecoder().decode([PendingJoin].self, from: Data(encoded))
   }
@@ -109,14 +105,17 @@ extension Node {
   func ask(
     _ capsule: InvitationCapsule, sealed: [UInt8], _ secret: InviteSecret, folder: String
   ) throws -> PendingJoin {
-    var present = try pendingJoins()
+    var present = try keptJoins()
     let transport = try transport(folder)
     if let teller = try teller(of: secret, on: transport) {
       throw HearthError(
         .notAllowed,
         "this invitation was closed, as \(teller) told: ask \(capsule.inviterName) for a new one")
     }
-    if let known = present.first(where: { $0.secret == secret.text }) { return known }
+    if let known = present.first(where: { $0.secret == secret.text && $0.taken == nil }) {
+      return known
+    }
+    present.removeAll { $0.secret == secret.text }
     let invite = try identifier(secret.publicKeys.inviteID)
     let slot = try freeSlot(of: invite, in: requestAccess(of: secret), on: transport)
     let wanted = capsule.person ?? person
@@ -157,16 +156,22 @@ extension Node {
   /// A request that somebody overwrote or removed is put there again.
   func settleJoins() throws {
     lastAdmissions = []
-    let joins = try pendingJoins()
+    let joins = try keptJoins()
+    var answered: [PendingJoin] = []
     var rest: [PendingJoin] = []
     for var join in joins {
       do {
+        guard try isOpen(&join) else {
+          answered.append(join)
+          continue
+        }
         if try settle(&join) {
           guard let group = Identifier(hex: join.groupID) else { continue }
           if join.isPrivate == true {
             try adoptPrivate(group)
           } else {
             lastAdmissions.append(try recordZone(of: group))
+            answered.append(join)
           }
         } else if join.closedBy == nil || !isIn(join) {
           rest.append(join)
@@ -175,7 +180,34 @@ extension Node {
         rest.append(join)
       }
     }
+    rest = answered.suffix(Node.maximumAnsweredJoins) + rest
     if rest != joins { try keep(rest) }
+  }
+
+  /// Whether a request waits for an answer.
+  ///
+  /// One that was answered does so again where this device was removed since and another answer
+  /// lies there: the request still does too, and whoever has it may let in by it once more. Nobody
+  /// who left by itself comes back like that.
+  private func isOpen(_ join: inout PendingJoin) throws -> Bool {
+    guard let taken = join.taken else { return true }
+    guard let group = Identifier(hex: join.groupID), let ending = ending(in: group),
+      ending.kind == .removed || ending.kind == .revoked,
+      try transports().contains(where: { $0.path == join.folder }),
+      let answer = try answer(to: join, of: group, on: transport(join.folder)),
+      segmentDigest(answer).hex != taken
+    else { return false }
+    join.taken = nil
+    return true
+  }
+
+  /// What lies where this device finds the answer to a request.
+  private func answer(
+    to join: PendingJoin, of group: GroupID, on transport: any Transport
+  ) throws -> [UInt8]? {
+    let name = Engine<ReplicaStore>.answerName(to: device, of: group)
+    lay(name.scope, in: try requestAccess(of: InviteSecret(text: join.secret)), on: transport)
+    return try transport.fetch(name)
   }
 
   /// Whether this device came into the household by another way meanwhile.
@@ -190,11 +222,35 @@ extension Node {
     defer { joiningGroup = nil }
     let transport = try transport(join.folder)
     let secret = try InviteSecret(text: join.secret)
-    let name = Engine<ReplicaStore>.answerName(to: device, of: group)
-    lay(name.scope, in: try requestAccess(of: secret), on: transport)
-    if let answer = try transport.fetch(name) {
-      // Anybody can put a file there: one that is not the answer is as good as none.
-      if !engine.membership(of: group).isActive(device) {
+    let answer = try answer(to: join, of: group, on: transport)
+    if let answer {
+      guard try take(answer, to: join, of: group, over: transport) else { return false }
+      if engine.isAdmitted(to: group, by: try identifier(secret.publicKeys.inviteID)) {
+        try becomeOwner(of: join, in: group)
+        join.taken = segmentDigest(answer).hex
+        return true
+      }
+      // Who is in by another way keeps the question: where that way is ended, and the removal was
+      // slower than the answer, the keys of the answer are the only ones.
+      guard isIn(join) else { return false }
+    }
+    join.closedBy = try teller(of: secret, on: transport)
+    if join.closedBy == nil, answer == nil { try askAgain(&join, over: transport) }
+    return false
+  }
+
+  /// Takes the keys of an answer where this device is out, and what the transport has of the
+  /// members.
+  ///
+  /// - Returns: false where it is not an answer: anybody can put a file there.
+  private func take(
+    _ answer: [UInt8], to join: PendingJoin, of group: GroupID, over transport: any Transport
+  ) throws -> Bool {
+    let secret = try InviteSecret(text: join.secret)
+    var wasIn: Bool
+    repeat {
+      wasIn = engine.membership(of: group).isActive(device)
+      if !wasIn {
         let opened = try engine.beginJoining(
           Array(join.capsule), with: secret, nowMilliseconds: 0)
         guard (try? engine.accept(answer: answer, to: opened)) != nil else { return false }
@@ -207,13 +263,9 @@ extension Node {
         try engine.pull(
           zone, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
       }
-      let isIn = engine.membership(of: group).isActive(device)
-      if isIn { try becomeOwner(of: join, in: group) }
-      return isIn
-    }
-    join.closedBy = try teller(of: InviteSecret(text: join.secret), on: transport)
-    if join.closedBy == nil { try askAgain(&join, over: transport) }
-    return false
+      // The news may tell that another way in was ended: then the answer is needed after all.
+    } while wasIn && !engine.membership(of: group).isActive(device)
+    return true
   }
 
   /// Makes this node the person's as whose device a household let it in.
@@ -329,70 +381,5 @@ extension Node {
     engine = draft
     announce()
     return try sync()
-  }
-
-  /// Where newcomers look for an answer at relays.
-  private func requestAccess(of answer: KeptAnswer) throws -> MailboxAccess? {
-    guard let group = Identifier(hex: answer.groupID),
-      let invite = membership(of: group).invites.first(where: {
-        $0.operation.invite.hex == answer.inviteID
-      })
-    else { return nil }
-    return try requestAccess(of: invite.operation)
-  }
-
-  private func keptAnswers() throws -> [KeptAnswer] {
-    guard let encoded = try store.fact(Node.answersFact) else { return [] }
-    return try JSONDecoder().decode([KeptAnswer].self, from: Data(encoded))
-  }
-
-  /// Tells those who asked by an invitation that was closed, and cannot read the log.
-  func publishFarewells() throws {
-    for group in engine.exchangedGroups {
-      let farewells = try engine.farewells(in: group, nowMilliseconds: now())
-      guard !farewells.isEmpty else { continue }
-      for setting in try transports() {
-        guard let transport = try? transport(setting.path) else { continue }
-        for farewell in farewells {
-          lay(farewell.name.scope, in: try requestAccess(of: farewell.invite), on: transport)
-          // A folder that is away gets it at the next exchange.
-          if (try? transport.fetch(farewell.name)) != nil { continue }
-          try? transport.publish(farewell.name, try farewell.bytes())
-        }
-      }
-    }
-  }
-
-  /// Puts answers where newcomers look for them, until these have written something.
-  func publishAnswers() throws {
-    let answers = try keptAnswers()
-    guard !answers.isEmpty else { return }
-    let waiting = answers.filter { answer in
-      guard let group = Identifier(hex: answer.groupID),
-        let device = Identifier(hex: answer.deviceID),
-        engine.membership(of: group).isActive(device),
-        now() < answer.madeMilliseconds + Node.answerMilliseconds
-      else { return false }
-      return !engine.zones.contains { zone in
-        zone.group == group
-          && zone.heads.contains {
-            $0.author.device == device && $0.time.milliseconds > answer.madeMilliseconds
-          }
-      }
-    }
-    for setting in try transports() {
-      guard let transport = try? transport(setting.path) else { continue }
-      for answer in waiting {
-        guard let scope = Identifier(hex: answer.scope) else { continue }
-        let name = BlobName(kind: .capsule, scope: scope)
-        if let access = try requestAccess(of: answer) { lay(scope, in: access, on: transport) }
-        // A folder that is away gets it at the next exchange.
-        if let held = try? transport.fetch(name), held == Array(answer.bytes) { continue }
-        try? transport.publish(name, Array(answer.bytes))
-      }
-    }
-    guard waiting.count < answers.count else { return }
-    let encoded = waiting.isEmpty ? nil : Array(try JSONEncoder().encode(waiting))
-    try store.transaction { try store.setFact(Node.answersFact, encoded) }
   }
 }

@@ -166,6 +166,106 @@ struct PeopleTests {
     #expect(try await ben.state(Note.id(1), in: zone)?.shown(Note.title)?.text == "without Ben")
   }
 
+  @Test("An answer that comes before the news of a removal is taken once the removal is known")
+  func answerBeforeRemoval() async throws {
+    let family = try Family()
+    let (nodes, zone, group) = try await household(["Anna", "Ben"], in: family)
+    let ben = nodes[1]
+    try await nodes[0].remove(await ben.person, from: group)
+    try await Family.settle(nodes)
+    // Ben asks, and comes in by another link before anybody answers.
+    _ = try await ask(ben, try await approvedLink(nodes[0], zone))
+    let other = try await nodes[0].invite(
+      to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
+    try await ben.join(other, folderOverride: nil)
+    try await Family.settle(nodes)
+    #expect(await ben.ending(in: group) == nil)
+    // Anna removes him and lets him in again; her answer is faster than the rest.
+    let before = try files(family)
+    try await nodes[0].remove(await ben.person, from: group)
+    let waiting = try #require(try await nodes[0].waitingJoins(of: group).first)
+    _ = try await nodes[0].approve(waiting, named: "Home")
+    _ = try await nodes[0].sync()
+    let slow = try files(family).subtracting(before).filter { !$0.hasSuffix(".cap") }
+    #expect(!slow.isEmpty)
+    let kept = family.home("slow")
+    try FileManager.default.createDirectory(atPath: kept, withIntermediateDirectories: true)
+    for (number, path) in slow.sorted().enumerated() {
+      try FileManager.default.moveItem(
+        atPath: family.folder + "/" + path, toPath: kept + "/\(number)")
+    }
+    _ = try await ben.sync()
+    #expect(try await ben.pendingJoins().count == 1)
+    for (number, path) in slow.sorted().enumerated() {
+      try FileManager.default.moveItem(
+        atPath: kept + "/\(number)", toPath: family.folder + "/" + path)
+    }
+    try await Family.settle(nodes)
+    #expect(await ben.ending(in: group) == nil)
+    #expect(try await ben.pendingJoins().isEmpty)
+    try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("with Ben"))], in: zone)
+    try await Family.settle(nodes)
+    #expect(try await ben.state(Note.id(1), in: zone)?.shown(Note.title)?.text == "with Ben")
+  }
+
+  @Test("Whoever was overruled does not put an old answer in the place of the one that leads in")
+  func overruledAnswer() async throws {
+    let family = try Family()
+    let (nodes, zone, group) = try await household(["Anna", "Ben", "Clara"], in: family)
+    let (anna, ben, clara) = (nodes[0], nodes[1], nodes[2])
+    try await anna.setRole(of: await clara.person, to: .admin, in: group)
+    try await anna.remove(await ben.person, from: group)
+    try await Family.settle(nodes)
+    _ = try await ask(ben, try await approvedLink(anna, zone, uses: 2))
+    let first = try #require(try await anna.waitingJoins(of: group).first)
+    _ = try await anna.approve(first, named: "Home")
+    // Before Ben looks, Clara removes him, and then lets him in by the same request.
+    _ = try await clara.sync()
+    try await clara.remove(await ben.person, from: group)
+    let second = try #require(try await clara.waitingJoins(of: group).first)
+    _ = try await clara.approve(second, named: "Home")
+    for _ in 0..<2 {
+      _ = try await anna.sync()
+      _ = try await clara.sync()
+    }
+    _ = try await anna.sync()
+    try await Family.settle([ben])
+    #expect(await ben.ending(in: group) == nil)
+    #expect(try await ben.pendingJoins().isEmpty)
+    try await Family.settle(nodes)
+    #expect(try await Family.digests(nodes, zone).count == 1)
+  }
+
+  @Test("Whoever is let in a second time by the same request learns it, unless it had left")
+  func answeredTwice() async throws {
+    let family = try Family()
+    let (nodes, zone, group) = try await household(["Anna"], in: family)
+    let anna = nodes[0]
+    let link = try await approvedLink(anna, zone, uses: 3)
+    let ben = try await node("Ben", in: family)
+    _ = try await ask(ben, link)
+    let first = try #require(try await anna.waitingJoins(of: group).first)
+    _ = try await anna.approve(first, named: "Home")
+    try await Family.settle([anna, ben])
+    #expect(try await ben.pendingJoins().isEmpty)
+    try await anna.remove(await ben.person, from: group)
+    try await Family.settle([anna, ben])
+    #expect(await ben.ending(in: group)?.kind == .removed)
+    #expect(try await ben.pendingJoins().isEmpty)
+    // The request lies there still.
+    let second = try #require(try await anna.waitingJoins(of: group).first)
+    _ = try await anna.approve(second, named: "Home")
+    try await Family.settle([anna, ben])
+    #expect(await ben.ending(in: group) == nil)
+    #expect(try await Family.digests([anna, ben], zone).count == 1)
+    _ = try await ben.leave(group)
+    try await Family.settle([anna, ben])
+    let third = try #require(try await anna.waitingJoins(of: group).first)
+    _ = try await anna.approve(third, named: "Home")
+    try await Family.settle([anna, ben])
+    #expect(await ben.ending(in: group)?.kind == .left)
+  }
+
   @Test("A join that is refused leaves no zone, key or transport behind")
   func refusedJoin() async throws {
     let family = try Family()

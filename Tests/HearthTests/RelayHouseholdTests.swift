@@ -335,6 +335,45 @@ struct RelayHouseholdTests {
     #expect(try await Family.digests([nodes[0], guest], zone).count == 1)
   }
 
+  @Test("Whoever changes the access key without having heard of somebody shuts nobody out for good")
+  func passedBy() async throws {
+    let shelf = try RelayShelf()
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"], over: shelf)
+    let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
+    let guests = [
+      try await Node.create(
+        at: family.home("Kim"), person: "Kim", device: "phone", passphrase: nil,
+        schema: Family.schema),
+      try await Node.create(
+        at: family.home("Cleo"), person: "Cleo", device: "phone", passphrase: nil,
+        schema: Family.schema),
+    ]
+    let early = try await nodes[0].invite(
+      to: zone, role: .member, maximumUses: 2, expiresInMilliseconds: 3_600_000)
+    _ = try await nodes[0].sync()
+    try await nodes[0].remove(await nodes[1].person, from: group)
+    _ = try await nodes[0].sync()
+    let late = try await nodes[0].invite(
+      to: zone, role: .child, maximumUses: 1, expiresInMilliseconds: 3_600_000)
+    _ = try await nodes[0].sync()
+    _ = try await guests[0].join(try InvitationLink(text: late.text), folderOverride: nil)
+    _ = try await guests[0].sync()
+    // By a link from before the removal one cannot read what was written after it, and so knows
+    // nothing of Kim, yet has to make a new key and to change the relay's.
+    _ = try await guests[1].join(try InvitationLink(text: early.text), folderOverride: nil)
+    _ = try await guests[1].sync()
+    #expect(!problems(try await guests[0].sync()).isEmpty)
+    for _ in 0..<2 {
+      for node in [nodes[0]] + guests { _ = try await node.sync() }
+    }
+    let everybody = [nodes[0]] + guests
+    for node in everybody { #expect(problems(try await node.sync()).isEmpty) }
+    try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("all"))], in: zone)
+    try await Family.settle(everybody)
+    #expect(try await Family.digests(everybody, zone).count == 1)
+  }
+
   @Test("Asking and approving go over a relay")
   func approving() async throws {
     let shelf = try RelayShelf()

@@ -128,6 +128,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case rotatesAfterWrite
   /// New keys go to whoever was there before the removal.
   case wrapsToCachedMembers
+  /// What was asked counts as answered where the device has come in by another way.
+  case settlesByAnyWayIn
+  /// An answer is put back in the place of that of whoever let the same device in later.
+  case putsOldAnswersBack
   /// A key is written under although somebody who has it was removed at the same time.
   case writesUnderExposedKey
 
@@ -142,6 +146,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case neverTurnsKeys
   /// Nothing is left for those who were away when the access key was changed.
   case leavesDoorsEmpty
+  /// Nothing is left for those of whom somebody had not heard who changed the access key.
+  case forgetsPassedBy
   /// The way in is left for those too who were removed.
   case doorsForEverybody
   /// What earlier lives of this device wrote is not taken from others.

@@ -77,6 +77,7 @@ package enum Probe: String, CaseIterable, Sendable {
   // The relay's client
   case doorPassed = "relay.door-passed"
   case doorRefilled = "relay.door-refilled"
+  case passedByLed = "relay.passed-by-led"
   case accessRenewed = "relay.access-renewed"
   case renewalLost = "relay.renewal-lost"
   case managerPutRight = "relay.manager-put-right"

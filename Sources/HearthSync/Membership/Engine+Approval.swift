@@ -133,6 +133,25 @@ extension Engine {
       bytes: try SealedBox.seal(capsule.encoded, to: key))
   }
 
+  /// Whether this device belongs to a group because somebody let it in by an invitation.
+  ///
+  /// A device that asked and then came in by another way belongs to the group too, and stands
+  /// without the keys of its answer once that way is ended: only the admission itself, which is
+  /// read in the log, tells that the answer is not needed any more.
+  package func isAdmitted(to group: GroupID, by invite: Identifier) -> Bool {
+    membership(of: group).isAdmitted(device, by: invite)
+  }
+
+  /// The device whose approval lets another one in now; nil where none does, or it came in by
+  /// itself.
+  ///
+  /// Answers to one device lie under one name: whoever was overruled keeps silent, or it would go
+  /// on putting its answer, with the keys of then, in the place of the one that leads in.
+  package func approver(of other: DeviceID, in group: GroupID) -> DeviceID? {
+    if Mutant.putsOldAnswersBack.isActive { return device }
+    return membership(of: group).approver(of: other)
+  }
+
   /// Takes the answer to a request: the group's zones with their keys.
   ///
   /// The log that is fetched next proves that the group admitted this device.
@@ -155,5 +174,26 @@ extension Engine {
     }
     try take(answer.zones, of: answer.group, answer.database, with: identity.boxPair)
     return answer
+  }
+}
+
+extension Membership {
+  fileprivate func approver(of device: DeviceID) -> DeviceID? {
+    guard let resolver = resolved?.resolver, let place = resolver.enrolment(of: device, .all),
+      case .admit = resolver.log.items[place].operation
+    else { return nil }
+    return resolver.log.items[place].device
+  }
+
+  fileprivate func isAdmitted(_ device: DeviceID, by invite: Identifier) -> Bool {
+    guard let resolver = resolved?.resolver else { return false }
+    if Mutant.settlesByAnyWayIn.isActive { return isActive(device) }
+    return (resolver.index.enrolments[device] ?? []).contains { place in
+      guard case .admit(let admit) = resolver.log.items[place].operation,
+        admit.join.invite == invite
+      else { return false }
+      return resolver.holds(place, .all)
+        && resolver.ending(of: device, enrolledBy: place, .all) == nil
+    }
   }
 }

@@ -150,6 +150,7 @@ extension Engine {
       return
     }
     guard let newest = access.keys.first else { return }
+    var isRenewed = false
     do {
       if zone.kind == .control, opening.isCreated, !relay.attended.contains(opening.number) {
         // Whoever was away knows earlier keys only, also where a relay lost its doors.
@@ -158,13 +159,18 @@ extension Engine {
           try fill(behind: old, newest, control, relay)
         }
         relay.attended.insert(opening.number)
+        isRenewed = true
       }
-      guard let old = Engine.replaced(opening, of: access.keys),
-        !Mutant.neverTurnsKeys.isActive
-      else { return }
-      if zone.kind == .control { try fill(behind: old, newest, control, relay) }
-      Probe.accessRenewed.hit()
-      try relay.rotate(zoneTag: zone.tag)
+      if let old = Engine.replaced(opening, of: access.keys), !Mutant.neverTurnsKeys.isActive {
+        if zone.kind == .control { try fill(behind: old, newest, control, relay) }
+        Probe.accessRenewed.hit()
+        try relay.rotate(zoneTag: zone.tag)
+        isRenewed = true
+      }
+      if zone.kind == .control {
+        try leadOn(
+          to: newest, of: access.keys, under: control, over: relay, isRenewed: isRenewed)
+      }
     } catch let error as TransportError where [.relayFault, .relayRefused].contains(error.code) {
       // Somebody else was first, or this device has no right to make the door: the next round
       // looks again.
@@ -177,11 +183,40 @@ extension Engine {
     switch opening.key {
     case .access(0): return nil
     case .access(let place): return place < keys.count ? keys[place] : keys.last
-    // Whoever set a key that no member has is put right.
+    // Whoever set a key that no member has is put right; once, however long the session lasts.
     case .manager:
+      if opening.wantsNewest { return nil }
       Probe.managerPutRight.hit()
       return keys.count > 1 ? keys[1] : keys.first
     }
+  }
+
+  /// Leaves what leads to the newest key also at the doors of those of whom somebody had not heard
+  /// who made a key: where that one changed the access key, the door behind the key that they have
+  /// holds nothing for them.
+  ///
+  /// Once for each of them and each such key, and again with every change of the access key: a
+  /// relay that was set back to an old copy has lost what was left there.
+  private func leadOn(
+    to newest: MailboxKey, of keys: [MailboxKey], under control: ZoneState,
+    over relay: RelayTransport, isRenewed: Bool
+  ) throws {
+    if Mutant.forgetsPassedBy.isActive { return }
+    let found = try passedBy(in: control.group).filter { $0.behind != newest.id }
+      .map { (door: $0.behind, mark: segmentDigest($0.bytes)) }
+    guard !found.isEmpty else { return }
+    let known = isRenewed ? [] : try relay.marks(of: control.tag)
+    let owed = Set(found.filter { !known.contains($0.mark) }.map(\.door))
+    let doors = keys.filter { owed.contains($0.id) }.prefix(Engine.maximumDoors)
+    guard !doors.isEmpty else { return }
+    for old in doors {
+      Probe.passedByLed.hit()
+      try fill(behind: old, newest, control, relay)
+    }
+    let filled = Set(doors.map(\.id))
+    try relay.mark(
+      control.tag,
+      with: found.filter { known.contains($0.mark) || filled.contains($0.door) }.map(\.mark))
   }
 
   /// Leaves at the door behind a key what leads those who stay to the newest one.

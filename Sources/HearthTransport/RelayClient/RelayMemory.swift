@@ -1,3 +1,4 @@
+import HearthCRDT
 import HearthSync
 
 /// Where a relay's client keeps what it knows of mailboxes, durably.
@@ -18,5 +19,28 @@ package struct FactMemory<S: Store>: RelayMemory {
 
   package func save(_ name: String, _ bytes: [UInt8]) throws {
     try store.transaction { try store.setFact(name, bytes) }
+  }
+}
+
+// What a device remembers of what it has done at a relay.
+extension RelayTransport {
+  private static let maximumMarks = 8_192
+
+  /// What this device has done at this relay about a mailbox, as far as it marked it.
+  package func marks(of mailbox: Identifier) throws -> Set<Identifier> {
+    guard let bytes = try memory.load(memoryName(mailbox, "marks")) else { return [] }
+    var reader = ByteReader(bytes)
+    let count = try reader.count(
+      "marks", itemBytes: 16, atMost: RelayTransport.maximumMarks)
+    return Set(try (0..<count).map { _ in try reader.identifier("mark") })
+  }
+
+  /// Keeps marks in place of those before.
+  package func mark(_ mailbox: Identifier, with marks: [Identifier]) throws {
+    let kept = marks.prefix(RelayTransport.maximumMarks)
+    var writer = ByteWriter()
+    writer.varint(kept.count)
+    for mark in kept { writer.identifier(mark) }
+    try memory.save(memoryName(mailbox, "marks"), writer.bytes)
   }
 }

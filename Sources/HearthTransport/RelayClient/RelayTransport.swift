@@ -41,7 +41,7 @@ package final class RelayTransport: Transport {
   package var directory: RelayDirectory
   /// The mailboxes that this process made and whose doors it has filled since.
   package var attended: Set<UInt64> = []
-  private let memory: any RelayMemory
+  let memory: any RelayMemory
   private let digest: ([UInt8]) -> Identifier
   var indices: [Identifier: Known] = [:]
   /// Segments that will be asked for, in order, and those that came early.
@@ -175,11 +175,11 @@ package final class RelayTransport: Transport {
     return known
   }
 
-  private func memoryName(_ mailbox: Identifier) -> String {
+  func memoryName(_ mailbox: Identifier, _ what: String = "index") -> String {
     let relay = link.address.pin.array.prefix(8).map { byte in
       (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }.joined()
-    return "relay.index.\(relay).\(mailbox.hex)"
+    return "relay.\(what).\(relay).\(mailbox.hex)"
   }
 
   /// Brings the index of a mailbox in line with the relay's log.

@@ -86,6 +86,7 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case relaySpoiled = "relay.spoiled"
   case relayRepeated = "relay.repeated"
   case relayLogFailed = "relay.disk-failed"
+  case relayKeptUnanswered = "relay.kept-unanswered"
   case relaySwapped = "relay.swapped"
   case relayOmitted = "relay.omitted"
   case relayEquivocated = "relay.equivocated"

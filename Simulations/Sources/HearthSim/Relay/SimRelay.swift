@@ -41,6 +41,8 @@ final class SimRelay {
   private(set) var isSilent = false
   private var sent: UInt64 = 0
   private var lastSwapped: Identifier?
+  /// What was given to the log in a batch whose end nobody was told.
+  private var unanswered: [(item: RelayPut, mailbox: Identifier, asker: Int)] = []
   /// How much of its disk's operations failed, so that it is started anew.
   private(set) var starts = 0
 
@@ -94,6 +96,29 @@ final class SimRelay {
     if let words = try rules.brokenPromise(of: self) {
       net.world.find(net.world.fail(.relay, nil, "the relay \(words)"))
     }
+    findUnanswered()
+  }
+
+  /// Looks for what the log kept of batches whose end nobody was told.
+  ///
+  /// One whose commit was told as failed can have reached the disk all the same, and so can one
+  /// where a power cut came in place of the answer. Whoever asks again is told that it is there
+  /// already, so that only the log itself tells that it has left its device.
+  private func findUnanswered() {
+    guard let log else { return }
+    for (item, mailbox, asker) in unanswered {
+      let find = RelayRead(mailbox: mailbox, authority: nil, question: .find(chainAt: nil))
+      guard case .found(let found?, _)? = try? log.read(find) else { continue }
+      let fetch = RelayRead(
+        mailbox: mailbox, authority: .access(generation: found.accessGeneration),
+        question: .fetch([item.name], byteLimit: item.blob.count))
+      guard case .blobs(let blobs)? = try? log.read(fetch), blobs.first == item.blob else {
+        continue
+      }
+      SimProbe.relayKeptUnanswered.hit()
+      net.world.storedAtRelay(item, in: mailbox, by: asker)
+    }
+    unanswered = []
   }
 
   static func folder(of disk: SimDisk) -> String {
@@ -234,9 +259,10 @@ final class SimRelay {
     }
     if face == nil { follow(writes.map(\.mailbox), log) }
     let askers = batch.tickets.map { core.session(of: $0).flatMap { net.owners[$0] } }
-    for write in writes {
+    for (write, asker) in zip(writes, askers) {
       guard case .put(let items) = write.action else { continue }
       for item in items { net.world.offeredToRelay(item, in: write.mailbox) }
+      if let asker { unanswered += items.map { ($0, write.mailbox, asker) } }
     }
     let removals = writes.map { removal($0) }
     let result = Result { () throws(RelayError) in
@@ -245,6 +271,7 @@ final class SimRelay {
     desk.finishedWriting()
     if disk.isDown { return losePower() }
     let written = try? result.get()
+    if written != nil { unanswered = [] }
     for (place, event) in batch.events(result).enumerated() {
       handle(event)
       if let written { note(writes[place], written[place], by: askers[place]) }
@@ -303,6 +330,7 @@ final class SimRelay {
       }
     case (.rotate, .rotated) where !isBehind:
       rules.rotated(write.mailbox, by: net.world.devices[asker])
+      net.world.turnedKey(of: write.mailbox, by: asker)
     default: break
     }
   }

@@ -26,11 +26,22 @@ extension World {
   /// The relay's log has taken what a device gave it.
   func storedAtRelay(_ item: RelayPut, in mailbox: Identifier, by index: Int) {
     relayStores += 1
-    guard let file = SimRelay.file(item.name, in: mailbox) else { return }
+    guard let file = SimRelay.file(item.name, in: mailbox) else {
+      return trace.note(
+        "publish", at: now, device: index, mailbox.low,
+        "leaves a key at the door \(mailbox.hex.prefix(4))")
+    }
     checker.published(file, item.blob, by: devices[index], in: self)
     trace.note(
       "publish", at: now, device: index, file.key,
       "gives the relay \(Words.file(file)), \(item.blob.count) bytes")
+  }
+
+  /// A device has changed the access key of a mailbox.
+  func turnedKey(of mailbox: Identifier, by index: Int) {
+    trace.note(
+      "key", at: now, device: index, mailbox.low,
+      "changes the access key of \(mailbox.hex.prefix(4))")
   }
 
   /// The relay lost something: what nobody else holds was given away in vain, and what its author

@@ -134,8 +134,13 @@ struct Settling {
   }
 
   /// Every device syncs once, then every file is carried.
-  private func round(_ devices: [SimDevice]) throws {
+  ///
+  /// - Returns: who took or gave anything.
+  @discardableResult
+  private func round(_ devices: [SimDevice]) throws -> [SimDevice] {
+    var moved: [SimDevice] = []
     for device in devices {
+      let before = exchanged
       do {
         try world.sync(device)
       } catch let violation as Violation {
@@ -143,6 +148,7 @@ struct Settling {
       } catch {
         throw world.fail(.liveness, device, "cannot sync in a healed world: \(error)")
       }
+      if exchanged != before { moved.append(device) }
     }
     let indices = devices.map(\.index)
     var before = -1
@@ -157,6 +163,13 @@ struct Settling {
       }
     }
     try world.runEvents(until: world.now + 1_000)
+    return moved
+  }
+
+  /// How much was ever taken and given, in folders and at the relay.
+  private var exchanged: Int {
+    world.ledger.received + world.ledger.published + world.relayStores
+      + world.devices.reduce(0) { $0 + $1.folder.publishedFiles }
   }
 
   private func total(_ indices: [Int]) -> Int {
@@ -168,8 +181,10 @@ struct Settling {
     for _ in 0..<rounds {
       try round(devices)
       if try rejoin(devices) { continue }
-      if areEqual(try members(of: devices)) { return }
+      if areEqual(try members(of: devices)), try knowThemselves(devices) { return }
     }
+    // Who does not know by now whether it belongs is looked at when people are.
+    if areEqual(try members(of: devices)) { return }
     let states = try members(of: devices).map { try Settling.state(of: $0) }
     throw world.fail(
       .liveness, nil,
@@ -221,13 +236,24 @@ struct Settling {
     return devices.allSatisfy { world.checker.frontiers(of: $0) == wanted }
   }
 
+  /// Whether nobody is about to come in: whom the others have as a member believes it too.
+  private func knowThemselves(_ devices: [SimDevice]) throws -> Bool {
+    guard let membership = try members(of: devices).first?.membership() else { return true }
+    return try devices.allSatisfy { try $0.isMember() || !membership.isActive($0.deviceID) }
+  }
+
   /// Who agrees has nothing more to say.
+  ///
+  /// Who does not belong any more is not among those who agree: it may be behind still, and take
+  /// what it can read, for as many rounds as they had.
   private func silence(_ devices: [SimDevice]) throws {
     try round(devices)
-    let (published, received) = (world.ledger.published, world.ledger.received)
-    try round(devices)
-    guard world.ledger.published == published, world.ledger.received == received else {
-      throw world.fail(.liveness, nil, "equal devices go on exchanging")
+    for _ in 0..<rounds {
+      let moved = try round(devices)
+      if moved.isEmpty { return }
+      let members = try members(of: devices)
+      if moved.contains(where: { one in members.contains { $0 === one } }) { break }
     }
+    throw world.fail(.liveness, nil, "equal devices go on exchanging")
   }
 }

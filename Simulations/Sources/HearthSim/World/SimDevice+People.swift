@@ -101,41 +101,69 @@ extension SimDevice {
 
   /// Looks for the answer to what was asked, and takes it.
   func settleJoin(at now: UInt64) throws {
+    try askOnceMore()
     guard let asked else { return }
-    let answerName = Engine<ReplicaStore>.answerName(to: deviceID, of: asked.group)
     let access = try SimDevice.requestAccess(of: asked.secret)
-    guard let answer = try fetch(answerName, in: access) else {
+    guard let answer = try answer(to: asked) else {
       if try fetch(asked.request.name, in: access) == nil {
         try publish(asked.request, in: access)
       }
       return
     }
-    let (anchor, name) = (anchor, name)
     let ways = try ways()
     net?.relay.rules.pardon([deviceID])
-    home = try withEngine { engine in
-      if !engine.membership(of: asked.group).isActive(engine.device) {
-        let opened = try engine.beginJoining(
-          asked.capsule, with: asked.secret, nowMilliseconds: 0)
-        _ = try engine.accept(answer: answer, to: opened)
-        var report = TransportReport(setting: name)
-        let control = try engine.controlZone(of: asked.group)
-        for way in ways {
-          if let relay = way.relay {
-            try engine.admit(
-              to: asked.group, over: relay.relay, as: [(deviceID, identity.boxPair)],
-              anchorFile: anchor, nowMilliseconds: now)
-          }
-          try engine.pull(
-            control.id, from: way.transport, anchorFile: anchor, nowMilliseconds: now, &report)
+    let entered = try withEngine { engine -> ZoneID? in
+      var wasIn: Bool
+      repeat {
+        wasIn = engine.membership(of: asked.group).isActive(engine.device)
+        if !wasIn {
+          let opened = try engine.beginJoining(
+            asked.capsule, with: asked.secret, nowMilliseconds: 0)
+          guard (try? engine.accept(answer: answer, to: opened)) != nil else { return nil }
         }
-      }
-      guard engine.membership(of: asked.group).isActive(engine.device) else { return nil }
+        for way in ways { try take(asked.group, over: way, &engine, now) }
+      } while wasIn && !engine.membership(of: asked.group).isActive(engine.device)
+      let invite = Identifier(bytes: asked.secret.publicKeys.inviteID) ?? .zero
+      guard engine.isAdmitted(to: asked.group, by: invite) else { return nil }
       return engine.zones.first { $0.group == asked.group && $0.kind == .data }?.id
     }
-    if home != nil {
-      self.asked = nil
-      SimProbe.approved.hit()
+    // An answer of an earlier time, or of somebody who could not give it, changes nothing.
+    guard let entered else { return }
+    home = entered
+    self.asked = nil
+    answered.append((asked, answer))
+    SimProbe.approved.hit()
+  }
+
+  private func take(
+    _ group: GroupID, over way: Way, _ engine: inout Engine<ReplicaStore>, _ now: UInt64
+  ) throws {
+    if let relay = way.relay {
+      try engine.admit(
+        to: group, over: relay.relay, as: [(deviceID, identity.boxPair)], anchorFile: anchor,
+        nowMilliseconds: now)
+    }
+    var report = TransportReport(setting: name)
+    try engine.pull(
+      engine.controlZone(of: group).id, from: way.transport, anchorFile: anchor,
+      nowMilliseconds: now, &report)
+  }
+
+  private func answer(to asked: AskedJoin) throws -> [UInt8]? {
+    try fetch(
+      Engine<ReplicaStore>.answerName(to: deviceID, of: asked.group),
+      in: SimDevice.requestAccess(of: asked.secret))
+  }
+
+  /// As the product does: where this device was removed, and somebody let it in by a request that
+  /// was answered before, it looks for that answer.
+  private func askOnceMore() throws {
+    guard asked == nil, home != nil, try !isMember() else { return }
+    for (place, known) in answered.enumerated().reversed() {
+      guard let answer = try answer(to: known.asked), answer != known.answer else { continue }
+      asked = known.asked
+      answered.remove(at: place)
+      return
     }
   }
 
@@ -155,12 +183,14 @@ extension SimDevice {
       {
         slot += 1
         guard seen.insert(bytes).inserted else { continue }
-        let made = try arrange(at: time) { engine, group, now -> NamedBlob? in
+        let made = try arrange(at: time) { engine, group, now -> (NamedBlob, DeviceID)? in
           guard let request = try? engine.open(request: bytes, to: group) else { return nil }
-          return try engine.approve(request, named: "home", nowMilliseconds: now)
+          return (try engine.approve(request, named: "home", nowMilliseconds: now), request.device)
         }
         guard let made else { continue }
-        answers.append((made, access))
+        // Of several answers to one device the last leads in.
+        answers.removeAll { $0.device == made.1 }
+        answers.append((made.0, access, made.1))
         count += 1
       }
     }
@@ -170,7 +200,10 @@ extension SimDevice {
 
   /// Puts answers where newcomers look for them.
   func publishAnswers() throws {
-    for (answer, access) in answers {
+    guard !answers.isEmpty, home != nil else { return }
+    let group = try group()
+    for (answer, access, device) in answers
+    where try engine().approver(of: device, in: group) == deviceID {
       for way in try ways() where try way.fetch(answer.name, in: access) != answer.bytes {
         try way.transport.publish(answer.name, answer.bytes)
       }
@@ -186,6 +219,7 @@ extension SimDevice {
     try arrange(at: time) { engine, group, now in
       try engine.leave(group, nowMilliseconds: now)
     }
+    answered = []
   }
 
   /// Gives the others the news that this person has left, which no exchange does any more.

@@ -39,11 +39,13 @@ final class SimDevice {
   var home: ZoneID?
   /// The household that was asked to let this device in.
   var asked: AskedJoin?
+  /// What was asked and answered, with the answer that was taken.
+  var answered: [(asked: AskedJoin, answer: [UInt8])] = []
   /// What was known of the members where each invitation was made that this device opened: it
   /// has been given the keys of then.
   var openedInvitations: [Frontier] = []
   /// Answers to those whom this device let in.
-  var answers: [(answer: NamedBlob, access: MailboxAccess)] = []
+  var answers: [(answer: NamedBlob, access: MailboxAccess, device: DeviceID)] = []
   /// How it reaches the others.
   var way: Plan.Way
   /// The world's relay and the lines to it; nil where there is none.

@@ -189,7 +189,12 @@ final class SimFolder: Transport {
   /// Puts a file there, as its node or a carrier does.
   func put(_ file: FolderFile, _ bytes: [UInt8], version: UInt64? = nil) {
     let known = versions[file] ?? 0
-    let next = version ?? (files[file] == nil && lost[file] == nil ? (known | 1) + 1 : known)
+    var next = version ?? (files[file] == nil && lost[file] == nil ? (known | 1) + 1 : known)
+    // What is put in the place of other bytes is news too, and of two the later one wins, as by the
+    // times that carriers look at: an answer to whoever asks replaces one of before.
+    if version == nil, file.digest == nil, files[file] != bytes {
+      next = max((known | 1) + 1, now &* 2)
+    }
     files[file] = bytes
     lost[file] = nil
     versions[file] = next

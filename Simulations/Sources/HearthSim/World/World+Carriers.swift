@@ -84,9 +84,13 @@ extension World {
         "removal", at: now, device: to, from: from, sent: entry.time, entry.file.key,
         "loses \(Words.file(entry.file))")
     } else {
-      guard folder.files[entry.file] == nil, let bytes = archive[entry.file] else { return }
+      // A name that carries no digest may stand for other bytes since.
+      let isReplaceable = entry.file.digest == nil
+      guard folder.files[entry.file] == nil || isReplaceable else { return }
       // A removal that was carried before its file: the file is not brought back.
-      guard devices[from].folder.files[entry.file] != nil else { return }
+      guard let present = devices[from].folder.files[entry.file],
+        let bytes = isReplaceable ? present : archive[entry.file]
+      else { return }
       var arriving = bytes
       if !isHealed, chance.happens(perMille: carrierRules.cutPerMille) {
         arriving = Array(bytes.prefix(chance.below(bytes.count)))

@@ -151,13 +151,13 @@ extension Engine {
 
   /// The names of grants at a door, and to whom each is sealed: the active devices, the
   /// invitations that let in at once, and the recovery words of people.
+  ///
+  /// This device is among them: a backup of it, restored later, has the keys of then.
   package func doorRecipients(of group: GroupID) throws -> [(id: Identifier, box: [UInt8])] {
     let membership = membership(of: group)
     let staying = Mutant.doorsForEverybody.isActive ? membership.allDevices : membership.devices
-    return staying.filter { $0.id != device }.map { ($0.id, $0.card.boxKey) }
-      + membership.invites.filter {
-        !$0.isClosed && $0.usesLeft > 0 && $0.operation.admission == .auto
-      }.map { ($0.operation.invite, $0.operation.boxKey) }
+    return staying.map { ($0.id, $0.card.boxKey) }
+      + membership.openInvites.map { ($0.operation.invite, $0.operation.boxKey) }
       + membership.recoveryKeys().map { ($0.person, $0.keys.box) }
   }
 

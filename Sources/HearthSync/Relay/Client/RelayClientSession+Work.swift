@@ -75,6 +75,10 @@ extension RelayClientSession {
     case .open:
       var told = opening
       told.isNew = opening.isNew && now <= box.openedAt + timing.freshMilliseconds
+      told.wantsNewest =
+        pair(0, of: task.mailbox).map {
+          opening.wanted == RelayAccess.keyID(of: $0.publicKey.bytes)
+        } ?? false
       finish(ticket, .success(.opened(told)))
       boxes[task.mailbox]?.opening?.isNew = false
       return

@@ -65,6 +65,8 @@ package struct RelayOpening: Sendable, Equatable {
   package let number: UInt64
   /// The id of the key that the relay wanted.
   package var wanted: Bytes16
+  /// Whether that is the first of the client's keys now.
+  package var wantsNewest = false
   /// What the client knew of the log then: the standing is about this.
   package let cursor: RelayCursor?
   /// Whether nobody was told of this opening before: what it says of the head is of this moment.

@@ -1,0 +1,97 @@
+import Foundation
+import HearthCRDT
+import HearthStore
+import HearthSync
+import HearthTransport
+
+/// An answer that newcomers fetch, kept until they have.
+struct KeptAnswer: Codable, Equatable {
+  let groupID: String
+  let deviceID: String
+  let scope: String
+  let bytes: Data
+  let madeMilliseconds: UInt64
+  /// By which invitation was asked; in whose mailbox a relay keeps the answer.
+  var inviteID: String?
+}
+
+// What those who asked to join are told, until they have heard it.
+extension Node {
+  static let answersFact = "joins.answers"
+  /// How long an answer is kept for a newcomer who never fetches it: 30 days.
+  package static let answerMilliseconds: UInt64 = 30 * 24 * 60 * 60 * 1_000
+
+  /// Where newcomers look for an answer at relays.
+  private func requestAccess(of answer: KeptAnswer) throws -> MailboxAccess? {
+    guard let group = Identifier(hex: answer.groupID),
+      let invite = membership(of: group).invites.first(where: {
+        $0.operation.invite.hex == answer.inviteID
+      })
+    else { return nil }
+    return try requestAccess(of: invite.operation)
+  }
+
+  func keptAnswers() throws -> [KeptAnswer] {
+    guard let encoded = try store.fact(Node.answersFact) else { return [] }
+    return try JSONDecoder().decode([KeptAnswer].self, from: Data(encoded))
+  }
+
+  /// Tells those who asked by an invitation that was closed, and cannot read the log.
+  func publishFarewells() throws {
+    for group in engine.exchangedGroups {
+      let farewells = try engine.farewells(in: group, nowMilliseconds: now())
+      guard !farewells.isEmpty else { continue }
+      for setting in try transports() {
+        guard let transport = try? transport(setting.path) else { continue }
+        for farewell in farewells {
+          lay(farewell.name.scope, in: try requestAccess(of: farewell.invite), on: transport)
+          // A folder that is away gets it at the next exchange.
+          if (try? transport.fetch(farewell.name)) != nil { continue }
+          try? transport.publish(farewell.name, try farewell.bytes())
+        }
+      }
+    }
+  }
+
+  /// Puts answers where newcomers look for them, until these have written something.
+  func publishAnswers() throws {
+    let answers = try keptAnswers()
+    guard !answers.isEmpty else { return }
+    let waiting = answers.filter { answer in
+      guard let group = Identifier(hex: answer.groupID),
+        let device = Identifier(hex: answer.deviceID),
+        engine.membership(of: group).isActive(device),
+        now() < answer.madeMilliseconds + Node.answerMilliseconds
+      else { return false }
+      return !engine.zones.contains { zone in
+        zone.group == group
+          && zone.heads.contains {
+            $0.author.device == device && $0.time.milliseconds > answer.madeMilliseconds
+          }
+      }
+    }
+    // All answers to one device lie under one name: there the last of those counts by which it is
+    // in, and nobody puts another one in its place.
+    let last = Dictionary(waiting.map { ($0.scope, $0) }, uniquingKeysWith: { $1 })
+    let due = waiting.filter { answer in
+      guard last[answer.scope] == answer, let group = Identifier(hex: answer.groupID),
+        let device = Identifier(hex: answer.deviceID)
+      else { return false }
+      return engine.approver(of: device, in: group) == self.device
+    }
+    for setting in try transports() {
+      guard let transport = try? transport(setting.path) else { continue }
+      for answer in due {
+        guard let scope = Identifier(hex: answer.scope) else { continue }
+        let name = BlobName(kind: .capsule, scope: scope)
+        if let access = try requestAccess(of: answer) { lay(scope, in: access, on: transport) }
+        // A folder that is away gets it at the next exchange.
+        if let held = try? transport.fetch(name), held == Array(answer.bytes) { continue }
+        try? transport.publish(name, Array(answer.bytes))
+      }
+    }
+    guard waiting.count < answers.count else { return }
+    let encoded = waiting.isEmpty ? nil : Array(try JSONEncoder().encode(waiting))
+    try store.transaction { try store.setFact(Node.answersFact, encoded) }
+  }
+}
