@@ -33,6 +33,7 @@ package struct HearthCommand: AsyncParsableCommand {
       } else {
         try command.run()
       }
+      try Output.requireWritten()
     } catch {
       ExitReport(error, isJSON: arguments.prefix { $0 != "--" }.contains("--json")).finish()
     }
