@@ -201,7 +201,7 @@ struct DeviceCommand: AsyncParsableCommand {
       let node = context.node
       let names = try await PeopleNames.of(context)
       let gate = await context.roleGate()
-      let device = try names.device(self.device)
+      let device = try names.device(self.device, isForGood: true)
       let name = Style.safe(names.fullName(of: device.id))
       try gate.requireMember()
       guard device.id != (await node.device) else {
