@@ -90,7 +90,8 @@ struct ExitReport {
   func finish() -> Never {
     // Help and the version are no failures; the argument parser words them.
     if HearthCommand.exitCode(for: error) == .success {
-      Output.print(HearthCommand.fullMessage(for: error))
+      let text = HearthCommand.fullMessage(for: error)
+      if !text.isEmpty { Output.print(text) }
       if let unwritten { unwritten.finish() }
       exit(ExitStatus.done.rawValue)
     }

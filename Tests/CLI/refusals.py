@@ -171,6 +171,20 @@ def places(stage):
         "invite without the folder", OFFLINE, ["no invitation was made"], "anna", "invite")
     stage.refuses(
         "link to no folder", OFFLINE, ["there is no folder", "--folder"], "dora", "join", link)
+    os.rename(away, folder)
+    os.rename(os.path.join(folder, "z"), stage.path("z"))
+    open(os.path.join(folder, "z"), "wb").close()
+    before = stage.must("anna", "invite", "list").count("open")
+    stage.refuses(
+        "invite while nothing can be stored", OFFLINE, ["the invitation was closed again"], "anna",
+        "invite", keeps=False)
+    stage.cases += 1
+    if stage.must("anna", "invite", "list").count("open") != before:
+        stage.failures += 1
+        print("FAILED an invitation that nobody was given is open")
+    os.remove(os.path.join(folder, "z"))
+    os.rename(stage.path("z"), os.path.join(folder, "z"))
+    os.rename(folder, away)
     listed = stage.must("dora", "transport", "list", "--json")
     stage.cases += 1
     if json.loads(listed)["transports"]:
