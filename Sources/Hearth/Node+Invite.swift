@@ -336,8 +336,8 @@ extension Node {
         .notFound,
         isRelay
           ? "the relay does not hold this invitation: it may have lost it, so ask for a new one"
-          : "the folder \(printable(path)) does not hold this invitation: wait until it has arrived there, or "
-            + "name the right folder with --folder PATH")
+          : "the folder \(printable(path)) does not hold this invitation: wait until it has "
+            + "arrived there, or name the right folder with --folder PATH")
     }
     return capsule
   }

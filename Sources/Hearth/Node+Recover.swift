@@ -32,7 +32,8 @@ extension Node {
   ///   - path: the home, which must not hold a node yet.
   ///   - folders: the shared folders, at least one.
   ///   - revokingOthers: whether every other device of the person ends.
-  /// - Throws: `exists`, `invalid` for a relay's address that cannot be, `offline` if no folder can be read, `notFound` if none holds a capsule for
+  /// - Throws: `exists`, `invalid` for a relay's address that cannot be,
+  ///   `offline` if no folder can be read, `notFound` if none holds a capsule for
   ///   the words, `corrupt` if the capsule is forged or damaged, `notAllowed` if the person was
   ///   removed or the words were replaced.
   package static func recover(

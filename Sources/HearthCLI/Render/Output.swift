@@ -4,7 +4,7 @@ import Synchronization
 
 /// Where a command's words go: data to standard output, everything else to standard error.
 ///
-/// A write to standard output that failed is kept, and ends the command as a failure: what a program
+/// A write to standard output that failed is kept, and ends the command as a failure: what somebody
 /// believes to have saved must be there. A reader that went away (`hearth list | head`) wants no
 /// more, which is no failure.
 enum Output {
