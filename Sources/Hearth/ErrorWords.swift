@@ -3,6 +3,30 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
+/// What an error of any layer says to a person, without the word for programs before it.
+package func words(of error: any Error) -> String {
+  (error as? CryptoError)?.message ?? "\(error)"
+}
+
+/// Text of a link or file with everything that does not show itself written as its number, and cut
+/// after 200 characters.
+///
+/// Control characters could move a terminal's cursor; those that are invisible would let two
+/// different paths look the same.
+package func printable(_ text: String) -> String {
+  let limit = 200
+  var result = ""
+  for scalar in text.prefix(limit).unicodeScalars {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,
+      .unassigned:
+      result += "\\u{" + String(scalar.value, radix: 16) + "}"
+    default: result.unicodeScalars.append(scalar)
+    }
+  }
+  return text.count > limit ? result + "…" : result
+}
+
 /// The stable word for an error of any layer, on which programs decide; nil for a foreign error.
 package func codeWord(of error: any Error) -> String? {
   switch error {

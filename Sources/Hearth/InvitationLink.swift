@@ -40,12 +40,12 @@ package struct InvitationLink {
       secret = try InviteSecret(text: String(parts.first ?? ""))
       folder =
         parts.count > 1 && !parts[1].isEmpty
-        ? String(decoding: try Base32.decode(String(parts[1])), as: UTF8.self) : nil
+        ? try InvitationLink.folder(Base32.decode(String(parts[1]))) : nil
       relay =
         parts.count > 2 && !parts[2].isEmpty
         ? try InvitationLink.relay(Base32.decode(String(parts[2]))) : nil
     } catch {
-      let fault = (error as? CryptoError)?.message ?? "\(error)"
+      let fault = Hearth.words(of: error)
       throw HearthError(
         .invalid, "the invitation link is damaged: copy the whole of it again (\(fault))",
         cause: error)
@@ -61,6 +61,13 @@ package struct InvitationLink {
   /// 32 bytes of pin, 2 of port, big-endian, and the host.
   private static func bytes(of relay: RelayAddress) -> [UInt8] {
     relay.pin.array + [UInt8(relay.port >> 8), UInt8(relay.port & 255)] + Array(relay.host.utf8)
+  }
+
+  private static func folder(_ bytes: [UInt8]) throws -> String {
+    guard !bytes.contains(0), let path = String(validating: bytes, as: UTF8.self) else {
+      throw CryptoError(.malformed, "its second part is not the path of a folder.")
+    }
+    return path
   }
 
   private static func relay(_ bytes: [UInt8]) throws -> RelayAddress {

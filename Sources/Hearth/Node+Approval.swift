@@ -28,6 +28,13 @@ package struct PendingJoin: Codable, Equatable, Sendable {
   package var isPrivate: Bool?
   /// The digest of the answer that was taken; nil while there is none.
   var taken: String?
+  /// Until when somebody can be let in by the invitation; nil where an earlier version asked.
+  package var expiresMilliseconds: UInt64?
+
+  /// Whether the time of the invitation is over, by a clock.
+  package func isOver(at milliseconds: UInt64) -> Bool {
+    expiresMilliseconds.map { $0 < milliseconds } ?? false
+  }
 }
 
 /// Somebody who asks to be let in, as an admin sees it.
@@ -108,8 +115,9 @@ extension Node {
     var present = try keptJoins()
     let transport = try transport(folder)
     if let teller = try teller(of: secret, on: transport) {
-      throw HearthError(
-        .notAllowed,
+      // As for a link that lets in at once.
+      throw SyncError(
+        .used,
         "this invitation was closed, as \(teller) told: ask \(capsule.inviterName) for a new one")
     }
     if let known = present.first(where: { $0.secret == secret.text && $0.taken == nil }) {
@@ -130,6 +138,7 @@ extension Node {
         ? requestNumber(group: capsule.group, invite: invite, device: device, person: wanted)
         : requestNumber(group: .zero, invite: .zero, device: device, person: wanted),
       secret: secret.text, capsule: Data(sealed), slot: slot, request: Data(request.bytes))
+    pending.expiresMilliseconds = capsule.expiresMilliseconds
     pending.personID = capsule.person?.hex
     pending.isPrivate = capsule.database == .personal ? true : nil
     present.append(pending)
@@ -334,6 +343,17 @@ extension Node {
     }
     return found.values.sorted {
       ($0.request.personName, $0.request.device) < ($1.request.personName, $1.request.device)
+    }
+  }
+
+  /// The requests by invitations that are closed: nobody can be let in by them any more.
+  package func endedRequests(of group: GroupID) throws -> [JoinRequest] {
+    let membership = membership(of: group)
+    guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { return [] }
+    let invites = membership.invites.filter { $0.operation.admission == .approve && $0.isClosed }
+    return try transports().flatMap { setting in
+      let transport = try transport(setting.path)
+      return try invites.flatMap { try requests(by: $0.operation, to: group, on: transport) }
     }
   }
 

@@ -1,3 +1,4 @@
+import Foundation
 import HearthCRDT
 import HearthCrypto
 import HearthStore
@@ -49,6 +50,9 @@ extension Node {
 
   /// Makes an invitation to a household and puts its capsule on every transport.
   ///
+  /// Where a transport is away, none is made; where it fails in between, it is closed again, as
+  /// nobody has its link.
+  ///
   /// - Returns: the link; whoever has it can join, or ask to.
   /// - Throws: `offline` where nobody could reach the household, `notAllowed`.
   package func invite(to zone: ZoneID, _ terms: InvitationTerms) throws -> InvitationLink {
@@ -59,8 +63,45 @@ extension Node {
         "nobody could join yet: add a way to reach this household first, "
           + "`hearth transport add relay ADDRESS` or `hearth transport add folder PATH`")
     }
+    for setting in settings { try requireReach(of: setting) }
     let state = try engine.zone(zone)
     let made = try makeInvitation(to: state, terms)
+    do {
+      try give(made, terms, to: settings)
+    } catch let error where codeWord(of: error)?.hasPrefix("offline") == true {
+      let isClosed = (try? withdraw(made.secret, of: state.group)) != nil
+      throw HearthError(
+        .offline,
+        words(of: error) + "; the invitation "
+          + (isClosed
+            ? "was closed again"
+            : "is still open: "
+              + "end it with `hearth invite revoke` (see `hearth invite list`)"),
+        cause: error)
+    }
+    return InvitationLink(
+      secret: made.secret, folder: settings.first { $0.kind == "folder" }?.path,
+      relay: try settings.first { $0.kind == "relay" }.map { try RelayAddress($0.path) })
+  }
+
+  /// Sees whether a transport can be reached, before others are told of an invitation.
+  private func requireReach(of setting: TransportSetting) throws {
+    do {
+      if let relay = try transport(setting.path) as? RelayTransport {
+        try greet(relay)
+      } else {
+        _ = try transport(setting.path).fetch(
+          BlobName(kind: .capsule, scope: Node.randomIdentifier()))
+      }
+    } catch let error where codeWord(of: error)?.hasPrefix("offline") == true {
+      throw HearthError(.offline, "no invitation was made: \(error)", cause: error)
+    }
+  }
+
+  /// Puts an invitation and the news of it on every transport.
+  private func give(
+    _ made: MadeInvitation, _ terms: InvitationTerms, to settings: [TransportSetting]
+  ) throws {
     let rendezvous = try MailboxAccess.rendezvous(of: made.secret, mayCreate: true)
     for setting in settings {
       let transport = try transport(setting.path)
@@ -81,9 +122,23 @@ extension Node {
       throw HearthError(
         .offline, "the invitation could not be brought to the others' way: \(failure)")
     }
-    return InvitationLink(
-      secret: made.secret, folder: settings.first { $0.kind == "folder" }?.path,
-      relay: try settings.first { $0.kind == "relay" }.map { try RelayAddress($0.path) })
+  }
+
+  /// Closes an invitation whose link nobody was given.
+  package func withdraw(_ link: InvitationLink, of zone: ZoneID) throws {
+    try withdraw(link.secret, of: engine.zone(zone).group)
+    _ = try sync()
+  }
+
+  private func withdraw(_ secret: InviteSecret, of group: GroupID) throws {
+    try closeInvitation(identifier(secret.publicKeys.inviteID), of: group)
+    // What it carries for a further device's private database, where it carries that.
+    let companion = try identifier(secret.companion().publicKeys.inviteID)
+    if let own = ownPrivateGroup(),
+      membership(of: own).invites.contains(where: { $0.operation.invite == companion })
+    {
+      try closeInvitation(companion, of: own)
+    }
   }
 
   /// Joins a household by a link that lets in at once.
@@ -117,12 +172,7 @@ extension Node {
   package func enter(
     by link: InvitationLink, folderOverride: String?, bootstrapping: [ZoneID: [[UInt8]]] = [:]
   ) throws -> JoinOutcome {
-    guard let path = folderOverride ?? link.relay?.description ?? link.folder else {
-      throw HearthError(
-        .invalid, "the link does not say where the shared folder is: add --folder PATH")
-    }
-    let transport = try transport(path)
-    let capsule = try capsule(of: link, on: transport, path)
+    let (path, transport, capsule) = try find(link, at: folderOverride)
     let known = households()
     if let zone = try followAgain(capsule, link, folder: path, knowing: known) {
       return .joined(zone)
@@ -131,8 +181,10 @@ extension Node {
       try self.begin(capsule, link, folder: path, over: transport)
     })
     guard opened.approvers.isEmpty else {
-      try addTransport(path)
-      return .asked(try askAll(opened, sealed: capsule, link.secret, folder: path))
+      return try takeBack(unlessDone: {
+        try self.addTransport(path)
+        return .asked(try self.askAll(opened, sealed: capsule, link.secret, folder: path))
+      })
     }
     try follow(companionOf: opened, link.secret, over: path, knowing: known)
     for zone in engine.zones.map(\.id) {
@@ -228,6 +280,35 @@ extension Node {
     }
   }
 
+  /// Finds a link's capsule: at the place that was named, at the link's, or in a shared folder that
+  /// this node has already.
+  private func find(
+    _ link: InvitationLink, at folderOverride: String?
+  ) throws -> (place: String, transport: any Transport, capsule: [UInt8]) {
+    func look(at place: String) throws -> (String, any Transport, [UInt8]) {
+      let transport = try transport(place)
+      return (place, transport, try capsule(of: link, on: transport, place))
+    }
+    if let folderOverride {
+      let isPath = !Node.isRelay(folderOverride)
+      return try look(
+        at: isPath ? URL(fileURLWithPath: folderOverride).standardizedFileURL.path : folderOverride)
+    }
+    let named = link.relay?.description ?? link.folder
+    do {
+      guard let named else {
+        throw HearthError(
+          .notFound, "the link does not say where the shared folder is: add --folder PATH")
+      }
+      return try look(at: named)
+    } catch let error as HearthError where [.offline, .notFound].contains(error.code) {
+      for setting in try transports() where setting.kind == "folder" && setting.path != named {
+        if let found = try? look(at: setting.path) { return found }
+      }
+      throw error
+    }
+  }
+
   private func capsule(
     of link: InvitationLink, on transport: any Transport, _ path: String
   ) throws -> [UInt8] {
@@ -238,9 +319,16 @@ extension Node {
     let isRelay = Node.isRelay(path)
     do {
       capsule = try transport.fetch(rendezvous)
+    } catch let error as TransportError where error.code == .folderMissing {
+      throw HearthError(
+        .offline,
+        "there is no folder \(printable(path)) on this device: compare the link with the one you "
+          + "were given, to its end, or say with --folder PATH where the shared folder is here",
+        cause: error)
     } catch {
       throw HearthError(
-        .offline, isRelay ? "\(error)" : "the shared folder \(path) cannot be read: \(error)",
+        .offline,
+        isRelay ? "\(error)" : "the shared folder \(printable(path)) cannot be read: \(error)",
         cause: error)
     }
     guard let capsule else {
@@ -248,8 +336,8 @@ extension Node {
         .notFound,
         isRelay
           ? "the relay does not hold this invitation: it may have lost it, so ask for a new one"
-          : "the folder \(path) does not hold this invitation: wait until it has arrived there, or "
-            + "name the right folder with --folder PATH")
+          : "the folder \(printable(path)) does not hold this invitation: wait until it has "
+            + "arrived there, or name the right folder with --folder PATH")
     }
     return capsule
   }

@@ -155,7 +155,7 @@ extension Node {
       try enter(pending)
       return try keep(nil)
     } catch let error as TransportError {
-      pending.waitsFor = "\(error)"
+      pending.waitsFor = Hearth.words(of: error)
     } catch let error as SyncError where error.code == .notFound {
       pending.waitsFor = error.message
     } catch let error as SyncError where error.code != .corrupt {
@@ -163,7 +163,7 @@ extension Node {
     } catch let error as HearthError where error.code == .notAllowed {
       pending.refusal = error.message
     } catch let error as CryptoError {
-      pending.refusal = "\(error)"
+      pending.refusal = Hearth.words(of: error)
     }
     try keep(pending)
   }

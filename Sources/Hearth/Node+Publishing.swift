@@ -181,7 +181,7 @@ extension Node {
       result.failure = "\(error)"
       result.isOffline = error.code == .relayUnreachable
     } catch {
-      result.failure = "\(error)"
+      result.failure = Hearth.words(of: error)
     }
   }
 

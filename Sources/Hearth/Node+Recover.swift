@@ -32,7 +32,8 @@ extension Node {
   ///   - path: the home, which must not hold a node yet.
   ///   - folders: the shared folders, at least one.
   ///   - revokingOthers: whether every other device of the person ends.
-  /// - Throws: `exists`, `offline` if no folder can be read, `notFound` if none holds a capsule for
+  /// - Throws: `exists`, `invalid` for a relay's address that cannot be,
+  ///   `offline` if no folder can be read, `notFound` if none holds a capsule for
   ///   the words, `corrupt` if the capsule is forged or damaged, `notAllowed` if the person was
   ///   removed or the words were replaced.
   package static func recover(
@@ -43,8 +44,9 @@ extension Node {
     let home = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL.path
     try requireFree(home)
     let root = try words.words.root()
-    let folders = folders.map {
-      Node.isRelay($0) ? $0 : URL(fileURLWithPath: $0).standardizedFileURL.path
+    let folders = try folders.map {
+      Node.isRelay($0) || $0.contains("://")
+        ? try relayAddress($0).description : URL(fileURLWithPath: $0).standardizedFileURL.path
     }
     var listing = try listing(for: root, in: folders)
     let draft = home + ".recovering"

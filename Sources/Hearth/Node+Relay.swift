@@ -19,9 +19,10 @@ extension Node {
   static func isRelay(_ place: String) -> Bool { place.hasPrefix(RelayAddress.scheme) }
 
   /// The transport at a place: a folder's path or a relay's address.
-  /// - Throws: `SyncError.malformed` for an address that cannot be.
+  /// - Throws: `invalid` for an address that cannot be.
   func transport(_ place: String) throws -> any Transport {
-    Node.isRelay(place) ? try relay(place) : folderTransport(place)
+    guard Node.isRelay(place) else { return folderTransport(place) }
+    return try relay(Node.relayAddress(place).description)
   }
 
   /// The relay at an address, with the keys of this moment.
@@ -56,7 +57,7 @@ extension Node {
   ///
   /// - Throws: `invalid` for what is no address, `offline` if it cannot be reached or is another.
   package func addRelay(_ text: String, token: String? = nil) throws -> TransportSetting {
-    let address = try relayAddress(text)
+    let address = try Node.relayAddress(text)
     if let token, (try? Base32.decode(token)) == nil {
       throw HearthError(.invalid, "this is not a relay's token: copy the whole of it")
     }
@@ -72,7 +73,10 @@ extension Node {
     return setting
   }
 
-  private func relayAddress(_ text: String) throws -> RelayAddress {
+  /// Reads a relay's address as people copy it.
+  ///
+  /// - Throws: `invalid`, saying which part is wrong.
+  static func relayAddress(_ text: String) throws -> RelayAddress {
     do {
       return try RelayAddress(text.filter { !$0.isWhitespace })
     } catch let error as SyncError {
@@ -82,14 +86,20 @@ extension Node {
 
   /// Sees whether a relay answers, by asking for a mailbox that nobody has.
   private func greet(_ address: RelayAddress) throws {
-    let transport = try relay(address.description)
+    do {
+      try greet(relay(address.description))
+    } catch let error as TransportError {
+      throw HearthError(.offline, "\(error)", cause: error)
+    }
+  }
+
+  /// Sees whether a relay answers.
+  func greet(_ transport: RelayTransport) throws {
     let nobody = try Engine<ReplicaStore>.randomIdentifier()
     do {
       _ = try transport.open(MailboxAccess(mailbox: nobody, keys: [], mayCreate: false))
     } catch let error as TransportError where error.code == .relayRefused {
       return
-    } catch let error as TransportError {
-      throw HearthError(.offline, "\(error)", cause: error)
     }
   }
 

@@ -21,7 +21,8 @@ package struct PersonWords: Sendable {
     do {
       words = try RecoveryWords(consuming: &typed)
     } catch {
-      throw HearthError(.invalid, "these are not recovery words: \(error)", cause: error)
+      throw HearthError(
+        .invalid, "these are not recovery words: \(Hearth.words(of: error))", cause: error)
     }
   }
 

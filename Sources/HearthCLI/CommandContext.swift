@@ -88,11 +88,7 @@ struct HouseholdContext {
   /// The zone of the household that is meant.
   static func chosen(_ options: CommonOptions, on node: Node) async throws -> ZoneState {
     let shared = await node.dataZones().filter { $0.database == .shared }
-    guard !shared.isEmpty else {
-      throw CommandFailure(
-        .failed, "this node is in no household yet",
-        hint: "make one with `hearth household create NAME`, or join one with `hearth join LINK`")
-    }
+    guard !shared.isEmpty else { throw try await noHousehold(on: node) }
     func named(_ name: String) -> ZoneState? {
       shared.first { $0.name.lowercased() == name.lowercased() }
     }
@@ -111,6 +107,22 @@ struct HouseholdContext {
     throw CommandFailure(
       .usage, "this node is in several households: \(names)",
       hint: "add --household NAME, or choose with `hearth settings set default-household NAME`")
+  }
+
+  /// Why there is no household to work on, and what to do.
+  private static func noHousehold(on node: Node) async throws -> CommandFailure {
+    let asked = try await node.pendingJoins().filter { $0.isPrivate != true }
+    guard let last = asked.last else {
+      return CommandFailure(
+        .failed, "this node is in no household yet",
+        hint: "make one with `hearth household create NAME`, or join one with `hearth join LINK`")
+    }
+    let pending = StandingText.Pending(last)
+    return CommandFailure(
+      .failed, "this node is in no household yet: \(StandingText.words(pending))",
+      hint: pending.isOver
+        ? "`hearth join` with a new link"
+        : "`hearth sync` looks whether it has; the number to compare is \(pending.number)")
   }
 
   /// The household's day and the minute of this moment in its time zone.

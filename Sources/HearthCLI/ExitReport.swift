@@ -34,7 +34,7 @@ package enum ExitStatus: Int32, CaseIterable {
   package var meaning: String {
     switch self {
     case .done: "done"
-    case .failed: "failed; the message says why, and nothing was changed"
+    case .failed: "failed; the message says why"
     case .partial: "partly done: something could not be synced, or a file is damaged"
     case .offline: "a transport could not be reached"
     case .notAllowed: "not allowed, or a wrong passphrase"
@@ -88,9 +88,15 @@ struct ExitReport {
 
   /// Says what went wrong and ends the process.
   func finish() -> Never {
-    // Help and the version are no failures; they are the argument parser's own.
-    if HearthCommand.exitCode(for: error) == .success { HearthCommand.exit(withError: error) }
+    // Help and the version are no failures; the argument parser words them.
+    if HearthCommand.exitCode(for: error) == .success {
+      let text = HearthCommand.fullMessage(for: error)
+      if !text.isEmpty { Output.print(text) }
+      if let unwritten { unwritten.finish() }
+      exit(ExitStatus.done.rawValue)
+    }
     let document = document
+    if error is ExitCode, let unwritten { unwritten.finish() }
     if isJSON {
       try? Output.jsonLine(document, to: STDERR_FILENO)
     } else if error is CommandFailure || !isOfParser {
@@ -102,6 +108,16 @@ struct ExitReport {
       HearthCommand.exit(withError: error)
     }
     exit(document.error.exit)
+  }
+
+  /// The report of what was to be printed and could not be; nil where all was.
+  private var unwritten: ExitReport? {
+    do {
+      try Output.requireWritten()
+      return nil
+    } catch {
+      return ExitReport(error, isJSON: isJSON)
+    }
   }
 
   /// Every line without what a terminal would obey.
@@ -132,7 +148,7 @@ struct ExitReport {
       return document(.failed, error.message, reason: error.code.rawValue)
     }
     let word = Hearth.codeWord(of: error)
-    return document(ExitReport.status(of: error), "\(error)", reason: word)
+    return document(ExitReport.status(of: error), Hearth.words(of: error), reason: word)
   }
 
   private func document(

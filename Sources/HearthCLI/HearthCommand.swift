@@ -33,6 +33,7 @@ package struct HearthCommand: AsyncParsableCommand {
       } else {
         try command.run()
       }
+      try Output.requireWritten()
     } catch {
       ExitReport(error, isJSON: arguments.prefix { $0 != "--" }.contains("--json")).finish()
     }
@@ -52,6 +53,22 @@ package struct HearthCommand: AsyncParsableCommand {
     throw CommandFailure(
       .usage, "there is no command \"\(Style.safe(word))\"",
       hint: hint ?? "`hearth --help` lists the commands")
+  }
+
+  /// Whether words lead to a command that takes options, and not to help of some kind.
+  private static func doesSomething(_ words: [String]) -> Bool {
+    let own = words.prefix { $0 != "--" }
+    guard let first = own.first, first != "help", first != "--version",
+      !own.contains("-h"), !own.contains("--help")
+    else { return words.first == "--" }
+    var command: any ParsableCommand.Type = HearthCommand.self
+    for word in own {
+      let below = command.configuration.subcommands
+      guard let next = below.first(where: { $0.configuration.commandName == word }) else { break }
+      command = next
+    }
+    return command.configuration.subcommands.isEmpty
+      || command.configuration.defaultSubcommand != nil
   }
 
   /// Moves options that stand before the command's name behind it, where the parser wants them.
@@ -74,6 +91,10 @@ package struct HearthCommand: AsyncParsableCommand {
       }
     }
     var rest = Array(arguments[place...])
+    if rest.first == "--version", (moved + rest).contains("--json") {
+      return ["version", "--json"]
+    }
+    guard doesSomething(rest) else { return rest }
     rest.insert(contentsOf: moved, at: rest.firstIndex(of: "--") ?? rest.count)
     return rest
   }

@@ -43,12 +43,19 @@ class Family(Nodes):
     def link(self, home, *arguments):
         return self.says(home, arguments, "hearth join").strip().splitlines()[-1]
 
-    def answer(self, home, text, *arguments):
+    def lacks(self, home, arguments, *words):
+        """The command must not say any of the words."""
+        done = self.run(home, *arguments)
+        for word in words:
+            check(word not in done.stdout + done.stderr, "%s: hearth %s says %r: %s" % (
+                home, " ".join(arguments), word, done.stderr.strip()))
+
+    def answer(self, home, text, *arguments, columns=100):
         """Runs a command on a terminal, and answers its question."""
         master, slave = pty.openpty()
         done = subprocess.Popen(
             [self.hearth, "--home", self.path(home), *arguments], stdin=slave, stdout=slave,
-            stderr=slave, env=dict(self.environment, TERM="xterm", COLUMNS="100"))
+            stderr=slave, env=dict(self.environment, TERM="xterm", COLUMNS=str(columns)))
         os.close(slave)
         os.write(master, (text + "\n").encode())
         said = b""
@@ -109,9 +116,17 @@ def approved_invitation(family):
     number = re.search(r"number: ([\d ]+)", asked).group(1).strip()
     check(len(number.replace(" ", "")) == 30, "the number has not 30 digits: %r" % number)
     family.says("cleo", ["status"], "waiting:", number)
+    for words in (["list"], ["add", "Too early"]):
+        family.says(
+            "cleo", words, "Home was asked and has not approved yet", "hearth sync", number,
+            status=FAILED)
     family.says("cleo", ["sync"], "has not approved yet", number)
     family.says("ada", ["status"], "Cleo asked to join", "hearth approve")
     family.says("ada", ["approve"], "Cleo with tablet", "number: " + number, "hearth approve PERSON")
+    for typed in ("12345", number + "1", "Cleo"):
+        family.says(
+            "ada", ["approve", "Cleo", "--number", typed], "30 digits", status=USAGE)
+    family.says("ada", ["approve", "--help"], "invite revoke")
     family.says(
         "ada", ["approve", "Cleo", "--number", number[::-1]], "the numbers differ",
         status=NOT_ALLOWED)
@@ -128,6 +143,16 @@ def approved_invitation(family):
         "ada", ["approve", "Late"], "used by Cleo", "hearth invite --approve", status=NOT_ALLOWED)
     family.says("late", ["sync"], "has not approved yet")
     family.says("late", ["list"], "in no household", status=FAILED)
+    # Who asked too late is told, and is not said to have never asked.
+    invitation = family.json("ada", "approve")["requests"][0]["invitation"]
+    family.says("ada", ["approve"], "with invitation " + invitation[:8], "hearth invite revoke")
+    family.says("ada", ["invite", "revoke", invitation[:8]], "revoked")
+    family.says("late", ["sync"], "was closed, as Ada told", "ask for a new one")
+    family.says("late", ["list"], "was closed, as Ada told", status=FAILED)
+    family.says(
+        "ada", ["approve", "Late"], "Late asks by invitation " + invitation[:8], "over",
+        status=NOT_ALLOWED)
+    family.says("ada", ["approve", "Nobody"], "does not ask to join", status=FAILED)
 
 
 def roles(family):
@@ -202,6 +227,12 @@ def lost_phone(family):
     family.says("phone", ["join", link], "joined Home as admin")
     family.says("phone", ["done", "party"], "done")
     family.sync("phone", "cleo")
+    family.lacks("ada", ["device", "revoke", "Dora's laptop"], "did you mean")
+    family.says(
+        "ada", ["device", "revoke", "Dora's laptop"], "no device", "known after `hearth sync`",
+        status=FAILED)
+    family.says(
+        "ada", ["device", "revoke", "Ben's phome"], "did you mean \"Ben's phone\"", status=FAILED)
     family.says("cleo", ["device", "rename", "Cleo phone", "old phone"], "Cleo's phone", "old phone")
     family.sync("cleo", "ada")
     family.says("ada", ["device"], "old phone", "this one", "everything up to", "LAST SEEN")
@@ -313,6 +344,12 @@ def questions(family):
     status, said = family.answer("ben", "yes", "member", "leave")
     check(status == 0 and "you have left Home" in said, "member leave, yes: %d: %s" % (
         status, said))
+    for words in (["invite"], ["device", "add"]):
+        status, said = family.answer("cleo", "", *words, "--qr", columns=30)
+        check(
+            status == 0 and "columns, and the terminal has 30" in said
+            and "hearth://join/v1/" in said.strip().splitlines()[-1],
+            "%s --qr on a narrow terminal: %d: %s" % (" ".join(words), status, said))
     status, said = family.answer("cleo", "n", "compare")
     check(status == 0 and "█" in said, "compare on a terminal shows no code: %s" % said)
 

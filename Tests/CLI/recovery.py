@@ -62,6 +62,9 @@ class Stage:
         check(done.returncode == status, "%s: exit %d instead of %d: %s" % (
             name, done.returncode, status, done.stderr.strip()[:400]))
         check(said in done.stderr, "%s: does not say %r but %r" % (name, said, done.stderr[:400]))
+        check(
+            not re.search(r"\b(malformed|badLength|invalid|tooLarge): ", done.stderr),
+            "%s: says a word for programs: %r" % (name, done.stderr[:400]))
         check(len(done.stderr.strip().splitlines()) <= 3, "%s: more than one error" % name)
         if isBare:
             left = [n for n in os.listdir(self.root) if n.startswith(home)]
@@ -82,7 +85,9 @@ class Stage:
             if not line:
                 sys.exit("no words: " + process.stderr.read())
             found.update({int(n): w for n, w in re.findall(r"(\d+)\. +([a-z]+)", line)})
+        self.remarks = ""
         for line in process.stderr:
+            self.remarks += line
             place = re.search(r"from your paper, word (\d+)", line)
             if place:
                 asked += 1
@@ -130,6 +135,9 @@ def make_words(stage):
         piped=" ".join(["abandon"] * 11 + ["about"]))
     words, status = stage.words("laptop", "show")
     check(status == 0, "words show ended with %d" % status)
+    check(
+        "hearth recover --transport " + stage.folder in stage.remarks,
+        "words show does not say what to type on a new device: " + stage.remarks)
     stage.refuses("a second look", FAILED, "cannot be shown again", "laptop", "words", "show",
                   "--force")
     check("only device" not in stage.must("laptop", "status"), "still warned with words")
@@ -183,6 +191,15 @@ def refuse(stage, words):
     several = words.split()
     stage.refuses("eleven words", NOT_ALLOWED, "1 missing", *recover,
                   piped=" ".join(several[:11]), **bare)
+    swapped = " ".join([several[1], several[0]] + several[2:])
+    done = stage.run("ben", "words", "check", piped=swapped)
+    check(
+        "malformed:" not in done.stderr and done.returncode != 0,
+        "swapped words: %d %s" % (done.returncode, done.stderr))
+    for place in ("hearth-relay://192.0.2.7:7440/0k3f", "hearth-relais://192.0.2.7:7440/"):
+        said = "52 characters" if "relay:" in place else "begins with hearth-relay://"
+        stage.refuses("a shortened address", FAILED, said, "bare", "recover", "--transport", place,
+                      piped=words, **bare)
     stage.refuses("a word of no list", NOT_ALLOWED, "Word 1", *recover,
                   piped=" ".join(["hearth"] + several[1:]), **bare)
     stage.refuses("no words", USAGE, "nothing was typed", *recover, **bare)

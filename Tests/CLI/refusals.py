@@ -6,6 +6,7 @@
 Each case must end with the documented exit code, one clear line on standard error that names what
 to do, nothing on standard output, and the node's digest as it was before.
 """
+import json
 import os
 import shutil
 import subprocess
@@ -99,6 +100,115 @@ def invitations(stage):
     stage.refuses("joined already", FAILED, ["already"], "ben", "join", link)
 
 
+def output(stage):
+    """What cannot be printed is a failure; a reader that went away is none."""
+    def must(name, holds, done):
+        stage.cases += 1
+        if not holds:
+            stage.failures += 1
+            print("FAILED %s: exit %d: %s" % (name, done.returncode, done.stderr.strip()[:300]))
+
+    def written(target, *arguments):
+        return subprocess.run(
+            [stage.hearth, "--home", stage.path("anna"), *arguments], stdout=target,
+            stderr=subprocess.PIPE, text=True, timeout=60)
+
+    with open("/dev/full", "wb", buffering=0) as full:
+        for line in (
+            "export --json", "export --csv", "list", "list --json", "invite", "invite --json",
+            "device add", "status", "--help", "--version", "help add"):
+            done = written(full, *line.split())
+            must(
+                line + " > /dev/full", done.returncode == FAILED
+                and "standard output could not be written: No space left" in done.stderr, done)
+    states = [item["state"] for item in json.loads(
+        stage.must("anna", "invite", "list", "--json"))["invitations"]]
+    must("invitations nobody was given are open: %r" % states, "open" not in states, done)
+    for line in ("list", "export --json"):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = written(writer, *line.split())
+        os.close(writer)
+        must(line + " | head", done.returncode == 0 and done.stderr == "", done)
+
+
+def help_of_groups(stage):
+    """Options before the command harm no help."""
+    for line, word in (
+        ("help owner", "transfer"), ("owner -h", "transfer"), ("transport -h", "Add a way"),
+        ("", "SUBCOMMANDS"), ("transport", "SUBCOMMANDS"), ("--version", "hearth "),
+    ):
+        stage.refuses("hearth --home D " + line, 0, [word], "anna", *line.split())
+    for line in ("--version", "manual"):
+        said = stage.must("anna", line, "--json")
+        stage.refuses("%s --json" % line, 0, ['"schema"'], "anna", line, "--json")
+        try:
+            json.loads(said)
+        except ValueError:
+            stage.failures += 1
+            print("FAILED %s --json prints no JSON: %r" % (line, said[:100]))
+
+
+def places(stage):
+    """Links and addresses that lead nowhere change nothing and say what to look at."""
+    folder, away = stage.path("folder"), stage.path("away")
+    link = stage.must("anna", "invite").strip().splitlines()[-1]
+    approved = stage.must("anna", "invite", "--approve").strip().splitlines()[-1]
+    for invitation in json.loads(stage.must("anna", "invite", "list", "--json"))["invitations"]:
+        if invitation["admission"] == "approve":
+            stage.must("anna", "invite", "revoke", invitation["id"])
+    stage.must("dora", "init", "--person", "Dora", "--device", "d")
+    stage.refuses(
+        "closed link by approval", FAILED, ["was closed", "ask Anna"], "dora", "join", approved)
+    stage.refuses(
+        "short address", FAILED, ["52 characters"], "dora", "join", link, "--folder",
+        "hearth-relay://127.0.0.1:7440/abc")
+    parts = link.split("/")
+    stage.refuses(
+        "damaged path", FAILED, ["damaged"], "dora", "join", "/".join(parts[:5] + ["zzzzzzzz"]))
+    os.rename(folder, away)
+    stage.refuses(
+        "invite without the folder", OFFLINE, ["no invitation was made"], "anna", "invite")
+    stage.refuses(
+        "link to no folder", OFFLINE, ["there is no folder", "--folder"], "dora", "join", link)
+    os.rename(away, folder)
+    os.rename(os.path.join(folder, "z"), stage.path("z"))
+    open(os.path.join(folder, "z"), "wb").close()
+    before = stage.must("anna", "invite", "list").count("open")
+    stage.refuses(
+        "invite while nothing can be stored", OFFLINE, ["the invitation was closed again"], "anna",
+        "invite", keeps=False)
+    stage.cases += 1
+    if stage.must("anna", "invite", "list").count("open") != before:
+        stage.failures += 1
+        print("FAILED an invitation that nobody was given is open")
+    os.remove(os.path.join(folder, "z"))
+    os.rename(stage.path("z"), os.path.join(folder, "z"))
+    os.rename(folder, away)
+    listed = stage.must("dora", "transport", "list", "--json")
+    stage.cases += 1
+    if json.loads(listed)["transports"]:
+        stage.failures += 1
+        print("FAILED a failed join left a transport: %s" % listed)
+    # The folder is elsewhere on this device, and the node knows where.
+    added = stage.run("dora", "transport", "add", "folder", away)
+    stage.refuses("join over an own folder", 0, ["joined Home"], "dora", "join", link, keeps=False)
+    os.rename(away, folder)
+    stage.cases += 1
+    if "or `hearth join LINK`" not in added.stderr:
+        stage.failures += 1
+        print("FAILED transport add does not tell of joining: " + added.stderr)
+    strange = stage.path("strange\x1b[31m\u202e")
+    os.mkdir(strange)
+    stage.must("erik", "init", "--person", "Erik", "--device", "e")
+    stage.must("erik", "household", "create", "Hut", "--time-zone", "UTC")
+    stage.must("erik", "transport", "add", "folder", strange)
+    link = stage.must("erik", "invite").strip().splitlines()[-1]
+    shutil.rmtree(strange)
+    stage.refuses(
+        "link to a strange folder", OFFLINE, ["strange\\u{1b}[31m\\u{202e}"], "dora", "join", link)
+
+
 def surroundings(stage):
     folder, away = stage.path("folder"), stage.path("away")
     os.rename(folder, away)
@@ -171,7 +281,9 @@ def main():
     stage.must("anna", "household", "create", "Home", "--time-zone", "Europe/Berlin")
     stage.must("anna", "transport", "add", "folder", stage.path("folder"))
     stage.must("anna", "add", "Dishes", "--every", "day")
-    for part in (arguments, invitations, surroundings, full_disk):
+    for part in (
+        arguments, help_of_groups, output, places, invitations, surroundings, full_disk,
+    ):
         part(stage)
     shutil.rmtree(stage.root)
     print("%d refusals, %d wrong" % (stage.cases, stage.failures))

@@ -141,9 +141,11 @@ struct PeopleTests {
     _ = try await cleo.sync()
     #expect(try await cleo.pendingJoins().first?.closedBy == "Anna")
     let dora = try await node("Dora", in: family)
-    await #expect(throws: HearthError(.notAllowed, "")) {
+    await #expect(throws: SyncError(.used, "")) {
       _ = try await dora.enter(by: link, folderOverride: nil)
     }
+    #expect(try await dora.transports().isEmpty)
+    #expect(try await dora.pendingJoins().isEmpty)
   }
 
   @Test("Whoever is approved again after a removal opens what came meanwhile")

@@ -55,7 +55,7 @@ struct CompareCommand: AsyncParsableCommand {
     } else {
       Output.print(digits)
       if isEqual == nil, qr || isatty(STDOUT_FILENO) == 1 {
-        try QRText.show(digits.filter(\.isNumber))
+        QRText.show(digits.filter(\.isNumber))
       }
       tell(isEqual, with: other)
     }

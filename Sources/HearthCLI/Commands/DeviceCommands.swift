@@ -202,7 +202,7 @@ struct DeviceCommand: AsyncParsableCommand {
       try await Telling.first(node)
       let names = try await PeopleNames.of(context)
       let gate = await context.roleGate()
-      let device = try names.device(self.device)
+      let device = try names.device(self.device, isForGood: true)
       let name = Style.safe(names.fullName(of: device.id))
       try gate.requireMember()
       guard device.id != (await node.device) else {

@@ -191,178 +191,6 @@ struct InviteCommand: AsyncParsableCommand {
   }
 }
 
-/// Lets in whoever asked.
-struct ApproveCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "approve", abstract: "List who asks to join, and let somebody in.",
-    discussion: """
-      Before you approve, compare the number with the one that the newcomer's device shows, by
-      voice or face to face: only then is it their device that you let in. `--number` does it for
-      you with what they read out.
-
-      Examples:
-        hearth approve            who asks
-        hearth approve Nina       let Nina in
-      """)
-
-  @Argument(help: "Who: the person's name, or digits of the device's id; otherwise all are listed.")
-  var join: String?
-
-  @Option(help: "The number that the newcomer's device shows; it must be the same.")
-  var number: String?
-
-  @Flag(help: "Do not ask.") var yes = false
-
-  @OptionGroup var options: CommonOptions
-
-  private struct ListDocument: Encodable {
-    struct Item: Encodable {
-      let person: String
-      let device: String
-      let deviceId: String
-      let role: String
-      let invitedBy: String
-      let number: String
-      let usedBy: [String]?
-    }
-    let requests: [Item]
-  }
-
-  private struct Document: Encodable {
-    let person: String
-    let device: String
-    let role: String
-  }
-
-  func run() async throws {
-    let context = try await HouseholdContext.open(options)
-    let news = try await context.node.sync()
-    let own = try await PrivateText.requests(to: context.node)
-    if own.isEmpty { try await context.roleGate().requireAdmin(to: "let anybody in") }
-    let waiting = try await context.node.waitingJoins(of: context.zone.group) + own
-    guard let join else { return try await list(waiting, context, news) }
-    let chosen = try find(join, among: waiting)
-    let request = chosen.request
-    let name = Style.safe(request.personName)
-    if let number, number.filter(\.isNumber) != chosen.number.filter(\.isNumber) {
-      throw CommandFailure(
-        .notAllowed, "the numbers differ: this request is not from the device that shows yours",
-        hint: "do not approve it; let \(name) read the number once more, or make a new invitation")
-    }
-    if number == nil {
-      try Confirmation.ask(
-        "does \(name)'s \(Style.safe(request.deviceName)) show \(chosen.number)?", isGiven: yes)
-    }
-    let report = try await approve(chosen, among: waiting, context)
-    try await context.node.close()
-    if options.json {
-      try Output.json(
-        Document(
-          person: request.personName, device: request.deviceName, role: chosen.role.name))
-    } else {
-      let isOwn = chosen.request.group != context.zone.group
-      Output.print(
-        isOwn
-          ? "\(Style.safe(request.deviceName)) shares your private database now"
-          : "\(name) is \(RoleWords.a(chosen.role)) of \(Style.safe(context.zone.name)) now: "
-            + RoleWords.may(chosen.role))
-      if !isOwn, waiting.contains(where: { $0.isOf(chosen.request.device, besides: chosen) }) {
-        Output.print("\(Style.safe(request.deviceName)) shares your private database too")
-      }
-      Output.note("next, on \(name)'s \(Style.safe(request.deviceName)): `hearth sync`")
-    }
-    try SyncText.check(report, isQuiet: true)
-  }
-
-  /// Lets a device in wherever it asks.
-  private func approve(
-    _ chosen: WaitingJoin, among waiting: [WaitingJoin], _ context: HouseholdContext
-  ) async throws -> SyncReport {
-    var report = try await context.node.approve(chosen, named: context.zone.name)
-    for other in waiting where other.isOf(chosen.request.device, besides: chosen) {
-      report = try await context.node.approve(other, named: DatabaseKind.personal.name)
-    }
-    return report
-  }
-
-  private func list(
-    _ waiting: [WaitingJoin], _ context: HouseholdContext, _ report: SyncReport
-  ) async throws {
-    try await context.node.close()
-    if options.json {
-      try Output.json(
-        ListDocument(
-          requests: waiting.map {
-            ListDocument.Item(
-              person: $0.request.personName, device: $0.request.deviceName,
-              deviceId: $0.request.device.hex, role: $0.role.name, invitedBy: $0.inviterName,
-              number: $0.number, usedBy: $0.usedBy)
-          }))
-    } else if waiting.isEmpty {
-      Output.note("nobody asks to join \(Style.safe(context.zone.name))")
-    } else {
-      for item in waiting {
-        let request = item.request
-        Output.print(
-          "\(Style.bold(Style.safe(request.personName))) with \(Style.safe(request.deviceName)) "
-            + "(\(ShortID.text(request.device))), "
-            + (request.group == context.zone.group
-              ? "as \(item.role.name), invited by " + Style.safe(item.inviterName)
-              : "to your private database"))
-        if let names = item.usedBy {
-          Output.print(
-            "  too late: the invitation was used by \(Style.safe(names.joined(separator: ", ")))")
-        } else {
-          Output.print("  number: \(item.number)")
-        }
-      }
-      if waiting.contains(where: { $0.usedBy == nil }) {
-        Output.note(
-          "compare the number with the one on their device, then `hearth approve PERSON`")
-      } else {
-        Output.note("nobody can be let in: `hearth invite --approve` makes another invitation")
-      }
-    }
-    try SyncText.check(report, isQuiet: true)
-  }
-
-  private func find(_ text: String, among waiting: [WaitingJoin]) throws -> WaitingJoin {
-    let digits = text.lowercased()
-    if digits.utf8.count >= 4, digits.allSatisfy(\.isHexDigit),
-      let found = waiting.first(where: { $0.request.device.hex.hasPrefix(digits) })
-    {
-      return found
-    }
-    var seen: Set<DeviceID> = []
-    let waiting = waiting.filter { seen.insert($0.request.device).inserted }
-    switch NameMatch(text, among: waiting, name: \.request.personName) {
-    case .one(let found): return found
-    case .several(let found):
-      let list = found.map {
-        "  \(ShortID.text($0.request.device))  \(Style.safe($0.request.personName)) with "
-          + Style.safe($0.request.deviceName)
-      }
-      throw CommandFailure(
-        .failed,
-        "\(ShownText.quoted(text)) fits several requests:\n" + list.joined(separator: "\n"),
-        hint: "write the device's id")
-    case .none:
-      throw CommandFailure(
-        .failed, "\(ShownText.quoted(text)) has not asked to join",
-        hint: waiting.isEmpty
-          ? "the newcomer runs `hearth join LINK` first, and the folder must have brought it here"
-          : "`hearth approve` lists who has")
-    }
-  }
-}
-
-extension WaitingJoin {
-  /// Whether it is another open request of a device.
-  fileprivate func isOf(_ device: DeviceID, besides other: WaitingJoin) -> Bool {
-    request.device == device && request.group != other.request.group && usedBy == nil
-  }
-}
-
 /// Invitations in words.
 enum InviteText {
   private struct Document: Encodable {
@@ -396,14 +224,32 @@ enum InviteText {
     let expiry = await node.nowMilliseconds() + terms.expiresInMilliseconds
     let moment = try await MomentText.of(context).text(expiry)
     let name = await node.profile.personName
-    try await node.close()
     if options.json {
-      return try Output.json(
+      try Output.json(
         Document(
           link: link.text, household: context.zone.name, role: terms.role.name,
           admission: terms.needsApproval ? "approve" : "auto", forOwnDevice: terms.isToOneself,
           uses: terms.maximumUses, expires: MomentText.iso(expiry)))
+    } else {
+      introduce(terms, until: moment, in: context, to: name)
+      if showsQR { QRText.show(link.text) }
+      Output.print(link.text)
     }
+    do {
+      try Output.requireWritten()
+    } catch let failure as CommandFailure {
+      try await node.withdraw(link, of: context.zone.id)
+      throw CommandFailure(
+        failure.status, failure.message,
+        hint: "nobody was given the link, so the invitation was closed again")
+    }
+    try await node.close()
+  }
+
+  /// Says what a link is for and what to do with it.
+  private static func introduce(
+    _ terms: InvitationTerms, until moment: String, in context: HouseholdContext, to name: String
+  ) {
     let place = Style.safe(context.zone.name)
     if terms.isToOneself {
       Output.note("a link for a further device of yours in \(place), good until \(moment)")
@@ -424,15 +270,20 @@ enum InviteText {
       }
       Output.note("on the other device: `hearth init --person NAME`, then `hearth join` and this:")
     }
-    if showsQR { try QRText.show(link.text) }
-    Output.print(link.text)
   }
 }
 
 /// QR codes on the terminal, between the remarks.
 enum QRText {
-  static func show(_ text: String) throws {
-    let lines = try TerminalQR(code: try QRCode(text: text)).lines(width: Output.width)
-    for line in lines { Output.note(line) }
+  /// Shows a code, or says why there is no room for it: the text itself is printed in any case.
+  static func show(_ text: String) {
+    do {
+      let lines = try TerminalQR(code: try QRCode(text: text)).lines(width: Output.width)
+      for line in lines { Output.note(line) }
+    } catch let failure as CommandFailure {
+      Output.note("\(failure.message): make the window wider, or use the text itself")
+    } catch {
+      Output.note("there is no QR code: \(error)")
+    }
   }
 }

@@ -9,8 +9,15 @@ struct ManualCommand: ParsableCommand {
 
   @OptionGroup var options: CommonOptions
 
+  private struct Document: Encodable {
+    /// The page in roff.
+    let manual: String
+  }
+
   func run() throws {
-    Output.print(try ManualPage(dump: Data(HearthCommand._dumpHelp().utf8)).text)
+    let text = try ManualPage(dump: Data(HearthCommand._dumpHelp().utf8)).text
+    if options.json { return try Output.json(Document(manual: text)) }
+    Output.print(text)
   }
 }
 

@@ -62,8 +62,21 @@ struct PeopleNames: Sendable {
     }
   }
 
+  /// Whether a typed name begins with the name of a device's person.
+  private func isOfPerson(named text: String, _ device: Membership.Device) -> Bool {
+    guard let person = membership.person(of: device.id) else { return false }
+    let name = NameFolding.fold(person.name)
+    let typed = NameFolding.fold(text)
+    guard !name.isEmpty, typed.hasPrefix(name) else { return false }
+    return typed.dropFirst(name.count).first.map { !$0.isLetter && !$0.isNumber } ?? true
+  }
+
   /// The active device meant: by name, with or without its person's, or by digits of its id.
-  func device(_ text: String) throws -> Membership.Device {
+  ///
+  /// - Parameter isForGood: whether the command cannot be taken back. Then only such names are
+  ///   suggested as have the typed person's name in them: whoever follows a suggestion must not end
+  ///   the device of somebody else.
+  func device(_ text: String, isForGood: Bool = false) throws -> Membership.Device {
     let active = membership.devices
     let digits = text.lowercased()
     if digits.utf8.count >= 4, digits.allSatisfy(\.isHexDigit) {
@@ -81,12 +94,15 @@ struct PeopleNames: Sendable {
         "\(ShownText.quoted(text)) fits \(found.count) devices:\n" + list.joined(separator: "\n"),
         hint: "write the person's name too, or the id")
     case .none(let nearest):
+      let suggested = isForGood ? nearest.filter { isOfPerson(named: text, $0) } : nearest
+      let remark = "one that joined just now is known after `hearth sync`"
       throw CommandFailure(
         .failed, "there is no device \(ShownText.quoted(text)) in this household",
-        hint: nearest.isEmpty
-          ? "see `hearth device list`; one that joined just now is known after `hearth sync`"
+        hint: suggested.isEmpty
+          ? "see `hearth device list`; \(remark)"
           : "did you mean "
-            + RoleGate.either(nearest.map { ShownText.quoted(fullName(of: $0.id)) }) + "?")
+            + RoleGate.either(suggested.map { ShownText.quoted(fullName(of: $0.id)) })
+            + "? \(remark)")
     }
   }
 }

@@ -35,11 +35,13 @@ struct PeopleNews: Sendable {
     }
     news.remarks += try await PrivateText.remarks(of: node)
     for pending in try await node.pendingJoins() where pending.isPrivate != true {
-      let name = Style.safe(pending.groupName)
+      let standing = StandingText.Pending(pending)
       news.remarks.append(
-        pending.closedBy.map {
-          "the invitation to \(name) was closed, as \(Style.safe($0)) told: ask for a new one"
-        } ?? "waiting: \(name) has not approved yet; the number to compare is \(pending.number)")
+        standing.isOver
+          ? StandingText.words(standing)
+          : "waiting: \(Style.safe(pending.groupName)) has not approved yet; the number to compare "
+            + "is \(pending.number)"
+            + (standing.expires.map { "; the invitation is good until \($0)" } ?? ""))
     }
     for zone in await node.dataZones() where zone.database == .shared {
       if let ending = await node.ending(in: zone.group), ending.kind != .left {

@@ -16,7 +16,8 @@ struct WordsCommand: AsyncParsableCommand {
         hearth words show     makes them and shows them once: write them down
         hearth words check    are the words on my sheet the right ones?
         hearth words rotate   makes new ones, with the old ones
-        hearth recover --transport DIR   on a new device, from the words alone
+        hearth recover --transport WAY   on a new device, from the words alone, with the shared
+                                         folder or the relay's address
       """,
     subcommands: [Show.self, Check.self, Rotate.self])
 
@@ -183,14 +184,29 @@ struct WordsPrinting: ParsableArguments {
 
   /// Says what came of it, and whether it has reached the transports.
   static func finish(_ node: Node, _ report: SyncReport, _ words: String) async throws {
-    let hasTransport = try await !node.transports().isEmpty
+    let transports = try await node.transports()
     try await node.close()
     Output.note(words)
-    Output.note(
-      hasTransport
-        ? "on a new device: `hearth recover --transport DIR` with your shared folder"
-        : "they help once others can be reached: `hearth transport add folder PATH`")
+    for line in ways(transports) { Output.note(line) }
     try SyncText.check(report, isQuiet: true)
+  }
+}
+
+extension WordsPrinting {
+  /// What to type on a new device, whole: a relay's address ends in what nobody can guess.
+  static func ways(_ transports: [TransportSetting]) -> [String] {
+    guard !transports.isEmpty else {
+      return [
+        "they help once others can be reached: `hearth transport add relay ADDRESS`, or "
+          + "`add folder PATH`"
+      ]
+    }
+    let hasRelay = transports.contains { $0.kind == "relay" }
+    return [
+      "on a new device" + (transports.count > 1 ? ", with one of these:" : ":")
+    ] + transports.map { "  hearth recover --transport \(ShellText.word(Style.safe($0.path)))" }
+      + (hasRelay
+        ? ["write the relay's address beside the words, to its end: nothing else tells it"] : [])
   }
 }
 
@@ -199,12 +215,13 @@ struct RecoverCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "recover", abstract: "Bring everything back on a new device, from your words.",
     discussion: """
-      Needs the twelve recovery words and a shared folder of yours; reads the words from standard
-      input, and a terminal does not show them. The home must be empty. If it fails, nothing is
-      left behind.
+      Needs the twelve recovery words and a shared folder of yours, or the whole address of your
+      relay; reads the words from standard input, and a terminal does not show them. The home must
+      be empty. If it fails, nothing is left behind.
 
       Examples:
         hearth recover --transport ~/Shared/Home
+        hearth recover --transport hearth-relay://192.0.2.7:7440/0k3f...
         hearth recover --transport ~/Shared/Home --revoke-others < words.txt
       """)
 

@@ -103,8 +103,12 @@ enum StandingText {
     let folder: String
     /// Who told that the invitation was closed; absent while it is open, as far as is known.
     let closedBy: String?
+    /// Until when somebody can be let in by the invitation; absent where that is not known.
+    let expires: String?
+    /// Whether nobody can be let in by the invitation any more, as far as is known.
+    let isOver: Bool
 
-    init(_ pending: PendingJoin) {
+    init(_ pending: PendingJoin, now: UInt64 = Node.wallClock()) {
       household = pending.groupName
       database = (pending.isPrivate == true ? DatabaseKind.personal : .shared).name
       inviter = pending.inviterName
@@ -113,7 +117,25 @@ enum StandingText {
       number = pending.number
       folder = pending.folder
       closedBy = pending.closedBy
+      expires = pending.expiresMilliseconds.map(MomentText.iso)
+      isOver = pending.closedBy != nil || pending.isOver(at: now)
     }
+  }
+
+  /// How a household that was asked stands to it.
+  static func words(_ pending: Pending) -> String {
+    let name = Style.safe(pending.household)
+    let inviter = Style.safe(pending.inviter)
+    if let teller = pending.closedBy {
+      return
+        "the invitation to \(name) was closed, as \(Style.safe(teller)) told: ask for a new one"
+    }
+    if pending.isOver, let expires = pending.expires {
+      return "the invitation to \(name) ended on \(expires), and nobody has approved that this "
+        + "device knows of: ask \(inviter) for a new one"
+    }
+    return "\(name) was asked and has not approved yet"
+      + (pending.expires.map { "; the invitation is good until \($0)" } ?? "")
   }
 
   static func lines(_ pending: Pending) -> [String] {
@@ -136,9 +158,16 @@ enum StandingText {
         "           ask \(inviter) for a new one, and `hearth join` with it",
       ]
     }
+    if pending.isOver {
+      return [
+        Style.yellow("waiting:   \(words(pending))"),
+        "           then `hearth join` with it",
+      ]
+    }
     return [
       "waiting:   \(Style.bold(Style.safe(pending.household))) was asked on \(pending.asked) "
-        + "and has not approved yet",
+        + "and has not approved yet"
+        + (pending.expires.map { "; the invitation is good until \($0)" } ?? ""),
       "           tell \(inviter) this number: \(pending.number); then `hearth sync`",
     ]
   }

@@ -73,7 +73,7 @@ struct StatusCommand: AsyncParsableCommand {
           standing: try await StandingText.Document(of: status.zone, on: node),
           warning: await node.riskWarning(of: status.zone.group)))
     }
-    let pending = try await node.pendingJoins().map(StandingText.Pending.init)
+    let pending = try await node.pendingJoins().map { StandingText.Pending($0) }
     let document = Document(
       home: await node.home, person: profile.personName, personId: await node.person.hex,
       device: profile.deviceName, deviceId: device.hex, life: await node.life,

@@ -187,6 +187,7 @@ private struct Watching {
         tell(round.news, &lastRemarks)
         if !options.json { for line in round.catalogues.news { Output.print(line) } }
         for line in round.catalogues.warnings { Output.note(line) }
+        try Output.requireWritten()
         if round.source != watch.source {
           watch = try NewsWatch(round.source)
           stop.onStop { [watch] in watch.stop() }

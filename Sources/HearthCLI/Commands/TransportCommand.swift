@@ -38,7 +38,7 @@ struct TransportCommand: AsyncParsableCommand {
       Output.print("transport \(setting.number): folder \(setting.path)")
       Output.note(
         isAlone
-          ? "next: `hearth household create NAME`"
+          ? "next: `hearth household create NAME`, or `hearth join LINK`"
           : "next: `hearth sync`, or `hearth invite` to let somebody join")
     }
   }
@@ -72,7 +72,7 @@ struct TransportCommand: AsyncParsableCommand {
       Output.print("transport \(setting.number): relay \(setting.path)")
       Output.note(
         isAlone
-          ? "next: `hearth household create NAME`"
+          ? "next: `hearth household create NAME`, or `hearth join LINK`"
           : "next: `hearth sync`, or `hearth invite` to let somebody join")
     }
   }

@@ -1,8 +1,28 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// Where a command's words go: data to standard output, everything else to standard error.
+///
+/// A write to standard output that failed is kept, and ends the command as a failure: what somebody
+/// believes to have saved must be there. A reader that went away (`hearth list | head`) wants no
+/// more, which is no failure.
 enum Output {
+  /// The system's number for the first write to standard output that failed; 0 if none did.
+  private static let fault = Mutex<Int32>(0)
+
+  /// Fails where something that was to be printed on standard output could not be.
+  ///
+  /// - Throws: `CommandFailure` with the system's reason.
+  static func requireWritten() throws {
+    let number = fault.withLock { $0 }
+    guard number != 0 else { return }
+    let reason = strerror(number).map { String(cString: $0) } ?? "error \(number)"
+    throw CommandFailure(
+      .failed, "standard output could not be written: \(reason)",
+      hint: "what was printed is not whole; what the command did on this node holds")
+  }
+
   /// Prints a line of data.
   static func print(_ text: String) {
     write(text + "\n", to: STDOUT_FILENO)
@@ -57,8 +77,13 @@ enum Output {
         Glibc.write(descriptor, $0.baseAddress?.advanced(by: offset), bytes.count - offset)
       }
       if count < 0 && errno == EINTR { continue }
-      // A reader that went away (`hearth list | head`) wants no more.
-      guard count > 0 else { return }
+      guard count > 0 else {
+        let number = errno
+        if descriptor == STDOUT_FILENO, number != EPIPE {
+          fault.withLock { if $0 == 0 { $0 = number } }
+        }
+        return
+      }
       offset += count
     }
   }

@@ -1,0 +1,226 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import HearthSync
+
+/// Lets in whoever asked.
+struct ApproveCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "approve", abstract: "List who asks to join, and let somebody in.",
+    discussion: """
+      Before you approve, compare the number with the one that the newcomer's device shows, by
+      voice or face to face: only then is it their device that you let in. `--number` does it for
+      you with what they read out.
+
+      To refuse somebody, end the invitation by which they ask; the list tells its id. The newcomer
+      is told with their next sync.
+
+      Examples:
+        hearth approve                  who asks
+        hearth approve Nina             let Nina in
+        hearth invite revoke 3f09aa12   refuse whoever asks by this invitation
+      """)
+
+  @Argument(help: "Who: the person's name, or digits of the device's id; otherwise all are listed.")
+  var join: String?
+
+  @Option(help: "The number that the newcomer's device shows; it must be the same.")
+  var number: String?
+
+  @Flag(help: "Do not ask.") var yes = false
+
+  @OptionGroup var options: CommonOptions
+
+  private struct ListDocument: Encodable {
+    struct Item: Encodable {
+      let person: String
+      let device: String
+      let deviceId: String
+      let role: String
+      let invitedBy: String
+      let number: String
+      let usedBy: [String]?
+      /// The household's invitation by which is asked, as `invite list` has it.
+      let invitation: String?
+    }
+    let requests: [Item]
+  }
+
+  private struct Document: Encodable {
+    let person: String
+    let device: String
+    let role: String
+  }
+
+  func run() async throws {
+    let typed = try number.map(ApproveCommand.digits)
+    let context = try await HouseholdContext.open(options)
+    let news = try await context.node.sync()
+    let own = try await PrivateText.requests(to: context.node)
+    if own.isEmpty { try await context.roleGate().requireAdmin(to: "let anybody in") }
+    let waiting = try await context.node.waitingJoins(of: context.zone.group) + own
+    guard let join else { return try await list(waiting, context, news) }
+    guard let chosen = try find(join, among: waiting) else {
+      throw try await refusal(of: join, among: waiting, context)
+    }
+    let request = chosen.request
+    let name = Style.safe(request.personName)
+    if let typed, typed != chosen.number.filter(\.isNumber) {
+      throw CommandFailure(
+        .notAllowed, "the numbers differ: this request is not from the device that shows yours",
+        hint: "do not approve it; let \(name) read the number once more, or make a new invitation")
+    }
+    if typed == nil {
+      try Confirmation.ask(
+        "does \(name)'s \(Style.safe(request.deviceName)) show \(chosen.number)?", isGiven: yes)
+    }
+    let report = try await approve(chosen, among: waiting, context)
+    try await context.node.close()
+    if options.json {
+      try Output.json(
+        Document(
+          person: request.personName, device: request.deviceName, role: chosen.role.name))
+    } else {
+      let isOwn = chosen.request.group != context.zone.group
+      Output.print(
+        isOwn
+          ? "\(Style.safe(request.deviceName)) shares your private database now"
+          : "\(name) is \(RoleWords.a(chosen.role)) of \(Style.safe(context.zone.name)) now: "
+            + RoleWords.may(chosen.role))
+      if !isOwn, waiting.contains(where: { $0.isOf(chosen.request.device, besides: chosen) }) {
+        Output.print("\(Style.safe(request.deviceName)) shares your private database too")
+      }
+      Output.note("next, on \(name)'s \(Style.safe(request.deviceName)): `hearth sync`")
+    }
+    try SyncText.check(report, isQuiet: true)
+  }
+
+  /// The digits that were read out, whole: half of a number proves nothing.
+  private static func digits(_ typed: String) throws -> String {
+    let digits = typed.filter { !$0.isWhitespace && $0 != "-" }
+    guard digits.allSatisfy({ $0.isASCII && $0.isNumber }), digits.count == numberDigits else {
+      throw CommandFailure(
+        .usage, "\(ShownText.quoted(typed)) are not \(numberDigits) digits",
+        hint: "write the whole number that the newcomer's device shows, between quotes")
+    }
+    return digits
+  }
+
+  private static let numberDigits = 30
+
+  /// Lets a device in wherever it asks.
+  private func approve(
+    _ chosen: WaitingJoin, among waiting: [WaitingJoin], _ context: HouseholdContext
+  ) async throws -> SyncReport {
+    var report = try await context.node.approve(chosen, named: context.zone.name)
+    for other in waiting where other.isOf(chosen.request.device, besides: chosen) {
+      report = try await context.node.approve(other, named: DatabaseKind.personal.name)
+    }
+    return report
+  }
+
+  private func list(
+    _ waiting: [WaitingJoin], _ context: HouseholdContext, _ report: SyncReport
+  ) async throws {
+    try await context.node.close()
+    if options.json {
+      try Output.json(
+        ListDocument(
+          requests: waiting.map {
+            ListDocument.Item(
+              person: $0.request.personName, device: $0.request.deviceName,
+              deviceId: $0.request.device.hex, role: $0.role.name, invitedBy: $0.inviterName,
+              number: $0.number, usedBy: $0.usedBy,
+              invitation: $0.request.group == context.zone.group ? $0.request.invite.hex : nil)
+          }))
+    } else if waiting.isEmpty {
+      Output.note("nobody asks to join \(Style.safe(context.zone.name))")
+    } else {
+      for item in waiting { show(item, in: context.zone) }
+      if waiting.contains(where: { $0.usedBy == nil }) {
+        Output.note(
+          "compare the number with the one on their device, then `hearth approve PERSON`; to "
+            + "refuse, `hearth invite revoke INVITATION`")
+      } else {
+        Output.note(
+          "nobody can be let in: `hearth invite --approve` makes another invitation; "
+            + "`hearth invite revoke INVITATION` tells those who wait")
+      }
+    }
+    try SyncText.check(report, isQuiet: true)
+  }
+
+  private func show(_ item: WaitingJoin, in zone: ZoneState) {
+    let request = item.request
+    let isOfHousehold = request.group == zone.group
+    Output.print(
+      "\(Style.bold(Style.safe(request.personName))) with \(Style.safe(request.deviceName)) "
+        + "(\(ShortID.text(request.device))), "
+        + (isOfHousehold
+          ? "as \(item.role.name), invited by \(Style.safe(item.inviterName)) with invitation "
+            + ShortID.text(request.invite)
+          : "to your private database"))
+    if let names = item.usedBy {
+      Output.print(
+        "  too late: the invitation was used by \(Style.safe(names.joined(separator: ", ")))")
+    } else {
+      Output.print("  number: \(item.number)")
+    }
+  }
+
+  /// Why somebody who was named cannot be let in.
+  private func refusal(
+    of text: String, among waiting: [WaitingJoin], _ context: HouseholdContext
+  ) async throws -> CommandFailure {
+    let ended = try await context.node.endedRequests(of: context.zone.group)
+    let folded = NameFolding.fold(text)
+    let late = ended.first {
+      NameFolding.fold($0.personName) == folded
+        || (folded.utf8.count >= 4 && $0.device.hex.hasPrefix(folded))
+    }
+    if let late {
+      return CommandFailure(
+        .notAllowed,
+        "\(Style.safe(late.personName)) asks by invitation \(ShortID.text(late.invite)), which is "
+          + "over: nobody is let in by it any more", hint: "`hearth invite --approve` makes another"
+      )
+    }
+    return CommandFailure(
+      .failed, "\(ShownText.quoted(text)) does not ask to join by an invitation that is open",
+      hint: waiting.isEmpty
+        ? "the newcomer runs `hearth join LINK` first, and the folder must have brought it here"
+        : "`hearth approve` lists who does")
+  }
+
+  /// The request that is meant; nil if there is none.
+  private func find(_ text: String, among waiting: [WaitingJoin]) throws -> WaitingJoin? {
+    let digits = text.lowercased()
+    if digits.utf8.count >= 4, digits.allSatisfy(\.isHexDigit),
+      let found = waiting.first(where: { $0.request.device.hex.hasPrefix(digits) })
+    {
+      return found
+    }
+    var seen: Set<DeviceID> = []
+    let waiting = waiting.filter { seen.insert($0.request.device).inserted }
+    switch NameMatch(text, among: waiting, name: \.request.personName) {
+    case .one(let found): return found
+    case .several(let found):
+      let list = found.map {
+        "  \(ShortID.text($0.request.device))  \(Style.safe($0.request.personName)) with "
+          + Style.safe($0.request.deviceName)
+      }
+      throw CommandFailure(
+        .failed,
+        "\(ShownText.quoted(text)) fits several requests:\n" + list.joined(separator: "\n"),
+        hint: "write the device's id")
+    case .none: return nil
+    }
+  }
+}
+
+extension WaitingJoin {
+  /// Whether it is another open request of a device.
+  fileprivate func isOf(_ device: DeviceID, besides other: WaitingJoin) -> Bool {
+    request.device == device && request.group != other.request.group && usedBy == nil
+  }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import Hearth
+import Testing
+
+@testable import HearthCLI
+
+@Suite("What is said to people who wait, and who write down how to come back")
+struct PeopleWordsTests {
+  private let expiry: UInt64 = 1_790_000_000_000
+
+  /// A household that was asked, as a node keeps it.
+  private func pending(closedBy: String? = nil, expires: UInt64?) throws -> PendingJoin {
+    var fields: [String: Any] = [
+      "groupID": "00", "groupName": "Home", "inviterName": "Anna", "roleName": "member",
+      "folder": "/folder", "askedMilliseconds": 1_780_000_000_000, "number": "11111 22222",
+      "secret": "", "capsule": "", "slot": 0, "request": "",
+    ]
+    fields["closedBy"] = closedBy
+    fields["expiresMilliseconds"] = expires
+    return try JSONDecoder().decode(
+      PendingJoin.self, from: JSONSerialization.data(withJSONObject: fields))
+  }
+
+  @Test("Who waits is told until when, and at the end of that time to ask anew")
+  func waiting() throws {
+    let open = StandingText.Pending(try pending(expires: expiry), now: expiry)
+    #expect(!open.isOver)
+    #expect(StandingText.words(open).contains("has not approved yet; the invitation is good until"))
+    let over = StandingText.Pending(try pending(expires: expiry), now: expiry + 1)
+    #expect(over.isOver)
+    #expect(StandingText.words(over).contains("ended on 2026-09-21"))
+    #expect(StandingText.words(over).contains("ask Anna for a new one"))
+    #expect(StandingText.lines(over).joined().contains("`hearth join`"))
+  }
+
+  @Test("An invitation that an earlier version followed is never said to be over by itself")
+  func unknownExpiry() throws {
+    let waiting = StandingText.Pending(try pending(expires: nil), now: .max)
+    #expect(!waiting.isOver)
+    #expect(StandingText.words(waiting) == "Home was asked and has not approved yet")
+    let closed = StandingText.Pending(try pending(closedBy: "Cleo", expires: nil), now: 0)
+    #expect(closed.isOver)
+    #expect(StandingText.words(closed).contains("was closed, as Cleo told"))
+  }
+
+  @Test("The way back names every transport whole, and a relay's address is to be written down")
+  func waysBack() throws {
+    let relay = "hearth-relay://192.0.2.7:7440/" + String(repeating: "0", count: 52)
+    let settings = try JSONDecoder().decode(
+      [TransportSetting].self,
+      from: Data(
+        """
+        [{"number":1,"kind":"folder","path":"/home/anna/My Home"},
+         {"number":2,"kind":"relay","path":"\(relay)"}]
+        """.utf8))
+    let lines = WordsPrinting.ways(settings)
+    #expect(lines.contains("  hearth recover --transport '/home/anna/My Home'"))
+    #expect(lines.contains("  hearth recover --transport \(relay)"))
+    #expect(lines.last?.contains("write the relay's address") == true)
+    #expect(WordsPrinting.ways(Array(settings.prefix(1))).count == 2)
+    #expect(WordsPrinting.ways([]).count == 1)
+  }
+
+  @Test("Options before help, a group of commands or nothing are passed over")
+  func leadingOptions() {
+    let moved = HearthCommand.leadingOptionsLast
+    #expect(moved(["--home", "h", "help", "owner"]) == ["help", "owner"])
+    #expect(moved(["--home", "h", "transport", "-h"]) == ["transport", "-h"])
+    #expect(moved(["--home", "h", "owner", "--help"]) == ["owner", "--help"])
+    #expect(moved(["--home", "h", "transport"]) == ["transport"])
+    #expect(moved(["--home", "h"]) == [])
+    #expect(moved(["--home", "h", "owner"]) == ["owner", "--home", "h"])
+    #expect(moved(["--json", "--version"]) == ["version", "--json"])
+    #expect(
+      moved(["--home", "h", "add", "--", "-h"]) == ["add", "--home", "h", "--", "-h"])
+  }
+
+  @Test("What does not show itself is written as its number")
+  func printableText() {
+    #expect(printable("/tmp/ö x") == "/tmp/ö x")
+    #expect(printable("a\u{1B}[31m\u{202E}\u{0}") == "a\\u{1b}[31m\\u{202e}\\u{0}")
+    #expect(printable(String(repeating: "x", count: 200)).count == 200)
+    #expect(printable(String(repeating: "x", count: 201)).hasSuffix("…"))
+  }
+
+  @Test("A word of a shell stays one word")
+  func shellWords() {
+    #expect(ShellText.word("/tmp/a-b_c.d") == "/tmp/a-b_c.d")
+    #expect(ShellText.word("it's") == "'it'\\''s'")
+    #expect(ShellText.word("$HOME") == "'$HOME'")
+    #expect(ShellText.word("") == "''")
+  }
+}
