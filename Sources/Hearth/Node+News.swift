@@ -79,8 +79,8 @@ extension Node {
     for (added, name) in new.ownDevices.sorted(by: { $0.key < $1.key })
     where old.ownDevices[added] == nil {
       texts.append(
-        "you have a further device in \(place): \(name); if it is not yours, `hearth device` ends it"
-      )
+        "you have a further device in \(place): \(name); if it is not yours, "
+          + "`hearth device` ends it")
     }
     if let role = new.ownRole, let former = old.ownRole, role != former, old.owner == new.owner {
       texts.append("you are \(role.name) in \(place) now, were \(former.name)")
