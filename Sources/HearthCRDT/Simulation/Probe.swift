@@ -10,6 +10,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case authorUnknown = "engine.author-unknown"
   case authorIntroducesItself = "engine.author-introduces-itself"
   case segmentRefused = "engine.segment-refused"
+  case refusedBefore = "engine.segment-refused-before"
   case segmentWaits = "engine.segment-waits"
   case segmentCovered = "engine.segment-covered"
   case partOfSegmentKnown = "engine.part-of-segment-known"

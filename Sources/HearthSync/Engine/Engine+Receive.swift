@@ -9,6 +9,8 @@ package struct ReceiveReport: Sendable {
   package internal(set) var authors: [Author] = []
   /// The segments that cannot be used, by digest, with the reason in words.
   package internal(set) var refused: [(digest: Identifier, reason: String)] = []
+  /// Those of them that no news of people or keys will make usable.
+  var unusable: [(digest: Identifier, reason: String)] = []
   /// How many segments wait, by reason.
   package internal(set) var waiting: [PendingReason: Int] = [:]
   /// The authors that were found to have published two histories.
@@ -135,7 +137,8 @@ extension Engine {
       let pending = try store.pending(in: zone)
       let opener = SegmentOpener(zone: draft, membership: membership)
       var unopened: [PendingSegment] = []
-      var opened = open(pending.map(\.bytes), with: opener, &unopened, &report)
+      var opened = open(
+        pending.map { ($0.digest, $0.bytes) }, with: opener, &unopened, &report)
       // Evidence against an author is no part of the history that counts.
       for segment in opened {
         guard let end = ends.first(where: { $0.author == segment.author }),
@@ -148,7 +151,8 @@ extension Engine {
       opened.removeAll { evidence.contains($0.digest) }
       let present = Set(pending.map(\.digest))
       opened += open(
-        blobs.filter { !present.contains(segmentDigest($0)) }, with: opener, &unopened, &report)
+        blobs.map { (segmentDigest($0), $0) }.filter { !present.contains($0.0) }, with: opener,
+        &unopened, &report)
       var queue = CausalQueue(
         opened, control: draft.kind == .data ? try controlZone(of: draft.group).reached : nil,
         ends: ends, isOver: epochJudge(of: draft, isRebuilding: isRebuilding))
@@ -163,37 +167,39 @@ extension Engine {
     }
     zones[place] = draft
     clock = tickedClock
+    for (digest, reason) in report.unusable {
+      refusals.note(digest, in: zone, because: reason)
+    }
     if draft.kind == .control, report.applied > 0 { try refreshMembership(of: draft.group) }
     return report
   }
 
   /// Opens each blob once; a damaged one is reported and passed over.
   private func open(
-    _ blobs: [[UInt8]], with opener: SegmentOpener, _ unopened: inout [PendingSegment],
-    _ report: inout ReceiveReport
+    _ blobs: [(digest: Identifier, bytes: [UInt8])], with opener: SegmentOpener,
+    _ unopened: inout [PendingSegment], _ report: inout ReceiveReport
   ) -> [OpenedSegment] {
     var opened: [OpenedSegment] = []
     var seen: Set<Identifier> = []
     var waitingBytes = unopened.reduce(0) { $0 + $1.bytes.count }
-    for bytes in blobs {
-      let digest = segmentDigest(bytes)
-      guard seen.insert(digest).inserted else { continue }
+    for (digest, bytes) in blobs where seen.insert(digest).inserted {
       do {
-        switch try opener.open(bytes) {
+        switch try opener.open(bytes, digest: digest) {
         case .opened(let segment): opened.append(segment)
         case .waits(let reason):
           waitingBytes += bytes.count
           guard waitingBytes <= Engine.maximumWaitingBytes else {
-            throw SyncError(
-              .tooLarge,
-              "more waits already for keys, people or a newer program than "
-                + "\(Engine.maximumWaitingBytes >> 20) MiB")
+            let most = "\(Engine.maximumWaitingBytes >> 20) MiB"
+            report.refused.append(
+              (digest, "more waits already for keys, people or a newer program than \(most)"))
+            continue
           }
           unopened.append(PendingSegment(digest: digest, reason: reason, bytes: bytes))
         }
       } catch {
         Probe.segmentRefused.hit()
         report.refused.append((digest, "\(error)"))
+        report.unusable.append((digest, "\(error)"))
       }
     }
     return opened

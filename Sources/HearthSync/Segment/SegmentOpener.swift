@@ -42,7 +42,11 @@ struct SegmentOpener {
   let zone: ZoneState
   let membership: Membership
 
-  func open(_ bytes: [UInt8]) throws -> OpeningResult {
+  /// Opens sealed bytes.
+  ///
+  /// - Parameter digest: that of the bytes, if it is known.
+  /// - Throws: for bytes that no news of people or keys will ever make usable.
+  func open(_ bytes: [UInt8], digest: Identifier? = nil) throws -> OpeningResult {
     let header: EnvelopeHeader
     do {
       header = try Envelope.parseHeader(bytes, minimumSuite: membership.acceptedSuite)
@@ -69,7 +73,7 @@ struct SegmentOpener {
     let authorTag = Identifier(header.authorTag)
     // The own device is recognised before the log admits it; nothing counts as its until then.
     guard let device = zone.deviceByTag[authorTag], let card = membership.card(of: device)
-    else { return try openUnknown(bytes, header, authorTag: authorTag) }
+    else { return try openUnknown(bytes, digest: digest, header, authorTag: authorTag) }
     let author = Author(device: device, incarnation: header.incarnation)
     try verify(bytes, author: author, card: card)
     guard let epoch = zone.epoch(tag: header.epochTag) else {
@@ -79,7 +83,9 @@ struct SegmentOpener {
       let changes = try decode(
         try Envelope.open(bytes, zoneID: zone.id.bytes, epoch: epoch), header)
     else { return .waits(.format) }
-    return .opened(try finish(bytes, header, author: author, changes: changes, epoch: epoch))
+    return .opened(
+      try finish(
+        bytes, digest: digest, header, author: author, changes: changes, epoch: epoch))
   }
 
   /// A segment of a device that is not known yet.
@@ -87,7 +93,7 @@ struct SegmentOpener {
   /// In the control zone the device may introduce itself: its first change carries the keys that
   /// hash to its id, and the signature is then verified with those. Elsewhere the segment waits.
   private func openUnknown(
-    _ bytes: [UInt8], _ header: EnvelopeHeader, authorTag: Identifier
+    _ bytes: [UInt8], digest: Identifier?, _ header: EnvelopeHeader, authorTag: Identifier
   ) throws -> OpeningResult {
     guard let epoch = zone.epoch(tag: header.epochTag) else { return .waits(.epoch) }
     guard zone.kind == .control else {
@@ -106,7 +112,9 @@ struct SegmentOpener {
     }
     try verify(bytes, author: author, card: card)
     Probe.authorIntroducesItself.hit()
-    return .opened(try finish(bytes, header, author: author, changes: changes, epoch: epoch))
+    return .opened(
+      try finish(
+        bytes, digest: digest, header, author: author, changes: changes, epoch: epoch))
   }
 
   /// The changes of a segment whose author is not known yet; nil if there are none to be read.
@@ -167,7 +175,8 @@ struct SegmentOpener {
 
   /// Fills in the chain hashes and checks them against the links outside.
   private func finish(
-    _ bytes: [UInt8], _ header: EnvelopeHeader, author: Author, changes: [Change], epoch: EpochKey
+    _ bytes: [UInt8], digest: Identifier?, _ header: EnvelopeHeader, author: Author,
+    changes: [Change], epoch: EpochKey
   ) throws -> OpenedSegment {
     guard let start = changes.first, start.dot.author == author else {
       throw SyncError(.notAuthentic, "the author inside is not the one outside")
@@ -195,7 +204,7 @@ struct SegmentOpener {
       throw SyncError(.notAuthentic, "the segment's hash chain does not fit its ends")
     }
     return OpenedSegment(
-      digest: segmentDigest(bytes), bytes: bytes, author: author, first: header.firstSeq,
+      digest: digest ?? segmentDigest(bytes), bytes: bytes, author: author, first: header.firstSeq,
       last: header.lastSeq, epoch: epoch.id, changes: chained, chain: chain)
   }
 }

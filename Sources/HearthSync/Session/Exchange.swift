@@ -166,9 +166,15 @@ extension Engine {
     _ names: [SegmentName], from transport: some Transport, _ taking: inout Taking,
     _ report: inout TransportReport
   ) throws {
-    transport.expect(names)
+    transport.expect(names.filter { refusals.reason(for: $0.digest, in: taking.zone) == nil })
     for name in names {
       taking.tried.insert(name)
+      if let reason = refusals.reason(for: name.digest, in: taking.zone) {
+        Probe.refusedBefore.hit()
+        taking.failures += 1
+        report.problems.append(Engine.problem(with: transport.place(of: name), reason))
+        continue
+      }
       do {
         let blob = try transport.fetch(name)
         taking.blobs.append(blob)
@@ -200,13 +206,17 @@ extension Engine {
       if name != nil { taking.failures += 1 }
       if Mutant.oneBadFileStops.isActive { throw SyncError(.malformed, reason) }
       report.problems.append(
-        TransportProblem(
-          place: name.map { transport.place(of: $0) } ?? "a waiting segment", fault: reason,
-          remedy: "delete the file: its author puts a good one back", hidesData: true))
+        Engine.problem(with: name.map { transport.place(of: $0) } ?? "a waiting segment", reason))
     }
     taking.blobs = []
     taking.names = [:]
     taking.bytes = 0
+  }
+
+  private static func problem(with place: String, _ reason: String) -> TransportProblem {
+    TransportProblem(
+      place: place, fault: reason, remedy: "delete the file: its author puts a good one back",
+      hidesData: true)
   }
 
   // MARK: Giving

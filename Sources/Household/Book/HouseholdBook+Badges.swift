@@ -84,22 +84,49 @@ extension HouseholdBook {
     }
   }
 
-  /// The chores that are not archived.
-  private func dueRules() throws -> [ChoreFacts] {
+  /// When something is due, by the chores that are not archived.
+  private func dueRules() throws -> [DueRule] {
     try source.ids(of: HouseholdSchema.chore)
       .compactMap { try ChoreFacts($0, from: source) }.filter { !$0.isArchived }
+      .compactMap(DueRule.init)
   }
 
   /// Whether something was due, but today, on a day after one day and up to another.
   private func isBroken(
-    after first: CivilDate, before last: CivilDate, _ rules: [ChoreFacts]
+    after first: CivilDate, before last: CivilDate, _ rules: [DueRule]
   ) -> Bool {
-    var day = last
-    while day > first {
-      if day != today, rules.contains(where: { $0.isDue(on: day) }) { return true }
-      guard let before = day.adding(days: -1) else { return false }
-      day = before
+    rules.contains { rule in
+      guard var due = rule.latest(onOrBefore: last) else { return false }
+      if due == today {
+        guard let eve = today.adding(days: -1), let before = rule.latest(onOrBefore: eve)
+        else { return false }
+        due = before
+      }
+      return due > first
     }
-    return false
+  }
+}
+
+/// On which days a chore is due by the calendar, its rule read once: a person's whole past is held
+/// against it.
+private struct DueRule {
+  private let rule: RecurrenceRule?
+  private let first: CivilDate
+
+  /// Nil for a chore that is due on no day, or counted from its completion.
+  init?(_ facts: ChoreFacts) {
+    let rule = facts.rule
+    guard rule?.mode != .afterCompletion,
+      let first = rule.map({ facts.ruleFrom ?? $0.anchor }) ?? facts.due
+    else { return nil }
+    self.rule = rule
+    self.first = first
+  }
+
+  /// The last day up to a day on which something was due.
+  func latest(onOrBefore day: CivilDate) -> CivilDate? {
+    guard day >= first else { return nil }
+    guard let rule else { return first }
+    return rule.latest(onOrBefore: day).flatMap { $0 >= first ? $0 : nil }
   }
 }

@@ -120,14 +120,6 @@ extension HouseholdBook {
   }
 }
 
-extension ChoreFacts {
-  /// Whether something was due on a day by the calendar.
-  func isDue(on day: CivilDate) -> Bool {
-    guard let rule else { return due == day }
-    return rule.mode == .calendar && day >= ruleFrom ?? rule.anchor && rule.isDate(day)
-  }
-}
-
 /// An entry's place in history: later days first, then later times, then greater ids.
 struct HistoryPlace {
   let day: Int32
