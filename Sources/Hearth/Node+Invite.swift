@@ -254,9 +254,18 @@ extension Node {
     try engine.pull(
       control.id, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
     try takeOverPerson(from: link.secret, of: opened.group)
-    try engine.finishJoining(
-      opened, with: link.secret, person: person, personName: profile.personName,
-      deviceName: profile.deviceName, nowMilliseconds: now())
+    do {
+      try engine.finishJoining(
+        opened, with: link.secret, person: person, personName: profile.personName,
+        deviceName: profile.deviceName, nowMilliseconds: now())
+    } catch let error as SyncError where error.code == .notFound {
+      guard let fault = Node.unusableFiles(in: report) else { throw error }
+      throw HearthError(
+        .notFound,
+        "joining needs all that \(opened.inviterName) had when inviting, and \(fault): "
+          + "`hearth sync --check` on a device of \(opened.inviterName)'s puts damaged files "
+          + "right; then join again", cause: error)
+    }
     guard engine.membership(of: opened.group).isActive(engine.device) else {
       throw HearthError(
         .notAllowed,
@@ -264,6 +273,14 @@ extension Node {
           + "at the same moment by somebody else")
     }
     return opened
+  }
+
+  /// How many files could not be used and what is wrong with the first, in words; nil if none.
+  static func unusableFiles(in report: TransportReport) -> String? {
+    let faults = report.problems.filter(\.hidesData)
+    guard let first = faults.first else { return nil }
+    let subject = faults.count == 1 ? "a file" : "\(faults.count) files"
+    return "\(subject) of the folder cannot be used (\(first.fault))"
   }
 
   /// Does several steps or none: whoever is not let in keeps no zones, keys or transport of it.

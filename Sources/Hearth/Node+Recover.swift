@@ -287,14 +287,24 @@ extension Node {
   private func fetch(_ group: RecoveryListing.Group, as reader: Recovering) throws {
     try engine.beginRecovering(group, with: reader.root)
     let control = try engine.controlZone(of: group.id).id
+    var fault: String?
     // Each round may bring keys that open more of the log.
     repeat {
       try enterRelays(group.id, of: reader.person, with: reader.root, reader.folders)
-      try pull([control], from: reader.folders)
+      fault = try pull([control], from: reader.folders)
     } while try engine.takeRecoveryKeys(of: group.id, for: reader.person, with: reader.root)
-    try requireStanding(of: reader.person, in: group, with: reader.root)
+    do {
+      try requireStanding(of: reader.person, in: group, with: reader.root)
+    } catch let error as HearthError {
+      guard let fault else { throw error }
+      throw HearthError(
+        error.code,
+        "\(fault), and so the log of \(group.name) may say less than was written: on another "
+          + "device of the household `hearth sync --check` puts damaged files right. As far as it "
+          + "goes: \(error.message)", cause: error)
+    }
     let data = engine.zones.filter { $0.group == group.id && $0.kind == .data }.map(\.id)
-    try pull(data, from: reader.folders)
+    _ = try pull(data, from: reader.folders)
   }
 
   /// Makes this device one of the person's in a group.
@@ -322,7 +332,11 @@ extension Node {
     }
   }
 
-  private func pull(_ zones: [ZoneID], from folders: [String]) throws {
+  /// Takes what folders and relays hold of some zones.
+  ///
+  /// - Returns: which files could not be used, in words; nil if none.
+  private func pull(_ zones: [ZoneID], from folders: [String]) throws -> String? {
+    var unusable: String?
     for path in folders {
       var report = TransportReport(setting: path)
       for zone in zones {
@@ -336,7 +350,9 @@ extension Node {
             cause: error)
         }
       }
+      unusable = unusable ?? Node.unusableFiles(in: report)
     }
+    return unusable
   }
 
   /// Believes the group's log alone.

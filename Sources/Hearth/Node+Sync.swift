@@ -7,7 +7,10 @@ extension Node {
   ///
   /// A transport that fails is reported and harms no other. Answers to requests to join are looked
   /// for first and given last.
-  package func sync() throws -> SyncReport {
+  ///
+  /// - Parameter check: how many of the folders' files are read again, to see whether they are
+  ///   still whole; damaged ones are put right.
+  package func sync(checking check: FileCheck = .some) throws -> SyncReport {
     var report = SyncReport()
     // Whatever ends the round, what came before it is told.
     defer {
@@ -25,7 +28,8 @@ extension Node {
         let transport = try transport(setting.path)
         try admit(over: transport)
         let round = try engine.exchange(
-          over: transport, named: setting.path, anchorFile: anchorFile, nowMilliseconds: now())
+          over: transport, named: setting.path, anchorFile: anchorFile, checking: check,
+          nowMilliseconds: now())
         report.transports.append(round)
         if round.failure == nil {
           try giveCapsule(to: transport)

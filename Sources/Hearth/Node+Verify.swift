@@ -45,6 +45,22 @@ extension Node {
     return Verification(zones: try order.map(verify), fileFaults: fileFaults)
   }
 
+  /// What of the files in the shared folders cannot be used, each folder with its own.
+  ///
+  /// Reads every file and changes nothing; a folder that is away has none.
+  package func damagedFiles() throws -> [(folder: String, problems: [TransportProblem])] {
+    try transports().compactMap { setting in
+      let transport = try transport(setting.path)
+      do {
+        let found = try allZones().filter { engine.isExchanged($0) }
+          .flatMap { try engine.damage(of: $0, on: transport) }
+        return found.isEmpty ? nil : (setting.path, found)
+      } catch is TransportError {
+        return nil
+      }
+    }
+  }
+
   private func verify(_ zone: ZoneState) throws -> ZoneVerification {
     let membership = membership(of: zone.group)
     let audit = try store.read { try engine.audit(zone.id) }

@@ -2,10 +2,12 @@ import ArgumentParser
 import Foundation
 import HearthSim
 
-/// What one seeded bug is tried on, in this order: a few seeds, which kill most; the plans that
-/// people wrote; months; plans that take long; more seeds.
+/// What one seeded bug is tried on, in this order: what killed it when it was last looked for; a
+/// few seeds, which kill most; the plans that people wrote; months; plans that take long; more
+/// seeds.
 struct Hunt: Codable {
   let mutant: String
+  var known: Trial?
   var quick: UInt64
   var deep: UInt64
   var seeds: UInt64
@@ -13,12 +15,13 @@ struct Hunt: Codable {
   var longPlans: [String]
 
   var trials: [Trial] {
-    (0..<quick).map { Trial(seed: $0, mode: "quick") } + plans.map { Trial(plan: $0) }
+    (known.map { [$0] } ?? []) + (0..<quick).map { Trial(seed: $0, mode: "quick") }
+      + plans.map { Trial(plan: $0) }
       + (0..<deep).map { Trial(seed: $0, mode: "deep") } + longPlans.map { Trial(plan: $0) }
       + (min(quick, seeds)..<seeds).map { Trial(seed: $0, mode: "quick") }
   }
 
-  struct Trial {
+  struct Trial: Codable {
     var seed: UInt64 = 0
     var mode = ""
     var plan: String?
@@ -31,9 +34,38 @@ struct Hunt: Codable {
   }
 }
 
+/// How one seeded bug was killed when all of a hunt was gone through: kept in the repository, so
+/// that each further hunt is short.
+struct KnownKill: Codable {
+  let mutant: String
+  let trial: Hunt.Trial
+  /// How many runs the hunt took, with the last one.
+  let runs: Int
+
+  static func read(_ path: String) throws -> [KnownKill] {
+    guard FileManager.default.fileExists(atPath: path) else { return [] }
+    return try JSONDecoder().decode(
+      [KnownKill].self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+  }
+
+  static func write(_ kills: [KnownKill], to path: String) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    let rows = try kills.sorted { $0.mutant < $1.mutant }
+      .map { String(decoding: try encoder.encode($0), as: UTF8.self) }
+    // A line each, so that what moved shows in a comparison.
+    let text = "[\n  " + rows.joined(separator: ",\n  ") + "\n]\n"
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+  }
+}
+
 /// What became of one seeded bug: a row of the kill matrix.
 struct MutantRow: Codable {
   let mutant: String
+  /// The trial that killed it.
+  var trial: Hunt.Trial?
+  /// Whether it was killed by what killed it before.
+  var isKnown: Bool?
   /// The check that killed it, or nil; `trap` where the program ended itself.
   var oracle: String?
   /// What it was killed by: a seed, or the name of a plan.
@@ -65,7 +97,7 @@ struct HuntCommand: ParsableCommand {
     let hunt = try JSONDecoder().decode(
       Hunt.self, from: FileHandle.standardInput.readDataToEndOfFile())
     var row = MutantRow(mutant: hunt.mutant)
-    for trial in hunt.trials {
+    for (place, trial) in hunt.trials.enumerated() {
       FileHandle.standardOutput.write(Data((trial.name + "\n").utf8))
       row.seeds += 1
       try Simulator.activate(mutant: hunt.mutant)
@@ -78,6 +110,7 @@ struct HuntCommand: ParsableCommand {
         continue
       }
       (row.oracle, row.by, row.failure) = (outcome.oracle, trial.name, failure)
+      (row.trial, row.isKnown) = (trial, hunt.known != nil && place == 0)
       break
     }
     FileHandle.standardOutput.write(try JSONEncoder().encode(row))
@@ -91,7 +124,8 @@ struct Mutants: ParsableCommand {
     discussion: """
       Each is tried on some quick seeds first, then on the plans of the folders, on a few deep \
       seeds, and on more quick seeds, and no more once it is killed. A run that fails without the \
-      bug too kills nothing.
+      bug too kills nothing. With --known, what killed it before is tried first, and the number of \
+      runs is that of the hunt that was written down.
       """)
   @Option(help: "How many quick seeds each may survive.") var seeds: UInt64 = 200
   @Option(help: "How many of them come before the plans.") var quick: UInt64 = 20
@@ -99,6 +133,8 @@ struct Mutants: ParsableCommand {
   @Option(help: "A folder of plans; may be given again.") var plans = [
     "Simulations/Scenarios", "Simulations/Corpus",
   ]
+  @Option(help: "A file that says what killed each before.") var known: String?
+  @Option(help: "Where to write what killed each, for --known.") var record: String?
   @Option(help: "How many processes.") var jobs = ProcessInfo.processInfo.activeProcessorCount
   @Option(help: "Only this one; may be given again.") var only: [String] = []
   @Option(help: "For how many seconds one may be hunted.") var limit = 240.0
@@ -109,22 +145,37 @@ struct Mutants: ParsableCommand {
     let found = try plans.flatMap(PlanFolder.plans)
     let short = found.filter { $0.weight < PlanFolder.long }.map(\.path)
     let long = found.filter { $0.weight >= PlanFolder.long }.map(\.path)
+    let kills = try known.map { try KnownKill.read($0) } ?? []
     let tasks = try mutants.map { mutant in
       Pool.Task(
         arguments: ["hunt"],
         input: try JSONEncoder().encode(
           Hunt(
-            mutant: mutant, quick: min(quick, seeds), deep: deep, seeds: seeds, plans: short,
+            mutant: mutant, known: kills.first { $0.mutant == mutant }?.trial,
+            quick: min(quick, seeds), deep: deep, seeds: seeds, plans: short,
             longPlans: long)))
     }
     var rows = [MutantRow?](repeating: nil, count: mutants.count)
     try Pool(jobs: jobs, limitSeconds: limit).run(tasks) { index, end in
-      let row = try Mutants.row(of: mutants[index], end)
+      var row = try Mutants.row(of: mutants[index], end)
+      if row.isKnown == true, let kill = kills.first(where: { $0.mutant == row.mutant }) {
+        row.seeds = kill.runs
+      }
       rows[index] = row
       Pool.say(row.line)
     }
     let all = rows.compactMap { $0 }
     Mutants.summary(all)
+    let moved = all.filter { $0.isKnown == false && !kills.isEmpty }.map(\.mutant)
+    if !moved.isEmpty {
+      print("killed by something else than \(known ?? "") says: \(moved.joined(separator: ", "))")
+    }
+    if let record {
+      try KnownKill.write(
+        all.compactMap { row in
+          row.trial.map { KnownKill(mutant: row.mutant, trial: $0, runs: row.seeds) }
+        }, to: record)
+    }
     if let json { try JSONEncoder().encode(all).write(to: URL(fileURLWithPath: json)) }
     if all.contains(where: { $0.oracle == nil }) { throw ExitCode.failure }
   }

@@ -8,8 +8,8 @@ struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor", abstract: "Look for what is wrong and how to mend it.",
     discussion: """
-      Looks at the data, permissions, clocks, forks, transports and free space. Exit code 7 if data
-      is damaged, 2 if something else needs your attention.
+      Looks at the data, permissions, clocks, forks, transports, every file of the shared folders
+      and free space. Exit code 7 if data is damaged, 2 if something else needs your attention.
       """)
 
   @OptionGroup var options: CommonOptions
@@ -45,7 +45,8 @@ struct DoctorCommand: AsyncParsableCommand {
       try Output.json(Document(findings: findings))
     } else if findings.isEmpty {
       Output.print(
-        Style.green("all is well") + ": data, permissions, clocks, forks, transports, free space")
+        Style.green("all is well")
+          + ": data, permissions, clocks, forks, transports, their files, free space")
     } else {
       for finding in findings {
         let colour = finding.isDamage ? Style.red : Style.yellow
@@ -124,6 +125,14 @@ struct DoctorCommand: AsyncParsableCommand {
               + "\(transport.setting.number)`"
             : "make the folder reachable, or `hearth transport remove "
               + "\(transport.setting.number)`"))
+    }
+    for (folder, problems) in try await node.damagedFiles() {
+      findings.append(
+        Finding(
+          "files",
+          "\(Words.count(problems.count, "file")) in \(folder) cannot be used, the first: "
+            + "\(problems[0].fault)",
+          remedy: "`hearth sync --check` puts right what this device has"))
     }
     return findings
   }

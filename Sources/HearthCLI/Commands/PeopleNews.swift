@@ -10,9 +10,11 @@ struct PeopleNews: Sendable {
   var remarks: [String] = []
 
   /// Syncs, finishes joining where somebody has approved, and tells what concerns people.
-  static func sync(_ node: Node) async throws -> (SyncReport, PeopleNews) {
+  static func sync(
+    _ node: Node, checking check: FileCheck = .some
+  ) async throws -> (SyncReport, PeopleNews) {
     let known = try await node.notices().count
-    var report = try await node.sync()
+    var report = try await node.sync(checking: check)
     var news = PeopleNews()
     news.remarks += try await node.notices().dropFirst(known)
       .filter { [.people, .recovery, .access].contains($0.kind) }.map { Style.safe($0.text) }

@@ -15,17 +15,27 @@ struct SyncCommand: AsyncParsableCommand {
       With --watch the command goes on until it is interrupted, and syncs whenever a shared folder
       or this node changes, or a relay tells of news. The node stays free for other commands in
       between.
+
+      Each sync reads a few files of a shared folder again, to see whether they are still whole. \
+      --check reads all. What is damaged and is here is put right.
       """)
 
   @Flag(help: "Go on syncing whenever something changes.")
   var watch = false
 
+  @Flag(help: "Read every file of the shared folders again and put damaged ones right.")
+  var check = false
+
   @OptionGroup var options: CommonOptions
+
+  func validate() throws {
+    if watch, check { throw ValidationError("--check is for one sync: leave --watch out") }
+  }
 
   func run() async throws {
     if watch { return try await Watching(options: options).run() }
     let node = try await options.open()
-    let (report, news) = try await PeopleNews.sync(node)
+    let (report, news) = try await PeopleNews.sync(node, checking: check ? .all : .some)
     let catalogues = await SyncText.refresh(node)
     try await node.close()
     if options.json {
@@ -59,6 +69,8 @@ enum SyncText {
       let received: Int
       let published: Int
       let publishedBytes: Int
+      /// How many damaged files were put right.
+      let restored: Int
       let waiting: Int
       let failure: String?
       let problems: [Problem]
@@ -77,7 +89,8 @@ enum SyncText {
       transports = report.transports.map { transport in
         Item(
           path: transport.setting, received: transport.received, published: transport.published,
-          publishedBytes: transport.publishedBytes, waiting: transport.waiting,
+          publishedBytes: transport.publishedBytes, restored: transport.restored,
+          waiting: transport.waiting,
           failure: transport.failure,
           problems: transport.problems.map {
             Problem(
@@ -114,6 +127,9 @@ enum SyncText {
         ? "nothing to publish"
         : "published \(Words.count(report.published, "segment")) (\(report.publishedBytes) bytes)",
     ]
+    if report.restored > 0 {
+      parts.append("put \(Words.count(report.restored, "damaged file")) right")
+    }
     if report.waiting > 0 {
       parts.append("\(Words.count(report.waiting, "segment")) waiting for others")
     }
@@ -235,13 +251,16 @@ private struct Watching {
       SyncText.tellProblems(report, isQuiet: true)
       lastWords = problems
     }
-    guard report.received > 0 || report.published > 0 else { return }
+    func isNews(_ report: TransportReport) -> Bool {
+      report.received > 0 || report.published > 0 || report.restored > 0
+    }
+    guard report.transports.contains(where: isNews) else { return }
     let now = Node.wallClock()
     if options.json {
       try? Output.jsonLine(Event(at: MomentText.iso(now), report: SyncText.Document(report)))
       return
     }
-    for transport in report.transports where transport.received > 0 || transport.published > 0 {
+    for transport in report.transports where isNews(transport) {
       Output.print("\(MomentText.iso(now)) \(SyncText.line(transport))")
     }
   }

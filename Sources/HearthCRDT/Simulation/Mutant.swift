@@ -60,6 +60,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case logApart
   /// A bad segment ends the round.
   case oneBadFileStops
+  /// A file that is damaged in place stays as it is.
+  case leavesDamage
   /// A segment's signature is not looked at.
   case skipsSignature
   /// A segment's hash chain is not followed.

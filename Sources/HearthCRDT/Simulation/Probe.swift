@@ -10,6 +10,8 @@ package enum Probe: String, CaseIterable, Sendable {
   case authorUnknown = "engine.author-unknown"
   case authorIntroducesItself = "engine.author-introduces-itself"
   case segmentRefused = "engine.segment-refused"
+  case fileDecayed = "exchange.damaged-file-found"
+  case fileRestored = "exchange.damaged-file-put-right"
   case refusedBefore = "engine.segment-refused-before"
   case segmentWaits = "engine.segment-waits"
   case segmentCovered = "engine.segment-covered"

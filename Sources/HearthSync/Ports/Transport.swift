@@ -126,6 +126,8 @@ package struct TransportListing: Sendable {
 /// A transport keeps what it is given under its name and can list it. It need not be ordered,
 /// complete or honest: everything that matters is verified by the engine.
 package protocol Transport {
+  /// Whether what it stores lies open to failing disks and other programs, with nobody who notices.
+  var canDecay: Bool { get }
   /// Where a person finds a segment: a path below the folder, or the like.
   func place(of name: SegmentName) -> String
   /// Lists what the transport holds of a zone.
@@ -150,6 +152,8 @@ package protocol Transport {
 }
 
 extension Transport {
+  package var canDecay: Bool { false }
+
   package func expect(_ names: [SegmentName]) {}
 
   package func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) throws {

@@ -12,9 +12,10 @@ extension Engine {
   ///   - name: what the report calls it.
   ///   - anchorFile: where the node notes how far its logs are sealed, before anything sealed
   ///     leaves it.
+  ///   - check: how many files are read again that were whole before.
   package mutating func exchange(
     over transport: some Transport, named name: String, anchorFile: some AnchorFile,
-    nowMilliseconds: UInt64
+    checking check: FileCheck = .some, nowMilliseconds: UInt64
   ) throws -> TransportReport {
     var report = TransportReport(setting: name)
     let life = incarnation
@@ -35,7 +36,10 @@ extension Engine {
       // Also where the last round was cut off between sealing and noting it.
       if !Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: self) }
       for zone in exchangedZones() where isMember(of: zone) {
-        guard let listing = listings[zone] else { continue }
+        guard let found = listings[zone] else { continue }
+        let listing = try upkeep(
+          of: self.zone(zone), on: transport, holding: found, check,
+          nowMilliseconds: nowMilliseconds, &report)
         try push(
           zone, to: transport, holding: listing, isAlone: incarnation == life, &report)
       }

@@ -10,6 +10,8 @@ package struct TransportReport: Sendable {
   package internal(set) var published = 0
   /// How many bytes were given to it.
   package internal(set) var publishedBytes = 0
+  /// How many damaged files of it were put right.
+  package internal(set) var restored = 0
   /// How many snapshots were given to it.
   package internal(set) var publishedSnapshots = 0
   /// How many zones were begun from a snapshot of it.

@@ -3,7 +3,8 @@ import HearthSync
 /// The faults of single files, each said in one way.
 extension TransportError {
   private static let arriving =
-    "it may still be arriving; if it stays, delete it: its author puts it back"
+    "it may still be arriving; if it stays, `hearth sync --check` on a device that has it puts it "
+    + "right; or delete it: its author puts it back"
 
   /// The file does not exist.
   static func absent(_ place: String) -> TransportError {

@@ -101,6 +101,9 @@ package final class FolderTransport: Transport, Sendable {
     }
   }
 
+  /// Anybody's program and disk can spoil files in place.
+  package var canDecay: Bool { true }
+
   /// The file's path below the folder.
   package func place(of name: SegmentName) -> String {
     FolderLayout.path(of: name)?.joined(separator: "/") ?? "\(name.digest)"

@@ -19,6 +19,7 @@ struct AtRest {
     try AgainstModel(world, first).check()
     for device in devices { try logsAreWhole(on: device) }
     try storageIsBounded(devices)
+    for device in devices { try filesAreWhole(on: device) }
     var checker = world.checker
     for device in devices {
       try checker.redeliver(device, in: world)
@@ -112,6 +113,19 @@ struct AtRest {
         throw world.fail(
           .boundedStorage, device, "\(files) files in the folder for \(changes) changes")
       }
+    }
+  }
+
+  /// What a device has it put right in its copy of the folder, if that was damaged.
+  private func filesAreWhole(on device: SimDevice) throws {
+    guard device.usesFolder else { return }
+    let own = try world.held(by: device)
+    for file in device.folder.names {
+      guard let good = world.archive[file], device.folder.files[file] != good,
+        file.digest.map({ own.contains($0) }) ?? false
+      else { continue }
+      throw world.fail(
+        .liveness, device, "has a file whose copy in its folder is damaged: \(file.key)")
     }
   }
 }

@@ -89,14 +89,18 @@ struct Settling {
       device.folder.unfreeze()
       device.frozenAtRelay = [:]
       device.folder.mendLost()
-      for file in device.folder.names {
-        if let good = world.archive[file], device.folder.files[file] != good {
-          device.folder.damage(file, good)
-        }
-      }
       if device.running == nil { try world.boot(device) }
       guard device.running != nil || device.isLost else {
         throw world.fail(.liveness, device, "does not start on a healed disk")
+      }
+      // What a member has it puts right itself.
+      let own = try device.running != nil && device.isMember() ? world.held(by: device) : []
+      for file in device.folder.names {
+        if let good = world.archive[file], device.folder.files[file] != good,
+          file.digest.map({ !own.contains($0) }) ?? true
+        {
+          device.folder.damage(file, good)
+        }
       }
     }
     for place in world.carriers.indices

@@ -120,7 +120,7 @@ extension SimDevice {
   }
 
   /// Exchanges what is new with the folder, then with the relay.
-  func sync(at time: UInt64) throws -> Round {
+  func sync(at time: UInt64, checking check: FileCheck = .some) throws -> Round {
     takeTurn()
     let now = clock.wall(at: time)
     let (folder, anchor, name) = (folder, anchor, name)
@@ -130,7 +130,7 @@ extension SimDevice {
       report.add(
         try withEngine { engine in
           try engine.exchange(
-            over: folder, named: name, anchorFile: anchor, nowMilliseconds: now)
+            over: folder, named: name, anchorFile: anchor, checking: check, nowMilliseconds: now)
         })
     }
     if usesRelay { try exchangeOverRelay(at: now, &report) }

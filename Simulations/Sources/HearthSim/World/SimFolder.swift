@@ -84,6 +84,8 @@ final class SimFolder: Transport {
 
   // MARK: The port
 
+  var canDecay: Bool { true }
+
   func place(of name: SegmentName) -> String { "\(name.digest)" }
 
   func list(zoneTag: Identifier) throws -> TransportListing {
@@ -191,8 +193,9 @@ final class SimFolder: Transport {
     let known = versions[file] ?? 0
     var next = version ?? (files[file] == nil && lost[file] == nil ? (known | 1) + 1 : known)
     // What is put in the place of other bytes is news too, and of two the later one wins, as by the
-    // times that carriers look at: an answer to whoever asks replaces one of before.
-    if version == nil, file.digest == nil, files[file] != bytes {
+    // times that carriers look at: an answer to whoever asks replaces one of before, the right
+    // bytes replace damaged ones.
+    if version == nil, file.digest == nil || files[file] != nil, files[file] != bytes {
       next = max((known | 1) + 1, now &* 2)
     }
     files[file] = bytes

@@ -211,11 +211,19 @@ extension World {
     return true
   }
 
+  /// The digests of the segments that a device has stored.
+  func held(by device: SimDevice) throws -> Set<Identifier> {
+    let engine = try device.engine()
+    return Set(
+      try engine.zones.flatMap { try engine.store.segments(of: $0.id).map(\.digest) })
+  }
+
   /// One round over the folder.
   func sync(_ device: SimDevice) throws {
     let before = checker.frontiers(of: device)
     let author = try device.engine().author
-    let report = try device.sync(at: now)
+    // In a healed world people let every file be read again.
+    let report = try device.sync(at: now, checking: isHealed ? .all : .some)
     ledger.synced(report)
     if unaware.contains(device.index), try device.engine().author != author {
       try checker.rewritten(device, from: author, in: self)
@@ -274,7 +282,11 @@ extension World {
     wakeCarriers(from: device.index)
   }
 
-  /// Damages a file of the device's copy in place: `damage flip|cut|zero|swap|lose [WHICH]`.
+  /// Damages a file of the device's copy in place: `damage flip|cut|zero|swap|lose [WHICH]
+  /// [stays=yes|no]`.
+  ///
+  /// Some of it is gone after a while, as where a carrier brings the file once more; the rest stays
+  /// until a device puts it right.
   private func damage(_ step: Step, _ device: SimDevice) {
     let names = files(step.words.dropFirst().first, of: device)
     guard !names.isEmpty else { return }
@@ -292,6 +304,7 @@ extension World {
       default: bytes[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8))
       }
       device.folder.damage(file, bytes)
+      if step.value("stays").map({ $0 == "yes" }) ?? chance.happens(perMille: 500) { return }
     }
     events.push(
       .repair(device: device.index, file: file), at: now + UInt64(chance.within(60_000...7_200_000))

@@ -1,0 +1,128 @@
+import HearthCRDT
+
+/// How many of a transport's files a round reads again, to see whether they are still whole.
+package enum FileCheck: Sendable {
+  /// A few, others in each round, so that damage is found in time and a round stays quick.
+  case some
+  /// All.
+  case all
+}
+
+// Files that were whole once and are damaged now; decision 0043 says why it is so.
+extension Engine {
+  /// How many files are read again in a round that checks some.
+  package static var checkedFiles: Int { 8 }
+  /// After so many bytes such a round reads no further file.
+  package static var checkedBytes: Int { 256 * 1024 }
+
+  /// Reads files again that a transport lists, and puts those right that are damaged.
+  ///
+  /// Nobody who holds a segment ever fetches it again, so without this only a newcomer would find
+  /// that a disk or a program has spoilt it, and nobody else would know. A damaged file is never
+  /// taken away, since whoever carries the folder would take away whole copies too: the right
+  /// bytes are written in its place. One whose bytes are not here counts as not there, so what it
+  /// held is given in other files.
+  ///
+  /// - Returns: the listing without what is damaged and was not put right.
+  func upkeep(
+    of zone: ZoneState, on transport: some Transport, holding listing: TransportListing,
+    _ check: FileCheck, nowMilliseconds: UInt64, _ report: inout TransportReport
+  ) throws -> TransportListing {
+    guard transport.canDecay, !Mutant.leavesDamage.isActive else { return listing }
+    var whole = listing
+    var bytes = 0
+    let count = listing.segments.count + listing.snapshots.count
+    for place in Engine.places(of: count, check, zone.id, nowMilliseconds) {
+      if check == .some, bytes >= Engine.checkedBytes { break }
+      do {
+        if place < listing.segments.count {
+          bytes += try transport.fetch(listing.segments[place]).count
+        } else {
+          let chunk = listing.snapshots[place - listing.segments.count]
+          bytes += try transport.fetch(chunk)?.count ?? 0
+        }
+      } catch let error as TransportError where error.isDamage {
+        Probe.fileDecayed.hit()
+        if place < listing.segments.count {
+          let name = listing.segments[place]
+          if try isSeenTo(name, of: zone, on: transport, &report) { continue }
+          whole.segments.removeAll { $0 == name }
+        } else {
+          let chunk = listing.snapshots[place - listing.segments.count]
+          whole.snapshots.removeAll { $0 == chunk }
+        }
+        report.note(
+          TransportProblem(
+            place: error.place, fault: error.message,
+            remedy: "delete it: what it held is given again by who has it", hidesData: false))
+      } catch let error as TransportError {
+        // What cannot be read now may be readable later, or was taken away meanwhile.
+        if check == .all, error.code != .notFound { report.note(error.problem(hidesData: false)) }
+      }
+    }
+    return whole
+  }
+
+  /// What of a zone's files on a transport is damaged; reads them all and changes nothing.
+  package func damage(
+    of zone: ZoneState, on transport: some Transport
+  ) throws -> [TransportProblem] {
+    guard transport.canDecay else { return [] }
+    let listing = try transport.list(zoneTag: zone.tag)
+    var found: [TransportProblem] = []
+    func look(_ read: () throws -> Void) throws {
+      do {
+        try read()
+      } catch let error as TransportError {
+        if error.code != .notFound { found.append(error.problem(hidesData: true)) }
+      }
+    }
+    for name in listing.segments { try look { _ = try transport.fetch(name) } }
+    for name in listing.snapshots { try look { _ = try transport.fetch(name) } }
+    return found
+  }
+
+  /// Writes a segment's bytes over a file that should hold them.
+  ///
+  /// - Returns: whether they are here, and so nothing else can be done about it in this round.
+  private func isSeenTo(
+    _ name: SegmentName, of zone: ZoneState, on transport: some Transport,
+    _ report: inout TransportReport
+  ) throws -> Bool {
+    guard let right = try store.bytes(of: name.digest, in: zone.id) else { return false }
+    do {
+      try transport.publish(name, right)
+      report.restored += 1
+      Probe.fileRestored.hit()
+    } catch let error as TransportError {
+      // A folder that takes nothing can still be read.
+      report.note(error.problem(hidesData: false))
+    }
+    return true
+  }
+
+  /// Which of so many files are read: all, or a few from a place that differs from round to round.
+  private static func places(
+    of count: Int, _ check: FileCheck, _ zone: ZoneID, _ nowMilliseconds: UInt64
+  ) -> [Int] {
+    guard check == .some, count > checkedFiles else { return Array(0..<count) }
+    // The finaliser of SplitMix64: successive rounds begin at places that have nothing in common.
+    var mixed = (nowMilliseconds ^ zone.low) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ mixed >> 31) &* 0x94d0_49bb_1331_11eb
+    let start = Int((mixed ^ mixed >> 29) % UInt64(count))
+    return (0..<checkedFiles).map { (start + $0) % count }
+  }
+}
+
+extension TransportError {
+  /// Whether a file is there whose content is not what its name says.
+  fileprivate var isDamage: Bool { [.contentMismatch, .emptyFile, .tooLarge].contains(code) }
+}
+
+extension TransportReport {
+  /// Adds a problem, unless one with the same file was noted before.
+  fileprivate mutating func note(_ problem: TransportProblem) {
+    guard !problems.contains(where: { $0.place == problem.place }) else { return }
+    problems.append(problem)
+  }
+}
