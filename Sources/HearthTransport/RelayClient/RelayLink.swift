@@ -100,11 +100,19 @@ package final class RelayLink: RelayLine, Sendable {
   /// Asks about a known mailbox and waits for the answer.
   /// - Throws: `RelayFailure`.
   package func ask(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayOutcome {
+    try ask(mailbox, question, telling: nil)
+  }
+
+  /// The same, and tells meanwhile, on the link's thread and in steps of 64 KiB, how many bytes
+  /// went over the connection since it was asked.
+  package func ask(
+    _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)?
+  ) throws -> RelayOutcome {
     precondition(!loop.inEventLoop, "the link's own thread cannot wait for it")
     let state = state
     let loop = loop
     return try loop.flatSubmit {
-      state.value?.ask(mailbox, question)
+      state.value?.ask(mailbox, question, telling)
         ?? loop.makeFailedFuture(RelayFailure.unreachable("the link was closed"))
     }.wait()
   }
@@ -143,6 +151,8 @@ private final class LinkState {
   private var alarm: (time: UInt64, task: Scheduled<Void>)?
   private var context: NIOSSLContext?
   private var sight: CertificateSight?
+  /// Whom to tell what goes over the connection, what went, and what was told of it.
+  private var telling: (handler: @Sendable (Int) -> Void, bytes: Int, told: Int)?
 
   init(
     _ address: RelayAddress, loop: any EventLoop, session: RelayClientSession,
@@ -168,7 +178,10 @@ private final class LinkState {
     perform()
   }
 
-  func ask(_ mailbox: Identifier, _ question: RelayQuestion) -> EventLoopFuture<RelayOutcome> {
+  func ask(
+    _ mailbox: Identifier, _ question: RelayQuestion, _ telling: (@Sendable (Int) -> Void)?
+  ) -> EventLoopFuture<RelayOutcome> {
+    self.telling = telling.map { ($0, 0, 0) }
     lastTicket += 1
     let promise = loop.makePromise(of: RelayOutcome.self)
     waiting[lastTicket] = promise
@@ -238,14 +251,29 @@ private final class LinkState {
     while let part = rest.readSlice(length: min(LinkState.partBytes, rest.readableBytes)),
       part.readableBytes > 0
     {
-      channel.write(part).assumeIsolated().whenSuccess { self.wrote(number) }
+      let count = part.readableBytes
+      channel.write(part).assumeIsolated().whenSuccess { self.wrote(number, count) }
     }
     channel.flush()
   }
 
-  private func wrote(_ number: Int) {
+  private func wrote(_ number: Int, _ byteCount: Int) {
     guard number == connection else { return }
+    moved(byteCount)
     session.progressed(now: now)
+  }
+
+  /// After how many bytes more it is told that they went over the connection.
+  private static let toldBytes = 64 << 10
+
+  private func moved(_ byteCount: Int) {
+    guard var telling else { return }
+    telling.bytes += byteCount
+    if telling.bytes - telling.told >= LinkState.toldBytes {
+      telling.told = telling.bytes
+      telling.handler(telling.bytes)
+    }
+    self.telling = telling
   }
 
   private func tell(_ news: RelayNews) {
@@ -339,6 +367,7 @@ private final class LinkState {
 
   fileprivate func read(_ number: Int, _ bytes: [UInt8]) {
     guard number == connection else { return }
+    moved(bytes.count)
     session.received(bytes, now: now)
     perform()
   }
