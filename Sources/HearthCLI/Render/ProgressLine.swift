@@ -46,7 +46,9 @@ struct ProgressScreen: Sendable {
     return text
   }
 
-  /// What to write to take the line away; nil where none stands. The next drawing is at once.
+  /// What to write to take the line away; nil where none stands.
+  ///
+  /// The next drawing is at once.
   mutating func erase() -> String? {
     guard shownColumns > 0 else { return nil }
     defer {

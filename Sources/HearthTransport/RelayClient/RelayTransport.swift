@@ -200,6 +200,8 @@ package final class RelayTransport: Transport {
   }
 
   func memoryName(_ mailbox: Identifier, _ what: String = "index") -> String {
+    // Of certificates that change nothing follows: then it is the place that tells relays apart.
+    if link.address.asksAuthorities { return "relay.\(what).\(place).\(mailbox.hex)" }
     let relay = link.address.pin.array.prefix(8).map { byte in
       (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }.joined()
