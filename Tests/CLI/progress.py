@@ -13,6 +13,7 @@ import pty
 import random
 import re
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -78,8 +79,9 @@ class Screen:
             self.lines.append("".join(cells).rstrip())
 
 
-def at_terminal(family, home, *arguments):
-    """Runs a command with its output on a terminal; gives its exit code and the terminal's text."""
+def at_terminal(family, home, *arguments, until=None):
+    """Runs a command with its output on a terminal and gives the terminal's text; interrupts it
+    once it said a word."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
     process = subprocess.Popen(
@@ -95,6 +97,10 @@ def at_terminal(family, home, *arguments):
         if not data:
             break
         text += data
+        if until and ("\n" in text.decode(errors="replace").split(until)[-1]
+                      and until.encode() in text):
+            process.send_signal(signal.SIGINT)
+            until = None
     os.close(ours)
     text = text.decode()
     if family.shows:
@@ -158,10 +164,14 @@ def main():
 
     # Without a terminal there is none, with --json neither, and none where it is quick.
     line.rate = SLOW_BYTES_A_SECOND
-    done = family.run("cleo", "join", link)
-    check(done.returncode == 0, "cleo: " + done.stderr)
-    check_none("no terminal", done.stdout + done.stderr)
-    check("\r" not in done.stdout + done.stderr, "a return without a terminal")
+    # As bytes: as text, Python would take a return for a line's end.
+    done = subprocess.run(
+        family.command("cleo", "join", link), stdin=subprocess.DEVNULL, capture_output=True,
+        env=family.environment, timeout=120)
+    said = done.stdout + done.stderr
+    check(done.returncode == 0, "cleo: %r" % said)
+    check_none("no terminal", said.decode())
+    check(b"\r" not in said and b"joined Home" in said, "without a terminal: %r" % said)
     line.rate = None
     family.says("dora", ["join", link])
     fill(family, "dora", 60, chance)
@@ -171,13 +181,19 @@ def main():
     check_none("json", at_terminal(family, "ada", "sync", "--json"))
     text = at_terminal(family, "ben", "sync")
     told.append(check_line("sync, receiving", text, "receiving", True))
+    fill(family, "dora", 60, chance)
+    line.rate = None
+    family.says("dora", ["sync"])
+    line.rate = SLOW_BYTES_A_SECOND
+    text = at_terminal(family, "ben", "sync", "--watch", until="received")
+    told.append(check_line("sync --watch", text, "receiving", True))
     line.rate = None
 
-    # A folder far away: its files are counted.
+    # By a folder it is quick.
     folder = family.path("shared")
     os.mkdir(folder)
     family.says("ada", ["transport", "add", "folder", folder])
-    check_none("a quick folder", at_terminal(family, "ada", "sync", "--json"))
+    check_none("a folder, json", at_terminal(family, "ada", "sync", "--json"))
     relay.kill()
     print("\n".join("  " + words for words in told))
     print("progress: %s" % ("%d faults" % len(failures) if failures else "as it should be"))

@@ -121,7 +121,7 @@ class Family(Nodes):
             name, done.returncode, done.stdout + done.stderr))
         check(words in done.stderr, "%s is not said: %s" % (name, done.stderr))
         check("published" not in done.stdout, "%s: something was given" % name)
-        print("%-16s refused: %s" % (name, done.stderr.strip().splitlines()[0][14:]))
+        print("%-16s refused: %s" % (name, done.stderr.strip()[15:].split(";")[0]))
 
 
 def by_authority(family, authority, other):
