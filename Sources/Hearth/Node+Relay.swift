@@ -19,10 +19,18 @@ extension Node {
   static func isRelay(_ place: String) -> Bool { place.hasPrefix(RelayAddress.scheme) }
 
   /// The transport at a place: a folder's path or a relay's address.
+  ///
+  /// What it moves is told to whoever listens, counted from now on.
   /// - Throws: `invalid` for an address that cannot be.
   func transport(_ place: String) throws -> any Transport {
-    guard Node.isRelay(place) else { return folderTransport(place) }
-    return try relay(Node.relayAddress(place).description)
+    guard Node.isRelay(place) else {
+      let folder = folderTransport(place)
+      return transferListener.map { MeteredTransport(folder, place: place, listener: $0) }
+        ?? folder
+    }
+    let relay = try relay(Node.relayAddress(place).description)
+    relay.report(to: transferListener)
+    return relay
   }
 
   /// The relay at an address, with the keys of this moment.

@@ -19,6 +19,8 @@ package struct WithheldChanges: Equatable, Sendable {
   /// Whose changes.
   package let author: Author
   package let authorName: String
+  /// Whose device that is.
+  package let personName: String
   package let count: UInt64
   /// A device that has them.
   package let witnessName: String
@@ -54,24 +56,62 @@ extension Node {
   }
 
   /// The changes that others have said to have and that are not here.
-  package func withheld(in group: GroupID) -> [WithheldChanges] {
+  ///
+  /// Said by what is applied, by heartbeats, and by what waits here for those very changes. What
+  /// only waits is here and does not count.
+  package func withheld(in group: GroupID) throws -> [WithheldChanges] {
     let membership = membership(of: group)
+    let zones = engine.zones.filter { $0.group == group }
+    let waiting = try zones.map { (zone: $0, segments: try engine.waitingSegments(in: $0.id)) }
     var found: [Author: WithheldChanges] = [:]
     for witness in membership.devices where witness.id != device {
-      let claims = claims(of: witness.id, in: group)
-      for zone in engine.zones where zone.group == group {
-        for entry in claims[zone.id]?.entries ?? []
-        where entry.sequence > zone.frontier[entry.author] {
-          let count = entry.sequence - zone.frontier[entry.author]
+      var claims = claims(of: witness.id, in: group)
+      for (zone, segments) in waiting {
+        for segment in segments where segment.author.device == witness.id {
+          add(segment, of: zone, to: &claims)
+        }
+      }
+      for (zone, segments) in waiting {
+        for entry in claims[zone.id]?.entries ?? [] {
+          let count = Node.missing(
+            of: entry.author, after: zone.frontier[entry.author], to: entry.sequence, segments)
           guard count > found[entry.author]?.count ?? 0 else { continue }
           found[entry.author] = WithheldChanges(
             author: entry.author,
             authorName: membership.device(entry.author.device)?.card.name ?? "an unknown device",
+            personName: membership.person(of: entry.author.device)?.name ?? "nobody known",
             count: count, witnessName: witness.card.name)
         }
       }
     }
     return found.values.sorted { $0.author < $1.author }
+  }
+
+  /// Adds what a segment that waits says of its author.
+  private func add(
+    _ segment: WaitingSegment, of zone: ZoneState, to claims: inout [ZoneID: Frontier]
+  ) {
+    let own = Frontier([(segment.author, segment.last)])
+    claims[zone.id] = (claims[zone.id] ?? Frontier()).joined(with: segment.seen).joined(with: own)
+    guard zone.kind == .data,
+      let control = engine.zones.first(where: { $0.group == zone.group && $0.kind == .control })
+    else { return }
+    claims[control.id] = (claims[control.id] ?? Frontier()).joined(with: segment.controlSeen)
+  }
+
+  /// How many of an author's changes are neither applied nor in a segment that waits.
+  static func missing(
+    of author: Author, after applied: UInt64, to last: UInt64, _ waiting: [WaitingSegment]
+  ) -> UInt64 {
+    var count: UInt64 = 0
+    var reached = applied
+    // In order of their first change.
+    for segment in waiting where segment.author == author && segment.last > reached {
+      guard reached < last else { return count }
+      if segment.first > reached + 1 { count += min(last, segment.first - 1) - reached }
+      reached = segment.last
+    }
+    return reached < last ? count + (last - reached) : count
   }
 
   /// What a device has shown to know of each zone: by its changes and its heartbeats.

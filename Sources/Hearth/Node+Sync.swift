@@ -14,6 +14,7 @@ extension Node {
     var report = SyncReport()
     // Whatever ends the round, what came before it is told.
     defer {
+      transferListener?(nil)
       lastReport = report
       if report.received > 0 { announce() }
     }
@@ -35,6 +36,7 @@ extension Node {
           try giveCapsule(to: transport)
           try renewAccess(over: transport)
         }
+        transferListener?(nil)
       } catch let error as TransportError {
         report.fail(setting.path, "\(error)")
       } catch let error as SyncError where error.code != .corrupt {

@@ -61,6 +61,8 @@ package actor Node {
   var joiningGroup: GroupID?
   /// The relays in use, by address.
   var relays: [String: RelayTransport] = [:]
+  /// Who is told how far long transfers have got.
+  private(set) var transferListener: TransferListener?
   /// The file of public catalogues, once it is in use.
   var openCatalogues: CatalogueStore?
   private var lock: NodeLock?
@@ -411,6 +413,14 @@ package actor Node {
 
   func folderTransport(_ path: String) -> FolderTransport {
     FolderTransport(path: path, digest: { segmentDigest($0) })
+  }
+
+  /// Tells a listener from now on how far long transfers have got, and with nil when they are
+  /// over.
+  ///
+  /// It is called from other threads, and should return at once.
+  package func tellTransfers(to listener: @escaping TransferListener) {
+    transferListener = listener
   }
 }
 

@@ -63,6 +63,7 @@ package struct CommonOptions: ParsableArguments {
       at: homePath, passphrase: try passphrase(), schema: CommandSchema.node)
     let values = try await SettingValues.load([.color], of: node, household: nil)
     Style.choose(flag: color, setting: values.color)
+    if !json, ProgressLine.isShown { await node.tellTransfers(to: ProgressLine.tell) }
     return node
   }
 }

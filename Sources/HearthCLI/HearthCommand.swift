@@ -33,8 +33,10 @@ package struct HearthCommand: AsyncParsableCommand {
       } else {
         try command.run()
       }
+      ProgressLine.tell(nil)
       try Output.requireWritten()
     } catch {
+      ProgressLine.tell(nil)
       ExitReport(error, isJSON: arguments.prefix { $0 != "--" }.contains("--json")).finish()
     }
   }

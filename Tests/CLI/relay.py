@@ -9,6 +9,7 @@ what one person did is shown by `hearth sync --watch` of another.
 import json
 import os
 import queue
+import re
 import shutil
 import signal
 import subprocess
@@ -186,9 +187,35 @@ def removed(family):
     check(before == after, "Ben's node wrote to the relay")
 
 
+def listing(family):
+    """Where the operator lists keys, a refused device prints the line that lets it in."""
+    relay = Relay(family.relay.program, family.path("relay-listed"),
+                  options=("--health", "off", "--registration", "allow-list"))
+    for home, person in (("eve", "Eve"), ("fay", "Fay")):
+        family.says(home, ["init", "--person", person])
+    family.says("eve", ["household", "create", "Attic", "--time-zone", "UTC"])
+    family.says("eve", ["transport", "add", "relay", relay.address])
+    lines = set()
+    for command in (["sync"], ["invite"]):
+        done = family.run("eve", *command)
+        check(done.returncode != 0, "not listed: %s ends with 0: %s" % (command[0], done.stdout))
+        found = re.findall(r"hearth-relay (token --allow [0-9a-f]{64})", done.stderr)
+        check(found, "not listed: %s gives no line: %s" % (command[0], done.stderr))
+        lines.update(found)
+    check(len(lines) == 1, "several keys: %s" % lines)
+    for line in lines:
+        listed = relay.ask(*line.split(), "--note", "Eve")
+        check(listed.returncode == 0 and "listed" in listed.stdout, "listing: " + listed.stderr)
+    family.says("eve", ["sync"], "published")
+    # Who joins makes nothing there, and need not be listed.
+    link = family.says("eve", ["invite"], "hearth join").strip().splitlines()[-1]
+    family.says("fay", ["join", link], "joined Attic")
+    relay.kill()
+
+
 def main():
     family = Family(sys.argv[1], sys.argv[2], "--show" in sys.argv)
-    for story in (joining, watching, away, wiped, removed):
+    for story in (joining, watching, away, wiped, removed, listing):
         if family.shows:
             print("\n--- " + story.__name__)
         story(family)

@@ -359,6 +359,28 @@ def censor(path, tags, after):
     return taken
 
 
+WITHHELD = "lags or keeps"
+
+
+def names_the_withheld(family):
+    """Cleo is told who is kept from her, how much of it, and who has it; Ben's name comes from the
+    log of the household, Ada's word from her change that waits for it."""
+    told = "1 change of ben (Ben) that ada has seen is not here: the relay lags or keeps it back"
+    for command in ("status", "log"):
+        said = family.says("cleo", [command])
+        check(said.count(told) == 1, "%s does not name who is withheld: %s" % (command, said))
+        check(said.count(WITHHELD) == 1, "%s names others too: %s" % (command, said))
+        document = json.loads(family.says("cleo", [command, "--json"]))
+        found = (document["households"][0]["standing"] if command == "status"
+                 else document)["withheld"]
+        check(found == [{"device": "ben", "person": "Ben", "changes": 1, "witness": "ada"}],
+              "%s --json: %s" % (command, found))
+    # Nobody is said to be withheld to whom everything is given.
+    for home in ("ada", "ben"):
+        check(WITHHELD not in family.says(home, ["status"]), home + ": somebody is named")
+    return told
+
+
 def withheld(family):
     """Ben's newest is kept from Cleo: without the bytes, then by a log in which it never was."""
     began = time.monotonic()
@@ -375,6 +397,7 @@ def withheld(family):
     family.lie(Withheld, "cleo")
     said = family.sync("cleo")
     check("does not have a segment it listed" in said, "a withheld blob: nothing is said: " + said)
+    names_the_withheld(family)
     family.honest()
     tell("withheld", said, family.settle("withheld"), began)
 
@@ -397,6 +420,7 @@ def withheld(family):
     standing = family.says("cleo", ["status"]) + family.says("cleo", ["log"])
     words = "waiting for changes of others that its author had seen"
     check(words in standing, "of what is withheld nothing is said: " + standing)
+    told = names_the_withheld(family)
     censored.kill()
     verified = censored.ask("verify")
     check(verified.returncode == 0, "the censored log is no good log: " + verified.stdout)
@@ -404,7 +428,10 @@ def withheld(family):
     rounds = family.settle("censored")
     check("is not the one that it showed before" in family.said["censored"],
           "two logs: nothing is said: " + family.said["censored"])
-    tell("censored", "error: " + words, rounds, began)
+    tell("censored", "error: " + told, rounds, began)
+    for command in ("status", "log"):
+        check(WITHHELD not in family.says("cleo", [command]),
+              command + " goes on naming somebody although nothing is withheld")
 
 
 def old_backup(family):

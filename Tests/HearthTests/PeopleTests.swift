@@ -361,11 +361,36 @@ struct PeopleTests {
     _ = try await nodes[1].sync()
     try remove(kept, in: family)
     _ = try await nodes[0].sync()
-    let found = await nodes[0].withheld(in: group)
+    let found = try await nodes[0].withheld(in: group)
     #expect(found.map(\.count) == [1])
     #expect(found.first?.authorName == "Carla's phone" && found.first?.witnessName == "Ben's phone")
+    #expect(found.first?.personName == "Carla")
     try await Family.settle(nodes)
-    #expect(await nodes[0].withheld(in: group).isEmpty)
+    #expect(try await nodes[0].withheld(in: group).isEmpty)
+  }
+
+  @Test("What waits here proves what its author had seen, and is itself not said to be withheld")
+  func withheldByWaiting() async throws {
+    let family = try Family()
+    let clock = Clock()
+    let (nodes, zone, group) = try await household(["Anna", "Ben", "Carla"], in: family, clock)
+    let before = try files(family)
+    for number in UInt64(1)...3 {
+      try await nodes[2].note(Note.id(number), [.assign(Note.title, .text("kept back"))], in: zone)
+    }
+    _ = try await nodes[2].sync()
+    let kept = try files(family).subtracting(before)
+    // Ben writes what rests on Carla's changes: it waits where they are missing.
+    _ = try await nodes[1].sync()
+    try await nodes[1].note(Note.id(4), [.assign(Note.title, .text("Ben's"))], in: zone)
+    _ = try await nodes[1].sync()
+    try remove(kept, in: family)
+    _ = try await nodes[0].sync()
+    let found = try await nodes[0].withheld(in: group)
+    #expect(found.map(\.count) == [3])
+    #expect(found.first?.authorName == "Carla's phone" && found.first?.witnessName == "Ben's phone")
+    try await Family.settle(nodes)
+    #expect(try await nodes[0].withheld(in: group).isEmpty)
   }
 
   @Test("Negative 6: a folder of last week takes nothing back, neither others' work nor one's own")

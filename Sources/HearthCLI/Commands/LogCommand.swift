@@ -38,9 +38,10 @@ struct LogCommand: AsyncParsableCommand {
     var logs: [(zone: String, log: AuthorLog)] = []
     var withheld: [StandingText.Document.Withheld] = []
     for zone in await node.dataZones() {
-      withheld += await StandingText.withheld(of: zone, on: node)
+      withheld += try await StandingText.withheld(of: zone, on: node)
       for log in try await node.authorLogs(of: zone.id) { logs.append((zone.name, log)) }
     }
+    let kinds = try await node.transports().map(\.kind)
     try await node.close()
     if options.json {
       return try Output.json(
@@ -54,7 +55,7 @@ struct LogCommand: AsyncParsableCommand {
           }, withheld: withheld))
     }
     for notice in notices { Output.print(NoticeText.line(notice, moment)) }
-    for item in withheld { Output.print(Style.yellow(StandingText.line(item))) }
+    for item in withheld { Output.print(Style.yellow(StandingText.line(item, kinds: kinds))) }
     let rows = logs.map { zone, log in
       [
         zone, log.personName, log.deviceName, "\(log.author)", "\(log.changes)",

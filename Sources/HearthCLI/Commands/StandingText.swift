@@ -15,6 +15,7 @@ enum StandingText {
     }
     struct Withheld: Encodable {
       let device: String
+      let person: String
       let changes: UInt64
       let witness: String
     }
@@ -41,7 +42,7 @@ enum StandingText {
       }
       unopenedKeys = await node.unopenedKeys(in: zone.group)
       quarantined = try await node.quarantined(in: zone.group).reduce(0) { $0 + $1.changes.count }
-      withheld = await StandingText.withheld(of: zone, on: node)
+      withheld = try await StandingText.withheld(of: zone, on: node)
       requests = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
         .map(\.request.personName)
       offeredBy = membership.offers.last { $0.to == own }.flatMap {
@@ -50,7 +51,8 @@ enum StandingText {
     }
   }
 
-  static func lines(_ document: Document) -> [String] {
+  /// - Parameter kinds: of what kind this node's transports are.
+  static func lines(_ document: Document, kinds: [String]) -> [String] {
     var lines: [String] = []
     if let ended = document.ended {
       lines.append(Style.red("\(ended.text): you keep what is here, and nothing new comes"))
@@ -74,19 +76,35 @@ enum StandingText {
         "\(Words.count(document.quarantined, "change")) of removed devices in quarantine: "
           + "`hearth quarantine`")
     }
-    return lines + document.withheld.map { Style.yellow(line($0)) }
+    return lines + document.withheld.map { Style.yellow(line($0, kinds: kinds)) }
   }
 
-  static func line(_ withheld: Document.Withheld) -> String {
-    "\(Words.count(Int(clamping: withheld.changes), "change")) of \(Style.safe(withheld.device)) "
-      + "that \(Style.safe(withheld.witness)) has are not here: the folder lags or keeps them back"
+  /// - Parameter kinds: of what kind this node's transports are.
+  static func line(_ withheld: Document.Withheld, kinds: [String]) -> String {
+    let isOne = withheld.changes == 1
+    let person = Style.safe(withheld.person)
+    let device = Style.safe(withheld.device)
+    let owner = device.contains(person) ? device : "\(device) (\(person))"
+    let (them, be) = isOne ? ("it", "is") : ("them", "are")
+    return "\(Words.count(Int(clamping: withheld.changes), "change")) of \(owner) that "
+      + "\(Style.safe(withheld.witness)) has seen \(be) not here: \(ways(kinds)) \(them) back"
+  }
+
+  /// What may keep changes back, with the verb.
+  private static func ways(_ kinds: [String]) -> String {
+    switch (kinds.contains("folder"), kinds.contains("relay")) {
+    case (true, true): "a folder or relay lags or keeps"
+    case (false, true): kinds.count > 1 ? "a relay lags or keeps" : "the relay lags or keeps"
+    default: kinds.count > 1 ? "a folder lags or keeps" : "the folder lags or keeps"
+    }
   }
 
   /// What other devices of a household say to have and no transport gave to this node.
-  static func withheld(of zone: ZoneState, on node: Node) async -> [Document.Withheld] {
+  static func withheld(of zone: ZoneState, on node: Node) async throws -> [Document.Withheld] {
     guard await node.ending(in: zone.group) == nil else { return [] }
-    return await node.withheld(in: zone.group).map {
-      Document.Withheld(device: $0.authorName, changes: $0.count, witness: $0.witnessName)
+    return try await node.withheld(in: zone.group).map {
+      Document.Withheld(
+        device: $0.authorName, person: $0.personName, changes: $0.count, witness: $0.witnessName)
     }
   }
 

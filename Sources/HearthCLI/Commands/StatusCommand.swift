@@ -105,7 +105,8 @@ struct StatusCommand: AsyncParsableCommand {
     }
     for household in document.households {
       Output.print("household: \(Style.bold(Style.safe(household.name))), \(words(household))")
-      for line in StandingText.lines(household.standing) {
+      let kinds = document.transports.map(\.kind)
+      for line in StandingText.lines(household.standing, kinds: kinds) {
         Output.print("           " + line)
       }
       for (reason, count) in household.waiting.sorted(by: { $0.key < $1.key }) {

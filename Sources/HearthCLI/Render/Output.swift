@@ -52,10 +52,13 @@ enum Output {
   }
 
   /// Columns of the terminal on standard output; 0 where it is none.
-  static var width: Int {
+  static var width: Int { width(of: STDOUT_FILENO) }
+
+  /// Columns of the terminal behind a descriptor; 0 where it is none.
+  static func width(of descriptor: Int32) -> Int {
     var size = winsize()
-    let isTerminal = isatty(STDOUT_FILENO) == 1
-    let isKnown = isTerminal && ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0
+    let isTerminal = isatty(descriptor) == 1
+    let isKnown = isTerminal && ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0
     return width(
       isTerminal: isTerminal, columns: ProcessInfo.processInfo.environment["COLUMNS"],
       reported: isKnown ? Int(size.ws_col) : 0)
@@ -70,6 +73,11 @@ enum Output {
   }
 
   private static func write(_ text: String, to descriptor: Int32) {
+    ProgressLine.withdrawn { put(text, to: descriptor) }
+  }
+
+  /// Writes as it is, without regard to the line of progress.
+  static func put(_ text: String, to descriptor: Int32) {
     let bytes = Array(text.utf8)
     var offset = 0
     while offset < bytes.count {

@@ -50,7 +50,8 @@ struct Table {
     return text
   }
 
-  private static func shorten(_ text: String, to width: Int) -> String {
+  /// Text cut to a number of columns, with an ellipsis where something is left out.
+  static func shorten(_ text: String, to width: Int) -> String {
     guard columns(text) > width else { return text }
     var shown = ""
     var used = 0

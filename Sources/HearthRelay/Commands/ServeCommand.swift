@@ -42,6 +42,8 @@ struct ServeCommand: ParsableCommand {
   var connectionsPerAddress = RelayConfiguration().maximumSessionsPerAddress
   @Option(help: "A certificate chain in PEM, in place of the own one.") var certificate: String?
   @Option(help: "Its private key in PEM.") var certificateKey: String?
+  @Flag(help: "Pin nothing: clients ask the authorities that their system trusts.")
+  var byAuthority = false
 
   func run() throws {
     ArgumentVeil.draw()
@@ -69,7 +71,8 @@ struct ServeCommand: ParsableCommand {
     let signals = TerminationSignals()
     let server = try RelayServer.start(
       host: place.host, port: place.port, healthPort: healthPort, publicHost: host, log: log,
-      identity: identity, configuration: configuration, files: try files(), logger: logger)
+      identity: identity, configuration: configuration, files: try files(),
+      byAuthority: byAuthority, logger: logger)
     Say.line("\(server.address)")
     logger.info(
       "serving",
@@ -85,6 +88,12 @@ struct ServeCommand: ParsableCommand {
   }
 
   private func files() throws -> RelayCertificateFiles? {
+    if byAuthority, certificate == nil {
+      throw RelayError(
+        .invalidOption,
+        "--by-authority needs --certificate and --certificate-key: no authority "
+          + "vouches for the relay's own certificate")
+    }
     switch (certificate, certificateKey) {
     case (nil, nil): return nil
     case (let chain?, let key?): return RelayCertificateFiles(chain: chain, key: key)

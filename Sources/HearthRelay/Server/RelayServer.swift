@@ -44,12 +44,14 @@ package final class RelayServer: Sendable {
   ///   - identity: Who the relay is.
   ///   - configuration: The bounds.
   ///   - files: A certificate to show instead of the own one.
+  ///   - byAuthority: Whether the address line pins nothing, as an authority that clients trust
+  ///     vouches for that certificate.
   ///   - logger: Where events go.
   /// - Throws: `RelayError.cannotListen`, `badCertificate`.
   package static func start(
     host: String, port: Int, healthPort: Int?, publicHost: String? = nil, log: any RelayLog,
     identity: RelayServerIdentity, configuration: RelayConfiguration = RelayConfiguration(),
-    files: RelayCertificateFiles? = nil, logger: Logger
+    files: RelayCertificateFiles? = nil, byAuthority: Bool = false, logger: Logger
   ) throws -> RelayServer {
     let (context, pin) = try RelayTLS.serverContext(identity, files)
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -78,7 +80,8 @@ package final class RelayServer: Sendable {
       }
       return RelayServer(
         address: try RelayAddress(
-          host: publicHost ?? host, port: main.localAddress?.port ?? port, pin: pin),
+          host: publicHost ?? host, port: main.localAddress?.port ?? port,
+          pin: byAuthority ? RelayAddress.byAuthority : pin),
         healthPort: health?.localAddress?.port, group: group, pool: pool, hub: hub,
         channels: [main] + (health.map { [$0] } ?? []), ticking: ticking, log: log)
     } catch {

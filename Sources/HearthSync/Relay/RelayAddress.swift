@@ -3,7 +3,9 @@ import HearthCrypto
 /// Where a relay is and which certificate it shows: `hearth-relay://HOST:PORT/PIN`.
 ///
 /// One line to copy. The host is a name, an IPv4 address or an IPv6 address in brackets; the pin is
-/// `RelayAccess.pin` in 52 base 32 characters. There is one spelling of an address only.
+/// `RelayAccess.pin` in 52 base 32 characters. There is one spelling of an address only. In the
+/// place of the pin may stand `ca`: then any certificate for the host counts that an authority
+/// gave which the device's system trusts.
 package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
   /// What the text begins with.
   package static let scheme = "hearth-relay://"
@@ -16,8 +18,17 @@ package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
   package let host: String
   /// The TCP port, 1 to 65535.
   package let port: Int
-  /// The digest of the relay's certificate.
+  /// The digest of the relay's certificate; ``byAuthority`` where none is pinned.
   package let pin: Bytes32
+
+  /// The pin of an address that pins nothing: 32 zeros, which are the digest of no certificate.
+  ///
+  /// A program that knows pins only takes it for one that no relay fits.
+  package static let byAuthority = Bytes32(exactly: [UInt8](repeating: 0, count: Bytes32.count))
+  private static let authorityWord = "ca"
+
+  /// Whether the system's authorities vouch for the certificate, and no pin does.
+  package var asksAuthorities: Bool { pin == RelayAddress.byAuthority }
 
   /// Takes the parts.
   /// - Throws: `SyncError.malformed` for a host or port that no address can have.
@@ -54,7 +65,10 @@ package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
     let isBracketed = host.hasPrefix("[") && host.hasSuffix("]") && host.utf8.count > 2
     if isBracketed { host = host.dropFirst().dropLast() }
     let digits = parts[0][parts[0].index(after: colon)...]
-    guard let pin = try? Base32.decode(String(parts[1])), pin.count == Bytes32.count else {
+    let pin =
+      parts[1] == RelayAddress.authorityWord
+      ? RelayAddress.byAuthority.array : (try? Base32.decode(String(parts[1]))) ?? []
+    guard pin.count == Bytes32.count else {
       throw SyncError(
         .malformed, "the pin at the end of a relay's address has 52 characters: copy it whole")
     }
@@ -68,7 +82,8 @@ package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
 
   package var description: String {
     let place = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-    return "\(RelayAddress.scheme)\(place):\(port)/\(Base32.encode(pin.array))"
+    let end = asksAuthorities ? RelayAddress.authorityWord : Base32.encode(pin.array)
+    return "\(RelayAddress.scheme)\(place):\(port)/\(end)"
   }
 
   private static func isNameByte(_ byte: UInt8) -> Bool {

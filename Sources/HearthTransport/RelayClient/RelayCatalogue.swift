@@ -91,6 +91,13 @@ package final class RelayCatalogue {
         remedy: access.role == .reader
           ? "ask its publisher for the address; what is here stays"
           : "ask its operator for a token and give it with --token")
+    } catch RelayFailure.unlisted(let key) {
+      throw TransportError(
+        .relayRefused, place: place,
+        message: "the relay \(place) lets this publisher make no catalogue: its operator has not "
+          + "listed its key",
+        remedy: "give this line to who runs the relay, then try again: "
+          + "hearth-relay token --allow \(Hex.encode(key))")
     } catch let failure as RelayFailure {
       throw RelayWords(place: place).words(failure)
     }

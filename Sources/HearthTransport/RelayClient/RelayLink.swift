@@ -100,11 +100,19 @@ package final class RelayLink: RelayLine, Sendable {
   /// Asks about a known mailbox and waits for the answer.
   /// - Throws: `RelayFailure`.
   package func ask(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayOutcome {
+    try ask(mailbox, question, telling: nil)
+  }
+
+  /// The same, and tells meanwhile, on the link's thread and in steps of 64 KiB, how many bytes
+  /// went over the connection since it was asked.
+  package func ask(
+    _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)?
+  ) throws -> RelayOutcome {
     precondition(!loop.inEventLoop, "the link's own thread cannot wait for it")
     let state = state
     let loop = loop
     return try loop.flatSubmit {
-      state.value?.ask(mailbox, question)
+      state.value?.ask(mailbox, question, telling)
         ?? loop.makeFailedFuture(RelayFailure.unreachable("the link was closed"))
     }.wait()
   }
@@ -143,6 +151,8 @@ private final class LinkState {
   private var alarm: (time: UInt64, task: Scheduled<Void>)?
   private var context: NIOSSLContext?
   private var sight: CertificateSight?
+  /// Whom to tell what goes over the connection, what went, and what was told of it.
+  private var telling: (handler: @Sendable (Int) -> Void, bytes: Int, told: Int)?
 
   init(
     _ address: RelayAddress, loop: any EventLoop, session: RelayClientSession,
@@ -168,7 +178,10 @@ private final class LinkState {
     perform()
   }
 
-  func ask(_ mailbox: Identifier, _ question: RelayQuestion) -> EventLoopFuture<RelayOutcome> {
+  func ask(
+    _ mailbox: Identifier, _ question: RelayQuestion, _ telling: (@Sendable (Int) -> Void)?
+  ) -> EventLoopFuture<RelayOutcome> {
+    self.telling = telling.map { ($0, 0, 0) }
     lastTicket += 1
     let promise = loop.makePromise(of: RelayOutcome.self)
     waiting[lastTicket] = promise
@@ -238,14 +251,29 @@ private final class LinkState {
     while let part = rest.readSlice(length: min(LinkState.partBytes, rest.readableBytes)),
       part.readableBytes > 0
     {
-      channel.write(part).assumeIsolated().whenSuccess { self.wrote(number) }
+      let count = part.readableBytes
+      channel.write(part).assumeIsolated().whenSuccess { self.wrote(number, count) }
     }
     channel.flush()
   }
 
-  private func wrote(_ number: Int) {
+  private func wrote(_ number: Int, _ byteCount: Int) {
     guard number == connection else { return }
+    moved(byteCount)
     session.progressed(now: now)
+  }
+
+  /// After how many bytes more it is told that they went over the connection.
+  private static let toldBytes = 64 << 10
+
+  private func moved(_ byteCount: Int) {
+    guard var telling else { return }
+    telling.bytes += byteCount
+    if telling.bytes - telling.told >= LinkState.toldBytes {
+      telling.told = telling.bytes
+      telling.handler(telling.bytes)
+    }
+    self.telling = telling
   }
 
   private func tell(_ news: RelayNews) {
@@ -288,21 +316,19 @@ private final class LinkState {
     connection += 1
     let number = connection
     let bound = NIOLoopBound(self, eventLoop: loop)
-    let seen = CertificateSight(pin: address.pin)
+    let seen = CertificateSight(of: address)
+    let address = address
     do {
-      let context = try self.context ?? RelayLinkTLS.context()
+      let context = try self.context ?? RelayLinkTLS.context(for: address)
       self.context = context
       ClientBootstrap(group: loop)
         .connectTimeout(.milliseconds(Int64(timing.connectMilliseconds)))
         .channelOption(.tcpOption(.tcp_nodelay), value: 1)
         .channelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
-            let tls = try NIOSSLClientHandler(context: context, serverHostname: nil) {
-              certificates, promise in
-              promise.succeed(seen.judge(certificates) ? .certificateVerified : .failed)
-            }
             try channel.pipeline.syncOperations.addHandlers([
-              tls, LinkHandler(bound.value, number: number),
+              try RelayLinkTLS.handler(context, for: address, seen),
+              LinkHandler(bound.value, number: number),
             ])
           }
         }
@@ -320,7 +346,8 @@ private final class LinkState {
         }
     } catch {
       // Told from the loop's next turn: this is called while effects are performed.
-      loop.execute { bound.value.fail(number, .unreachable("\(error)")) }
+      let failure = (error as? RelayFailure) ?? .unreachable("\(error)")
+      loop.execute { bound.value.fail(number, failure) }
     }
     sight = seen
   }
@@ -331,20 +358,36 @@ private final class LinkState {
     channel = nil
   }
 
-  fileprivate func secured(_ number: Int) {
+  /// - Parameter certificate: what the relay showed.
+  fileprivate func secured(_ number: Int, _ certificate: NIOSSLCertificate?) {
     guard number == connection else { return }
+    if address.asksAuthorities {
+      guard let der = try? certificate?.toDERBytes() else {
+        return fail(number, .untrusted("it shows no certificate"))
+      }
+      session.saw(pin: RelayAccess.pin(ofCertificate: der))
+    }
     session.connected(now: now)
     perform()
   }
 
   fileprivate func read(_ number: Int, _ bytes: [UInt8]) {
     guard number == connection else { return }
+    moved(bytes.count)
     session.received(bytes, now: now)
     perform()
   }
 
-  fileprivate func broke(_ number: Int, _ error: (any Error)?) {
+  /// - Parameter certificate: what the relay showed, where it is known.
+  fileprivate func broke(
+    _ number: Int, _ error: (any Error)?, showing certificate: NIOSSLCertificate? = nil
+  ) {
     guard number == connection else { return }
+    if address.asksAuthorities, let error,
+      let reason = RelayAuthorities.objection(to: certificate, of: address.host, error)
+    {
+      return fail(number, .untrusted(reason))
+    }
     let failure =
       error.map { RelayLinkTLS.failure($0, sight) } ?? .unreachable("it closed the connection")
     fail(number, failure)
@@ -360,57 +403,6 @@ private final class LinkState {
   }
 }
 
-/// Whether a connection showed the pinned certificate.
-private final class CertificateSight: Sendable {
-  private let pin: Bytes32
-  private let isWrong = Atomic<Bool>(false)
-
-  init(pin: Bytes32) { self.pin = pin }
-
-  func judge(_ certificates: [NIOSSLCertificate]) -> Bool {
-    let der = (try? certificates.first?.toDERBytes()) ?? []
-    let isRight = RelayAccess.pin(ofCertificate: der) == pin
-    if !isRight { isWrong.store(true, ordering: .releasing) }
-    return isRight
-  }
-
-  var sawAnother: Bool { isWrong.load(ordering: .acquiring) }
-}
-
-private enum RelayLinkTLS {
-  /// TLS 1.3 only; the pin alone judges the certificate.
-  static func context() throws -> NIOSSLContext {
-    var configuration = TLSConfiguration.makeClientConfiguration()
-    configuration.certificateVerification = .noHostnameVerification
-    configuration.minimumTLSVersion = .tlsv13
-    configuration.verifySignatureAlgorithms = [
-      .ed25519, .ecdsaSecp256R1Sha256, .ecdsaSecp384R1Sha384, .rsaPssRsaeSha256,
-      .rsaPssRsaeSha384, .rsaPssRsaeSha512,
-    ]
-    return try NIOSSLContext(configuration: configuration)
-  }
-
-  static func failure(_ error: any Error, _ sight: CertificateSight?) -> RelayFailure {
-    if sight?.sawAnother == true { return .certificate }
-    switch error {
-    case let error as NIOConnectionError:
-      if error.dnsAError != nil || error.dnsAAAAError != nil, error.connectionErrors.isEmpty {
-        return .unreachable("its name \(error.host) is not known here")
-      }
-      return error.connectionErrors.first.map { failure($0.error, sight) }
-        ?? .unreachable("no address of \(error.host) answers")
-    case let error as IOError:
-      return .unreachable(String(cString: strerror(error.errnoCode)))
-    case is ChannelError: return .unreachable("it does not answer")
-    // Its end came without a word of TLS: the process was killed, or somebody cut the line.
-    case NIOSSLError.uncleanShutdown: return .unreachable("the connection was cut")
-    case is NIOSSLError, is BoringSSLError:
-      return .unreachable("it does not speak TLS as a relay does")
-    default: return .unreachable("\(error)")
-    }
-  }
-}
-
 /// Hands what happens on a connection to its link.
 private final class LinkHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
@@ -423,7 +415,9 @@ private final class LinkHandler: ChannelInboundHandler {
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if case TLSUserEvent.handshakeCompleted? = event as? TLSUserEvent { state.secured(number) }
+    if case TLSUserEvent.handshakeCompleted? = event as? TLSUserEvent {
+      state.secured(number, shown(context))
+    }
     context.fireUserInboundEventTriggered(event)
   }
 
@@ -432,8 +426,12 @@ private final class LinkHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    state.broke(number, error)
+    state.broke(number, error, showing: shown(context))
     context.close(promise: nil)
+  }
+
+  private func shown(_ context: ChannelHandlerContext) -> NIOSSLCertificate? {
+    try? context.pipeline.syncOperations.nioSSL_peerCertificate()
   }
 
   func channelInactive(context: ChannelHandlerContext) {

@@ -27,9 +27,12 @@ extension RelayTransport {
 
   private func put(_ puts: [RelayPut], _ mailbox: Identifier) throws -> [RelayStored] {
     do {
-      guard case .stored(let stored) = try reply(mailbox, .put(puts)) else {
+      let byteCount = puts.reduce(0) { $0 + $1.blob.count }
+      let reply = try reply(mailbox, moving: .put(puts), .giving, atMost: byteCount)
+      guard case .stored(let stored) = reply else {
         throw inconsistent("it answers something else than what was asked")
       }
+      tell(meter.give(files: puts.count, bytes: byteCount))
       return stored
     } catch let error as TransportError where error.code == .tooLarge && puts.count > 1 {
       let half = puts.count / 2

@@ -1,3 +1,4 @@
+import HearthCrypto
 import HearthSync
 
 extension RelayTransport {
@@ -29,7 +30,13 @@ struct RelayWords {
           + "is another one",
         remedy: "do not go on unless its operator says why; then add its new address and remove "
           + "this one")
+    case .untrusted(let reason):
+      TransportError(
+        .relayCertificate, place: place,
+        message: "the relay \(place) is not talked to: \(reason)",
+        remedy: "look at this device's clock and authorities, then tell its operator")
     case .refused: refused()
+    case .unlisted(let key): unlisted(key)
     case .protocolBroken(let reason):
       TransportError(
         .relayInconsistent, place: place,
@@ -65,6 +72,16 @@ struct RelayWords {
       message: "the relay \(place) does not let this device in: it was removed, or the relay's "
         + "operator lets nobody register",
       remedy: "ask a member of the household; who runs a relay may need to give a token")
+  }
+
+  /// - Parameter key: what the operator has to list.
+  func unlisted(_ key: [UInt8]) -> TransportError {
+    TransportError(
+      .relayRefused, place: place,
+      message: "the relay \(place) does not let this device in: it was removed, or the relay's "
+        + "operator has not listed its key",
+      remedy: "ask a member of the household; to be listed, give this line to who runs the relay, "
+        + "then sync again: hearth-relay token --allow \(Hex.encode(key))")
   }
 
   func inconsistent(_ reason: String) -> TransportError {

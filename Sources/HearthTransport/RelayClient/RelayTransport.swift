@@ -16,6 +16,18 @@ package protocol RelayLine: AnyObject {
   /// Asks about a known mailbox and waits for the answer.
   /// - Throws: `RelayFailure`.
   func ask(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayOutcome
+  /// The same, and tells meanwhile how many bytes went over the line since it was asked.
+  func ask(
+    _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)?
+  ) throws -> RelayOutcome
+}
+
+extension RelayLine {
+  package func ask(
+    _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)?
+  ) throws -> RelayOutcome {
+    try ask(mailbox, question)
+  }
 }
 
 /// Which mailboxes hold what, with the keys to them.
@@ -47,6 +59,9 @@ package final class RelayTransport: Transport {
   /// Segments that will be asked for, in order, and those that came early.
   private var expected: [SegmentName] = []
   private var early: [SegmentName: [UInt8]] = [:]
+  /// Who is told how far transfers have got, and what was moved.
+  var listener: TransferListener?
+  var meter: TransferMeter
 
   struct Known {
     var index: RelayMailboxIndex
@@ -65,6 +80,7 @@ package final class RelayTransport: Transport {
     self.memory = memory
     self.directory = directory
     self.digest = digest
+    meter = TransferMeter(place: RelayTransport.place(link.address))
   }
 
   /// Another view of the same relay: the same connection and memory, other mailboxes.
@@ -73,7 +89,11 @@ package final class RelayTransport: Transport {
   }
 
   /// Host and port, for people.
-  package var place: String { "\(link.address.host):\(link.address.port)" }
+  package var place: String { RelayTransport.place(link.address) }
+
+  private static func place(_ address: RelayAddress) -> String {
+    "\(address.host):\(address.port)"
+  }
 
   package func place(of name: SegmentName) -> String { "\(place), \(name.digest)" }
 
@@ -119,16 +139,20 @@ package final class RelayTransport: Transport {
     return access
   }
 
-  func ask(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayOutcome {
+  func ask(
+    _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)? = nil
+  ) throws -> RelayOutcome {
     do {
-      return try link.ask(mailbox, question)
+      return try link.ask(mailbox, question, telling: telling)
     } catch let failure as RelayFailure {
       throw words(failure)
     }
   }
 
-  func reply(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayReply {
-    guard case .reply(let reply) = try ask(mailbox, question) else {
+  func reply(
+    _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)? = nil
+  ) throws -> RelayReply {
+    guard case .reply(let reply) = try ask(mailbox, question, telling: telling) else {
       throw inconsistent("it answers something else than what was asked")
     }
     return reply
@@ -176,6 +200,8 @@ package final class RelayTransport: Transport {
   }
 
   func memoryName(_ mailbox: Identifier, _ what: String = "index") -> String {
+    // Of certificates that change nothing follows: then it is the place that tells relays apart.
+    if link.address.asksAuthorities { return "relay.\(what).\(place).\(mailbox.hex)" }
     let relay = link.address.pin.array.prefix(8).map { byte in
       (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }.joined()
@@ -278,18 +304,22 @@ package final class RelayTransport: Transport {
   package func expect(_ names: [SegmentName]) {
     expected = names.reversed()
     early = [:]
+    if listener != nil { tell(meter.expect(files: names.count, bytes: byteCount(of: names))) }
   }
 
   /// Reads a segment, and with it some of those that are expected next.
   package func fetch(_ name: SegmentName) throws -> [UInt8] {
     if let bytes = early.removeValue(forKey: name) { return bytes }
     let access = try access(name.zoneTag)
-    let batch = try batch(from: name, access.mailbox)
+    let (batch, byteCount) = try batch(from: name, access.mailbox)
     try open(access)
     let question = RelayQuestion.fetch(batch.map { RelayName.segment($0).bytes })
-    guard case .blobs(let blobs) = try reply(access.mailbox, question) else {
+    let reply = try reply(access.mailbox, moving: question, .receiving, atMost: byteCount)
+    guard case .blobs(let blobs) = reply else {
       throw inconsistent("it answers something else than what was asked")
     }
+    let came = blobs.compactMap(\.self)
+    tell(meter.receive(files: came.count, bytes: came.reduce(0) { $0 + $1.count }))
     for (name, blob) in zip(batch, blobs).dropFirst() {
       if let blob, digest(blob) == name.digest { early[name] = blob }
     }
@@ -307,8 +337,10 @@ package final class RelayTransport: Transport {
     return blob
   }
 
-  /// A name and those expected after it, as many as one answer holds.
-  private func batch(from name: SegmentName, _ mailbox: Identifier) throws -> [SegmentName] {
+  /// A name and those expected after it, as many as one answer holds, and how long they are.
+  private func batch(
+    from name: SegmentName, _ mailbox: Identifier
+  ) throws -> (names: [SegmentName], byteCount: Int) {
     let index = try known(mailbox).index
     var batch = [name]
     var byteCount = index.byteCount(of: RelayName.segment(name).bytes) ?? 0
@@ -325,7 +357,7 @@ package final class RelayTransport: Transport {
       batch.append(next)
       expected.removeLast()
     }
-    return batch
+    return (batch, byteCount)
   }
 
   package func publish(_ name: SegmentName, _ bytes: [UInt8]) throws {
@@ -370,8 +402,12 @@ package final class RelayTransport: Transport {
     guard let access else { return nil }
     do {
       try open(access)
-      guard case .blobs(let blobs) = try reply(access.mailbox, .fetch([bytes])) else { return nil }
-      guard let blob = blobs.first ?? nil else { return nil }
+      if listener != nil { tell(meter.expect(name) { byteCount(from: name) }) }
+      let reply = try reply(
+        access.mailbox, moving: .fetch([bytes]), .receiving,
+        atMost: indices[access.mailbox]?.index.byteCount(of: bytes) ?? 0)
+      guard case .blobs(let blobs) = reply, let blob = blobs.first ?? nil else { return nil }
+      if name.kind == .snapshot { tell(meter.receive(files: 1, bytes: blob.count)) }
       guard name.kind == .capsule || digest(blob) == name.digest else {
         throw TransportError(
           .contentMismatch, place: place, message: "the relay holds other bytes than the name says",

@@ -255,6 +255,22 @@ struct ClientSessionTests {
     #expect(opening(world.ask(later, new, .open))?.opened.accessGeneration == 2)
   }
 
+  @Test("where the operator lists keys, who is refused is told its own")
+  func unlisted() throws {
+    let world = try ClientWorld { $0.registration = .allowList }
+    let key = try CoreWorld.pair(0x31).publicKey.bytes
+    let newcomer = try world.client(0x31)
+    let access = try ClientWorld.access([1])
+    #expect(failure(world.ask(newcomer, access, put("x"))) == .unlisted(key: key))
+    // Who would not make the mailbox has nothing to be listed for.
+    let member = try ClientWorld.access([1], mayCreate: false)
+    let other = try world.client(0x32)
+    #expect(failure(world.ask(other, member, .open)) == .refused)
+    // And where tokens are given out, a list does not help.
+    let tokens = try ClientWorld { $0.registration = .token }
+    #expect(failure(tokens.ask(try tokens.client(0x31), access, .open)) == .refused)
+  }
+
   @Test("who made the mailbox puts right a key that nobody knows")
   func manager() throws {
     let world = try ClientWorld()

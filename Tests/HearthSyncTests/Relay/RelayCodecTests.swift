@@ -237,12 +237,17 @@ struct RelayCodecTests {
       let address = try RelayAddress(host: host, port: 65_535, pin: pin)
       #expect(try RelayAddress(address.description) == address)
     }
+    let authority = try RelayAddress("hearth-relay://relay.example.org:7440/ca")
+    #expect(authority.asksAuthorities && authority.pin == RelayAddress.byAuthority)
+    #expect(authority.description == "hearth-relay://relay.example.org:7440/ca")
     let end = text.dropFirst("hearth-relay://127.0.0.1:7440".count)
     for wrong in [
       "hearth-relay://127.0.0.1:7440", "hearth-relay://127.0.0.1\(end)", text + "/", text + "0",
       String(text.dropLast()), text.uppercased(), "hearth-relay://127.0.0.1:07440\(end)",
       "hearth-relay://127.0.0.1:0\(end)", "hearth-relay://127.0.0.1:65536\(end)",
       "hearth-relay://:7440\(end)", "hearth-relay://a b:7440\(end)",
+      "hearth-relay://127.0.0.1:7440/CA", "hearth-relay://127.0.0.1:7440/",
+      "hearth-relay://127.0.0.1:7440/" + String(repeating: "0", count: 52),
       "hearth-relay://[127.0.0.1]:7440\(end)", "hearth-relay://::1:7440\(end)", "https" + end,
       "hearth-relay://\(String(repeating: "a", count: 254)):1\(end)",
     ] {

@@ -277,6 +277,12 @@ extension RelayClientSession {
 
   /// Gives a mailbox up until it is asked for again, or its keys change.
   private mutating func refuse(_ mailbox: Identifier, _ failure: RelayFailure) {
+    var failure = failure
+    if failure == .refused, boxes[mailbox]?.hasTriedCreating == true,
+      welcome?.registration == .allowList, let key = ownPair()?.publicKey.bytes
+    {
+      failure = .unlisted(key: key)
+    }
     boxes[mailbox]?.close()
     boxes[mailbox]?.isBarred = true
     fail(mailbox, failure)

@@ -93,7 +93,8 @@ package struct RelayClientSession: Sendable {
   /// How many questions wait for answers at a time: half of what relays allow.
   static let maximumUnanswered = 32
 
-  let pin: Bytes32
+  /// The digest of the certificate that the relay shows.
+  private(set) var pin: Bytes32
   let timing: RelayClientTiming
   let credential: [UInt8]
   let managerPair: @Sendable ([UInt8]) throws -> SigningKeyPair
@@ -135,6 +136,11 @@ package struct RelayClientSession: Sendable {
   }
 
   // MARK: What the owner says
+
+  /// Takes the certificate that the relay shows, where none was pinned; before `connected`.
+  package mutating func saw(pin: Bytes32) {
+    self.pin = pin
+  }
 
   /// Makes a mailbox's keys known, and how far its log is known; new keys are tried at once.
   package mutating func know(_ access: MailboxAccess, cursor: RelayCursor?, now: UInt64) {
@@ -268,7 +274,7 @@ package struct RelayClientSession: Sendable {
       tasks[ticket] = task
       let isLasting =
         switch failure {
-        case .certificate, .fault: true
+        case .certificate, .untrusted, .fault: true
         default: false
         }
       // Patience is for a relay that is away; over a connection, answers have their own time.

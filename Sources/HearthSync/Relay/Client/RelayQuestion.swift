@@ -87,8 +87,13 @@ package enum RelayFailure: Error, Sendable, Equatable {
   case unreachable(String)
   /// The relay shows another certificate than the pinned one.
   case certificate
+  /// The relay's certificate is not vouched for as its address demands, in words.
+  case untrusted(String)
   /// No key of this client opens the mailbox, or there is none.
   case refused
+  /// The same, where this client would have made the mailbox and the relay's operator lists the
+  /// keys of those who may: the client's key for this relay.
+  case unlisted(key: [UInt8])
   /// The relay said no, for another reason.
   case fault(RelayFault)
   /// The relay does not keep to the protocol, in words.
