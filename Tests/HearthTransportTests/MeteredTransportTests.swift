@@ -24,6 +24,7 @@ struct MeteredTransportTests {
     let told = Told()
     let metered = MeteredTransport(
       scratch.transport(), place: "the folder", listener: { told.take($0) })
+    #expect(metered.canDecay, "files are read again also where somebody watches")
     let blobs = (0..<3).map { number in
       [UInt8](repeating: UInt8(number), count: TransferMeter.stepBytes)
     }
