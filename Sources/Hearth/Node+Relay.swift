@@ -154,8 +154,10 @@ extension Node {
   }
 
   /// Sets the newest keys at a relay where it still takes older ones; nothing for a folder.
-  func renewAccess(over transport: any Transport) throws {
-    guard let relay = transport as? RelayTransport else { return }
-    try engine.renewAccess(over: relay)
+  ///
+  /// - Returns: what keeps old keys there, in words.
+  func renewAccess(over transport: any Transport) throws -> [TransportProblem] {
+    guard let relay = transport as? RelayTransport else { return [] }
+    return try engine.renewAccess(over: relay)
   }
 }

@@ -28,13 +28,14 @@ extension Node {
       do {
         let transport = try transport(setting.path)
         try admit(over: transport)
-        let round = try engine.exchange(
+        var round = try engine.exchange(
           over: transport, named: setting.path, anchorFile: anchorFile, checking: check,
           nowMilliseconds: now())
         report.transports.append(round)
         if round.failure == nil {
           try giveCapsule(to: transport)
-          try renewAccess(over: transport)
+          for problem in try renewAccess(over: transport) { round.note(problem) }
+          report.transports[report.transports.count - 1] = round
         }
         transferListener?(nil)
       } catch let error as TransportError {

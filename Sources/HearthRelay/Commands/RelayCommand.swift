@@ -114,7 +114,7 @@ struct TokenCommand: ParsableCommand {
     commandName: "token",
     abstract: "Makes a token that lets its holder register, or lists a device's key.")
   @OptionGroup var folder: FolderOptions
-  @Option(help: "How many mailboxes the token may make.") var uses = 4
+  @Option(help: "How many mailboxes the token may make.") var uses = 64
   @Option(help: "Words for yourself.") var note = ""
   @Option(help: "A manager's key in hexadecimal, to list in place of a token.") var allow: String?
 
@@ -184,6 +184,9 @@ struct ExportCommand: ParsableCommand {
   @Argument(help: "The file to write; it must not exist.") var file: String
 
   func run() throws {
+    guard !file.isEmpty else {
+      throw RelayError(.invalidOption, "the name of the file is empty: name a new file")
+    }
     guard !FileManager.default.fileExists(atPath: file) else {
       throw RelayError(.invalidOption, "\(file) exists: name a new file")
     }

@@ -118,11 +118,3 @@ extension TransportError {
   /// Whether a file is there whose content is not what its name says.
   fileprivate var isDamage: Bool { [.contentMismatch, .emptyFile, .tooLarge].contains(code) }
 }
-
-extension TransportReport {
-  /// Adds a problem, unless one with the same file was noted before.
-  fileprivate mutating func note(_ problem: TransportProblem) {
-    guard !problems.contains(where: { $0.place == problem.place }) else { return }
-    problems.append(problem)
-  }
-}

@@ -28,6 +28,12 @@ package struct TransportReport: Sendable {
     self.failure = failure
   }
 
+  /// Adds a problem, unless one of the same place was noted before.
+  package mutating func note(_ problem: TransportProblem) {
+    guard !problems.contains(where: { $0.place == problem.place }) else { return }
+    problems.append(problem)
+  }
+
   /// Whether data may be missing.
   package var isPartial: Bool { problems.contains(where: \.hidesData) }
 }

@@ -127,30 +127,48 @@ extension Engine {
   ///
   /// Those who were removed are out from then on. The door goes first, so that nobody who stays is
   /// ever without a way in.
+  ///
+  /// - Returns: what keeps old keys at the relay though newer ones are here, in words.
   /// - Throws: a transport's error.
-  package func renewAccess(over relay: RelayTransport) throws {
+  package func renewAccess(over relay: RelayTransport) throws -> [TransportProblem] {
+    var problems: [TransportProblem] = []
     relay.directory.zones = try relayAccesses()
     for control in zones where control.kind == .control && isExchanged(control) {
       guard membership(of: control.group).isActive(device) else { continue }
       for zone in [control] + zones.filter({ $0.group == control.group && $0.kind == .data }) {
-        try renewAccess(of: zone, under: control, over: relay)
+        if try !renewAccess(of: zone, under: control, over: relay), problems.isEmpty {
+          problems.append(Engine.oldKeysProblem(at: relay.place))
+        }
       }
     }
     try relay.keep()
+    return problems
   }
 
+  private static func oldKeysProblem(at place: String) -> TransportProblem {
+    TransportProblem(
+      place: place,
+      fault: "it still takes the keys of before a removal: who was removed can fetch sealed files "
+        + "there, and read nothing new in them. To change the keys a mailbox more is needed, which "
+        + "the relay did not let this device make",
+      remedy: "sync on a device that may make some, or ask who runs the relay for a token and "
+        + "`hearth transport add relay ADDRESS --token TOKEN`", hidesData: true)
+  }
+
+  /// - Returns: false where newer keys wait because the relay lets this device make no door.
   private func renewAccess(
     of zone: ZoneState, under control: ZoneState, over relay: RelayTransport
-  ) throws {
-    guard let access = relay.directory.zones[zone.tag] else { return }
+  ) throws -> Bool {
+    guard let access = relay.directory.zones[zone.tag] else { return true }
     let opening: RelayOpening
     do {
       opening = try relay.open(access)
     } catch let error as TransportError where error.code == .relayRefused {
-      return
+      return true
     }
-    guard let newest = access.keys.first else { return }
+    guard let newest = access.keys.first else { return true }
     var isRenewed = false
+    let replaced = Engine.replaced(opening, of: access.keys)
     do {
       if zone.kind == .control, opening.isCreated, !relay.attended.contains(opening.number) {
         // Whoever was away knows earlier keys only, also where a relay lost its doors.
@@ -161,7 +179,7 @@ extension Engine {
         relay.attended.insert(opening.number)
         isRenewed = true
       }
-      if let old = Engine.replaced(opening, of: access.keys), !Mutant.neverTurnsKeys.isActive {
+      if let old = replaced, !Mutant.neverTurnsKeys.isActive {
         if zone.kind == .control { try fill(behind: old, newest, control, relay) }
         Probe.accessRenewed.hit()
         try relay.rotate(zoneTag: zone.tag)
@@ -175,7 +193,9 @@ extension Engine {
       // Somebody else was first, or this device has no right to make the door: the next round
       // looks again.
       Probe.renewalLost.hit()
+      return isRenewed || replaced == nil || error.code != .relayRefused
     }
+    return true
   }
 
   /// The key that opened a mailbox and is not the newest; nil where nothing needs to change.

@@ -174,7 +174,7 @@ extension SimDevice {
             return membership.allDevices.map(\.id).filter { !membership.isActive($0) }
           })
         if report.failure == nil, frozenAtRelay.isEmpty {
-          try engine.renewAccess(over: way.relay)
+          _ = try engine.renewAccess(over: way.relay)
         }
       }
       round.add(report)
