@@ -8,10 +8,15 @@ import Synchronization
 
 /// What to look at to learn that a sync round may be worth it; a value, so the node can be closed.
 package struct NewsSource: Equatable, Sendable {
-  let folders: [String]
-  let zoneTags: Set<Identifier>
+  let folders: [FolderNewsSource]
   var relays: [RelayNewsSource] = []
   let database: String
+}
+
+/// A shared folder, and the zones whose files there are news.
+package struct FolderNewsSource: Equatable, Sendable {
+  let path: String
+  let zoneTags: Set<Identifier>
 }
 
 /// The mailboxes of a relay that tell of news.
@@ -31,8 +36,11 @@ extension Node {
   package func newsSource() throws -> NewsSource {
     let settings = try transports()
     return NewsSource(
-      folders: settings.filter { $0.kind == "folder" }.map(\.path),
-      zoneTags: Set(allZones().filter { engine.isExchanged($0) }.map(\.tag)),
+      folders: settings.filter { $0.kind == "folder" }.map { setting in
+        let carried = groups(over: setting)
+        let zones = allZones().filter { engine.isExchanged($0) && carried.contains($0.group) }
+        return FolderNewsSource(path: setting.path, zoneTags: Set(zones.map(\.tag)))
+      },
       relays: try settings.filter { $0.kind == "relay" }.map { try newsSource(of: $0) },
       database: folder.database)
   }
@@ -46,7 +54,7 @@ extension Node {
     for join in try pendingJoins() where join.folder == setting.path {
       accesses.append(try requestAccess(of: try InviteSecret(text: join.secret)))
     }
-    for group in engine.exchangedGroups {
+    for group in engine.exchangedGroups where relay.carried.contains(group) {
       let membership = membership(of: group)
       guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { continue }
       for invite in membership.invites
@@ -120,7 +128,7 @@ package final class NewsWatch: Sendable {
   /// Starts watching; make it before the round after which it waits, so that nothing is missed.
   package init(_ source: NewsSource) throws {
     self.source = source
-    watchers = try source.folders.map { try FolderWatcher(path: $0, zoneTags: source.zoneTags) }
+    watchers = try source.folders.map { try FolderWatcher(path: $0.path, zoneTags: $0.zoneTags) }
     mark = Mutex(NewsWatch.mark(of: source.database))
     let pushes = pushes
     listening = source.relays.map { relay in

@@ -41,7 +41,7 @@ extension Node {
     for group in engine.exchangedGroups {
       let farewells = try engine.farewells(in: group, nowMilliseconds: now())
       guard !farewells.isEmpty else { continue }
-      for setting in try transports() {
+      for setting in try transports(of: group) {
         guard let transport = try? transport(setting.path) else { continue }
         for farewell in farewells {
           lay(farewell.name.scope, in: try requestAccess(of: farewell.invite), on: transport)
@@ -82,7 +82,9 @@ extension Node {
     for setting in try transports() {
       guard let transport = try? transport(setting.path) else { continue }
       for answer in due {
-        guard let scope = Identifier(hex: answer.scope) else { continue }
+        guard let scope = Identifier(hex: answer.scope),
+          let group = GroupID(hex: answer.groupID), groups(over: setting).contains(group)
+        else { continue }
         let name = BlobName(kind: .capsule, scope: scope)
         if let access = try requestAccess(of: answer) { lay(scope, in: access, on: transport) }
         // A folder that is away gets it at the next exchange.

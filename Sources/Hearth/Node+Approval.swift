@@ -101,6 +101,7 @@ extension Node {
     let pending = try ask(opened, sealed: sealed, secret, folder: folder)
     // As with a link that lets in at once, a node that is in households believes nobody new.
     if !opened.companion.isEmpty, households().isEmpty {
+      try letPrivateDatabase(over: folder)
       let companion = try secret.companion()
       let own = try InvitationCapsule(opening: opened.companion, with: companion)
       _ = try ask(own, sealed: opened.companion, companion, folder: folder)
@@ -227,7 +228,7 @@ extension Node {
   /// - Returns: whether this device is in.
   private func settle(_ join: inout PendingJoin) throws -> Bool {
     guard let group = Identifier(hex: join.groupID) else { return false }
-    if join.isPrivate == true { joiningGroup = group }
+    joiningGroup = group
     defer { joiningGroup = nil }
     let transport = try transport(join.folder)
     let secret = try InviteSecret(text: join.secret)
@@ -324,7 +325,7 @@ extension Node {
     guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { return [] }
     var found: [DeviceID: WaitingJoin] = [:]
     let invites = membership.invites.filter { $0.operation.admission == .approve && !$0.isClosed }
-    for setting in try transports() where !invites.isEmpty {
+    for setting in try transports(of: group) where !invites.isEmpty {
       let transport = try transport(setting.path)
       for invite in invites {
         for request in try requests(by: invite.operation, to: group, on: transport) {
@@ -351,7 +352,7 @@ extension Node {
     let membership = membership(of: group)
     guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { return [] }
     let invites = membership.invites.filter { $0.operation.admission == .approve && $0.isClosed }
-    return try transports().flatMap { setting in
+    return try transports(of: group).flatMap { setting in
       let transport = try transport(setting.path)
       return try invites.flatMap { try requests(by: $0.operation, to: group, on: transport) }
     }
@@ -376,7 +377,7 @@ extension Node {
     return requests
   }
 
-  /// Lets in whoever asked, and puts the answer on every transport.
+  /// Lets in whoever asked, and puts the answer on every transport of the household.
   ///
   /// - Throws: `notAllowed` with the reason.
   package func approve(_ waiting: WaitingJoin, named groupName: String) throws -> SyncReport {

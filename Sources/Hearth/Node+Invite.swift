@@ -36,7 +36,7 @@ package enum JoinOutcome: Sendable {
 }
 
 extension Node {
-  /// Makes an invitation to a household and puts its capsule on every transport.
+  /// Makes an invitation to a household and puts its capsule on every transport of the household.
   ///
   /// - Returns: the link; whoever has it can join.
   package func invite(
@@ -48,7 +48,7 @@ extension Node {
         role: role, maximumUses: maximumUses, expiresInMilliseconds: expiresInMilliseconds))
   }
 
-  /// Makes an invitation to a household and puts its capsule on every transport.
+  /// Makes an invitation to a household and puts its capsule on every transport of the household.
   ///
   /// Where a transport is away, none is made; where it fails in between, it is closed again, as
   /// nobody has its link.
@@ -56,15 +56,9 @@ extension Node {
   /// - Returns: the link; whoever has it can join, or ask to.
   /// - Throws: `offline` where nobody could reach the household, `notAllowed`.
   package func invite(to zone: ZoneID, _ terms: InvitationTerms) throws -> InvitationLink {
-    let settings = try transports()
-    guard !settings.isEmpty else {
-      throw HearthError(
-        .offline,
-        "nobody could join yet: add a way to reach this household first, "
-          + "`hearth transport add relay ADDRESS` or `hearth transport add folder PATH`")
-    }
-    for setting in settings { try requireReach(of: setting) }
     let state = try engine.zone(zone)
+    let settings = try waysForInvitation(to: state, terms)
+    for setting in settings { try requireReach(of: setting) }
     let made = try makeInvitation(to: state, terms)
     do {
       try give(made, terms, to: settings)
@@ -82,6 +76,37 @@ extension Node {
     return InvitationLink(
       secret: made.secret, folder: settings.first { $0.kind == "folder" }?.path,
       relay: try settings.first { $0.kind == "relay" }.map { try RelayAddress($0.path) })
+  }
+
+  /// The ways over which somebody can follow an invitation.
+  ///
+  /// One for a further device leads to the private database too, so it goes over the ways of both
+  /// where there are such.
+  private func waysForInvitation(
+    to state: ZoneState, _ terms: InvitationTerms
+  ) throws -> [TransportSetting] {
+    let settings = try transports(of: state.group)
+    guard !settings.isEmpty else {
+      let isAlone = try transports().isEmpty
+      throw HearthError(
+        .offline,
+        isAlone
+          ? "nobody could join yet: add a way to reach this household first, "
+            + "`hearth transport add relay ADDRESS` or `hearth transport add folder PATH`"
+          : "nobody could join yet: \(state.name) goes over none of your ways: "
+            + "`hearth transport carry NUMBER --also \(state.name)` (see `hearth transport list`)")
+    }
+    guard terms.isToOneself, let own = try awaitsPrivate() ? nil : ownPrivateGroup() else {
+      return settings
+    }
+    let both = settings.filter { groups(over: $0).contains(own) }
+    guard !both.isEmpty else {
+      throw HearthError(
+        .offline,
+        "your further device could not get your private database: it goes over none of the ways "
+          + "of \(state.name); let one carry both with `hearth transport carry NUMBER --private`")
+    }
+    return both
   }
 
   /// Sees whether a transport can be reached, before others are told of an invitation.
@@ -118,7 +143,9 @@ extension Node {
       }
     }
     let report = try sync()
-    if let failure = report.transports.first(where: { $0.failure != nil })?.failure {
+    let ways = Set(settings.map(\.path))
+    let failed = report.transports.first { $0.failure != nil && ways.contains($0.setting) }
+    if let failure = failed?.failure {
       throw HearthError(
         .offline, "the invitation could not be brought to the others' way: \(failure)")
     }
@@ -182,7 +209,7 @@ extension Node {
     })
     guard opened.approvers.isEmpty else {
       return try takeBack(unlessDone: {
-        try self.addTransport(path)
+        try self.addTransport(path, for: opened.group)
         return .asked(try self.askAll(opened, sealed: capsule, link.secret, folder: path))
       })
     }
@@ -215,7 +242,7 @@ extension Node {
     guard own.group != engine.privateGroup || !membership(of: own.group).isActive(device) else {
       return nil
     }
-    try addTransport(path)
+    try addTransport(path, for: opened.group)
     _ = try sync()
     try follow(companionOf: opened, link.secret, over: path, knowing: known)
     guard try pendingPrivate() != nil else { return nil }
@@ -244,7 +271,7 @@ extension Node {
   ) throws -> InvitationCapsule {
     let opened = try engine.beginJoining(capsule, with: link.secret, nowMilliseconds: now())
     guard opened.approvers.isEmpty else { return opened }
-    try addTransport(path)
+    try addTransport(path, for: opened.group)
     let control = try engine.controlZone(of: opened.group)
     let secret = link.secret
     try admit(
@@ -381,11 +408,6 @@ extension Node {
       "this link is for a further device of \(name), and this node is \(profile.personName)'s "
         + "in another household: make a new node with `hearth init --person \(name)` in a "
         + "folder of its own (--home PATH), and join there")
-  }
-
-  /// Adds a folder or relay by its place.
-  private func addTransport(_ place: String) throws {
-    _ = Node.isRelay(place) ? try addRelay(place) : try addFolder(place)
   }
 
   /// The zone of a group's records.

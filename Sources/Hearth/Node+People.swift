@@ -163,7 +163,7 @@ extension Node {
       for zone in engine.zones where zone.group == group {
         _ = try engine.seal(zone.id)
         try Anchor.keepUp(anchorFile, with: engine)
-        for setting in try transports() { try? publishOwn(zone.id, to: setting) }
+        for setting in try transports(of: group) { try? publishOwn(zone.id, to: setting) }
       }
     }
   }

@@ -133,6 +133,7 @@ extension Node {
     guard !opened.companion.isEmpty, let invite, invite.operation.person == person,
       known.isEmpty || known.contains(where: { isOwn(invite.creator, in: $0) })
     else { return }
+    try letPrivateDatabase(over: place)
     try keep(
       PendingPrivate(
         inviterName: opened.inviterName, place: place, secret: try secret.companion().text,

@@ -49,14 +49,16 @@ extension Node {
         ? try relayAddress($0).description : URL(fileURLWithPath: $0).standardizedFileURL.path
     }
     var listing = try listing(for: root, in: folders)
+    let leadsToPrivate = listing.groups.contains { isAttested($0, of: listing.person, by: root) }
     let draft = home + ".recovering"
     var refused: [Refusal] = []
     var taken = TakenBack()
     repeat {
       do {
         taken = try await prepare(
-          at: draft, listing, with: root, from: folders, deviceName: deviceName,
-          revokingOthers: revokingOthers, passphrase: passphrase, schema: schema, now: now)
+          at: draft, listing, leadingToPrivate: leadsToPrivate, with: root, from: folders,
+          deviceName: deviceName, revokingOthers: revokingOthers, passphrase: passphrase,
+          schema: schema, now: now)
       } catch let refusal as Refusal {
         // Begun anew without it, so that nothing of it stays.
         refused.append(refusal)
@@ -92,8 +94,9 @@ extension Node {
 
   /// Makes the complete node in a folder; nothing stays there if that fails.
   private static func prepare(
-    at draft: String, _ listing: RecoveryListing, with root: RecoveryRoot, from folders: [String],
-    deviceName: String, revokingOthers: Bool, passphrase: [UInt8]?, schema: NodeSchema,
+    at draft: String, _ listing: RecoveryListing, leadingToPrivate leadsToPrivate: Bool,
+    with root: RecoveryRoot, from folders: [String], deviceName: String, revokingOthers: Bool,
+    passphrase: [UInt8]?, schema: NodeSchema,
     now: @escaping @Sendable () -> UInt64
   ) async throws -> TakenBack {
     try remove(draft)
@@ -103,7 +106,8 @@ extension Node {
         passphrase: passphrase, schema: schema, now: now)
       do {
         let taken = try await node.takeBack(
-          listing, with: root, from: folders, revokingOthers: revokingOthers)
+          listing, leadingToPrivate: leadsToPrivate, with: root, from: folders,
+          revokingOthers: revokingOthers)
         try await node.close()
         return taken
       } catch {
@@ -130,7 +134,7 @@ extension Node {
     try FileManager.default.removeItem(atPath: folder)
   }
 
-  /// Finds the capsule of the words.
+  /// Finds the capsules of the words; what one does not say another may.
   private static func listing(
     for root: RecoveryRoot, in folders: [String]
   ) throws -> RecoveryListing {
@@ -143,9 +147,10 @@ extension Node {
         guard Node.isRelay(path) || FileManager.default.fileExists(atPath: path) else {
           throw HearthError(.offline, "there is no folder \(path)")
         }
-        guard let bytes = try transport.fetch(name), found == nil else { continue }
+        guard let bytes = try transport.fetch(name) else { continue }
         let body = try RecoveryCapsule.open(bytes, with: root.capsuleAccess)
-        found = try RecoveryListing(decoding: body)
+        let listing = try RecoveryListing(decoding: body)
+        found = found?.joined(with: listing) ?? listing
       } catch let error where isUnreachable(error) {
         throw HearthError(
           .offline,
@@ -194,11 +199,38 @@ extension Node {
 
   // MARK: Inside the new node
 
+  /// Lets each way carry what was found there.
+  ///
+  /// What goes by one way alone does not come to lie at another. A way by which all came carries
+  /// everything.
+  private func carryWhatLies(_ groups: [RecoveryListing.Group]) throws {
+    for setting in try transports() {
+      let found = try groups.filter { try lies($0.id, at: setting.path) }
+      guard found.count < groups.count, !found.isEmpty else { continue }
+      _ = try setCargo(
+        of: setting.path,
+        to: TransportCargo(
+          households: found.filter { $0.database == .shared }.map(\.id),
+          privateDatabase: found.contains { $0.database == .personal }))
+    }
+  }
+
+  /// Whether a place holds something of a group's log.
+  private func lies(_ group: GroupID, at place: String) throws -> Bool {
+    guard let control = try? engine.controlZone(of: group) else { return false }
+    do {
+      return try !transport(place).list(zoneTag: control.tag).segments.isEmpty
+    } catch let error as TransportError where error.code == .relayRefused {
+      return false
+    }
+  }
+
   /// Takes every group of a listing and makes this device one of the person.
   private func takeBack(
-    _ listing: RecoveryListing, with root: RecoveryRoot, from folders: [String],
-    revokingOthers: Bool
+    _ listing: RecoveryListing, leadingToPrivate leadsToPrivate: Bool, with root: RecoveryRoot,
+    from folders: [String], revokingOthers: Bool
   ) throws -> TakenBack {
+    // Everything is looked for everywhere; what was found where is known afterwards.
     for folder in folders {
       _ = Node.isRelay(folder) ? try addRelay(folder) : try addFolder(folder)
     }
@@ -220,10 +252,11 @@ extension Node {
       }
     }
     taken.hasPrivateDatabase = try takeBackPrivate(listing, as: reader, known)
+    if folders.count > 1 { try carryWhatLies(listing.groups) }
     // Under the keys of this moment, before the node is closed and moved.
     for zone in allZones().map(\.id) { _ = try engine.seal(zone) }
     try Anchor.keepUp(anchorFile, with: engine)
-    try keepAccess(of: root)
+    try keepAccess(of: root, signsPrivate: taken.hasPrivateDatabase || !leadsToPrivate)
     return taken
   }
 
@@ -293,6 +326,13 @@ extension Node {
       try enterRelays(group.id, of: reader.person, with: reader.root, reader.folders)
       fault = try pull([control], from: reader.folders)
     } while try engine.takeRecoveryKeys(of: group.id, for: reader.person, with: reader.root)
+    guard try fault != nil || reader.folders.contains(where: { try lies(group.id, at: $0) }) else {
+      throw HearthError(
+        .notFound,
+        "nothing of it lies at \(reader.folders.joined(separator: ", ")) for these words: it may "
+          + "go over another folder or relay, so name that one as well (--transport may be repeated), "
+          + "or wait until everything has arrived there")
+    }
     do {
       try requireStanding(of: reader.person, in: group, with: reader.root)
     } catch let error as HearthError {
@@ -343,6 +383,9 @@ extension Node {
         do {
           try engine.pull(
             zone, from: transport(path), anchorFile: anchorFile, nowMilliseconds: now(), &report)
+        } catch let error as TransportError where error.code == .relayRefused {
+          // It may go over another way.
+          continue
         } catch let error as TransportError {
           throw HearthError(
             .offline,

@@ -175,14 +175,18 @@ extension Node {
   }
 
   /// Keeps what is needed to write the capsule without the words.
-  func keepAccess(of root: RecoveryRoot) throws {
-    try store.transaction { try keep(root) }
+  ///
+  /// - Parameter signsPrivate: whether the words lead to the private database of this node. Where
+  ///   they led to another one that did not come back, they go on doing so: signing a new, empty
+  ///   one as well would let the next recovery choose that.
+  func keepAccess(of root: RecoveryRoot, signsPrivate: Bool) throws {
+    try store.transaction { try keep(root, signsPrivate: signsPrivate) }
   }
 
   /// Keeps what opens nothing, and the words' signature over the private database in use.
-  private func keep(_ root: RecoveryRoot) throws {
+  private func keep(_ root: RecoveryRoot, signsPrivate: Bool = true) throws {
     try store.setFact(Node.recoveryFact, try encoded(root))
-    let attested = ownPrivateGroup().map {
+    let attested = (signsPrivate ? ownPrivateGroup() : nil).map {
       $0.bytes + root.sign(domain: RecoveryListing.privateDomain, $0.bytes + person.bytes)
     }
     try store.setFact(Node.attestationFact, attested)

@@ -45,7 +45,9 @@ extension Node {
         memory: FactMemory(store: store), digest: { segmentDigest($0) })
       relays[text] = relay
     }
-    relay.directory.zones = try engine.relayAccesses(joining: joiningGroup)
+    relay.carried = try groups(over: text)
+    relay.directory.zones = try engine.relayAccesses(
+      joining: joiningGroup, carrying: relay.carried)
     return relay
   }
 
@@ -61,23 +63,31 @@ extension Node {
         managerPair: { try identity.relayPair(relayID: $0) }))
   }
 
-  /// Adds a relay; adding one that is there already changes its token only.
+  /// Adds a relay; of one that is there already its token changes, and what it carries may grow.
   ///
+  /// - Parameter cargo: what goes over it; nil for everything.
   /// - Throws: `invalid` for what is no address, `offline` if it cannot be reached or is another.
-  package func addRelay(_ text: String, token: String? = nil) throws -> TransportSetting {
+  package func addRelay(
+    _ text: String, token: String? = nil, carrying cargo: TransportCargo? = nil
+  ) throws -> TransportSetting {
     let address = try Node.relayAddress(text)
     if let token, (try? Base32.decode(token)) == nil {
       throw HearthError(.invalid, "this is not a relay's token: copy the whole of it")
     }
-    var present = try transports().filter { $0.path != address.description }
-    let known = try transports().first { $0.path == address.description }
+    let present = try transports()
+    if var known = present.first(where: { $0.path == address.description }) {
+      if let token, token != known.token {
+        known.token = token
+        relays[known.path] = nil
+        try save(present.filter { $0.number != known.number } + [known])
+      }
+      return try widen(known, to: cargo)
+    }
     let setting = TransportSetting(
-      number: known?.number ?? (present.map(\.number).max() ?? 0) + 1, kind: "relay",
-      path: address.description, token: token ?? known?.token)
-    if known == nil { try greet(address) }
-    if known?.token != setting.token { relays[setting.path] = nil }
-    present.append(setting)
-    try save(present.sorted { $0.number < $1.number })
+      number: Node.nextNumber(after: present), kind: "relay", path: address.description,
+      token: token, cargo: cargo)
+    try greet(address)
+    try save(present + [setting])
     return setting
   }
 
@@ -136,7 +146,9 @@ extension Node {
   /// while their access keys were changed; nothing for a folder.
   func admit(over transport: any Transport) throws {
     guard let relay = transport as? RelayTransport else { return }
-    let groups = engine.exchangedGroups.filter { ending(in: $0) == nil }
+    let groups = engine.exchangedGroups.filter {
+      ending(in: $0) == nil && relay.carried.contains($0)
+    }
     try engine.admit(
       to: groups, over: relay, anchorFile: anchorFile, nowMilliseconds: now())
   }

@@ -86,7 +86,8 @@ extension Node {
       var missing = 0
       do {
         let transport = try transport(setting.path)
-        for zone in allZones() where engine.isExchanged(zone) {
+        let carried = groups(over: setting)
+        for zone in allZones() where engine.isExchanged(zone) && carried.contains(zone.group) {
           if Node.isRelay(setting.path), ending(in: zone.group) != nil { continue }
           let listing = try transport.list(zoneTag: zone.tag)
           let stored = try store.segments(of: zone.id)

@@ -29,8 +29,8 @@ extension Node {
         let transport = try transport(setting.path)
         try admit(over: transport)
         var round = try engine.exchange(
-          over: transport, named: setting.path, anchorFile: anchorFile, checking: check,
-          nowMilliseconds: now())
+          over: transport, named: setting.path, carrying: groups(over: setting),
+          anchorFile: anchorFile, checking: check, nowMilliseconds: now())
         report.transports.append(round)
         if round.failure == nil {
           try giveCapsule(to: transport)

@@ -52,7 +52,9 @@ extension Node {
     try transports().compactMap { setting in
       let transport = try transport(setting.path)
       do {
-        let found = try allZones().filter { engine.isExchanged($0) }
+        let carried = groups(over: setting)
+        let found = try allZones()
+          .filter { engine.isExchanged($0) && carried.contains($0.group) }
           .flatMap { try engine.damage(of: $0, on: transport) }
         return found.isEmpty ? nil : (setting.path, found)
       } catch is TransportError {

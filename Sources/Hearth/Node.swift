@@ -12,17 +12,6 @@ package struct NodeProfile: Codable, Sendable {
   package var deviceName: String
 }
 
-/// A way by which a node reaches others.
-package struct TransportSetting: Codable, Equatable, Sendable {
-  package let number: Int
-  /// `folder` or `relay`.
-  package let kind: String
-  /// The folder's path or the relay's address.
-  package let path: String
-  /// The token by which this node may make mailboxes at the relay, if it needs one.
-  package var token: String?
-}
-
 /// What a program tells a node about its records.
 package struct NodeSchema: Sendable {
   package let records: [RecordSchema]
@@ -366,54 +355,6 @@ package actor Node {
 
   /// The wall clock of this node.
   package func nowMilliseconds() -> UInt64 { now() }
-
-  // MARK: Transports
-
-  private static let transportsFact = "transports"
-
-  /// The ways to others, in order of number.
-  package func transports() throws -> [TransportSetting] {
-    guard let encoded = try store.fact(Node.transportsFact) else { return [] }
-    return try JSONDecoder().decode([TransportSetting].self, from: Data(encoded))
-  }
-
-  /// Adds a shared folder; adding one that is there already changes nothing.
-  package func addFolder(_ path: String) throws -> TransportSetting {
-    let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
-    var present = try transports()
-    if let known = present.first(where: { $0.kind == "folder" && $0.path == absolute }) {
-      return known
-    }
-    try folderTransport(absolute).prepare()
-    let setting = TransportSetting(
-      number: (present.map(\.number).max() ?? 0) + 1, kind: "folder", path: absolute)
-    present.append(setting)
-    try save(present)
-    return setting
-  }
-
-  /// Forgets a transport by its number or path.
-  package func removeTransport(_ name: String) throws {
-    let present = try transports()
-    let absolute = URL(fileURLWithPath: name).standardizedFileURL.path
-    let rest = present.filter {
-      String($0.number) != name && $0.path != absolute && $0.path != name
-    }
-    guard rest.count < present.count else {
-      throw HearthError(.notFound, "there is no transport \(name): see `hearth transport list`")
-    }
-    for setting in present where !rest.contains(setting) { relays[setting.path] = nil }
-    try save(rest)
-  }
-
-  func save(_ settings: [TransportSetting]) throws {
-    let encoded = Array(try JSONEncoder().encode(settings))
-    try store.transaction { try store.setFact(Node.transportsFact, encoded) }
-  }
-
-  func folderTransport(_ path: String) -> FolderTransport {
-    FolderTransport(path: path, digest: { segmentDigest($0) })
-  }
 
   /// Tells a listener from now on how far long transfers have got, and with nil when they are
   /// over.

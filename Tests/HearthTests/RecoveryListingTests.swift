@@ -43,6 +43,18 @@ struct RecoveryListingTests {
     #expect(throws: SyncError.self) { try RecoveryListing(decoding: newer) }
   }
 
+  @Test("Two capsules say together what either says, of a group in both the one with more keys")
+  func joined() throws {
+    let (first, second) = (try listing(groups: 2, epochs: 1), try listing(groups: 3, epochs: 2))
+    for joined in [first.joined(with: second), second.joined(with: first)] {
+      #expect(joined.groups.map(\.id) == second.groups.map(\.id))
+      #expect(joined.groups.allSatisfy { $0.zones[0].epochs.count == 2 })
+    }
+    let stranger = RecoveryListing(
+      person: identifier(2), personName: "Mallory", groups: second.groups)
+    #expect(first.joined(with: stranger).groups.count == 2, "another person's says nothing")
+  }
+
   @Test("Groups and epochs are read up to their limits and not beyond")
   func limits() throws {
     let most = RecoveryListing.maximumGroups

@@ -53,6 +53,7 @@ struct JoinCommand: AsyncParsableCommand {
     let isFurther = membership.devices.count { $0.person == membership.person(of: own)?.id } > 1
     let name = await node.profile.personName
     let people = membership.people.map(\.name).sorted()
+    let ways = try await node.transports(of: context.zone.group)
     try await node.close()
     if options.json {
       try Output.json(
@@ -67,6 +68,11 @@ struct JoinCommand: AsyncParsableCommand {
         Output.print(
           "this device is \(Style.safe(name))'s now"
             + (isShared ? ", and shares \(Style.safe(name))'s private settings" : ""))
+      }
+      if ways.count == 1, let way = ways.first, way.cargo?.households.count == 1 {
+        Output.note(
+          "it goes over transport \(way.number) (\(way.kind)), and your other households do not: "
+            + "`hearth transport carry` changes that")
       }
       if let pending = standing?.pending { Output.note(PrivateText.words(pending)) }
       Output.note("next: `hearth list` shows the chores; `hearth sync --watch` keeps in step")

@@ -36,12 +36,12 @@ struct LogCommand: AsyncParsableCommand {
     let notices = try await node.notices().suffix(limit ?? settings.pageSize)
     let moment = try await MomentText.of(node)
     var logs: [(zone: String, log: AuthorLog)] = []
-    var withheld: [StandingText.Document.Withheld] = []
+    var withheld: [(item: StandingText.Document.Withheld, kinds: [String])] = []
     for zone in await node.dataZones() {
-      withheld += try await StandingText.withheld(of: zone, on: node)
+      let kinds = try await node.transports(of: zone.group).map(\.kind)
+      withheld += try await StandingText.withheld(of: zone, on: node).map { ($0, kinds) }
       for log in try await node.authorLogs(of: zone.id) { logs.append((zone.name, log)) }
     }
-    let kinds = try await node.transports().map(\.kind)
     try await node.close()
     if options.json {
       return try Output.json(
@@ -52,10 +52,12 @@ struct LogCommand: AsyncParsableCommand {
               zone: zone, person: log.personName, device: log.deviceName,
               deviceId: log.author.device.hex, life: log.author.life, changes: log.changes,
               last: MomentText.iso(log.lastMilliseconds))
-          }, withheld: withheld))
+          }, withheld: withheld.map(\.item)))
     }
     for notice in notices { Output.print(NoticeText.line(notice, moment)) }
-    for item in withheld { Output.print(Style.yellow(StandingText.line(item, kinds: kinds))) }
+    for (item, kinds) in withheld {
+      Output.print(Style.yellow(StandingText.line(item, kinds: kinds)))
+    }
     let rows = logs.map { zone, log in
       [
         zone, log.personName, log.deviceName, "\(log.author)", "\(log.changes)",

@@ -23,11 +23,16 @@ struct StatusCommand: AsyncParsableCommand {
       let forks: [String]
       let standing: StandingText.Document
       let warning: String?
+      /// The numbers of the transports over which it goes.
+      let transports: [Int]
+      /// Whether it goes over none of the ways that there are.
+      let isStranded: Bool
     }
     struct Transport: Encodable {
       let number: Int
       let kind: String
       let path: String
+      let cargo: CargoText
       let unpublishedSegments: Int?
       let failure: String?
     }
@@ -54,6 +59,7 @@ struct StatusCommand: AsyncParsableCommand {
     let profile = await node.profile
     let device = await node.device
     let moment = try await MomentText.of(node)
+    let stranded = try await node.stranded()
     var households: [Document.Household] = []
     for status in statuses where status.zone.kind == .data && status.zone.database == .shared {
       let membership = await node.membership(of: status.zone.group)
@@ -71,22 +77,34 @@ struct StatusCommand: AsyncParsableCommand {
           unsealed: group.reduce(0) { $0 + $1.unsealed }, waiting: waiting,
           forks: Set(group.flatMap(\.forks).map(\.device)).sorted().map(\.hex),
           standing: try await StandingText.Document(of: status.zone, on: node),
-          warning: await node.riskWarning(of: status.zone.group)))
+          warning: await node.riskWarning(of: status.zone.group),
+          transports: try await node.transports(of: status.zone.group).map(\.number),
+          isStranded: stranded.contains { $0.group == status.zone.group }))
     }
     let pending = try await node.pendingJoins().map { StandingText.Pending($0) }
+    var ways: [Document.Transport] = []
+    for status in transports {
+      ways.append(
+        Document.Transport(
+          number: status.setting.number, kind: status.setting.kind, path: status.setting.path,
+          cargo: await CargoText(status.setting, on: node),
+          unpublishedSegments: status.unpublished, failure: status.failure))
+    }
     let document = Document(
       home: await node.home, person: profile.personName, personId: await node.person.hex,
       device: profile.deviceName, deviceId: device.hex, life: await node.life,
       households: households,
       privateDatabase: try await PrivateText.Document.of(node, statuses), pendingJoins: pending,
-      transports: transports.map {
-        Document.Transport(
-          number: $0.setting.number, kind: $0.setting.kind, path: $0.setting.path,
-          unpublishedSegments: $0.unpublished, failure: $0.failure)
-      }, notices: notices.map(NoticeText.Document.init), clock: clocks.map(ClockText.Document.init))
+      transports: ways, notices: notices.map(NoticeText.Document.init),
+      clock: clocks.map(ClockText.Document.init))
     try await node.close()
     if options.json { return try Output.json(document) }
     show(document)
+    if stranded.contains(where: { $0.database == .personal }) {
+      Output.print(
+        Style.yellow(
+          "private:   goes over none of your ways: `hearth transport carry NUMBER --private`"))
+    }
     for notice in notices.suffix(StatusCommand.shownNotices) {
       Output.print("notice:    \(NoticeText.line(notice, moment))")
     }
@@ -105,7 +123,8 @@ struct StatusCommand: AsyncParsableCommand {
     }
     for household in document.households {
       Output.print("household: \(Style.bold(Style.safe(household.name))), \(words(household))")
-      let kinds = document.transports.map(\.kind)
+      let kinds = document.transports.filter { household.transports.contains($0.number) }
+        .map(\.kind)
       for line in StandingText.lines(household.standing, kinds: kinds) {
         Output.print("           " + line)
       }
@@ -115,6 +134,12 @@ struct StatusCommand: AsyncParsableCommand {
       }
       if let warning = household.warning {
         Output.print(Style.yellow("           warning: \(warning)"))
+      }
+      if household.isStranded {
+        Output.print(
+          Style.yellow(
+            "           it goes over none of your ways: `hearth transport carry NUMBER --also "
+              + "\(Style.safe(household.name))`"))
       }
       for fork in household.forks {
         Output.print(
@@ -147,7 +172,8 @@ struct StatusCommand: AsyncParsableCommand {
   private func words(_ transport: Document.Transport) -> String {
     if let failure = transport.failure { return Style.red(Style.safe(failure)) }
     let missing = transport.unpublishedSegments ?? 0
-    let place = "\(transport.kind) \(transport.path), "
+    let carried = transport.cargo.isEverything ? "" : "for \(transport.cargo.words), "
+    let place = "\(transport.kind) \(transport.path), \(carried)"
     return place
       + (missing == 0
         ? "has everything that is sealed"

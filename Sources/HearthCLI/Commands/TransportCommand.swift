@@ -6,7 +6,7 @@ import HearthSync
 struct TransportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "transport", abstract: "Choose the ways by which this node reaches others.",
-    subcommands: [Add.self, List.self, Remove.self])
+    subcommands: [Add.self, List.self, Carry.self, Remove.self])
 
   /// Adds a way.
   struct Add: AsyncParsableCommand {
@@ -22,24 +22,20 @@ struct TransportCommand: AsyncParsableCommand {
       discussion: """
         Any folder that reaches the other devices will do: of a file sync program, on a network
         drive, on a stick. Everything in it is encrypted.
+
+        Everything goes over it, unless --only or --private say what does.
         """)
 
     @Argument(help: "The folder.", completion: .directory)
     var path: String
 
+    @OptionGroup var cargo: CargoOptions
     @OptionGroup var options: CommonOptions
 
     func run() async throws {
       let node = try await options.open()
-      let setting = try await node.addFolder(path)
-      let isAlone = await node.dataZones().allSatisfy { $0.database != .shared }
-      try await node.close()
-      if options.json { return try Output.json(Item(setting)) }
-      Output.print("transport \(setting.number): folder \(setting.path)")
-      Output.note(
-        isAlone
-          ? "next: `hearth household create NAME`, or `hearth join LINK`"
-          : "next: `hearth sync`, or `hearth invite` to let somebody join")
+      let setting = try await node.addFolder(path, carrying: cargo.cargo(options, on: node))
+      try await TransportCommand.tell(setting, options, node)
     }
   }
 
@@ -53,6 +49,8 @@ struct TransportCommand: AsyncParsableCommand {
 
         Example:
           hearth transport add relay hearth-relay://192.0.2.7:7440/0k3f...
+
+        Everything goes over it, unless --only or --private say what does.
         """)
 
     @Argument(help: "The relay's address.")
@@ -61,20 +59,31 @@ struct TransportCommand: AsyncParsableCommand {
     @Option(help: "The token that the relay's operator gave, where one is needed.")
     var token: String?
 
+    @OptionGroup var cargo: CargoOptions
     @OptionGroup var options: CommonOptions
 
     func run() async throws {
       let node = try await options.open()
-      let setting = try await node.addRelay(address, token: token)
-      let isAlone = await node.dataZones().allSatisfy { $0.database != .shared }
-      try await node.close()
-      if options.json { return try Output.json(Item(setting)) }
-      Output.print("transport \(setting.number): relay \(setting.path)")
-      Output.note(
-        isAlone
-          ? "next: `hearth household create NAME`, or `hearth join LINK`"
-          : "next: `hearth sync`, or `hearth invite` to let somebody join")
+      let setting = try await node.addRelay(
+        address, token: token, carrying: cargo.cargo(options, on: node))
+      try await TransportCommand.tell(setting, options, node)
     }
+  }
+
+  /// Tells of a way that was added, and closes the node.
+  static func tell(
+    _ setting: TransportSetting, _ options: CommonOptions, _ node: Node
+  ) async throws {
+    let item = await Item(setting, on: node)
+    let isAlone = await node.dataZones().allSatisfy { $0.database != .shared }
+    try await node.close()
+    if options.json { return try Output.json(item) }
+    let carried = item.cargo.isEverything ? "" : ", for \(item.cargo.words)"
+    Output.print("transport \(setting.number): \(setting.kind) \(setting.path)\(carried)")
+    Output.note(
+      isAlone
+        ? "next: `hearth household create NAME`, or `hearth join LINK`"
+        : "next: `hearth sync`, or `hearth invite` to let somebody join")
   }
 
   /// A way as programs read it, without its token.
@@ -82,11 +91,14 @@ struct TransportCommand: AsyncParsableCommand {
     let number: Int
     let kind: String
     let path: String
+    /// What goes over it.
+    let cargo: CargoText
 
-    init(_ setting: TransportSetting) {
+    init(_ setting: TransportSetting, on node: Node) async {
       number = setting.number
       kind = setting.kind
       path = setting.path
+      cargo = await CargoText(setting, on: node)
     }
   }
 
@@ -103,16 +115,20 @@ struct TransportCommand: AsyncParsableCommand {
 
     func run() async throws {
       let node = try await options.open()
-      let settings = try await node.transports()
+      var items: [Item] = []
+      for setting in try await node.transports() {
+        items.append(await Item(setting, on: node))
+      }
       try await node.close()
-      if options.json { return try Output.json(Document(transports: settings.map { Item($0) })) }
-      guard !settings.isEmpty else {
+      if options.json { return try Output.json(Document(transports: items)) }
+      guard !items.isEmpty else {
         Output.note(
           "there is no transport yet: `hearth transport add relay ADDRESS`, or `add folder PATH`")
         return
       }
-      let rows = settings.map { ["\($0.number)", $0.kind, $0.path] }
-      Output.print(Table(headers: ["#", "KIND", "WHERE"], rows: rows, rightAligned: [0]).text)
+      let rows = items.map { ["\($0.number)", $0.kind, $0.cargo.words, $0.path] }
+      Output.print(
+        Table(headers: ["#", "KIND", "CARRIES", "WHERE"], rows: rows, rightAligned: [0]).text)
     }
   }
 

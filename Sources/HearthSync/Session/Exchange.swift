@@ -10,18 +10,20 @@ extension Engine {
   /// - Parameters:
   ///   - transport: where to look and what to give to.
   ///   - name: what the report calls it.
+  ///   - carried: which groups go over it.
   ///   - anchorFile: where the node notes how far its logs are sealed, before anything sealed
   ///     leaves it.
   ///   - check: how many files are read again that were whole before.
   package mutating func exchange(
-    over transport: some Transport, named name: String, anchorFile: some AnchorFile,
-    checking check: FileCheck = .some, nowMilliseconds: UInt64
+    over transport: some Transport, named name: String,
+    carrying carried: CarriedGroups = .everything,
+    anchorFile: some AnchorFile, checking check: FileCheck = .some, nowMilliseconds: UInt64
   ) throws -> TransportReport {
     var report = TransportReport(setting: name)
     let life = incarnation
     do {
       var listings: [ZoneID: TransportListing] = [:]
-      for zone in exchangedZones() {
+      for zone in exchangedZones(carried) {
         do {
           listings[zone] = try pull(
             zone, from: transport, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds,
@@ -35,7 +37,7 @@ extension Engine {
       for zone in listings.keys.sorted() where isMember(of: zone) { _ = try seal(zone) }
       // Also where the last round was cut off between sealing and noting it.
       if !Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: self) }
-      for zone in exchangedZones() where isMember(of: zone) {
+      for zone in exchangedZones(carried) where isMember(of: zone) {
         guard let found = listings[zone] else { continue }
         let listing = try upkeep(
           of: self.zone(zone), on: transport, holding: found, check,
@@ -51,9 +53,9 @@ extension Engine {
     return report
   }
 
-  /// The zones that go over transports, control zones first.
-  private func exchangedZones() -> [ZoneID] {
-    zones.filter { isExchanged($0) }
+  /// The zones that go over a transport, control zones first.
+  private func exchangedZones(_ carried: CarriedGroups) -> [ZoneID] {
+    zones.filter { isExchanged($0) && carried.contains($0.group) }
       .sorted { ($0.kind.rawValue, $0.id) < ($1.kind.rawValue, $1.id) }.map(\.id)
   }
 

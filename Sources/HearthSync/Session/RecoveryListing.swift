@@ -30,6 +30,24 @@ package struct RecoveryListing: Sendable {
   /// In order of id.
   package var groups: [Group]
 
+  /// What either of two capsules says; of a group in both, the one with more keys.
+  ///
+  /// Of the first one's person alone: words are one person's, so another one is forged.
+  package func joined(with other: RecoveryListing) -> RecoveryListing {
+    guard other.person == person else { return self }
+    var joined = self
+    for group in other.groups {
+      guard let place = joined.groups.firstIndex(where: { $0.id == group.id }) else {
+        joined.groups.append(group)
+        continue
+      }
+      func keys(_ group: Group) -> Int { group.zones.reduce(0) { $0 + $1.epochs.count } }
+      if keys(group) > keys(joined.groups[place]) { joined.groups[place] = group }
+    }
+    joined.groups.sort { $0.id < $1.id }
+    return joined
+  }
+
   /// The greatest number of groups in a capsule.
   package static let maximumGroups = 64
   /// The greatest number of epochs of one zone in a capsule.

@@ -10,13 +10,18 @@ extension Engine {
   private static var maximumDoors: Int { 12 }
   private static var maximumNoticeBytes: Int { 1 << 20 }
 
-  /// The mailboxes of all zones that go over transports, by tag, with the keys of this moment.
+  /// The mailboxes of the zones that go over a relay, by tag, with the keys of this moment.
   ///
-  /// - Parameter joining: a private database that this device is about to join.
-  package func relayAccesses(joining: GroupID? = nil) throws -> [Identifier: MailboxAccess] {
+  /// - Parameters:
+  ///   - joining: a group that this device is about to join.
+  ///   - carried: which groups go over it.
+  package func relayAccesses(
+    joining: GroupID? = nil, carrying carried: CarriedGroups = .everything
+  ) throws -> [Identifier: MailboxAccess] {
     var accesses: [Identifier: MailboxAccess] = [:]
     var granted: [GroupID: [MailboxKey]] = [:]
-    for zone in zones where isExchanged(zone) || zone.group == joining {
+    for zone in zones
+    where zone.group == joining || isExchanged(zone) && carried.contains(zone.group) {
       if granted[zone.group] == nil { granted[zone.group] = try grantedKeys(of: zone.group) }
       accesses[zone.tag] = try mailboxAccess(of: zone.id, granted: granted[zone.group] ?? [])
     }
@@ -59,7 +64,7 @@ extension Engine {
     to groups: [GroupID], over relay: RelayTransport, anchorFile: some AnchorFile,
     nowMilliseconds: UInt64
   ) throws {
-    relay.directory.zones = try relayAccesses()
+    relay.directory.zones = try relayAccesses(carrying: relay.carried)
     try relay.prepare()
     for group in groups {
       try admit(
@@ -79,7 +84,7 @@ extension Engine {
     let control = try controlZone(of: group)
     var visited: Set<[UInt8]> = []
     while true {
-      relay.directory.zones = try relayAccesses(joining: group)
+      relay.directory.zones = try relayAccesses(joining: group, carrying: relay.carried)
       do {
         _ = try relay.open(zoneTag: control.tag)
         return
@@ -132,7 +137,7 @@ extension Engine {
   /// - Throws: a transport's error.
   package func renewAccess(over relay: RelayTransport) throws -> [TransportProblem] {
     var problems: [TransportProblem] = []
-    relay.directory.zones = try relayAccesses()
+    relay.directory.zones = try relayAccesses(carrying: relay.carried)
     for control in zones where control.kind == .control && isExchanged(control) {
       guard membership(of: control.group).isActive(device) else { continue }
       for zone in [control] + zones.filter({ $0.group == control.group && $0.kind == .data }) {

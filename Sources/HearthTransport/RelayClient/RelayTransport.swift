@@ -51,6 +51,8 @@ package final class RelayTransport: Transport {
   package let link: any RelayLine
   /// Which mailboxes there are; set by the node before an exchange.
   package var directory: RelayDirectory
+  /// Which groups go over the relay; set by the node.
+  package var carried = CarriedGroups.everything
   /// The mailboxes that this process made and whose doors it has filled since.
   package var attended: Set<UInt64> = []
   let memory: any RelayMemory

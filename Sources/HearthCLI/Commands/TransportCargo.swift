@@ -1,0 +1,138 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import HearthSync
+
+/// What goes over a way, as options.
+struct CargoOptions: ParsableArguments {
+  @Option(
+    name: .long, help: "A household that goes over it; repeat it for more. Others do not.")
+  var only: [String] = []
+
+  @Flag(name: .customLong("private"), help: "Let your private database go over it.")
+  var privateDatabase = false
+
+  /// What was named; nil where nothing was, which is everything.
+  ///
+  /// `--household NAME`, which every command has, says the same as `--only NAME`.
+  func cargo(_ options: CommonOptions, on node: Node) async throws -> TransportCargo? {
+    let names = only + [options.household].compactMap(\.self)
+    guard !names.isEmpty || privateDatabase else { return nil }
+    return TransportCargo(
+      households: try await CargoOptions.groups(named: names, on: node),
+      privateDatabase: privateDatabase)
+  }
+
+  /// The households of some names.
+  static func groups(named names: [String], on node: Node) async throws -> [GroupID] {
+    let households = await node.dataZones().filter { $0.database == .shared }
+    return try names.map { name in
+      guard let zone = households.first(where: { $0.name.lowercased() == name.lowercased() })
+      else {
+        throw CommandFailure(
+          .failed, "this node is in no household named \(ShownText.quoted(name))",
+          hint: "see `hearth household list`")
+      }
+      return zone.group
+    }
+  }
+}
+
+/// What goes over a way, in words and for programs.
+struct CargoText: Encodable {
+  /// Whether everything does, also what comes later.
+  let isEverything: Bool
+  /// The names of the households that do.
+  let households: [String]
+  /// Whether the private database does.
+  let privateDatabase: Bool
+
+  private enum CodingKeys: String, CodingKey {
+    case isEverything = "everything"
+    case households, privateDatabase
+  }
+
+  init(_ setting: TransportSetting, on node: Node) async {
+    let carried = await node.groups(over: setting)
+    isEverything = setting.cargo == nil
+    let zones = await node.dataZones().filter { carried.contains($0.group) }
+    households = zones.filter { $0.database == .shared }.map(\.name)
+    privateDatabase = setting.cargo?.privateDatabase ?? true
+  }
+
+  /// For a line of text.
+  var words: String {
+    if isEverything { return "everything" }
+    let names = households.map { Style.safe($0) } + (privateDatabase ? ["private"] : [])
+    return names.isEmpty ? "nothing" : names.joined(separator: ", ")
+  }
+}
+
+extension TransportCommand {
+  /// Sets what goes over a way.
+  struct Carry: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "carry", abstract: "Choose which households go over a way.",
+      discussion: """
+        A way carries everything unless it was told otherwise; one that came with an invitation
+        beside others carries that household alone. What lies at a place already stays there,
+        encrypted, and is not kept up to date any more.
+
+        Examples:
+          hearth transport carry 2 --only Home --only Garden
+          hearth transport carry 2 --also Cabin
+          hearth transport carry 2 --private
+          hearth transport carry 2 --everything
+        """)
+
+    @Argument(help: "Its number, path or address.")
+    var name: String
+
+    @Option(name: .long, help: "A household that goes over it beside the others; repeatable.")
+    var also: [String] = []
+
+    @Flag(help: "Let everything go over it, also households that you come to be in later.")
+    var everything = false
+
+    @OptionGroup var cargo: CargoOptions
+    @OptionGroup var options: CommonOptions
+
+    /// Whether all that goes over it is named, and not what is added.
+    private func setsAll() throws -> Bool {
+      let names = !cargo.only.isEmpty || options.household != nil
+      let isMixed =
+        [everything, names, !also.isEmpty].count(where: \.self) > 1
+        || everything && cargo.privateDatabase
+      guard !isMixed, everything || names || !also.isEmpty || cargo.privateDatabase else {
+        throw CommandFailure(
+          .usage, isMixed ? "these do not go together" : "nothing says what is to go over it",
+          hint: "use one of --everything, --only NAME and --also NAME; --private goes with the "
+            + "last two or alone")
+      }
+      return everything || names
+    }
+
+    func run() async throws {
+      let setsAll = try setsAll()
+      let node = try await options.open()
+      let wanted = try await cargo.cargo(options, on: node)
+      let added = try await CargoOptions.groups(named: also, on: node)
+      let setting =
+        setsAll
+        ? try await node.setCargo(of: name, to: wanted)
+        : try await node.addCargo(
+          to: name,
+          TransportCargo(households: added, privateDatabase: cargo.privateDatabase))
+      let item = await Item(setting, on: node)
+      let stranded = try await node.stranded()
+      try await node.close()
+      for zone in stranded {
+        let name =
+          zone.database == .shared ? Style.safe(zone.name) : "your private database"
+        Output.note("hearth: warning: \(name) goes over none of your ways now")
+      }
+      if options.json { return try Output.json(item) }
+      Output.print("transport \(setting.number) carries \(item.cargo.words)")
+    }
+  }
+}
