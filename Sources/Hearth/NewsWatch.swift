@@ -102,8 +102,8 @@ package final class NewsWatch: Sendable {
         guard known != head || isBack else { return }
       case .closed: break
       case .lost:
+        // The round that follows tells that it is away; a quick restart is over by then.
         wasLost.store(true, ordering: .releasing)
-        return
       }
       ring()
     }

@@ -330,8 +330,8 @@ extension Node {
       throw HearthError(
         .notFound,
         "nothing of it lies at \(reader.folders.joined(separator: ", ")) for these words: it may "
-          + "go over another folder or relay, so name that one as well (--transport may be repeated), "
-          + "or wait until everything has arrived there")
+          + "go over another folder or relay, so name that one as well (--transport may be "
+          + "repeated), or wait until everything has arrived there")
     }
     do {
       try requireStanding(of: reader.person, in: group, with: reader.root)

@@ -146,7 +146,15 @@ def watching(family):
 
 
 def away(family):
-    """A relay that is down is told in one line, and nothing is lost."""
+    """A relay that is down is told in one line, also by who watches, and nothing is lost."""
+    watch = Watch(family.command("ada", "sync", "--watch"), family.environment)
+    check(watch.wait("watching") is not None, "sync --watch does not begin")
+    watch.drain()
+    family.relay.kill()
+    check(watch.wait("cannot be reached") is not None, "--watch does not tell that it is away")
+    family.relay.start()
+    check(watch.wait("can be reached again", 60) is not None, "--watch does not tell its return")
+    watch.stop()
     family.relay.kill()
     family.says("ben", ["add", "Buy soap"])
     family.says("ben", ["sync"], "cannot be reached", "nothing is lost", status=OFFLINE)

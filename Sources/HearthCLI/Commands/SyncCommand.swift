@@ -190,6 +190,7 @@ private struct Watching {
     var watch = try NewsWatch(try await source())
     stop.onStop { [watch] in watch.stop() }
     var lastWords = ""
+    var away: Set<String> = []
     var lastRemarks: [String] = []
     var nextCatalogues: UInt64 = 0
     Output.note("watching; interrupt to stop")
@@ -200,6 +201,7 @@ private struct Watching {
         if now >= nextCatalogues { nextCatalogues = now + Watching.catalogueMilliseconds }
         watch.noteDatabase()
         tell(round.report, &lastWords)
+        tellReturns(round.report, &away)
         tell(round.news, &lastRemarks)
         if !options.json { for line in round.catalogues.news { Output.print(line) } }
         for line in round.catalogues.warnings { Output.note(line) }
@@ -240,6 +242,15 @@ private struct Watching {
     if !options.json { for line in news.lines { Output.print(line) } }
     for remark in news.remarks where !lastRemarks.contains(remark) { Output.note(remark) }
     lastRemarks = news.remarks
+  }
+
+  /// Says which ways can be reached again that could not.
+  private func tellReturns(_ report: SyncReport, _ away: inout Set<String>) {
+    for transport in report.transports where away.contains(transport.setting) {
+      guard transport.failure == nil else { continue }
+      Output.note("\(transport.setting): can be reached again")
+    }
+    away = Set(report.transports.filter { $0.failure != nil }.map(\.setting))
   }
 
   /// Says what changed; a problem that stays is told once.
