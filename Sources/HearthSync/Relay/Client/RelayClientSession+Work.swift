@@ -86,6 +86,13 @@ extension RelayClientSession {
     case .remove(let names): request = .remove(channel: channel, names: names)
     case .list(let after, let limit):
       request = .list(channel: channel, after: after, limit: limit, isLiveOnly: false)
+    case .news(let after, let limit):
+      if let entries = boxes[task.mailbox]?.pushed?.take(after: after) {
+        Probe.pushSparedListing.hit()
+        finish(ticket, .success(.pushed(entries)))
+        return
+      }
+      request = .list(channel: channel, after: after, limit: limit, isLiveOnly: false)
     case .fetch(let names): request = .fetch(channel: channel, names: names)
     case .fetchAfter(let position, let limit):
       request = .fetchAfter(channel: channel, after: position, limit: limit)
@@ -316,7 +323,9 @@ extension RelayClientSession {
     _ reply: RelayReply, _ mailbox: Identifier, now: UInt64
   ) {
     switch reply {
-    case .subscribed(let head): tell(mailbox, head)
+    case .subscribed(let head):
+      boxes[mailbox]?.pushed = RelayPushedEntries(head: head)
+      tell(mailbox, head)
     case .fault(let fault):
       boxes[mailbox]?.isBarred = fault.code != .accessChanged
       boxes[mailbox]?.isSubscribed = false
@@ -342,6 +351,16 @@ extension RelayClientSession {
         boxes[task.mailbox] = box
       }
       losses = 0
+      // The relay does not bring back to a session what that one stored.
+      switch reply {
+      case .stored(let stored):
+        for item in stored where item.outcome == .stored {
+          boxes[task.mailbox]?.pushed?.appended(at: item.position)
+        }
+      case .removed(let positions):
+        for position in positions { boxes[task.mailbox]?.pushed?.appended(at: position) }
+      default: break
+      }
       finish(ticket, .success(.reply(reply)))
       return
     }
@@ -375,9 +394,11 @@ extension RelayClientSession {
     switch push {
     case .pushed(let channel, let entries):
       guard let mailbox = mailbox(at: channel), let last = entries.last else { return }
+      boxes[mailbox]?.pushed?.append(entries)
       tell(mailbox, last.header.position)
     case .behind(let channel, let head):
       guard let mailbox = mailbox(at: channel) else { return }
+      boxes[mailbox]?.pushed?.skip(to: head)
       tell(mailbox, head)
     case .closed(let channel, _):
       guard let mailbox = mailbox(at: channel) else { return }

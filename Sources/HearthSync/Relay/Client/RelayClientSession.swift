@@ -58,6 +58,8 @@ package struct RelayClientSession: Sendable {
     /// Whether pushes are wanted, asked for, and not worth another try with these keys.
     var wantsNews = false
     var isSubscribed = false
+    /// What the subscription brought; nil until the relay has said from where on it brings all.
+    var pushed: RelayPushedEntries?
     var isBarred = false
     var pairs: [Int: SigningKeyPair] = [:]
   }
@@ -435,5 +437,6 @@ extension RelayClientSession.Box {
     hasTriedManaging = false
     opening = nil
     isSubscribed = false
+    pushed = nil
   }
 }

@@ -11,6 +11,8 @@ package enum RelayQuestion: Sendable {
   case remove([[UInt8]])
   /// The entries after a position, without blobs.
   case list(after: UInt64, limit: Int)
+  /// What came after a position: from what a subscription brought where that is all, else listed.
+  case news(after: UInt64, limit: Int)
   /// Blobs by name.
   case fetch([[UInt8]])
   /// To set the access key to the first that this client knows.
@@ -25,7 +27,8 @@ package enum RelayQuestion: Sendable {
     switch (self, reply) {
     case (.put(let items), .stored(let stored)): stored.count == items.count
     case (.remove(let names), .removed(let positions)): positions.count == names.count
-    case (.list(let after, let limit), .listing(let page)):
+    case (.list(let after, let limit), .listing(let page)),
+      (.news(let after, let limit), .listing(let page)):
       // A log that ends before what is asked for is news, not nonsense: it was set back.
       page.headers.count <= limit
         && (page.through >= after || (page.headers.isEmpty && page.through == page.head))
@@ -77,6 +80,8 @@ package struct RelayOpening: Sendable, Equatable {
 package enum RelayOutcome: Sendable {
   /// The mailbox is open.
   case opened(RelayOpening)
+  /// What a live subscription brought, up to the last that the relay told of; nothing was asked.
+  case pushed([RelayEntry])
   /// The relay's answer, which fits the question.
   case reply(RelayReply)
 }
