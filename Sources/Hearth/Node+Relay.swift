@@ -46,6 +46,7 @@ extension Node {
       relays[text] = relay
     }
     relay.directory.zones = try engine.relayAccesses(joining: joiningGroup)
+    relay.directory.parents = engine.meetingPlaceParents
     return relay
   }
 

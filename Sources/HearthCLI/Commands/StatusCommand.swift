@@ -30,6 +30,7 @@ struct StatusCommand: AsyncParsableCommand {
       let path: String
       let unpublishedSegments: Int?
       let failure: String?
+      let problem: String?
     }
     let home: String
     let person: String
@@ -82,7 +83,8 @@ struct StatusCommand: AsyncParsableCommand {
       transports: transports.map {
         Document.Transport(
           number: $0.setting.number, kind: $0.setting.kind, path: $0.setting.path,
-          unpublishedSegments: $0.unpublished, failure: $0.failure)
+          unpublishedSegments: $0.unpublished, failure: $0.failure,
+          problem: $0.oldKeys.map { "\($0.fault): \($0.remedy)" })
       }, notices: notices.map(NoticeText.Document.init), clock: clocks.map(ClockText.Document.init))
     try await node.close()
     if options.json { return try Output.json(document) }
@@ -130,6 +132,9 @@ struct StatusCommand: AsyncParsableCommand {
     }
     for transport in document.transports {
       Output.print("transport: \(words(transport))")
+      if let problem = transport.problem {
+        Output.print(Style.yellow("           " + Style.safe(problem)))
+      }
     }
   }
 

@@ -225,6 +225,21 @@ extension RelayCore {
       Probe.quotaReached.hit()
       counters.limited += 1
       fail(id, ticket.request, RelayFault(.quotaExceeded, "the mailbox holds all that it may"))
+    case .children:
+      close(id, ticket.channel)
+      counters.limited += 1
+      fail(
+        id, ticket.request,
+        RelayFault(
+          .tooManyChildren,
+          "the mailbox has \(RelayLimits.maximumPlaces) meeting places, as many as it may"))
+    case .tokenUsedUp:
+      close(id, ticket.channel)
+      counters.refusals += 1
+      countAttempt(id)
+      fail(
+        id, ticket.request,
+        RelayFault(.tokenUsedUp, "as many mailboxes were made by this token as it is good for"))
     case .managers:
       fail(
         id, ticket.request,

@@ -63,6 +63,8 @@ package struct RelayMailbox: Hashable, Sendable {
   package var usedBytes: UInt64
   /// The operator's own quota for it, if there is one.
   package var quotaBytes: UInt64?
+  /// The mailbox to which it belongs, if there is one.
+  package var parent: RelayParent?
 }
 
 /// Something to do in a log, durably.
@@ -72,7 +74,7 @@ package struct RelayWrite: Sendable {
     /// Makes the mailbox; `generation` and `managerKey` are of its first moment.
     case create(
       kind: RelayMailboxKind, generation: Identifier, accessKey: [UInt8], managerKey: [UInt8],
-      right: RelayRegistrationRight)
+      right: RelayRegistrationRight, adoption: RelayAdoption? = nil)
     /// Stores blobs, all or none.
     case put([RelayPut])
     /// Drops blobs by name.
@@ -187,6 +189,10 @@ package enum RelayRefusal: Hashable, Sendable {
   case quota
   /// As many managers as there can be, or the last one.
   case managers
+  /// As many mailboxes belong to the one named as may, and nothing else lets another be made.
+  case children
+  /// The token was good for a number of mailboxes, and they are made.
+  case tokenUsedUp
 }
 
 /// The port to the durable log of all mailboxes.
@@ -200,6 +206,9 @@ package enum RelayRefusal: Hashable, Sendable {
 /// records (`PublicEntry.record`) are only kept. A catalogue has at most
 /// `PublicLimits.maximumRecords` records. A reader's authority reads catalogues, and writes nothing
 /// (`RelayMailbox.refusal(toRead:)`, `refusal(of:)`).
+///
+/// Whether a mailbox is made, and what goes for it, `RelayRegistrar` decides; what belongs to a
+/// mailbox goes when that one does.
 package protocol RelayLog: AnyObject, Sendable {
   /// Does all in one transaction and returns after its commit; each refusal stands alone.
   func write(_ batch: [RelayWrite]) throws(RelayError) -> [RelayWritten]

@@ -56,7 +56,9 @@ package protocol RelayOperatorLog: RelayLog {
   func addToken(digest: Bytes32, uses: Int, note: String) throws(RelayError)
   /// Lets the holder of a manager's key make mailboxes.
   func list(managerKey: [UInt8], note: String) throws(RelayError)
-  /// Deletes mailboxes without blobs that nobody changed since a day, and used-up tokens.
+  /// Deletes mailboxes without blobs that nobody changed since a day, with what belongs to them.
+  ///
+  /// Tokens that are used up stay, so that whoever has one is told so.
   func collectGarbage(before day: UInt32) throws(RelayError) -> Int
   /// Gives a mailbox a new generation, with which its chain begins anew.
   func renewGeneration(of mailbox: Identifier, to generation: Identifier) throws(RelayError)

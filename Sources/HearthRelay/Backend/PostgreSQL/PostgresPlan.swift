@@ -52,8 +52,11 @@ struct PostgresPlan {
 
   private(set) var boxes: [Identifier: Box] = [:]
   private(set) var usedTokens: Set<Bytes32> = []
+  /// Mailboxes that made room for others.
+  private(set) var dropped: [Identifier] = []
   private var tokens: [Bytes32: Int64] = [:]
   private var listed: Set<[UInt8]> = []
+  private var siblings: [RelayParent: [RelayRegistrar.Sibling]] = [:]
 
   // MARK: What the database holds
 
@@ -79,13 +82,19 @@ struct PostgresPlan {
 
   mutating func addListed(_ key: [UInt8]) { listed.insert(key) }
 
+  /// Notes what belongs to a mailbox, from the oldest.
+  mutating func add(_ sibling: RelayRegistrar.Sibling, of parent: RelayParent) {
+    siblings[parent, default: []].append(sibling)
+  }
+
   /// How often a token that the batch used may be used yet.
   func uses(of token: Bytes32) -> Int64 { tokens[token] ?? 0 }
 
   // MARK: Writes
 
   mutating func perform(_ write: RelayWrite) -> RelayWritten {
-    if case .create(let kind, let generation, let accessKey, let managerKey, let right) =
+    if case .create(
+      let kind, let generation, let accessKey, let managerKey, let right, let adoption) =
       write.action
     {
       let mailbox = RelayMailbox(
@@ -93,7 +102,7 @@ struct PostgresPlan {
         chain: RelayChain.start(mailbox: write.mailbox, generation: generation),
         accessKey: accessKey, accessGeneration: 1, managers: [managerKey], usedBytes: 0,
         quotaBytes: nil)
-      return create(mailbox, right, write.day)
+      return create(mailbox, right, adoption, write.day)
     }
     // Taken out meanwhile, so that changing it copies nothing.
     guard var box = boxes.removeValue(forKey: write.mailbox) else { return .refused(.forbidden) }
@@ -104,21 +113,54 @@ struct PostgresPlan {
   }
 
   private mutating func create(
-    _ mailbox: RelayMailbox, _ right: RelayRegistrationRight, _ day: UInt32
+    _ mailbox: RelayMailbox, _ right: RelayRegistrationRight, _ adoption: RelayAdoption?,
+    _ day: UInt32
   ) -> RelayWritten {
-    guard boxes[mailbox.name] == nil else { return .refused(.forbidden) }
-    switch right {
-    case .open: break
-    case .token(let digest):
-      guard let uses = tokens[digest], uses > 0 else { return .refused(.forbidden) }
-      tokens[digest] = uses - 1
-      usedTokens.insert(digest)
-    case .listed:
-      guard listed.contains(mailbox.managers[0]) else { return .refused(.forbidden) }
+    let verdict = RelayRegistrar.judge(
+      isTaken: boxes[mailbox.name] != nil, right: standing(of: right, for: mailbox),
+      adoption: adoption, parent: adoption.flatMap { boxes[$0.parent.mailbox]?.mailbox },
+      siblings: adoption.map { present(of: $0.parent) } ?? [], day: day)
+    var mailbox = mailbox
+    switch verdict {
+    case .refused(let refusal): return .refused(refusal)
+    case .registered:
+      if case .token(let digest) = right {
+        tokens[digest, default: 1] -= 1
+        usedTokens.insert(digest)
+      }
+    case .adopted(let parent, let names):
+      mailbox.parent = parent
+      for name in names { drop(name, of: parent) }
+      add(RelayRegistrar.Sibling(name: mailbox.name, isEmpty: true, day: day), of: parent)
     }
     boxes[mailbox.name] = Box(
       number: nil, mailbox: mailbox, day: day, firstPosition: 1, isChanged: true)
     return .created(mailbox)
+  }
+
+  private func standing(
+    of right: RelayRegistrationRight, for mailbox: RelayMailbox
+  ) -> RelayRightStanding {
+    switch right {
+    case .open: .good
+    case .token(let digest): tokens[digest].map { $0 > 0 ? .good : .usedUp } ?? .none
+    case .listed: listed.isDisjoint(with: mailbox.managers) ? .none : .good
+    }
+  }
+
+  /// What belongs to a mailbox as the same, with what the batch changed since.
+  private func present(of parent: RelayParent) -> [RelayRegistrar.Sibling] {
+    (siblings[parent] ?? []).map { sibling in
+      RelayRegistrar.Sibling(
+        name: sibling.name, isEmpty: sibling.isEmpty,
+        day: max(sibling.day, boxes[sibling.name]?.day ?? 0))
+    }
+  }
+
+  private mutating func drop(_ name: Identifier, of parent: RelayParent) {
+    siblings[parent]?.removeAll { $0.name == name }
+    boxes[name] = nil
+    dropped.append(name)
   }
 
   private static func perform(_ write: RelayWrite, on box: inout Box) -> RelayWritten {
@@ -166,8 +208,8 @@ struct PostgresPlan {
       return result
     }
     let isOver =
-      run.head > write.quota.entries
-      || (isPut && run.usedBytes > box.mailbox.quotaBytes ?? write.quota.bytes)
+      run.head > write.quota.entries(of: box.mailbox)
+      || (isPut && run.usedBytes > write.quota.bytes(of: box.mailbox))
       || (isPut && run.recordCount > PublicLimits.maximumRecords)
     guard !isOver else { return .refused(.quota) }
     run.finish(&box, day: write.day)

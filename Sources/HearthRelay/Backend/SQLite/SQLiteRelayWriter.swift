@@ -10,7 +10,8 @@ struct SQLiteRelayWriter {
   let database: RelayDatabase
 
   func perform(_ write: RelayWrite) throws(RelayError) -> RelayWritten {
-    if case .create(let kind, let generation, let accessKey, let managerKey, let right) =
+    if case .create(
+      let kind, let generation, let accessKey, let managerKey, let right, let adoption) =
       write.action
     {
       let mailbox = RelayMailbox(
@@ -19,7 +20,7 @@ struct SQLiteRelayWriter {
         chain: RelayChain.start(mailbox: write.mailbox, generation: generation),
         accessKey: accessKey, accessGeneration: 1, managers: [managerKey], usedBytes: 0,
         quotaBytes: nil)
-      return try create(mailbox, right, write.day)
+      return try create(mailbox, right, adoption, write.day)
     }
     let reader = SQLiteRelayReader(database: database)
     guard let (number, mailbox) = try reader.mailbox(write.mailbox), let authority = write.authority
@@ -59,28 +60,58 @@ struct SQLiteRelayWriter {
   }
 
   private func create(
-    _ mailbox: RelayMailbox, _ right: RelayRegistrationRight, _ day: UInt32
+    _ mailbox: RelayMailbox, _ right: RelayRegistrationRight, _ adoption: RelayAdoption?,
+    _ day: UInt32
   ) throws(RelayError) -> RelayWritten {
-    guard try SQLiteRelayReader(database: database).mailbox(mailbox.name) == nil else {
-      return .refused(.forbidden)
+    let reader = SQLiteRelayReader(database: database)
+    let family = SQLiteRelayFamily(database: database)
+    var parent: RelayMailbox?
+    var siblings: [RelayRegistrar.Sibling] = []
+    if let adoption {
+      parent = try reader.mailbox(adoption.parent.mailbox)?.value
+      siblings = try family.siblings(of: adoption.parent)
     }
+    let verdict = RelayRegistrar.judge(
+      isTaken: try reader.mailbox(mailbox.name) != nil, right: try standing(of: right, mailbox),
+      adoption: adoption, parent: parent, siblings: siblings, day: day)
+    if case .refused(let refusal) = verdict { return .refused(refusal) }
+    try insert(mailbox, day)
+    var mailbox = mailbox
+    switch verdict {
+    case .refused: break
+    case .registered:
+      if case .token(let digest) = right {
+        try database.statement("UPDATE tokens SET uses = uses - 1 WHERE digest = ?")
+          .bind(digest.array).execute()
+      }
+    case .adopted(let parent, let dropped):
+      for name in dropped { _ = try family.delete(name) }
+      try family.adopt(mailbox.name, by: parent)
+      mailbox.parent = parent
+    }
+    return .created(mailbox)
+  }
+
+  private func standing(
+    of right: RelayRegistrationRight, _ mailbox: RelayMailbox
+  ) throws(RelayError) -> RelayRightStanding {
     switch right {
-    case .open: break
+    case .open: return .good
     case .token(let digest):
       let row = try database.statement("SELECT uses FROM tokens WHERE digest = ?")
         .bind(digest.array)
-      let uses = try row.step() ? row.int(0) : 0
-      row.reset()
-      guard uses > 0 else { return .refused(.forbidden) }
-      try database.statement("UPDATE tokens SET uses = uses - 1 WHERE digest = ?")
-        .bind(digest.array).execute()
+      guard try row.step() else { return .none }
+      defer { row.reset() }
+      return row.int(0) > 0 ? .good : .usedUp
     case .listed:
       let row = try database.statement("SELECT 1 FROM listed WHERE key = ?")
         .bind(mailbox.managers[0])
-      let isListed = try row.step()
-      row.reset()
-      guard isListed else { return .refused(.forbidden) }
+      defer { row.reset() }
+      return try row.step() ? .good : .none
     }
+  }
+
+  private func insert(_ mailbox: RelayMailbox, _ day: UInt32) throws(RelayError) {
     try database.statement(
       """
       INSERT INTO mailboxes(name, kind, generation, access_key, access_generation, head, chain,
@@ -92,7 +123,6 @@ struct SQLiteRelayWriter {
     try database.statement(
       "INSERT INTO managers(mailbox, key) SELECT number, ? FROM mailboxes WHERE name = ?"
     ).bind(mailbox.managers[0]).bind(mailbox.name.bytes).execute()
-    return .created(mailbox)
   }
 
   /// What appending to one mailbox has come to.
@@ -119,8 +149,8 @@ struct SQLiteRelayWriter {
     var isPut = false
     if case .put = write.action { isPut = true }
     let isOver =
-      run.head > write.quota.entries
-      || (isPut && run.usedBytes > mailbox.quotaBytes ?? write.quota.bytes)
+      run.head > write.quota.entries(of: mailbox)
+      || (isPut && run.usedBytes > write.quota.bytes(of: mailbox))
     var isFull = false
     if isPut, run.isCatalogue {
       isFull = try SQLiteCatalogue(database: database).count(number) > PublicLimits.maximumRecords
