@@ -71,20 +71,42 @@ struct StatsCommand: ParsableCommand {
     let mailboxes = try folder.log().statistics()
     for item in mailboxes {
       let quota = item.quotaBytes.map(String.init)
+      let parent = item.parent.map { Hex.encode($0.mailbox.bytes) }
       if json {
         Say.line(
           "{\"mailbox\":\"\(Hex.encode(item.name.bytes))\",\"entries\":\(item.head),"
             + "\"blobs\":\(item.liveBlobs),\"bytes\":\(item.usedBytes),"
-            + "\"quota\":\(quota ?? "null"),\"day\":\(item.day)}")
+            + "\"quota\":\(quota ?? "null"),\"day\":\(item.day),"
+            + "\"parent\":\(parent.map { "\"\($0)\"" } ?? "null"),"
+            + "\"child\":\(item.parent.map { "\"\($0.child.word)\"" } ?? "null")}")
       } else {
         Say.line(
           "\(Hex.encode(item.name.bytes))  \(item.usedBytes) bytes in \(item.liveBlobs) blobs, "
-            + "\(item.head) entries, quota \(quota ?? "as for all")")
+            + "\(item.head) entries, quota \(quota ?? "as for all")"
+            + (item.parent.map { ", a \($0.child.words) of \(parent ?? "")" } ?? ""))
       }
     }
     if !json {
       Say.line(
         "\(mailboxes.count) mailboxes, \(mailboxes.reduce(0) { $0 + $1.usedBytes }) bytes")
+    }
+  }
+}
+
+extension RelayParent.Child {
+  /// What it is, in words.
+  fileprivate var words: String {
+    switch self {
+    case .door: "door"
+    case .place: "meeting place"
+    }
+  }
+
+  /// What it is, in JSON.
+  fileprivate var word: String {
+    switch self {
+    case .door: "door"
+    case .place: "place"
     }
   }
 }
