@@ -62,6 +62,11 @@ final class RelayShelf {
     try start()
   }
 
+  /// What all its mailboxes hold.
+  func usedBytes() throws -> UInt64 {
+    try SQLiteRelayLog(folder: data.path).statistics().reduce(0) { $0 + $1.usedBytes }
+  }
+
   /// Loses everything but the identity.
   func wipe() throws {
     try kill()

@@ -78,6 +78,34 @@ struct RelayRegistrationTests {
     #expect(problems(try await nodes[1].sync()).isEmpty)
     #expect(try await !nodes[1].isShutOut(of: zone, at: shelf.address))
   }
+
+  @Test("A relay that is full keeps the keys of before, and sync and status say so until it is not")
+  func full() async throws {
+    let (shelf, _, nodes, zone) = try await settled(["Anna", "Ben", "Cleo"])
+    let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
+    try await nodes[0].remove(await nodes[2].person, from: group)
+    // A little more room each time, until what was written fits and what lies at the door does not.
+    let used = try shelf.usedBytes()
+    var report = SyncReport()
+    for step in 0..<64 {
+      shelf.configuration.quota.total = used + UInt64(step) * 64
+      try shelf.restart()
+      report = try await nodes[0].sync()
+      if report.transports.allSatisfy({ $0.failure == nil }) { break }
+      #expect(problems(report).contains { $0.contains("all mailboxes together") })
+      #expect(try await nodes[0].transportStatuses().allSatisfy { $0.oldKeys == nil })
+    }
+    #expect(problems(report).contains { $0.contains("keys of before") }, "\(problems(report))")
+    #expect(report.transports.contains(where: \.isPartial))
+    #expect(try await nodes[0].transportStatuses().contains { $0.oldKeys != nil })
+    #expect(try await !nodes[2].isShutOut(of: zone, at: shelf.address))
+    shelf.configuration.quota.total = nil
+    try shelf.restart()
+    #expect(problems(try await nodes[0].sync()).isEmpty)
+    #expect(try await nodes[0].transportStatuses().allSatisfy { $0.oldKeys == nil })
+    #expect(try await nodes[2].isShutOut(of: zone, at: shelf.address))
+    #expect(problems(try await nodes[1].sync()).isEmpty)
+  }
 }
 
 extension Node {

@@ -81,8 +81,14 @@ extension MemoryRelayLog.State {
       return .refused(.forbidden)
     }
     if let refusal = box.mailbox.refusal(of: authority) { return .refused(refusal) }
+    let before = box.mailbox.usedBytes
     let result = box.perform(write)
     if case .refused = result { return result }
+    if case .put = write.action, write.quota.total != nil {
+      let others = boxes.values.reduce(0) { $0 + $1.mailbox.usedBytes } - before
+      guard !write.quota.isBeyondTotal(from: before, to: box.mailbox.usedBytes, others: others)
+      else { return .refused(.full) }
+    }
     if box.mailbox.head.position > boxes[write.mailbox]?.mailbox.head.position ?? 0 {
       box.day = write.day
     }

@@ -225,6 +225,11 @@ extension RelayCore {
       Probe.quotaReached.hit()
       counters.limited += 1
       fail(id, ticket.request, RelayFault(.quotaExceeded, "the mailbox holds all that it may"))
+    case .full:
+      counters.limited += 1
+      fail(
+        id, ticket.request,
+        RelayFault(.relayFull, "all mailboxes together hold what its operator gives them"))
     case .children:
       close(id, ticket.channel)
       counters.limited += 1

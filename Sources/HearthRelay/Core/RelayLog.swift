@@ -28,10 +28,19 @@ package struct RelayQuota: Hashable, Sendable {
   package var bytes: UInt64
   /// The entries, live or not.
   package var entries: UInt64
+  /// The bytes that all mailboxes together may hold; nil for as many as the disk has.
+  package var total: UInt64?
 
-  package init(bytes: UInt64 = 1 << 30, entries: UInt64 = 2_000_000) {
+  package init(bytes: UInt64 = 1 << 30, entries: UInt64 = 2_000_000, total: UInt64? = nil) {
     self.bytes = bytes
     self.entries = entries
+    self.total = total
+  }
+
+  /// Whether a mailbox that grows, beside what all the others hold, is too much for the relay.
+  func isBeyondTotal(from before: UInt64, to after: UInt64, others: UInt64) -> Bool {
+    guard let total else { return false }
+    return after > before && others + after > total
   }
 
   /// What an entry counts beside its name and blob: about what it takes in the log.
@@ -187,6 +196,8 @@ package enum RelayRefusal: Hashable, Sendable {
   case conflict
   /// The mailbox would hold too much.
   case quota
+  /// All mailboxes together would hold too much.
+  case full
   /// As many managers as there can be, or the last one.
   case managers
   /// As many mailboxes belong to the one named as may, and nothing else lets another be made.

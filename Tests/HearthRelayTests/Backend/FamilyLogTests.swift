@@ -55,7 +55,9 @@ struct FamilyLogTests {
     arguments: LogKind.allCases)
   func right(_ kind: LogKind) throws {
     let shelf = try shelf(kind)
-    for (number, authority) in [(1, LogShelf.access), (2, LogShelf.manager)] as [(UInt64, _)] {
+    for (number, authority): (UInt64, RelayAuthority) in [
+      (1, LogShelf.access), (2, LogShelf.manager),
+    ] {
       let made = try shelf.log.write([make(number, .place, by: authority)])[0]
       guard case .created(let mailbox) = made else {
         Issue.record("\(made)")
@@ -205,7 +207,75 @@ struct FamilyLogTests {
     }
   }
 
+  @Test(
+    "what all mailboxes hold together has a limit, up to the last byte", arguments: LogKind.allCases)
+  func total(_ kind: LogKind) throws {
+    let shelf = try shelf(kind)
+    _ = try shelf.log.write([make(1, .place)])
+    let cost = RelayQuota.cost(ofName: [1])
+    func put(_ mailbox: Identifier, _ name: UInt8, _ count: Int, total: UInt64) -> RelayWrite {
+      LogShelf.write(
+        .put([RelayPut(name: [name], isReplaceable: true, blob: .init(repeating: 5, count: count))]),
+        quota: RelayQuota(total: total), mailbox: mailbox)
+    }
+    let total = 3 * cost + 60
+    // In one batch and over several: each counts what is there by then, in all mailboxes.
+    var results = try shelf.log.write([
+      put(LogShelf.mailbox, 1, 20, total: total), put(name(1), 1, 20, total: total),
+      put(name(1), 2, 21, total: total),
+    ])
+    #expect(results[2] == .refused(.full), "\(results)")
+    results = try shelf.log.write([put(LogShelf.mailbox, 2, 21, total: total)])
+    #expect(results[0] == .refused(.full))
+    guard case .stored = try shelf.log.write([put(name(1), 2, 20, total: total)])[0] else {
+      Issue.record("the last byte is refused")
+      return
+    }
+    #expect(try shelf.log.write([put(LogShelf.mailbox, 3, 0, total: total)])[0] == .refused(.full))
+    // What is there is confirmed, what goes makes room, and without a limit there is room.
+    guard case .stored = try shelf.log.write([put(name(1), 2, 20, total: total)])[0],
+      case .removed = try shelf.log.write([
+        LogShelf.write(.remove([[1]]), quota: RelayQuota(total: total), mailbox: name(1))
+      ])[0]
+    else {
+      Issue.record("it is all refused")
+      return
+    }
+    #expect(try shelf.log.write([put(LogShelf.mailbox, 3, 0, total: total)])[0] == .refused(.full))
+    guard case .stored = try shelf.log.write([put(LogShelf.mailbox, 3, 0, total: 2 * total)])[0],
+      case .stored = try shelf.write(.put([RelayPut(name: [9], blob: [1])]))
+    else {
+      Issue.record("a greater limit is refused")
+      return
+    }
+    if let log = shelf.log as? any RelayOperatorLog {
+      #expect(try log.verify() == [] && log.totalQuota() == nil)
+      try log.setTotalQuota(7)
+      try log.setTotalQuota(8)
+      #expect(try log.totalQuota() == 8)
+      try log.setTotalQuota(nil)
+      #expect(try log.totalQuota() == nil)
+    }
+  }
+
   // MARK: The operator's side
+
+  @Test(
+    "one mailbox is deleted with what it holds and what belongs to it", arguments: LogKind.durable)
+  func removal(_ kind: LogKind) throws {
+    let (shelf, log) = try family(kind)
+    _ = try shelf.write(.put([RelayPut(name: [1], blob: [1])]))
+    #expect(try log.remove(name(1)) == 1)
+    #expect(try find(shelf, name(1)) == nil && shelf.found() != nil)
+    #expect(try log.remove(LogShelf.mailbox) == RelayLimits.maximumDoors + 2)
+    #expect(try log.statistics().map(\.name) == [name(50)])
+    #expect(try log.verify() == [])
+    #expect(throws: RelayError(.notFound, "")) { try log.remove(LogShelf.mailbox) }
+    // Whoever still has it open is refused, and it can be made anew.
+    #expect(try shelf.write(.put([RelayPut(name: [1], blob: [1])])) == .refused(.forbidden))
+    #expect(isMade(try shelf.write(LogShelf.creation, nil)))
+    #expect(try shelf.found()?.head.position == 0)
+  }
 
   /// A log with a parent that has doors and places, and one that has none.
   private func family(_ kind: LogKind) throws -> (LogShelf, any RelayOperatorLog) {

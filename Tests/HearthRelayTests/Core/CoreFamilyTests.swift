@@ -170,6 +170,22 @@ struct CoreFamilyTests {
     #expect(try child(world, id, 1).opened?.quotaBytes == RelayLimits.maximumChildBytes)
   }
 
+  @Test("a relay that is full says so with a fault of its own")
+  func full() throws {
+    let world = try CoreWorld { $0.quota.total = 200 }
+    let id = world.connect()
+    #expect(try world.create(id, mailbox, access: access, manager: manager).opened != nil)
+    func put(_ count: Int) -> RelayReply? {
+      world.ask(
+        id,
+        .put(
+          channel: 0, items: [RelayPut(name: [1], blob: [UInt8](repeating: 1, count: count))]))
+    }
+    let room = 200 - Int(RelayQuota.cost(ofName: [1]))
+    #expect(put(room + 1).faultCode == .relayFull)
+    #expect(put(room).faultCode == nil)
+  }
+
   @Test("a token that is used up says so, of free and taken names alike, and no other does")
   func usedUp() throws {
     let world = try made(.token)

@@ -52,6 +52,8 @@ struct PostgresPlan {
 
   private(set) var boxes: [Identifier: Box] = [:]
   private(set) var usedTokens: Set<Bytes32> = []
+  /// What all mailboxes hold, where that matters. Other relays may be adding to it.
+  var totalBytes: UInt64?
   /// Mailboxes that made room for others.
   private(set) var dropped: [Identifier] = []
   private var tokens: [Bytes32: Int64] = [:]
@@ -109,7 +111,10 @@ struct PostgresPlan {
     defer { boxes[write.mailbox] = box }
     guard let authority = write.authority else { return .refused(.forbidden) }
     if let refusal = box.mailbox.refusal(of: authority) { return .refused(refusal) }
-    return PostgresPlan.perform(write, on: &box)
+    let before = box.mailbox.usedBytes
+    let others = totalBytes.map { $0 - min($0, before) } ?? 0
+    defer { if totalBytes != nil { totalBytes = others + box.mailbox.usedBytes } }
+    return PostgresPlan.perform(write, on: &box, others: others)
   }
 
   private mutating func create(
@@ -163,11 +168,15 @@ struct PostgresPlan {
     dropped.append(name)
   }
 
-  private static func perform(_ write: RelayWrite, on box: inout Box) -> RelayWritten {
+  /// - Parameter others: what all other mailboxes hold, where that matters.
+  private static func perform(
+    _ write: RelayWrite, on box: inout Box, others: UInt64
+  ) -> RelayWritten {
     switch write.action {
     case .create: return .refused(.forbidden)
-    case .put(let items): return append(write, to: &box) { run, box in run.put(items, box) }
-    case .remove(let names): return append(write, to: &box) { run, box in run.remove(names, box) }
+    case .put(let items): return append(write, to: &box, others) { run, box in run.put(items, box) }
+    case .remove(let names):
+      return append(write, to: &box, others) { run, box in run.remove(names, box) }
     case .rotate(let generation, let key):
       guard generation == box.mailbox.accessGeneration else { return .refused(.conflict) }
       box.mailbox.accessKey = key
@@ -197,7 +206,8 @@ struct PostgresPlan {
   }
 
   private static func append(
-    _ write: RelayWrite, to box: inout Box, _ body: (inout Run, Box) -> RelayWritten
+    _ write: RelayWrite, to box: inout Box, _ others: UInt64,
+    _ body: (inout Run, Box) -> RelayWritten
   ) -> RelayWritten {
     var run = Run(box)
     let result = body(&run, box)
@@ -212,6 +222,12 @@ struct PostgresPlan {
       || (isPut && run.usedBytes > write.quota.bytes(of: box.mailbox))
       || (isPut && run.recordCount > PublicLimits.maximumRecords)
     guard !isOver else { return .refused(.quota) }
+    if isPut,
+      write.quota.isBeyondTotal(
+        from: box.mailbox.usedBytes, to: run.usedBytes, others: others)
+    {
+      return .refused(.full)
+    }
     run.finish(&box, day: write.day)
     return result
   }

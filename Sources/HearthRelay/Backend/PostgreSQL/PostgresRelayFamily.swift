@@ -16,6 +16,10 @@ enum PostgresRelayFamily {
       """, [.byteStrings(parents.sorted().map(\.bytes))])
   }
 
+  /// What all mailboxes hold.
+  static let totalBytes = PostgresCall(
+    "SELECT coalesce(sum(used_bytes), 0)::bigint FROM hearth_relay.mailboxes")
+
   /// Takes what ``siblings(of:)`` gave.
   static func read(_ rows: PostgresRows, into plan: inout PostgresPlan) throws(PostgresFault) {
     for row in 0..<rows.count {

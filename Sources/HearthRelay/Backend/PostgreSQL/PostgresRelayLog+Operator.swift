@@ -41,8 +41,61 @@ extension PostgresRelayLog: RelayOperatorLog {
       ])[0].count
     }
     guard count == 1 else {
-      throw RelayError(.notFound, "there is no mailbox of that name: see `hearth-relay stats`")
+      throw RelayError.noMailbox
     }
+  }
+
+  package func setTotalQuota(_ bytes: UInt64?) throws(RelayError) {
+    try administer { connection throws(PostgresFault) in
+      var calls: [PostgresCall] = [
+        .once("DELETE FROM hearth_relay.settings WHERE name = 'total_bytes'")
+      ]
+      if let bytes {
+        calls.append(
+          .once(
+            """
+            INSERT INTO hearth_relay.settings(name, value) VALUES('total_bytes', $1::bigint)
+              ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """, [.int8(Int64(clamping: bytes))]))
+      }
+      _ = try connection.run(calls)
+    }
+  }
+
+  package func totalQuota() throws(RelayError) -> UInt64? {
+    try inspect { connection throws(PostgresFault) in
+      let rows = try connection.run([
+        .once("SELECT value FROM hearth_relay.settings WHERE name = 'total_bytes'")
+      ])[0]
+      return rows.count > 0 ? try rows.uint(0, 0) : nil
+    }
+  }
+
+  package func remove(_ mailbox: Identifier) throws(RelayError) -> Int {
+    let count = try administer { connection throws(PostgresFault) in
+      let rows = try connection.run([
+        .once("BEGIN"),
+        // Whoever makes something that belongs to it waits for this row.
+        .once(
+          "SELECT number FROM hearth_relay.mailboxes WHERE name = $1::bytea FOR UPDATE",
+          [.bytes(mailbox.bytes)]),
+        .once(
+          """
+          SELECT m.name FROM hearth_relay.mailboxes m
+            LEFT JOIN hearth_relay.mailboxes p ON p.number = m.parent
+            WHERE m.name = $1::bytea OR p.name = $1::bytea ORDER BY m.name
+          """, [.bytes(mailbox.bytes)]),
+      ])[2]
+      var names: [Identifier] = []
+      for row in 0..<rows.count { names.append(try rows.identifier(row, 0)) }
+      try connection.commit(
+        PostgresRelayFamily.deletion(of: names) + [
+          PostgresWriter.notify(names.map { ($0, 0) }, "operator")
+        ])
+      return names.count
+    }
+    guard count > 0 else { throw RelayError.noMailbox }
+    return count
   }
 
   package func addToken(digest: Bytes32, uses: Int, note: String) throws(RelayError) {

@@ -67,12 +67,15 @@ struct PostgresWriter {
           [.byteStrings(Array(need.listed))]))
     }
     let listedPlace = calls.count - 1
+    let totalPlace = calls.count
+    if need.isTotalNeeded { calls.append(PostgresRelayFamily.totalBytes) }
     if !need.parents.isEmpty { calls.append(PostgresRelayFamily.siblings(of: need.parents)) }
     let records = need.records.calls
     let results = try connection.run(calls + records)
     var plan = try plan(
       results[1], results[2], tokens: need.tokens.isEmpty ? nil : results[3],
       listed: need.listed.isEmpty ? nil : results[listedPlace])
+    if need.isTotalNeeded { plan.totalBytes = try results[totalPlace].uint(0, 0) }
     if !need.parents.isEmpty {
       try PostgresRelayFamily.read(results[calls.count - 1], into: &plan)
     }
@@ -90,13 +93,17 @@ struct PostgresWriter {
     var listed: Set<[UInt8]> = []
     /// The mailboxes to which new ones are to belong.
     var parents: Set<Identifier> = []
+    /// Whether it matters what all mailboxes hold.
+    var isTotalNeeded = false
     var records = PostgresCatalogue.Wanted()
     private var seen: [Identifier: Set<[UInt8]>] = [:]
 
     mutating func add(_ write: RelayWrite) {
       mailboxes.insert(write.mailbox)
       switch write.action {
-      case .put(let items): for item in items { add(item.name, write.mailbox) }
+      case .put(let items):
+        for item in items { add(item.name, write.mailbox) }
+        isTotalNeeded = isTotalNeeded || write.quota.total != nil
       case .remove(let names): for name in names { add(name, write.mailbox) }
       case .create(_, _, _, let managerKey, let right, let adoption):
         if let parent = adoption?.parent.mailbox {

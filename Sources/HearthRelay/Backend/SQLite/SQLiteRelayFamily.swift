@@ -70,6 +70,14 @@ struct SQLiteRelayFamily {
     return numbers.count
   }
 
+  /// What all mailboxes hold.
+  func totalBytes() throws(RelayError) -> UInt64 {
+    let row = try database.statement("SELECT coalesce(sum(used_bytes), 0) FROM mailboxes")
+    guard try row.step() else { return 0 }
+    defer { row.reset() }
+    return row.uint(0)
+  }
+
   /// What is wrong with what belongs to what; one sentence a problem.
   func problems() throws(RelayError) -> [String] {
     let row = try database.statement(

@@ -50,12 +50,39 @@ extension SQLiteRelayLog: RelayOperatorLog {
   package func setQuota(_ bytes: UInt64?, of mailbox: Identifier) throws(RelayError) {
     try administer { database throws(RelayError) in
       guard try SQLiteRelayReader(database: database).mailbox(mailbox) != nil else {
-        throw RelayError(.notFound, "there is no mailbox of that name: see `hearth-relay stats`")
+        throw RelayError.noMailbox
       }
       let row = try database.statement("UPDATE mailboxes SET quota_bytes = ? WHERE name = ?")
       if let bytes { try row.bind(bytes) } else { try row.bindNull() }
       try row.bind(mailbox.bytes).execute()
     }
+  }
+
+  package func setTotalQuota(_ bytes: UInt64?) throws(RelayError) {
+    try administer { database throws(RelayError) in
+      try database.statement("DELETE FROM settings WHERE name = 'total_bytes'").execute()
+      guard let bytes else { return }
+      try database.statement("INSERT INTO settings(name, value) VALUES('total_bytes', ?)")
+        .bind(Int64(clamping: bytes)).execute()
+    }
+  }
+
+  package func totalQuota() throws(RelayError) -> UInt64? {
+    try inspect { database throws(RelayError) in
+      let row = try database.statement("SELECT value FROM settings WHERE name = 'total_bytes'")
+      guard try row.step() else { return nil }
+      defer { row.reset() }
+      return row.uint(0)
+    }
+  }
+
+  package func remove(_ mailbox: Identifier) throws(RelayError) -> Int {
+    let count = try administer { database throws(RelayError) in
+      try SQLiteRelayFamily(database: database).delete(mailbox)
+    }
+    guard count > 0 else { throw RelayError.noMailbox }
+    try executeAlone("PRAGMA incremental_vacuum")
+    return count
   }
 
   /// Lets a token make so many mailboxes.

@@ -8,6 +8,21 @@ import HearthSync
 /// first row is changed, except quotas, which undo to a savepoint.
 struct SQLiteRelayWriter {
   let database: RelayDatabase
+  private let tally = Tally()
+
+  init(database: RelayDatabase) { self.database = database }
+
+  /// What all mailboxes hold, counted once a batch and only where it matters.
+  private final class Tally {
+    var bytes: UInt64?
+  }
+
+  private func totalBytes() throws(RelayError) -> UInt64 {
+    if let bytes = tally.bytes { return bytes }
+    let bytes = try SQLiteRelayFamily(database: database).totalBytes()
+    tally.bytes = bytes
+    return bytes
+  }
 
   func perform(_ write: RelayWrite) throws(RelayError) -> RelayWritten {
     if case .create(
@@ -86,6 +101,7 @@ struct SQLiteRelayWriter {
       }
     case .adopted(let parent, let dropped):
       for name in dropped { _ = try family.delete(name) }
+      if !dropped.isEmpty { tally.bytes = nil }
       try family.adopt(mailbox.name, by: parent)
       mailbox.parent = parent
     }
@@ -159,6 +175,17 @@ struct SQLiteRelayWriter {
       try database.statement("ROLLBACK TO batch").execute()
       try database.statement("RELEASE batch").execute()
       return .refused(.quota)
+    }
+    if isPut, !run.appended.isEmpty, write.quota.total != nil {
+      let others = try totalBytes() - mailbox.usedBytes
+      if write.quota.isBeyondTotal(from: mailbox.usedBytes, to: run.usedBytes, others: others) {
+        try database.statement("ROLLBACK TO batch").execute()
+        try database.statement("RELEASE batch").execute()
+        return .refused(.full)
+      }
+      tally.bytes = others + run.usedBytes
+    } else {
+      tally.bytes = nil
     }
     if !run.appended.isEmpty {
       try database.statement(
