@@ -44,7 +44,8 @@ final class RelayShelf {
     let identity = try RelayFolder(path: path).identity()
     return try RelayServer.start(
       host: "127.0.0.1", port: port, healthPort: nil, log: SQLiteRelayLog(folder: path),
-      identity: identity, configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      identity: identity, configuration: configuration,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
   func kill() throws {

@@ -10,7 +10,8 @@ package struct RelayCommand: ParsableCommand {
     commandName: "hearth-relay",
     abstract: "Keeps and passes on what a household's devices have sealed; reads none of it.",
     subcommands: [
-      ServeCommand.self, StatsCommand.self, QuotaCommand.self, TokenCommand.self, RemoveCommand.self,
+      ServeCommand.self, StatsCommand.self, QuotaCommand.self, TokenCommand.self,
+      RemoveCommand.self,
       GCCommand.self, VerifyCommand.self, ExportCommand.self,
     ])
 
@@ -90,7 +91,8 @@ struct StatsCommand: ParsableCommand {
     if !json {
       let limit = try log.totalQuota().map { " of \($0) that all may hold" } ?? ""
       Say.line(
-        "\(mailboxes.count) mailboxes, \(mailboxes.reduce(0) { $0 + $1.usedBytes }) bytes\(limit)")
+        "\(mailboxes.count) mailboxes, \(mailboxes.reduce(0) { $0 + $1.usedBytes }) bytes"
+          + limit)
     }
   }
 }
@@ -101,6 +103,7 @@ extension RelayParent.Child {
     switch self {
     case .door: "door"
     case .place: "meeting place"
+    case .words: "place of words"
     }
   }
 
@@ -109,6 +112,7 @@ extension RelayParent.Child {
     switch self {
     case .door: "door"
     case .place: "place"
+    case .words: "words"
     }
   }
 }

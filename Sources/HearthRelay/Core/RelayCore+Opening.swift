@@ -175,7 +175,8 @@ extension RelayCore {
       case .token: .token(digest: RelayToken.digest(of: creation.credential))
       case .allowList: .listed
       }
-    let adoption = creation.kind == .sealed ? creation.parent.flatMap { adoptionRight(id, $0) } : nil
+    let adoption =
+      creation.kind == .sealed ? creation.parent.flatMap { adoptionRight(id, $0) } : nil
     sessions[id]?.channels[creation.channel] = .proving(mailbox)
     let generation = Identifier(bytes: chance(Identifier.byteCount)) ?? .zero
     let ticket = ask(

@@ -237,7 +237,7 @@ extension RelayCore {
         id, ticket.request,
         RelayFault(
           .tooManyChildren,
-          "the mailbox has \(RelayLimits.maximumPlaces) meeting places, as many as it may"))
+          "as many belong to the mailbox already as may: meeting places, or places of words"))
     case .tokenUsedUp:
       close(id, ticket.channel)
       counters.refusals += 1

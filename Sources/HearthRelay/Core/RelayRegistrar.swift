@@ -75,16 +75,33 @@ enum RelayRegistrar {
     case .door:
       let excess = max(0, siblings.count - RelayLimits.maximumDoors + 1)
       return .adopted(adoption.parent, dropping: siblings.prefix(excess).map(\.name))
-    case .place:
-      guard siblings.count >= RelayLimits.maximumPlaces else {
+    case .place, .words:
+      guard siblings.count >= most(of: adoption.parent.child) else {
         return .adopted(adoption.parent, dropping: [])
       }
-      // One that was made today may be empty because it is about to be filled.
-      if let idle = siblings.first(where: { $0.isEmpty && $0.day < day }) {
+      if let idle = siblings.first(where: { isIdle($0, as: adoption.parent.child, day) }) {
         return .adopted(adoption.parent, dropping: [idle.name])
       }
       return right == .good ? .registered : .refused(.children)
     }
+  }
+
+  /// How many may belong to one mailbox as the same.
+  static func most(of child: RelayParent.Child) -> Int {
+    switch child {
+    case .door: RelayLimits.maximumDoors
+    case .place: RelayLimits.maximumPlaces
+    case .words: RelayLimits.maximumWords
+    }
+  }
+
+  /// Whether one may give way to another.
+  private static func isIdle(
+    _ sibling: Sibling, as child: RelayParent.Child, _ day: UInt32
+  ) -> Bool {
+    // One that was made today may be empty because it is about to be filled.
+    if sibling.isEmpty { return sibling.day < day }
+    return child == .place && day >= sibling.day + RelayLimits.idlePlaceDays
   }
 }
 
@@ -99,7 +116,7 @@ extension RelayQuota {
   /// The bytes that a mailbox may hold.
   ///
   /// One that belongs to another is made without a right to register, so it holds little: all of
-  /// one mailbox's together less than 400 MiB, without any lock but their own.
+  /// one mailbox's together 640 MiB at most, without any lock but their own.
   func bytes(of mailbox: RelayMailbox) -> UInt64 {
     if let own = mailbox.quotaBytes { return own }
     return mailbox.parent == nil ? bytes : min(bytes, RelayLimits.maximumChildBytes)

@@ -25,7 +25,8 @@ final class HealthHandler: ChannelInboundHandler {
   }
 
   private func tell(
-    _ context: ChannelHandlerContext, _ words: @escaping (RelayStatus) -> (HTTPResponseStatus, String)
+    _ context: ChannelHandlerContext,
+    _ words: @escaping (RelayStatus) -> (HTTPResponseStatus, String)
   ) {
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
     status().hop(to: context.eventLoop).assumeIsolated().whenSuccess {

@@ -107,8 +107,10 @@ package struct RelayParent: Hashable, Sendable {
   package enum Child: UInt8, CaseIterable, Sendable {
     /// A door, which leads from an access key that was replaced to the present one.
     case door = 1
-    /// A meeting place: of an invitation, of requests to join, of recovery words.
+    /// A meeting place: of an invitation, or of requests to join.
     case place = 2
+    /// Where the capsule of recovery words lies, which is needed after years.
+    case words = 3
   }
 
   /// The mailbox to which it belongs.
@@ -137,8 +139,9 @@ package struct RelayCreation: Hashable, Sendable {
   package let managerKey: [UInt8]
   /// The registration token; empty where none is needed.
   package let credential: [UInt8]
-  /// The mailbox to which it is to belong, which the session has to have open as a member; nil
-  /// where it belongs to none. A catalogue belongs to none.
+  /// The mailbox to which it is to belong, if there is one.
+  ///
+  /// The session has to have that open as a member. A catalogue belongs to none.
   package let parent: RelayParent?
   /// The client's nonce.
   package let clientNonce: Bytes32

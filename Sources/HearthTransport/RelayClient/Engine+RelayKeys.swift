@@ -47,7 +47,8 @@ extension Engine {
       place: place,
       fault: "the keys were changed, and the way in for devices that were away could not be left: "
         + "somebody who has the keys of before has spoilt it",
-      remedy: "a device that was away and is not let in now: sync it over a folder or another relay, "
+      remedy:
+        "a device that was away and is not let in now: sync it over a folder or another relay, "
         + "or invite it anew", hidesData: false)
   }
 

@@ -62,7 +62,7 @@ struct RelayWords {
       case .unsupportedVersion: "update this program or the relay"
       case .quotaExceeded, .relayFull: "ask its operator for more room, or use another relay"
       case .tooManyChildren:
-        "close invitations that nobody needs with `hearth invitations`, or ask its operator"
+        "wait until older invitations are 90 days old, or ask its operator for a token"
       case .rateLimited, .tooMany: "sync again in a while"
       case .malformed, .wrongState: "report this as a fault of Hearth"
       default: "sync again later"
@@ -84,7 +84,8 @@ struct RelayWords {
       .relayRefused, place: place,
       message: "the relay \(place) does not take this token any more: it was good for a number of "
         + "mailboxes, and as many were made",
-      remedy: "ask who runs the relay for another, then `hearth transport add relay ADDRESS --token "
+      remedy:
+        "ask who runs the relay for another, then `hearth transport add relay ADDRESS --token "
         + "TOKEN`; a device that was removed is not let in by any token")
   }
 

@@ -36,7 +36,7 @@ package struct RelayDirectory: Sendable {
   package var zones: [Identifier: MailboxAccess] = [:]
   /// The mailbox of each capsule, by the capsule's scope.
   package var capsules: [Identifier: MailboxAccess] = [:]
-  /// To which of the zones' mailboxes meeting places may belong, the preferred one first.
+  /// To which of the zones' mailboxes others may belong, the preferred one first.
   package var parents: [Identifier] = []
 
   package init() {}
@@ -128,9 +128,9 @@ package final class RelayTransport: Transport {
     return opening
   }
 
-  /// The same access, and to which mailboxes it may belong where it is a meeting place.
+  /// The same access, and to which mailboxes it may belong where that is not said.
   package func belonging(_ access: MailboxAccess) -> MailboxAccess {
-    guard access.child == .place, access.parents.isEmpty else { return access }
+    guard access.child != nil, access.parents.isEmpty else { return access }
     var access = access
     access.parents = directory.parents
     return access

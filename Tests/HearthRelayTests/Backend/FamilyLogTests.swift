@@ -146,6 +146,30 @@ struct FamilyLogTests {
     #expect(try find(shelf, name(5)) == nil)
     #expect(try shelf.log.write([make(most + 3, .place, day: 20_001)])[0] == .refused(.children))
     #expect(try find(shelf, name(4)) != nil && find(shelf, name(6)) != nil)
+    // After a season without a change one gives way whatever lies there, the oldest first.
+    let late = 20_000 + RelayLimits.idlePlaceDays
+    #expect(try shelf.log.write([make(most + 3, .place, day: late - 1)])[0] == .refused(.children))
+    let used = LogShelf.write(.put([RelayPut(name: [2], blob: [1])]), mailbox: name(1))
+    var today = used
+    today.day = late
+    _ = try shelf.log.write([today])
+    #expect(isMade(try shelf.log.write([make(most + 3, .place, day: late)]).first))
+    #expect(try find(shelf, name(1)) != nil && find(shelf, name(2)) == nil)
+  }
+
+  @Test(
+    "words stay for years; one more than may be is refused, unless an empty place gives way",
+    arguments: LogKind.allCases)
+  func words(_ kind: LogKind) throws {
+    let shelf = try shelf(kind)
+    let most = UInt64(RelayLimits.maximumWords)
+    for number in 1...most {
+      #expect(isMade(try shelf.log.write([make(number, .words), put(number)]).first))
+    }
+    #expect(try shelf.log.write([make(most + 1, .words, day: 30_000)])[0] == .refused(.children))
+    _ = try shelf.log.write([LogShelf.write(.remove([[1]]), mailbox: name(7))])
+    #expect(isMade(try shelf.log.write([make(most + 1, .words, day: 30_000)]).first))
+    #expect(try find(shelf, name(7)) == nil)
   }
 
   @Test(
@@ -208,14 +232,16 @@ struct FamilyLogTests {
   }
 
   @Test(
-    "what all mailboxes hold together has a limit, up to the last byte", arguments: LogKind.allCases)
+    "what all mailboxes hold together has a limit, up to the last byte", arguments: LogKind.allCases
+  )
   func total(_ kind: LogKind) throws {
     let shelf = try shelf(kind)
     _ = try shelf.log.write([make(1, .place)])
     let cost = RelayQuota.cost(ofName: [1])
     func put(_ mailbox: Identifier, _ name: UInt8, _ count: Int, total: UInt64) -> RelayWrite {
       LogShelf.write(
-        .put([RelayPut(name: [name], isReplaceable: true, blob: .init(repeating: 5, count: count))]),
+        .put([RelayPut(name: [name], isReplaceable: true, blob: .init(repeating: 5, count: count))]
+        ),
         quota: RelayQuota(total: total), mailbox: mailbox)
     }
     let total = 3 * cost + 60

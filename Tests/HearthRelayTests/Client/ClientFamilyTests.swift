@@ -62,11 +62,13 @@ struct ClientFamilyTests {
   func none() throws {
     let (world, member) = try made()
     let key = try CoreWorld.pair(0x32).publicKey.bytes
-    #expect(failure(world.ask(member, try child(5, parents: [parent]), .open)) == .unlisted(key: key))
+    #expect(
+      failure(world.ask(member, try child(5, parents: [parent]), .open)) == .unlisted(key: key))
     // With keys of before the other is not opened, and it is not tried for ever.
     let old = try ClientWorld.access([2], mailbox: parent)
     member.session.know(old, cursor: nil, now: world.now)
-    #expect(failure(world.ask(member, try child(5, parents: [parent]), .open)) == .unlisted(key: key))
+    #expect(
+      failure(world.ask(member, try child(5, parents: [parent]), .open)) == .unlisted(key: key))
     // With the right key, it is.
     let access = try ClientWorld.access([1], mailbox: parent)
     member.session.know(access, cursor: nil, now: world.now)
@@ -123,8 +125,9 @@ struct ClientFamilyTests {
     #expect(opening(world.ask(owner, access, .open))?.isCreated == true)
     let late = try world.client(0x32)
     #expect(failure(world.ask(late, try child(5, parents: []), .open)) == .tokenUsedUp)
-    #expect(failure(world.ask(late, try ClientWorld.access([2], mailbox: parent), .open))
-      == .tokenUsedUp)
+    #expect(
+      failure(world.ask(late, try ClientWorld.access([2], mailbox: parent), .open))
+        == .tokenUsedUp)
     // The manager is let in though the key is none of its own, and its token used up.
     world.cut(owner)
     owner.session.lost(.unreachable("reset"), now: world.now)

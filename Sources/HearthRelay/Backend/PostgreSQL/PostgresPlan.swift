@@ -52,7 +52,9 @@ struct PostgresPlan {
 
   private(set) var boxes: [Identifier: Box] = [:]
   private(set) var usedTokens: Set<Bytes32> = []
-  /// What all mailboxes hold, where that matters. Other relays may be adding to it.
+  /// What all mailboxes hold, where that matters.
+  ///
+  /// Other relays may be adding to it at the same time.
   var totalBytes: UInt64?
   /// Mailboxes that made room for others.
   private(set) var dropped: [Identifier] = []

@@ -23,9 +23,11 @@ enum PostgresRelayFamily {
   /// Takes what ``siblings(of:)`` gave.
   static func read(_ rows: PostgresRows, into plan: inout PostgresPlan) throws(PostgresFault) {
     for row in 0..<rows.count {
-      guard let child = UInt8(exactly: try rows.uint(row, 1)).flatMap({ byte in
-        RelayParent.Child(rawValue: byte)
-      }) else { throw PostgresFault.damaged }
+      guard
+        let child = UInt8(exactly: try rows.uint(row, 1)).flatMap({ byte in
+          RelayParent.Child(rawValue: byte)
+        })
+      else { throw PostgresFault.damaged }
       plan.add(
         RelayRegistrar.Sibling(
           name: try rows.identifier(row, 2), isEmpty: try rows.int8(row, 3) != 0,

@@ -115,14 +115,15 @@ struct RelayFamilyAudit {
   ///   - isGrandchild: Whether that other belongs to another itself.
   mutating func take(_ name: Identifier, child: Int64?, parent: Int64?, isGrandchild: Bool) {
     func note(_ words: String) { problems.append("mailbox \(name.hex): \(words)") }
-    guard let child = child.flatMap({ UInt8(exactly: $0) }).flatMap({ .init(rawValue: $0) }) as
-      RelayParent.Child?
-    else { return note("it belongs to another as nothing that there is") }
+    let byte = child.flatMap { UInt8(exactly: $0) }
+    guard let child = byte.flatMap({ RelayParent.Child(rawValue: $0) }) else {
+      return note("it belongs to another as nothing that there is")
+    }
     guard let parent else { return note("it belongs to a mailbox that is not there") }
     guard !isGrandchild else { return note("it belongs to one that belongs to another itself") }
     let kind = Kind(parent: parent, child: child)
     counts[kind, default: 0] += 1
-    let most = child == .door ? RelayLimits.maximumDoors : RelayLimits.maximumPlaces
+    let most = RelayRegistrar.most(of: child)
     if counts[kind] == most + 1 { note("more than \(most) belong to one as this does") }
   }
 }

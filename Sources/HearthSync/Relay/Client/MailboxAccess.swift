@@ -105,7 +105,7 @@ package struct MailboxAccess: Sendable, Equatable {
     return MailboxAccess(
       mailbox: mailbox,
       keys: [MailboxKey(id: access.locator, root: try access.relayAccessRoot())],
-      mayCreate: mayCreate, child: .place)
+      mayCreate: mayCreate, child: .words)
   }
 
   /// The mailbox that leads those who hold an earlier key to the present one.
