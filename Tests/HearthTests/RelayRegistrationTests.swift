@@ -19,7 +19,10 @@ struct RelayRegistrationTests {
   ) async throws -> (shelf: RelayShelf, family: Family, nodes: [Node], zone: ZoneID) {
     let shelf = try RelayShelf()
     let family = try Family()
-    let (nodes, zone) = try await family.grow(names, over: shelf, role: .admin)
+    let (nodes, zone) = try await family.grow(names, over: shelf)
+    let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
+    try await nodes[0].setRole(of: await nodes[1].person, to: .admin, in: group)
+    try await Family.settle(nodes)
     shelf.configuration.registration = policy
     try shelf.restart()
     return (shelf, family, nodes, zone)
@@ -29,7 +32,7 @@ struct RelayRegistrationTests {
     "Who is removed is out at once, and who was away comes in, though nobody may register",
     arguments: [RelayRegistration.token, .allowList])
   func removal(_ policy: RelayRegistration) async throws {
-    let (shelf, _, nodes, zone) = try await settled(["Anna", "Ben", "Cleo", "Dan"], policy)
+    let (shelf, family, nodes, zone) = try await settled(["Anna", "Ben", "Cleo", "Dan"], policy)
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
     // Ben made no mailbox, and is a manager of none.
     try await nodes[1].remove(await nodes[3].person, from: group)
@@ -45,11 +48,13 @@ struct RelayRegistrationTests {
     #expect(await nodes[3].ending(in: group)?.personName == "Ben")
     try await Family.settle([nodes[0], nodes[1], nodes[2]])
     #expect(try await Family.digests([nodes[0], nodes[1], nodes[2]], zone).count == 1)
+    withExtendedLifetime((shelf, family)) {}
   }
 
   @Test("A member invites and lets in after asking, though nobody may register")
   func inviting() async throws {
-    let (_, family, nodes, zone) = try await settled(["Anna", "Ben"])
+    let (shelf, family, nodes, zone) = try await settled(["Anna", "Ben"])
+    _ = try await nodes[1].sync()
     let link = try await nodes[1].invite(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
     let guest = try await Node.create(
@@ -58,6 +63,7 @@ struct RelayRegistrationTests {
     _ = try await guest.join(try InvitationLink(text: link.text), folderOverride: nil)
     try await Family.settle(nodes + [guest])
     #expect(try await Family.digests(nodes + [guest], zone).count == 1)
+    withExtendedLifetime((shelf, family)) {}
   }
 
   @Test("A door that a removed device has spoilt keeps no old key valid, and is told")
@@ -81,7 +87,7 @@ struct RelayRegistrationTests {
 
   @Test("A relay that is full keeps the keys of before, and sync and status say so until it is not")
   func full() async throws {
-    let (shelf, _, nodes, zone) = try await settled(["Anna", "Ben", "Cleo"])
+    let (shelf, family, nodes, zone) = try await settled(["Anna", "Ben", "Cleo"])
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
     try await nodes[0].remove(await nodes[2].person, from: group)
     // A little more room each time, until what was written fits and what lies at the door does not.
@@ -105,6 +111,7 @@ struct RelayRegistrationTests {
     #expect(try await nodes[0].transportStatuses().allSatisfy { $0.oldKeys == nil })
     #expect(try await nodes[2].isShutOut(of: zone, at: shelf.address))
     #expect(problems(try await nodes[1].sync()).isEmpty)
+    withExtendedLifetime(family) {}
   }
 }
 

@@ -133,7 +133,8 @@ package final class RelayServer: Sendable {
     } catch {
       throw RelayError(
         .cannotListen,
-        "\(host):\(port) cannot be listened on: \(SystemWords.words(error)): choose another --listen"
+        "\(host):\(port) cannot be listened on: \(SystemWords.words(error)): choose another "
+          + "--listen"
       )
     }
   }

@@ -29,8 +29,10 @@ package enum RelayLimits {
   package static let maximumDoors = 32
   /// The most meeting places of one mailbox; one more is refused, unless an idle one gives way.
   package static let maximumPlaces = 64
-  /// After how many days without a change a meeting place may give way to another, whatever lies
-  /// there: invitations are good for a week, unless somebody says otherwise, and answers for 30 days.
+  /// After how many days without a change a meeting place may give way to another.
+  ///
+  /// Whatever lies there: invitations are good for a week, unless somebody says otherwise, and
+  /// answers for 30 days.
   package static let idlePlaceDays: UInt32 = 90
   /// The most mailboxes of recovery words that belong to one; one more is refused, unless an empty
   /// one gives way: who replaces words takes the capsule of the old ones away.

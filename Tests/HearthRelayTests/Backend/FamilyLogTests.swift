@@ -142,7 +142,8 @@ struct FamilyLogTests {
     let emptied = LogShelf.write(.remove([[1]]), mailbox: name(5))
     _ = try shelf.log.write([emptied])
     #expect(try shelf.log.write([make(most + 2, .place)])[0] == .refused(.children))
-    #expect(isMade(try shelf.log.write([make(most + 2, .place, day: 20_001)]).first))
+    #expect(
+      isMade(try shelf.log.write([make(most + 2, .place, day: 20_001), put(most + 2)]).first))
     #expect(try find(shelf, name(5)) == nil)
     #expect(try shelf.log.write([make(most + 3, .place, day: 20_001)])[0] == .refused(.children))
     #expect(try find(shelf, name(4)) != nil && find(shelf, name(6)) != nil)

@@ -9,7 +9,7 @@ struct PostgresReader {
   static let mailboxColumns = """
     number, kind::bigint, generation, access_key, access_generation, head, chain, used_bytes,
     quota_bytes, managers, name, child::bigint,
-    (SELECT p.name FROM hearth_relay.mailboxes p WHERE p.number = mailboxes.parent)
+    (SELECT p.name FROM hearth_relay.mailboxes p WHERE p.number = mailboxes.parent) AS owner
     """
   /// How many columns these are.
   static let mailboxColumnCount = 13

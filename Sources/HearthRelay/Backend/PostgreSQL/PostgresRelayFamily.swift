@@ -9,8 +9,8 @@ enum PostgresRelayFamily {
   static func siblings(of parents: Set<Identifier>) -> PostgresCall {
     PostgresCall(
       """
-      SELECT p.name, c.child::bigint, c.name, NOT EXISTS(SELECT 1 FROM hearth_relay.entries e
-          WHERE e.mailbox = c.number AND e.blob IS NOT NULL)::integer::bigint, c.day
+      SELECT p.name, c.child::bigint, c.name, (NOT EXISTS(SELECT 1 FROM hearth_relay.entries e
+          WHERE e.mailbox = c.number AND e.blob IS NOT NULL))::integer::bigint, c.day
         FROM hearth_relay.mailboxes p JOIN hearth_relay.mailboxes c ON c.parent = p.number
         WHERE p.name = ANY($1::bytea[]) ORDER BY c.number
       """, [.byteStrings(parents.sorted().map(\.bytes))])

@@ -12,7 +12,7 @@ extension PostgresRelayLog: RelayOperatorLog {
           """
           SELECT name, head, (SELECT count(*) FROM hearth_relay.entries WHERE mailbox = number
             AND blob IS NOT NULL), used_bytes, quota_bytes, day, child::bigint,
-            (SELECT p.name FROM hearth_relay.mailboxes p WHERE p.number = mailboxes.parent)
+            (SELECT p.name FROM hearth_relay.mailboxes p WHERE p.number = mailboxes.parent) AS owner
             FROM hearth_relay.mailboxes ORDER BY used_bytes DESC, name
           """)
       ])[0]
