@@ -65,7 +65,8 @@ extension Node {
     // The connection that the exchanges use, which is shared.
     let link = try Node.link(
       setting.path, token: setting.token, device: device.hex, identity: engine.identity)
-    return RelayNewsSource(place: setting.path, accesses: accesses, link: link)
+    return RelayNewsSource(
+      place: setting.path, accesses: accesses.map { relay.belonging($0) }, link: link)
   }
 }
 

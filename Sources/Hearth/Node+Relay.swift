@@ -48,6 +48,7 @@ extension Node {
     relay.carried = try groups(over: text)
     relay.directory.zones = try engine.relayAccesses(
       joining: joiningGroup, carrying: relay.carried)
+    relay.directory.parents = engine.meetingPlaceParents(carrying: relay.carried)
     return relay
   }
 

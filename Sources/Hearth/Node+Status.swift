@@ -26,6 +26,8 @@ package struct TransportStatus: Sendable {
   package let unpublished: Int?
   /// Why it cannot be reached, in words.
   package let failure: String?
+  /// What keeps keys valid there that others have replaced, as far as the last round could tell.
+  package var oldKeys: TransportProblem?
 }
 
 /// A device whose clock is far from others'.
@@ -99,7 +101,10 @@ extension Node {
               by: engine.device
             ).count
         }
-        return TransportStatus(setting: setting, unpublished: missing, failure: nil)
+        let relay = transport as? RelayTransport
+        return TransportStatus(
+          setting: setting, unpublished: missing, failure: nil,
+          oldKeys: try relay?.keepsOldKeys() == true ? relay?.oldKeysProblem : nil)
       } catch let error as TransportError {
         return TransportStatus(setting: setting, unpublished: nil, failure: "\(error)")
       }

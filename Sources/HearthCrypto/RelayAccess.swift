@@ -146,12 +146,18 @@ package enum RelayAccess {
     package let managerKey: [UInt8]
     /// The registration credential; empty where none is needed.
     package let credential: [UInt8]
+    /// What the mailbox is of another and which one that is; empty where it is of none.
+    package let parent: [UInt8]
 
-    package init(kind: UInt8, accessKey: [UInt8], managerKey: [UInt8], credential: [UInt8]) {
+    package init(
+      kind: UInt8, accessKey: [UInt8], managerKey: [UInt8], credential: [UInt8],
+      parent: [UInt8] = []
+    ) {
       self.kind = kind
       self.accessKey = accessKey
       self.managerKey = managerKey
       self.credential = credential
+      self.parent = parent
     }
 
     fileprivate var digest: [UInt8] {
@@ -160,6 +166,7 @@ package enum RelayAccess {
       hasher.updateDelimited(accessKey)
       hasher.updateDelimited(managerKey)
       hasher.updateDelimited(credential)
+      hasher.updateDelimited(parent)
       return hasher.finalize()
     }
   }

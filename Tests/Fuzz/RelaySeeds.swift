@@ -31,6 +31,11 @@ private let catalogueCreation = RelayCreation(
   clientNonce: digest, accessSignature: key + key, managerSignature: key + key,
   catalogueName: "hearth")
 
+private let childCreation = RelayCreation(
+  channel: 3, kind: .sealed, accessKey: key, managerKey: key, credential: [],
+  parent: RelayParent(cursor.generation, .door), clientNonce: digest, accessSignature: key + key,
+  managerSignature: key + key)
+
 /// A catalogue of two records, as it is kept and handed on.
 func publicSeeds() throws -> (records: [[UInt8]], head: [UInt8], pack: [UInt8]) {
   var master = [UInt8](repeating: 7, count: 32)
@@ -71,7 +76,7 @@ let relayRequestSeeds: [[UInt8]] = {
     .rotate(channel: 3, generation: 1, accessKey: key), .addManager(channel: 3, key: key),
     .removeManager(channel: 3, key: key), .ping, .goodbye,
     .openPublic(channel: 3, mailbox: cursor.generation), .query(channel: 3, query),
-    .create(catalogueCreation),
+    .create(catalogueCreation), .create(childCreation),
   ]
   return requests.map { bare(RelayFrame(request: 300, $0).encoded) }
 }()

@@ -15,17 +15,21 @@ final class RelayShelf {
   private(set) var server: RelayServer
   private let port: Int
   private var isRunning = true
+  /// What the relay allows; counts from the next start on.
+  var configuration = RelayConfiguration()
 
   var address: String { server.address.description }
   private var data: URL { root.appendingPathComponent("data") }
 
-  init() throws {
+  init(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
+    change(&configuration)
     root = FileManager.default.temporaryDirectory
       .appendingPathComponent("hearth-relay-\(UUID().uuidString)")
     try FileManager.default.createDirectory(
       at: root.appendingPathComponent("data"), withIntermediateDirectories: true,
       attributes: [.posixPermissions: 0o700])
-    server = try RelayShelf.start(root.appendingPathComponent("data").path, port: 0)
+    server = try RelayShelf.start(
+      root.appendingPathComponent("data").path, port: 0, configuration)
     port = server.address.port
   }
 
@@ -34,11 +38,14 @@ final class RelayShelf {
     try? FileManager.default.removeItem(at: root)
   }
 
-  private static func start(_ path: String, port: Int) throws -> RelayServer {
+  private static func start(
+    _ path: String, port: Int, _ configuration: RelayConfiguration
+  ) throws -> RelayServer {
     let identity = try RelayFolder(path: path).identity()
     return try RelayServer.start(
       host: "127.0.0.1", port: port, healthPort: nil, log: SQLiteRelayLog(folder: path),
-      identity: identity, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      identity: identity, configuration: configuration,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
   func kill() throws {
@@ -47,13 +54,18 @@ final class RelayShelf {
   }
 
   func start() throws {
-    server = try RelayShelf.start(data.path, port: port)
+    server = try RelayShelf.start(data.path, port: port, configuration)
     isRunning = true
   }
 
   func restart() throws {
     try kill()
     try start()
+  }
+
+  /// What all its mailboxes hold.
+  func usedBytes() throws -> UInt64 {
+    try SQLiteRelayLog(folder: data.path).statistics().reduce(0) { $0 + $1.usedBytes }
   }
 
   /// Loses everything but the identity.
@@ -505,7 +517,7 @@ struct RelayHouseholdTests {
 
 extension Node {
   /// Whether a relay gives this node's keys neither the household's log nor its records.
-  fileprivate func isShutOut(of zone: ZoneID, at address: String) throws -> Bool {
+  func isShutOut(of zone: ZoneID, at address: String) throws -> Bool {
     let relay = try relay(address)
     let group = allZones().first { $0.id == zone }?.group
     return allZones().filter { $0.group == group }.allSatisfy { zone in

@@ -115,15 +115,15 @@ def vectors():
         key=subkey(MASTER, 2, "HRTHpubl")).digest()
     access, access_public = pair(seed)
     made = hashlib.blake2b(
-        struct.pack(">Q", 1) + delimited(access_public) + delimited(PUBLIC) + delimited(b"token"),
-        digest_size=32).digest()
+        struct.pack(">Q", 1) + delimited(access_public) + delimited(PUBLIC) + delimited(b"token")
+        + delimited(b""), digest_size=32).digest()
 
     def creation(key, public):
         name = digest("HRTH/relay-key-id/v1", public, count=16)
         return sign(
             key, "HRTH/relay-create/v1", relay + pin + theirs + ours + CATALOGUE + name + made)
 
-    create = varint(3) + b"\1" + access_public + PUBLIC + blob(b"token") + ours
+    create = varint(3) + b"\1" + access_public + PUBLIC + blob(b"token") + b"\0" + ours
     create += creation(access, access_public) + creation(KEY, PUBLIC) + text("hearth")
     return {
         "publisher": PUBLIC, "catalogue": CATALOGUE, "accessKey": access_public,

@@ -40,10 +40,14 @@ out['keyID']=keyid(accp)
 bind=relay+pin+rn+cn
 proof=sign(acc,'HRTH/relay-access/v1',bind+mailbox+keyid(accp))
 out['proof']=proof
-cd=hashlib.blake2b(struct.pack('>Q',0)+dl(accp)+dl(manp)+dl(b'token'),digest_size=32).digest()
-ca=sign(acc,'HRTH/relay-create/v1',bind+mailbox+keyid(accp)+cd)
-cm=sign(man,'HRTH/relay-create/v1',bind+mailbox+keyid(manp)+cd)
+parent=b'\2'+rng(0xd0,16)   # a meeting place of mailbox d0..df
+def made(credential,parent):
+    cd=hashlib.blake2b(struct.pack('>Q',0)+dl(accp)+dl(manp)+dl(credential)+dl(parent),digest_size=32).digest()
+    return (sign(acc,'HRTH/relay-create/v1',bind+mailbox+keyid(accp)+cd),
+            sign(man,'HRTH/relay-create/v1',bind+mailbox+keyid(manp)+cd))
+ca,cm=made(b'token',b''); pa,pm=made(b'',parent)
 out['creationByAccessKey']=ca; out['creationByManager']=cm
+out['childCreationByAccessKey']=pa; out['childCreationByManager']=pm
 out['decoy']=hashlib.blake2b(b'HRTH/relay-decoy/v1'+dl(mailbox),digest_size=16,key=rng(0,32)).digest()
 out['pin']=h('HRTH/relay-pin/v1',b'\x30\x03\x02\x01\x05')
 out['relayID']=h('HRTH/relay-id/v1',accp)
@@ -59,7 +63,8 @@ req=[
  frame(2,2,var(3)+mailbox),
  frame(3,3,var(3)+keyid(accp)+cn+proof+b'\1'+cur),
  frame(3,3,var(3)+keyid(accp)+cn+proof+b'\0'),
- frame(4,4,var(3)+b'\0'+accp+manp+blob(b'token')+cn+ca+cm),
+ frame(4,4,var(3)+b'\0'+accp+manp+blob(b'token')+b'\0'+cn+ca+cm),
+ frame(4,4,var(3)+b'\0'+accp+manp+blob(b'')+parent+cn+pa+pm),
  frame(5,5,var(3)),
  frame(6,300,var(255)+var(2)+b'\0'+blob(b'a')+blob(b'hi')+b'\1'+blob(b'bb')+blob(b'')),
  frame(7,7,var(3)+var(1)+blob(b'a')),

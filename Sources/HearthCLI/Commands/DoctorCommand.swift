@@ -116,6 +116,10 @@ struct DoctorCommand: AsyncParsableCommand {
       }
     }
     for transport in try await node.transportStatuses() {
+      if let problem = transport.oldKeys {
+        findings.append(
+          Finding("transport", "\(problem.place): \(problem.fault)", remedy: problem.remedy))
+      }
       guard let failure = transport.failure else { continue }
       findings.append(
         Finding(

@@ -35,6 +35,7 @@ struct StatusCommand: AsyncParsableCommand {
       let cargo: CargoText
       let unpublishedSegments: Int?
       let failure: String?
+      let problem: String?
     }
     let home: String
     let person: String
@@ -88,7 +89,8 @@ struct StatusCommand: AsyncParsableCommand {
         Document.Transport(
           number: status.setting.number, kind: status.setting.kind, path: status.setting.path,
           cargo: await CargoText(status.setting, on: node),
-          unpublishedSegments: status.unpublished, failure: status.failure))
+          unpublishedSegments: status.unpublished, failure: status.failure,
+          problem: status.oldKeys.map { "\($0.fault): \($0.remedy)" }))
     }
     let document = Document(
       home: await node.home, person: profile.personName, personId: await node.person.hex,
@@ -155,6 +157,9 @@ struct StatusCommand: AsyncParsableCommand {
     }
     for transport in document.transports {
       Output.print("transport: \(words(transport))")
+      if let problem = transport.problem {
+        Output.print(Style.yellow("           " + Style.safe(problem)))
+      }
     }
   }
 

@@ -83,6 +83,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case passedByLed = "relay.passed-by-led"
   case accessRenewed = "relay.access-renewed"
   case renewalLost = "relay.renewal-lost"
+  case doorSpoilt = "relay.door-spoilt"
   case managerPutRight = "relay.manager-put-right"
   case logContradicted = "relay.log-contradicted"
   case logLost = "relay.log-lost"

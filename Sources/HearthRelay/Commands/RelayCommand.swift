@@ -10,8 +10,9 @@ package struct RelayCommand: ParsableCommand {
     commandName: "hearth-relay",
     abstract: "Keeps and passes on what a household's devices have sealed; reads none of it.",
     subcommands: [
-      ServeCommand.self, StatsCommand.self, QuotaCommand.self, TokenCommand.self, GCCommand.self,
-      VerifyCommand.self, ExportCommand.self,
+      ServeCommand.self, StatsCommand.self, QuotaCommand.self, TokenCommand.self,
+      RemoveCommand.self,
+      GCCommand.self, VerifyCommand.self, ExportCommand.self,
     ])
 
   package init() {}
@@ -68,23 +69,50 @@ struct StatsCommand: ParsableCommand {
   @Flag(help: "As JSON, one mailbox a line.") var json = false
 
   func run() throws {
-    let mailboxes = try folder.log().statistics()
+    let log = try folder.log()
+    let mailboxes = try log.statistics()
     for item in mailboxes {
       let quota = item.quotaBytes.map(String.init)
+      let parent = item.parent.map { Hex.encode($0.mailbox.bytes) }
       if json {
         Say.line(
           "{\"mailbox\":\"\(Hex.encode(item.name.bytes))\",\"entries\":\(item.head),"
             + "\"blobs\":\(item.liveBlobs),\"bytes\":\(item.usedBytes),"
-            + "\"quota\":\(quota ?? "null"),\"day\":\(item.day)}")
+            + "\"quota\":\(quota ?? "null"),\"day\":\(item.day),"
+            + "\"parent\":\(parent.map { "\"\($0)\"" } ?? "null"),"
+            + "\"child\":\(item.parent.map { "\"\($0.child.word)\"" } ?? "null")}")
       } else {
         Say.line(
           "\(Hex.encode(item.name.bytes))  \(item.usedBytes) bytes in \(item.liveBlobs) blobs, "
-            + "\(item.head) entries, quota \(quota ?? "as for all")")
+            + "\(item.head) entries, quota \(quota ?? "as for all")"
+            + (item.parent.map { ", a \($0.child.words) of \(parent ?? "")" } ?? ""))
       }
     }
     if !json {
+      let limit = try log.totalQuota().map { " of \($0) that all may hold" } ?? ""
       Say.line(
-        "\(mailboxes.count) mailboxes, \(mailboxes.reduce(0) { $0 + $1.usedBytes }) bytes")
+        "\(mailboxes.count) mailboxes, \(mailboxes.reduce(0) { $0 + $1.usedBytes }) bytes"
+          + limit)
+    }
+  }
+}
+
+extension RelayParent.Child {
+  /// What it is, in words.
+  fileprivate var words: String {
+    switch self {
+    case .door: "door"
+    case .place: "meeting place"
+    case .words: "place of words"
+    }
+  }
+
+  /// What it is, in JSON.
+  fileprivate var word: String {
+    switch self {
+    case .door: "door"
+    case .place: "place"
+    case .words: "words"
     }
   }
 }
@@ -97,9 +125,7 @@ struct QuotaCommand: ParsableCommand {
   @Argument(help: "Bytes, or `default`.") var bytes: String
 
   func run() throws {
-    guard let name = Identifier(hex: mailbox) else {
-      throw RelayError(.invalidOption, "a mailbox is 32 hexadecimal digits: see `stats`")
-    }
+    let name = try Identifier(mailboxArgument: mailbox)
     let quota = UInt64(bytes)
     guard quota != nil || bytes == "default" else {
       throw RelayError(.invalidOption, "a quota is a number of bytes, or `default`")
@@ -134,6 +160,45 @@ struct TokenCommand: ParsableCommand {
     let token = RandomBytes.make(RelayToken.byteCount)
     try log.addToken(digest: RelayToken.digest(of: token), uses: uses, note: note)
     Say.line(Base32.encode(token))
+  }
+}
+
+struct RemoveCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove",
+    abstract: "Deletes one mailbox for good, with all that it holds and all that belongs to it.",
+    discussion: """
+      Devices that still use it make it again and fill it with what they have, where they may \
+      register. Entries that no device has any more are lost.
+      """)
+  @OptionGroup var folder: FolderOptions
+  @Argument(help: "The mailbox, as `stats` shows it.") var mailbox: String
+  @Flag(help: "Do it; without this nothing is deleted.") var yes = false
+
+  func run() throws {
+    let name = try Identifier(mailboxArgument: mailbox)
+    let log = try folder.log()
+    let all = try log.statistics()
+    guard let found = all.first(where: { $0.name == name }) else { throw RelayError.noMailbox }
+    let children = all.count { $0.parent?.mailbox == name }
+    guard yes else {
+      throw RelayError(
+        .invalidOption,
+        "this deletes \(found.liveBlobs) blobs, \(found.usedBytes) bytes, for good, and "
+          + "\(children) mailboxes that belong to it: add --yes")
+    }
+    let count = try log.remove(name)
+    Say.line("deleted, with \(count - 1) mailboxes that belonged to it")
+  }
+}
+
+extension Identifier {
+  /// Reads a mailbox's name as an operator copies it.
+  fileprivate init(mailboxArgument text: String) throws(RelayError) {
+    guard let name = Identifier(hex: text) else {
+      throw RelayError(.invalidOption, "a mailbox is 32 hexadecimal digits: see `stats`")
+    }
+    self = name
   }
 }
 

@@ -37,6 +37,8 @@ struct ServeCommand: ParsableCommand {
   var host: String?
   @Option(help: "Who may make mailboxes.") var registration = RelayRegistration.open
   @Option(help: "Bytes that a mailbox may hold.") var mailboxBytes = RelayQuota().bytes
+  @Option(help: "Bytes that all mailboxes together may hold; as many as the disk has if not given.")
+  var totalBytes: UInt64?
   @Option(help: "The most connections.") var connections = RelayConfiguration().maximumSessions
   @Option(help: "The most connections of one address.")
   var connectionsPerAddress = RelayConfiguration().maximumSessionsPerAddress
@@ -53,6 +55,7 @@ struct ServeCommand: ParsableCommand {
     var configuration = RelayConfiguration()
     configuration.registration = registration
     configuration.quota.bytes = mailboxBytes
+    configuration.quota.total = totalBytes
     configuration.maximumSessions = connections
     configuration.maximumSessionsPerAddress = connectionsPerAddress
     let logger = Logger(label: "hearth-relay") { JSONLogHandler(label: $0) }
@@ -62,12 +65,13 @@ struct ServeCommand: ParsableCommand {
     let folder = try RelayFolder(path: folder.data)
     ServeCommand.giveBackLargeBuffers()
     let identity = try folder.identity()
-    let log: any RelayLog =
+    let log: any RelayOperatorLog =
       if let database {
         try PostgresRelayLog(database, relayID: identity.relayID)
       } else {
         try SQLiteRelayLog(folder: folder.path)
       }
+    try log.setTotalQuota(totalBytes)
     let signals = TerminationSignals()
     let server = try RelayServer.start(
       host: place.host, port: place.port, healthPort: healthPort, publicHost: host, log: log,

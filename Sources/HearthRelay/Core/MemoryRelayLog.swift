@@ -7,6 +7,10 @@ import Synchronization
 package final class MemoryRelayLog: RelayLog {
   fileprivate struct Box {
     var mailbox: RelayMailbox
+    /// Rises with every mailbox that is made.
+    var number: Int
+    /// The day of the last change.
+    var day: UInt32
     var headers: [RelayHeader] = []
     var chains: [Bytes32] = []
     var blobs: [UInt64: [UInt8]] = [:]
@@ -15,6 +19,7 @@ package final class MemoryRelayLog: RelayLog {
 
   fileprivate struct State {
     var boxes: [Identifier: Box] = [:]
+    var made = 0
     var tokens: [Bytes32: Int] = [:]
     var listed: Set<[UInt8]> = []
     var isFailing = false
@@ -61,41 +66,73 @@ package final class MemoryRelayLog: RelayLog {
 
 extension MemoryRelayLog.State {
   fileprivate mutating func perform(_ write: RelayWrite) -> RelayWritten {
-    if case .create(let kind, let generation, let accessKey, let managerKey, let right) =
+    if case .create(
+      let kind, let generation, let accessKey, let managerKey, let right, let adoption) =
       write.action
     {
-      return create(
-        write.mailbox, kind, generation, accessKey: accessKey, managerKey: managerKey, right)
+      let mailbox = RelayMailbox(
+        name: write.mailbox, kind: kind, head: RelayCursor(generation: generation, position: 0),
+        chain: RelayChain.start(mailbox: write.mailbox, generation: generation),
+        accessKey: accessKey, accessGeneration: 1, managers: [managerKey], usedBytes: 0,
+        quotaBytes: nil)
+      return create(mailbox, right, adoption, write.day)
     }
     guard var box = boxes[write.mailbox], let authority = write.authority else {
       return .refused(.forbidden)
     }
     if let refusal = box.mailbox.refusal(of: authority) { return .refused(refusal) }
+    let before = box.mailbox.usedBytes
     let result = box.perform(write)
     if case .refused = result { return result }
+    if case .put = write.action, write.quota.total != nil {
+      let others = boxes.values.reduce(0) { $0 + $1.mailbox.usedBytes } - before
+      guard !write.quota.isBeyondTotal(from: before, to: box.mailbox.usedBytes, others: others)
+      else { return .refused(.full) }
+    }
+    if box.mailbox.head.position > boxes[write.mailbox]?.mailbox.head.position ?? 0 {
+      box.day = write.day
+    }
     boxes[write.mailbox] = box
     return result
   }
 
   private mutating func create(
-    _ name: Identifier, _ kind: RelayMailboxKind, _ generation: Identifier, accessKey: [UInt8],
-    managerKey: [UInt8], _ right: RelayRegistrationRight
+    _ mailbox: RelayMailbox, _ right: RelayRegistrationRight, _ adoption: RelayAdoption?,
+    _ day: UInt32
   ) -> RelayWritten {
-    guard boxes[name] == nil else { return .refused(.forbidden) }
-    switch right {
-    case .open: break
-    case .token(let digest):
-      guard let uses = tokens[digest], uses > 0 else { return .refused(.forbidden) }
-      tokens[digest] = uses - 1
-    case .listed:
-      guard listed.contains(managerKey) else { return .refused(.forbidden) }
+    let verdict = RelayRegistrar.judge(
+      isTaken: boxes[mailbox.name] != nil, right: standing(of: right, for: mailbox),
+      adoption: adoption, parent: adoption.flatMap { boxes[$0.parent.mailbox]?.mailbox },
+      siblings: adoption.map { siblings(of: $0.parent) } ?? [], day: day)
+    var mailbox = mailbox
+    switch verdict {
+    case .refused(let refusal): return .refused(refusal)
+    case .registered:
+      if case .token(let digest) = right { tokens[digest, default: 1] -= 1 }
+    case .adopted(let parent, let dropped):
+      for name in dropped { boxes[name] = nil }
+      mailbox.parent = parent
     }
-    let mailbox = RelayMailbox(
-      name: name, kind: kind, head: RelayCursor(generation: generation, position: 0),
-      chain: RelayChain.start(mailbox: name, generation: generation), accessKey: accessKey,
-      accessGeneration: 1, managers: [managerKey], usedBytes: 0, quotaBytes: nil)
-    boxes[name] = MemoryRelayLog.Box(mailbox: mailbox)
+    made += 1
+    boxes[mailbox.name] = MemoryRelayLog.Box(mailbox: mailbox, number: made, day: day)
     return .created(mailbox)
+  }
+
+  private func standing(
+    of right: RelayRegistrationRight, for mailbox: RelayMailbox
+  ) -> RelayRightStanding {
+    switch right {
+    case .open: .good
+    case .token(let digest): tokens[digest].map { $0 > 0 ? .good : .usedUp } ?? .none
+    case .listed: listed.isDisjoint(with: mailbox.managers) ? .none : .good
+    }
+  }
+
+  /// What belongs to a mailbox as the same, from the oldest.
+  private func siblings(of parent: RelayParent) -> [RelayRegistrar.Sibling] {
+    boxes.values.filter { $0.mailbox.parent == parent }.sorted { $0.number < $1.number }.map {
+      RelayRegistrar.Sibling(name: $0.mailbox.name, isEmpty: $0.live.isEmpty, day: $0.day)
+    }
   }
 
   fileprivate func answer(_ read: RelayRead) -> RelayAnswer {
@@ -209,12 +246,13 @@ extension MemoryRelayLog.Box {
       appended.append(header)
       positions.append(header.position)
     }
-    if mailbox.head.position > quota.entries { return .refused(.quota) }
+    if mailbox.head.position > quota.entries(of: mailbox) { return .refused(.quota) }
     return .removed(positions, appended: appended, head: mailbox.head.position)
   }
 
   private func exceeds(_ quota: RelayQuota) -> Bool {
-    mailbox.usedBytes > mailbox.quotaBytes ?? quota.bytes || mailbox.head.position > quota.entries
+    mailbox.usedBytes > quota.bytes(of: mailbox)
+      || mailbox.head.position > quota.entries(of: mailbox)
   }
 
   private mutating func append(_ header: RelayHeader) {

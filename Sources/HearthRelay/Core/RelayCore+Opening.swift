@@ -175,6 +175,8 @@ extension RelayCore {
       case .token: .token(digest: RelayToken.digest(of: creation.credential))
       case .allowList: .listed
       }
+    let adoption =
+      creation.kind == .sealed ? creation.parent.flatMap { adoptionRight(id, $0) } : nil
     sessions[id]?.channels[creation.channel] = .proving(mailbox)
     let generation = Identifier(bytes: chance(Identifier.byteCount)) ?? .zero
     let ticket = ask(
@@ -183,7 +185,23 @@ extension RelayCore {
       ticket, mailbox, nil,
       .create(
         kind: creation.kind, generation: generation, accessKey: creation.accessKey,
-        managerKey: creation.managerKey, right: right))
+        managerKey: creation.managerKey, right: right, adoption: adoption))
+  }
+
+  /// By which right a session may let a new mailbox belong to one that it has open as a member;
+  /// nil where it has not, whether there is such a mailbox or not.
+  private func adoptionRight(
+    _ id: RelaySessionID, _ parent: RelayParent
+  ) -> RelayAdoption? {
+    let channels = sessions[id]?.channels.sorted { $0.key < $1.key } ?? []
+    for (_, channel) in channels {
+      guard let open = channel.open, open.mailbox == parent.mailbox else { continue }
+      switch open.authority {
+      case .access, .manager: return RelayAdoption(parent, by: open.authority)
+      case .reader: continue
+      }
+    }
+    return nil
   }
 
   /// Whether a mailbox is made under a name that its maker may give: a catalogue's follows from
@@ -239,7 +257,7 @@ extension RelayCore {
           head: mailbox.head, chain: mailbox.chain, standing: standing,
           accessGeneration: mailbox.accessGeneration, isManager: isManager,
           usedBytes: mailbox.usedBytes,
-          quotaBytes: mailbox.quotaBytes ?? configuration.quota.bytes)))
+          quotaBytes: configuration.quota.bytes(of: mailbox))))
   }
 
   mutating func leave(_ mailbox: Identifier, _ id: RelaySessionID, channel: Int) {

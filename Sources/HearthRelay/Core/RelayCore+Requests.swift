@@ -225,6 +225,26 @@ extension RelayCore {
       Probe.quotaReached.hit()
       counters.limited += 1
       fail(id, ticket.request, RelayFault(.quotaExceeded, "the mailbox holds all that it may"))
+    case .full:
+      counters.limited += 1
+      fail(
+        id, ticket.request,
+        RelayFault(.relayFull, "all mailboxes together hold what its operator gives them"))
+    case .children:
+      close(id, ticket.channel)
+      counters.limited += 1
+      fail(
+        id, ticket.request,
+        RelayFault(
+          .tooManyChildren,
+          "as many belong to the mailbox already as may: meeting places, or places of words"))
+    case .tokenUsedUp:
+      close(id, ticket.channel)
+      counters.refusals += 1
+      countAttempt(id)
+      fail(
+        id, ticket.request,
+        RelayFault(.tokenUsedUp, "as many mailboxes were made by this token as it is good for"))
     case .managers:
       fail(
         id, ticket.request,

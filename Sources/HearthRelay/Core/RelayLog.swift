@@ -28,10 +28,19 @@ package struct RelayQuota: Hashable, Sendable {
   package var bytes: UInt64
   /// The entries, live or not.
   package var entries: UInt64
+  /// The bytes that all mailboxes together may hold; nil for as many as the disk has.
+  package var total: UInt64?
 
-  package init(bytes: UInt64 = 1 << 30, entries: UInt64 = 2_000_000) {
+  package init(bytes: UInt64 = 1 << 30, entries: UInt64 = 2_000_000, total: UInt64? = nil) {
     self.bytes = bytes
     self.entries = entries
+    self.total = total
+  }
+
+  /// Whether a mailbox that grows, beside what all the others hold, is too much for the relay.
+  func isBeyondTotal(from before: UInt64, to after: UInt64, others: UInt64) -> Bool {
+    guard let total else { return false }
+    return after > before && others + after > total
   }
 
   /// What an entry counts beside its name and blob: about what it takes in the log.
@@ -63,6 +72,8 @@ package struct RelayMailbox: Hashable, Sendable {
   package var usedBytes: UInt64
   /// The operator's own quota for it, if there is one.
   package var quotaBytes: UInt64?
+  /// The mailbox to which it belongs, if there is one.
+  package var parent: RelayParent?
 }
 
 /// Something to do in a log, durably.
@@ -72,7 +83,7 @@ package struct RelayWrite: Sendable {
     /// Makes the mailbox; `generation` and `managerKey` are of its first moment.
     case create(
       kind: RelayMailboxKind, generation: Identifier, accessKey: [UInt8], managerKey: [UInt8],
-      right: RelayRegistrationRight)
+      right: RelayRegistrationRight, adoption: RelayAdoption? = nil)
     /// Stores blobs, all or none.
     case put([RelayPut])
     /// Drops blobs by name.
@@ -185,8 +196,14 @@ package enum RelayRefusal: Hashable, Sendable {
   case conflict
   /// The mailbox would hold too much.
   case quota
+  /// All mailboxes together would hold too much.
+  case full
   /// As many managers as there can be, or the last one.
   case managers
+  /// As many mailboxes belong to the one named as may, and nothing else lets another be made.
+  case children
+  /// The token was good for a number of mailboxes, and they are made.
+  case tokenUsedUp
 }
 
 /// The port to the durable log of all mailboxes.
@@ -200,6 +217,9 @@ package enum RelayRefusal: Hashable, Sendable {
 /// records (`PublicEntry.record`) are only kept. A catalogue has at most
 /// `PublicLimits.maximumRecords` records. A reader's authority reads catalogues, and writes nothing
 /// (`RelayMailbox.refusal(toRead:)`, `refusal(of:)`).
+///
+/// Whether a mailbox is made, and what goes for it, `RelayRegistrar` decides; what belongs to a
+/// mailbox goes when that one does.
 package protocol RelayLog: AnyObject, Sendable {
   /// Does all in one transaction and returns after its commit; each refusal stands alone.
   func write(_ batch: [RelayWrite]) throws(RelayError) -> [RelayWritten]

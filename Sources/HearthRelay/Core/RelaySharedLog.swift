@@ -56,14 +56,29 @@ package protocol RelayOperatorLog: RelayLog {
   func addToken(digest: Bytes32, uses: Int, note: String) throws(RelayError)
   /// Lets the holder of a manager's key make mailboxes.
   func list(managerKey: [UInt8], note: String) throws(RelayError)
-  /// Deletes mailboxes without blobs that nobody changed since a day, and used-up tokens.
+  /// Deletes mailboxes without blobs that nobody changed since a day, with what belongs to them.
+  ///
+  /// Tokens that are used up stay, so that whoever has one is told so.
   func collectGarbage(before day: UInt32) throws(RelayError) -> Int
+  /// Deletes a mailbox with all that it holds and all that belongs to it; throws `notFound`.
+  /// - Returns: How many mailboxes were deleted.
+  func remove(_ mailbox: Identifier) throws(RelayError) -> Int
+  /// Notes how much all mailboxes together may hold, as the relay that serves was told.
+  func setTotalQuota(_ bytes: UInt64?) throws(RelayError)
+  /// What was noted last.
+  func totalQuota() throws(RelayError) -> UInt64?
   /// Gives a mailbox a new generation, with which its chain begins anew.
   func renewGeneration(of mailbox: Identifier, to generation: Identifier) throws(RelayError)
   /// Checks everything; one sentence a problem.
   func verify() throws(RelayError) -> [String]
   /// Copies the whole log, from one moment, into a new SQLite file.
   func export(to path: String) throws(RelayError)
+}
+
+extension RelayError {
+  /// That an operator named a mailbox that is not there.
+  static let noMailbox = RelayError(
+    .notFound, "there is no mailbox of that name: see `hearth-relay stats`")
 }
 
 extension RelayOperatorLog {

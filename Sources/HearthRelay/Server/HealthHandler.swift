@@ -7,29 +7,31 @@ final class HealthHandler: ChannelInboundHandler {
   typealias OutboundOut = HTTPServerResponsePart
 
   private let status: @Sendable () -> EventLoopFuture<RelayStatus>
-  private let isHealthy: @Sendable () -> Bool
 
-  init(
-    status: @escaping @Sendable () -> EventLoopFuture<RelayStatus>,
-    isHealthy: @escaping @Sendable () -> Bool
-  ) {
+  init(status: @escaping @Sendable () -> EventLoopFuture<RelayStatus>) {
     self.status = status
-    self.isHealthy = isHealthy
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard case .head(let head) = unwrapInboundIn(data) else { return }
     switch (head.method, head.uri) {
     case (.GET, "/healthz"):
-      let isHealthy = isHealthy()
-      answer(
-        context, isHealthy ? .ok : .serviceUnavailable, isHealthy ? "ok\n" : "the log failed\n")
-    case (.GET, "/metrics"):
-      let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-      status().hop(to: context.eventLoop).assumeIsolated().whenSuccess {
-        self.answer(bound.value, .ok, $0.metrics)
+      tell(context) { status in
+        status.trouble.map { (.serviceUnavailable, $0 + "\n") } ?? (.ok, "ok\n")
       }
+    case (.GET, "/metrics"): tell(context) { (.ok, $0.metrics) }
     default: answer(context, .notFound, "there are /healthz and /metrics\n")
+    }
+  }
+
+  private func tell(
+    _ context: ChannelHandlerContext,
+    _ words: @escaping (RelayStatus) -> (HTTPResponseStatus, String)
+  ) {
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    status().hop(to: context.eventLoop).assumeIsolated().whenSuccess {
+      let (status, text) = words($0)
+      self.answer(bound.value, status, text)
     }
   }
 

@@ -13,22 +13,36 @@ package final class RelayFolder: Sendable {
   /// - Throws: `locked` when another process serves it, `inputOutput`.
   package init(path: String) throws(RelayError) {
     self.path = path
-    do {
-      try FileManager.default.createDirectory(
-        atPath: path, withIntermediateDirectories: true,
-        attributes: [.posixPermissions: 0o700])
-    } catch {
-      throw RelayError(.inputOutput, "\(path) cannot be made: choose --data", cause: error)
-    }
+    try RelayFolder.make(path)
     let descriptor = Glibc.open("\(path)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      throw RelayError(.inputOutput, "\(path)/lock cannot be written: check the folder's rights")
+      throw RelayError(
+        .inputOutput,
+        "\(path)/lock cannot be written: \(SystemWords.words(errno: errno)): check the folder's "
+          + "rights, or choose another --data")
     }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       Glibc.close(descriptor)
       throw RelayError(.locked, "another relay serves \(path): stop it or choose another --data")
     }
     lock = descriptor
+  }
+
+  /// Makes a folder and those above it, as far as they are not there.
+  private static func make(_ path: String) throws(RelayError) {
+    var made = path.hasPrefix("/") ? "/" : "."
+    for part in path.split(separator: "/") {
+      made += "/\(part)"
+      if mkdir(made, 0o700) == 0 { continue }
+      let reason = errno
+      var found = stat()
+      // What is there already may be a link to a folder.
+      if stat(made, &found) == 0, found.st_mode & S_IFMT == S_IFDIR { continue }
+      throw RelayError(
+        .inputOutput,
+        "the folder \(path) cannot be made: \(SystemWords.words(errno: reason)): choose another "
+          + "--data")
+    }
   }
 
   deinit { Glibc.close(lock) }
@@ -44,6 +58,14 @@ package final class RelayFolder: Sendable {
       if FileManager.default.fileExists(atPath: file) {
         return try RelayServerIdentity(master: read(file))
       }
+      // New keys would make another relay of it, which no device takes for the one it knows.
+      let log = "\(path)/\(SQLiteRelayLog.fileName)"
+      guard !FileManager.default.fileExists(atPath: log) else {
+        throw RelayError(
+          .corrupt,
+          "\(log) is there without \(file), by which devices know the relay: put back a copy of "
+            + "that file, or move the log aside for a new relay with a new address")
+      }
       let master = try SecretKey.random()
       let secret = master.withUnsafeBytes { Array($0) }
       let check = Blake2b.hash(RelayFolder.magic + secret, count: 16)
@@ -52,7 +74,10 @@ package final class RelayFolder: Sendable {
     } catch let error as RelayError {
       throw error
     } catch {
-      throw RelayError(.inputOutput, "the relay's keys in \(file) cannot be used", cause: error)
+      throw RelayError(
+        .inputOutput,
+        "the relay's keys in \(file) cannot be used: \(SystemWords.words(error)): check the "
+          + "folder's rights")
     }
   }
 

@@ -22,6 +22,8 @@ final class RelayHub {
   private var desk = RelayDesk()
   private var news = RelayNewsQueue()
   private var lastFailure: RelayError.Code?
+  /// Why the last transaction failed; nil once one has succeeded since.
+  private var commitFailure: RelayError.Code?
   private var drained: EventLoopPromise<Void>?
   /// How many transactions the writes were gathered in.
   private(set) var commits = 0
@@ -115,6 +117,11 @@ final class RelayHub {
       self.commits += 1
       let result = RelayHub.result(of: outcome)
       self.note(result)
+      if case .failure(let error) = result {
+        self.commitFailure = error.code
+      } else {
+        self.commitFailure = nil
+      }
       for event in batch.events(result) { self.handle(event) }
       self.flush()
     }
@@ -243,6 +250,6 @@ final class RelayHub {
       counters: core.counters, commits: commits, sessions: core.sessionCount,
       strangers: core.strangerCount, mailboxesOpen: core.roomCount,
       writesWaiting: desk.writesWaiting, readsWaiting: desk.readsWaiting,
-      isHealthy: log.isHealthy)
+      trouble: RelayStatus.trouble(commitFailure, logIsHealthy: log.isHealthy))
   }
 }

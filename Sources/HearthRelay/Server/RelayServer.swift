@@ -71,7 +71,7 @@ package final class RelayServer: Sendable {
           eventLoop: loop)
       }.wait()
       let main = try listen(host, port, group, hub, context)
-      let health = try healthPort.map { try listenForHealth($0, group, hub, log) }
+      let health = try healthPort.map { try listenForHealth($0, group, hub) }
       let ticking = loop.scheduleRepeatedTask(
         initialDelay: .seconds(1), delay: .seconds(1)
       ) { _ in hub.value.tick() }
@@ -132,35 +132,35 @@ package final class RelayServer: Sendable {
       return try bootstrap.bind(host: host, port: port).wait()
     } catch {
       throw RelayError(
-        .cannotListen, "\(host):\(port) cannot be listened on: choose another --listen",
-        cause: error)
+        .cannotListen,
+        "\(host):\(port) cannot be listened on: \(SystemWords.words(error)): choose another "
+          + "--listen"
+      )
     }
   }
 
   private static func listenForHealth(
-    _ port: Int, _ group: MultiThreadedEventLoopGroup, _ hub: NIOLoopBound<RelayHub>,
-    _ log: any RelayLog
+    _ port: Int, _ group: MultiThreadedEventLoopGroup, _ hub: NIOLoopBound<RelayHub>
   ) throws -> any Channel {
     let loop = group.next()
     let status: @Sendable () -> EventLoopFuture<RelayStatus> = {
       loop.submit { hub.value.status }
     }
-    let isHealthy: @Sendable () -> Bool = { log.isHealthy }
     let bootstrap = ServerBootstrap(group: group)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-          try channel.pipeline.syncOperations.addHandler(
-            HealthHandler(status: status, isHealthy: isHealthy))
+          try channel.pipeline.syncOperations.addHandler(HealthHandler(status: status))
         }
       }
     do {
       return try bootstrap.bind(host: "127.0.0.1", port: port).wait()
     } catch {
       throw RelayError(
-        .cannotListen, "127.0.0.1:\(port) cannot be listened on: choose another --health",
-        cause: error)
+        .cannotListen,
+        "127.0.0.1:\(port) cannot be listened on: \(SystemWords.words(error)): choose another "
+          + "--health")
     }
   }
 
@@ -242,7 +242,12 @@ package enum RelayTLS {
     } catch let error as RelayError {
       throw error
     } catch {
-      throw RelayError(.badCertificate, "the certificate or its key cannot be used", cause: error)
+      throw RelayError(
+        .badCertificate,
+        files.map {
+          "the certificate \($0.chain) and the key \($0.key) cannot be used: both have to be "
+            + "there, in PEM, and belong together"
+        } ?? "the relay's own certificate cannot be used: report this as a fault of Hearth")
     }
   }
 }

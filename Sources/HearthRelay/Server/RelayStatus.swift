@@ -20,7 +20,23 @@ package struct RelayStatus: Sendable {
   package var mailboxesOpen: Int
   package var writesWaiting: Int
   package var readsWaiting: Int
-  package var isHealthy: Bool
+  /// Why nothing can be stored, in a few words; nil while all is well.
+  package var trouble: String?
+
+  /// The words for it.
+  ///
+  /// - Parameters:
+  ///   - failure: Why the last transaction failed; nil where it did not.
+  ///   - logIsHealthy: Whether the log works, as far as it knows itself.
+  static func trouble(_ failure: RelayError.Code?, logIsHealthy: Bool) -> String? {
+    switch failure {
+    case .diskFull?: "the disk is full"
+    case .unavailable?, .unknownOutcome?, .notDurable?: "the database cannot be reached"
+    case .locked?: "another process holds the log"
+    case .some: "the log failed: restart the relay when the disk works"
+    case nil: logIsHealthy ? nil : "the log cannot be reached"
+    }
+  }
 
   /// The text that Prometheus reads (exposition format 0.0.4).
   package var metrics: String {
@@ -30,7 +46,7 @@ package struct RelayStatus: Sendable {
       ("mailboxes_open", "Mailboxes open in some session.", mailboxesOpen),
       ("writes_waiting", "Writes that wait for the log.", writesWaiting),
       ("reads_waiting", "Reads that wait for the log.", readsWaiting),
-      ("log_healthy", "Whether the log works.", isHealthy ? 1 : 0),
+      ("log_healthy", "Whether the log works.", trouble == nil ? 1 : 0),
     ]
     let totals: [(String, String, Int)] = [
       ("sessions", "Connections so far.", counters.sessionsEver),

@@ -43,6 +43,10 @@ package struct TransportError: Error, Equatable, Sendable, CustomStringConvertib
     package static let relayRefused = Code(rawValue: "transport.relay.refused")
     /// The relay cannot do it now, or not for this node: quota, rate, an own fault.
     package static let relayFault = Code(rawValue: "transport.relay.fault")
+    /// The mailbox holds all that it may.
+    package static let relayMailboxFull = Code(rawValue: "transport.relay.mailbox-full")
+    /// All mailboxes together hold all that the relay's operator gives.
+    package static let relayFull = Code(rawValue: "transport.relay.full")
     /// The relay's answers do not fit each other.
     package static let relayInconsistent = Code(rawValue: "transport.relay.inconsistent")
     /// Any other fault of the file system.

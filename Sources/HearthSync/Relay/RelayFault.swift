@@ -45,6 +45,12 @@ package struct RelayFault: Error, Hashable, Sendable, CustomStringConvertible {
     package static let idle = Code(rawValue: 15)
     /// The relay ends its work; connect again later.
     package static let goingAway = Code(rawValue: 16)
+    /// As many mailboxes belong to the one named as may.
+    package static let tooManyChildren = Code(rawValue: 17)
+    /// The registration token was good for a number of mailboxes, and they are made.
+    package static let tokenUsedUp = Code(rawValue: 18)
+    /// All mailboxes together would hold more than the relay's operator gives.
+    package static let relayFull = Code(rawValue: 19)
   }
 
   /// The kind of fault.

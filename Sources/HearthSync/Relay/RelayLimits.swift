@@ -24,6 +24,24 @@ package enum RelayLimits {
   package static let maximumChannels = 256
   /// The most managers of one mailbox.
   package static let maximumManagers = 64
+  /// The most doors of one mailbox, as many as monthly changes of keys come to in almost three
+  /// years; one more takes the place of the oldest.
+  package static let maximumDoors = 32
+  /// The most meeting places of one mailbox; one more is refused, unless an idle one gives way.
+  package static let maximumPlaces = 64
+  /// After how many days without a change a meeting place may give way to another.
+  ///
+  /// Whatever lies there: invitations are good for a week, unless somebody says otherwise, and
+  /// answers for 30 days.
+  package static let idlePlaceDays: UInt32 = 90
+  /// The most mailboxes of recovery words that belong to one; one more is refused, unless an empty
+  /// one gives way: who replaces words takes the capsule of the old ones away.
+  package static let maximumWords = 64
+  /// The most bytes that a mailbox which belongs to another holds: a door has at most a MiB of
+  /// news and some granted keys from each who fills it, a meeting place sealed letters.
+  package static let maximumChildBytes: UInt64 = 4 << 20
+  /// The most entries of a mailbox that belongs to another.
+  package static let maximumChildEntries: UInt64 = 16_384
   /// The longest registration credential.
   package static let maximumCredentialBytes = 64
   /// The longest text of a fault.

@@ -98,6 +98,35 @@ package struct RelayMailboxKind: RawRepresentable, Hashable, Sendable {
   package static let catalogue = RelayMailboxKind(rawValue: 1)
 }
 
+/// To which mailbox another belongs, and as what.
+///
+/// Whoever has a mailbox open as a member may make a bounded number of such others without a right
+/// to register: they are how members, newcomers and those who were away find each other.
+package struct RelayParent: Hashable, Sendable {
+  /// What a mailbox is of another one.
+  package enum Child: UInt8, CaseIterable, Sendable {
+    /// A door, which leads from an access key that was replaced to the present one.
+    case door = 1
+    /// A meeting place: of an invitation, or of requests to join.
+    case place = 2
+    /// Where the capsule of recovery words lies, which is needed after years.
+    case words = 3
+  }
+
+  /// The mailbox to which it belongs.
+  package let mailbox: Identifier
+  /// As what.
+  package let child: Child
+
+  package init(_ mailbox: Identifier, _ child: Child) {
+    self.mailbox = mailbox
+    self.child = child
+  }
+
+  /// What the makers of a mailbox sign of its parent.
+  package var bytes: [UInt8] { [child.rawValue] + mailbox.bytes }
+}
+
 /// The making of a mailbox, signed with both of its first keys.
 package struct RelayCreation: Hashable, Sendable {
   /// The channel that was challenged.
@@ -110,6 +139,10 @@ package struct RelayCreation: Hashable, Sendable {
   package let managerKey: [UInt8]
   /// The registration token; empty where none is needed.
   package let credential: [UInt8]
+  /// The mailbox to which it is to belong, if there is one.
+  ///
+  /// The session has to have that open as a member. A catalogue belongs to none.
+  package let parent: RelayParent?
   /// The client's nonce.
   package let clientNonce: Bytes32
   /// `RelayAccess.signCreation` with the access key, 64 bytes.
@@ -122,13 +155,15 @@ package struct RelayCreation: Hashable, Sendable {
 
   package init(
     channel: Int, kind: RelayMailboxKind, accessKey: [UInt8], managerKey: [UInt8],
-    credential: [UInt8], clientNonce: Bytes32, accessSignature: [UInt8],
-    managerSignature: [UInt8], catalogueName: String = ""
+    credential: [UInt8], parent: RelayParent? = nil, clientNonce: Bytes32,
+    accessSignature: [UInt8], managerSignature: [UInt8], catalogueName: String = ""
   ) {
     precondition(
       kind == .catalogue ? PublicName.isWord(catalogueName) : catalogueName.isEmpty,
       "a mailbox of kind \(kind.rawValue) named \(catalogueName)")
+    precondition(kind != .catalogue || parent == nil, "a catalogue that belongs to a mailbox")
     self.catalogueName = catalogueName
+    self.parent = parent
     self.channel = channel
     self.kind = kind
     self.accessKey = accessKey
@@ -142,7 +177,8 @@ package struct RelayCreation: Hashable, Sendable {
   /// What both keys sign.
   package var signed: RelayAccess.Creation {
     RelayAccess.Creation(
-      kind: kind.rawValue, accessKey: accessKey, managerKey: managerKey, credential: credential)
+      kind: kind.rawValue, accessKey: accessKey, managerKey: managerKey, credential: credential,
+      parent: parent?.bytes ?? [])
   }
 
   func encode(into writer: inout ByteWriter) {
@@ -151,6 +187,7 @@ package struct RelayCreation: Hashable, Sendable {
     writer.raw(accessKey)
     writer.raw(managerKey)
     writer.blob(credential)
+    writer.raw(parent?.bytes ?? [0])
     writer.raw(clientNonce.array)
     writer.raw(accessSignature)
     writer.raw(managerSignature)
@@ -163,10 +200,23 @@ package struct RelayCreation: Hashable, Sendable {
     accessKey = try reader.raw(SigningPublicKey.count, "access key")
     managerKey = try reader.raw(SigningPublicKey.count, "manager key")
     credential = try reader.blob("credential", atMost: RelayLimits.maximumCredentialBytes)
+    parent = try RelayCreation.parent(from: &reader, of: kind)
     clientNonce = try reader.bytes32("client nonce")
     accessSignature = try reader.raw(Signature.count, "access signature")
     managerSignature = try reader.raw(Signature.count, "manager signature")
     catalogueName = kind == .catalogue ? try reader.word("catalogue name") : ""
+  }
+
+  private static func parent(
+    from reader: inout ByteReader, of kind: RelayMailboxKind
+  ) throws(CodecError) -> RelayParent? {
+    let start = reader.offset
+    let byte = try reader.byte("parent")
+    if byte == 0 { return nil }
+    guard kind != .catalogue, let child = RelayParent.Child(rawValue: byte) else {
+      throw CodecError(.unknown, "parent", offset: start)
+    }
+    return RelayParent(try reader.identifier("parent"), child)
   }
 }
 

@@ -6,9 +6,6 @@ import HearthSync
 // keys, how it gets in where it was away, and what it leaves for who is.
 extension Engine {
   private static var maximumGrants: Int { 16 }
-  /// How many doors are filled where a mailbox is made anew: those of a year.
-  private static var maximumDoors: Int { 12 }
-  private static var maximumNoticeBytes: Int { 1 << 20 }
 
   /// The mailboxes of the zones that go over a relay, by tag, with the keys of this moment.
   ///
@@ -26,6 +23,18 @@ extension Engine {
       accesses[zone.tag] = try mailboxAccess(of: zone.id, granted: granted[zone.group] ?? [])
     }
     return accesses
+  }
+
+  /// The mailboxes to which meeting places may belong: those of the households' control zones, then
+  /// that of the private database's, as far as they go over a relay.
+  package func meetingPlaceParents(carrying carried: CarriedGroups) -> [Identifier] {
+    zones.filter {
+      $0.kind == .control && isExchanged($0) && carried.contains($0.group)
+        && membership(of: $0.group).isActive(device)
+    }.sorted { left, right in
+      let isShared = (left.database == .shared, right.database == .shared)
+      return isShared.0 != isShared.1 ? isShared.0 : left.group < right.group
+    }.map(\.tag)
   }
 
   // MARK: Keys from doors
@@ -124,145 +133,5 @@ extension Engine {
     } catch let error as TransportError where error.code == .relayRefused {
       return
     }
-  }
-
-  // MARK: Changing the keys
-
-  /// Sets the newest keys at a relay where it still takes older ones.
-  ///
-  /// Those who were removed are out from then on. The door goes first, so that nobody who stays is
-  /// ever without a way in.
-  ///
-  /// - Returns: what keeps old keys at the relay though newer ones are here, in words.
-  /// - Throws: a transport's error.
-  package func renewAccess(over relay: RelayTransport) throws -> [TransportProblem] {
-    var problems: [TransportProblem] = []
-    relay.directory.zones = try relayAccesses(carrying: relay.carried)
-    for control in zones where control.kind == .control && isExchanged(control) {
-      guard membership(of: control.group).isActive(device) else { continue }
-      for zone in [control] + zones.filter({ $0.group == control.group && $0.kind == .data }) {
-        if try !renewAccess(of: zone, under: control, over: relay), problems.isEmpty {
-          problems.append(Engine.oldKeysProblem(at: relay.place))
-        }
-      }
-    }
-    try relay.keep()
-    return problems
-  }
-
-  private static func oldKeysProblem(at place: String) -> TransportProblem {
-    TransportProblem(
-      place: place,
-      fault: "it still takes the keys of before a removal: who was removed can fetch sealed files "
-        + "there, and read nothing new in them. To change the keys a mailbox more is needed, which "
-        + "the relay did not let this device make",
-      remedy: "sync on a device that may make some, or ask who runs the relay for a token and "
-        + "`hearth transport add relay ADDRESS --token TOKEN`", hidesData: true)
-  }
-
-  /// - Returns: false where newer keys wait because the relay lets this device make no door.
-  private func renewAccess(
-    of zone: ZoneState, under control: ZoneState, over relay: RelayTransport
-  ) throws -> Bool {
-    guard let access = relay.directory.zones[zone.tag] else { return true }
-    let opening: RelayOpening
-    do {
-      opening = try relay.open(access)
-    } catch let error as TransportError where error.code == .relayRefused {
-      return true
-    }
-    guard let newest = access.keys.first else { return true }
-    var isRenewed = false
-    let replaced = Engine.replaced(opening, of: access.keys)
-    do {
-      if zone.kind == .control, opening.isCreated, !relay.attended.contains(opening.number) {
-        // Whoever was away knows earlier keys only, also where a relay lost its doors.
-        for old in access.keys.dropFirst().prefix(Engine.maximumDoors) {
-          Probe.doorRefilled.hit()
-          try fill(behind: old, newest, control, relay)
-        }
-        relay.attended.insert(opening.number)
-        isRenewed = true
-      }
-      if let old = replaced, !Mutant.neverTurnsKeys.isActive {
-        if zone.kind == .control { try fill(behind: old, newest, control, relay) }
-        Probe.accessRenewed.hit()
-        try relay.rotate(zoneTag: zone.tag)
-        isRenewed = true
-      }
-      if zone.kind == .control {
-        try leadOn(
-          to: newest, of: access.keys, under: control, over: relay, isRenewed: isRenewed)
-      }
-    } catch let error as TransportError where [.relayFault, .relayRefused].contains(error.code) {
-      // Somebody else was first, or this device has no right to make the door: the next round
-      // looks again.
-      Probe.renewalLost.hit()
-      return isRenewed || replaced == nil || error.code != .relayRefused
-    }
-    return true
-  }
-
-  /// The key that opened a mailbox and is not the newest; nil where nothing needs to change.
-  private static func replaced(_ opening: RelayOpening, of keys: [MailboxKey]) -> MailboxKey? {
-    switch opening.key {
-    case .access(0): return nil
-    case .access(let place): return place < keys.count ? keys[place] : keys.last
-    // Whoever set a key that no member has is put right; once, however long the session lasts.
-    case .manager:
-      if opening.wantsNewest { return nil }
-      Probe.managerPutRight.hit()
-      return keys.count > 1 ? keys[1] : keys.first
-    }
-  }
-
-  /// Leaves what leads to the newest key also at the doors of those of whom somebody had not heard
-  /// who made a key: where that one changed the access key, the door behind the key that they have
-  /// holds nothing for them.
-  ///
-  /// Once for each of them and each such key, and again with every change of the access key: a
-  /// relay that was set back to an old copy has lost what was left there.
-  private func leadOn(
-    to newest: MailboxKey, of keys: [MailboxKey], under control: ZoneState,
-    over relay: RelayTransport, isRenewed: Bool
-  ) throws {
-    if Mutant.forgetsPassedBy.isActive { return }
-    let found = try passedBy(in: control.group).filter { $0.behind != newest.id }
-      .map { (door: $0.behind, mark: segmentDigest($0.bytes)) }
-    guard !found.isEmpty else { return }
-    let known = isRenewed ? [] : try relay.marks(of: control.tag)
-    let owed = Set(found.filter { !known.contains($0.mark) }.map(\.door))
-    let doors = keys.filter { owed.contains($0.id) }.prefix(Engine.maximumDoors)
-    guard !doors.isEmpty else { return }
-    for old in doors {
-      Probe.passedByLed.hit()
-      try fill(behind: old, newest, control, relay)
-    }
-    let filled = Set(doors.map(\.id))
-    try relay.mark(
-      control.tag,
-      with: found.filter { known.contains($0.mark) || filled.contains($0.door) }.map(\.mark))
-  }
-
-  /// Leaves at the door behind a key what leads those who stay to the newest one.
-  private func fill(
-    behind old: MailboxKey, _ newest: MailboxKey, _ control: ZoneState, _ relay: RelayTransport
-  ) throws {
-    if Mutant.leavesDoorsEmpty.isActive { return }
-    let door = MailboxAccess.door(of: control.tag, behind: old, mayCreate: true)
-    var directory = RelayDirectory()
-    directory.zones[control.tag] = door
-    let view = relay.view(directory)
-    let told = try controlSegments(
-      of: control.group, sealedUnder: old.id, atMostBytes: Engine.maximumNoticeBytes)
-    let grants = try doorRecipients(of: control.group).map { recipient in
-      (
-        name: RelayName.grant(to: recipient.id, behind: old),
-        bytes: try newest.root.seal(
-          epoch: newest.id, to: BoxPublicKey(validating: recipient.box))
-      )
-    }
-    try view.publish(told)
-    try view.give(grants, in: door)
   }
 }

@@ -35,6 +35,28 @@ extension RelayTransport {
     return Set(try (0..<count).map { _ in try reader.identifier("mark") })
   }
 
+  private var oldKeysName: String { memoryName(.zero, "old-keys") }
+
+  /// Keeps whether this relay still takes keys that others have replaced.
+  package func noteOldKeys(_ areKept: Bool) throws {
+    guard try keepsOldKeys() != areKept else { return }
+    try memory.save(oldKeysName, [areKept ? 1 : 0])
+  }
+
+  /// Whether this relay, as far as the last round could tell, still takes keys that others have
+  /// replaced.
+  package func keepsOldKeys() throws -> Bool { try memory.load(oldKeysName) == [1] }
+
+  /// The same in words.
+  package var oldKeysProblem: TransportProblem {
+    TransportProblem(
+      place: place,
+      fault: "it still takes the keys of before a removal: who was removed can fetch sealed files "
+        + "there, and read nothing new in them. To change the keys, room is needed for what leads "
+        + "devices that are away to the new ones, and the relay is full",
+      remedy: "ask who runs the relay for more room, then sync", hidesData: true)
+  }
+
   /// Keeps marks in place of those before.
   package func mark(_ mailbox: Identifier, with marks: [Identifier]) throws {
     let kept = marks.prefix(RelayTransport.maximumMarks)

@@ -37,6 +37,7 @@ struct RelayWords {
         remedy: "look at this device's clock and authorities, then tell its operator")
     case .refused: refused()
     case .unlisted(let key): unlisted(key)
+    case .tokenUsedUp: tokenUsedUp()
     case .protocolBroken(let reason):
       TransportError(
         .relayInconsistent, place: place,
@@ -51,13 +52,17 @@ struct RelayWords {
       switch fault.code {
       case .refused: .relayRefused
       case .tooLarge: .tooLarge
+      case .quotaExceeded: .relayMailboxFull
+      case .relayFull: .relayFull
       case .unavailable, .goingAway, .idle, .slowReader: .relayUnreachable
       default: .relayFault
       }
     let remedy =
       switch fault.code {
       case .unsupportedVersion: "update this program or the relay"
-      case .quotaExceeded: "ask its operator for more room, or use another relay"
+      case .quotaExceeded, .relayFull: "ask its operator for more room, or use another relay"
+      case .tooManyChildren:
+        "wait until older invitations are 90 days old, or ask its operator for a token"
       case .rateLimited, .tooMany: "sync again in a while"
       case .malformed, .wrongState: "report this as a fault of Hearth"
       default: "sync again later"
@@ -72,6 +77,16 @@ struct RelayWords {
       message: "the relay \(place) does not let this device in: it was removed, or the relay's "
         + "operator lets nobody register",
       remedy: "ask a member of the household; who runs a relay may need to give a token")
+  }
+
+  func tokenUsedUp() -> TransportError {
+    TransportError(
+      .relayRefused, place: place,
+      message: "the relay \(place) does not take this token any more: it was good for a number of "
+        + "mailboxes, and as many were made",
+      remedy:
+        "ask who runs the relay for another, then `hearth transport add relay ADDRESS --token "
+        + "TOKEN`; a device that was removed is not let in by any token")
   }
 
   /// - Parameter key: what the operator has to list.

@@ -36,6 +36,8 @@ package struct RelayDirectory: Sendable {
   package var zones: [Identifier: MailboxAccess] = [:]
   /// The mailbox of each capsule, by the capsule's scope.
   package var capsules: [Identifier: MailboxAccess] = [:]
+  /// To which of the zones' mailboxes others may belong, the preferred one first.
+  package var parents: [Identifier] = []
 
   package init() {}
 }
@@ -118,12 +120,27 @@ package final class RelayTransport: Transport {
   /// - Throws: `TransportError.relayRefused` where no key opens it, and the other relay errors.
   @discardableResult
   package func open(_ access: MailboxAccess) throws -> RelayOpening {
+    let access = belonging(access)
+    if access.mayCreate {
+      for parent in access.parents {
+        guard let zone = directory.zones[parent], zone.mailbox == parent else { continue }
+        link.know(zone, cursor: try known(parent).index.cursor)
+      }
+    }
     let index = try known(access.mailbox).index
     link.know(access, cursor: index.cursor)
     guard case .opened(let opening) = try ask(access.mailbox, .open) else {
       throw inconsistent("it answers something else than what was asked")
     }
     return opening
+  }
+
+  /// The same access, and to which mailboxes it may belong where that is not said.
+  package func belonging(_ access: MailboxAccess) -> MailboxAccess {
+    guard access.child != nil, access.parents.isEmpty else { return access }
+    var access = access
+    access.parents = directory.parents
+    return access
   }
 
   /// Opens a zone's mailbox before it is listed.

@@ -178,16 +178,16 @@ final class CoreWorld {
 
   static func creation(
     _ channel: Int, _ mailbox: Identifier, access: SigningKeyPair, manager: SigningKeyPair,
-    _ nonce: Bytes32, credential: [UInt8] = [], kind: RelayMailboxKind = .sealed,
-    catalogueName: String = ""
+    _ nonce: Bytes32, credential: [UInt8] = [], parent: RelayParent? = nil,
+    kind: RelayMailboxKind = .sealed, catalogueName: String = ""
   ) throws -> RelayCreation {
     let binding = try binding(nonce)
     let signed = RelayAccess.Creation(
       kind: kind.rawValue, accessKey: access.publicKey.bytes, managerKey: manager.publicKey.bytes,
-      credential: credential)
+      credential: credential, parent: parent?.bytes ?? [])
     return RelayCreation(
       channel: channel, kind: kind, accessKey: signed.accessKey, managerKey: signed.managerKey,
-      credential: credential, clientNonce: binding.clientNonce,
+      credential: credential, parent: parent, clientNonce: binding.clientNonce,
       accessSignature: RelayAccess.signCreation(
         signed, with: access, mailbox: mailbox.bytes, binding: binding),
       managerSignature: RelayAccess.signCreation(
@@ -197,14 +197,15 @@ final class CoreWorld {
 
   func create(
     _ id: RelaySessionID, on channel: Int = 0, _ mailbox: Identifier, access: SigningKeyPair,
-    manager: SigningKeyPair, credential: [UInt8] = []
+    manager: SigningKeyPair, credential: [UInt8] = [], parent: RelayParent? = nil
   ) throws -> RelayReply? {
     guard let (_, nonce) = challenge(id, channel, mailbox) else { return nil }
     return ask(
       id,
       .create(
         try CoreWorld.creation(
-          channel, mailbox, access: access, manager: manager, nonce, credential: credential)))
+          channel, mailbox, access: access, manager: manager, nonce, credential: credential,
+          parent: parent)))
   }
 }
 

@@ -262,6 +262,59 @@ struct ServerTests {
     if case .farewell(let fault) = try await client.push() { #expect(fault.code == .goingAway) }
   }
 
+  @Test("health tells why nothing can be stored, until something is stored again")
+  func health() async throws {
+    let folder = try TestFolder()
+    let log = TroubledLog()
+    let identity = try RelayFolder(path: folder.path).identity()
+    let server = try RelayServer.start(
+      host: "127.0.0.1", port: 0, healthPort: 0, log: log, identity: identity, logger: .quiet)
+    let port = try #require(server.healthPort)
+    let client = try await WireClient.connect(to: server.address)
+    /// Whether a mailbox of that number could be made.
+    func makes(_ number: UInt64) async throws -> Bool {
+      let entry = WireEntry(
+        mailbox: Identifier(high: 11, low: number), relayID: identity.relayID)
+      guard case .opened = try await entry.enter(client, pair, creates: true) else { return false }
+      _ = try await client.ask(.close(channel: 0))
+      return true
+    }
+    #expect(try await PlainText.get("/healthz", port: port).hasSuffix("\r\n\r\nok\n"))
+    for (number, (code, words)) in [
+      (RelayError.Code.diskFull, "the disk is full"),
+      (.unavailable, "the database cannot be reached"),
+      (.locked, "another process holds the log"),
+      (.inputOutput, "the log failed: restart the relay when the disk works"),
+    ].enumerated() {
+      log.fail(with: RelayError(code, "told to fail"))
+      #expect(try await !makes(UInt64(number)))
+      let told = try await PlainText.get("/healthz", port: port)
+      #expect(told.hasPrefix("HTTP/1.1 503 ") && told.hasSuffix("\r\n\r\n\(words)\n"), "\(told)")
+      #expect(try server.status().metrics.contains("\nhearth_relay_log_healthy 0\n"))
+      log.fail(with: nil)
+      // That it could be stored again is known only once something was; reading tells nothing.
+      let reading = RelayRequest.open(channel: 1, mailbox: Identifier(high: 11, low: 99))
+      #expect(try await client.ask(reading).challengeKeyID != nil)
+      _ = try await client.ask(.close(channel: 1))
+      #expect(try await PlainText.get("/healthz", port: port).hasPrefix("HTTP/1.1 503 "))
+      #expect(try await makes(UInt64(number)))
+      #expect(try await PlainText.get("/healthz", port: port).hasPrefix("HTTP/1.1 200 "))
+    }
+    try server.stop()
+  }
+
+  @Test("new keys are not made beside a log that belongs to others")
+  func lostIdentity() throws {
+    let shelf = try TestFolder()
+    let folder = try RelayFolder(path: shelf.path)
+    _ = try folder.identity()
+    _ = try SQLiteRelayLog(folder: shelf.path)
+    _ = try folder.identity()
+    try FileManager.default.removeItem(atPath: "\(shelf.path)/identity.key")
+    #expect(throws: RelayError(.corrupt, "")) { try folder.identity() }
+    #expect(!FileManager.default.fileExists(atPath: "\(shelf.path)/identity.key"))
+  }
+
   @Test("a folder is served by one process, and gives the same keys again")
   func folder() throws {
     let shelf = try TestFolder()
@@ -281,5 +334,11 @@ struct ServerTests {
     bytes[20] ^= 1
     try bytes.write(to: file)
     #expect(throws: RelayError(.corrupt, "")) { try again.identity() }
+  }
+}
+
+extension RelayReply {
+  fileprivate var challengeKeyID: Bytes16? {
+    if case .challenge(let keyID, _) = self { keyID } else { nil }
   }
 }

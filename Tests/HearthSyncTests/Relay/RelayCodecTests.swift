@@ -146,6 +146,38 @@ struct RelayCodecTests {
     }
   }
 
+  @Test("of a creation that names a parent each byte is read strictly")
+  func parents() throws {
+    let whole = try RelayFixture.create(RelayFixture.childCreation(), RelayFixture.parent).encoded
+    let frame = Array(whole.dropFirst(4))
+    let parent = try #require(
+      frame.indices.first { Array(frame[$0...].prefix(17)) == RelayFixture.parent.bytes })
+    let read = try RelayFrame<RelayRequest>(decoding: frame)
+    guard case .create(let creation) = read.message else {
+      Issue.record("no creation")
+      return
+    }
+    #expect(creation.parent == RelayFixture.parent)
+    #expect(creation.signed.parent == RelayFixture.parent.bytes)
+    func fault(_ change: (inout [UInt8]) -> Void) -> CodecError.Code? {
+      var bytes = frame
+      change(&bytes)
+      do {
+        _ = try RelayFrame<RelayRequest>(decoding: bytes)
+        return nil
+      } catch {
+        return error.code
+      }
+    }
+    #expect(fault { $0[parent] = 1 } == nil)
+    #expect(fault { $0[parent] = 3 } == nil)
+    #expect(fault { $0[parent] = 4 } == .unknown)
+    // Without the parent's name the rest is too long, and a catalogue belongs to nothing.
+    #expect(fault { $0[parent] = 0 } != nil)
+    let kind = parent - 1 - 2 * SigningPublicKey.count - 1
+    #expect(frame[kind] == 0 && fault { $0[kind] = 1 } == .unknown)
+  }
+
   @Test("faults keep codes that are not known yet and end where they are said to")
   func faults() {
     func bytes(_ code: Int, _ wait: Int, _ text: Int) -> [UInt8] {

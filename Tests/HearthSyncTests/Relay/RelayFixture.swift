@@ -42,6 +42,30 @@ enum RelayFixture {
       managerKey: try managerPair().publicKey.bytes, credential: Array("token".utf8))
   }
 
+  static let parent = RelayParent(
+    Identifier(bytes: run(0xd0, Identifier.byteCount)) ?? .zero, .place)
+
+  static func childCreation() throws -> RelayAccess.Creation {
+    RelayAccess.Creation(
+      kind: 0, accessKey: try accessPair().publicKey.bytes,
+      managerKey: try managerPair().publicKey.bytes, credential: [], parent: parent.bytes)
+  }
+
+  static func create(
+    _ signed: RelayAccess.Creation, _ parent: RelayParent?
+  ) throws -> RelayFrame<RelayRequest> {
+    RelayFrame(
+      request: 4,
+      .create(
+        RelayCreation(
+          channel: 3, kind: .sealed, accessKey: signed.accessKey, managerKey: signed.managerKey,
+          credential: signed.credential, parent: parent, clientNonce: binding.clientNonce,
+          accessSignature: RelayAccess.signCreation(
+            signed, with: try accessPair(), mailbox: mailbox.bytes, binding: binding),
+          managerSignature: RelayAccess.signCreation(
+            signed, with: try managerPair(), mailbox: mailbox.bytes, binding: binding))))
+  }
+
   static let first = RelayHeader(
     position: 1, kind: .put, isReplaceable: false, isLive: false, name: Array("a".utf8),
     byteCount: 2, digest: RelayChain.digest(of: Array("hi".utf8)))
@@ -72,20 +96,13 @@ enum RelayFixture {
             channel: 3, keyID: RelayAccess.keyID(of: access.publicKey.bytes),
             clientNonce: binding.clientNonce, signature: proof, cursor: cursor)))
     }
-    let signed = try creation()
-    let create = RelayCreation(
-      channel: 3, kind: .sealed, accessKey: signed.accessKey, managerKey: signed.managerKey,
-      credential: signed.credential, clientNonce: binding.clientNonce,
-      accessSignature: RelayAccess.signCreation(
-        signed, with: access, mailbox: mailbox.bytes, binding: binding),
-      managerSignature: RelayAccess.signCreation(
-        signed, with: manager, mailbox: mailbox.bytes, binding: binding))
     let names = [Array("a".utf8), Array("bb".utf8)]
     return [
       RelayFrame(request: 1, .hello(minimumVersion: 1, maximumVersion: 1)),
       RelayFrame(request: 2, .open(channel: 3, mailbox: mailbox)),
     ] + proofs + [
-      RelayFrame(request: 4, .create(create)), RelayFrame(request: 5, .close(channel: 3)),
+      try create(creation(), nil), try create(childCreation(), parent),
+      RelayFrame(request: 5, .close(channel: 3)),
       RelayFrame(
         request: 300,
         .put(

@@ -57,6 +57,13 @@ struct RelayGoldenTests {
     #expect(
       hex(RelayAccess.signCreation(creation, with: manager, mailbox: mailbox, binding: binding))
         == RelayGoldenBytes.creationByManager)
+    let child = try RelayFixture.childCreation()
+    #expect(
+      hex(RelayAccess.signCreation(child, with: access, mailbox: mailbox, binding: binding))
+        == RelayGoldenBytes.childCreationByAccessKey)
+    #expect(
+      hex(RelayAccess.signCreation(child, with: manager, mailbox: mailbox, binding: binding))
+        == RelayGoldenBytes.childCreationByManager)
     #expect(
       RelayAccess.decoyKeyID(mailbox: mailbox, secret: try RelayFixture.secret(0).key())
         .description == RelayGoldenBytes.decoy)
@@ -102,7 +109,7 @@ struct RelayGoldenTests {
       try RelayAccess.verify(
         proof, mailbox: mailbox, binding: good, key: RelayFixture.managerPair().publicKey)
     }
-    // A proof is no creation, and a creation's signature covers the credential.
+    // A proof is no creation, and a creation's signature covers the credential and the parent.
     let creation = try RelayFixture.creation()
     #expect(throws: CryptoError(.badSignature, "")) {
       try RelayAccess.verifyCreation(
@@ -115,6 +122,13 @@ struct RelayGoldenTests {
     #expect(throws: CryptoError(.badSignature, "")) {
       try RelayAccess.verifyCreation(
         signature, changed, mailbox: mailbox, binding: good, key: key)
+    }
+    let adopted = RelayAccess.Creation(
+      kind: 0, accessKey: creation.accessKey, managerKey: creation.managerKey,
+      credential: creation.credential, parent: RelayFixture.parent.bytes)
+    #expect(throws: CryptoError(.badSignature, "")) {
+      try RelayAccess.verifyCreation(
+        signature, adopted, mailbox: mailbox, binding: good, key: key)
     }
   }
 

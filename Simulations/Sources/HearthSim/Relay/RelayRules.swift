@@ -22,6 +22,8 @@ struct RelayRules {
   }
 
   private var promises: [Identifier: Promise] = [:]
+  /// What belongs to a mailbox as the same, in the order in which it was made.
+  private var children: [RelayParent: [Identifier]] = [:]
   private var sessions: [RelaySessionID: Session] = [:]
   /// Who was left out when a mailbox's access key was changed.
   private var banned: [Identifier: Set<DeviceID>] = [:]
@@ -38,6 +40,7 @@ struct RelayRules {
       promises[mailbox.name] = Promise(
         generation: mailbox.head.generation, position: 0,
         chain: RelayChain.start(mailbox: mailbox.name, generation: mailbox.head.generation))
+      if let parent = mailbox.parent { makeRoom(for: mailbox.name, of: parent) }
       return nil
     case .stored(_, let headers, _), .removed(_, let headers, _): appended = headers
     default: return nil
@@ -52,6 +55,17 @@ struct RelayRules {
     }
     promises[write.mailbox] = promise
     return nil
+  }
+
+  /// One door more than may be takes the place of the oldest: that one is owed no more.
+  private mutating func makeRoom(for name: Identifier, of parent: RelayParent) {
+    children[parent, default: []].removeAll { $0 == name }
+    children[parent, default: []].append(name)
+    guard parent.child == .door, let doors = children[parent],
+      doors.count > RelayLimits.maximumDoors
+    else { return }
+    promises[doors[0]] = nil
+    children[parent]?.removeFirst()
   }
 
   func follows(_ mailbox: Identifier) -> Bool { promises[mailbox] != nil }
@@ -87,6 +101,7 @@ struct RelayRules {
   /// until the next member looks in and changes them.
   mutating func forget() {
     promises = [:]
+    children = [:]
     banned = [:]
   }
 

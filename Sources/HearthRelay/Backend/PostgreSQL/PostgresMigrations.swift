@@ -58,6 +58,16 @@ enum PostgresMigrations {
         ON hearth_relay.public_fields(mailbox, type, name, kind, value, id) INCLUDE (position)
       """,
     ],
+    [
+      """
+      ALTER TABLE hearth_relay.mailboxes ADD COLUMN parent bigint, ADD COLUMN child smallint
+      """,
+      """
+      CREATE INDEX children ON hearth_relay.mailboxes(parent, child, number)
+        WHERE parent IS NOT NULL
+      """,
+      "CREATE TABLE hearth_relay.settings(name text PRIMARY KEY, value bigint NOT NULL)",
+    ],
   ]
 
   /// Brings a database to the current layout, however many relays start at once.

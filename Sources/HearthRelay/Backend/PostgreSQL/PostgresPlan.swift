@@ -52,8 +52,15 @@ struct PostgresPlan {
 
   private(set) var boxes: [Identifier: Box] = [:]
   private(set) var usedTokens: Set<Bytes32> = []
+  /// What all mailboxes hold, where that matters.
+  ///
+  /// Other relays may be adding to it at the same time.
+  var totalBytes: UInt64?
+  /// Mailboxes that made room for others.
+  private(set) var dropped: [Identifier] = []
   private var tokens: [Bytes32: Int64] = [:]
   private var listed: Set<[UInt8]> = []
+  private var siblings: [RelayParent: [RelayRegistrar.Sibling]] = [:]
 
   // MARK: What the database holds
 
@@ -79,13 +86,19 @@ struct PostgresPlan {
 
   mutating func addListed(_ key: [UInt8]) { listed.insert(key) }
 
+  /// Notes what belongs to a mailbox, from the oldest.
+  mutating func add(_ sibling: RelayRegistrar.Sibling, of parent: RelayParent) {
+    siblings[parent, default: []].append(sibling)
+  }
+
   /// How often a token that the batch used may be used yet.
   func uses(of token: Bytes32) -> Int64 { tokens[token] ?? 0 }
 
   // MARK: Writes
 
   mutating func perform(_ write: RelayWrite) -> RelayWritten {
-    if case .create(let kind, let generation, let accessKey, let managerKey, let right) =
+    if case .create(
+      let kind, let generation, let accessKey, let managerKey, let right, let adoption) =
       write.action
     {
       let mailbox = RelayMailbox(
@@ -93,39 +106,79 @@ struct PostgresPlan {
         chain: RelayChain.start(mailbox: write.mailbox, generation: generation),
         accessKey: accessKey, accessGeneration: 1, managers: [managerKey], usedBytes: 0,
         quotaBytes: nil)
-      return create(mailbox, right, write.day)
+      return create(mailbox, right, adoption, write.day)
     }
     // Taken out meanwhile, so that changing it copies nothing.
     guard var box = boxes.removeValue(forKey: write.mailbox) else { return .refused(.forbidden) }
     defer { boxes[write.mailbox] = box }
     guard let authority = write.authority else { return .refused(.forbidden) }
     if let refusal = box.mailbox.refusal(of: authority) { return .refused(refusal) }
-    return PostgresPlan.perform(write, on: &box)
+    let before = box.mailbox.usedBytes
+    let others = totalBytes.map { $0 - min($0, before) } ?? 0
+    defer { if totalBytes != nil { totalBytes = others + box.mailbox.usedBytes } }
+    return PostgresPlan.perform(write, on: &box, others: others)
   }
 
   private mutating func create(
-    _ mailbox: RelayMailbox, _ right: RelayRegistrationRight, _ day: UInt32
+    _ mailbox: RelayMailbox, _ right: RelayRegistrationRight, _ adoption: RelayAdoption?,
+    _ day: UInt32
   ) -> RelayWritten {
-    guard boxes[mailbox.name] == nil else { return .refused(.forbidden) }
-    switch right {
-    case .open: break
-    case .token(let digest):
-      guard let uses = tokens[digest], uses > 0 else { return .refused(.forbidden) }
-      tokens[digest] = uses - 1
-      usedTokens.insert(digest)
-    case .listed:
-      guard listed.contains(mailbox.managers[0]) else { return .refused(.forbidden) }
+    let verdict = RelayRegistrar.judge(
+      isTaken: boxes[mailbox.name] != nil, right: standing(of: right, for: mailbox),
+      adoption: adoption, parent: adoption.flatMap { boxes[$0.parent.mailbox]?.mailbox },
+      siblings: adoption.map { present(of: $0.parent) } ?? [], day: day)
+    var mailbox = mailbox
+    switch verdict {
+    case .refused(let refusal): return .refused(refusal)
+    case .registered:
+      if case .token(let digest) = right {
+        tokens[digest, default: 1] -= 1
+        usedTokens.insert(digest)
+      }
+    case .adopted(let parent, let names):
+      mailbox.parent = parent
+      for name in names { drop(name, of: parent) }
+      add(RelayRegistrar.Sibling(name: mailbox.name, isEmpty: true, day: day), of: parent)
     }
     boxes[mailbox.name] = Box(
       number: nil, mailbox: mailbox, day: day, firstPosition: 1, isChanged: true)
     return .created(mailbox)
   }
 
-  private static func perform(_ write: RelayWrite, on box: inout Box) -> RelayWritten {
+  private func standing(
+    of right: RelayRegistrationRight, for mailbox: RelayMailbox
+  ) -> RelayRightStanding {
+    switch right {
+    case .open: .good
+    case .token(let digest): tokens[digest].map { $0 > 0 ? .good : .usedUp } ?? .none
+    case .listed: listed.isDisjoint(with: mailbox.managers) ? .none : .good
+    }
+  }
+
+  /// What belongs to a mailbox as the same, with what the batch changed since.
+  private func present(of parent: RelayParent) -> [RelayRegistrar.Sibling] {
+    (siblings[parent] ?? []).map { sibling in
+      RelayRegistrar.Sibling(
+        name: sibling.name, isEmpty: sibling.isEmpty,
+        day: max(sibling.day, boxes[sibling.name]?.day ?? 0))
+    }
+  }
+
+  private mutating func drop(_ name: Identifier, of parent: RelayParent) {
+    siblings[parent]?.removeAll { $0.name == name }
+    boxes[name] = nil
+    dropped.append(name)
+  }
+
+  /// - Parameter others: what all other mailboxes hold, where that matters.
+  private static func perform(
+    _ write: RelayWrite, on box: inout Box, others: UInt64
+  ) -> RelayWritten {
     switch write.action {
     case .create: return .refused(.forbidden)
-    case .put(let items): return append(write, to: &box) { run, box in run.put(items, box) }
-    case .remove(let names): return append(write, to: &box) { run, box in run.remove(names, box) }
+    case .put(let items): return append(write, to: &box, others) { run, box in run.put(items, box) }
+    case .remove(let names):
+      return append(write, to: &box, others) { run, box in run.remove(names, box) }
     case .rotate(let generation, let key):
       guard generation == box.mailbox.accessGeneration else { return .refused(.conflict) }
       box.mailbox.accessKey = key
@@ -155,7 +208,8 @@ struct PostgresPlan {
   }
 
   private static func append(
-    _ write: RelayWrite, to box: inout Box, _ body: (inout Run, Box) -> RelayWritten
+    _ write: RelayWrite, to box: inout Box, _ others: UInt64,
+    _ body: (inout Run, Box) -> RelayWritten
   ) -> RelayWritten {
     var run = Run(box)
     let result = body(&run, box)
@@ -166,10 +220,16 @@ struct PostgresPlan {
       return result
     }
     let isOver =
-      run.head > write.quota.entries
-      || (isPut && run.usedBytes > box.mailbox.quotaBytes ?? write.quota.bytes)
+      run.head > write.quota.entries(of: box.mailbox)
+      || (isPut && run.usedBytes > write.quota.bytes(of: box.mailbox))
       || (isPut && run.recordCount > PublicLimits.maximumRecords)
     guard !isOver else { return .refused(.quota) }
+    if isPut,
+      write.quota.isBeyondTotal(
+        from: box.mailbox.usedBytes, to: run.usedBytes, others: others)
+    {
+      return .refused(.full)
+    }
     run.finish(&box, day: write.day)
     return result
   }

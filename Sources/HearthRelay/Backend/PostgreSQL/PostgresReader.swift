@@ -8,8 +8,11 @@ struct PostgresReader {
 
   static let mailboxColumns = """
     number, kind::bigint, generation, access_key, access_generation, head, chain, used_bytes,
-    quota_bytes, managers, name
+    quota_bytes, managers, name, child::bigint,
+    (SELECT p.name FROM hearth_relay.mailboxes p WHERE p.number = mailboxes.parent) AS owner
     """
+  /// How many columns these are.
+  static let mailboxColumnCount = 13
   static let headerColumns = """
     position, flags::bigint, name, size::bigint, digest, (blob IS NOT NULL)::integer::bigint, chain
     """
@@ -39,8 +42,20 @@ struct PostgresReader {
       accessGeneration: try rows.uint(row, 4),
       managers: stride(from: 0, to: keys.count, by: 32).map { Array(keys[$0..<$0 + 32]) },
       usedBytes: try rows.uint(row, 7),
-      quotaBytes: rows.isNull(row, 8) ? nil : try rows.uint(row, 8))
+      quotaBytes: rows.isNull(row, 8) ? nil : try rows.uint(row, 8),
+      parent: try parent(rows, row, child: 11, name: 12))
     return (try rows.int8(row, 0), value)
+  }
+
+  /// To what a mailbox belongs, by two columns.
+  static func parent(
+    _ rows: PostgresRows, _ row: Int, child: Int, name: Int
+  ) throws(PostgresFault) -> RelayParent? {
+    guard !rows.isNull(row, child), !rows.isNull(row, name) else { return nil }
+    guard let byte = UInt8(exactly: try rows.uint(row, child)),
+      let kind = RelayParent.Child(rawValue: byte)
+    else { throw PostgresFault.damaged }
+    return RelayParent(try rows.identifier(row, name), kind)
   }
 
   /// A header and the chain after it, from columns that begin at `first`.

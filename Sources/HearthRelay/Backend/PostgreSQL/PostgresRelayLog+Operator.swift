@@ -11,7 +11,8 @@ extension PostgresRelayLog: RelayOperatorLog {
         .once(
           """
           SELECT name, head, (SELECT count(*) FROM hearth_relay.entries WHERE mailbox = number
-            AND blob IS NOT NULL), used_bytes, quota_bytes, day
+            AND blob IS NOT NULL), used_bytes, quota_bytes, day, child::bigint,
+            (SELECT p.name FROM hearth_relay.mailboxes p WHERE p.number = mailboxes.parent) AS owner
             FROM hearth_relay.mailboxes ORDER BY used_bytes DESC, name
           """)
       ])[0]
@@ -22,7 +23,8 @@ extension PostgresRelayLog: RelayOperatorLog {
             name: try rows.identifier(row, 0), head: try rows.uint(row, 1),
             liveBlobs: Int(try rows.int8(row, 2)), usedBytes: try rows.uint(row, 3),
             quotaBytes: rows.isNull(row, 4) ? nil : try rows.uint(row, 4),
-            day: UInt32(clamping: try rows.int8(row, 5))))
+            day: UInt32(clamping: try rows.int8(row, 5)),
+            parent: try PostgresReader.parent(rows, row, child: 6, name: 7)))
       }
       return found
     }
@@ -39,8 +41,61 @@ extension PostgresRelayLog: RelayOperatorLog {
       ])[0].count
     }
     guard count == 1 else {
-      throw RelayError(.notFound, "there is no mailbox of that name: see `hearth-relay stats`")
+      throw RelayError.noMailbox
     }
+  }
+
+  package func setTotalQuota(_ bytes: UInt64?) throws(RelayError) {
+    try administer { connection throws(PostgresFault) in
+      var calls: [PostgresCall] = [
+        .once("DELETE FROM hearth_relay.settings WHERE name = 'total_bytes'")
+      ]
+      if let bytes {
+        calls.append(
+          .once(
+            """
+            INSERT INTO hearth_relay.settings(name, value) VALUES('total_bytes', $1::bigint)
+              ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """, [.int8(Int64(clamping: bytes))]))
+      }
+      _ = try connection.run(calls)
+    }
+  }
+
+  package func totalQuota() throws(RelayError) -> UInt64? {
+    try inspect { connection throws(PostgresFault) in
+      let rows = try connection.run([
+        .once("SELECT value FROM hearth_relay.settings WHERE name = 'total_bytes'")
+      ])[0]
+      return rows.count > 0 ? try rows.uint(0, 0) : nil
+    }
+  }
+
+  package func remove(_ mailbox: Identifier) throws(RelayError) -> Int {
+    let count = try administer { connection throws(PostgresFault) in
+      let rows = try connection.run([
+        .once("BEGIN"),
+        // Whoever makes something that belongs to it waits for this row.
+        .once(
+          "SELECT number FROM hearth_relay.mailboxes WHERE name = $1::bytea FOR UPDATE",
+          [.bytes(mailbox.bytes)]),
+        .once(
+          """
+          SELECT m.name FROM hearth_relay.mailboxes m
+            LEFT JOIN hearth_relay.mailboxes p ON p.number = m.parent
+            WHERE m.name = $1::bytea OR p.name = $1::bytea ORDER BY m.name
+          """, [.bytes(mailbox.bytes)]),
+      ])[2]
+      var names: [Identifier] = []
+      for row in 0..<rows.count { names.append(try rows.identifier(row, 0)) }
+      try connection.commit(
+        PostgresRelayFamily.deletion(of: names) + [
+          PostgresWriter.notify(names.map { ($0, 0) }, "operator")
+        ])
+      return names.count
+    }
+    guard count > 0 else { throw RelayError.noMailbox }
+    return count
   }
 
   package func addToken(digest: Bytes32, uses: Int, note: String) throws(RelayError) {
@@ -82,21 +137,21 @@ extension PostgresRelayLog: RelayOperatorLog {
       ])[1]
       var numbers: [Int64] = []
       for row in 0..<rows.count { numbers.append(try rows.int8(row, 0)) }
-      let empty = """
-        SELECT number FROM hearth_relay.mailboxes WHERE number = ANY($1::bigint[])
-          AND day < $2::bigint
-        """
-      let values: [PostgresValue] = [.int8s(numbers), .int8(Int64(day))]
-      // Looked at again, as what was committed while the locks were taken is seen only now.
-      let gone = try connection.run([.once(empty, values)])[0]
-      try connection.commit([
-        .once("DELETE FROM hearth_relay.entries WHERE mailbox IN (\(empty))", values),
-        .once("DELETE FROM hearth_relay.public_records WHERE mailbox IN (\(empty))", values),
-        .once("DELETE FROM hearth_relay.public_fields WHERE mailbox IN (\(empty))", values),
-        .once("DELETE FROM hearth_relay.mailboxes WHERE number IN (\(empty))", values),
-        .once("DELETE FROM hearth_relay.tokens WHERE uses <= 0"),
-      ])
-      return gone.count
+      // Looked at again, as what was committed while the locks were taken is seen only now; with
+      // what belongs to them.
+      let gone = try connection.run([
+        .once(
+          """
+          SELECT m.name FROM hearth_relay.mailboxes m
+            LEFT JOIN hearth_relay.mailboxes p ON p.number = m.parent
+            WHERE (m.number = ANY($1::bigint[]) AND m.day < $2::bigint)
+              OR (p.number = ANY($1::bigint[]) AND p.day < $2::bigint)
+          """, [.int8s(numbers), .int8(Int64(day))])
+      ])[0]
+      var names: [Identifier] = []
+      for row in 0..<gone.count { names.append(try gone.identifier(row, 0)) }
+      try connection.commit(PostgresRelayFamily.deletion(of: names.sorted()))
+      return names.count
     }
   }
 
@@ -153,7 +208,7 @@ extension PostgresRelayLog: RelayOperatorLog {
         UPDATE hearth_relay.mailboxes SET generation = $2::bytea, chain = $3::bytea
           WHERE number = $1::bigint
         """, [.int8(number), .bytes(generation.bytes), .bytes(chain.array)]),
-      PostgresWriter.notify([mailbox], "operator"),
+      PostgresWriter.notify([(name, mailbox.head.position)], "operator"),
     ])
   }
 
@@ -169,7 +224,7 @@ extension PostgresRelayLog: RelayOperatorLog {
 
   package func verify() throws(RelayError) -> [String] {
     try inspect { connection throws(PostgresFault) in
-      var problems: [String] = []
+      var problems = try PostgresRelayFamily.problems(connection)
       try PostgresRelayLog.walk(
         connection,
         mailbox: { (mailbox: RelayMailbox, _, entries: PostgresWalk) throws(PostgresFault) in
@@ -197,9 +252,11 @@ extension PostgresRelayLog: RelayOperatorLog {
 
   private func fill(_ copy: SQLiteRelayLog) throws(RelayError) {
     try inspect { connection throws(PostgresFault) in
+      var adopted: [(name: Identifier, parent: RelayParent)] = []
       try PostgresRelayLog.walk(
         connection,
         mailbox: { (mailbox: RelayMailbox, day, entries: PostgresWalk) throws(PostgresFault) in
+          if let parent = mailbox.parent { adopted.append((mailbox.name, parent)) }
           let number = try PostgresRelayLog.local { () throws(RelayError) in
             try copy.takeOver(mailbox, day: day)
           }
@@ -223,6 +280,11 @@ extension PostgresRelayLog: RelayOperatorLog {
           }
           try flush()
         })
+      for (name, parent) in adopted {
+        try PostgresRelayLog.local { () throws(RelayError) in
+          try copy.takeOver(parent, of: name)
+        }
+      }
       let rights = try connection.run([
         .once("SELECT digest, uses, note FROM hearth_relay.tokens ORDER BY digest"),
         .once("SELECT key, note FROM hearth_relay.listed ORDER BY key"),
@@ -267,12 +329,13 @@ extension PostgresRelayLog: RelayOperatorLog {
       // The walk may pause for as long as its other end takes.
       .once("SET LOCAL idle_in_transaction_session_timeout = 0"),
       .once(
-        "SELECT \(PostgresReader.mailboxColumns), day FROM hearth_relay.mailboxes ORDER BY name"),
+        "SELECT \(PostgresReader.mailboxColumns), day FROM hearth_relay.mailboxes ORDER BY number"
+      ),
     ])[2]
     for row in 0..<rows.count {
       let (number, mailbox) = try PostgresReader.mailbox(rows, row)
       try body(
-        mailbox, UInt32(clamping: try rows.int8(row, 11)),
+        mailbox, UInt32(clamping: try rows.int8(row, PostgresReader.mailboxColumnCount)),
         PostgresWalk(connection: connection, number: number))
     }
     _ = try connection.run([PostgresCall("COMMIT")])

@@ -66,11 +66,19 @@ struct PostgresWriter {
           "SELECT key FROM hearth_relay.listed WHERE key = ANY($1::bytea[])",
           [.byteStrings(Array(need.listed))]))
     }
+    let listedPlace = calls.count - 1
+    let totalPlace = calls.count
+    if need.isTotalNeeded { calls.append(PostgresRelayFamily.totalBytes) }
+    if !need.parents.isEmpty { calls.append(PostgresRelayFamily.siblings(of: need.parents)) }
     let records = need.records.calls
     let results = try connection.run(calls + records)
     var plan = try plan(
       results[1], results[2], tokens: need.tokens.isEmpty ? nil : results[3],
-      listed: need.listed.isEmpty ? nil : results[calls.count - 1])
+      listed: need.listed.isEmpty ? nil : results[listedPlace])
+    if need.isTotalNeeded { plan.totalBytes = try results[totalPlace].uint(0, 0) }
+    if !need.parents.isEmpty {
+      try PostgresRelayFamily.read(results[calls.count - 1], into: &plan)
+    }
     if !records.isEmpty {
       try need.records.read(results[calls.count], results[calls.count + 1], into: &plan)
     }
@@ -83,15 +91,25 @@ struct PostgresWriter {
     var entries: [(mailbox: Identifier, name: [UInt8])] = []
     var tokens: Set<Bytes32> = []
     var listed: Set<[UInt8]> = []
+    /// The mailboxes to which new ones are to belong.
+    var parents: Set<Identifier> = []
+    /// Whether it matters what all mailboxes hold.
+    var isTotalNeeded = false
     var records = PostgresCatalogue.Wanted()
     private var seen: [Identifier: Set<[UInt8]>] = [:]
 
     mutating func add(_ write: RelayWrite) {
       mailboxes.insert(write.mailbox)
       switch write.action {
-      case .put(let items): for item in items { add(item.name, write.mailbox) }
+      case .put(let items):
+        for item in items { add(item.name, write.mailbox) }
+        isTotalNeeded = isTotalNeeded || write.quota.total != nil
       case .remove(let names): for name in names { add(name, write.mailbox) }
-      case .create(_, _, _, let managerKey, let right):
+      case .create(_, _, _, let managerKey, let right, let adoption):
+        if let parent = adoption?.parent.mailbox {
+          mailboxes.insert(parent)
+          parents.insert(parent)
+        }
         switch right {
         case .open: break
         case .token(let digest): tokens.insert(digest)
@@ -142,6 +160,9 @@ struct PostgresWriter {
 
   private func store(_ plan: PostgresPlan) throws(PostgresFault) {
     let boxes = plan.boxes.values.sorted { $0.mailbox.name < $1.mailbox.name }
+    if !plan.dropped.isEmpty {
+      _ = try connection.run(PostgresRelayFamily.deletion(of: plan.dropped))
+    }
     let numbers = try insert(boxes.filter { $0.number == nil })
     func number(_ box: PostgresPlan.Box) throws(PostgresFault) -> Int64 {
       guard let number = box.number ?? numbers[box.mailbox.name] else {
@@ -188,7 +209,13 @@ struct PostgresWriter {
             WHERE t.digest = used.digest
           """, [.byteStrings(digests.map(\.array)), .int8s(digests.map { plan.uses(of: $0) })]))
     }
-    let changed = boxes.filter(\.isChanged).map(\.mailbox)
+    let adopted = boxes.compactMap { box in
+      box.number == nil ? box.mailbox.parent.map { (box.mailbox.name, $0) } : nil
+    }
+    if !adopted.isEmpty { calls.append(PostgresRelayFamily.adoption(adopted)) }
+    let changed =
+      boxes.filter(\.isChanged).map { ($0.mailbox.name, $0.mailbox.head.position) }
+      + plan.dropped.map { ($0, UInt64(0)) }
     if !changed.isEmpty { calls.append(PostgresWriter.notify(changed, origin)) }
     guard !calls.isEmpty else {
       // Everything was refused: nothing to keep and nobody to tell.
@@ -253,10 +280,12 @@ struct PostgresWriter {
   }
 
   /// Tells the other relays; the server passes it on when the transaction has committed.
-  static func notify(_ mailboxes: [RelayMailbox], _ origin: String) -> PostgresCall {
+  static func notify(
+    _ mailboxes: [(name: Identifier, head: UInt64)], _ origin: String
+  ) -> PostgresCall {
     PostgresCall(
       "SELECT pg_notify('\(channel)', news) FROM unnest($1::text[]) AS news",
-      [.texts(mailboxes.map { "\(origin) \(Hex.encode($0.name.bytes)) \($0.head.position)" })])
+      [.texts(mailboxes.map { "\(origin) \(Hex.encode($0.name.bytes)) \($0.head)" })])
   }
 }
 

@@ -47,6 +47,12 @@ enum RelayMigrations {
       """,
       "CREATE INDEX public_values ON public_fields(mailbox, type, name, kind, value, id)",
     ],
+    [
+      "ALTER TABLE mailboxes ADD COLUMN parent INTEGER",
+      "ALTER TABLE mailboxes ADD COLUMN child INTEGER",
+      "CREATE INDEX children ON mailboxes(parent, child, number) WHERE parent IS NOT NULL",
+      "CREATE TABLE settings(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
+    ],
   ]
 
   /// Brings a file to the current layout; the steps that are missing go in one transaction.

@@ -28,6 +28,13 @@ extension SQLiteRelayLog {
     }
   }
 
+  /// Takes over to what a mailbox belongs, once both are there.
+  func takeOver(_ parent: RelayParent, of mailbox: Identifier) throws(RelayError) {
+    try administer { database throws(RelayError) in
+      try SQLiteRelayFamily(database: database).adopt(mailbox, by: parent)
+    }
+  }
+
   /// Takes over entries, each with the chain after it; records of a catalogue are indexed.
   func takeOver(
     _ entries: [(RelayEntry, Bytes32)], into mailbox: Int64, of kind: RelayMailboxKind

@@ -16,6 +16,8 @@ package struct RelayMailboxStatistics: Sendable {
   package let quotaBytes: UInt64?
   /// The day of the last change, counted from 1970.
   package let day: UInt32
+  /// The mailbox to which it belongs, if there is one.
+  package let parent: RelayParent?
 }
 
 // What the operator's commands do with the log, beside the process that serves or without one.
@@ -26,8 +28,9 @@ extension SQLiteRelayLog: RelayOperatorLog {
       let row = try database.statement(
         """
         SELECT name, head, (SELECT count(*) FROM entries WHERE mailbox = number
-          AND blob IS NOT NULL), used_bytes, quota_bytes, day
-          FROM mailboxes ORDER BY used_bytes DESC, name
+          AND blob IS NOT NULL), used_bytes, quota_bytes, day, child,
+          (SELECT p.name FROM mailboxes p WHERE p.number = m.parent)
+          FROM mailboxes m ORDER BY used_bytes DESC, name
         """)
       var found: [RelayMailboxStatistics] = []
       while try row.step() {
@@ -35,7 +38,8 @@ extension SQLiteRelayLog: RelayOperatorLog {
           RelayMailboxStatistics(
             name: try row.identifier(0), head: row.uint(1), liveBlobs: Int(row.int(2)),
             usedBytes: row.uint(3), quotaBytes: row.isNull(4) ? nil : row.uint(4),
-            day: UInt32(truncatingIfNeeded: row.int(5))))
+            day: UInt32(truncatingIfNeeded: row.int(5)),
+            parent: try SQLiteRelayReader.parent(row, child: 6, name: 7)))
       }
       return found
     }
@@ -46,12 +50,39 @@ extension SQLiteRelayLog: RelayOperatorLog {
   package func setQuota(_ bytes: UInt64?, of mailbox: Identifier) throws(RelayError) {
     try administer { database throws(RelayError) in
       guard try SQLiteRelayReader(database: database).mailbox(mailbox) != nil else {
-        throw RelayError(.notFound, "there is no mailbox of that name: see `hearth-relay stats`")
+        throw RelayError.noMailbox
       }
       let row = try database.statement("UPDATE mailboxes SET quota_bytes = ? WHERE name = ?")
       if let bytes { try row.bind(bytes) } else { try row.bindNull() }
       try row.bind(mailbox.bytes).execute()
     }
+  }
+
+  package func setTotalQuota(_ bytes: UInt64?) throws(RelayError) {
+    try administer { database throws(RelayError) in
+      try database.statement("DELETE FROM settings WHERE name = 'total_bytes'").execute()
+      guard let bytes else { return }
+      try database.statement("INSERT INTO settings(name, value) VALUES('total_bytes', ?)")
+        .bind(Int64(clamping: bytes)).execute()
+    }
+  }
+
+  package func totalQuota() throws(RelayError) -> UInt64? {
+    try inspect { database throws(RelayError) in
+      let row = try database.statement("SELECT value FROM settings WHERE name = 'total_bytes'")
+      guard try row.step() else { return nil }
+      defer { row.reset() }
+      return row.uint(0)
+    }
+  }
+
+  package func remove(_ mailbox: Identifier) throws(RelayError) -> Int {
+    let count = try administer { database throws(RelayError) in
+      try SQLiteRelayFamily(database: database).delete(mailbox)
+    }
+    guard count > 0 else { throw RelayError.noMailbox }
+    try executeAlone("PRAGMA incremental_vacuum")
+    return count
   }
 
   /// Lets a token make so many mailboxes.
@@ -70,8 +101,8 @@ extension SQLiteRelayLog: RelayOperatorLog {
     }
   }
 
-  /// Deletes mailboxes without blobs that nobody changed since a day, used-up tokens, and gives
-  /// free pages back to the disk.
+  /// Deletes mailboxes without blobs that nobody changed since a day, with what belongs to them,
+  /// and gives free pages back to the disk.
   ///
   /// A mailbox that is needed again is made again by whoever needs it, with a new generation.
   /// - Returns: How many mailboxes were deleted.
@@ -85,18 +116,10 @@ extension SQLiteRelayLog: RelayOperatorLog {
       ).bind(Int64(day))
       var numbers: [Int64] = []
       while try row.step() { numbers.append(row.int(0)) }
-      for number in numbers {
-        for sql in [
-          "DELETE FROM entries WHERE mailbox = ?", "DELETE FROM managers WHERE mailbox = ?",
-          "DELETE FROM public_records WHERE mailbox = ?",
-          "DELETE FROM public_fields WHERE mailbox = ?",
-          "DELETE FROM mailboxes WHERE number = ?",
-        ] {
-          try database.statement(sql).bind(number).execute()
-        }
-      }
-      try database.execute("DELETE FROM tokens WHERE uses <= 0")
-      return numbers.count
+      let family = SQLiteRelayFamily(database: database)
+      var count = 0
+      for number in numbers { count += try family.delete(number) }
+      return count
     }
     try executeAlone("PRAGMA incremental_vacuum")
     try executeAlone("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -139,6 +162,9 @@ extension SQLiteRelayLog: RelayOperatorLog {
       try database.text("PRAGMA integrity_check(20)")
     }
     if integrity != "ok" { problems.append("SQLite: \(integrity)") }
+    problems += try inspect { database throws(RelayError) in
+      try SQLiteRelayFamily(database: database).problems()
+    }
     for statistics in try statistics() {
       problems += try inspect { database throws(RelayError) in
         try SQLiteRelayLog.verify(statistics.name, database)

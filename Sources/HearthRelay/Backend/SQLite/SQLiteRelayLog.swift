@@ -91,9 +91,8 @@ package final class SQLiteRelayLog: RelayLog {
           try database.transaction { () throws(RelayError) in
             var results: [RelayWritten] = []
             results.reserveCapacity(batch.count)
-            for write in batch {
-              results.append(try SQLiteRelayWriter(database: database).perform(write))
-            }
+            let writer = SQLiteRelayWriter(database: database)
+            for write in batch { results.append(try writer.perform(write)) }
             return results
           })
       } catch {

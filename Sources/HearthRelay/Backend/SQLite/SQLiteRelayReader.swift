@@ -11,7 +11,8 @@ struct SQLiteRelayReader {
     let row = try database.statement(
       """
       SELECT number, kind, generation, access_key, access_generation, head, chain, used_bytes,
-        quota_bytes FROM mailboxes WHERE name = ?
+        quota_bytes, child, (SELECT p.name FROM mailboxes p WHERE p.number = m.parent)
+        FROM mailboxes m WHERE name = ?
       """
     ).bind(name.bytes)
     guard try row.step() else { return nil }
@@ -20,12 +21,23 @@ struct SQLiteRelayReader {
       name: name, kind: RelayMailboxKind(rawValue: UInt8(truncatingIfNeeded: row.int(1))),
       head: RelayCursor(generation: try row.identifier(2), position: row.uint(5)),
       chain: try row.bytes32(6), accessKey: row.blob(3), accessGeneration: row.uint(4),
-      managers: [], usedBytes: row.uint(7), quotaBytes: row.isNull(8) ? nil : row.uint(8))
+      managers: [], usedBytes: row.uint(7), quotaBytes: row.isNull(8) ? nil : row.uint(8),
+      parent: try Self.parent(row, child: 9, name: 10))
     row.reset()
     let managers = try database.statement("SELECT key FROM managers WHERE mailbox = ? ORDER BY key")
       .bind(number)
     while try managers.step() { value.managers.append(managers.blob(0)) }
     return (number, value)
+  }
+
+  /// To what a mailbox belongs, by two columns.
+  static func parent(
+    _ row: RelayStatement, child: Int32, name: Int32
+  ) throws(RelayError) -> RelayParent? {
+    guard !row.isNull(child), !row.isNull(name),
+      let kind = RelayParent.Child(rawValue: UInt8(truncatingIfNeeded: row.int(child)))
+    else { return nil }
+    return RelayParent(try row.identifier(name), kind)
   }
 
   func chain(of mailbox: RelayMailbox, _ number: Int64, at position: UInt64) throws(RelayError)

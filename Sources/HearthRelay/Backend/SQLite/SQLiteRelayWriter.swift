@@ -8,9 +8,25 @@ import HearthSync
 /// first row is changed, except quotas, which undo to a savepoint.
 struct SQLiteRelayWriter {
   let database: RelayDatabase
+  private let tally = Tally()
+
+  init(database: RelayDatabase) { self.database = database }
+
+  /// What all mailboxes hold, counted once a batch and only where it matters.
+  private final class Tally {
+    var bytes: UInt64?
+  }
+
+  private func totalBytes() throws(RelayError) -> UInt64 {
+    if let bytes = tally.bytes { return bytes }
+    let bytes = try SQLiteRelayFamily(database: database).totalBytes()
+    tally.bytes = bytes
+    return bytes
+  }
 
   func perform(_ write: RelayWrite) throws(RelayError) -> RelayWritten {
-    if case .create(let kind, let generation, let accessKey, let managerKey, let right) =
+    if case .create(
+      let kind, let generation, let accessKey, let managerKey, let right, let adoption) =
       write.action
     {
       let mailbox = RelayMailbox(
@@ -19,7 +35,7 @@ struct SQLiteRelayWriter {
         chain: RelayChain.start(mailbox: write.mailbox, generation: generation),
         accessKey: accessKey, accessGeneration: 1, managers: [managerKey], usedBytes: 0,
         quotaBytes: nil)
-      return try create(mailbox, right, write.day)
+      return try create(mailbox, right, adoption, write.day)
     }
     let reader = SQLiteRelayReader(database: database)
     guard let (number, mailbox) = try reader.mailbox(write.mailbox), let authority = write.authority
@@ -59,28 +75,59 @@ struct SQLiteRelayWriter {
   }
 
   private func create(
-    _ mailbox: RelayMailbox, _ right: RelayRegistrationRight, _ day: UInt32
+    _ mailbox: RelayMailbox, _ right: RelayRegistrationRight, _ adoption: RelayAdoption?,
+    _ day: UInt32
   ) throws(RelayError) -> RelayWritten {
-    guard try SQLiteRelayReader(database: database).mailbox(mailbox.name) == nil else {
-      return .refused(.forbidden)
+    let reader = SQLiteRelayReader(database: database)
+    let family = SQLiteRelayFamily(database: database)
+    var parent: RelayMailbox?
+    var siblings: [RelayRegistrar.Sibling] = []
+    if let adoption {
+      parent = try reader.mailbox(adoption.parent.mailbox)?.value
+      siblings = try family.siblings(of: adoption.parent)
     }
+    let verdict = RelayRegistrar.judge(
+      isTaken: try reader.mailbox(mailbox.name) != nil, right: try standing(of: right, mailbox),
+      adoption: adoption, parent: parent, siblings: siblings, day: day)
+    if case .refused(let refusal) = verdict { return .refused(refusal) }
+    try insert(mailbox, day)
+    var mailbox = mailbox
+    switch verdict {
+    case .refused: break
+    case .registered:
+      if case .token(let digest) = right {
+        try database.statement("UPDATE tokens SET uses = uses - 1 WHERE digest = ?")
+          .bind(digest.array).execute()
+      }
+    case .adopted(let parent, let dropped):
+      for name in dropped { _ = try family.delete(name) }
+      if !dropped.isEmpty { tally.bytes = nil }
+      try family.adopt(mailbox.name, by: parent)
+      mailbox.parent = parent
+    }
+    return .created(mailbox)
+  }
+
+  private func standing(
+    of right: RelayRegistrationRight, _ mailbox: RelayMailbox
+  ) throws(RelayError) -> RelayRightStanding {
     switch right {
-    case .open: break
+    case .open: return .good
     case .token(let digest):
       let row = try database.statement("SELECT uses FROM tokens WHERE digest = ?")
         .bind(digest.array)
-      let uses = try row.step() ? row.int(0) : 0
-      row.reset()
-      guard uses > 0 else { return .refused(.forbidden) }
-      try database.statement("UPDATE tokens SET uses = uses - 1 WHERE digest = ?")
-        .bind(digest.array).execute()
+      guard try row.step() else { return .none }
+      defer { row.reset() }
+      return row.int(0) > 0 ? .good : .usedUp
     case .listed:
       let row = try database.statement("SELECT 1 FROM listed WHERE key = ?")
         .bind(mailbox.managers[0])
-      let isListed = try row.step()
-      row.reset()
-      guard isListed else { return .refused(.forbidden) }
+      defer { row.reset() }
+      return try row.step() ? .good : .none
     }
+  }
+
+  private func insert(_ mailbox: RelayMailbox, _ day: UInt32) throws(RelayError) {
     try database.statement(
       """
       INSERT INTO mailboxes(name, kind, generation, access_key, access_generation, head, chain,
@@ -92,7 +139,6 @@ struct SQLiteRelayWriter {
     try database.statement(
       "INSERT INTO managers(mailbox, key) SELECT number, ? FROM mailboxes WHERE name = ?"
     ).bind(mailbox.managers[0]).bind(mailbox.name.bytes).execute()
-    return .created(mailbox)
   }
 
   /// What appending to one mailbox has come to.
@@ -119,8 +165,8 @@ struct SQLiteRelayWriter {
     var isPut = false
     if case .put = write.action { isPut = true }
     let isOver =
-      run.head > write.quota.entries
-      || (isPut && run.usedBytes > mailbox.quotaBytes ?? write.quota.bytes)
+      run.head > write.quota.entries(of: mailbox)
+      || (isPut && run.usedBytes > write.quota.bytes(of: mailbox))
     var isFull = false
     if isPut, run.isCatalogue {
       isFull = try SQLiteCatalogue(database: database).count(number) > PublicLimits.maximumRecords
@@ -129,6 +175,17 @@ struct SQLiteRelayWriter {
       try database.statement("ROLLBACK TO batch").execute()
       try database.statement("RELEASE batch").execute()
       return .refused(.quota)
+    }
+    if isPut, !run.appended.isEmpty, write.quota.total != nil {
+      let others = try totalBytes() - mailbox.usedBytes
+      if write.quota.isBeyondTotal(from: mailbox.usedBytes, to: run.usedBytes, others: others) {
+        try database.statement("ROLLBACK TO batch").execute()
+        try database.statement("RELEASE batch").execute()
+        return .refused(.full)
+      }
+      tally.bytes = others + run.usedBytes
+    } else {
+      tally.bytes = nil
     }
     if !run.appended.isEmpty {
       try database.statement(

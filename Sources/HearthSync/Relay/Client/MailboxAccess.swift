@@ -26,6 +26,11 @@ package struct MailboxAccess: Sendable, Equatable {
   package var mayCreate: Bool
   /// What kind of mailbox it is, and as whom it is opened.
   package let role: Role
+  /// What it is of another mailbox, where it is made as one; nil for those that stand alone.
+  package let child: RelayParent.Child?
+  /// To which mailboxes it may belong, the preferred one first: to the first that this client has
+  /// open when it makes this one, so that no right to register is needed.
+  package var parents: [Identifier]
 
   /// As whom a mailbox is opened.
   package enum Role: Sendable, Hashable {
@@ -37,7 +42,12 @@ package struct MailboxAccess: Sendable, Equatable {
     case reader
   }
 
-  package init(mailbox: Identifier, keys: [MailboxKey], mayCreate: Bool, role: Role = .member) {
+  package init(
+    mailbox: Identifier, keys: [MailboxKey], mayCreate: Bool, role: Role = .member,
+    child: RelayParent.Child? = nil, parents: [Identifier] = []
+  ) {
+    self.child = child
+    self.parents = parents
     self.mailbox = mailbox
     self.keys = keys
     self.mayCreate = mayCreate
@@ -69,7 +79,7 @@ package struct MailboxAccess: Sendable, Equatable {
     }
     return MailboxAccess(
       mailbox: mailbox, keys: [MailboxKey(id: secret.rendezvousID, root: secret.relayAccessRoot)],
-      mayCreate: mayCreate)
+      mayCreate: mayCreate, child: .place)
   }
 
   /// The mailbox in which requests to join by an invitation lie, and their answers.
@@ -81,7 +91,7 @@ package struct MailboxAccess: Sendable, Equatable {
       mailbox: derivedIdentifier("HRTH/relay-joins/v1", invite.bytes),
       keys: [
         MailboxKey(id: invite.bytes, root: try .ofJoinRequests(sign: sign, box: box))
-      ], mayCreate: true)
+      ], mayCreate: true, child: .place)
   }
 
   /// The mailbox of the capsule of recovery words.
@@ -95,7 +105,7 @@ package struct MailboxAccess: Sendable, Equatable {
     return MailboxAccess(
       mailbox: mailbox,
       keys: [MailboxKey(id: access.locator, root: try access.relayAccessRoot())],
-      mayCreate: mayCreate)
+      mayCreate: mayCreate, child: .words)
   }
 
   /// The mailbox that leads those who hold an earlier key to the present one.
@@ -112,7 +122,7 @@ package struct MailboxAccess: Sendable, Equatable {
   ) -> MailboxAccess {
     MailboxAccess(
       mailbox: derivedIdentifier("HRTH/relay-door/v1", control.bytes, key.id), keys: [key],
-      mayCreate: mayCreate)
+      mayCreate: mayCreate, child: .door, parents: [control])
   }
 
   /// The greatest number of keys that are tried for one mailbox: years of monthly epochs.

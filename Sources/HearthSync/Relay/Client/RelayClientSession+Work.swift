@@ -49,6 +49,11 @@ extension RelayClientSession {
   }
 
   private mutating func open(_ mailbox: Identifier, now: UInt64) {
+    guard !RelayParenthood.waits(mailbox, in: &self, now: now) else { return }
+    openNow(mailbox, now: now)
+  }
+
+  mutating func openNow(_ mailbox: Identifier, now: UInt64) {
     let used = Set(boxes.values.compactMap(\.channel))
     guard let channel = (0..<RelayLimits.maximumChannels).first(where: { !used.contains($0) })
     else {
@@ -186,7 +191,11 @@ extension RelayClientSession {
         prove(mailbox, channel, by: pair, .access(place), binding, now: now)
         return
       }
-      if box.access.mayCreate, !box.hasTriedCreating, let access = pair(0, of: mailbox),
+      if isOnlyForChild(mailbox) {
+        send(.close(channel: channel), .close, now: now)
+        boxes[mailbox]?.close()
+        boxes[mailbox]?.isUnfit = true
+      } else if box.access.mayCreate, !box.hasTriedCreating, let access = pair(0, of: mailbox),
         let own = ownPair()
       {
         create(mailbox, channel, access, own, binding, now: now)
@@ -231,13 +240,15 @@ extension RelayClientSession {
       kind = .catalogue
       catalogueName = name
     }
+    let parent = kind == .sealed ? parent(of: mailbox) : nil
     let signed = RelayAccess.Creation(
       kind: kind.rawValue, accessKey: access.publicKey.bytes,
-      managerKey: own.publicKey.bytes, credential: credential)
+      managerKey: own.publicKey.bytes, credential: credential, parent: parent?.bytes ?? [])
     let name = mailbox.bytes
     let creation = RelayCreation(
       channel: channel, kind: kind, accessKey: signed.accessKey,
-      managerKey: signed.managerKey, credential: credential, clientNonce: binding.clientNonce,
+      managerKey: signed.managerKey, credential: credential, parent: parent,
+      clientNonce: binding.clientNonce,
       accessSignature: RelayAccess.signCreation(
         signed, with: access, mailbox: name, binding: binding),
       managerSignature: RelayAccess.signCreation(
@@ -274,8 +285,14 @@ extension RelayClientSession {
     let stage = boxes[mailbox]?.stage
     boxes[mailbox]?.stage = .closed
     boxes[mailbox]?.channel = nil
+    if isOnlyForChild(mailbox) {
+      boxes[mailbox]?.close()
+      boxes[mailbox]?.isUnfit = true
+      return
+    }
     switch fault.code {
     case .refused where stage == .creating: break  // Then as a manager.
+    case .tokenUsedUp where stage == .creating: boxes[mailbox]?.isTokenUsedUp = true
     case .refused: refuse(mailbox, .refused)
     case .rateLimited, .tooMany, .unavailable: postpone(mailbox, fault, now: now)
     default: refuse(mailbox, .fault(fault))
@@ -290,6 +307,7 @@ extension RelayClientSession {
     {
       failure = .unlisted(key: key)
     }
+    if failure == .refused, boxes[mailbox]?.isTokenUsedUp == true { failure = .tokenUsedUp }
     boxes[mailbox]?.close()
     boxes[mailbox]?.isBarred = true
     fail(mailbox, failure)

@@ -51,6 +51,8 @@ package struct RelayClientSession: Sendable {
     var channel: Int?
     var hasTriedCreating = false
     var hasTriedManaging = false
+    /// Whether it could not be made because the token is used up.
+    var isTokenUsedUp = false
     var opening: RelayOpening?
     var openedAt: UInt64 = 0
     /// It will be asked for soon: open it with the others.
@@ -62,6 +64,10 @@ package struct RelayClientSession: Sendable {
     var pushed: RelayPushedEntries?
     var isBarred = false
     var pairs: [Int: SigningKeyPair] = [:]
+    /// Whether it is being opened only because another is to belong to it.
+    var isForChild = false
+    /// Whether such an opening came to nothing, so that nobody waits for another.
+    var isUnfit = false
   }
 
   struct Task: Sendable {
@@ -155,6 +161,7 @@ package struct RelayClientSession: Sendable {
       if box.access.keys != access.keys {
         box.pairs = [:]
         box.isBarred = false
+        box.isUnfit = false
         if case .access(let place)? = box.opening?.key, place < box.access.keys.count {
           let key = box.access.keys[place]
           box.opening?.key = .access(access.keys.firstIndex(of: key) ?? access.keys.count)
@@ -392,7 +399,10 @@ package struct RelayClientSession: Sendable {
     asked = [:]
     inbox = RelayFrameBuffer()
     lastRequest = 0
-    for mailbox in boxes.keys.sorted() { boxes[mailbox]?.close() }
+    for mailbox in boxes.keys.sorted() {
+      boxes[mailbox]?.close()
+      boxes[mailbox]?.isUnfit = false
+    }
   }
 
   /// Ends a connection over which nothing sensible comes.
@@ -435,8 +445,10 @@ extension RelayClientSession.Box {
     channel = nil
     hasTriedCreating = false
     hasTriedManaging = false
+    isTokenUsedUp = false
     opening = nil
     isSubscribed = false
     pushed = nil
+    isForChild = false
   }
 }

@@ -99,6 +99,8 @@ package enum RelayFailure: Error, Sendable, Equatable {
   /// The same, where this client would have made the mailbox and the relay's operator lists the
   /// keys of those who may: the client's key for this relay.
   case unlisted(key: [UInt8])
+  /// The same, where this client would have made the mailbox and its token is used up.
+  case tokenUsedUp
   /// The relay said no, for another reason.
   case fault(RelayFault)
   /// The relay does not keep to the protocol, in words.

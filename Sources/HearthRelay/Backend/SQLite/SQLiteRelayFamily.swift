@@ -1,0 +1,129 @@
+import HearthCRDT
+import HearthSync
+
+/// Mailboxes that belong to another one, in the tables of a SQLite file.
+struct SQLiteRelayFamily {
+  let database: RelayDatabase
+
+  /// What belongs to a mailbox as the same, from the oldest.
+  func siblings(of parent: RelayParent) throws(RelayError) -> [RelayRegistrar.Sibling] {
+    let row = try database.statement(
+      """
+      SELECT name, NOT EXISTS(SELECT 1 FROM entries WHERE mailbox = m.number
+        AND blob IS NOT NULL), day
+        FROM mailboxes m WHERE parent = (SELECT number FROM mailboxes WHERE name = ?)
+          AND child = ? ORDER BY number
+      """
+    ).bind(parent.mailbox.bytes).bind(Int64(parent.child.rawValue))
+    var found: [RelayRegistrar.Sibling] = []
+    while try row.step() {
+      found.append(
+        RelayRegistrar.Sibling(
+          name: try row.identifier(0), isEmpty: row.int(1) != 0,
+          day: UInt32(truncatingIfNeeded: row.int(2))))
+    }
+    return found
+  }
+
+  /// Lets a mailbox belong to another.
+  func adopt(_ name: Identifier, by parent: RelayParent) throws(RelayError) {
+    try database.statement(
+      """
+      UPDATE mailboxes SET child = ?, parent = (SELECT number FROM mailboxes WHERE name = ?)
+        WHERE name = ?
+      """
+    ).bind(Int64(parent.child.rawValue)).bind(parent.mailbox.bytes).bind(name.bytes).execute()
+  }
+
+  /// Deletes a mailbox with all that it holds and all that belongs to it.
+  /// - Returns: How many mailboxes were deleted; 0 if there is none of the name.
+  func delete(_ name: Identifier) throws(RelayError) -> Int {
+    let row = try database.statement("SELECT number FROM mailboxes WHERE name = ?")
+      .bind(name.bytes)
+    guard try row.step() else { return 0 }
+    let number = row.int(0)
+    row.reset()
+    return try delete(number)
+  }
+
+  /// The same by the number of the mailbox's row.
+  func delete(_ number: Int64) throws(RelayError) -> Int {
+    let row = try database.statement(
+      "SELECT number FROM mailboxes WHERE number = ?1 OR parent = ?1 ORDER BY number"
+    ).bind(number)
+    var numbers: [Int64] = []
+    while try row.step() { numbers.append(row.int(0)) }
+    for number in numbers {
+      for sql in [
+        """
+        DELETE FROM blobs WHERE number IN (
+          SELECT blob FROM entries WHERE mailbox = ? AND blob IS NOT NULL)
+        """,
+        "DELETE FROM entries WHERE mailbox = ?", "DELETE FROM managers WHERE mailbox = ?",
+        "DELETE FROM public_records WHERE mailbox = ?",
+        "DELETE FROM public_fields WHERE mailbox = ?",
+        "DELETE FROM mailboxes WHERE number = ?",
+      ] {
+        try database.statement(sql).bind(number).execute()
+      }
+    }
+    return numbers.count
+  }
+
+  /// What all mailboxes hold.
+  func totalBytes() throws(RelayError) -> UInt64 {
+    let row = try database.statement("SELECT coalesce(sum(used_bytes), 0) FROM mailboxes")
+    guard try row.step() else { return 0 }
+    defer { row.reset() }
+    return row.uint(0)
+  }
+
+  /// What is wrong with what belongs to what; one sentence a problem.
+  func problems() throws(RelayError) -> [String] {
+    let row = try database.statement(
+      """
+      SELECT m.name, m.child, p.number, p.parent FROM mailboxes m
+        LEFT JOIN mailboxes p ON p.number = m.parent
+        WHERE m.parent IS NOT NULL OR m.child IS NOT NULL ORDER BY m.number
+      """)
+    var audit = RelayFamilyAudit()
+    while try row.step() {
+      audit.take(
+        try row.identifier(0), child: row.isNull(1) ? nil : row.int(1),
+        parent: row.isNull(2) ? nil : row.int(2), isGrandchild: !row.isNull(3))
+    }
+    return audit.problems
+  }
+}
+
+/// Checks which mailboxes belong to which, as they come.
+struct RelayFamilyAudit {
+  private struct Kind: Hashable {
+    let parent: Int64
+    let child: RelayParent.Child
+  }
+
+  private var counts: [Kind: Int] = [:]
+  /// What is wrong; one sentence a problem.
+  private(set) var problems: [String] = []
+
+  /// Takes a mailbox that belongs to another.
+  ///
+  /// - Parameters:
+  ///   - child: As what it says that it belongs; nil where it says nothing.
+  ///   - parent: The number of that other's row; nil where there is none.
+  ///   - isGrandchild: Whether that other belongs to another itself.
+  mutating func take(_ name: Identifier, child: Int64?, parent: Int64?, isGrandchild: Bool) {
+    func note(_ words: String) { problems.append("mailbox \(name.hex): \(words)") }
+    let byte = child.flatMap { UInt8(exactly: $0) }
+    guard let child = byte.flatMap({ RelayParent.Child(rawValue: $0) }) else {
+      return note("it belongs to another as nothing that there is")
+    }
+    guard let parent else { return note("it belongs to a mailbox that is not there") }
+    guard !isGrandchild else { return note("it belongs to one that belongs to another itself") }
+    let kind = Kind(parent: parent, child: child)
+    counts[kind, default: 0] += 1
+    let most = RelayRegistrar.most(of: child)
+    if counts[kind] == most + 1 { note("more than \(most) belong to one as this does") }
+  }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import Glibc
+import NIOCore
+
+/// What the system's errors say, without the names of types that carry them.
+enum SystemWords {
+  /// A few words for an error.
+  static func words(_ error: any Error) -> String {
+    switch error {
+    case let error as IOError: return words(errno: error.errnoCode)
+    case is SocketAddressError.UnknownHost: return "there is no such host"
+    case is SocketAddressError: return "this is no address"
+    default: break
+    }
+    var next: NSError? = error as NSError
+    while let present = next {
+      if present.domain == NSPOSIXErrorDomain { return words(errno: Int32(present.code)) }
+      next = present.userInfo[NSUnderlyingErrorKey] as? NSError
+    }
+    return "the system refuses it"
+  }
+
+  /// The system's words for a number of its own.
+  static func words(errno number: Int32) -> String {
+    switch number {
+    case EADDRINUSE: "another program uses this port"
+    case EADDRNOTAVAIL: "this machine does not have this address"
+    case EACCES, EPERM: "this user may not do it"
+    case ENOTDIR, EEXIST: "something that is no folder is in its place"
+    case EROFS: "the disk can only be read"
+    case ENOSPC, EDQUOT: "the disk is full"
+    case ENOENT: "it is not there"
+    default: String(cString: strerror(number)).lowercased()
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+// How the keys of mailboxes turn over at relays, and what is left for who is away meanwhile.
+extension Engine {
+  /// How many doors are filled where a mailbox is made anew: those of a year.
+  private static var maximumDoors: Int { 12 }
+  private static var maximumNoticeBytes: Int { 1 << 20 }
+
+  /// Sets the newest keys at a relay where it still takes older ones.
+  ///
+  /// Those who were removed are out from then on. The door goes first, so that nobody who stays is
+  /// ever without a way in.
+  ///
+  /// - Returns: what keeps old keys at the relay though newer ones are here, in words.
+  /// - Throws: a transport's error.
+  package func renewAccess(over relay: RelayTransport) throws -> [TransportProblem] {
+    relay.directory.zones = try relayAccesses(carrying: relay.carried)
+    var found: Set<Renewal> = []
+    for control in zones where control.kind == .control && isExchanged(control) {
+      guard membership(of: control.group).isActive(device) else { continue }
+      for zone in [control] + zones.filter({ $0.group == control.group && $0.kind == .data }) {
+        found.insert(try renewAccess(of: zone, under: control, over: relay))
+      }
+    }
+    try relay.keep()
+    try relay.noteOldKeys(found.contains(.oldKeysStay))
+    return (found.contains(.oldKeysStay) ? [relay.oldKeysProblem] : [])
+      + (found.contains(.doorShut) ? [Engine.doorProblem(at: relay.place)] : [])
+  }
+
+  /// What came of a look at a mailbox's access key.
+  private enum Renewal {
+    /// The newest key is set, or somebody else is at it.
+    case done
+    /// A newer key waits because the relay has no room for the door.
+    case oldKeysStay
+    /// The newest key is set, and a door could not be filled.
+    case doorShut
+  }
+
+  /// That a door is of no use; the keys are changed all the same, as whoever has the old ones would
+  /// otherwise keep them valid by spoiling it.
+  private static func doorProblem(at place: String) -> TransportProblem {
+    TransportProblem(
+      place: place,
+      fault: "the keys were changed, and the way in for devices that were away could not be left: "
+        + "somebody who has the keys of before has spoilt it",
+      remedy:
+        "a device that was away and is not let in now: sync it over a folder or another relay, "
+        + "or invite it anew", hidesData: false)
+  }
+
+  private func renewAccess(
+    of zone: ZoneState, under control: ZoneState, over relay: RelayTransport
+  ) throws -> Renewal {
+    guard let access = relay.directory.zones[zone.tag] else { return .done }
+    let opening: RelayOpening
+    do {
+      opening = try relay.open(access)
+    } catch let error as TransportError where error.code == .relayRefused {
+      return .done
+    }
+    guard let newest = access.keys.first else { return .done }
+    var isRenewed = false
+    var areFilled = true
+    let replaced = Engine.replaced(opening, of: access.keys)
+    do {
+      if zone.kind == .control, opening.isCreated, !relay.attended.contains(opening.number) {
+        // Whoever was away knows earlier keys only, also where a relay lost its doors. The oldest
+        // first, as they are the first to make room for others.
+        for old in access.keys.dropFirst().prefix(Engine.maximumDoors).reversed() {
+          Probe.doorRefilled.hit()
+          areFilled = try fill(behind: old, newest, control, relay) && areFilled
+        }
+        relay.attended.insert(opening.number)
+        isRenewed = true
+      }
+      if let old = replaced, !Mutant.neverTurnsKeys.isActive {
+        if zone.kind == .control {
+          areFilled = try fill(behind: old, newest, control, relay) && areFilled
+        }
+        Probe.accessRenewed.hit()
+        try relay.rotate(zoneTag: zone.tag)
+        isRenewed = true
+      }
+      if zone.kind == .control {
+        let areLed = try leadOn(
+          to: newest, of: access.keys, under: control, over: relay, isRenewed: isRenewed)
+        areFilled = areFilled && areLed
+      }
+    } catch let error as TransportError
+      where [.relayFault, .relayRefused, .relayFull].contains(error.code)
+    {
+      // Somebody else was first, or the relay has no room for the door: the next round looks again.
+      Probe.renewalLost.hit()
+      return isRenewed || replaced == nil || error.code != .relayFull ? .done : .oldKeysStay
+    }
+    return areFilled ? .done : .doorShut
+  }
+
+  /// The key that opened a mailbox and is not the newest; nil where nothing needs to change.
+  private static func replaced(_ opening: RelayOpening, of keys: [MailboxKey]) -> MailboxKey? {
+    switch opening.key {
+    case .access(0): return nil
+    case .access(let place): return place < keys.count ? keys[place] : keys.last
+    // Whoever set a key that no member has is put right; once, however long the session lasts.
+    case .manager:
+      if opening.wantsNewest { return nil }
+      Probe.managerPutRight.hit()
+      return keys.count > 1 ? keys[1] : keys.first
+    }
+  }
+
+  /// Leaves what leads to the newest key also at the doors of those of whom somebody had not heard
+  /// who made a key: where that one changed the access key, the door behind the key that they have
+  /// holds nothing for them.
+  ///
+  /// Once for each of them and each such key, and again with every change of the access key: a
+  /// relay that was set back to an old copy has lost what was left there.
+  /// - Returns: whether all doors that this took could be filled.
+  private func leadOn(
+    to newest: MailboxKey, of keys: [MailboxKey], under control: ZoneState,
+    over relay: RelayTransport, isRenewed: Bool
+  ) throws -> Bool {
+    if Mutant.forgetsPassedBy.isActive { return true }
+    let found = try passedBy(in: control.group).filter { $0.behind != newest.id }
+      .map { (door: $0.behind, mark: segmentDigest($0.bytes)) }
+    guard !found.isEmpty else { return true }
+    let known = isRenewed ? [] : try relay.marks(of: control.tag)
+    let owed = Set(found.filter { !known.contains($0.mark) }.map(\.door))
+    let doors = keys.filter { owed.contains($0.id) }.prefix(Engine.maximumDoors)
+    guard !doors.isEmpty else { return true }
+    var areFilled = true
+    for old in doors {
+      Probe.passedByLed.hit()
+      areFilled = try fill(behind: old, newest, control, relay) && areFilled
+    }
+    let filled = Set(doors.map(\.id))
+    try relay.mark(
+      control.tag,
+      with: found.filter { known.contains($0.mark) || filled.contains($0.door) }.map(\.mark))
+    return areFilled
+  }
+
+  /// Leaves at the door behind a key what leads those who stay to the newest one.
+  ///
+  /// - Returns: false where somebody who has the key has spoilt the door: has set another key for
+  ///   it, or filled it.
+  private func fill(
+    behind old: MailboxKey, _ newest: MailboxKey, _ control: ZoneState, _ relay: RelayTransport
+  ) throws -> Bool {
+    if Mutant.leavesDoorsEmpty.isActive { return true }
+    let door = MailboxAccess.door(of: control.tag, behind: old, mayCreate: true)
+    var directory = RelayDirectory()
+    directory.zones[control.tag] = door
+    let view = relay.view(directory)
+    let told = try controlSegments(
+      of: control.group, sealedUnder: old.id, atMostBytes: Engine.maximumNoticeBytes)
+    let grants = try doorRecipients(of: control.group).map { recipient in
+      (
+        name: RelayName.grant(to: recipient.id, behind: old),
+        bytes: try newest.root.seal(
+          epoch: newest.id, to: BoxPublicKey(validating: recipient.box))
+      )
+    }
+    do {
+      try view.publish(told)
+      try view.give(grants, in: door)
+    } catch let error as TransportError
+      where [.relayRefused, .relayMailboxFull].contains(error.code)
+    {
+      Probe.doorSpoilt.hit()
+      return false
+    }
+    return true
+  }
+}

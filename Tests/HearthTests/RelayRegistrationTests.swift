@@ -1,0 +1,136 @@
+import HearthCRDT
+import HearthCrypto
+import HearthRelay
+import HearthSync
+import HearthTransport
+import Testing
+
+@testable import Hearth
+
+@Suite("A household at a relay where nobody may register any more")
+struct RelayRegistrationTests {
+  private func problems(_ report: SyncReport) -> [String] {
+    report.transports.flatMap { ($0.failure.map { [$0] } ?? []) + $0.problems.map(\.fault) }
+  }
+
+  /// A family whose relay lets nobody register since it is there.
+  private func settled(
+    _ names: [String], _ policy: RelayRegistration = .token
+  ) async throws -> (shelf: RelayShelf, family: Family, nodes: [Node], zone: ZoneID) {
+    let shelf = try RelayShelf()
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(names, over: shelf)
+    let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
+    try await nodes[0].setRole(of: await nodes[1].person, to: .admin, in: group)
+    try await Family.settle(nodes)
+    shelf.configuration.registration = policy
+    try shelf.restart()
+    return (shelf, family, nodes, zone)
+  }
+
+  @Test(
+    "Who is removed is out at once, and who was away comes in, though nobody may register",
+    arguments: [RelayRegistration.token, .allowList])
+  func removal(_ policy: RelayRegistration) async throws {
+    let (shelf, family, nodes, zone) = try await settled(["Anna", "Ben", "Cleo", "Dan"], policy)
+    let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
+    // Ben made no mailbox, and is a manager of none.
+    try await nodes[1].remove(await nodes[3].person, from: group)
+    #expect(problems(try await nodes[1].sync()).isEmpty)
+    #expect(try await nodes[3].isShutOut(of: zone, at: shelf.address))
+    try await nodes[1].note(Note.id(1), [.assign(Note.title, .text("secret"))], in: zone)
+    #expect(problems(try await nodes[1].sync()).isEmpty)
+    let found = try await nodes[2].sync()
+    #expect(problems(found).isEmpty, "\(problems(found))")
+    #expect(try await nodes[2].state(Note.id(1), in: zone) != nil)
+    // The removed device finds the note at the door, and makes no mailbox.
+    _ = try await nodes[3].sync()
+    #expect(await nodes[3].ending(in: group)?.personName == "Ben")
+    try await Family.settle([nodes[0], nodes[1], nodes[2]])
+    #expect(try await Family.digests([nodes[0], nodes[1], nodes[2]], zone).count == 1)
+    withExtendedLifetime((shelf, family)) {}
+  }
+
+  @Test("A member invites and lets in after asking, though nobody may register")
+  func inviting() async throws {
+    let (shelf, family, nodes, zone) = try await settled(["Anna", "Ben"])
+    _ = try await nodes[1].sync()
+    let link = try await nodes[1].invite(
+      to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
+    let guest = try await Node.create(
+      at: family.home("Guest"), person: "Guest", device: "phone", passphrase: nil,
+      schema: Family.schema)
+    _ = try await guest.join(try InvitationLink(text: link.text), folderOverride: nil)
+    try await Family.settle(nodes + [guest])
+    #expect(try await Family.digests(nodes + [guest], zone).count == 1)
+    withExtendedLifetime((shelf, family)) {}
+  }
+
+  @Test("A door that a removed device has spoilt keeps no old key valid, and is told")
+  func spoiltDoor() async throws {
+    let (shelf, family, nodes, zone) = try await settled(["Anna", "Ben", "Cleo"])
+    let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
+    // Cleo expects to be removed, and sets a key of its own for the door that will be.
+    try await nodes[2].spoilDoor(of: group, at: shelf.address)
+    try await nodes[0].remove(await nodes[2].person, from: group)
+    let report = try await nodes[0].sync()
+    #expect(problems(report).contains { $0.contains("has spoilt it") }, "\(problems(report))")
+    #expect(try await nodes[2].isShutOut(of: zone, at: shelf.address))
+    // Told once: the next round finds nothing to do. Ben needs another way, as the words say.
+    #expect(problems(try await nodes[0].sync()).isEmpty)
+    #expect(try await nodes[1].isShutOut(of: zone, at: shelf.address))
+    for node in nodes[..<2] { _ = try await node.addFolder(family.folder) }
+    try await Family.settle([nodes[0], nodes[1]])
+    #expect(problems(try await nodes[1].sync()).isEmpty)
+    #expect(try await !nodes[1].isShutOut(of: zone, at: shelf.address))
+  }
+
+  @Test("A relay that is full keeps the keys of before, and sync and status say so until it is not")
+  func full() async throws {
+    let (shelf, family, nodes, zone) = try await settled(["Anna", "Ben", "Cleo"])
+    let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
+    try await nodes[0].remove(await nodes[2].person, from: group)
+    // A little more room each time, until what was written fits and what lies at the door does not.
+    let used = try shelf.usedBytes()
+    var report = SyncReport()
+    for step in 0..<64 {
+      shelf.configuration.quota.total = used + UInt64(step) * 64
+      try shelf.restart()
+      report = try await nodes[0].sync()
+      if report.transports.allSatisfy({ $0.failure == nil }) { break }
+      #expect(problems(report).contains { $0.contains("all mailboxes together") })
+      #expect(try await nodes[0].transportStatuses().allSatisfy { $0.oldKeys == nil })
+    }
+    #expect(problems(report).contains { $0.contains("keys of before") }, "\(problems(report))")
+    #expect(report.transports.contains { $0.isPartial })
+    #expect(try await nodes[0].transportStatuses().contains { $0.oldKeys != nil })
+    #expect(try await !nodes[2].isShutOut(of: zone, at: shelf.address))
+    shelf.configuration.quota.total = nil
+    try shelf.restart()
+    #expect(problems(try await nodes[0].sync()).isEmpty)
+    #expect(try await nodes[0].transportStatuses().allSatisfy { $0.oldKeys == nil })
+    #expect(try await nodes[2].isShutOut(of: zone, at: shelf.address))
+    #expect(problems(try await nodes[1].sync()).isEmpty)
+    withExtendedLifetime(family) {}
+  }
+}
+
+extension Node {
+  /// Makes the door behind the present key before it is needed, and locks others out of it.
+  fileprivate func spoilDoor(of group: GroupID, at address: String) throws {
+    let relay = try relay(address)
+    let control = try engine.controlZone(of: group)
+    let key = try #require(relay.directory.zones[control.tag]?.keys.first)
+    _ = try relay.open(zoneTag: control.tag)
+    let door = MailboxAccess.door(of: control.tag, behind: key, mayCreate: true)
+    _ = try relay.open(door)
+    let junk = MailboxKey(
+      id: [UInt8](repeating: 7, count: 32),
+      root: try .ofJoinRequests(
+        sign: [UInt8](repeating: 1, count: 32), box: [UInt8](repeating: 2, count: 32)))
+    var directory = RelayDirectory()
+    directory.zones[control.tag] = MailboxAccess(
+      mailbox: door.mailbox, keys: [junk, key], mayCreate: false)
+    try relay.view(directory).rotate(zoneTag: control.tag)
+  }
+}
