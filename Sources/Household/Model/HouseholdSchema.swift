@@ -1,6 +1,7 @@
 import HearthCRDT
 
-/// The record types of a household and their fields: numbers never change and are never reused.
+/// The record types of a household and of a private database, and their fields: numbers never
+/// change and are never reused.
 package enum HouseholdSchema {
   /// A person: name and the like, under the person's id.
   package static let person = TypeID.record(1)
@@ -97,7 +98,7 @@ package enum HouseholdSchema {
         FieldSchema(CloseField.duplicate, "duplicate", .text),
         FieldSchema(CloseField.strict, "strict", .bool),
       ]),
-  ]
+  ] + challenges
 }
 
 enum PersonField {
