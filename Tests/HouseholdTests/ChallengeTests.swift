@@ -109,7 +109,11 @@ struct ChallengeTests {
     for picker in [0, 1] {
       let person = TestChallenges()
       for device in 0..<2 {
-        if device == picker { try person.pick(5, on: device) } else { try person.draw(1, on: device) }
+        if device == picker {
+          try person.pick(5, on: device)
+        } else {
+          try person.draw(1, on: device)
+        }
       }
       try person.meet()
       #expect(try [person.shown(0), person.shown(1)] == ["5 pending", "5 pending"])

@@ -151,7 +151,8 @@ package struct ChallengeEntry: Equatable, Sendable {
     [
       .id(attempt), .day(day), .int(Int64(milliseconds)), .id(card.key.catalogue),
       .text(card.catalogueName), .text(card.key.id), .text(card.title), .text(card.category),
-      .int(Int64(card.minutes)), .text(outcome.rawValue), reason.map { .text($0.rawValue) } ?? .null,
+      .int(Int64(card.minutes)), .text(outcome.rawValue),
+      reason.map { .text($0.rawValue) } ?? .null,
       rating.map { .int(Int64($0)) } ?? .null, note.map(Value.text) ?? .null,
     ]
   }

@@ -19,8 +19,8 @@ extension ChallengeBook {
     ] { builder.append(key, .assign(field, value)) }
   }
 
-  /// Makes a challenge that of today because the person wants it; one that was skipped today is open
-  /// again.
+  /// Makes a challenge that of today because the person wants it; one that was skipped today is
+  /// open again.
   ///
   /// - Throws: `alreadyDone`.
   package func pick(_ card: ChallengeCard, in builder: inout OperationBuilder) throws {

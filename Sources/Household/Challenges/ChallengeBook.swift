@@ -91,8 +91,8 @@ package struct ChallengeBook {
     return ChallengePage(entries: page, next: next, arrivedEarlier: arrived)
   }
 
-  /// The entries whose name begins with these hexadecimal digits, at most two: enough to see whether
-  /// the digits name one.
+  /// The entries whose name begins with these hexadecimal digits, at most two: enough to see
+  /// whether the digits name one.
   package func entries(idPrefix digits: String) throws -> [ChallengeEntry] {
     let digits = digits.lowercased()
     let padded = digits + String(repeating: "0", count: max(0, 32 - digits.utf8.count))
@@ -127,13 +127,19 @@ package struct ChallengePage: Equatable, Sendable {
 
 /// What a person's challenges come to.
 package struct ChallengeStatistics: Equatable, Sendable {
+  /// How many challenges of a category were completed.
+  package struct CategoryCount: Equatable, Sendable {
+    package let name: String
+    package let completed: Int
+  }
+
   package let completed: Int
   package let skipped: Int
   /// How many days in a row, up to today or yesterday, one was completed (R17).
   package let streak: Int
   package let longestStreak: Int
   /// How many were completed of each category that occurs, most first, then by name.
-  package let categories: [(name: String, completed: Int)]
+  package let categories: [CategoryCount]
   /// How many have stars, and the sum of those.
   package let rated: Int
   package let stars: Int
@@ -157,16 +163,9 @@ package struct ChallengeStatistics: Equatable, Sendable {
     var counts: [String: Int] = [:]
     for entry in done { counts[entry.card.category, default: 0] += 1 }
     categories = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-      .map { ($0.key, $0.value) }
+      .map { CategoryCount(name: $0.key, completed: $0.value) }
     rated = done.count { $0.rating != nil }
     stars = done.reduce(0) { $0 + ($1.rating ?? 0) }
-  }
-
-  /// Whether all numbers are equal.
-  package static func == (left: ChallengeStatistics, right: ChallengeStatistics) -> Bool {
-    (left.completed, left.skipped, left.streak, left.longestStreak, left.rated, left.stars)
-      == (right.completed, right.skipped, right.streak, right.longestStreak, right.rated, right.stars)
-      && left.categories.elementsEqual(right.categories, by: ==)
   }
 }
 

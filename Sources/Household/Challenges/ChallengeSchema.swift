@@ -1,6 +1,6 @@
 import HearthCRDT
 
-// The record types of a person's private database; the numbers are of one list with the household's.
+// The record types of a person's private database; their numbers are of the household's list.
 extension HouseholdSchema {
   /// The challenge of one day, under the id that the day gives: every device means the same record.
   package static let dailyChallenge = TypeID.record(5)
@@ -60,8 +60,10 @@ enum DailyField {
 }
 
 enum AttemptField {
-  /// A random name of the attempt. The event's own id is another once it was written again in
-  /// another private database; this one stays, so that nothing counts twice or comes back.
+  /// A random name of the attempt.
+  ///
+  /// The event's own id is another once it was written again in another private database; this one
+  /// stays, so that nothing counts twice or comes back.
   static let attempt = FieldID(.register, 1)
   static let day = FieldID(.register, 2)
   static let at = FieldID(.register, 3)

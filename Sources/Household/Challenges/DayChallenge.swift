@@ -62,14 +62,15 @@ struct DayCandidate: Equatable {
 extension DayChallenge {
   /// The one challenge that a day shows, the same on every device that knows the same (R22).
   ///
-  /// Devices apart may each have chosen one. The first that was completed is it; where none was, the
-  /// first that the person picked, then the first that was drawn. What was only drawn also gives way
-  /// to another challenge that was completed that day; what was picked does not, since whoever picks
-  /// wants one more.
+  /// Devices apart may each have chosen one. The first that was completed is it; where none was,
+  /// the first that the person picked, then the first that was drawn. What was only drawn also
+  /// gives way to another challenge that was completed that day; what was picked does not, since
+  /// whoever picks wants one more.
   init?(on day: CivilDate, among candidates: [DayCandidate], entries: [ChallengeEntry]) {
     let sorted = candidates.sorted { $0.version < $1.version }
     let done = entries.filter { $0.outcome == .completed }
-    let completed = sorted.first { candidate in done.contains { $0.card.key == candidate.card.key } }
+    let completed = sorted.first { candidate in done.contains { $0.card.key == candidate.card.key }
+    }
     let picked = sorted.first { $0.choice == .picked }
     let chosen = completed ?? picked ?? (done.isEmpty ? sorted.first : nil)
     guard let card = chosen?.card ?? done.first?.card else { return nil }

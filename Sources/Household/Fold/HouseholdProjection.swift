@@ -63,8 +63,8 @@ package struct HouseholdProjection: Projection {
   package let types = [
     HouseholdSchema.chore, HouseholdSchema.occurrence, HouseholdSchema.setting,
     HouseholdSchema.completion, HouseholdSchema.retraction, HouseholdSchema.skip,
-    HouseholdSchema.close,
-  ] + ChallengeRows.types
+    HouseholdSchema.close, HouseholdSchema.challengeAttempt, HouseholdSchema.challengeUndo,
+  ]
   package let typesJudgedByAuthor = [HouseholdSchema.retraction, HouseholdSchema.close]
 
   /// Makes the projection; it has no state.

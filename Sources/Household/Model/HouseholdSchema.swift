@@ -21,7 +21,10 @@ package enum HouseholdSchema {
   package static let close = TypeID.event(13, keepsCause: true)
 
   /// Every type, for the store.
-  package static let all: [RecordSchema] = [
+  package static let all = household + challenges
+
+  /// The types of a household.
+  private static let household: [RecordSchema] = [
     RecordSchema(
       person, "person",
       [
@@ -98,7 +101,7 @@ package enum HouseholdSchema {
         FieldSchema(CloseField.duplicate, "duplicate", .text),
         FieldSchema(CloseField.strict, "strict", .bool),
       ]),
-  ] + challenges
+  ]
 }
 
 enum PersonField {
