@@ -124,6 +124,47 @@ struct ChallengeNodeTests {
     #expect(try await phone.history().map(\.card.key.id) == ["bench", "cake"])
   }
 
+  @Test("The challenges of many days are carried whole, however many transactions that takes")
+  func carriedWhole() async throws {
+    let family = try Family()
+    let laptop = try await Self.node("Anna", "laptop", in: family)
+    let zone = try await laptop.createHousehold(named: "Home")
+    _ = try await laptop.addFolder(family.folder)
+    let phone = try await Self.node("Anna", "phone", in: family)
+    let days = (1...260).compactMap { Self.day.adding(days: -$0) }
+    for begin in stride(from: 0, to: days.count, by: 65) {
+      let part = Array(days[begin..<begin + 65])
+      let cards = try part.map { try Self.card("of-\($0.iso)") }
+      let own = try await phone.ownZone()
+      try await phone.write(to: own) { source, dot in
+        var builder = OperationBuilder(zone: own, dot: dot, random: Node.randomIdentifier)
+        for (day, card) in zip(part, cards) {
+          ChallengeBook(source: source, today: day).assign(card, .drawn, in: &builder)
+        }
+        return (builder.operations, ())
+      }
+    }
+    let link = try await laptop.invite(
+      to: zone,
+      InvitationTerms(
+        role: .owner, isToOneself: true, maximumUses: 1, expiresInMilliseconds: 3_600_000))
+    try await phone.join(link, folderOverride: nil)
+    try await Family.settle([laptop, phone])
+    // Each record is in one transaction, so that its fields stay together.
+    for day in days { #expect(try await laptop.shown(day) == "of-\(day.iso) pending") }
+    let versions = try await laptop.read(laptop.ownZone()) { source in
+      try source.ids(of: HouseholdSchema.dailyChallenge).map { id in
+        let state = try source.record(RecordKey(type: HouseholdSchema.dailyChallenge, id: id))
+        let dots = (state?.entries ?? []).compactMap { entry -> Dot? in
+          guard case .register(let register) = entry.field else { return nil }
+          return register.shown.version.dot
+        }
+        return Set(dots).count
+      }
+    }
+    #expect(versions == [Int](repeating: 1, count: days.count))
+  }
+
   @Test("Nobody else of the household has any of it, and a device that goes keeps what it had")
   func others() async throws {
     let family = try Family()

@@ -252,6 +252,19 @@ struct ChallengeTests {
     }
   }
 
+  @Test("A value that another version wrote alone does not hide the challenge")
+  func alone() throws {
+    let person = TestChallenges()
+    try person.draw(1)
+    try person.write(0) { book, builder in
+      builder.append(
+        ChallengeBook.record(of: book.today, in: builder.zone),
+        .assign(DailyField.title, .text("Better")))
+    }
+    #expect(try person.book().challenge(on: person.today)?.card.title == "Better")
+    #expect(try person.shown() == "1 pending")
+  }
+
   @Test("An event that makes no sense is no entry, and its neighbours stay")
   func nonsense() throws {
     let person = TestChallenges()

@@ -35,7 +35,7 @@ struct DayCandidate: Equatable {
   let choice: ChallengeChoice
   let version: Version
 
-  /// Every value that no later one replaced.
+  /// Every value that no later one replaced; what one write said alone is of all of them.
   static func all(of state: RecordState?) -> [DayCandidate] {
     guard let state, !state.life.isDeleted,
       case .register(let register)? = state[DailyField.challenge]
@@ -43,7 +43,8 @@ struct DayCandidate: Equatable {
     return register.siblings.compactMap { sibling in
       func value(_ field: FieldID) -> Value {
         guard case .register(let register)? = state[field] else { return .null }
-        return register.siblings.first { $0.version.dot == sibling.version.dot }?.value ?? .null
+        let own = register.siblings.first { $0.version.dot == sibling.version.dot }
+        return (own ?? register.shown).value ?? .null
       }
       return ChallengeCard(
         catalogue: value(DailyField.catalogue), name: value(DailyField.catalogueName),
