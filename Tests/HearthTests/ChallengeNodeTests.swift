@@ -1,10 +1,11 @@
 import Foundation
-import Hearth
 import HearthCRDT
 import HearthStore
 import HearthSync
 import Household
 import Testing
+
+@testable import Hearth
 
 extension Node {
   /// Works on this person's challenges of a day.

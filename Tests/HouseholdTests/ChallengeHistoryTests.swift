@@ -20,14 +20,16 @@ struct ChallengeHistoryTests {
         case 3, 4:
           try person.done(random.oneIn(2) ? 1 + random.below(5) : nil, on: device)
         case 5: try person.skip(SkipReason.allCases[random.below(7)], on: device)
-        case 6: if try person.book(device).lastEntry() != nil { try person.undoLast(on: device) }
+        case 6:
+          guard random.oneIn(4), try person.book(device).lastEntry() != nil else { continue }
+          try person.undoLast(on: device)
         default: if random.oneIn(3) { try person.meet() }
         }
       } catch let error as HouseholdError {
         let known: [HouseholdError.Code] = [.noChallenge, .alreadyDone, .alreadySkipped]
         #expect(known.contains(error.code), "\(error), seed \(seed)")
       }
-      if random.oneIn(5) { person.day += 1 + random.below(2) }
+      if random.oneIn(9) { person.day += 1 + random.below(2) }
     }
     return person
   }
@@ -35,10 +37,10 @@ struct ChallengeHistoryTests {
   @Test("Every order of delivery gives the same rows, days and numbers", arguments: 0..<10)
   func everyOrder(seed: Int) throws {
     var random = TestSupport.SplitMix64(seed: UInt64(seed) &+ 5)
-    let person = try live(seed: seed)
+    let person = try live(seed: seed, steps: 150)
     try person.meet()
     let dump = person.replicas[0].dump
-    #expect(!dump.isEmpty, "seed \(seed)")
+    #expect(dump.count > 3, "seed \(seed)")
     let numbers = try person.book().statistics()
     for device in 1..<3 {
       #expect(person.replicas[device].dump == dump, "seed \(seed)")

@@ -164,12 +164,12 @@ enum ChallengeNames {
     let byID = offers.filter {
       text == $0.card.key.id || text == "\($0.card.catalogueName)/\($0.card.key.id)"
     }
-    if let only = byID.first, byID.count == 1 { return only }
-    switch NameMatch(text, among: byID.isEmpty ? offers : byID, name: \.card.title) {
+    guard byID.count <= 1 else { throw several(text, byID) }
+    if let only = byID.first { return only }
+    switch NameMatch(text, among: offers, name: \.card.title) {
     case .one(let offer): return offer
     case .several(let found): throw several(text, found)
     case .none(let nearest):
-      guard byID.isEmpty else { throw several(text, byID) }
       throw CommandFailure(
         .failed, "there is no challenge \(ShownText.quoted(text))",
         hint: nearest.isEmpty
