@@ -219,6 +219,10 @@ struct ChallengeTests {
       let kept = replica.dump
       try replica.rebuild()
       #expect(replica.dump == kept)
+      // The first of the copies, by its event, is the one that counts.
+      let book = ChallengeBook(source: replica, today: try person.today)
+      let days = try book.history(after: nil, limit: 9).entries.map(\.day)
+      #expect(try days == [CivilDate](repeating: person.today, count: days.count))
       return kept
     }
     let first = try dump(copies)
