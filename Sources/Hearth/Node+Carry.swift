@@ -28,7 +28,15 @@ extension Node {
     let (source, target) = (try store.source(of: old), try store.source(of: new))
     for type in schema.records.map(\.id).sorted() where !type.isEvent {
       for id in try source.ids(of: type) {
-        for operation in try carried(RecordKey(type: type, id: id), from: source, to: target) {
+        let record = try carried(RecordKey(type: type, id: id), from: source, to: target)
+        let size = record.reduce(0) { $0 + Node.valueBytes(of: $1.body) }
+        // What was written together stays so, if one transaction can hold it.
+        if byteCount + size > Node.carriedBytes
+          || batch.count + record.count > Node.carriedOperations
+        {
+          try flush()
+        }
+        for operation in record {
           batch.append(operation)
           byteCount += Node.valueBytes(of: operation.body)
           if byteCount >= Node.carriedBytes || batch.count >= Node.carriedOperations {

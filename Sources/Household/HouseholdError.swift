@@ -69,6 +69,12 @@ package struct HouseholdError: Error, Equatable, CustomStringConvertible {
     package static let doneThatDay = Code("done-that-day")
     /// The week or month is closed: only an administrator may undo in it.
     package static let periodClosed = Code("period-closed")
+    /// A rating lies outside 1...5.
+    package static let badRating = Code("bad-rating")
+    /// No challenge was chosen for the day.
+    package static let noChallenge = Code("no-challenge")
+    /// The day's challenge is skipped already.
+    package static let alreadySkipped = Code("already-skipped")
     /// The week or month cannot be closed: it is not over, is closed, or does not exist.
     package static let badPeriod = Code("bad-period")
   }

@@ -157,7 +157,7 @@ struct SetSetting: AsyncParsableCommand {
     let key = try SettingKey.named(key)
     let words = ShownText.normal(value)
     // The name of a day, as `household create` takes it, stands for its code.
-    let code = key.name == "week-start" ? Weekday.named(words)?.code : nil
+    let code = key.name == "week-start" ? Weekday.named(words)?.code : key.spelled(words)
     try await change(common, key, code ?? words, try key.scope(scope))
   }
 }

@@ -89,7 +89,7 @@ struct SettingKey: Sendable {
   static let ofDisplay = [color, defaultHousehold, listOrder, pageSize]
 
   /// Every key, in order of name.
-  static let all = (ofDisplay + HouseholdSettings.keys.map(ofHousehold)).sorted {
+  static let all = (ofDisplay + ofChallenges + HouseholdSettings.keys.map(ofHousehold)).sorted {
     $0.name < $1.name
   }
 
@@ -120,7 +120,7 @@ struct SettingKey: Sendable {
     return wanted
   }
 
-  private init(
+  init(
     name: String, meaning: String, scopes: [SettingScope], usualScope: SettingScope,
     defaultValue: String, values: String, accepts: @escaping @Sendable (String) -> Bool
   ) {

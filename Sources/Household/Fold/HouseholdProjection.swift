@@ -1,8 +1,8 @@
 import HearthCRDT
 import HearthSync
 
-/// The ledger of points, its sums per person and day, and from when on each chore may be open,
-/// kept in step with the records.
+/// The ledger of points, its sums per person and day, from when on each chore may be open, and the
+/// history of challenges, kept in step with the records.
 ///
 /// A changed record refolds the occurrences it belongs to, or the end of its chain, and only rows
 /// that differ are written. A changed rule of payment refolds everything.
@@ -21,7 +21,7 @@ package struct HouseholdProjection: Projection {
   static let chores = "chores"
 
   package let name = "household"
-  package let version = 4
+  package let version = 5
   package let tables = [
     ProjectionTable(
       HouseholdProjection.ledger,
@@ -58,11 +58,12 @@ package struct HouseholdProjection: Projection {
       key: [.init("chore", .bytes)],
       columns: [.init("title", .text), .init("archived", .bool), .init("due", .int)],
       indexes: [["title"], ["due"]]),
+    ChallengeRows.table,
   ]
   package let types = [
     HouseholdSchema.chore, HouseholdSchema.occurrence, HouseholdSchema.setting,
     HouseholdSchema.completion, HouseholdSchema.retraction, HouseholdSchema.skip,
-    HouseholdSchema.close,
+    HouseholdSchema.close, HouseholdSchema.challengeAttempt, HouseholdSchema.challengeUndo,
   ]
   package let typesJudgedByAuthor = [HouseholdSchema.retraction, HouseholdSchema.close]
 
@@ -72,6 +73,9 @@ package struct HouseholdProjection: Projection {
   package func update(
     _ keys: [RecordKey], from source: any ProjectionSource, to writer: any ProjectionWriter
   ) throws {
+    let ofChallenges = keys.filter { ChallengeRows.types.contains($0.type) }
+    try ChallengeRows(source: source).update(ofChallenges, to: writer)
+    guard ofChallenges.count < keys.count else { return }
     let settings = try HouseholdSettings(source: source)
     let closed = ClosedDays(source, settings: settings)
     var touched = TouchedChores(source: source, settings: settings)

@@ -3,7 +3,9 @@ import HearthSync
 
 extension HouseholdSchema {
   /// The types whose ids follow from a text of theirs, in the zone they are in.
-  package static let naturalKeys: [TypeID: FieldID] = [setting: SettingField.key]
+  package static let naturalKeys: [TypeID: FieldID] = [
+    setting: SettingField.key, dailyChallenge: DailyField.day,
+  ]
 
   /// What each role may do: children do chores, take back and skip, and keep their own name; what
   /// costs or gives points and what plans is for members, what settles for admins and the owner.

@@ -1,6 +1,7 @@
 import HearthCRDT
 
-/// The record types of a household and their fields: numbers never change and are never reused.
+/// The record types of a household and of a private database, and their fields: numbers never
+/// change and are never reused.
 package enum HouseholdSchema {
   /// A person: name and the like, under the person's id.
   package static let person = TypeID.record(1)
@@ -20,7 +21,10 @@ package enum HouseholdSchema {
   package static let close = TypeID.event(13, keepsCause: true)
 
   /// Every type, for the store.
-  package static let all: [RecordSchema] = [
+  package static let all = household + challenges
+
+  /// The types of a household.
+  private static let household: [RecordSchema] = [
     RecordSchema(
       person, "person",
       [

@@ -1,0 +1,217 @@
+import Foundation
+import Hearth
+import HearthCRDT
+import HearthSync
+import Household
+
+/// A person's challenges as commands work on them: the private database, and the day.
+struct ChallengeContext {
+  let node: Node
+  let zone: ZoneState
+  let today: CivilDate
+
+  /// Opens the node.
+  ///
+  /// The day is that of the household that is meant; a node without one goes by its own clock.
+  static func open(_ common: CommonOptions) async throws -> ChallengeContext {
+    let node = try await common.open()
+    guard let zone = await node.privateZone else {
+      throw CommandFailure(
+        .failed, "this node has no private database", hint: "`hearth doctor` looks what is wrong")
+    }
+    let household: ZoneState?
+    do {
+      household = try await HouseholdContext.chosen(common, on: node)
+    } catch let failure as CommandFailure {
+      guard common.household == nil else { throw failure }
+      household = nil
+    }
+    let today: CivilDate
+    if let household {
+      today = try await HouseholdContext(node: node, zone: household).today().date
+    } else {
+      today = try HouseholdClock(timeZone: TimeZone.current.identifier)
+        .civil(milliseconds: await node.nowMilliseconds()).date
+    }
+    return ChallengeContext(node: node, zone: zone, today: today)
+  }
+
+  /// Reads through the person's book.
+  func read<Result: Sendable>(
+    _ body: @escaping @Sendable (ChallengeBook) throws -> Result
+  ) async throws -> Result {
+    let today = today
+    return try await node.read(zone.id) { try body(ChallengeBook(source: $0, today: today)) }
+  }
+
+  /// Writes one transaction through the person's book.
+  ///
+  /// - Throws: `notAllowed` where this device belongs to the private database no more.
+  func write<Result: Sendable>(
+    _ body: @escaping @Sendable (ChallengeBook, inout OperationBuilder) throws -> Result
+  ) async throws -> Result {
+    if let ending = await node.ending(in: zone.group) {
+      throw CommandFailure(
+        .notAllowed, EndingText.line(ending, household: "your private database"),
+        hint: "`hearth device add` on another device of yours, then `hearth join` here")
+    }
+    let (zone, today) = (zone.id, today)
+    return try await node.write(to: zone) { source, dot in
+      var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
+      let result = try body(ChallengeBook(source: source, today: today), &builder)
+      return (builder.operations, result)
+    }
+  }
+
+  /// What the person wants of challenges.
+  func wishes() async throws -> SettingValues {
+    try await SettingValues.load(SettingKey.ofChallenges, of: node, household: nil)
+  }
+
+  // MARK: What catalogues offer
+
+  /// The challenges of the followed catalogues, from the copies that are here, by title.
+  ///
+  /// - Throws: a failure that says what to do where no catalogue offers any.
+  func offers() async throws -> [ChallengeOffer] {
+    let followed = try await node.followedCatalogues()
+    guard !followed.isEmpty else {
+      throw CommandFailure(
+        .failed, "no catalogue of challenges is followed yet",
+        hint: "`hearth public follow ADDRESS` fetches one")
+    }
+    let versions = Dictionary(
+      followed.map { ($0.address.catalogue, $0.head?.version ?? 0) },
+      uniquingKeysWith: { first, _ in first })
+    let offers = try await node.publicRecords(type: "challenge", conditions: [])
+      .compactMap { ChallengeOffer($0, version: versions[$0.catalogue] ?? 0) }
+    guard !offers.isEmpty else {
+      throw CommandFailure(
+        .failed, "the catalogues that are followed offer no challenge here",
+        hint: "`hearth sync` fetches what is new; `hearth public status` shows what is here")
+    }
+    return offers.sorted { ($0.card.title, $0.card.key) < ($1.card.title, $1.card.key) }
+  }
+
+  /// The offer that a day's challenge is from, where its catalogue is still here.
+  func offer(of card: ChallengeCard) async throws -> ChallengeOffer? {
+    try await node.publicRecords(type: "challenge", conditions: [])
+      .filter { $0.catalogue.id == card.key.catalogue && $0.record.path.id == card.key.id }
+      .compactMap { ChallengeOffer($0, version: 0) }.first
+  }
+
+  /// Today's challenge: the one there is, otherwise one is drawn.
+  ///
+  /// - Throws: a failure that says what to do where none can be drawn.
+  func challengeOfToday() async throws -> DayChallenge {
+    let today = today
+    if let present = try await read({ try $0.challenge(on: today) }) { return present }
+    let (offers, wishes) = (try await offers(), try await wishes())
+    let (filter, rest) = (wishes.challengeFilter, wishes.challengeRest)
+    let doneLately = try await read { try $0.done(inDaysBefore: rest) }
+    guard
+      let drawn = ChallengeDraw.draw(
+        among: offers, filter: filter, doneLately: doneLately, for: await node.person, on: today)
+    else { throw nothingToDraw(isFiltered: !offers.contains(where: filter.accepts), rest: rest) }
+    try await write { book, builder in book.assign(drawn.card, .drawn, in: &builder) }
+    guard let challenge = try await read({ try $0.challenge(on: today) }) else {
+      throw CommandFailure(.failed, "the challenge that was drawn cannot be read back")
+    }
+    return challenge
+  }
+
+  private func nothingToDraw(isFiltered: Bool, rest: Int) -> CommandFailure {
+    if isFiltered {
+      return CommandFailure(
+        .failed, "no challenge of the followed catalogues is as you want them",
+        hint: "`hearth settings list --scope person` shows your wishes, which begin with "
+          + "challenge-; `hearth challenge list --all` shows every challenge")
+    }
+    return CommandFailure(
+      .failed,
+      "every challenge that you want was done in the last \(Words.count(rest, "day"))",
+      hint: "`hearth challenge pick NAME` takes one again; `hearth settings set challenge-rest "
+        + "DAYS` changes for how long they rest")
+  }
+}
+
+extension ChallengeOffer {
+  /// Reads a record of a catalogue; nil for one that no history could keep.
+  init?(_ found: FoundRecord, version: UInt64) {
+    let body = PublicText.body(of: found.record)
+    guard
+      let card = ChallengeCard(
+        key: ChallengeKey(catalogue: found.catalogue.id, id: found.record.path.id),
+        catalogueName: found.catalogue.name,
+        title: ShownText.normal(body["title"]?.text ?? ""),
+        category: body["category"]?.text ?? "",
+        minutes: Int(clamping: body["minutes"]?.int ?? 0))
+    else { return nil }
+    self.init(
+      card, version: version, text: body["description"]?.text ?? "",
+      company: body["socialRequirement"]?.text.flatMap(ChallengeCompany.init),
+      cost: body["costLevel"]?.text.flatMap(ChallengeCost.init),
+      difficulty: body["difficultyLevel"]?.int.flatMap { Int(exactly: $0) })
+  }
+}
+
+/// Finds what a typed name means.
+enum ChallengeNames {
+  /// The challenge that is meant: by its id, by catalogue and id, or by its title.
+  ///
+  /// - Throws: a failure that lists the candidates, or suggests the nearest titles.
+  static func offer(_ text: String, among offers: [ChallengeOffer]) throws -> ChallengeOffer {
+    let byID = offers.filter {
+      text == $0.card.key.id || text == "\($0.card.catalogueName)/\($0.card.key.id)"
+    }
+    guard byID.count <= 1 else { throw several(text, byID) }
+    if let only = byID.first { return only }
+    switch NameMatch(text, among: offers, name: \.card.title) {
+    case .one(let offer): return offer
+    case .several(let found): throw several(text, found)
+    case .none(let nearest):
+      throw CommandFailure(
+        .failed, "there is no challenge \(ShownText.quoted(text))",
+        hint: nearest.isEmpty
+          ? "see `hearth challenge list --all`"
+          : "did you mean "
+            + nearest.map { ShownText.quoted($0.card.title) }.joined(separator: " or ") + "?")
+    }
+  }
+
+  private static func several(_ text: String, _ found: [ChallengeOffer]) -> CommandFailure {
+    let list = found.prefix(10).map {
+      "  \($0.card.catalogueName)/\($0.card.key.id)  \(Style.safe($0.card.title))"
+    }
+    let more = found.count > 10 ? "\n  and \(found.count - 10) more" : ""
+    return CommandFailure(
+      .failed,
+      "\(ShownText.quoted(text)) fits \(found.count) challenges:\n"
+        + list.joined(separator: "\n") + more, hint: "write more of the title, or CATALOGUE/ID")
+  }
+
+  /// The reason that is meant, by its beginning: `no time`, `no-time` or `time` are one.
+  ///
+  /// - Throws: a usage failure that lists the reasons.
+  static func reason(_ text: String) throws -> SkipReason {
+    let words = text.split { $0 == "-" || $0 == "_" }.joined(separator: " ")
+    if case .one(let reason) = NameMatch(words, among: SkipReason.allCases, name: \.words) {
+      return reason
+    }
+    throw CommandFailure(
+      .usage, "\(ShownText.quoted(text)) is no reason that is kept",
+      hint: "use " + SkipReason.allCases.map(\.words).joined(separator: ", "))
+  }
+
+  /// The category that is meant, by its beginning.
+  ///
+  /// - Throws: a usage failure that lists the categories.
+  static func category(_ text: String) throws -> String {
+    if case .one(let name) = NameMatch(text, among: ChallengeFilter.categories, name: \.self) {
+      return name
+    }
+    throw CommandFailure(
+      .usage, "there is no category \(ShownText.quoted(text))",
+      hint: "there are " + ChallengeFilter.categories.joined(separator: ", "))
+  }
+}

@@ -1,0 +1,205 @@
+import HearthCRDT
+import HearthSync
+
+/// A person's challenges on a day: reads the private database, and turns what the person does into
+/// operations.
+///
+/// A value over one state of the zone; make a new one after each transaction.
+package struct ChallengeBook {
+  let source: any ProjectionSource
+  let today: CivilDate
+  var rows: ChallengeRows { ChallengeRows(source: source) }
+
+  /// Opens the book; `today` is the civil date where the person is.
+  package init(source: any ProjectionSource, today: CivilDate) {
+    self.source = source
+    self.today = today
+  }
+
+  /// The record of a day, the same on every device.
+  static func record(of day: CivilDate, in zone: ZoneID) -> RecordKey {
+    let type = HouseholdSchema.dailyChallenge
+    return RecordKey(type: type, id: naturalID(in: zone, type: type, key: Array(day.iso.utf8)))
+  }
+
+  /// A day's challenge; nil where none was chosen and none done.
+  package func challenge(on day: CivilDate) throws -> DayChallenge? {
+    let state = try source.record(ChallengeBook.record(of: day, in: source.zone))
+    return DayChallenge(
+      on: day, among: DayCandidate.all(of: state), entries: try rows.entries(on: day))
+  }
+
+  /// The challenges that were done in the days before today: what the draw leaves out (R22: today's
+  /// own history decides nothing).
+  package func done(inDaysBefore days: Int) throws -> Set<ChallengeKey> {
+    guard days > 0, let eve = today.adding(days: -1) else { return [] }
+    let first = today.adding(days: -days) ?? CivilDate.first
+    let range = RowRange(["day", "at", "attempt"], from: [.day(first)])
+    let entries = try source.rows(of: ChallengeRows.table.name, in: range)
+      .compactMap(ChallengeEntry.init)
+    return Set(
+      entries.filter { $0.outcome == .completed && $0.day <= eve }.map(\.card.key))
+  }
+
+  /// When each challenge that was ever done was done last: O(n), n the entries there are.
+  package func lastDone() throws -> [ChallengeKey: CivilDate] {
+    let range = RowRange(["day", "at", "attempt"])
+    var days: [ChallengeKey: CivilDate] = [:]
+    for row in try source.rows(of: ChallengeRows.table.name, in: range) {
+      guard let entry = ChallengeEntry(row), entry.outcome == .completed else { continue }
+      days[entry.card.key] = entry.day
+    }
+    return days
+  }
+
+  // MARK: History
+
+  /// A page of history, newest first: each entry once, however many arrive between pages (R26).
+  ///
+  /// - Parameters:
+  ///   - category: only of this one; nil for all.
+  ///   - first: only of this day and later ones; nil for all.
+  ///   - cursor: what the page before ended with; nil for the first.
+  ///   - limit: at most this many entries, 1...1000; people get 20.
+  /// - Throws: `badCursor`.
+  package func history(
+    of category: String? = nil, since first: CivilDate? = nil, after cursor: String?, limit: Int
+  ) throws -> ChallengePage {
+    let limit = min(max(limit, 1), 1000)
+    let order = (category == nil ? [] : ["category"]) + ["day", "at", "attempt"]
+    let prefix = category.map { [Value.text($0)] } ?? []
+    var place: ChallengePlace?
+    var passed = 0
+    var arrived = 0
+    if let cursor {
+      let (last, shown) = try ChallengePlace.parse(cursor)
+      let newer = RowRange(order, prefix: prefix, from: last.values)
+      passed = try source.count(of: ChallengeRows.table.name, in: newer)
+      arrived = max(0, passed - shown)
+      place = last
+    }
+    let range = RowRange(
+      order, prefix: prefix, from: place?.values ?? [], isExclusive: true, isDescending: true,
+      limit: limit + 1)
+    let found = try source.rows(of: ChallengeRows.table.name, in: range)
+      .compactMap(ChallengeEntry.init).prefix { first == nil || $0.day >= first ?? $0.day }
+    let page = Array(found.prefix(limit))
+    var next: String?
+    if let last = page.last, found.count > limit {
+      next = ChallengePlace(last).cursor(passed: passed + page.count)
+    }
+    return ChallengePage(entries: page, next: next, arrivedEarlier: arrived)
+  }
+
+  /// The entries whose name begins with these hexadecimal digits, at most two: enough to see
+  /// whether the digits name one.
+  package func entries(idPrefix digits: String) throws -> [ChallengeEntry] {
+    let digits = digits.lowercased()
+    let padded = digits + String(repeating: "0", count: max(0, 32 - digits.utf8.count))
+    guard let first = Identifier(hex: padded) else { return [] }
+    return try source.rows(
+      of: ChallengeRows.table.name, in: RowRange(["attempt"], from: [.id(first)], limit: 2)
+    ).compactMap(ChallengeEntry.init).filter { $0.attempt.hex.hasPrefix(digits) }
+  }
+
+  /// What was recorded last; nil if nothing was.
+  package func lastEntry() throws -> ChallengeEntry? {
+    try history(after: nil, limit: 1).entries.first
+  }
+
+  /// Everything counted: O(n), n the entries there are.
+  package func statistics() throws -> ChallengeStatistics {
+    let range = RowRange(["day", "at", "attempt"])
+    let entries = try source.rows(of: ChallengeRows.table.name, in: range)
+      .compactMap(ChallengeEntry.init)
+    return ChallengeStatistics(entries, today: today)
+  }
+}
+
+/// A page of the challenge history, newest first (R26).
+package struct ChallengePage: Equatable, Sendable {
+  package let entries: [ChallengeEntry]
+  /// Asks for the next page; nil at the end.
+  package let next: String?
+  /// How many entries belong before this page that earlier pages could not show yet.
+  package let arrivedEarlier: Int
+}
+
+/// What a person's challenges come to.
+package struct ChallengeStatistics: Equatable, Sendable {
+  /// How many challenges of a category were completed.
+  package struct CategoryCount: Equatable, Sendable {
+    package let name: String
+    package let completed: Int
+  }
+
+  package let completed: Int
+  package let skipped: Int
+  /// How many days in a row, up to today or yesterday, one was completed (R17).
+  package let streak: Int
+  package let longestStreak: Int
+  /// How many were completed of each category that occurs, most first, then by name.
+  package let categories: [CategoryCount]
+  /// How many have stars, and the sum of those.
+  package let rated: Int
+  package let stars: Int
+
+  /// Counts entries, which come in order of day.
+  init(_ entries: [ChallengeEntry], today: CivilDate) {
+    let done = entries.filter { $0.outcome == .completed }
+    completed = done.count
+    skipped = entries.count - done.count
+    var run = 0
+    var longest = 0
+    var last: CivilDate?
+    for entry in done where entry.day != last {
+      run = last.map { $0.days(until: entry.day) == 1 } ?? false ? run + 1 : 1
+      longest = max(longest, run)
+      last = entry.day
+    }
+    // Today does not break while it lasts.
+    streak = last.map { $0.days(until: today) <= 1 } ?? false ? run : 0
+    longestStreak = longest
+    var counts: [String: Int] = [:]
+    for entry in done { counts[entry.card.category, default: 0] += 1 }
+    categories = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+      .map { CategoryCount(name: $0.key, completed: $0.value) }
+    rated = done.count { $0.rating != nil }
+    stars = done.reduce(0) { $0 + ($1.rating ?? 0) }
+  }
+}
+
+/// An entry's place in the history: later days first, then later moments, then greater names.
+struct ChallengePlace {
+  let day: Int32
+  let at: Int64
+  let attempt: Identifier
+
+  init(_ entry: ChallengeEntry) {
+    day = entry.day.dayNumber
+    at = Int64(entry.milliseconds)
+    attempt = entry.attempt
+  }
+
+  private init(day: Int32, at: Int64, attempt: Identifier) {
+    self.day = day
+    self.at = at
+    self.attempt = attempt
+  }
+
+  var values: [Value] { [.int(Int64(day)), .int(at), .id(attempt)] }
+
+  func cursor(passed: Int) -> String { "\(day).\(at).\(attempt.hex).\(passed)" }
+
+  static func parse(_ cursor: String) throws(HouseholdError) -> (ChallengePlace, passed: Int) {
+    let parts = cursor.utf8.count <= 100 ? cursor.split(separator: ".") : []
+    guard parts.count == 4, let day = Int32(parts[0]), let at = Int64(parts[1]),
+      let attempt = Identifier(hex: String(parts[2])), let passed = Int(parts[3]), passed > 0
+    else {
+      throw HouseholdError(
+        .badCursor,
+        "\(quoted(cursor)) is not a place in the history; start again without a cursor")
+    }
+    return (ChallengePlace(day: day, at: at, attempt: attempt), passed)
+  }
+}

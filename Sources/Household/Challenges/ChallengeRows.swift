@@ -1,0 +1,85 @@
+import HearthCRDT
+import HearthSync
+
+/// The rows of the challenge history, kept in step with the attempts: a day is folded as a whole.
+struct ChallengeRows {
+  static let table = ProjectionTable(
+    "challenges",
+    key: [.init("attempt", .bytes)],
+    columns: [
+      .init("day", .int), .init("at", .int), .init("catalogue", .bytes),
+      .init("catalogue_name", .text), .init("challenge", .text), .init("title", .text),
+      .init("category", .text), .init("minutes", .int), .init("outcome", .text),
+      .init("reason", .text), .init("rating", .int), .init("note", .text),
+    ],
+    indexes: [["day", "at"], ["category", "day", "at"]])
+  /// The types whose changes touch them.
+  static let types = [HouseholdSchema.challengeAttempt, HouseholdSchema.challengeUndo]
+
+  let source: any ProjectionSource
+
+  /// Brings the rows of the days up to date that these records touch.
+  func update(_ keys: [RecordKey], to writer: any ProjectionWriter) throws {
+    var days: Set<CivilDate> = []
+    for key in keys {
+      switch key.type {
+      case HouseholdSchema.challengeAttempt:
+        guard let attempt = try attempt(key.id) else { continue }
+        // A copy of another day may have stood for it until now.
+        for copy in try copies(of: attempt.attempt) { days.insert(copy.day) }
+      case HouseholdSchema.challengeUndo:
+        guard let name = try source.event(key)?[ChallengeUndoField.attempt].identifier else {
+          continue
+        }
+        for attempt in try copies(of: name) { days.insert(attempt.day) }
+      default: break
+      }
+    }
+    for day in days.sorted() { try refold(day, writer) }
+  }
+
+  private func refold(_ day: CivilDate, _ writer: any ProjectionWriter) throws {
+    let old = try entries(on: day)
+    let new = try ChallengeEntry.entries(of: attempts(on: day), isUndone: isUndone)
+    for entry in old where !new.contains(entry) {
+      try writer.remove(from: ChallengeRows.table.name, where: [.id(entry.attempt)])
+    }
+    for entry in new where !old.contains(entry) {
+      try writer.put(entry.row, in: ChallengeRows.table.name)
+    }
+  }
+
+  /// What the history says of a day, in order of time.
+  func entries(on day: CivilDate) throws -> [ChallengeEntry] {
+    let range = RowRange(["day", "at", "attempt"], prefix: [.day(day)])
+    return try source.rows(of: ChallengeRows.table.name, in: range)
+      .compactMap(ChallengeEntry.init)
+  }
+
+  /// Every attempt of a day, also those that were taken back; of copies only the first.
+  func attempts(on day: CivilDate) throws -> [ChallengeAttempt] {
+    try source.ids(
+      of: HouseholdSchema.challengeAttempt, where: AttemptField.day, is: .day(day)
+    ).compactMap(attempt).filter { try copies(of: $0.attempt).first == $0 }
+  }
+
+  /// The events of one attempt, in order: more than one where it was written again in another
+  /// private database, as often as that happened.
+  private func copies(of name: Identifier) throws -> [ChallengeAttempt] {
+    try source.ids(
+      of: HouseholdSchema.challengeAttempt, where: AttemptField.attempt, is: .id(name)
+    ).compactMap(attempt).sorted(by: ChallengeAttempt.isBefore)
+  }
+
+  private func attempt(_ id: RecordID) throws -> ChallengeAttempt? {
+    try source.event(RecordKey(type: HouseholdSchema.challengeAttempt, id: id))
+      .flatMap { ChallengeAttempt($0, id: id) }
+  }
+
+  /// Whether an attempt was taken back.
+  func isUndone(_ attempt: Identifier) throws -> Bool {
+    try !source.ids(
+      of: HouseholdSchema.challengeUndo, where: ChallengeUndoField.attempt, is: .id(attempt)
+    ).isEmpty
+  }
+}
