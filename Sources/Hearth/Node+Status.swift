@@ -26,6 +26,8 @@ package struct TransportStatus: Sendable {
   package let unpublished: Int?
   /// Why it cannot be reached, in words.
   package let failure: String?
+  /// When it was last seen to be set back to an older state; nil if not within a week.
+  package let setBackMilliseconds: UInt64?
 }
 
 /// A device whose clock is far from others'.
@@ -83,6 +85,7 @@ extension Node {
   /// How each way to others stands, by looking at what it holds.
   package func transportStatuses() throws -> [TransportStatus] {
     try transports().map { setting in
+      let setBack = try setBack(of: setting)
       var missing = 0
       do {
         let transport = try transport(setting.path)
@@ -98,9 +101,11 @@ extension Node {
               by: engine.device
             ).count
         }
-        return TransportStatus(setting: setting, unpublished: missing, failure: nil)
+        return TransportStatus(
+          setting: setting, unpublished: missing, failure: nil, setBackMilliseconds: setBack)
       } catch let error as TransportError {
-        return TransportStatus(setting: setting, unpublished: nil, failure: "\(error)")
+        return TransportStatus(
+          setting: setting, unpublished: nil, failure: "\(error)", setBackMilliseconds: setBack)
       }
     }
   }

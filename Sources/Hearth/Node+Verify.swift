@@ -52,8 +52,11 @@ extension Node {
     try transports().compactMap { setting in
       let transport = try transport(setting.path)
       do {
+        // What lies above the zones is told by the listing of each.
+        var seen: Set<String> = []
         let found = try allZones().filter { engine.isExchanged($0) }
           .flatMap { try engine.damage(of: $0, on: transport) }
+          .filter { seen.insert($0.place).inserted }
         return found.isEmpty ? nil : (setting.path, found)
       } catch is TransportError {
         return nil

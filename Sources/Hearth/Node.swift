@@ -402,7 +402,12 @@ package actor Node {
     guard rest.count < present.count else {
       throw HearthError(.notFound, "there is no transport \(name): see `hearth transport list`")
     }
-    for setting in present where !rest.contains(setting) { relays[setting.path] = nil }
+    for setting in present where !rest.contains(setting) {
+      relays[setting.path] = nil
+      try store.transaction {
+        try store.setFact(Engine<ReplicaStore>.heldFact(of: setting.path), nil)
+      }
+    }
     try save(rest)
   }
 

@@ -30,6 +30,8 @@ struct StatusCommand: AsyncParsableCommand {
       let path: String
       let unpublishedSegments: Int?
       let failure: String?
+      /// When it was last seen to be set back to an older state; absent if not within a week.
+      let setBack: String?
     }
     let home: String
     let person: String
@@ -82,11 +84,12 @@ struct StatusCommand: AsyncParsableCommand {
       transports: transports.map {
         Document.Transport(
           number: $0.setting.number, kind: $0.setting.kind, path: $0.setting.path,
-          unpublishedSegments: $0.unpublished, failure: $0.failure)
+          unpublishedSegments: $0.unpublished, failure: $0.failure,
+          setBack: $0.setBackMilliseconds.map(MomentText.iso))
       }, notices: notices.map(NoticeText.Document.init), clock: clocks.map(ClockText.Document.init))
     try await node.close()
     if options.json { return try Output.json(document) }
-    show(document)
+    show(document, moment, transports.map(\.setBackMilliseconds))
     for notice in notices.suffix(StatusCommand.shownNotices) {
       Output.print("notice:    \(NoticeText.line(notice, moment))")
     }
@@ -95,7 +98,7 @@ struct StatusCommand: AsyncParsableCommand {
 
   private static let shownNotices = 5
 
-  private func show(_ document: Document) {
+  private func show(_ document: Document, _ moment: MomentText, _ setBacks: [UInt64?]) {
     Output.print("person:    \(Style.bold(document.person))")
     let life = document.life > 1 ? ", life \(document.life)" : ""
     Output.print("device:    \(document.device) (\(document.deviceId.prefix(8))\(life))")
@@ -128,8 +131,14 @@ struct StatusCommand: AsyncParsableCommand {
     if document.transports.isEmpty {
       Output.print("transport: none yet; `hearth transport add folder PATH`")
     }
-    for transport in document.transports {
+    for (transport, setBack) in zip(document.transports, setBacks) {
       Output.print("transport: \(words(transport))")
+      if let setBack {
+        Output.print(
+          Style.yellow(
+            "           was set back to an old copy, as this device saw on "
+              + "\(moment.text(setBack)): `hearth log`"))
+      }
     }
   }
 

@@ -35,14 +35,18 @@ extension Engine {
       for zone in listings.keys.sorted() where isMember(of: zone) { _ = try seal(zone) }
       // Also where the last round was cut off between sealing and noting it.
       if !Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: self) }
+      var held = try heldBefore(on: name, by: transport)
       for zone in exchangedZones() where isMember(of: zone) {
         guard let found = listings[zone] else { continue }
+        try notice(lossOf: zone, in: found, &held, &report)
         let listing = try upkeep(
           of: self.zone(zone), on: transport, holding: found, check,
           nowMilliseconds: nowMilliseconds, &report)
         try push(
           zone, to: transport, holding: listing, isAlone: incarnation == life, &report)
       }
+      try keep(held, of: name)
+      if check == .all { try settle(listings, on: transport, &report) }
       if Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: self) }
     } catch let error as TransportError {
       Probe.roundFailed.hit()
