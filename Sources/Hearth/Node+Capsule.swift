@@ -136,7 +136,19 @@ extension Node {
       }
     }
     try takePlace()
-    try handPlace()
+    _ = try handPlace()
+  }
+
+  /// Hands the place of the capsule to devices that came in this round, and passes it on at once:
+  /// whoever has just added a device may lose this one before the next round.
+  func handPlaceAtOnce(_ report: inout SyncReport) throws {
+    guard try handPlace() else { return }
+    for place in report.transports.indices where report.transports[place].failure == nil {
+      let setting = report.transports[place].setting
+      let round = try engine.exchange(
+        over: transport(setting), named: setting, anchorFile: anchorFile, nowMilliseconds: now())
+      report.transports[place].add(round)
+    }
   }
 
   /// The private database's zone, where this device shares it with others of its person.
@@ -179,9 +191,12 @@ extension Node {
   /// Hands the place of the capsule to those devices of the person that lack it.
   ///
   /// Sealed to each: the private database's file alone must not tell it.
-  private func handPlace() throws {
-    guard let zone = try sharedPrivateZone(), let words = try keptWords() else { return }
+  ///
+  /// - Returns: whether there were any.
+  private func handPlace() throws -> Bool {
+    guard let zone = try sharedPrivateZone(), let words = try keptWords() else { return false }
     let attestation = try attestation()
+    var hasHanded = false
     for other in membership(of: zone.group).devices where other.id != device {
       let present = try handed(to: other.id, in: zone)
       if let present, present.starts(with: words.sign + words.box) { continue }
@@ -193,7 +208,9 @@ extension Node {
       ]
       if present == nil { operations.insert(HearthCRDT.Operation(key, .insert), at: 0) }
       _ = try engine.write(operations, to: zone.id, nowMilliseconds: now())
+      hasHanded = true
     }
+    return hasHanded
   }
 
   /// Puts the person's capsule on a transport that lacks a good one, and notes what was mended.

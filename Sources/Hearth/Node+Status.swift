@@ -82,6 +82,35 @@ extension Node {
 
   private static let maximumCountedChanges = 1_000_000
 
+  /// How many changes of this device's no other can have: not sealed yet, or in none of the
+  /// folders.
+  ///
+  /// Of relays nothing is known once they do not let this device in: what was sealed is taken to
+  /// have been given, where there is one.
+  package func changesOnlyHere(in group: GroupID) throws -> Int {
+    let settings = try transports()
+    var count = 0
+    for zone in allZones() where zone.group == group && zone.kind == .data {
+      for head in zone.heads where head.author.device == device {
+        count += try store.changes(
+          of: head.author, in: zone.id, after: 0, limit: Node.maximumCountedChanges
+        ).count
+      }
+      guard !settings.contains(where: { Node.isRelay($0.path) }) else { continue }
+      var held: Set<SegmentName> = []
+      for setting in settings {
+        let listing = try? transport(setting.path).list(zoneTag: zone.tag)
+        held.formUnion(listing?.segments ?? [])
+      }
+      let listing = TransportListing(segments: held.sorted())
+      let stored = try store.segments(of: zone.id).filter { $0.author.device == device }
+      count += SyncPlan(zone: zone, stored: stored, pending: [])
+        .publications(to: listing, stored: stored, trusted: held, of: zone, by: device)
+        .reduce(0) { $0 + Int(clamping: $1.segment.last - $1.segment.first + 1) }
+    }
+    return count
+  }
+
   /// How each way to others stands, by looking at what it holds.
   package func transportStatuses() throws -> [TransportStatus] {
     try transports().map { setting in
@@ -90,7 +119,8 @@ extension Node {
       do {
         let transport = try transport(setting.path)
         for zone in allZones() where engine.isExchanged(zone) {
-          if Node.isRelay(setting.path), ending(in: zone.group) != nil { continue }
+          // Whoever was removed gives nothing any more.
+          if ending(in: zone.group) != nil { continue }
           let listing = try transport.list(zoneTag: zone.tag)
           let stored = try store.segments(of: zone.id)
           missing +=

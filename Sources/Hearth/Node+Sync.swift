@@ -46,6 +46,7 @@ extension Node {
         report.fail(setting.path, "\(error)")
       }
     }
+    try handPlaceAtOnce(&report)
     try sayFarewell()
     try publishAnswers()
     try publishFarewells()

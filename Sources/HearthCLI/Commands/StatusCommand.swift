@@ -146,7 +146,9 @@ struct StatusCommand: AsyncParsableCommand {
     let people = household.people == 1 ? "1 person" : "\(household.people) people"
     let own =
       household.unsealed == 0
-      ? "nothing unsynced" : "\(Words.count(household.unsealed, "change")) not synced yet"
+      ? "nothing unsynced"
+      : Words.count(household.unsealed, "change")
+        + (household.standing.ended == nil ? " not synced yet" : " never synced")
     return "\(people), \(Words.count(household.devices, "device")), you are "
       + "\(household.role ?? "no member"), "
       + "\(Words.count(Int(clamping: household.changes), "change")),"

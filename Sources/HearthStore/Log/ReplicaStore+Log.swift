@@ -328,10 +328,6 @@ extension ReplicaStore: Store {
     }
   }
 
-  /// How many notices are kept; whoever is attacked for years must not run out of room by them.
-  package static var maximumNotices: Int { 1_000 }
-
-  /// Keeps a notice, and forgets the oldest where there are too many.
   package func add(_ notice: Notice) throws {
     let statement = try connection.statement(
       "INSERT INTO hearth_notices(kind, zone, device, text, time) VALUES(?, ?, ?, ?, ?)")
@@ -339,9 +335,6 @@ extension ReplicaStore: Store {
     if let zone = notice.zone { try statement.bind(zone) } else { try statement.bindNull() }
     if let device = notice.device { try statement.bind(device) } else { try statement.bindNull() }
     try statement.bind(notice.text).bind(notice.milliseconds).execute()
-    try connection.statement(
-      "DELETE FROM hearth_notices WHERE number <= (SELECT max(number) FROM hearth_notices) - ?"
-    ).bind(ReplicaStore.maximumNotices).execute()
   }
 
   /// The notices to the node's person, oldest first.

@@ -59,6 +59,16 @@ package struct TransportReport: Sendable {
     (notedPlaces, notedCount) = ([], 0)
   }
 
+  /// Adds what another round over the same transport has moved, or that it failed.
+  package mutating func add(_ round: TransportReport) {
+    failure = round.failure
+    received += round.received
+    published += round.published
+    publishedBytes += round.publishedBytes
+    receivedBytes += round.receivedBytes
+    waiting = round.waiting
+  }
+
   /// How many things that were put right are named; the others are counted.
   package static var maximumMended: Int { 200 }
 
