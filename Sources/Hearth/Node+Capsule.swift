@@ -18,8 +18,9 @@ extension Node {
   private static let recoveryFact = "recovery"
   private static let attestationFact = "recovery.private"
   private static let keyBytes = 32
-  /// The record of the private database by which one device hands the place to another; its id is
-  /// the device's. The greatest number of a type is kept for it.
+  /// The record of the private database by which one device hands the place to another.
+  ///
+  /// Its id is the other device's. The greatest number that a type can have is kept for it.
   static let handedType = TypeID.record(16_383)
   static let handedField = FieldID(.register, 1)
   /// The domain in which words sign the place of their capsule.
@@ -190,27 +191,26 @@ extension Node {
 
   /// Hands the place of the capsule to those devices of the person that lack it.
   ///
-  /// Sealed to each: the private database's file alone must not tell it.
+  /// Sealed to each: the private database's file alone must not tell it. To this device as well,
+  /// so that those it has handed the place to see that they need not hand it back.
   ///
   /// - Returns: whether there were any.
   private func handPlace() throws -> Bool {
     guard let zone = try sharedPrivateZone(), let words = try keptWords() else { return false }
     let attestation = try attestation()
-    var hasHanded = false
-    for other in membership(of: zone.group).devices where other.id != device {
+    var operations: [HearthCRDT.Operation] = []
+    for other in membership(of: zone.group).devices {
       let present = try handed(to: other.id, in: zone)
       if let present, present.starts(with: words.sign + words.box) { continue }
       let key = RecordKey(type: Node.handedType, id: other.id)
       let value =
         try words.encoded(for: BoxPublicKey(validating: other.card.boxKey)) + attestation
-      var operations: [HearthCRDT.Operation] = [
-        HearthCRDT.Operation(key, .assign(Node.handedField, .bytes(value)))
-      ]
-      if present == nil { operations.insert(HearthCRDT.Operation(key, .insert), at: 0) }
-      _ = try engine.write(operations, to: zone.id, nowMilliseconds: now())
-      hasHanded = true
+      if present == nil { operations.append(HearthCRDT.Operation(key, .insert)) }
+      operations.append(HearthCRDT.Operation(key, .assign(Node.handedField, .bytes(value))))
     }
-    return hasHanded
+    guard !operations.isEmpty else { return false }
+    _ = try engine.write(operations, to: zone.id, nowMilliseconds: now())
+    return true
   }
 
   /// Puts the person's capsule on a transport that lacks a good one, and notes what was mended.

@@ -104,8 +104,8 @@ extension Node {
   static func damaged(at place: String, because cause: any Error) -> HearthError {
     let subject =
       isRelay(place)
-      ? "what the relay holds of this invitation" : "the file of this invitation in "
-        + printable(place)
+      ? "what the relay holds of this invitation"
+      : "the file of this invitation in \(printable(place))"
     return HearthError(
       .notFound,
       "\(subject) is damaged: `hearth sync --check` on the device that made the invitation puts it "

@@ -9,7 +9,8 @@ struct DoctorCommand: AsyncParsableCommand {
     commandName: "doctor", abstract: "Look for what is wrong and how to mend it.",
     discussion: """
       Looks at the data, permissions, clocks, forks, transports, every file of the shared folders,
-      what others have and this device does not get, what recovery words need, and free space. Exit code 7 if data is damaged, 2 if something else needs your attention.
+      what others have and this device does not get, what recovery words need, and free space.
+      Exit code 7 if data is damaged, 2 if something else needs your attention.
       """)
 
   @OptionGroup var options: CommonOptions
@@ -128,12 +129,15 @@ struct DoctorCommand: AsyncParsableCommand {
               + "\(transport.setting.number)`"))
     }
     for (folder, problems) in try await node.damagedFiles() {
-      findings.append(
-        Finding(
-          "files",
-          "\(Words.count(problems.count, "file")) in \(folder) cannot be used, the first: "
-            + "\(problems[0].fault)",
-          remedy: "`hearth sync --check` puts right what this device has"))
+      // What the same is to be done about is one finding.
+      for remedy in Set(problems.map(\.remedy)).sorted() {
+        let alike = problems.filter { $0.remedy == remedy }
+        findings.append(
+          Finding(
+            "files",
+            "\(Words.count(alike.count, "file")) in \(folder) cannot be used, the first: "
+              + "\(alike[0].fault)", remedy: remedy))
+      }
     }
     return findings + (try await withheld(from: node)) + (try await capsules(of: node))
   }

@@ -104,8 +104,8 @@ enum StandingText {
       case own: "this device alone has \(them)"
       case let some: "\(some) of them \(some == 1 ? "is" : "are") on this device alone"
       }
-    return "\(Words.count(own, "change")) of yours that the others had not seen \(verb) for nothing, "
-      + place
+    return "\(Words.count(own, "change")) of yours that the others had not seen \(verb) for "
+      + "nothing, \(place)"
   }
 
   /// - Parameter kinds: of what kind this node's transports are.

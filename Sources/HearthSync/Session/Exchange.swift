@@ -75,7 +75,8 @@ extension Engine {
     nowMilliseconds: UInt64, _ report: inout TransportReport
   ) throws -> TransportListing {
     let listing = try transport.list(zoneTag: zone(id).tag)
-    report.problems += listing.problems
+    // What lies above the zones is in the listing of each.
+    report.problems += listing.problems.filter { !report.problems.contains($0) }
     try checkOwnLives(
       in: id, listing, on: transport, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
     try begin(
