@@ -247,6 +247,10 @@ struct DeviceCommand: AsyncParsableCommand {
                 + "recovery words lies and could spoil it")
           }
           Output.note("next: `hearth device add` on this device makes a link for a new one")
+        } else if left > 0, hasWords {
+          Output.note(
+            "tell \(Style.safe(person)) to make new recovery words (`hearth words rotate`): that "
+              + "device knows where their capsule lies")
         } else if left == 0 {
           let who = Style.safe(person)
           Output.note(
