@@ -60,6 +60,7 @@ extension Node {
     let settings = try waysForInvitation(to: state, terms)
     for setting in settings { try requireReach(of: setting) }
     let made = try makeInvitation(to: state, terms)
+    try keep(made, to: state.group)
     do {
       try give(made, terms, to: settings)
     } catch let error where codeWord(of: error)?.hasPrefix("offline") == true {
@@ -331,7 +332,9 @@ extension Node {
   ) throws -> (place: String, transport: any Transport, capsule: [UInt8]) {
     func look(at place: String) throws -> (String, any Transport, [UInt8]) {
       let transport = try transport(place)
-      return (place, transport, try capsule(of: link, on: transport, place))
+      let capsule = try capsule(of: link, on: transport, place)
+      _ = try open(capsule, of: link, at: place)
+      return (place, transport, capsule)
     }
     if let folderOverride {
       let isPath = !Node.isRelay(folderOverride)
@@ -369,6 +372,8 @@ extension Node {
         "there is no folder \(printable(path)) on this device: compare the link with the one you "
           + "were given, to its end, or say with --folder PATH where the shared folder is here",
         cause: error)
+    } catch let error as TransportError where error.isOfFile {
+      throw Node.damaged(at: path, because: error)
     } catch {
       throw HearthError(
         .offline,

@@ -264,7 +264,11 @@ extension Node {
       let notice = Notice(
         kind: .access, zone: privateZone?.id, device: lost,
         text: "\(name) was revoked in a household: it gets nothing new of your private database "
-          + "either", milliseconds: now())
+          + "either"
+          + (try wordsState() == .set
+            ? "; it knows where the capsule of your recovery words lies, so make new ones: "
+              + "`hearth words rotate`" : ""),
+        milliseconds: now())
       try store.transaction { try store.add(notice) }
     }
   }

@@ -24,23 +24,9 @@ package enum WordsVerdict: Equatable, Sendable {
 
 // The recovery words of this node's person: made, checked, replaced, and kept usable.
 extension Node {
-  private static let recoveryFact = "recovery"
-  private static let attestationFact = "recovery.private"
-  private static let keyBytes = 32
-
-  /// What the node keeps of the words, which opens nothing without them.
-  ///
-  /// Their public keys, and the place of the capsule with the key it is sealed under; the latter is
-  /// itself sealed to this device.
-  private struct Record {
-    let sign: [UInt8]
-    let box: [UInt8]
-    let access: RecoveryCapsuleAccess
-  }
-
   /// The groups that this device belongs to, with the keys of the person's words in each: the
   /// households, and with them the private database, unless another one is about to take its place.
-  private func ownGroups() throws -> [(id: GroupID, keys: ControlOperation.RecoveryKeys?)] {
+  func ownGroups() throws -> [(id: GroupID, keys: ControlOperation.RecoveryKeys?)] {
     let own = households().filter { membership(of: $0).isActive(device) }
     guard !own.isEmpty else { return [] }
     let isInPlace = try !awaitsPrivate()
@@ -134,101 +120,6 @@ extension Node {
       try? transport.remove(place)
     }
     return report
-  }
-
-  // MARK: With every round
-
-  /// Gives the words' keys to groups that the person is in since, and forgets words that were
-  /// replaced elsewhere.
-  func keepRecovery() throws {
-    let groups = try ownGroups()
-    guard let keys = groups.compactMap(\.keys).first else { return }
-    if let record = try record(), !groups.contains(where: { $0.keys?.box == record.box }) {
-      try store.transaction { [store] in try store.setFact(Node.recoveryFact, nil) }
-    }
-    for group in groups where group.keys == nil {
-      do {
-        try engine.setRecovery(
-          sign: keys.sign, box: keys.box, in: group.id, nowMilliseconds: now())
-      } catch let error as SyncError where error.code == .notAllowed {
-        // The others decide about the group; the round goes on, and the next one tries again.
-        continue
-      }
-    }
-  }
-
-  /// Puts the person's capsule on a transport that lacks it; nothing where this device cannot.
-  func giveCapsule(to transport: any Transport) throws {
-    guard let record = try record() else { return }
-    let place = try Node.capsuleName(record.access)
-    lay(place.scope, in: try .recovery(record.access, mayCreate: true), on: transport)
-    _ = try engine.giveRecoveryCapsule(
-      of: person, named: profile.personName, box: try BoxPublicKey(validating: record.box),
-      access: record.access, attestation: try attestation(), to: transport)
-  }
-
-  static func capsuleName(_ access: RecoveryCapsuleAccess) throws -> BlobName {
-    guard let locator = Identifier(bytes: access.locator) else {
-      throw HearthError(.corrupt, "the place of a recovery capsule has the wrong length")
-    }
-    return BlobName(kind: .capsule, scope: locator)
-  }
-
-  /// Keeps what is needed to write the capsule without the words.
-  ///
-  /// - Parameter signsPrivate: whether the words lead to the private database of this node. Where
-  ///   they led to another one that did not come back, they go on doing so: signing a new, empty
-  ///   one as well would let the next recovery choose that.
-  func keepAccess(of root: RecoveryRoot, signsPrivate: Bool) throws {
-    try store.transaction { try keep(root, signsPrivate: signsPrivate) }
-  }
-
-  /// Keeps what opens nothing, and the words' signature over the private database in use.
-  private func keep(_ root: RecoveryRoot, signsPrivate: Bool = true) throws {
-    try store.setFact(Node.recoveryFact, try encoded(root))
-    let attested = (signsPrivate ? ownPrivateGroup() : nil).map {
-      $0.bytes + root.sign(domain: RecoveryListing.privateDomain, $0.bytes + person.bytes)
-    }
-    try store.setFact(Node.attestationFact, attested)
-  }
-
-  /// What the words signed of the private database in use; empty if they did not.
-  private func attestation() throws -> [UInt8] {
-    guard let group = engine.privateGroup, let bytes = try store.fact(Node.attestationFact),
-      bytes.starts(with: group.bytes)
-    else { return [] }
-    return Array(bytes.dropFirst(group.bytes.count))
-  }
-
-  /// Whether words signed a private database.
-  static func isAttested(_ group: RecoveryListing.Group, of person: PersonID, by root: RecoveryRoot)
-    -> Bool
-  {
-    let verdict: Void? = try? Signature.verify(
-      group.attestation, domain: RecoveryListing.privateDomain, group.id.bytes + person.bytes,
-      by: root.publicKeys.signingKey)
-    return verdict != nil
-  }
-
-  private func encoded(_ root: RecoveryRoot) throws -> [UInt8] {
-    let secret = try root.capsuleAccess.secretBytes()
-    let sealed = try secret.withUnsafeBytes {
-      try SealedBox.seal($0, to: engine.identity.publicKeys.boxKey)
-    }
-    return root.publicKeys.sign + root.publicKeys.box + sealed
-  }
-
-  private func record() throws -> Record? {
-    guard let bytes = try store.fact(Node.recoveryFact) else { return nil }
-    guard bytes.count > 2 * Node.keyBytes else {
-      throw HearthError(.corrupt, "what this node keeps of the recovery words is damaged")
-    }
-    let secret = try SealedBox.openKey(
-      Array(bytes.dropFirst(2 * Node.keyBytes)), with: engine.identity.boxPair)
-    return Record(
-      sign: Array(bytes.prefix(Node.keyBytes)),
-      box: Array(bytes.dropFirst(Node.keyBytes).prefix(Node.keyBytes)),
-      access: try RecoveryCapsuleAccess(secret: secret))
   }
 
   // MARK: Warning

@@ -28,6 +28,8 @@ package struct TransportStatus: Sendable {
   package let failure: String?
   /// What keeps keys valid there that others have replaced, as far as the last round could tell.
   package var oldKeys: TransportProblem?
+  /// When it was last seen to be set back to an older state; nil if not within a week.
+  package let setBackMilliseconds: UInt64?
 }
 
 /// A device whose clock is far from others'.
@@ -82,15 +84,46 @@ extension Node {
 
   private static let maximumCountedChanges = 1_000_000
 
+  /// How many changes of this device's no other can have: not sealed yet, or in none of the
+  /// folders.
+  ///
+  /// Of relays nothing is known once they do not let this device in: what was sealed is taken to
+  /// have been given, where there is one.
+  package func changesOnlyHere(in group: GroupID) throws -> Int {
+    let settings = try transports()
+    var count = 0
+    for zone in allZones() where zone.group == group && zone.kind == .data {
+      for head in zone.heads where head.author.device == device {
+        count += try store.changes(
+          of: head.author, in: zone.id, after: 0, limit: Node.maximumCountedChanges
+        ).count
+      }
+      guard !settings.contains(where: { Node.isRelay($0.path) }) else { continue }
+      var held: Set<SegmentName> = []
+      for setting in settings {
+        let listing = try? transport(setting.path).list(zoneTag: zone.tag)
+        held.formUnion(listing?.segments ?? [])
+      }
+      let listing = TransportListing(segments: held.sorted())
+      let stored = try store.segments(of: zone.id).filter { $0.author.device == device }
+      count += SyncPlan(zone: zone, stored: stored, pending: [])
+        .publications(to: listing, stored: stored, trusted: held, of: zone, by: device)
+        .reduce(0) { $0 + Int(clamping: $1.segment.last - $1.segment.first + 1) }
+    }
+    return count
+  }
+
   /// How each way to others stands, by looking at what it holds.
   package func transportStatuses() throws -> [TransportStatus] {
     try transports().map { setting in
+      let setBack = try setBack(of: setting)
       var missing = 0
       do {
         let transport = try transport(setting.path)
         let carried = groups(over: setting)
         for zone in allZones() where engine.isExchanged(zone) && carried.contains(zone.group) {
-          if Node.isRelay(setting.path), ending(in: zone.group) != nil { continue }
+          // Whoever was removed gives nothing any more.
+          if ending(in: zone.group) != nil { continue }
           let listing = try transport.list(zoneTag: zone.tag)
           let stored = try store.segments(of: zone.id)
           missing +=
@@ -104,9 +137,11 @@ extension Node {
         let relay = transport as? RelayTransport
         return TransportStatus(
           setting: setting, unpublished: missing, failure: nil,
-          oldKeys: try relay?.keepsOldKeys() == true ? relay?.oldKeysProblem : nil)
+          oldKeys: try relay?.keepsOldKeys() == true ? relay?.oldKeysProblem : nil,
+          setBackMilliseconds: setBack)
       } catch let error as TransportError {
-        return TransportStatus(setting: setting, unpublished: nil, failure: "\(error)")
+        return TransportStatus(
+          setting: setting, unpublished: nil, failure: "\(error)", setBackMilliseconds: setBack)
       }
     }
   }

@@ -32,8 +32,10 @@ extension Node {
           over: transport, named: setting.path, carrying: groups(over: setting),
           anchorFile: anchorFile, checking: check, nowMilliseconds: now())
         report.transports.append(round)
+        try noticeSetBack(round)
         if round.failure == nil {
-          try giveCapsule(to: transport)
+          try giveCapsule(to: transport, checking: check, &round)
+          try giveInvitations(to: transport, checking: check, &round)
           for problem in try renewAccess(over: transport) { round.note(problem) }
           report.transports[report.transports.count - 1] = round
         }
@@ -44,6 +46,7 @@ extension Node {
         report.fail(setting.path, "\(error)")
       }
     }
+    try handPlaceAtOnce(&report)
     try sayFarewell()
     try publishAnswers()
     try publishFarewells()

@@ -110,7 +110,10 @@ extension Node {
   package func removeTransport(_ name: String) throws {
     let gone = try transport(named: name)
     relays[gone.path] = nil
-    try save(try transports().filter { $0.number != gone.number })
+    try store.transaction {
+      try store.setFact(Engine<ReplicaStore>.heldFact(of: gone.path), nil)
+      try save(try transports().filter { $0.number != gone.number })
+    }
   }
 
   // MARK: What goes over which

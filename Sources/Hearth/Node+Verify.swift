@@ -53,9 +53,12 @@ extension Node {
       let transport = try transport(setting.path)
       do {
         let carried = groups(over: setting)
+        // What lies above the zones is told by the listing of each.
+        var seen: Set<String> = []
         let found = try allZones()
           .filter { engine.isExchanged($0) && carried.contains($0.group) }
           .flatMap { try engine.damage(of: $0, on: transport) }
+          .filter { seen.insert($0.place).inserted }
         return found.isEmpty ? nil : (setting.path, found)
       } catch is TransportError {
         return nil

@@ -5,8 +5,10 @@
 
 Everybody who has everything goes by names, so only somebody new reads those files. They must be told
 what is wrong and who can mend it; a device that has the content must see it, put it right when told
-to, and in time without being told.
+to, and in time without being told. So it is with the files that nobody but newcomers and people with
+recovery words ever read: capsules. `sync --check` ends with 0 exactly if nothing stays damaged.
 """
+import glob
 import json
 import os
 import shutil
@@ -40,6 +42,9 @@ class Shelf(Nodes):
                     with open(path, "rb") as file:
                         found[path] = file.read()
         return found
+
+    def capsules(self):
+        return set(glob.glob(self.path("folder", "i", "*.cap")))
 
     def spoil(self, files, way):
         for path, data in files.items():
@@ -98,16 +103,147 @@ def what_nobody_has(shelf):
     with open(os.path.join(os.path.dirname(place), name), "wb") as file:
         file.write(b"rubbish")
     told = shelf.run("ben", "sync", "--check")
-    check(told.returncode in (0, PARTIAL), "exit %d" % told.returncode)
+    check(told.returncode == PARTIAL, "what stays damaged ended with %d" % told.returncode)
+    found = json.loads(shelf.run("ben", "sync", "--check", "--json").stdout)["transports"][0]
+    check((found["unmended"], found["restored"]) == (1, 0), "%r" % found)
+    shelf.says("ben", ["sync"])
     check(name in told.stderr and "damaged" in told.stderr, told.stderr)
     check(os.path.exists(os.path.join(os.path.dirname(place), name)), "it was taken away")
+    os.remove(os.path.join(os.path.dirname(place), name))
+    shelf.says("ben", ["sync", "--check"])
     both = shelf.run("ben", "sync", "--check", "--watch")
     check(both.returncode == 64 and "leave --watch out" in both.stderr, both.stderr)
 
 
+def strange_files(shelf):
+    """Other things under names of ours: told by doctor, put right or told by sync --check."""
+    whole = shelf.files()
+    first, second, third = sorted(whole)[:3]
+    os.remove(first)
+    os.mkdir(first)
+    os.remove(second)
+    os.symlink("/etc/hostname", second)
+    os.remove(third)
+    os.mkfifo(third)
+    shelf.says("ada", ["doctor"], "3 files in", "is a folder, link, pipe or device", status=PARTIAL)
+    shelf.says("ada", ["sync", "--check"], "put 3 damaged files right", "put right: z/",
+               os.path.basename(second))
+    check(shelf.files() == whole, "what stood in the place of files is there still")
+    shelf.says("ada", ["doctor"], "all is well")
+    # Somebody else's data stands under the name: never deleted, so it is told of again.
+    os.remove(first)
+    os.mkdir(first)
+    with open(os.path.join(first, "letter.txt"), "w") as file:
+        file.write("mine")
+    shelf.run("ada", "sync", "--check")
+    shelf.says("ada", ["doctor"], os.path.basename(first), status=PARTIAL)
+    check(os.path.exists(os.path.join(first, "letter.txt")), "a stranger's file was deleted")
+    shutil.rmtree(first)
+    # A name with too much in it.
+    longer = second[:-4] + "abc.seg"
+    os.rename(second, longer)
+    shelf.says("ada", ["doctor"], "a name that was cut or lengthened", status=PARTIAL)
+    shelf.says("ada", ["sync", "--check"], "cut or lengthened", status=PARTIAL)
+    os.remove(longer)
+    shelf.says("ada", ["sync", "--check"])
+    check(shelf.files() == whole, "not all files are back")
+    shelf.says("ada", ["doctor"], "all is well")
+
+
+def closed_folder(shelf):
+    """A folder that may not be read is named, with what to do."""
+    if os.geteuid() == 0:
+        return
+    os.chmod(shelf.path("folder"), 0)
+    shelf.says("ada", ["doctor"], shelf.path("folder"), "permission was refused", "chmod",
+               status=PARTIAL)
+    os.chmod(shelf.path("folder"), 0o700)
+    os.chmod(shelf.path("folder", "z"), 0)
+    shelf.says("ada", ["doctor"], "reading failed at z", "permission was refused", "chmod",
+               status=PARTIAL)
+    os.chmod(shelf.path("folder", "z"), 0o700)
+
+
+def an_invitation(shelf):
+    """Its file has no digest in its name: who made it knows what belongs there."""
+    before = shelf.capsules()
+    link = shelf.says("ada", ["invite"], "hearth join").strip().splitlines()[-1]
+    place = (shelf.capsules() - before).pop()
+    with open(place, "rb") as file:
+        whole = file.read()
+    shelf.says("cleo", ["init", "--person", "Cleo", "--device", "phone"], "next:")
+    for way in SPOILS:
+        shelf.spoil({place: whole}, way)
+        said = shelf.run("cleo", "join", link)
+        check(said.returncode == FAILED, "join by a file that is %s: %d" % (way, said.returncode))
+        for word in ("the file of this invitation", shelf.path("folder"), "is damaged",
+                     "hearth sync --check", "ask for a new invitation"):
+            check(word in said.stderr, "%s: no %r: %s" % (way, word, said.stderr))
+        for word in ("malformed", "authentic", "offset", "bytes long"):
+            check(word not in said.stderr.lower(), "%s: raw %r: %s" % (way, word, said.stderr))
+        shelf.says("ada", ["sync", "--check"], "put 1 damaged file right",
+                   "the file of an invitation", "was damaged")
+        with open(place, "rb") as file:
+            check(file.read() == whole, "the invitation is not back after it was " + way)
+    # A whole copy elsewhere serves as well as ever; and a plain sync of who made it is enough.
+    os.remove(place)
+    shelf.says("ben", ["sync"])
+    check(not os.path.exists(place), "somebody else put it back")
+    shelf.says("ada", ["sync"])
+    shelf.says("cleo", ["join", link], "joined Home as member")
+    # One that nobody can use any more stays away.
+    os.remove(place)
+    shelf.says("ada", ["sync"])
+    shelf.says("ada", ["sync", "--check"])
+    check(not os.path.exists(place), "a used invitation was put back")
+
+
+def the_words_capsule(shelf):
+    """Every device of a person sees whether the words still lead back, and renews what leads."""
+    before = shelf.capsules()
+    words = shelf.words("ada")
+    place = (shelf.capsules() - before).pop()
+    link = shelf.says("ada", ["device", "add"], "hearth join").strip().splitlines()[-1]
+    shelf.says("tablet", ["init", "--person", "Ada", "--device", "tablet"], "next:")
+    shelf.says("tablet", ["join", link], "joined Home")
+    shelf.says("tablet", ["doctor"], "does not know where the capsule", "hearth words check",
+               status=PARTIAL)
+    shelf.says("tablet", ["sync", "--check"], "does not know where the capsule")
+    # One round of the other device is enough.
+    shelf.says("ada", ["sync"])
+    shelf.says("tablet", ["sync"], "nothing to publish")
+    shelf.says("ada", ["sync"], "nothing new")
+    for home in ("ada", "tablet"):
+        shelf.says(home, ["doctor"], "all is well")
+        shelf.says(home, ["words", "check"], "right", piped=words)
+    with open(place, "rb") as file:
+        whole = file.read()
+    for way in SPOILS:
+        shelf.spoil({place: whole}, way)
+        shelf.says("tablet", ["doctor"], "the capsule of your recovery words is damaged",
+                   "hearth sync", status=PARTIAL)
+        shelf.says("tablet", ["words", "check"], "right", "is damaged", status=PARTIAL, piped=words)
+        shelf.says("tablet", ["sync", "--check"], "put 1 damaged file right",
+                   "put right: the capsule of your recovery words, which was damaged")
+        shelf.says("tablet", ["doctor"], "all is well")
+    os.remove(place)
+    shelf.says("tablet", ["doctor"], "is not there", status=PARTIAL)
+    shelf.says("tablet", ["sync", "--check"], "capsule of your recovery words, which was not there")
+    # The device that made the words is lost; the other one goes on without it.
+    shelf.says("tablet", ["device", "revoke", "laptop", "--yes"], "hearth words rotate")
+    os.remove(place)
+    shelf.says("tablet", ["sync"])
+    check(os.path.exists(place), "nobody renews the capsule after its maker was revoked")
+    shelf.says("tablet", ["words", "check"], "right", piped=words)
+    shelf.says("rescue", ["recover", "--transport", shelf.path("folder")], "Ada is back",
+               piped=words)
+
+
 def main():
     shelf = Shelf(sys.argv[1], "--show" in sys.argv)
-    for story in (beginning, a_newcomer_is_told, without_being_told, what_nobody_has):
+    for story in (
+            beginning, a_newcomer_is_told, without_being_told, what_nobody_has, strange_files,
+            closed_folder, an_invitation, the_words_capsule):
         if shelf.shows:
             print("\n--- " + story.__name__.replace("_", " "))
         story(shelf)

@@ -251,6 +251,22 @@ def rotate(stage, words, capsule):
     return new
 
 
+def hand_on(stage, words):
+    """A device that joined by a link gets the place of the capsule, and no file of it tells."""
+    link = stage.must("new", "device", "add").strip().splitlines()[-1]
+    stage.must("added", "init", "--person", "Anna", "--device", "phone")
+    stage.must("added", "join", link)
+    stage.must("new", "sync")
+    stage.must("added", "sync")
+    place = os.path.join(
+        stage.folder, "i", recovery_secrets(words)["locator"].hex() + ".cap")
+    os.remove(place)
+    stage.must("added", "sync")
+    check(os.path.exists(place), "the device that was added does not renew the capsule")
+    right = stage.document("added", "words", "check", piped=words)
+    check(right["right"] and [c.get("fault") for c in right["capsules"]] == [None], "%r" % right)
+
+
 def scan(stage, sheets):
     needles = {}
     for number, words in enumerate(sheets):
@@ -288,6 +304,7 @@ def main():
     lose_and_recover(stage, words)
     capsule = refuse(stage, words)
     new = rotate(stage, words, capsule)
+    hand_on(stage, new)
     files = scan(stage, [words, new])
     shutil.rmtree(stage.root)
     print("recovery: %d failures, %d files without a secret" % (len(failures), files))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What people are told of decisions that others take, also where both decide at the same time.
 
-    told.py HEARTH [--show]
+    told.py HEARTH [HEARTH-RELAY] [--show]
 
 Nobody may learn only from a log that somebody was removed, that the household has another owner,
-that a sheet of recovery words holds no more, or that the device at hand is out.
+that a sheet of recovery words holds no more, or that the device at hand is out. Nor may work be lost
+or an old copy come back without anybody hearing of it afterwards.
 """
 import json
 import os
@@ -13,9 +14,9 @@ import shutil
 import subprocess
 import sys
 
-from nodes import FAILED, NOT_ALLOWED, Nodes, check, failures
+from nodes import FAILED, NOT_ALLOWED, Nodes, Relay, check, failures
 
-OFFLINE = 3
+PARTIAL, OFFLINE = 2, 3
 
 
 class Home(Nodes):
@@ -220,9 +221,124 @@ def again(home):
     check("was revoked" not in told, "Hal's laptop was cut off: " + told)
 
 
+def lost_work(home):
+    """Who is removed sees what was lost and where it is, and how it comes back."""
+    home.join("ida", "Ida", "ben")
+    home.sync("ben", "ida")
+    home.says("ida", ["add", "Ida's chore"])
+    home.says("ben", ["member", "remove", "Ida"])
+    home.says("ida", ["sync"], "removed from Home by Ben", "1 change of yours",
+              "this device alone has it", "hearth quarantine")
+    home.says("ida", ["status"], "you are no member", "1 change never synced",
+              "1 change of yours that the others had not seen counts for nothing",
+              "this device alone has it")
+    standing = json.loads(home.run("ida", "status", "--json").stdout)["households"][0]["standing"]
+    check((standing["ownQuarantined"], standing["onlyHere"]) == (1, 1), "standing: %r" % standing)
+    home.says("ida", ["quarantine"], "1 change by Ida", "hearth join", "on this device")
+    home.sync("ben")
+    home.says("ida", ["join", home.link("ben", "invite")], "joined Home")
+    home.sync("ben")
+    home.says("ben", ["quarantine"], "by Ida", "hearth quarantine adopt NUMBER")
+    numbers = re.findall(r"^(\d+)\. .* by Ida", home.run("ben", "quarantine").stdout, re.M)
+    check(len(numbers) == 1, "Ida's work is not in Ben's quarantine: %r" % numbers)
+    home.says("ida", ["sync"])
+    home.says("ida", ["quarantine"], "an owner or admin of Home can take them over")
+    home.says("ben", ["quarantine", "adopt", numbers[0], "--yes"], "took over 1 change")
+    titles = [c["title"] for c in json.loads(home.run("ben", "list", "--json").stdout)["chores"]]
+    check("Ida's chore" in titles, "Ida's work is lost: %r" % titles)
+
+
+def withheld(home):
+    """A folder keeps back what somebody else has seen: doctor says so as well."""
+    home.sync("ben", "ida", "hal", "ben", "ida", "hal")
+    before = files(home.path("folder"))
+    home.says("ida", ["add", "Unseen"])
+    home.sync("ida")
+    hidden = files(home.path("folder")) - before
+    home.sync("ben")
+    home.says("ben", ["add", "Seen"])
+    home.sync("ben")
+    home.away("hal")
+    for name in hidden:
+        os.remove(os.path.join(home.path("island"), name))
+    home.says("hal", ["sync"], "waiting for others")
+    home.says("hal", ["doctor"], "withheld: ", "1 change of phone (Ida)", "has seen is not here",
+              "remedy: sync once more", status=PARTIAL)
+    home.back("hal")
+    home.says("hal", ["sync"])
+    home.says("hal", ["doctor"], "all is well")
+
+
+def files(folder):
+    return {os.path.relpath(os.path.join(place, name), folder)
+            for place, _, names in os.walk(folder) for name in names if name.endswith(".seg")}
+
+
+def is_told(home, name, words, *quiet):
+    """The notice is told, kept in the log, and shown by status with and without --json."""
+    home.says(name, ["status"], "was set back to an old copy, as this device saw on")
+    told = json.loads(home.run(name, "status", "--json").stdout)
+    check(told["transports"][-1]["setBack"].startswith("20"), "%r" % told["transports"])
+    for document in (told, json.loads(home.run(name, "log", "--json").stdout)):
+        notices = [n for n in document["notices"] if n["kind"] == "transport"]
+        check(len(notices) == 1 and words in notices[0]["text"], "%s: %r" % (name, notices))
+    home.says(name, ["log"], words, "what this device has is given to it again")
+    for other in quiet:
+        check(words not in home.run(other, "log").stdout, other + " is told of nothing")
+
+
+def old_folder(home):
+    """A copy of the folder comes back that is older than what was seen."""
+    for number in range(2):
+        home.says("ben", ["sync"])
+    shutil.copytree(home.path("folder"), home.path("copy"))
+    home.says("ben", ["add", "Later"])
+    home.sync("ben", "ida")
+    before = home.run("ben", "log").stdout
+    check("was set back" not in before, "told without a reason: " + before)
+    shutil.rmtree(home.path("folder"))
+    shutil.copytree(home.path("copy"), home.path("folder"))
+    home.says("ben", ["sync"], "published 1 segment", "was set back", "1 change")
+    is_told(home, "ben", "the folder " + home.path("folder") + " was set back", "ida")
+    home.says("ida", ["sync"])
+    home.says("ben", ["sync"], "nothing to publish")
+    # Told once a day, however often it happens.
+    shutil.rmtree(home.path("folder"))
+    shutil.copytree(home.path("copy"), home.path("folder"))
+    home.says("ben", ["sync"], "was set back")
+    is_told(home, "ben", "the folder " + home.path("folder") + " was set back")
+
+
+def old_relay(home):
+    """A backup of a relay is restored that is older than what was seen."""
+    program = next((a for a in sys.argv[2:] if not a.startswith("-")), None)
+    if program is None:
+        return
+    relay = Relay(program, home.path("relay"))
+    home.begin("jo", "Jo", "laptop")
+    home.says("jo", ["household", "create", "Flat", "--time-zone", "UTC"])
+    home.says("jo", ["transport", "add", "relay", relay.address])
+    home.says("jo", ["sync"])
+    relay.kill()
+    shutil.copytree(home.path("relay"), home.path("backup"))
+    relay.start()
+    home.says("jo", ["add", "Later"])
+    home.says("jo", ["sync"])
+    relay.kill()
+    shutil.rmtree(home.path("relay"))
+    shutil.copytree(home.path("backup"), home.path("relay"))
+    relay.start()
+    home.says("jo", ["sync"], "set back", "published 1 segment")
+    is_told(home, "jo", "the relay at 127.0.0.1:%s was set back" % relay.port)
+    home.says("jo", ["sync"], "nothing to publish")
+    relay.kill()
+
+
 def main():
     home = Home(sys.argv[1], "--show" in sys.argv)
-    for story in (joining, offers, stranded, sheets, undone, again):
+    for story in (
+            joining, offers, stranded, sheets, undone, again, lost_work, withheld, old_folder,
+            old_relay):
         if home.shows:
             print("\n--- " + story.__name__)
         story(home)

@@ -134,6 +134,53 @@ struct UpkeepTests {
     #expect(folder.segments[last] != nil)
     #expect(report.problems.map(\.place).contains("\(ghost.digest)"))
     #expect(folder.segments[ghost] != nil, "nothing is taken away")
+    #expect(report.unmended == 1)
+  }
+
+  @Test("A folder that was set back to an old copy is noticed, once, by whoever saw more in it")
+  func setBack() throws {
+    for member in 0..<2 {
+      var (family, folder) = try family(writing: 3)
+      let copy = folder.segments
+      for number in 0..<4 {
+        try family.write(0, number, [.assign(FieldID(.register, 1), .int(9))])
+        #expect(try sync(&family, 0, folder).lost == 0)
+      }
+      #expect(try sync(&family, 1, folder).lost == 0)
+      folder.segments = copy
+      let report = try sync(&family, member, folder)
+      #expect(report.lost == 4)
+      #expect(report.isSetBack)
+      #expect(try sync(&family, member, folder).lost == 0)
+    }
+  }
+
+  @Test("Files that were merged into larger ones are no loss")
+  func merged() throws {
+    var (family, folder) = try family(writing: 1)
+    for number in 0..<(2 * Engine<MemoryStore>.compactionThreshold) {
+      try family.write(0, number % 5, [.assign(FieldID(.register, 1), .int(Int64(number)))])
+      #expect(try sync(&family, 0, folder).lost == 0)
+      #expect(try sync(&family, 1, folder).lost == 0)
+    }
+    #expect(!folder.removed.isEmpty)
+  }
+
+  @Test("Thousands of damaged files that nobody has are each told once")
+  func many() throws {
+    var (family, folder) = try family(writing: 1)
+    let zone = try family.members[0].zone(family.zone)
+    let name = try #require(folder.list(zoneTag: zone.tag).segments.first)
+    for number in 0..<UInt64(2_000) {
+      let ghost = SegmentName(
+        zoneTag: name.zoneTag, authorTag: name.authorTag, incarnation: name.incarnation,
+        first: name.first, last: name.last, digest: Identifier(high: 1, low: number))
+      folder.segments[ghost] = [1]
+    }
+    let report = try sync(&family, 0, folder, checking: .all)
+    #expect(report.unmended == 2_000)
+    #expect(Set(report.problems.map(\.place)).count == 2_000)
+    #expect(report.problems.count == 2_000)
   }
 
   @Test("A folder that takes nothing is told of, and the round goes on")

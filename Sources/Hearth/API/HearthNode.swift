@@ -35,6 +35,10 @@ public final class HearthNode: Sendable {
     passphrase: String? = nil
   ) async throws -> HearthNode {
     let records = NodeSchema(records: schema.map { $0.schema })
+    guard !records.records.contains(where: { $0.id == Node.handedType }) else {
+      throw HearthError(
+        .invalid, "the record type 16383 is Hearth's own: give yours another number")
+    }
     let secret = passphrase.map { Array($0.utf8) }
     if NodeFolder(path).holdsNode {
       return HearthNode(

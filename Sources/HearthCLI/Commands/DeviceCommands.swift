@@ -194,6 +194,9 @@ struct DeviceCommand: AsyncParsableCommand {
       let newKeys: Int
       /// Whether it lost your private database as well.
       let privateDatabase: Bool
+      /// Whether its person has recovery words that should be made anew, as it knows the place of
+      /// their capsule.
+      let wordsToRotate: Bool
     }
 
     func run() async throws {
@@ -215,6 +218,7 @@ struct DeviceCommand: AsyncParsableCommand {
       }
       try Confirmation.ask("revoke \(name)? it gets nothing new, for good", isGiven: yes)
       let hadPrivate = try await PrivateText.Devices(of: node).has(device) == true
+      let hasWords = names.membership.recoveryKeys(of: device.person) != nil
       try await node.revoke(device.id, from: context.zone.group)
       let keys = await node.allZones().count { $0.group == context.zone.group }
       let left = await node.membership(of: context.zone.group).devices
@@ -225,7 +229,8 @@ struct DeviceCommand: AsyncParsableCommand {
         try Output.json(
           Document(
             device: device.id.hex, name: names.name(of: device.id), person: person,
-            devicesLeft: left, newKeys: keys, privateDatabase: hadPrivate))
+            devicesLeft: left, newKeys: keys, privateDatabase: hadPrivate,
+            wordsToRotate: hasWords))
       } else {
         Output.print("revoked \(name): it keeps what it has and gets nothing new")
         Output.print(
@@ -236,7 +241,16 @@ struct DeviceCommand: AsyncParsableCommand {
           Output.note(Telling.words(report))
         }
         if device.person == gate.person?.id {
+          if hasWords {
+            Output.note(
+              "next: `hearth words rotate`, as that device knows where the capsule of your "
+                + "recovery words lies and could spoil it")
+          }
           Output.note("next: `hearth device add` on this device makes a link for a new one")
+        } else if left > 0, hasWords {
+          Output.note(
+            "tell \(Style.safe(person)) to make new recovery words (`hearth words rotate`): that "
+              + "device knows where their capsule lies")
         } else if left == 0 {
           let who = Style.safe(person)
           Output.note(

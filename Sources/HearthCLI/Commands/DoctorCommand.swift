@@ -8,8 +8,9 @@ struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor", abstract: "Look for what is wrong and how to mend it.",
     discussion: """
-      Looks at the data, permissions, clocks, forks, transports, every file of the shared folders
-      and free space. Exit code 7 if data is damaged, 2 if something else needs your attention.
+      Looks at the data, permissions, clocks, forks, transports, every file of the shared folders,
+      what others have and this device does not get, what recovery words need, and free space.
+      Exit code 7 if data is damaged, 2 if something else needs your attention.
       """)
 
   @OptionGroup var options: CommonOptions
@@ -46,7 +47,8 @@ struct DoctorCommand: AsyncParsableCommand {
     } else if findings.isEmpty {
       Output.print(
         Style.green("all is well")
-          + ": data, permissions, clocks, forks, transports, their files, free space")
+          + ": data, permissions, clocks, forks, transports, their files, what others have, "
+          + "recovery words, free space")
     } else {
       for finding in findings {
         let colour = finding.isDamage ? Style.red : Style.yellow
@@ -131,13 +133,51 @@ struct DoctorCommand: AsyncParsableCommand {
               + "\(transport.setting.number)`"))
     }
     for (folder, problems) in try await node.damagedFiles() {
-      findings.append(
+      // What the same is to be done about is one finding.
+      for remedy in Set(problems.map(\.remedy)).sorted() {
+        let alike = problems.filter { $0.remedy == remedy }
+        findings.append(
+          Finding(
+            "files",
+            "\(Words.count(alike.count, "file")) in \(folder) cannot be used, the first: "
+              + "\(alike[0].fault)", remedy: remedy))
+      }
+    }
+    return findings + (try await withheld(from: node)) + (try await capsules(of: node))
+  }
+
+  /// What others have and no transport gave to this device.
+  private func withheld(from node: Node) async throws -> [Finding] {
+    let kinds = try await node.transports().map(\.kind)
+    var findings: [Finding] = []
+    for zone in await node.dataZones() where zone.database == .shared {
+      findings += try await StandingText.withheld(of: zone, on: node).map {
         Finding(
-          "files",
-          "\(Words.count(problems.count, "file")) in \(folder) cannot be used, the first: "
-            + "\(problems[0].fault)",
-          remedy: "`hearth sync --check` puts right what this device has"))
+          "withheld", StandingText.line($0, kinds: kinds),
+          remedy: "sync once more, here and on the device of \($0.person); if it stays, look "
+            + "whether all of you use the same folders and relays")
+      }
     }
     return findings
+  }
+
+  /// What keeps recovery words from helping.
+  private func capsules(of node: Node) async throws -> [Finding] {
+    guard let standing = try await node.capsuleStanding() else { return [] }
+    guard standing.isPlaceKnown else {
+      return [
+        Finding(
+          "words",
+          "this device does not know where the capsule of your recovery words lies, and cannot "
+            + "look at it",
+          remedy: "`hearth words check` with your sheet lets it know; or `hearth sync` on a device "
+            + "that knows, then here")
+      ]
+    }
+    return standing.transports.compactMap { place, state in
+      Node.fault(of: state).map {
+        Finding("words", "\(place): \($0)", remedy: "`hearth sync` here writes it anew")
+      }
+    }
   }
 }

@@ -50,6 +50,10 @@ struct PeopleNews: Sendable {
         news.remarks.append(
           EndingText.line(ending, household: zone.name)
             + ": you keep what is here, and nothing new comes")
+        let standing = try await StandingText.Document(of: zone, on: node)
+        if standing.ownQuarantined > 0 {
+          news.remarks.append(StandingText.lost(standing) + ": `hearth quarantine`")
+        }
         continue
       }
       let waiting = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }

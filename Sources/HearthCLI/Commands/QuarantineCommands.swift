@@ -49,6 +49,27 @@ struct QuarantineCommand: AsyncParsableCommand {
     )
   }
 
+  /// What can be done about them on this device.
+  private static func next(_ context: HouseholdContext) async throws -> String {
+    let place = Style.safe(context.zone.name)
+    if await context.node.ending(in: context.zone.group) != nil {
+      let standing = try await StandingText.Document(of: context.zone, on: context.node)
+      let isHere = min(standing.onlyHere, standing.ownQuarantined) > 0
+      return "you do not belong to \(place) any more and cannot take them over"
+        + (isHere
+          ? ": keep this device's data, ask an owner or admin for an invitation, `hearth join` it "
+            + "on this device and `hearth sync`; then the others have them, and an admin can take "
+            + "them over"
+          : "; an owner or admin can, with `hearth quarantine` on their device")
+    }
+    let role = await context.node.membership(of: context.zone.group).role(
+      of: context.node.device)
+    return role?.rank ?? 0 >= Role.admin.rank
+      ? "take over with `hearth quarantine adopt NUMBER`; or leave them, they do nothing"
+      : "an owner or admin of \(place) can take them over, with `hearth quarantine` on their "
+        + "device; else they do nothing"
+  }
+
   /// Lists them.
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -62,6 +83,7 @@ struct QuarantineCommand: AsyncParsableCommand {
     func run() async throws {
       let context = try await HouseholdContext.open(options)
       let items = try await QuarantineCommand.items(context).items
+      let next = try await QuarantineCommand.next(context)
       try await context.node.close()
       if options.json { return try Output.json(Document(quarantined: items)) }
       guard !items.isEmpty else {
@@ -76,7 +98,7 @@ struct QuarantineCommand: AsyncParsableCommand {
           "\(item.number). \(Words.count(item.changes, "change")) by \(Style.safe(item.person)) on "
             + "\(Style.safe(item.device)), \(reason)")
       }
-      Output.note("take over with `hearth quarantine adopt NUMBER`; or leave them, they do nothing")
+      Output.note(next)
     }
   }
 

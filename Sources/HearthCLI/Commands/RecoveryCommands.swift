@@ -63,23 +63,50 @@ struct WordsCommand: AsyncParsableCommand {
   struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check", abstract: "Tell whether the words you type are your recovery words.",
-      discussion: "Reads the twelve words from standard input; a terminal does not show them.")
+      discussion: """
+        Reads the twelve words from standard input; a terminal does not show them. Looks as well
+        whether what lies in the shared folders and at the relays leads back to everything, and \
+        ends with 2 if it does not.
+        """)
 
     @OptionGroup var options: CommonOptions
 
     private struct Document: Encodable {
+      struct Capsule: Encodable {
+        let transport: String
+        /// What is wrong with the words' capsule there; absent where nothing is.
+        let fault: String?
+      }
       let right: Bool
+      /// Of each folder and relay that could be reached.
+      let capsules: [Capsule]
     }
 
     func run() async throws {
       let node = try await options.open()
       let words = try SecretInput.words(asking: "your twelve recovery words, in one line:")
       let verdict = try await node.check(words)
+      let capsules = verdict == .right ? try await node.examineCapsules(with: words) : []
       try await node.close()
       switch verdict {
       case .right:
-        if options.json { return try Output.json(Document(right: true)) }
-        Output.print("right: these are your recovery words")
+        if options.json {
+          try Output.json(
+            Document(
+              right: true,
+              capsules: capsules.map {
+                Document.Capsule(transport: $0.place, fault: $0.fault)
+              }))
+        } else {
+          Output.print("right: these are your recovery words")
+          for (place, fault) in capsules {
+            guard let fault else { continue }
+            Output.note("hearth: warning: \(Style.safe(place)): \(Style.safe(fault))")
+          }
+        }
+        guard capsules.allSatisfy({ $0.fault == nil }) else {
+          throw ExitCode(ExitStatus.partial.rawValue)
+        }
       case .other:
         throw CommandFailure(
           .notAllowed, "these are twelve words of a sheet, but not your present ones",

@@ -25,6 +25,11 @@ enum StandingText {
     let unopenedKeys: Int
     /// Changes of removed devices that count for nothing and that nobody has taken over.
     let quarantined: Int
+    /// Those of them that this device wrote, where it does not belong to the household any more.
+    let ownQuarantined: Int
+    /// Those of this device's changes that no other device can have, where it does not belong to
+    /// the household any more.
+    let onlyHere: Int
     /// Changes that another device says to have and that no transport gave to this one.
     let withheld: [Withheld]
     /// Who asks to join, where this person may approve.
@@ -41,7 +46,14 @@ enum StandingText {
           text: EndingText.line($0, household: zone.name))
       }
       unopenedKeys = await node.unopenedKeys(in: zone.group)
-      quarantined = try await node.quarantined(in: zone.group).reduce(0) { $0 + $1.changes.count }
+      let ranges = try await node.quarantined(in: zone.group)
+      quarantined = ranges.reduce(0) { $0 + $1.changes.count }
+      let device = await node.device
+      let isOver = ended != nil
+      ownQuarantined =
+        isOver
+        ? ranges.filter { $0.author.device == device }.reduce(0) { $0 + $1.changes.count } : 0
+      onlyHere = isOver ? try await node.changesOnlyHere(in: zone.group) : 0
       withheld = try await StandingText.withheld(of: zone, on: node)
       requests = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
         .map(\.request.personName)
@@ -56,6 +68,9 @@ enum StandingText {
     var lines: [String] = []
     if let ended = document.ended {
       lines.append(Style.red("\(ended.text): you keep what is here, and nothing new comes"))
+      if document.ownQuarantined > 0 {
+        lines.append(Style.yellow(lost(document) + ": `hearth quarantine`"))
+      }
     }
     if !document.requests.isEmpty {
       let names = document.requests.map { Style.safe($0) }.joined(separator: ", ")
@@ -71,12 +86,26 @@ enum StandingText {
           "\(Words.count(document.unopenedKeys, "key")) cannot be opened: others hand them over "
             + "again when they sync, then `hearth sync` here"))
     }
-    if document.quarantined > 0 {
+    if document.quarantined > 0, document.ended == nil {
       lines.append(
         "\(Words.count(document.quarantined, "change")) of removed devices in quarantine: "
           + "`hearth quarantine`")
     }
     return lines + document.withheld.map { Style.yellow(line($0, kinds: kinds)) }
+  }
+
+  /// What somebody who is out wrote here in vain, and where it is.
+  static func lost(_ document: Document) -> String {
+    let own = document.ownQuarantined
+    let (verb, them) = own == 1 ? ("counts", "it") : ("count", "them")
+    let place =
+      switch min(document.onlyHere, own) {
+      case 0: "an owner or admin can take \(them) over"
+      case own: "this device alone has \(them)"
+      case let some: "\(some) of them \(some == 1 ? "is" : "are") on this device alone"
+      }
+    return "\(Words.count(own, "change")) of yours that the others had not seen \(verb) for "
+      + "nothing, \(place)"
   }
 
   /// - Parameter kinds: of what kind this node's transports are.

@@ -36,6 +36,8 @@ struct StatusCommand: AsyncParsableCommand {
       let unpublishedSegments: Int?
       let failure: String?
       let problem: String?
+      /// When it was last seen to be set back to an older state; absent if not within a week.
+      let setBack: String?
     }
     let home: String
     let person: String
@@ -90,7 +92,8 @@ struct StatusCommand: AsyncParsableCommand {
           number: status.setting.number, kind: status.setting.kind, path: status.setting.path,
           cargo: await CargoText(status.setting, on: node),
           unpublishedSegments: status.unpublished, failure: status.failure,
-          problem: status.oldKeys.map { "\($0.fault): \($0.remedy)" }))
+          problem: status.oldKeys.map { "\($0.fault): \($0.remedy)" },
+          setBack: status.setBackMilliseconds.map(MomentText.iso)))
     }
     let document = Document(
       home: await node.home, person: profile.personName, personId: await node.person.hex,
@@ -107,6 +110,9 @@ struct StatusCommand: AsyncParsableCommand {
         Style.yellow(
           "private:   goes over none of your ways: `hearth transport carry NUMBER --private`"))
     }
+    try await node.close()
+    if options.json { return try Output.json(document) }
+    show(document, moment, transports.map(\.setBackMilliseconds))
     for notice in notices.suffix(StatusCommand.shownNotices) {
       Output.print("notice:    \(NoticeText.line(notice, moment))")
     }
@@ -115,7 +121,7 @@ struct StatusCommand: AsyncParsableCommand {
 
   private static let shownNotices = 5
 
-  private func show(_ document: Document) {
+  private func show(_ document: Document, _ moment: MomentText, _ setBacks: [UInt64?]) {
     Output.print("person:    \(Style.bold(document.person))")
     let life = document.life > 1 ? ", life \(document.life)" : ""
     Output.print("device:    \(document.device) (\(document.deviceId.prefix(8))\(life))")
@@ -155,10 +161,16 @@ struct StatusCommand: AsyncParsableCommand {
     if document.transports.isEmpty {
       Output.print("transport: none yet; `hearth transport add folder PATH`")
     }
-    for transport in document.transports {
+    for (transport, setBack) in zip(document.transports, setBacks) {
       Output.print("transport: \(words(transport))")
       if let problem = transport.problem {
         Output.print(Style.yellow("           " + Style.safe(problem)))
+      }
+      if let setBack {
+        Output.print(
+          Style.yellow(
+            "           was set back to an old copy, as this device saw on "
+              + "\(moment.text(setBack)): `hearth log`"))
       }
     }
   }
@@ -167,7 +179,9 @@ struct StatusCommand: AsyncParsableCommand {
     let people = household.people == 1 ? "1 person" : "\(household.people) people"
     let own =
       household.unsealed == 0
-      ? "nothing unsynced" : "\(Words.count(household.unsealed, "change")) not synced yet"
+      ? "nothing unsynced"
+      : Words.count(household.unsealed, "change")
+        + (household.standing.ended == nil ? " not synced yet" : " never synced")
     return "\(people), \(Words.count(household.devices, "device")), you are "
       + "\(household.role ?? "no member"), "
       + "\(Words.count(Int(clamping: household.changes), "change")),"

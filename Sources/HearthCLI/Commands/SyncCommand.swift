@@ -47,11 +47,12 @@ struct SyncCommand: AsyncParsableCommand {
       }
       for transport in report.transports where transport.failure == nil {
         Output.print(SyncText.line(transport))
+        if check { for line in SyncText.mended(transport) { Output.print(line) } }
       }
       for line in news.lines + catalogues.news { Output.print(line) }
     }
     for remark in news.remarks + catalogues.warnings { Output.note(remark) }
-    try SyncText.check(report, isQuiet: options.json)
+    try SyncText.check(report, isQuiet: options.json, isWhole: check)
   }
 }
 
@@ -71,6 +72,12 @@ enum SyncText {
       let publishedBytes: Int
       /// How many damaged files were put right.
       let restored: Int
+      /// Which, the first of them.
+      let mended: [String]
+      /// How many damaged files were found and stay damaged.
+      let unmended: Int
+      /// Whether it was seen to be set back to an older state.
+      let setBack: Bool
       let waiting: Int
       let failure: String?
       let problems: [Problem]
@@ -90,8 +97,8 @@ enum SyncText {
         Item(
           path: transport.setting, received: transport.received, published: transport.published,
           publishedBytes: transport.publishedBytes, restored: transport.restored,
-          waiting: transport.waiting,
-          failure: transport.failure,
+          mended: transport.mended, unmended: transport.unmended,
+          setBack: transport.isSetBack, waiting: transport.waiting, failure: transport.failure,
           problems: transport.problems.map {
             Problem(
               place: $0.place, fault: $0.fault, remedy: $0.remedy, hidesData: $0.hidesData)
@@ -136,15 +143,28 @@ enum SyncText {
     return "\(report.setting): " + parts.joined(separator: ", ")
   }
 
+  /// How many things that were put right, or that cannot be used, are named of a transport.
+  private static let namedCount = 20
+
+  /// What was put right on a transport, a line each.
+  static func mended(_ report: TransportReport) -> [String] {
+    let named = report.mended.prefix(namedCount)
+    let rest = report.restored - named.count
+    return named.map { "  put right: \(Style.safe($0))" }
+      + (rest > 0 ? ["  and \(rest) more"] : [])
+  }
+
   /// Tells of failures and problems on standard error, and ends with their exit code.
   ///
-  /// - Parameter isQuiet: leaves out what does not change the exit code.
-  static func check(_ report: SyncReport, isQuiet: Bool) throws {
+  /// - Parameters:
+  ///   - isQuiet: leaves out what does not change the exit code.
+  ///   - isWhole: whether every file was looked at, so that damage that stays changes it too.
+  static func check(_ report: SyncReport, isQuiet: Bool, isWhole: Bool = false) throws {
     tellProblems(report, isQuiet: isQuiet)
     if report.transports.contains(where: { $0.failure != nil }) {
       throw ExitCode(ExitStatus.offline.rawValue)
     }
-    if report.transports.contains(where: \.isPartial) {
+    if report.transports.contains(where: { $0.isPartial || isWhole && $0.unmended > 0 }) {
       throw ExitCode(ExitStatus.partial.rawValue)
     }
   }
@@ -154,10 +174,18 @@ enum SyncText {
       if let failure = transport.failure {
         Output.note("hearth: error: \(Style.safe(failure))")
       }
-      for problem in transport.problems where problem.hidesData || !isQuiet {
+      if transport.lost > 0, !isQuiet {
+        Output.note("hearth: warning: \(Style.safe(Node.setBackText(of: transport)))")
+      }
+      let told = transport.problems.filter { $0.hidesData || !isQuiet }
+      for problem in told.prefix(namedCount) {
         let place = problem.fault.contains(problem.place) ? "" : problem.place + ": "
         Output.note(
           "hearth: warning: \(Style.safe(place + problem.fault)); \(Style.safe(problem.remedy))")
+      }
+      if told.count > namedCount {
+        Output.note(
+          "hearth: warning: \(told.count - namedCount) more of the same kinds; `--json` names them")
       }
     }
   }

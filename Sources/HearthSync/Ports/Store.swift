@@ -114,6 +114,8 @@ package struct Notice: Equatable, Sendable {
     case access
     /// Somebody else changed who belongs to a household, or who owns it.
     case people
+    /// A folder or relay was set back to an older state of itself.
+    case transport
   }
 
   package let kind: Kind

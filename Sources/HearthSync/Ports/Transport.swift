@@ -94,8 +94,13 @@ package struct TransportProblem: Hashable, Sendable {
   package let remedy: String
   /// Whether data may be missing because of it; false for rubbish that is merely passed over.
   package let hidesData: Bool
+  /// Whether the transport shows an older state of itself than it had shown.
+  package let isSetBack: Bool
 
-  package init(place: String, fault: String, remedy: String, hidesData: Bool) {
+  package init(
+    place: String, fault: String, remedy: String, hidesData: Bool, isSetBack: Bool = false
+  ) {
+    self.isSetBack = isSetBack
     self.place = place
     self.fault = fault
     self.remedy = remedy

@@ -1,6 +1,23 @@
 import HearthCRDT
 import HearthCrypto
 
+/// How a person's recovery capsule stands on a transport.
+package enum RecoveryCapsuleState: String, Sendable {
+  /// It is there and says all that this device knows.
+  case whole
+  /// There is none.
+  case missing
+  /// Something else lies in its place, or what is there cannot be read.
+  case damaged
+  /// It lacks a household, a zone or a key.
+  case outdated
+  /// This device belongs to nothing that the words lead to.
+  case unneeded
+
+  /// Whether one has to be written.
+  package var isFaulty: Bool { ![.whole, .unneeded].contains(self) }
+}
+
 // The recovery capsule on transports, and what a bare machine makes of it.
 extension Engine {
   // MARK: Writing the capsule
@@ -39,6 +56,21 @@ extension Engine {
     }
   }
 
+  /// How a person's recovery capsule stands on a transport.
+  ///
+  /// Fetches the capsule and changes nothing. Whether the keys in it are good nobody can tell who
+  /// has not the words; ``RecoveryListing/fault(with:)`` does.
+  ///
+  /// - Throws: a transport's error that is not of the capsule; `tooLarge` for hundreds of groups.
+  package func recoveryCapsuleState(
+    of person: PersonID, named name: String, box: BoxPublicKey, access: RecoveryCapsuleAccess,
+    attestation: [UInt8] = [], on transport: some Transport
+  ) throws -> RecoveryCapsuleState {
+    let owner = CapsuleOwner(
+      person: person, name: name, box: box, access: access, attestation: attestation)
+    return try examineCapsule(of: owner, on: transport).state
+  }
+
   /// Writes a person's recovery capsule where a transport has none that says enough.
   ///
   /// What it says of other groups stays, since another device of the person may have written it,
@@ -46,41 +78,82 @@ extension Engine {
   /// a capsule, the latest are listed: each opens those before it, where newcomers may read them.
   ///
   /// - Parameter attestation: what the words signed of the private database in use.
-  /// - Returns: whether one was written.
+  /// - Returns: how it stood before; one was written unless that is `whole` or `unneeded`.
   /// - Throws: a transport's error; `tooLarge` for hundreds of groups.
+  @discardableResult
   package func giveRecoveryCapsule(
     of person: PersonID, named name: String, box: BoxPublicKey, access: RecoveryCapsuleAccess,
     attestation: [UInt8] = [], to transport: some Transport
-  ) throws -> Bool {
-    let place = BlobName(kind: .capsule, scope: try Engine.identifier(access.locator))
-    // Whatever is wrong with the one that is there, a good one takes its place.
-    let present = (try? transport.fetch(place))
-      .flatMap { try? RecoveryCapsule.open($0, with: access) }
-      .flatMap { try? RecoveryListing(decoding: $0) }
-    let theirs = (present?.person == person ? present?.groups : nil) ?? []
-    func listing(_ epochLimit: Int, isOutline: Bool) throws -> RecoveryListing? {
-      let own = try recoveryGroups(
-        of: person, box: box, attestation: attestation, epochLimit: epochLimit,
-        isOutline: isOutline)
-      let foreign = theirs.filter { group in
-        !own.contains { $0.id == group.id }
-          && !zones.contains { $0.group == group.id && isRetired($0) }
+  ) throws -> RecoveryCapsuleState {
+    let owner = CapsuleOwner(
+      person: person, name: name, box: box, access: access, attestation: attestation)
+    let found = try examineCapsule(of: owner, on: transport)
+    guard found.state.isFaulty,
+      let whole = try listing(
+        of: owner, beside: found.theirs, epochLimit: found.epochLimit, isOutline: false)
+    else { return found.state }
+    try transport.publish(
+      BlobName(kind: .capsule, scope: try Engine.identifier(access.locator)),
+      RecoveryCapsule.seal(whole.encoded, with: access))
+    return found.state
+  }
+
+  /// Whose capsule it is, and what is needed to write it.
+  private struct CapsuleOwner {
+    let person: PersonID
+    let name: String
+    let box: BoxPublicKey
+    let access: RecoveryCapsuleAccess
+    let attestation: [UInt8]
+  }
+
+  /// What a transport's capsule says of groups, and how it stands beside what this device knows.
+  private func examineCapsule(
+    of owner: CapsuleOwner, on transport: some Transport
+  ) throws -> (state: RecoveryCapsuleState, theirs: [RecoveryListing.Group], epochLimit: Int) {
+    let place = BlobName(kind: .capsule, scope: try Engine.identifier(owner.access.locator))
+    var state = RecoveryCapsuleState.missing
+    var theirs: [RecoveryListing.Group] = []
+    do {
+      if let bytes = try transport.fetch(place) {
+        // Whatever is wrong with the one that is there, a good one takes its place.
+        let present = (try? RecoveryCapsule.open(bytes, with: owner.access))
+          .flatMap { try? RecoveryListing(decoding: $0) }
+        state = present?.person == owner.person ? .whole : .damaged
+        if state == .whole { theirs = present?.groups ?? [] }
       }
-      let groups = (own + foreign).sorted { $0.id < $1.id }.prefix(RecoveryListing.maximumGroups)
-      return own.isEmpty
-        ? nil : RecoveryListing(person: person, personName: name, groups: Array(groups))
+    } catch let error as TransportError where error.isOfFile {
+      state = .damaged
     }
     for epochLimit in [RecoveryListing.maximumEpochs, 64, 16, 4, 1] {
-      guard let outline = try listing(epochLimit, isOutline: true) else { return false }
+      guard
+        let outline = try listing(
+          of: owner, beside: theirs, epochLimit: epochLimit, isOutline: true)
+      else { return (.unneeded, theirs, epochLimit) }
       guard outline.encoded.count <= RecoveryCapsule.maximumBodyBytes else { continue }
       let isEnough =
         outline.groups.allSatisfy { group in theirs.contains { $0.covers(group) } }
         && theirs.count == outline.groups.count
-      guard !isEnough, let whole = try listing(epochLimit, isOutline: false) else { return false }
-      try transport.publish(place, RecoveryCapsule.seal(whole.encoded, with: access))
-      return true
+      return (state == .whole && !isEnough ? .outdated : state, theirs, epochLimit)
     }
     throw SyncError(.tooLarge, "a recovery capsule cannot hold that many households: leave some")
+  }
+
+  /// What a capsule is to say; nil where this device belongs to nothing that the words lead to.
+  private func listing(
+    of owner: CapsuleOwner, beside theirs: [RecoveryListing.Group], epochLimit: Int,
+    isOutline: Bool
+  ) throws -> RecoveryListing? {
+    let own = try recoveryGroups(
+      of: owner.person, box: owner.box, attestation: owner.attestation, epochLimit: epochLimit,
+      isOutline: isOutline)
+    guard !own.isEmpty else { return nil }
+    let foreign = theirs.filter { group in
+      !own.contains { $0.id == group.id }
+        && !zones.contains { $0.group == group.id && isRetired($0) }
+    }
+    let groups = (own + foreign).sorted { $0.id < $1.id }.prefix(RecoveryListing.maximumGroups)
+    return RecoveryListing(person: owner.person, personName: owner.name, groups: Array(groups))
   }
 
   // MARK: Reading on a bare machine

@@ -29,47 +29,74 @@ extension Engine {
     _ check: FileCheck, nowMilliseconds: UInt64, _ report: inout TransportReport
   ) throws -> TransportListing {
     guard transport.canDecay, !Mutant.leavesDamage.isActive else { return listing }
-    var whole = listing
+    var segments: Set<SegmentName> = []
+    var chunks: Set<BlobName> = []
     var bytes = 0
     let count = listing.segments.count + listing.snapshots.count
     for place in Engine.places(of: count, check, zone.id, nowMilliseconds) {
       if check == .some, bytes >= Engine.checkedBytes { break }
+      let name = place < listing.segments.count ? listing.segments[place] : nil
       do {
-        if place < listing.segments.count {
-          bytes += try transport.fetch(listing.segments[place]).count
+        if let name {
+          bytes += try transport.fetch(name).count
         } else {
           let chunk = listing.snapshots[place - listing.segments.count]
           bytes += try transport.fetch(chunk)?.count ?? 0
         }
       } catch let error as TransportError where error.isDamage {
         Probe.fileDecayed.hit()
-        if place < listing.segments.count {
-          let name = listing.segments[place]
+        if let name {
           if try isSeenTo(name, of: zone, on: transport, &report) { continue }
-          whole.segments.removeAll { $0 == name }
+          segments.insert(name)
         } else {
-          let chunk = listing.snapshots[place - listing.segments.count]
-          whole.snapshots.removeAll { $0 == chunk }
+          chunks.insert(listing.snapshots[place - listing.segments.count])
         }
+        report.unmended += 1
         report.note(
           TransportProblem(
             place: error.place, fault: error.message,
             remedy: "delete it: what it held is given again by who has it", hidesData: false))
       } catch let error as TransportError {
         // What cannot be read now may be readable later, or was taken away meanwhile.
-        if check == .all, error.code != .notFound { report.note(error.problem(hidesData: false)) }
+        if check == .all, error.code != .notFound {
+          report.unmended += 1
+          report.note(error.problem(hidesData: false))
+        }
       }
     }
+    guard !segments.isEmpty || !chunks.isEmpty else { return listing }
+    var whole = listing
+    whole.segments.removeAll { segments.contains($0) }
+    whole.snapshots.removeAll { chunks.contains($0) }
     return whole
   }
 
-  /// What of a zone's files on a transport is damaged; reads them all and changes nothing.
+  /// Looks once more at what was wrong with names when a round began, and notes what is right now.
+  ///
+  /// A link in the place of a file is replaced by the file when it is given again, so it would be
+  /// told as if something were missing still.
+  func settle(
+    _ listings: [ZoneID: TransportListing], on transport: some Transport,
+    _ report: inout TransportReport
+  ) throws {
+    let before = Set(listings.values.flatMap(\.problems).filter { !$0.isSetBack })
+    var after: Set<TransportProblem> = []
+    if !before.isEmpty {
+      for zone in listings.keys.sorted() {
+        after.formUnion(try transport.list(zoneTag: self.zone(zone).tag).problems)
+      }
+    }
+    report.settle(before.subtracting(after))
+  }
+
+  /// What of a zone's files on a transport cannot be used: what is damaged, and what is no file of
+  /// ours under a name of ours; reads them all and changes nothing.
   package func damage(
     of zone: ZoneState, on transport: some Transport
   ) throws -> [TransportProblem] {
     guard transport.canDecay else { return [] }
     let listing = try transport.list(zoneTag: zone.tag)
-    var found: [TransportProblem] = []
+    var found = listing.problems.filter(\.hidesData)
     func look(_ read: () throws -> Void) throws {
       do {
         try read()
@@ -92,10 +119,11 @@ extension Engine {
     guard let right = try store.bytes(of: name.digest, in: zone.id) else { return false }
     do {
       try transport.publish(name, right)
-      report.restored += 1
+      report.mended(transport.place(of: name))
       Probe.fileRestored.hit()
     } catch let error as TransportError {
       // A folder that takes nothing can still be read.
+      report.unmended += 1
       report.note(error.problem(hidesData: false))
     }
     return true
@@ -117,4 +145,7 @@ extension Engine {
 extension TransportError {
   /// Whether a file is there whose content is not what its name says.
   fileprivate var isDamage: Bool { [.contentMismatch, .emptyFile, .tooLarge].contains(code) }
+
+  /// Whether something is there under the name that cannot be the file, or is not one at all.
+  package var isOfFile: Bool { isDamage || code == .notRegularFile }
 }

@@ -37,14 +37,18 @@ extension Engine {
       for zone in listings.keys.sorted() where isMember(of: zone) { _ = try seal(zone) }
       // Also where the last round was cut off between sealing and noting it.
       if !Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: self) }
+      var held = try heldBefore(on: name, by: transport)
       for zone in exchangedZones(carried) where isMember(of: zone) {
         guard let found = listings[zone] else { continue }
+        try notice(lossOf: zone, in: found, &held, &report)
         let listing = try upkeep(
           of: self.zone(zone), on: transport, holding: found, check,
           nowMilliseconds: nowMilliseconds, &report)
         try push(
           zone, to: transport, holding: listing, isAlone: incarnation == life, &report)
       }
+      try keep(held, of: name)
+      if check == .all { try settle(listings, on: transport, &report) }
       if Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: self) }
     } catch let error as TransportError {
       Probe.roundFailed.hit()
@@ -73,7 +77,8 @@ extension Engine {
     nowMilliseconds: UInt64, _ report: inout TransportReport
   ) throws -> TransportListing {
     let listing = try transport.list(zoneTag: zone(id).tag)
-    report.problems += listing.problems
+    // What lies above the zones is in the listing of each.
+    report.problems += listing.problems.filter { !report.problems.contains($0) }
     try checkOwnLives(
       in: id, listing, on: transport, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
     try begin(

@@ -151,6 +151,28 @@ package struct RecoveryListing: Sendable {
   }
 }
 
+extension RecoveryListing {
+  /// What of the keys in the capsule the words do not open, in words; nil where they open all.
+  ///
+  /// Only who has typed the words can tell. Whoever knows the capsule's place could put in keys
+  /// that open nothing, and no device would see it. O(keys), 0.4 ms each.
+  package func fault(with root: RecoveryRoot) -> String? {
+    for group in groups {
+      for zone in group.zones {
+        if (try? root.openZoneSecret(zone.sealedSecret, expectingTag: zone.tag)) == nil {
+          return "a key of \(group.name) in it does not open with the words"
+        }
+        for epoch in zone.epochs {
+          let key = try? root.openEpochKey(
+            epoch.sealed, expectingID: epoch.id, groupID: group.id.bytes, zoneID: zone.id.bytes)
+          if key == nil { return "a key of \(group.name) in it does not open with the words" }
+        }
+      }
+    }
+    return nil
+  }
+}
+
 extension RecoveryListing.Group {
   /// Whether this says everything that another says of the same group, keys apart.
   func covers(_ other: RecoveryListing.Group) -> Bool {

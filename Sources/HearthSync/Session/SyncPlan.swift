@@ -218,6 +218,22 @@ package struct SyncPlan {
     }
   }
 
+  /// How many changes of each author names cover, of those that are applied here; O(n log n).
+  static func covered(by names: [SegmentName], of zone: ZoneState) -> Frontier {
+    let present = Dictionary(uniqueKeysWithValues: byAuthor(names).map { ($0, runs(of: $1)) })
+    return Frontier(
+      zone.heads.compactMap { head -> (Author, UInt64)? in
+        let author = TagAuthor(
+          tag: zone.authorTag(of: head.author.device), incarnation: head.author.incarnation)
+        guard head.sequence > 0, let runs = present[author] else { return nil }
+        let count = runs.reduce(UInt64(0)) { sum, run in
+          let (first, last) = (max(1, run.lowerBound), min(run.upperBound, head.sequence))
+          return first <= last ? sum + (last - first + 1) : sum
+        }
+        return count > 0 ? (head.author, count) : nil
+      })
+  }
+
   /// The greatest last change that a listing's names claim of each author; linear.
   static func ends(of listing: TransportListing) -> [TagAuthor: UInt64] {
     var ends: [TagAuthor: UInt64] = [:]

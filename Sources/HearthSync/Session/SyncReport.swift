@@ -12,6 +12,8 @@ package struct TransportReport: Sendable {
   package internal(set) var publishedBytes = 0
   /// How many damaged files of it were put right.
   package internal(set) var restored = 0
+  /// What was put right, in words or by its place; the first of them.
+  package internal(set) var mended: [String] = []
   /// How many snapshots were given to it.
   package internal(set) var publishedSnapshots = 0
   /// How many zones were begun from a snapshot of it.
@@ -22,17 +24,62 @@ package struct TransportReport: Sendable {
   package internal(set) var waiting = 0
   /// What could not be used.
   package internal(set) var problems: [TransportProblem] = []
+  /// How many damaged files were found and not put right.
+  package internal(set) var unmended = 0
+  /// How many changes it does not hold any more that it held after an earlier round.
+  package internal(set) var lost: UInt64 = 0
+  private var notedPlaces: Set<String> = []
+  private var notedCount = 0
 
   package init(setting: String, failure: String? = nil) {
     self.setting = setting
     self.failure = failure
   }
 
-  /// Adds a problem, unless one of the same place was noted before.
+  /// Adds a problem, unless one of the same place was noted before; O(log n) and less.
   package mutating func note(_ problem: TransportProblem) {
-    guard !problems.contains(where: { $0.place == problem.place }) else { return }
+    while notedCount < problems.count {
+      notedPlaces.insert(problems[notedCount].place)
+      notedCount += 1
+    }
+    guard notedPlaces.insert(problem.place).inserted else { return }
     problems.append(problem)
+    notedCount += 1
   }
+
+  /// Leaves out the problems that are gone, each of which is something that was put right, and all
+  /// but the first of those that say the same.
+  mutating func settle(_ gone: Set<TransportProblem>) {
+    var seen: Set<TransportProblem> = []
+    let before = problems
+    problems = before.filter { seen.insert($0).inserted && !gone.contains($0) }
+    for problem in seen.filter(gone.contains).sorted(by: { $0.place < $1.place }) {
+      mended(problem.place)
+    }
+    (notedPlaces, notedCount) = ([], 0)
+  }
+
+  /// Adds what another round over the same transport has moved, or that it failed.
+  package mutating func add(_ round: TransportReport) {
+    failure = round.failure
+    received += round.received
+    published += round.published
+    publishedBytes += round.publishedBytes
+    receivedBytes += round.receivedBytes
+    waiting = round.waiting
+  }
+
+  /// How many things that were put right are named; the others are counted.
+  package static var maximumMended: Int { 200 }
+
+  /// Notes that something was put right.
+  package mutating func mended(_ what: String) {
+    restored += 1
+    if mended.count < TransportReport.maximumMended { mended.append(what) }
+  }
+
+  /// Whether it is an older state of itself, as far as can be told.
+  package var isSetBack: Bool { lost > 0 || problems.contains(where: \.isSetBack) }
 
   /// Whether data may be missing.
   package var isPartial: Bool { problems.contains(where: \.hidesData) }

@@ -62,7 +62,7 @@ extension FolderSurvey {
       let place = (path + [name]).place
       report(
         TransportProblem(
-          place: place, fault: "\(place) has lost part of its name",
+          place: place, fault: "\(place) has a name that was cut or lengthened",
           remedy: "rename it back or delete it: its author puts it back", hidesData: true))
     }
     guard let example = scan.foreignExample else { return }

@@ -248,7 +248,7 @@ package final class RelayTransport: Transport {
         known.problem = TransportProblem(
           place: place, fault: fault,
           remedy: "nothing needs to be done: what this device has is given to it again",
-          hidesData: false)
+          hidesData: false, isSetBack: true)
       }
       if known.problem != nil || opening.opened.head.generation != before.generation {
         known.index.begin(generation: opening.opened.head.generation)
@@ -266,7 +266,7 @@ package final class RelayTransport: Transport {
       known.problem = TransportProblem(
         place: place, fault: "the relay changed what it had said of its log",
         remedy: "nothing needs to be done: what this device has is given to it again",
-        hidesData: false)
+        hidesData: false, isSetBack: true)
       known.index.begin(generation: opening.opened.head.generation)
       guard try follow(&known.index) else {
         throw inconsistent("its log contradicts itself")

@@ -1,0 +1,75 @@
+import HearthCRDT
+import HearthCrypto
+
+// What a transport held after the last round, to see whether it was set back to an old copy.
+extension Engine {
+  /// How many changes of each author a transport held, by zone.
+  typealias Held = [ZoneID: Frontier]
+
+  /// The most zones that are remembered of one transport.
+  static var maximumHeldZones: Int { 1_024 }
+
+  /// The fact by which a node remembers what a transport held.
+  package static func heldFact(of transport: String) -> String {
+    "held." + derivedIdentifier("HRTH/held/v1", Array(transport.utf8)).hex
+  }
+
+  /// What a transport held after the last round; nil where it is not remembered.
+  ///
+  /// Of transports alone that somebody else carries and that keep no log of their own; a relay's
+  /// client sees by the chain over its log whether it was set back.
+  func heldBefore(on name: String, by transport: some Transport) throws -> Held? {
+    guard transport.canDecay else { return nil }
+    guard let bytes = try store.fact(Engine.heldFact(of: name)) else { return [:] }
+    var reader = ByteReader(bytes)
+    var held: Held = [:]
+    for _ in 0..<(try reader.count("zones", itemBytes: 17, atMost: Engine.maximumHeldZones)) {
+      let zone = try reader.identifier("zone")
+      held[zone] = try reader.frontier("changes")
+    }
+    try reader.finish()
+    return held
+  }
+
+  /// Counts the changes of a zone that a transport held and does not hold any more.
+  ///
+  /// Nobody takes away a file unless a larger one that is there as well has replaced it, so fewer
+  /// changes than before mean an old copy, or somebody who deletes. Files whose names are there
+  /// with something else in their place are told of by themselves, and hide how much is gone.
+  ///
+  /// - Parameter held: what it held before; afterwards what it holds when this round is over.
+  func notice(
+    lossOf id: ZoneID, in listing: TransportListing, _ held: inout Held?,
+    _ report: inout TransportReport
+  ) throws {
+    guard let before = held else { return }
+    let state = try zone(id)
+    let now = SyncPlan.covered(by: listing.segments, of: state)
+    let isBlocked = listing.problems.contains { $0.hidesData && $0.place != "." }
+    if let former = before[id], !isBlocked {
+      for entry in former.entries {
+        // A log that was cut since cannot be there as far as it was.
+        let wanted = min(entry.sequence, state.frontier[entry.author])
+        if now[entry.author] < wanted {
+          report.lost += wanted - now[entry.author]
+        }
+      }
+    }
+    let stored = try store.segments(of: id).map { SyncPlan.name(of: $0, in: state) }
+    guard before[id] != nil || before.count < Engine.maximumHeldZones else { return }
+    held?[id] = SyncPlan.covered(by: listing.segments + stored, of: state)
+  }
+
+  /// Remembers what a transport holds when a round over it is done.
+  func keep(_ held: Held?, of name: String) throws {
+    guard let held else { return }
+    var writer = ByteWriter(capacity: 256)
+    writer.varint(held.count)
+    for zone in held.keys.sorted() {
+      writer.identifier(zone)
+      writer.frontier(held[zone] ?? Frontier())
+    }
+    guard try store.fact(Engine.heldFact(of: name)) != writer.bytes else { return }
+    try store.transaction { try store.setFact(Engine.heldFact(of: name), writer.bytes) }
+  }
+}
