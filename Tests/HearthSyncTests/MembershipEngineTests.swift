@@ -346,50 +346,6 @@ struct MembershipEngineTests {
     #expect(try family.areEqual([0, 1, 2]))
   }
 
-  @Test("Joining by approval: asked of any admin, answered later, and nothing is read before")
-  func approval() throws {
-    var family = try EngineFamily(3)
-    try family.setRole(2, .admin, by: 0)
-    try family.set(0, 1, 1)
-    try family.meet([0, 1, 2])
-    let made = try family.members[0].invite(
-      to: family.group, named: "Home", role: .child, admission: .approve, maximumUses: 1,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
-    try family.meet([0, 1, 2])
-    var newcomer = try EngineFamily.engine()
-    let opened = try newcomer.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
-    #expect(newcomer.zones.isEmpty)
-    let request = try newcomer.requestToJoin(
-      opened, with: made.secret, person: EngineFamily.id(40), personName: "Nina",
-      deviceName: "tablet", slot: 0)
-    #expect(throws: SyncError(.notAllowed, "")) {
-      try family.members[1].open(request: request.bytes, to: family.group)
-    }
-    // Not by whoever made the invitation.
-    let read = try family.members[2].open(request: request.bytes, to: family.group)
-    #expect(read.personName == "Nina" && read.device == newcomer.device)
-    let answer = try family.members[2].approve(read, named: "Home", nowMilliseconds: now)
-    #expect(throws: SyncError(.exists, "")) {
-      try family.members[2].open(request: request.bytes, to: family.group)
-    }
-    #expect(throws: SyncError(.notAuthentic, "")) {
-      try family.members[1].accept(answer: answer.bytes, to: opened)
-    }
-    _ = try newcomer.accept(answer: answer.bytes, to: opened)
-    family.members.append(newcomer)
-    try family.meet([0, 1, 2, 3])
-    for member in 0..<4 {
-      #expect(family.membership(member).role(of: newcomer.device) == .child)
-    }
-    #expect(try family.shown(3, 1) == .int(1))
-    try family.set(3, 2, 2)
-    try family.send(3, to: [1])
-    #expect(try family.shown(1, 2) == .int(2))
-    let entries = family.membership(1).audit()
-    let admission = entries.first { $0.operation.kind == 7 }
-    #expect(admission?.device == family.members[2].device && admission?.void == nil)
-  }
-
   @Test("A joiner whose keys were replaced meanwhile is given the new ones")
   func meanwhile() throws {
     var family = try EngineFamily(3)

@@ -17,7 +17,7 @@ struct PeopleNews: Sendable {
     var report = try await node.sync(checking: check)
     var news = PeopleNews()
     news.remarks += try await node.notices().dropFirst(known)
-      .filter { [.people, .recovery, .access].contains($0.kind) }.map { Style.safe($0.text) }
+      .filter { [.people, .recovery, .access, .newLife].contains($0.kind) }.map { Style.safe($0.text) }
     let admitted = await node.lastAdmissions
     for zone in admitted {
       let context = try await HouseholdContext.of(zone, node: node)
@@ -50,6 +50,8 @@ struct PeopleNews: Sendable {
         news.remarks.append(
           EndingText.line(ending, household: zone.name)
             + ": you keep what is here, and nothing new comes")
+        let left = try await node.quarantined(in: zone.group).reduce(0) { $0 + $1.changes.count }
+        if left > 0 { news.remarks.append(StandingText.leftWork(left)) }
         continue
       }
       let waiting = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }

@@ -51,6 +51,13 @@ enum StandingText {
     }
   }
 
+  /// What whoever is out had written and the others had not seen.
+  static func leftWork(_ changes: Int) -> String {
+    "\(Words.count(changes, "change")) of yours had not arrived by then and count for nothing: a "
+      + "shared folder still takes them, a relay does not; where they arrive, an admin can take "
+      + "them over with `hearth quarantine adopt`"
+  }
+
   /// - Parameter kinds: of what kind this node's transports are.
   static func lines(_ document: Document, kinds: [String]) -> [String] {
     var lines: [String] = []
@@ -73,8 +80,9 @@ enum StandingText {
     }
     if document.quarantined > 0 {
       lines.append(
-        "\(Words.count(document.quarantined, "change")) of removed devices in quarantine: "
-          + "`hearth quarantine`")
+        document.ended == nil
+          ? "\(Words.count(document.quarantined, "change")) of removed devices in quarantine: "
+            + "`hearth quarantine`" : leftWork(document.quarantined))
     }
     return lines + document.withheld.map { Style.yellow(line($0, kinds: kinds)) }
   }

@@ -32,7 +32,9 @@ extension Engine {
         }
       }
       try maintain(nowMilliseconds: nowMilliseconds)
-      for zone in listings.keys.sorted() where isMember(of: zone) { _ = try seal(zone) }
+      for zone in listings.keys.sorted() where isMember(of: zone) || isFormer(of: zone) {
+        _ = try seal(zone)
+      }
       // Also where the last round was cut off between sealing and noting it.
       if !Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: self) }
       for zone in exchangedZones() where isMember(of: zone) {
@@ -42,6 +44,9 @@ extension Engine {
           nowMilliseconds: nowMilliseconds, &report)
         try push(
           zone, to: transport, holding: listing, isAlone: incarnation == life, &report)
+      }
+      for zone in exchangedZones() where isFormer(of: zone) {
+        try giveLeft(of: zone, to: transport, holding: listings[zone], &report)
       }
       if Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: self) }
     } catch let error as TransportError {
