@@ -278,15 +278,22 @@ struct MembershipEngineTests {
     }
   }
 
-  @Test("A key of thirty days is replaced, one of a day less is not")
+  @Test("A key of thirty days is replaced, one of a millisecond less is not")
   func age() throws {
     var family = try EngineFamily(2)
     let age = Engine<MemoryStore>.epochMilliseconds
     let before = try family.members[0].zone(family.zone).currentEpoch?.id
-    try family.members[0].maintain(nowMilliseconds: now + age - 86_400_000)
+    #expect(age == 30 * 86_400_000)
+    let since = try #require(family.membership(0).epochs(of: family.zone).last).since.milliseconds
+    try family.members[0].maintain(nowMilliseconds: since + age - 1)
     #expect(try family.members[0].zone(family.zone).currentEpoch?.id == before)
-    try family.members[0].maintain(nowMilliseconds: now + age)
+    try family.members[0].maintain(nowMilliseconds: since + age)
     #expect(try family.members[0].zone(family.zone).currentEpoch?.id != before)
+    // A clock that stood still over the moment comes to the same.
+    let newer = try #require(family.membership(0).epochs(of: family.zone).last).since.milliseconds
+    let middle = try family.members[0].zone(family.zone).currentEpoch?.id
+    try family.members[0].maintain(nowMilliseconds: newer + age + 1)
+    #expect(try family.members[0].zone(family.zone).currentEpoch?.id != middle)
   }
 
   @Test("Handing over, leaving and losing the last device go on with one owner")
@@ -418,7 +425,7 @@ struct MembershipEngineTests {
   @Test("What a device counts under one key ends it at 10,000 changes, not one before")
   func count() throws {
     #expect(Engine<MemoryStore>.epochChanges == 10_000)
-    for (missing, isDue) in [(1 as UInt64, false), (0, true)] {
+    for (written, isDue) in [(9_999 as UInt64, false), (10_000, true), (10_001, true)] {
       var family = try EngineFamily(1)
       try family.set(0, 1, 1)
       let epoch = try #require(try family.members[0].zone(family.zone).currentEpoch?.id)
@@ -426,7 +433,7 @@ struct MembershipEngineTests {
         $0 + $1.sequence
       }
       // As if the zone had had so many changes less when the key was made.
-      let start = total &- (10_000 - missing)
+      let start = total &- written
       try family.members[0].store.transaction {
         try family.members[0].store.setFact(
           Engine<MemoryStore>.epochFact(epoch), Engine<MemoryStore>.bytes(of: start))

@@ -22,6 +22,8 @@ struct MembershipOracle {
     var uses: [Identifier: Int] = [:]
     var offers: [RecordID: (place: Int, by: PersonID, to: PersonID)] = [:]
     var endings: [Int] = []
+    /// The least suite.
+    var suite: UInt8 = 1
   }
 
   struct Invite {
@@ -138,6 +140,7 @@ struct MembershipOracle {
         state.roles[offer.to] = .owner
       }
     case .setRecovery, .rotateRecovery: if let person { state.words[person] = place }
+    case .setPolicy(let policy): state.suite = max(state.suite, policy.minimumSuite)
     default: break
     }
   }
@@ -263,6 +266,13 @@ struct MembershipOracle {
       else { return }
       verdict.isLive =
         log.sees(named, own.place) && log.sees(named, other.place) && other.by != asking
+    case .adopt:
+      verdict.needs = 3
+      verdict.isLive = rank >= 3
+    case .setPolicy(let policy):
+      verdict.needs = 3
+      verdict.isLive = rank >= 3 && policy.minimumSuite >= state.suite
+    case .epoch: verdict.isLive = state.roles[person] != .reader
     default: verdict.isLive = true
     }
   }
