@@ -239,7 +239,8 @@ def unsynced_work(family):
     family.sync("ada", "cleo", "ben")
     for home in ("ada", "cleo"):
         check("Eli's idea" not in family.titles(home), "%s took what Eli had not synced" % home)
-    family.says("ada", ["status"], "2 changes of removed devices in quarantine: `hearth quarantine`")
+    family.says("ada", ["status"],
+                "2 changes of removed devices in quarantine: `hearth quarantine`")
     family.says("ada", ["quarantine"], "2 changes by Eli on phone", "adopt NUMBER")
     family.says("ada", ["quarantine", "adopt", "1"], "they count now, as yours")
     family.sync("ada", "cleo", "eli")

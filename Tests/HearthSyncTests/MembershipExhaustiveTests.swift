@@ -50,10 +50,10 @@ struct MembershipExhaustiveTests {
 /// The histories of a household of an owner, an admin with two devices and a member, to whom
 /// somebody else may come.
 ///
-/// Two histories that differ only in the order in which operations of the same time are written down
-/// are one: an operation that follows another one without having seen it is by a hand of a greater
-/// number. An operation that has effect neither in its own eyes nor anybody's, since nothing that it
-/// rests on can be struck, is looked at once and not gone on from.
+/// Two histories that differ only in the order in which operations of the same time are written
+/// down are one: an operation that follows another one without having seen it is by a hand of a
+/// greater number. An operation that has no effect in its own eyes, and rests on nothing that can
+/// be struck, never has any: it is looked at once and not gone on from.
 struct MembershipSpace {
   enum Alphabet {
     /// Every kind, aimed at everybody.

@@ -266,13 +266,20 @@ struct MembershipOracle {
       else { return }
       verdict.isLive =
         log.sees(named, own.place) && log.sees(named, other.place) && other.by != asking
-    case .adopt:
-      verdict.needs = 3
-      verdict.isLive = rank >= 3
+    default: judgeRest(place, state.roles[person], state, &verdict)
+    }
+  }
+
+  /// What changes neither people nor devices.
+  private func judgeRest(
+    _ place: Int, _ role: Role?, _ state: State, _ verdict: inout Verdict
+  ) {
+    let isAdmin = (role?.rank ?? 0) >= 3
+    switch log.items[place].operation {
+    case .adopt: (verdict.needs, verdict.isLive) = (3, isAdmin)
     case .setPolicy(let policy):
-      verdict.needs = 3
-      verdict.isLive = rank >= 3 && policy.minimumSuite >= state.suite
-    case .epoch: verdict.isLive = state.roles[person] != .reader
+      (verdict.needs, verdict.isLive) = (3, isAdmin && policy.minimumSuite >= state.suite)
+    case .epoch: verdict.isLive = role != .reader
     default: verdict.isLive = true
     }
   }

@@ -98,7 +98,9 @@ struct PatchedClientTests {
       for id in [own, EngineFamily.id(77), EngineFamily.id(88)] {
         let key = RecordKey(type: schema.id, id: id)
         for body in bodies(of: schema) {
-          changes.append(forge.change(operations: { _ in [Operation(key, body)] }))
+          // With a clock ahead, so that it would win over what is there.
+          changes.append(
+            forge.change(operations: { _ in [Operation(key, body)] }, time: now + 60_000))
         }
       }
     }
