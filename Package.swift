@@ -134,7 +134,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HearthSyncTests",
-      dependencies: ["HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport"],
+      dependencies: ["HearthSync", "HearthCRDT", "HearthCrypto", "Household", "TestSupport"],
       exclude: ["Golden"],
       swiftSettings: settings),
     .testTarget(

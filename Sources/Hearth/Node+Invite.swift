@@ -208,7 +208,7 @@ extension Node {
     let opened = try takeBack(unlessDone: {
       try self.begin(capsule, link, folder: path, over: transport)
     })
-    guard opened.approvers.isEmpty else {
+    guard !opened.needsApproval else {
       return try takeBack(unlessDone: {
         try self.addTransport(path, for: opened.group)
         return .asked(try self.askAll(opened, sealed: capsule, link.secret, folder: path))
@@ -236,7 +236,7 @@ extension Node {
     _ sealed: [UInt8], _ link: InvitationLink, folder path: String, knowing known: [GroupID]
   ) throws -> ZoneID? {
     let opened = try InvitationCapsule(opening: sealed, with: link.secret)
-    guard opened.approvers.isEmpty, opened.person == person, !opened.companion.isEmpty,
+    guard !opened.needsApproval, opened.person == person, !opened.companion.isEmpty,
       engine.membership(of: opened.group).isActive(device)
     else { return nil }
     let own = try InvitationCapsule(opening: opened.companion, with: link.secret.companion())
@@ -271,7 +271,7 @@ extension Node {
     over transport: any Transport
   ) throws -> InvitationCapsule {
     let opened = try engine.beginJoining(capsule, with: link.secret, nowMilliseconds: now())
-    guard opened.approvers.isEmpty else { return opened }
+    guard !opened.needsApproval else { return opened }
     try addTransport(path, for: opened.group)
     let control = try engine.controlZone(of: opened.group)
     let secret = link.secret

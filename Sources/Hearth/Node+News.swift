@@ -37,6 +37,7 @@ extension Node {
   /// Notes what has changed since, unless this device has done it.
   func noticePeople(since before: [GroupID: PeopleOutline]) throws {
     for group in households() {
+      try noticeLives(of: group, isNewcomer: before[group] == nil)
       guard let old = before[group] else { continue }
       let membership = membership(of: group)
       let own = membership.device(device)?.person

@@ -90,7 +90,7 @@ extension Node {
   /// Of relays nothing is known once they do not let this device in: what was sealed is taken to
   /// have been given, where there is one.
   package func changesOnlyHere(in group: GroupID) throws -> Int {
-    let settings = try transports()
+    let settings = try transports(of: group)
     var count = 0
     for zone in allZones() where zone.group == group && zone.kind == .data {
       for head in zone.heads where head.author.device == device {

@@ -147,6 +147,17 @@ package final class EpochKey: Sendable, Redacted {
     }
   }
 
+  /// The pair under which the group can be written to by whoever knows only its public half.
+  ///
+  /// Everybody with the epoch's key opens what is sealed to it: people who come later too.
+  /// - Throws: `outOfMemory`.
+  package func inbox() throws -> BoxKeyPair {
+    let seed = try SecretKey { out in
+      withKey(.root) { KDF.derive(from: $0, 6, "HRTHinb1", into: out) }
+    }
+    return try BoxKeyPair(seed: seed)
+  }
+
   // MARK: Wrapping
 
   /// Seals this epoch's key to a device or a person; 80 bytes.

@@ -93,7 +93,14 @@ def together(places):
         check(places.json(home, "compare")["digits"] == digits, "%s differs" % home)
         places.says(home, ["verify"])
     places.says("copy", ["log"], "this node's folder was copied or restored", "as life 2")
-    places.says("ben", ["audit"], "Dan joined with phone", "Eve joined with phone")
+    places.says("ben", ["audit"], "Dan joined with phone", "Eve joined with phone",
+                "Ada's laptop began a new life (its files were restored or copied)")
+    places.says("ada", ["log"], "a device with this one's keys works elsewhere too",
+                "hearth device revoke")
+    for home in ("ben", "cleo"):
+        said = places.says(home, ["log"], "Ada's laptop began a new life")
+        check("two places" not in said, "%s raises an alarm before the original goes on" % home)
+    places.says("ada", ["status"], "a device with this one's keys works elsewhere too")
 
 
 def afterwards(places):
@@ -108,6 +115,9 @@ def afterwards(places):
         check(people(places, home) == ["Ada", "Ben", "Cleo", "Eve"],
               "%s sees %r afterwards" % (home, people(places, home)))
     places.says("dan", ["status"], "Dan", "removed")
+    # The original has written after it knew of the new life: that proves two copies at work.
+    for home in ("ben", "cleo"):
+        places.says(home, ["status"], "Ada's laptop works in two places", "hearth device revoke")
 
 
 def main():

@@ -220,6 +220,36 @@ def flatmate(family):
     family.says("ada", ["quarantine"], "empty")
 
 
+def unsynced_work(family):
+    """Eli did chores that nobody had seen; he is removed, and then his phone syncs."""
+    link = family.link("ada", "invite")
+    family.init("eli", "Eli", "phone")
+    family.says("eli", ["join", link], "joined Home")
+    family.says("ada", ["add", "Paint the fence"])
+    family.sync("ada", "eli")
+    family.says("eli", ["add", "Eli's idea"])
+    family.says("eli", ["done", "Paint the fence"])
+    family.says("ada", ["member", "remove", "Eli"], "removed Eli", "quarantine: empty",
+                "hearth quarantine adopt")
+    family.sync("ada")
+    # Eli's phone learns of it in the very round in which it would have given its work.
+    family.says("eli", ["sync"], "you were removed from Home by Ada", "2 changes of yours",
+                "a relay does not", "hearth quarantine adopt")
+    family.says("eli", ["status"], "2 changes of yours", "nothing unsynced")
+    family.sync("ada", "cleo", "ben")
+    for home in ("ada", "cleo"):
+        check("Eli's idea" not in family.titles(home), "%s took what Eli had not synced" % home)
+    family.says("ada", ["status"],
+                "2 changes of removed devices in quarantine: `hearth quarantine`")
+    family.says("ada", ["quarantine"], "2 changes by Eli on phone", "adopt NUMBER")
+    family.says("ada", ["quarantine", "adopt", "1"], "they count now, as yours")
+    family.sync("ada", "cleo", "eli")
+    check("Eli's idea" in family.titles("cleo"), "what was adopted did not come")
+    family.says("cleo", ["history"], "Paint the fence")
+    family.says("ada", ["quarantine"], "empty")
+    family.says("ada", ["doctor"])
+
+
 def lost_phone(family):
     """Cleo adds a phone, loses it, and revokes it."""
     link = family.link("cleo", "device", "add")
@@ -366,8 +396,8 @@ def documents(family):
 def main():
     family = Family(sys.argv[1], "--show" in sys.argv)
     for story in (beginning, automatic_invitation, approved_invitation, roles, flatmate,
-                  lost_phone, handing_over, leaving, revoked_invitation, audit, compare, questions,
-                  documents):
+                  unsynced_work, lost_phone, handing_over, leaving, revoked_invitation, audit,
+                  compare, questions, documents):
         if family.shows:
             print("\n--- " + story.__name__.replace("_", " "))
         story(family)

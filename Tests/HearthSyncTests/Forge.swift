@@ -45,6 +45,22 @@ struct Forge {
     return change
   }
 
+  /// The next change of the log with operations on any records.
+  mutating func change(
+    operations: (Dot) -> [Operation], time: UInt64 = EngineFamily.now
+  ) -> Change {
+    let dot = Dot(author: author, sequence: head.sequence + 1)
+    let change = Change(
+      dot: dot, previousHash: head.hash, seen: .none,
+      controlSeen: control.covers(head.controlSeen)
+        ? control.difference(from: head.controlSeen) : .none,
+      time: HybridTime(milliseconds: time), operations: operations(dot))
+    head.sequence += 1
+    head.hash = hash(change)
+    head.controlSeen = head.controlSeen.raised(by: change.controlSeen) ?? head.controlSeen
+    return change
+  }
+
   func hash(_ change: Change) -> [UInt8] {
     var writer = ByteWriter()
     change.encode(into: &writer)

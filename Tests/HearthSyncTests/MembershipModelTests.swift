@@ -5,7 +5,7 @@ import Testing
 
 @testable import HearthSync
 
-/// Random and exhaustive histories, each compared with the slow oracle.
+/// Random histories, each compared with the slow oracle.
 ///
 /// `HEARTH_MEMBERSHIP_GRAPHS=100000` asks for more random histories, best in a release build.
 @Suite("Membership: models")
@@ -54,25 +54,6 @@ struct MembershipModelTests {
       voided += MembershipModelTests.check(world, seed: seed, "seed \(seed)")
     }
     #expect(voided > MembershipModelTests.graphs / 2)
-  }
-
-  @Test(
-    "Every history of two operations after the beginnings, three people, who saw what they could")
-  func exhaustiveTwo() throws {
-    let number = try MembershipHistory.forEach(operations: 2) { world, name in
-      _ = MembershipModelTests.check(world, seed: 1, name)
-    }
-    print("membership: \(number) histories of two operations")
-    #expect(number > 1_000)
-  }
-
-  @Test("Every history of three operations", .enabled(if: graphs >= 100_000))
-  func exhaustiveThree() throws {
-    let number = try MembershipHistory.forEach(operations: 3) { world, name in
-      _ = MembershipModelTests.check(world, seed: 1, name)
-    }
-    print("membership: \(number) histories of three operations")
-    #expect(number > 50_000)
   }
 
   @Test("1,000 operations by 40 devices fold in time")
@@ -176,63 +157,6 @@ enum MembershipHistory {
         world.join(joiner, invite)
       }
     }
-  }
-
-  /// One operation of each kind, aimed at each person, of an owner, an admin and a member.
-  private static func alphabet(_ world: MembershipWorld) -> [ControlOperation] {
-    let none = Cut(entries: [])
-    var operations: [ControlOperation] = [.leave(none), .heartbeat([])]
-    for hand in world.hands {
-      operations.append(.removeMember(.init(person: hand.person, cut: none)))
-      operations.append(.revokeDevice(.init(device: hand.id, cut: none)))
-    }
-    for hand in world.hands.dropFirst() {
-      operations.append(.setRole(.init(person: hand.person, role: .child, cut: none)))
-    }
-    return operations
-  }
-
-  /// Every way in which three devices write so many operations of an alphabet, each having seen
-  /// each possible part of what was written before.
-  static func forEach(
-    operations: Int, _ body: (MembershipWorld, String) -> Void
-  ) throws -> Int {
-    var start = MembershipWorld()
-    _ = start.member(.admin, by: .auto)
-    _ = start.member(.member, by: .auto)
-    start.nameWords(0)
-    let offer = start.transfer(0, to: start.hands[1].person)
-    start.settle()
-    let letters = alphabet(start) + [.acceptOwner(transfer: offer)]
-    var number = 0
-    func extend(_ world: MembershipWorld, _ written: Int, _ name: String) {
-      guard written < operations else {
-        number += 1
-        body(world, name)
-        return
-      }
-      for hand in start.hands.indices {
-        // Whom it has heard from since the beginning: each set of the others.
-        let others = start.hands.indices.filter { $0 != hand }
-        for heard in 0..<(1 << others.count) {
-          var told = world
-          var isNew = true
-          for (bit, other) in others.enumerated() where heard & (1 << bit) != 0 {
-            isNew = isNew && told.hands[other].seen != told.hands[hand].seen
-            isNew = isNew && !told.hands[hand].seen.covers(told.hands[other].seen)
-            told.tell(hand, other)
-          }
-          guard isNew else { continue }
-          for (letter, operation) in letters.enumerated() {
-            var next = told
-            next.write(hand, operation)
-            extend(next, written + 1, name + " \(hand)\(heard):\(letter)")
-          }
-        }
-      }
-    }
-    extend(start, 0, "history")
-    return number
   }
 
   /// Mostly orderly work of a large group, with some of it at the same time.

@@ -11,7 +11,7 @@ private let now = EngineFamily.now
 @Suite("Membership: what must not work")
 struct MembershipNegativeTests {
   /// Seals control operations as a patched client would: without asking whether they may be.
-  private func forged(
+  func forged(
     _ operations: [ControlOperation], by member: Int, _ family: EngineFamily,
     seen: Frontier? = nil, beyond forgeries: Int = 0
   ) throws -> [UInt8] {
@@ -43,7 +43,7 @@ struct MembershipNegativeTests {
     return try forge.seal([change])
   }
 
-  private func take(_ bytes: [UInt8], _ members: [Int], _ family: inout EngineFamily) throws {
+  func take(_ bytes: [UInt8], _ members: [Int], _ family: inout EngineFamily) throws {
     for member in members {
       _ = try family.members[member].receive(
         [bytes], in: family.control, nowMilliseconds: now)
@@ -292,7 +292,12 @@ struct MembershipNegativeTests {
     try family.set(0, 4, 4)
     try family.send(0, to: [2])
     #expect(try family.shown(2, 4) == nil)
+    // The victim holds nothing that does not keep the promise of the id, and says which it is.
     try family.members[2].maintain(nowMilliseconds: now)
+    let complaints = family.membership(2).audit().compactMap { entry in
+      if case .complaint(let complaint) = entry.operation { complaint.epoch } else { nil }
+    }
+    #expect(complaints == [epoch.id])
     try family.send(2, to: [0])
     // Whoever made it answers with another wrong one: it does not silence the complaint.
     let bogus = try forged(
@@ -313,6 +318,12 @@ struct MembershipNegativeTests {
     try family.members[0].maintain(nowMilliseconds: now)
     try family.send(0, to: [2])
     #expect(try family.shown(2, 4) == .int(4))
+    #expect(try family.members[2].zone(family.zone).epoch(id: epoch.id)?.id == epoch.id)
+    #expect(try family.members[2].zone(family.zone).epoch(id: wrong.id) == nil)
+    let healers = family.membership(2).audit().filter {
+      if case .wrapAdd(let added) = $0.operation { added.epoch == epoch.id } else { false }
+    }.map(\.device)
+    #expect(healers.contains(family.members[0].device))
     // Said twice, once about each, and no more when it is well.
     try family.members[2].maintain(nowMilliseconds: now)
     let said = family.membership(2).audit().count { $0.operation.kind == 19 }

@@ -22,6 +22,8 @@ struct MembershipOracle {
     var uses: [Identifier: Int] = [:]
     var offers: [RecordID: (place: Int, by: PersonID, to: PersonID)] = [:]
     var endings: [Int] = []
+    /// The least suite.
+    var suite: UInt8 = 1
   }
 
   struct Invite {
@@ -138,6 +140,7 @@ struct MembershipOracle {
         state.roles[offer.to] = .owner
       }
     case .setRecovery, .rotateRecovery: if let person { state.words[person] = place }
+    case .setPolicy(let policy): state.suite = max(state.suite, policy.minimumSuite)
     default: break
     }
   }
@@ -263,6 +266,20 @@ struct MembershipOracle {
       else { return }
       verdict.isLive =
         log.sees(named, own.place) && log.sees(named, other.place) && other.by != asking
+    default: judgeRest(place, state.roles[person], state, &verdict)
+    }
+  }
+
+  /// What changes neither people nor devices.
+  private func judgeRest(
+    _ place: Int, _ role: Role?, _ state: State, _ verdict: inout Verdict
+  ) {
+    let isAdmin = (role?.rank ?? 0) >= 3
+    switch log.items[place].operation {
+    case .adopt: (verdict.needs, verdict.isLive) = (3, isAdmin)
+    case .setPolicy(let policy):
+      (verdict.needs, verdict.isLive) = (3, isAdmin && policy.minimumSuite >= state.suite)
+    case .epoch: verdict.isLive = role != .reader
     default: verdict.isLive = true
     }
   }

@@ -225,6 +225,55 @@ struct MembershipTableTests {
     }
   }
 
+  @Test(
+    "Of a removal and another entry the higher rank's holds, of equal ones the removal",
+    arguments: World.Path.allCases)
+  fileprivate func removalAndEntry(path: MembershipWorld.Path) throws {
+    for (adder, remover, entryWins) in [
+      (Role.owner, Role.admin, true), (.admin, .owner, false), (.admin, .admin, false),
+    ] {
+      for admission in [ControlOperation.Admission.approve, .auto] {
+        var world = World()
+        let subject = world.member(.member, by: path)
+        let one = adder == .owner ? world.ownerHand() : world.member(.admin, by: .approved)
+        let other = remover == .owner ? world.ownerHand() : world.member(.admin, by: .auto)
+        world.settle()
+        // One removes and lets in again; the other, who knows of neither, removes as well.
+        let first = world.remove(one, world.hands[subject].person)
+        let invite = world.invite(one, .child, admission)
+        world.tell(subject, one)
+        let entry =
+          admission == .auto
+          ? world.join(subject, invite)
+          : world.write(
+            one,
+            .admit(
+              .init(
+                join: world.request(subject, invite),
+                possession: [UInt8](repeating: 1, count: 64))))
+        let removal = world.remove(other, world.hands[subject].person)
+        // Who joins at once is the author of the entry: no child goes before an admin.
+        let isIn = entryWins && admission == .approve
+        let name = "\(path), \(adder) lets in \(admission), \(remover) removes"
+        #expect(world.reason(first) == nil, "\(name)")
+        #expect((world.reason(entry) == nil) == isIn, "\(name)")
+        #expect((world.reason(removal) == nil) != isIn, "\(name)")
+        #expect(
+          world.rule(isIn ? removal : entry)
+            == (isIn || admission == .approve ? .removalAndGrant : .authorRemoved), "\(name)")
+        #expect(world.fold().role(of: world.hands[subject].id) == (isIn ? .child : nil), "\(name)")
+        // An entry that has seen the removal counts, whatever happened before.
+        guard !isIn else { continue }
+        world.settle()
+        let owner = world.ownerHand()
+        let again = world.invite(owner, .child)
+        world.settle()
+        #expect(world.reason(world.join(subject, again)) == nil, "\(name)")
+        #expect(world.fold().role(of: world.hands[subject].id) == .child, "\(name)")
+      }
+    }
+  }
+
   @Test("Of two roles of equal authors the lower holds", arguments: World.Path.allCases)
   fileprivate func twoRoles(path: MembershipWorld.Path) throws {
     for swapped in [false, true] {

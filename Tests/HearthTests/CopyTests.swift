@@ -20,7 +20,7 @@ struct CopyTests {
     try await Family.settle(all)
     // The original goes on as it is: nothing contradicts it.
     #expect(await nodes[0].life == 1)
-    #expect(try await nodes[0].notices().allSatisfy { $0.kind == .people })
+    #expect(try await nodes[0].ownNotices().map(\.kind) == [.newLife])
     #expect(try await Family.digests(all, zone).count == 1)
     let heads = try await nodes[1].authorLogs(of: zone).filter {
       $0.deviceName == "Anna" || $0.personName == "Anna"
@@ -55,6 +55,61 @@ struct CopyTests {
       let state = try await nodes[1].state(Note.id(UInt64(number)), in: zone)
       #expect(state?.shown(Note.title) == .text(title))
     }
+  }
+
+  @Test(
+    "Negative 10: the original of a copied node is told, and everybody that both are at work")
+  func originalIsTold() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"])
+    let (anna, ben) = (nodes[0], nodes[1])
+    try Family.copy(family.home("Anna"), family.home("Copy"))
+    let copied = try await Node.open(at: family.home("Copy"), schema: Family.schema)
+    try await Family.settle([copied, anna, ben])
+    // A new life alone is what a restored device has too: told, and no alarm.
+    #expect(try await anna.ownNotices().map(\.kind) == [.newLife])
+    #expect(
+      try await anna.notices().contains {
+        $0.text.hasPrefix("a device with this one's keys works elsewhere too")
+          && $0.text.contains("`hearth device revoke`") && $0.text.contains("`hearth device add`")
+      })
+    #expect(
+      try await ben.ownNotices().map(\.text) == [
+        "Anna's phone began a new life (its files were restored or copied)"
+      ])
+    // The original goes on after the new life began, and has seen that: that is the proof.
+    try await anna.note(Note.id(1), [.assign(Note.title, .text("original"))], in: zone)
+    try await Family.settle([anna, ben, copied])
+    let told = try await ben.ownNotices().map(\.text)
+    #expect(told.count == 2)
+    #expect(told.last?.hasPrefix("Anna's phone works in two places") == true)
+    #expect(try await copied.ownNotices().map(\.kind) == [.newLife])
+    // Each is told once, also by a node that was closed in between.
+    try await ben.close()
+    let again = try await Node.open(at: family.home("Ben"), schema: Family.schema)
+    try await copied.note(Note.id(2), [.assign(Note.title, .text("copy"))], in: zone)
+    try await Family.settle([anna, copied, again])
+    #expect(try await again.ownNotices().count == 2)
+  }
+
+  @Test("A restored device is no alarm: nothing writes beside its new life")
+  func restoredAlone() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"])
+    try Family.copy(family.home("Anna"), family.home("Backup"))
+    try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("sealed"))], in: zone)
+    try await Family.settle(nodes)
+    try await nodes[0].close()
+    try Family.copy(family.home("Backup"), family.home("Anna"))
+    let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
+    try await Family.settle([anna, nodes[1]])
+    try await anna.note(Note.id(2), [.assign(Note.title, .text("later"))], in: zone)
+    try await Family.settle([anna, nodes[1]])
+    #expect(
+      try await nodes[1].ownNotices().map(\.text) == [
+        "Anna's phone began a new life (its files were restored or copied)"
+      ])
+    #expect(try await anna.ownNotices().map(\.kind) == [.newLife])
   }
 
   /// Anna's node, which has published its next change, and an image of it from before, which does

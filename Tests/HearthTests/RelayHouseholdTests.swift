@@ -197,7 +197,7 @@ struct RelayHouseholdTests {
     #expect(try await Family.digests(nodes + [guest], zone).count == 1)
   }
 
-  @Test("A relay that was set back to a backup is noticed, told and filled again")
+  @Test("Negative 6: a relay that was set back is noticed, told and filled, and takes nothing back")
   func setBack() async throws {
     let shelf = try RelayShelf()
     let family = try Family()
@@ -205,11 +205,15 @@ struct RelayHouseholdTests {
     try shelf.back(up: "old")
     try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("x"))], in: zone)
     try await Family.settle(nodes)
+    let digest = try await Family.digests(nodes, zone)
     try shelf.restore("old")
     // Something else takes the positions of what was lost.
     let report = try await nodes[0].sync()
     #expect(problems(report).contains { $0.contains("set back") }, "\(problems(report))")
     #expect(report.published > 0)
+    // Neither the state nor the own log goes back, and no number is used again.
+    #expect(try await Family.digests(nodes, zone) == digest)
+    #expect(await nodes[0].life == 1)
     try await Family.settle(nodes)
     #expect(try await Family.digests(nodes, zone).count == 1)
     let fresh = try await Node.create(

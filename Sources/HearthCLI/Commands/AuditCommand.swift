@@ -76,7 +76,7 @@ struct AuditText {
   /// Whether devices do it by themselves.
   static func isRoutine(_ operation: ControlOperation) -> Bool {
     switch operation {
-    case .epoch, .wrapAdd, .heartbeat, .complaint, .incarnate, .branch: true
+    case .epoch, .wrapAdd, .heartbeat, .complaint, .branch: true
     default: false
     }
   }
@@ -118,6 +118,10 @@ struct AuditText {
       entry.history.map { ", in history \($0) of those that the device wrote" } ?? ""
     if case .transferOwner(let transfer) = entry.operation, transfer.to == entry.person {
       return "\(who) withdrew the offer of the household\(history)"
+    }
+    if case .incarnate(let life) = entry.operation {
+      return "\(names.fullName(of: entry.device)) began a new life "
+        + "(\(LifeBeginning.cause(of: life.reason)))\(history)"
     }
     return "\(who) \(deed(entry.operation))\(history)"
   }
@@ -168,7 +172,6 @@ struct AuditText {
     case .branch(let part):
       return "showed a part of a history of the members' log that "
         + "\(names.fullName(of: part.author.device)) published beside another"
-    case .incarnate(let life): return "began a new life of the device: \(life.reason)"
     default: return "did something that this version does not know"
     }
   }

@@ -207,7 +207,8 @@ struct MemberCommand: AsyncParsableCommand {
         }
         Output.print(
           quarantined == 0
-            ? "quarantine: empty; what \(name) still writes counts for nothing and goes there"
+            ? "quarantine: empty; what \(name) had not synced or still writes counts for nothing "
+              + "and goes there: `hearth quarantine adopt` takes it over"
             : "quarantine: \(Words.count(quarantined, "change")) of \(name) that you had not "
               + "seen: `hearth quarantine`")
         Output.note(Telling.words(report))

@@ -17,7 +17,8 @@ struct PeopleNews: Sendable {
     var report = try await node.sync(checking: check)
     var news = PeopleNews()
     news.remarks += try await node.notices().dropFirst(known)
-      .filter { [.people, .recovery, .access].contains($0.kind) }.map { Style.safe($0.text) }
+      .filter { [.people, .recovery, .access, .newLife].contains($0.kind) }
+      .map { Style.safe($0.text) }
     let admitted = await node.lastAdmissions
     for zone in admitted {
       let context = try await HouseholdContext.of(zone, node: node)

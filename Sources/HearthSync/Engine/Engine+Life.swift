@@ -32,6 +32,7 @@ extension Engine {
       }
       try store.setFact(
         Engine.incarnationFact, Engine.bytes(of: draft.incarnation))
+      try store.setFact(Engine.lifeFact(draft.author), Engine.bytes(of: nowMilliseconds))
       let isAdmitted = draft.zones.allSatisfy { $0.admits(draft.author) }
       let reissued = isAdmitted ? try draft.takeBack(ends, now: nowMilliseconds) : []
       // Opening reads own changes beyond a saved head for the current life only.

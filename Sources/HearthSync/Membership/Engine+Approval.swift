@@ -39,14 +39,16 @@ extension Engine {
       kind: .capsule, scope: derivedIdentifier("HRTH/join-answer/v1", group.bytes, device.bytes))
   }
 
-  /// Asks to be let in: sealed to every device that may approve, signed by the invitation and by
-  /// this device.
+  /// Asks to be let in: sealed to the group, signed by the invitation and by this device.
   ///
   /// - Parameter slot: which of the invitation's places the request takes, from 0.
   package func requestToJoin(
     _ capsule: InvitationCapsule, with secret: InviteSecret, person: PersonID, personName: String,
     deviceName: String, slot: Int
   ) throws -> NamedBlob {
+    guard let inbox = capsule.inbox else {
+      throw SyncError(.invalidOperation, "this invitation lets in at once: there is nobody to ask")
+    }
     let id = try Engine.identifier(secret.publicKeys.inviteID)
     var join = ControlOperation.Join(
       invite: id, person: person, personName: personName, device: card(named: deviceName),
@@ -57,33 +59,23 @@ extension Engine {
     ControlOperation.Admit(
       join: join, possession: identity.sign(domain: Membership.possessionDomain, hash)
     ).encode(into: &writer)
-    let body = writer.bytes
     var sealed = ByteWriter()
-    sealed.varint(capsule.approvers.count)
-    for key in capsule.approvers {
-      sealed.blob(try SealedBox.seal(body, to: BoxPublicKey(validating: key)))
-    }
+    sealed.raw(inbox.epoch.array)
+    sealed.raw(try SealedBox.seal(writer.bytes, to: BoxPublicKey(validating: inbox.boxKey)))
     return NamedBlob(name: Engine.requestName(of: id, slot: slot), bytes: sealed.bytes)
   }
 
   /// Opens a request to a group; the bytes come from a transport and are not trusted.
   ///
-  /// - Throws: `notAllowed` if it is for other devices, `notAuthentic` if a signature does not
-  ///   hold, `malformed`, `exists` if the device is in already.
+  /// Any admin of the moment can: also one of whom nobody knew when the invitation was made.
+  ///
+  /// - Throws: `notAllowed` if this device may not let anybody in, or lacks the key that the group
+  ///   had when the invitation was made; `notAuthentic` if a signature does not hold, `malformed`,
+  ///   `exists` if the device is in already.
   package func open(request bytes: [UInt8], to group: GroupID) throws -> JoinRequest {
     let admit: ControlOperation.Admit
     do {
-      var reader = ByteReader(bytes)
-      let number = try reader.count(
-        "sealed requests", itemBytes: 48, atMost: ControlOperation.maximumItems)
-      let boxes = try (0..<number).map { _ in
-        try reader.blob("sealed request", atMost: Engine.maximumRequestBytes)
-      }
-      try reader.finish()
-      guard let body = boxes.lazy.compactMap({ try? self.identity.openSealed($0) }).first else {
-        throw SyncError(.notAllowed, "this request is for other devices of the group")
-      }
-      var inside = ByteReader(body)
+      var inside = ByteReader(try body(ofRequest: bytes, to: group))
       admit = try ControlOperation.Admit(from: &inside)
       try inside.finish()
     } catch let error as CodecError {
@@ -107,6 +99,30 @@ extension Engine {
       proofs.holds(possession)
     else { throw SyncError(.notAuthentic, "a signature in the request does not hold") }
     return JoinRequest(group: group, admit: admit, device: device)
+  }
+
+  private func body(ofRequest bytes: [UInt8], to group: GroupID) throws -> [UInt8] {
+    var reader = ByteReader(bytes)
+    let tag = Bytes16(exactly: try reader.raw(Bytes16.count, "request epoch"))
+    guard bytes.count <= Engine.maximumRequestBytes else {
+      throw CodecError(.beyondLimit, "request", offset: reader.offset)
+    }
+    let box = try reader.raw(bytes.count - Bytes16.count, "sealed request")
+    try reader.finish()
+    guard membership(of: group).isActive(device),
+      let own = membership(of: group).person(of: device), own.role.rank >= Role.admin.rank
+    else {
+      throw SyncError(.notAllowed, "only an owner or admin can let somebody in: ask one of them")
+    }
+    guard let epoch = try controlZone(of: group).epoch(tag: tag) else {
+      throw SyncError(.notAllowed, "this request is under a key of the group that is not here")
+    }
+    do {
+      return try SealedBox.open(box, with: epoch.inbox())
+    } catch let error as CryptoError {
+      throw SyncError(
+        .notAuthentic, "the request is damaged, or for another group: \(error)", cause: error)
+    }
   }
 
   /// The longest request, in bytes: names and keys.

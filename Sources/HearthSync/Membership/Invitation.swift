@@ -30,8 +30,18 @@ package struct InvitationCapsule: Sendable {
   /// anything older.
   package let controlFrontier: Frontier
 
-  /// The box keys of the devices that may approve; none where the invitation lets in at once.
-  package var approvers: [[UInt8]] = []
+  /// Where the group is asked to let somebody in; nil where the invitation lets in at once.
+  package var inbox: Inbox?
+
+  /// Whether somebody must let in whoever follows the invitation.
+  package var needsApproval: Bool { inbox != nil }
+
+  /// What a request is sealed to: whoever holds the control zone's key of then can read it.
+  package struct Inbox: Equatable, Sendable {
+    /// The epoch of the control zone that it belongs to.
+    let epoch: Bytes16
+    let boxKey: [UInt8]
+  }
 
   /// Whose further device the invitation lets in; nil where it is for somebody new.
   ///
@@ -79,8 +89,11 @@ extension InvitationCapsule {
         writer.blob(epoch.sealed)
       }
     }
-    writer.varint(approvers.count)
-    for key in approvers { writer.raw(key) }
+    writer.varint(inbox == nil ? 0 : 1)
+    if let inbox {
+      writer.raw(inbox.epoch.array)
+      writer.raw(inbox.boxKey)
+    }
     writer.varint(person == nil ? 0 : 1)
     if let person { writer.identifier(person) }
     writer.blob(companion)
@@ -123,10 +136,10 @@ extension InvitationCapsule {
     var zones: [ZoneGrant] = []
     for _ in 0..<number { zones.append(try InvitationCapsule.zone(from: &reader)) }
     self.zones = zones
-    for _
-      in 0..<(try reader.count("approvers", itemBytes: 32, atMost: ControlOperation.maximumItems))
-    {
-      approvers.append(try reader.raw(32, "approver"))
+    if try reader.count("inbox", itemBytes: 48, atMost: 1) == 1 {
+      inbox = Inbox(
+        epoch: Bytes16(exactly: try reader.raw(Bytes16.count, "inbox epoch")),
+        boxKey: try reader.raw(32, "inbox key"))
     }
     if try reader.count("person", itemBytes: Identifier.byteCount, atMost: 1) == 1 {
       person = try reader.identifier("person")
@@ -212,9 +225,10 @@ extension Engine {
     capsule.person = person
     capsule.companion = companion
     if admission == .approve {
-      capsule.approvers = self.membership(of: group).devices
-        .filter { (membership.role(of: $0.id)?.rank ?? 0) >= Role.admin.rank }
-        .map(\.card.boxKey)
+      guard let epoch = try controlZone(of: group).currentEpoch else {
+        throw SyncError(.corrupt, "there is no key of the members' log: run `hearth doctor`")
+      }
+      capsule.inbox = .init(epoch: epoch.tag, boxKey: try epoch.inbox().publicKey.bytes)
     }
     return MadeInvitation(
       secret: secret,

@@ -35,6 +35,9 @@ package struct Anchor: Equatable, Sendable {
   let incarnation: UInt64
   let sealed: [Sealed]
 
+  /// What is found where the node ended while it wrote the marks.
+  static let interruption = "this node was interrupted while it noted where it stands"
+
   private static let factName = "anchor"
   private static let version: UInt8 = 1
   /// The largest file that can be an anchor, in bytes.
@@ -144,7 +147,7 @@ package struct Anchor: Equatable, Sendable {
     // One generation ahead: the node ended between writing the file and noting it. Nothing tells
     // then whether the folder was copied as well.
     guard anchor.generation == notedGeneration else {
-      return .moved("this node was interrupted while it noted where it stands")
+      return .moved(interruption)
     }
     guard try mark(of: file, generation: notedGeneration) == noted else {
       Probe.anchorCopied.hit()

@@ -34,7 +34,9 @@ extension Engine {
         }
       }
       try maintain(nowMilliseconds: nowMilliseconds)
-      for zone in listings.keys.sorted() where isMember(of: zone) { _ = try seal(zone) }
+      for zone in listings.keys.sorted() where isMember(of: zone) || isFormer(of: zone) {
+        _ = try seal(zone)
+      }
       // Also where the last round was cut off between sealing and noting it.
       if !Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: self) }
       var held = try heldBefore(on: name, by: transport)
@@ -49,6 +51,9 @@ extension Engine {
       }
       try keep(held, of: name)
       if check == .all { try settle(listings, on: transport, &report) }
+      for zone in exchangedZones(carried) where isFormer(of: zone) {
+        try giveLeft(of: zone, to: transport, holding: listings[zone], &report)
+      }
       if Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: self) }
     } catch let error as TransportError {
       Probe.roundFailed.hit()

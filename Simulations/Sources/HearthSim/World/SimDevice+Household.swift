@@ -93,7 +93,7 @@ extension SimDevice {
     let group = opened.group
     openedInvitations.append(opened.controlFrontier)
     net?.relay.rules.pardon([deviceID])
-    guard opened.approvers.isEmpty else {
+    guard !opened.needsApproval else {
       try ask(opened, capsule, secret, with: engine)
       return nil
     }

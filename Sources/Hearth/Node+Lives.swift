@@ -1,0 +1,73 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+
+// A device whose files were copied works in two places. Its copy knows, as it began a new life;
+// the original and everybody else are told here, once.
+extension Node {
+  /// Notes the new lives of devices, and the devices that work beside one.
+  ///
+  /// - Parameter isNewcomer: whether this device was not in the group before: what was then is no
+  ///   news to it.
+  func noticeLives(of group: GroupID, isNewcomer: Bool) throws {
+    let membership = membership(of: group)
+    guard membership.isActive(device) else { return }
+    let zone = engine.zones.first { $0.group == group && $0.kind == .data }?.id
+    let moment = now()
+    func tell(_ text: String, of device: DeviceID, fact: String) throws {
+      try store.transaction {
+        try store.setFact(fact, Engine<ReplicaStore>.bytes(of: moment))
+        guard !isNewcomer else { return }
+        try store.add(
+          Notice(kind: .newLife, zone: zone, device: device, text: text, milliseconds: moment))
+      }
+    }
+    for beginning in membership.lifeBeginnings() {
+      let author = beginning.author
+      let lifeFact = Engine<ReplicaStore>.lifeFact(author)
+      let copyFact = Engine<ReplicaStore>.copyFact(author.device)
+      guard membership.isActive(author.device) else { continue }
+      if try store.fact(lifeFact) == nil {
+        try tell(text(of: beginning, in: membership), of: author.device, fact: lifeFact)
+      }
+      if author.device != device, try store.fact(copyFact) == nil,
+        engine.isCopied(at: beginning, in: group)
+      {
+        try tell(
+          copyText(of: author.device, in: membership), of: author.device, fact: copyFact)
+      }
+    }
+  }
+
+  private func text(of beginning: LifeBeginning, in membership: Membership) -> String {
+    guard beginning.author.device == device else {
+      return "\(fullName(of: beginning.author.device, in: membership)) began a new life "
+        + "(\(LifeBeginning.cause(of: beginning.reason)))"
+    }
+    let remedy =
+      "add a fresh device with `hearth device add`, then end this one from there with "
+      + "`hearth device revoke`"
+    return beginning.previous == engine.incarnation
+      ? "a device with this one's keys works elsewhere too: its files were copied from here; if "
+        + "that was not you, or both are in use, \(remedy)"
+      : "this device has had a life that is not known here: if you put back older files of this "
+        + "device, all is well; if not, somebody works with a copy of them: \(remedy)"
+  }
+
+  private func copyText(of copied: DeviceID, in membership: Membership) -> String {
+    let name = fullName(of: copied, in: membership)
+    let isOwn = membership.person(of: copied)?.id == membership.person(of: device)?.id
+    return "\(name) works in two places: a copy of its files has begun a new life, and the "
+      + "original goes on; "
+      + (isOwn
+        ? "if that was not you, end both with `hearth device revoke`, then add the one that you "
+          + "hold again with `hearth device add`"
+        : "if that surprises \(membership.person(of: copied)?.name ?? "its person"), end both with "
+          + "`hearth device revoke`")
+  }
+
+  private func fullName(of other: DeviceID, in membership: Membership) -> String {
+    let name = membership.device(other)?.card.name ?? "an unknown device"
+    return membership.person(of: other).map { "\($0.name)'s \(name)" } ?? name
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import HearthCRDT
+import HearthCrypto
+import TestSupport
+import Testing
+
+@testable import HearthSync
+
+@Suite("Joining by approval, on engines")
+struct ApprovalEngineTests {
+  private let now = EngineFamily.now
+
+  @Test("Joining by approval: asked of any admin, answered later, and nothing is read before")
+  func approval() throws {
+    var family = try EngineFamily(3)
+    try family.setRole(2, .admin, by: 0)
+    try family.set(0, 1, 1)
+    try family.meet([0, 1, 2])
+    let made = try family.members[0].invite(
+      to: family.group, named: "Home", role: .child, admission: .approve, maximumUses: 1,
+      expiresMilliseconds: now * 2, nowMilliseconds: now)
+    try family.meet([0, 1, 2])
+    var newcomer = try EngineFamily.engine()
+    let opened = try newcomer.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    #expect(newcomer.zones.isEmpty)
+    let request = try newcomer.requestToJoin(
+      opened, with: made.secret, person: EngineFamily.id(40), personName: "Nina",
+      deviceName: "tablet", slot: 0)
+    #expect(throws: SyncError(.notAllowed, "")) {
+      try family.members[1].open(request: request.bytes, to: family.group)
+    }
+    // Not by whoever made the invitation.
+    let read = try family.members[2].open(request: request.bytes, to: family.group)
+    #expect(read.personName == "Nina" && read.device == newcomer.device)
+    let answer = try family.members[2].approve(read, named: "Home", nowMilliseconds: now)
+    #expect(throws: SyncError(.exists, "")) {
+      try family.members[2].open(request: request.bytes, to: family.group)
+    }
+    #expect(throws: SyncError(.notAuthentic, "")) {
+      try family.members[1].accept(answer: answer.bytes, to: opened)
+    }
+    _ = try newcomer.accept(answer: answer.bytes, to: opened)
+    family.members.append(newcomer)
+    try family.meet([0, 1, 2, 3])
+    for member in 0..<4 {
+      #expect(family.membership(member).role(of: newcomer.device) == .child)
+    }
+    #expect(try family.shown(3, 1) == .int(1))
+    try family.set(3, 2, 2)
+    try family.send(3, to: [1])
+    #expect(try family.shown(1, 2) == .int(2))
+    let entries = family.membership(1).audit()
+    let admission = entries.first { $0.operation.kind == 7 }
+    #expect(admission?.device == family.members[2].device && admission?.void == nil)
+  }
+
+  @Test("An admin of whom the inviter had not heard lets in who asks, and so does a later one")
+  func unheardOfAdmin() throws {
+    var family = try EngineFamily(4)
+    try family.setRole(1, .admin, by: 0)
+    try family.meet([0, 1, 2, 3])
+    // At the same time: the owner makes a second admin, and the first admin invites.
+    try family.setRole(2, .admin, by: 0)
+    let made = try family.members[1].invite(
+      to: family.group, named: "Home", role: .child, admission: .approve, maximumUses: 2,
+      expiresMilliseconds: now * 2, nowMilliseconds: now)
+    #expect(family.membership(1).role(of: family.members[2].device) == .member)
+    try family.meet([0, 1, 2, 3])
+    // The keys of the time of inviting are over; the third becomes admin after everything else.
+    try family.members[0].rekey([family.control], of: family.group, nowMilliseconds: now)
+    try family.setRole(3, .admin, by: 0)
+    try family.meet([0, 1, 2, 3])
+    for (number, admin) in [2, 3].enumerated() {
+      var newcomer = try EngineFamily.engine()
+      let opened = try newcomer.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+      let request = try newcomer.requestToJoin(
+        opened, with: made.secret, person: EngineFamily.id(60 + number), personName: "Nina",
+        deviceName: "tablet", slot: number)
+      let read = try family.members[admin].open(request: request.bytes, to: family.group)
+      let answer = try family.members[admin].approve(read, named: "Home", nowMilliseconds: now)
+      _ = try newcomer.accept(answer: answer.bytes, to: opened)
+      family.members.append(newcomer)
+      try family.meet(Array(family.members.indices))
+      for member in family.members.indices {
+        #expect(family.membership(member).role(of: newcomer.device) == .child)
+      }
+    }
+    // Nobody outside opens it, nor does who was removed before it was asked.
+    let stranger = try EngineFamily(1)
+    var late = try EngineFamily.engine()
+    let opened = try late.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    let request = try late.requestToJoin(
+      opened, with: made.secret, person: EngineFamily.id(70), personName: "Otto",
+      deviceName: "phone", slot: 2)
+    #expect(throws: SyncError(.notAllowed, "")) {
+      try stranger.members[0].open(request: request.bytes, to: stranger.group)
+    }
+    try family.remove(3, by: 0)
+    try family.send(0, to: [3])
+    #expect(throws: SyncError(.notAllowed, "")) {
+      try family.members[3].open(request: request.bytes, to: family.group)
+    }
+    var damaged = request.bytes
+    damaged[damaged.count - 1] ^= 1
+    #expect(throws: SyncError(.notAuthentic, "")) {
+      try family.members[0].open(request: damaged, to: family.group)
+    }
+    #expect(throws: SyncError(.malformed, "")) {
+      try family.members[0].open(
+        request: request.bytes + [UInt8](repeating: 0, count: 4_096), to: family.group)
+    }
+  }
+}
