@@ -1,6 +1,8 @@
 import HearthCRDT
 
 // The record types of a person's private database; their numbers are of the household's list.
+//
+// Why a record, and why attempts have names of their own: decision 0049.
 extension HouseholdSchema {
   /// The challenge of one day, under the id that the day gives: every device means the same record.
   package static let dailyChallenge = TypeID.record(5)
