@@ -104,15 +104,12 @@ struct StatusCommand: AsyncParsableCommand {
       clock: clocks.map(ClockText.Document.init))
     try await node.close()
     if options.json { return try Output.json(document) }
-    show(document)
+    show(document, moment, transports.map(\.setBackMilliseconds))
     if stranded.contains(where: { $0.database == .personal }) {
       Output.print(
         Style.yellow(
           "private:   goes over none of your ways: `hearth transport carry NUMBER --private`"))
     }
-    try await node.close()
-    if options.json { return try Output.json(document) }
-    show(document, moment, transports.map(\.setBackMilliseconds))
     for notice in notices.suffix(StatusCommand.shownNotices) {
       Output.print("notice:    \(NoticeText.line(notice, moment))")
     }
