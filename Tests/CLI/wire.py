@@ -330,11 +330,11 @@ class Session:
         mine = os.urandom(32)
         made = hashlib.blake2b(
             struct.pack(">Q", 0) + sized(access.public) + sized(manager.public)
-            + sized(credential), digest_size=32).digest()
+            + sized(credential) + sized(b""), digest_size=32).digest()
         bound = self.relay + pin(self.certificate) + nonce + mine + mailbox
         return self.ask(
             CREATE, varint(channel) + b"\0" + access.public + manager.public + blob(credential)
-            + mine + b"".join(pair.sign("HRTH/relay-create/v1", bound + pair.id + made)
+            + b"\0" + mine + b"".join(pair.sign("HRTH/relay-create/v1", bound + pair.id + made)
                               for pair in (access, manager)))
 
     def enter(self, channel, mailbox, pair):
