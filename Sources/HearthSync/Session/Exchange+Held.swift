@@ -51,7 +51,8 @@ extension Engine {
         // A log that was cut since cannot be there as far as it was.
         let wanted = min(entry.sequence, state.frontier[entry.author])
         if now[entry.author] < wanted {
-          report.lost += wanted - now[entry.author]
+          let (sum, isTooLarge) = report.lost.addingReportingOverflow(wanted - now[entry.author])
+          report.lost = isTooLarge ? .max : sum
         }
       }
     }
