@@ -60,6 +60,8 @@ struct PostgresLogTests {
     let log = try open()
     _ = try log.write([LogShelf.write(LogShelf.creation, nil), put("a", LogShelf.mailbox)])
     for sql in [
+      "DROP TABLE hearth_relay.settings",
+      "ALTER TABLE hearth_relay.mailboxes DROP COLUMN parent, DROP COLUMN child",
       "DROP TABLE hearth_relay.public_fields", "DROP TABLE hearth_relay.public_records",
       "UPDATE hearth_relay.layout SET version = 1",
     ] { try cluster.execute(sql, in: database) }
