@@ -234,7 +234,7 @@ def unsynced_work(family):
     family.sync("ada")
     # Eli's phone learns of it in the very round in which it would have given its work.
     family.says("eli", ["sync"], "you were removed from Home by Ada", "2 changes of yours",
-                "a relay does not", "hearth quarantine adopt")
+                "an owner or admin can take them over with `hearth quarantine adopt`")
     family.says("eli", ["status"], "2 changes of yours", "nothing unsynced")
     family.sync("ada", "cleo", "ben")
     for home in ("ada", "cleo"):

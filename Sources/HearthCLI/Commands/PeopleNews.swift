@@ -53,7 +53,7 @@ struct PeopleNews: Sendable {
             + ": you keep what is here, and nothing new comes")
         let standing = try await StandingText.Document(of: zone, on: node)
         if standing.ownQuarantined > 0 {
-          news.remarks.append(StandingText.lost(standing) + ": `hearth quarantine`")
+          news.remarks.append(StandingText.lost(standing))
         }
         continue
       }

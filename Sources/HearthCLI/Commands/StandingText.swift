@@ -69,7 +69,7 @@ enum StandingText {
     if let ended = document.ended {
       lines.append(Style.red("\(ended.text): you keep what is here, and nothing new comes"))
       if document.ownQuarantined > 0 {
-        lines.append(Style.yellow(lost(document) + ": `hearth quarantine`"))
+        lines.append(Style.yellow(lost(document)))
       }
     }
     if !document.requests.isEmpty {
@@ -100,9 +100,10 @@ enum StandingText {
     let (verb, them) = own == 1 ? ("counts", "it") : ("count", "them")
     let place =
       switch min(document.onlyHere, own) {
-      case 0: "an owner or admin can take \(them) over"
-      case own: "this device alone has \(them)"
-      case let some: "\(some) of them \(some == 1 ? "is" : "are") on this device alone"
+      case 0: "an owner or admin can take \(them) over with `hearth quarantine adopt`"
+      case own: "this device alone has \(them): `hearth quarantine`"
+      case let some:
+        "\(some) of them \(some == 1 ? "is" : "are") on this device alone: `hearth quarantine`"
       }
     return "\(Words.count(own, "change")) of yours that the others had not seen \(verb) for "
       + "nothing, \(place)"

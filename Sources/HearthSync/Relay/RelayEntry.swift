@@ -39,6 +39,20 @@ package struct RelayHeader: Hashable, Sendable {
     self.digest = digest
   }
 
+  /// What was just put at a position.
+  package init(of put: RelayPut, at position: UInt64) {
+    self.init(
+      position: position, kind: .put, isReplaceable: put.isReplaceable, isLive: true,
+      name: put.name, byteCount: put.blob.count, digest: RelayChain.digest(of: put.blob))
+  }
+
+  /// That a name was just removed, at a position.
+  package init(removing name: [UInt8], at position: UInt64) {
+    self.init(
+      position: position, kind: .remove, isReplaceable: false, isLive: false, name: name,
+      byteCount: 0, digest: RelayChain.emptyDigest)
+  }
+
   /// The fewest bytes that an encoded header can have.
   static let minimumBytes = 37
 

@@ -43,9 +43,7 @@ extension RelayTransport {
   /// Goes on in the log with what was just stored, where nothing of others lies between.
   private func note(_ puts: [RelayPut], _ stored: [RelayStored], _ mailbox: Identifier) {
     for (put, stored) in zip(puts, stored) where stored.outcome == .stored {
-      let header = RelayHeader(
-        position: stored.position, kind: .put, isReplaceable: put.isReplaceable, isLive: true,
-        name: put.name, byteCount: put.blob.count, digest: RelayChain.digest(of: put.blob))
+      let header = RelayHeader(of: put, at: stored.position)
       guard indices[mailbox]?.index.append(header) == true else { break }
       indices[mailbox]?.isDirty = true
     }
@@ -57,9 +55,7 @@ extension RelayTransport {
       throw inconsistent("it answers something else than what was asked")
     }
     for (name, position) in zip(names, positions) where position > 0 {
-      let header = RelayHeader(
-        position: position, kind: .remove, isReplaceable: false, isLive: false, name: name,
-        byteCount: 0, digest: RelayChain.emptyDigest)
+      let header = RelayHeader(removing: name, at: position)
       guard indices[access.mailbox]?.index.append(header) == true else { break }
       indices[access.mailbox]?.isDirty = true
     }

@@ -301,7 +301,8 @@ package final class RelayTransport: Transport {
   private func takeNews(_ known: inout Known) throws -> Bool {
     guard known.problem == nil else { return false }
     let question = RelayQuestion.news(
-      after: known.index.position, limit: RelayLimits.maximumListItems)
+      after: known.index.position, chain: known.index.chain,
+      limit: RelayLimits.maximumListItems)
     switch try ask(known.index.mailbox, question) {
     case .pushed(let entries):
       var next = known.index

@@ -91,8 +91,11 @@ extension RelayClientSession {
     case .remove(let names): request = .remove(channel: channel, names: names)
     case .list(let after, let limit):
       request = .list(channel: channel, after: after, limit: limit, isLiveOnly: false)
-    case .news(let after, let limit):
-      if let entries = boxes[task.mailbox]?.pushed?.take(after: after) {
+    case .news(let after, let chain, let limit):
+      // A line that was silent for a while may be dead: then the listing finds out.
+      if now <= lastHeard + timing.freshMilliseconds,
+        let entries = boxes[task.mailbox]?.pushed?.take(after: after, chain: chain)
+      {
         Probe.pushSparedListing.hit()
         finish(ticket, .success(.pushed(entries)))
         return
@@ -342,7 +345,9 @@ extension RelayClientSession {
   ) {
     switch reply {
     case .subscribed(let head):
-      boxes[mailbox]?.pushed = RelayPushedEntries(head: head)
+      let opened = boxes[mailbox]?.opening?.opened
+      boxes[mailbox]?.pushed = RelayPushedEntries(
+        head: head, known: opened.map { ($0.head.position, $0.chain) })
       tell(mailbox, head)
     case .fault(let fault):
       boxes[mailbox]?.isBarred = fault.code != .accessChanged
@@ -369,16 +374,7 @@ extension RelayClientSession {
         boxes[task.mailbox] = box
       }
       losses = 0
-      // The relay does not bring back to a session what that one stored.
-      switch reply {
-      case .stored(let stored):
-        for item in stored where item.outcome == .stored {
-          boxes[task.mailbox]?.pushed?.appended(at: item.position)
-        }
-      case .removed(let positions):
-        for position in positions { boxes[task.mailbox]?.pushed?.appended(at: position) }
-      default: break
-      }
+      goOn(task, reply)
       finish(ticket, .success(.reply(reply)))
       return
     }
@@ -403,6 +399,24 @@ extension RelayClientSession {
       }
       finish(ticket, .failure(.fault(fault)))
     default: finish(ticket, .failure(.fault(fault)))
+    }
+  }
+
+  /// Goes on in what is known of a log by an answer: the relay does not bring back to a session
+  /// what that one stored.
+  private mutating func goOn(_ task: Task, _ reply: RelayReply) {
+    switch (task.question, reply) {
+    case (.put(let items), .stored(let stored)):
+      for (item, stored) in zip(items, stored) where stored.outcome == .stored {
+        boxes[task.mailbox]?.pushed?.appended(RelayHeader(of: item, at: stored.position))
+      }
+    case (.remove(let names), .removed(let positions)):
+      for (name, position) in zip(names, positions) where position > 0 {
+        boxes[task.mailbox]?.pushed?.appended(RelayHeader(removing: name, at: position))
+      }
+    case (_, .listing(let page)):
+      boxes[task.mailbox]?.pushed?.rebase(to: (page.through, page.chain))
+    default: break
     }
   }
 
