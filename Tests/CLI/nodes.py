@@ -88,12 +88,16 @@ class Relay:
         self.start()
 
     def start(self):
-        with open(self.log or os.devnull, "ab") as log:
+        log = open(self.log, "ab+") if self.log else tempfile.TemporaryFile()
+        with log:
             self.process = subprocess.Popen(
                 [self.program, "serve", "--listen", "127.0.0.1:" + self.port, "--data", self.data,
                  *self.options], stdout=subprocess.PIPE, stderr=log, text=True)
-        self.address = self.process.stdout.readline().strip()
-        check(self.address.startswith("hearth-relay://"), "address: " + self.address)
+            self.address = self.process.stdout.readline().strip()
+            if not self.address.startswith("hearth-relay://"):
+                log.seek(0)
+                raise SystemExit("the relay does not serve: %r\n%s" % (
+                    self.address, log.read().decode("utf-8", "replace")))
         self.port = self.address.split(":")[2].split("/")[0]
 
     def kill(self):

@@ -110,7 +110,10 @@ def replays(family):
         is_refused(session.ask(wire.PROVE, body), name + "replayed again", wire.WRONG_STATE)
     # Another relay, with another certificate and a copy of this one's mailboxes.
     copy = family.path("other-data")
-    os.mkdir(copy)
+    Relay(family.program, copy).kill()
+    for name in os.listdir(copy):
+        if name.startswith("relay.sqlite"):
+            os.remove(os.path.join(copy, name))
     check(family.relay.ask("export", os.path.join(copy, "relay.sqlite")).returncode == 0, "export")
     other = Relay(family.program, copy)
     paths = wire.identity_files(copy, int(other.port), family.path("other-identity"))
@@ -213,7 +216,7 @@ def wrong_states(family):
         check(said.code == wire.WRONG_STATE, "a ping before hello: %r" % (said,))
     right = {
         wire.HELLO: b"HRLY\1\1", wire.PROVE: b"\0" + bytes(16 + 32 + 64) + b"\0",
-        wire.CREATE: b"\0\0" + bytes(64) + b"\0" + bytes(32 + 128), wire.CLOSE: b"\0",
+        wire.CREATE: b"\0\0" + bytes(64) + b"\0\0" + bytes(32 + 128), wire.CLOSE: b"\0",
         wire.PUT: wire.put_body(0, [(0, b"n", b"b")]), wire.REMOVE: b"\0\x01\x01n",
         wire.LIST: b"\0\0\x01\0", wire.FETCH: b"\0\x01\x01n", wire.FETCH_AFTER: b"\0\0\x01",
         wire.SUBSCRIBE: b"\0", wire.UNSUBSCRIBE: b"\0", wire.ROTATE: b"\0\x01" + access.public,

@@ -73,8 +73,6 @@ package final class RelayTransport: Transport {
     var news: RelayOpening?
     /// Whether something was stored since it was kept.
     var isDirty = false
-    /// Blobs that a subscription brought with their entries, by name; of this round.
-    var pushed: [[UInt8]: [UInt8]] = [:]
     var problem: TransportProblem?
   }
 
@@ -108,10 +106,7 @@ package final class RelayTransport: Transport {
   /// Begins to open the mailboxes of all zones at the same time, so that a round does not wait for
   /// one after the other.
   package func prepare() throws {
-    for mailbox in indices.keys {
-      indices[mailbox]?.news = nil
-      indices[mailbox]?.pushed = [:]
-    }
+    for mailbox in indices.keys { indices[mailbox]?.news = nil }
     let accesses = directory.zones.keys.sorted().compactMap { directory.zones[$0] }
     link.wish(for: try accesses.map { ($0, try known($0.mailbox).index.cursor) })
   }
@@ -261,7 +256,7 @@ package final class RelayTransport: Transport {
         && opening.opened.chain == known.index.chain
       Probe.openingSparedListing.hit(if: isCurrent)
     }
-    if !isCurrent, try !takeNews(&known), try !follow(&known.index) {
+    if !isCurrent, try !follow(&known.index) {
       Probe.logContradicted.hit()
       known.problem = TransportProblem(
         place: place, fault: "the relay changed what it had said of its log",
@@ -292,32 +287,6 @@ package final class RelayTransport: Transport {
       return "the relay's log was set back: it ends before what it had shown"
     case .otherGeneration: return "the relay's log began anew"
     case .none: return "the relay's log began anew"
-    }
-  }
-
-  /// Takes what a live subscription brought, which spares listing it and fetching its blobs.
-  ///
-  /// - Returns: false where it is not all, or contradicts itself: a listing tells then.
-  private func takeNews(_ known: inout Known) throws -> Bool {
-    guard known.problem == nil else { return false }
-    let question = RelayQuestion.news(
-      after: known.index.position, chain: known.index.chain,
-      limit: RelayLimits.maximumListItems)
-    switch try ask(known.index.mailbox, question) {
-    case .pushed(let entries):
-      var next = known.index
-      for entry in entries {
-        guard !entry.header.isLive || RelayChain.digest(of: entry.blob) == entry.header.digest,
-          next.append(entry.header), next.count <= RelayMailboxIndex.maximumNames
-        else { return false }
-        if entry.header.isLive { known.pushed[entry.header.name] = entry.blob }
-      }
-      known.index = next
-      return true
-    case .reply(.listing(let page)):
-      return known.index.take(page) && known.index.count <= RelayMailboxIndex.maximumNames
-        && page.through == page.head
-    case .opened, .reply: return false
     }
   }
 
@@ -361,14 +330,6 @@ package final class RelayTransport: Transport {
   package func fetch(_ name: SegmentName) throws -> [UInt8] {
     if let bytes = early.removeValue(forKey: name) { return bytes }
     let access = try access(name.zoneTag)
-    let entry = RelayName.segment(name).bytes
-    if let bytes = indices[access.mailbox]?.pushed.removeValue(forKey: entry),
-      digest(bytes) == name.digest
-    {
-      Probe.pushSparedFetch.hit()
-      tell(meter.receive(files: 1, bytes: bytes.count))
-      return bytes
-    }
     let (batch, byteCount) = try batch(from: name, access.mailbox)
     try open(access)
     let question = RelayQuestion.fetch(batch.map { RelayName.segment($0).bytes })

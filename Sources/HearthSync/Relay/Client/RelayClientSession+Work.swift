@@ -91,17 +91,13 @@ extension RelayClientSession {
     case .remove(let names): request = .remove(channel: channel, names: names)
     case .list(let after, let limit):
       request = .list(channel: channel, after: after, limit: limit, isLiveOnly: false)
-    case .news(let after, let chain, let limit):
-      // A line that was silent for a while may be dead: then the listing finds out.
-      if now <= lastHeard + timing.freshMilliseconds,
-        let entries = boxes[task.mailbox]?.pushed?.take(after: after, chain: chain)
-      {
-        Probe.pushSparedListing.hit()
-        finish(ticket, .success(.pushed(entries)))
+    case .fetch(let names):
+      if let blobs = boxes[task.mailbox]?.pushed.take(names) {
+        Probe.pushSparedFetch.hit()
+        finish(ticket, .success(.reply(.blobs(blobs))))
         return
       }
-      request = .list(channel: channel, after: after, limit: limit, isLiveOnly: false)
-    case .fetch(let names): request = .fetch(channel: channel, names: names)
+      request = .fetch(channel: channel, names: names)
     case .fetchAfter(let position, let limit):
       request = .fetchAfter(channel: channel, after: position, limit: limit)
     case .query(let query): request = .query(channel: channel, query)
@@ -344,11 +340,7 @@ extension RelayClientSession {
     _ reply: RelayReply, _ mailbox: Identifier, now: UInt64
   ) {
     switch reply {
-    case .subscribed(let head):
-      let opened = boxes[mailbox]?.opening?.opened
-      boxes[mailbox]?.pushed = RelayPushedEntries(
-        head: head, known: opened.map { ($0.head.position, $0.chain) })
-      tell(mailbox, head)
+    case .subscribed(let head): tell(mailbox, head)
     case .fault(let fault):
       boxes[mailbox]?.isBarred = fault.code != .accessChanged
       boxes[mailbox]?.isSubscribed = false
@@ -374,7 +366,6 @@ extension RelayClientSession {
         boxes[task.mailbox] = box
       }
       losses = 0
-      goOn(task, reply)
       finish(ticket, .success(.reply(reply)))
       return
     }
@@ -402,35 +393,16 @@ extension RelayClientSession {
     }
   }
 
-  /// Goes on in what is known of a log by an answer: the relay does not bring back to a session
-  /// what that one stored.
-  private mutating func goOn(_ task: Task, _ reply: RelayReply) {
-    switch (task.question, reply) {
-    case (.put(let items), .stored(let stored)):
-      for (item, stored) in zip(items, stored) where stored.outcome == .stored {
-        boxes[task.mailbox]?.pushed?.appended(RelayHeader(of: item, at: stored.position))
-      }
-    case (.remove(let names), .removed(let positions)):
-      for (name, position) in zip(names, positions) where position > 0 {
-        boxes[task.mailbox]?.pushed?.appended(RelayHeader(removing: name, at: position))
-      }
-    case (_, .listing(let page)):
-      boxes[task.mailbox]?.pushed?.rebase(to: (page.through, page.chain))
-    default: break
-    }
-  }
-
   // MARK: Pushes
 
   private mutating func takePush(_ push: RelayReply, now: UInt64) {
     switch push {
     case .pushed(let channel, let entries):
       guard let mailbox = mailbox(at: channel), let last = entries.last else { return }
-      boxes[mailbox]?.pushed?.append(entries)
+      boxes[mailbox]?.pushed.append(entries)
       tell(mailbox, last.header.position)
     case .behind(let channel, let head):
       guard let mailbox = mailbox(at: channel) else { return }
-      boxes[mailbox]?.pushed?.skip(to: head)
       tell(mailbox, head)
     case .closed(let channel, _):
       guard let mailbox = mailbox(at: channel) else { return }

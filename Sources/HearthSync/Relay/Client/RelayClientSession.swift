@@ -60,8 +60,8 @@ package struct RelayClientSession: Sendable {
     /// Whether pushes are wanted, asked for, and not worth another try with these keys.
     var wantsNews = false
     var isSubscribed = false
-    /// What the subscription brought; nil until the relay has said from where on it brings all.
-    var pushed: RelayPushedEntries?
+    /// What the subscription brought and nobody has asked for yet.
+    var pushed = RelayPushedBlobs()
     var isBarred = false
     var pairs: [Int: SigningKeyPair] = [:]
     /// Whether it is being opened only because another is to belong to it.
@@ -448,7 +448,7 @@ extension RelayClientSession.Box {
     isTokenUsedUp = false
     opening = nil
     isSubscribed = false
-    pushed = nil
+    pushed = RelayPushedBlobs()
     isForChild = false
   }
 }

@@ -11,9 +11,6 @@ package enum RelayQuestion: Sendable {
   case remove([[UInt8]])
   /// The entries after a position, without blobs.
   case list(after: UInt64, limit: Int)
-  /// What came after a position, with the chain there: from what a subscription brought where that
-  /// is all, else listed.
-  case news(after: UInt64, chain: Bytes32, limit: Int)
   /// Blobs by name.
   case fetch([[UInt8]])
   /// To set the access key to the first that this client knows.
@@ -28,8 +25,7 @@ package enum RelayQuestion: Sendable {
     switch (self, reply) {
     case (.put(let items), .stored(let stored)): stored.count == items.count
     case (.remove(let names), .removed(let positions)): positions.count == names.count
-    case (.list(let after, let limit), .listing(let page)),
-      (.news(let after, _, let limit), .listing(let page)):
+    case (.list(let after, let limit), .listing(let page)):
       // A log that ends before what is asked for is news, not nonsense: it was set back.
       page.headers.count <= limit
         && (page.through >= after || (page.headers.isEmpty && page.through == page.head))
@@ -81,8 +77,6 @@ package struct RelayOpening: Sendable, Equatable {
 package enum RelayOutcome: Sendable {
   /// The mailbox is open.
   case opened(RelayOpening)
-  /// What a live subscription brought, up to the last that the relay told of; nothing was asked.
-  case pushed([RelayEntry])
   /// The relay's answer, which fits the question.
   case reply(RelayReply)
 }
@@ -134,8 +128,7 @@ package struct RelayClientTiming: Sendable {
   package var leastPauseMilliseconds: UInt64 = 50
   /// A connection that lived this long was a good one: pauses begin anew.
   package var steadyMilliseconds: UInt64 = 10_000
-  /// How long what a relay says of its head at an opening, or by having said anything to a
-  /// subscriber, is taken for the present.
+  /// How long what a relay says of its head at an opening is taken for the present.
   package var freshMilliseconds: UInt64 = 1_000
   /// How often one question is sent.
   package var maximumTries = 4
