@@ -200,7 +200,8 @@ struct Checker {
       }
       guard reached[device.index]?[zone.id] != zone.frontier else { continue }
       reached[device.index, default: [:]][zone.id] = zone.frontier
-      for head in zone.heads where !zone.frontier.covers(head.seen) {
+      // What two histories ended is cited on by those who had seen it (decision 0025).
+      for head in zone.heads where !zone.frontier.covers(unforked(head.seen)) {
         throw world.fail(
           .causality, device,
           "holds \(head.author) #\(head.sequence) without what it had seen")
@@ -303,8 +304,9 @@ struct Checker {
     for published in news {
       let (file, bytes) = (published.file, published.bytes)
       let device = world.devices[published.device]
-      // Another one's step may have begun while this device waits for the relay.
-      if device.running == nil, !device.isLost, world.net != nil {
+      // It lost power in the step in which it published, or another one's step has begun while it
+      // waits for the relay: what it published is looked at when it is back.
+      if device.running == nil, !device.isLost {
         unread.append(published)
         continue
       }
