@@ -110,7 +110,7 @@ let package = Package(
     .executableTarget(
       name: "relay-bench",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthSync",
+        "HearthCRDT", "HearthCrypto", "HearthRelay", "HearthSync",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),

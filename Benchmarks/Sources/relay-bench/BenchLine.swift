@@ -87,6 +87,11 @@ final class BenchLine: Sendable {
     guard case .subscribed = reply else { throw Refused(words: "\(reply)") }
   }
 
+  /// Waits until a server that sends back what it gets has done so: then both have their keys.
+  func shakeHands() async throws {
+    try await channel.eventLoop.flatSubmit { [talk] in talk.value.echo() }.get()
+  }
+
   /// Waits until the relay answers.
   func ping() async throws {
     let reply = try await ask(.ping)
@@ -131,6 +136,7 @@ private final class Talk: ChannelInboundHandler {
   private var waiting: [UInt32: EventLoopPromise<RelayReply>] = [:]
   private var lastRequest: UInt32 = 0
   private var awaited: (count: Int, promise: EventLoopPromise<Void>)?
+  private var echoed: EventLoopPromise<Void>?
   private var isFetching = false
   private var position: UInt64 = 0
 
@@ -146,6 +152,14 @@ private final class Talk: ChannelInboundHandler {
     return promise.futureResult
   }
 
+  func echo() -> EventLoopFuture<Void> {
+    guard let context else { preconditionFailure("asked before there was a connection") }
+    let promise = context.eventLoop.makePromise(of: Void.self)
+    echoed = promise
+    context.channel.writeAndFlush(ByteBuffer(bytes: [0])).cascadeFailure(to: promise)
+    return promise.futureResult
+  }
+
   func wait(for count: Int) -> EventLoopFuture<Void> {
     guard let context else { preconditionFailure("asked before there was a connection") }
     let promise = context.eventLoop.makePromise(of: Void.self)
@@ -155,6 +169,11 @@ private final class Talk: ChannelInboundHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if let echoed {
+      self.echoed = nil
+      echoed.succeed()
+      return
+    }
     buffer.append(Array(unwrapInboundIn(data).readableBytesView))
     do {
       while let bytes = try buffer.next() {
@@ -222,5 +241,7 @@ private final class Talk: ChannelInboundHandler {
     waiting.removeAll()
     awaited?.promise.fail(error)
     awaited = nil
+    echoed?.fail(error)
+    echoed = nil
   }
 }

@@ -67,7 +67,7 @@ struct FanOut: AsyncParsableCommand {
 
   /// As fast as the window allows: until everybody has everything.
   private func throughput(_ workload: Workload) async throws -> Outcome {
-    let relay = try RelayProcess(folder: workload.dir + "/throughput")
+    let relay = try ServerProcess.relay(folder: workload.dir + "/throughput")
     defer { relay.stop() }
     let room = try await Room(relay.address, subscribers: workload.subs)
     let busyBefore = try relay.processorSeconds()
@@ -102,7 +102,7 @@ struct FanOut: AsyncParsableCommand {
   private func latencies(
     _ workload: Workload, count: Int, rate: Int
   ) async throws -> [Duration] {
-    let relay = try RelayProcess(folder: workload.dir + "/latency")
+    let relay = try ServerProcess.relay(folder: workload.dir + "/latency")
     defer { relay.stop() }
     let room = try await Room(relay.address, subscribers: workload.subs)
     let began = ContinuousClock.now
@@ -159,48 +159,5 @@ private struct Room {
       for line in subscribers { group.addTask { try await line.wait(for: count) } }
       try await group.waitForAll()
     }
-  }
-}
-
-/// A relay with everything at its default, on a free port, for one measurement.
-private struct RelayProcess {
-  let address: RelayAddress
-  private let process = Process()
-
-  struct Silent: Error, CustomStringConvertible {
-    let program: String
-    var description: String { "\(program) printed no address: build it first" }
-  }
-
-  init(folder: String) throws {
-    let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-      .appendingPathComponent("hearth-relay")
-    let output = Pipe()
-    process.executableURL = program
-    process.arguments = [
-      "serve", "--listen", "127.0.0.1:0", "--health", "off", "--data", folder,
-    ]
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-    guard let end = line.firstIndex(of: "\n") else { throw Silent(program: program.path) }
-    address = try RelayAddress(String(line[..<end]))
-  }
-
-  func stop() {
-    process.terminate()
-    process.waitUntilExit()
-  }
-
-  /// The processor time that it took so far, its kernel's part included (proc(5)).
-  func processorSeconds() throws -> Double {
-    let path = "/proc/\(process.processIdentifier)/stat"
-    let text = try String(contentsOfFile: path, encoding: .utf8)
-    let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
-    guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
-      throw Silent(program: path)
-    }
-    return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
   }
 }

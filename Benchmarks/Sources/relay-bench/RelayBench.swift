@@ -5,34 +5,29 @@ import HearthCrypto
 import HearthSync
 
 /// Measures what a running relay acknowledges: durable puts a second, and how long each takes; what
-/// it holds for subscribers that say nothing; or the shared workload of one publisher and many.
+/// one holds for subscribers that say nothing; or the shared workload of one publisher and many.
 @main
 struct RelayBench: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "relay-bench", abstract: "Measures a relay: durable puts, memory, fan-out.",
-    subcommands: [Load.self, FanOut.self], defaultSubcommand: Load.self)
+    subcommands: [Load.self, IdleSubscribers.self, FanOut.self, BareTLS.self],
+    defaultSubcommand: Load.self)
 }
 
 struct Load: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "load",
-    abstract: "Measures a running relay that lets anybody register: durable puts, memory.")
+    abstract: "Durable puts of a running relay that lets anybody register.")
   @Argument(help: "The relay's address line; several writers are spread over several.")
   var addresses: [String]
   @Option(help: "Writers of one mailbox, one measurement after the other.")
   var writers = "1,8,50"
   @Option(help: "Bytes of a blob.") var bytes = 1_024
   @Option(help: "Seconds of each measurement.") var seconds = 5
-  @Option(help: "In place of writers: so many subscribers that say nothing.") var idle = 0
-  @Option(help: "With --idle: the relay's process here, whose memory is read.") var process: Int32?
 
   func run() async throws {
     let pair = try SigningKeyPair(seed: SecretKey.random())
     let relays = try addresses.map { try RelayAddress($0) }
-    if idle > 0 {
-      guard let process else { throw ValidationError("--idle needs --process") }
-      return try await IdleSubscribers(relays: relays, process: process).run(idle)
-    }
     for count in writers.split(separator: ",").compactMap({ Int($0) }) {
       guard let mailbox = Identifier(bytes: RandomBytes.make(Identifier.byteCount)) else { return }
       var lines: [BenchLine] = []

@@ -209,7 +209,7 @@ package final class RelayServer: Sendable {
 package enum RelayTLS {
   /// The server's side: TLS 1.3 alone, the own certificate or the operator's.
   /// - Returns: The context and the pin of the leaf certificate.
-  static func serverContext(
+  package static func serverContext(
     _ identity: RelayServerIdentity, _ files: RelayCertificateFiles?
   ) throws -> (NIOSSLContext, Bytes32) {
     do {
