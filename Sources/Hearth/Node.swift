@@ -103,6 +103,7 @@ package actor Node {
 
   /// Creates a node in a folder that holds none.
   ///
+  /// - Throws: `exists` where there is one, `corrupt` where there is data of one without its key.
   /// - Parameter personID: who it belongs to, if that person has had devices before.
   package static func create(
     at path: String, person: String, personID: PersonID? = nil, device: String,
@@ -116,7 +117,9 @@ package actor Node {
       throw HearthError(
         .exists, "there is a node in \(path) already: use it, or choose another --home")
     }
-    try? FileManager.default.removeItem(atPath: folder.database)
+    try folder.checkKeyIsNotMissing()
+    try DurableFile.write([], to: folder.beginning, mode: 0o600)
+    try folder.clear()
     // SQLite gives its files the mode of this one.
     try DurableFile.write([], to: folder.database, mode: 0o600)
     let (identity, master) = try DeviceIdentity.generate()
@@ -128,6 +131,7 @@ package actor Node {
       folder: folder, lock: lock, identity: identity, schema: schema, profile: profile, now: now)
     try await node.found()
     try DurableFile.write(file, to: folder.keyFile, mode: mode_t(KeyFile.requiredFileMode))
+    folder.noteCompleted()
     return node
   }
 
@@ -141,11 +145,13 @@ package actor Node {
     now: @escaping @Sendable () -> UInt64 = Node.wallClock
   ) async throws -> Node {
     let folder = NodeFolder(path)
+    try folder.checkKeyIsNotMissing()
     guard folder.holdsNode else {
       throw HearthError(
         .noNode, "there is no node in \(path): make one with `hearth init --person NAME`")
     }
     let lock = try NodeLock(folder.lock, waitMilliseconds: waitMilliseconds)
+    folder.noteCompleted()
     guard let bytes = try DurableFile.read(folder.keyFile, atMost: KeyFile.maximumFileBytes) else {
       throw HearthError(.noNode, "there is no key file in \(path)")
     }

@@ -14,9 +14,53 @@ struct NodeFolder {
   var anchor: String { root.appendingPathComponent("anchor").path }
   var catalogues: String { root.appendingPathComponent("catalogues.db").path }
   var lock: String { root.appendingPathComponent("lock").path }
+  /// There while a node is being made: what lies beside it without a key is nobody's yet.
+  var beginning: String { root.appendingPathComponent("beginning").path }
 
   /// Whether a node was created here.
   var holdsNode: Bool { FileManager.default.fileExists(atPath: keyFile) }
+
+  /// Whether the data of a node is here and its key is not: the key was lost, or moved away.
+  var lacksKey: Bool {
+    !holdsNode && FileManager.default.fileExists(atPath: database)
+      && !FileManager.default.fileExists(atPath: beginning)
+  }
+
+  /// Nothing may take the place of data whose key may come back.
+  ///
+  /// - Throws: `corrupt` where there is data without its key.
+  func checkKeyIsNotMissing() throws {
+    guard lacksKey else { return }
+    throw HearthError(
+      .corrupt,
+      "\(database) is there without \(keyFile), by which this device is itself: put back a copy "
+        + "of that file. If there is none, move the folder aside; then `hearth recover` with "
+        + "recovery words, or an invitation to a further device, brings back what was synced")
+  }
+
+  /// Ends the mark of a beginning, where there is one, once there is a key.
+  ///
+  /// Should it stay, the next opening removes it; it matters only if the key gets lost before.
+  func noteCompleted() {
+    if FileManager.default.fileExists(atPath: beginning) {
+      try? FileManager.default.removeItem(atPath: beginning)
+    }
+  }
+
+  /// Removes what the beginning of a node left that was never completed.
+  func clear() throws {
+    for path in [database, database + "-wal", database + "-shm"]
+    where FileManager.default.fileExists(atPath: path) {
+      do {
+        try FileManager.default.removeItem(atPath: path)
+      } catch {
+        throw HearthError(
+          .io,
+          "\(path), left over from a beginning that was cut off, cannot be removed: check the "
+            + "folder's permissions", cause: error)
+      }
+    }
+  }
 
   /// Makes the folder, readable by its owner alone.
   func prepare() throws {

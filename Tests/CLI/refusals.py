@@ -235,6 +235,16 @@ def surroundings(stage):
     with open(stage.path("keyless", "key"), "r+b") as key:
         key.truncate(40)
     stage.refuses("cut key file", CORRUPT, ["key"], "keyless", "list", keeps=False)
+    os.remove(stage.path("keyless", "key"))
+    for command in (["list"], ["init", "--person", "Nia"], ["status"]):
+        stage.refuses(
+            "no key file: " + command[0], CORRUPT, ["node.db is there without", "recover"],
+            "keyless", *command, keeps=False)
+    shutil.copyfile(stage.path("anna", "key"), stage.path("keyless", "key"))
+    os.chmod(stage.path("keyless", "key"), 0o600)
+    if "Dishes" not in stage.must("keyless", "list"):
+        stage.failures += 1
+        print("FAILED no key file: with the key back a chore is gone")
 
 
 def full_disk(stage):

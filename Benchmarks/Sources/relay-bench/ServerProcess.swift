@@ -1,7 +1,7 @@
 import Foundation
 import HearthSync
 
-/// A program beside this one that serves on a free port and prints its address, for one measurement.
+/// A program beside this one that serves on a free port and prints its address.
 struct ServerProcess {
   let address: RelayAddress
   private let process = Process()
