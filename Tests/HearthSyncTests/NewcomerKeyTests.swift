@@ -153,6 +153,108 @@ struct NewcomerKeyTests {
     #expect(try world.digest(nina) == world.digest(1))
   }
 
+  @Test(
+    "Nobody writes under a key whose maker had not heard of who comes, however deep it is",
+    arguments: [3, 7, 21] as [UInt8])
+  func unheardOf(kind: UInt8) throws {
+    var world = try NewcomerWorld()
+    if kind != 21 { try world.setRule(.fromJoin) }
+    let asking = try world.invite(admission: .approve)
+    try world.sync(all: [0, 1, 2])
+    switch kind {
+    case 3: _ = try world.invite()
+    case 7:
+      var engine = try EngineFamily.engine()
+      let opened = try engine.beginJoining(
+        asking.capsule, with: asking.secret, nowMilliseconds: now)
+      let asked = try engine.requestToJoin(
+        opened, with: asking.secret, person: EngineFamily.id(90), personName: "Otto",
+        deviceName: "watch", slot: 0)
+      let request = try world.family.members[0].open(
+        request: asked.bytes, to: world.family.group)
+      _ = try world.family.members[0].approve(request, named: "Home", nowMilliseconds: now)
+    default: try world.setRule(.fromJoin)
+    }
+    let made = try #require(world.epochs(0).last).grant.epoch
+    for _ in 0..<3 {
+      try world.family.members[1].rekey(
+        [world.family.zone], of: world.family.group, nowMilliseconds: now)
+    }
+    // Each learns of the other, and nobody joins the two yet.
+    try world.family.meet([0, 1, 2])
+    for member in 0..<3 { #expect(try world.zone(member).writeEpoch == made) }
+  }
+
+  @Test("A later key leads to none whose maker had not heard of a change of the rule")
+  func unheardOfLink() throws {
+    var world = try NewcomerWorld()
+    let old = try world.names
+    try world.family.members[1].rekey(
+      [world.family.zone], of: world.family.group, nowMilliseconds: now)
+    let unaware = try #require(world.epochs(1).last).grant.epoch
+    try world.setRule(.fromJoin)
+    try world.setRule(.full)
+    try world.sync(all: [0, 1, 2])
+    let joining = try #require(world.epochs(0).last).grant
+    #expect(joining.previous.contains(unaware) && joining.previous.count == 2)
+    #expect(joining.history.map(\.epoch) == joining.previous.filter { $0 != unaware })
+    let made = try world.invite()
+    try world.sync(0)
+    let nina = try world.follow(made)
+    #expect(try world.openable(by: nina).isDisjoint(with: old))
+    #expect(try world.digest(nina) == world.digest(0))
+  }
+
+  @Test("An admin who came later sums up what was before the own coming, too")
+  func laterAdmin() throws {
+    var world = try NewcomerWorld()
+    try world.setRule(.fromJoin)
+    let made = try world.invite(role: .admin)
+    try world.sync(all: [0, 1, 2])
+    let nina = try world.follow(made)
+    for name in world.shelf.blobs.keys { world.shelf.remove(name) }
+    try world.sync(nina)
+    #expect(world.reports[nina]?.publishedSnapshots == 1)
+    let next = try world.invite(by: nina)
+    try world.sync(nina)
+    let otto = try world.follow(next)
+    #expect(try world.digest(otto) == world.digest(0))
+  }
+
+  @Test("What waits behind a late change is judged like any other when a snapshot closes the gap")
+  func judgedBehind() throws {
+    var world = try NewcomerWorld(4)
+    let stick = MemoryShelf()
+    try world.family.set(1, 3, 66)
+    try world.sync(1, over: stick)
+    try world.setRule(.fromJoin)
+    let made = try world.invite()
+    try world.sync(all: [0, 2])
+    let nina = try world.follow(made)
+    try world.sync(all: [0, 1])
+    let old = try #require(world.zone(1).writeEpoch)
+    try world.family.remove(3, by: 0)
+    try world.sync(all: [0, 1])
+    // Ben's patched program seals under a key that the removed one has, whose removal it cites.
+    try world.family.set(1, 4, 67)
+    let patched = world.family.members[1]
+    var zone = try world.zone(1)
+    #expect(zone.writeEpoch != old)
+    zone.writeEpoch = old
+    let sealed = try patched.store.transaction { [zone] in
+      try patched.sealChanges(of: patched.author, in: zone)
+    }
+    #expect(sealed == 1)
+    for (name, _) in world.shelf.blobs where name.kind == .snapshot { world.shelf.remove(name) }
+    try world.sync(1)
+    try world.sync(nina)
+    #expect(try world.waits(nina))
+    try world.sync(all: [0, nina])
+    #expect(try !world.waits(nina))
+    #expect(try world.family.shown(0, 4) == .int(4))
+    #expect(try world.digest(nina) == world.digest(0))
+  }
+
   @Test("Of the keys made between inviting and joining the newcomer gets all, of those before none")
   func handedOn() throws {
     var world = try NewcomerWorld()

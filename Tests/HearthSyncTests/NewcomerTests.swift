@@ -75,7 +75,10 @@ struct NewcomerTests {
     #expect(try world.openable(by: nina).isDisjoint(with: before))
     #expect(try world.openable(by: 0) == world.names)
     #expect(try world.family.members[nina].audit(world.family.zone).findings.isEmpty)
-    #expect(world.family.membership(nina).complaints(by: world.family.members[nina].device) == 0)
+    let membership = world.family.membership(nina)
+    #expect(membership.complaints(by: world.family.members[nina].device) == 0)
+    #expect(membership.resolved?.resolver.index.wrapAdds.isEmpty == true, "it had every key")
+    for epoch in world.epochs(nina) { #expect(membership.isValid(epoch)) }
   }
 
   @Test("A further device reads what its person reads, be it the founder's or a newcomer's")
