@@ -166,6 +166,50 @@ struct NewcomerTests {
     #expect(try world.family.members[nina].audit(world.family.zone).findings.isEmpty)
   }
 
+  @Test("What a lost device had left under an old key comes to the same for a newcomer")
+  func lostDevice() throws {
+    var world = try NewcomerWorld()
+    let stick = MemoryShelf()
+    try world.family.set(1, 3, 66)
+    try world.sync(1, over: stick)
+    try world.setRule(.fromJoin)
+    try world.family.members[0].revoke(
+      world.family.members[1].device, from: world.family.group, nowMilliseconds: now)
+    let made = try world.invite()
+    try world.sync(all: [0, 2])
+    let nina = try world.follow(made)
+    // Somebody finds the stick: the change is beyond the cut, and counts for nothing.
+    for (name, bytes) in stick.segments { world.shelf.segments[name] = bytes }
+    try world.sync(nina)
+    #expect(try world.waits(nina))
+    try world.sync(all: [0, 2, nina])
+    #expect(try !world.waits(nina))
+    #expect(world.reports[nina]?.problems.isEmpty == true)
+    #expect(try world.family.shown(nina, 3) == .int(3))
+    for member in [2, nina] { #expect(try world.digest(member) == world.digest(0)) }
+  }
+
+  @Test("Who finds no snapshot waits, may write, and goes on when there is one")
+  func withoutSnapshot() throws {
+    var world = try NewcomerWorld()
+    try world.setRule(.fromJoin)
+    let made = try world.invite()
+    try world.sync(0)
+    for name in world.shelf.blobs.keys { world.shelf.remove(name) }
+    let nina = try world.follow(made)
+    #expect(try world.zone(nina).frontier.isEmpty)
+    #expect(try world.waits(nina))
+    try world.family.set(nina, 40, 41)
+    try world.sync(nina)
+    try world.family.set(nina, 41, 42)
+    try world.sync(0)
+    try world.sync(nina)
+    #expect(try !world.waits(nina))
+    #expect(try world.family.shown(nina, 41) == .int(42))
+    try world.sync(all: [nina, 0, 1, 2])
+    for member in [1, 2, nina] { #expect(try world.digest(member) == world.digest(0)) }
+  }
+
   @Test("A later snapshot that lacks what is here is not taken, and not fetched again")
   func lacking() throws {
     var world = try NewcomerWorld()

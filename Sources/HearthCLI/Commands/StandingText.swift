@@ -97,6 +97,8 @@ enum StandingText {
         "\(Words.count(document.quarantined, "change")) of removed devices in quarantine: "
           + "`hearth quarantine`")
     }
+    // What is closed here is not kept back by anybody.
+    if document.awaitsSnapshot { return lines }
     return lines + document.withheld.map { Style.yellow(line($0, kinds: kinds)) }
   }
 
