@@ -21,7 +21,10 @@ extension Engine {
     guard membership.withholdsKeys, !Mutant.noSnapshotForNewcomers.isActive else { return false }
     // What this device has of before its own coming is in none of its segments.
     let base = try baseHeads(of: zone)
-    if base.contains(where: { $0.sequence > reached[$0.author] }) { return true }
+    let isBeyond = base.contains {
+      min($0.sequence, zone.frontier[$0.author]) > reached[$0.author]
+    }
+    if isBeyond { return true }
     for segment in stored
     where segment.last > reached[segment.author] && segment.last <= zone.frontier[segment.author] {
       guard let bytes = try store.bytes(of: segment.digest, in: zone.id) else { continue }
