@@ -64,6 +64,27 @@ extension Node {
     announce()
   }
 
+  /// Sets what newcomers may read, with new keys of the zones of records.
+  ///
+  /// - Returns: the open invitations that it closed, as their capsules carry keys of before.
+  package func setNewcomers(
+    _ newcomers: ControlOperation.Newcomers, of group: GroupID
+  ) throws -> [Identifier] {
+    func open() -> Set<Identifier> {
+      Set(engine.membership(of: group).invites.filter { !$0.isClosed }.map(\.operation.invite))
+    }
+    let before = open()
+    try engine.setNewcomers(newcomers, of: group, nowMilliseconds: now())
+    announce()
+    return before.subtracting(open()).sorted()
+  }
+
+  /// Whether there are changes of a group that stay closed here until an owner or admin gives a
+  /// snapshot that holds them.
+  package func awaitsSnapshot(in group: GroupID) throws -> Bool {
+    try engine.zones.contains { try $0.group == group && engine.awaitsSnapshot($0.id) }
+  }
+
   /// Closes an invitation, with new keys where it carried the old ones.
   package func closeInvitation(_ invite: Identifier, of group: GroupID) throws {
     try engine.closeInvitation(invite, of: group, nowMilliseconds: now())

@@ -447,10 +447,6 @@ struct MembershipNegativeTests {
       try family.members[0].setPolicy(
         of: family.group, minimumSuite: Envelope.suite + 1, newcomers: .full, nowMilliseconds: now)
     }
-    #expect(throws: SyncError(.invalidOperation, "")) {
-      try family.members[0].setPolicy(
-        of: family.group, minimumSuite: 1, newcomers: .fromJoin, nowMilliseconds: now)
-    }
     // A patched admin asks for what nobody has: it locks nobody out.
     let bytes = try forged(
       [.setPolicy(.init(minimumSuite: 255, newcomers: .full))], by: 0, family)

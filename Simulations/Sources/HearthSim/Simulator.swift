@@ -62,7 +62,7 @@ package enum Simulator {
     case .file(let path): return try Plan.read(path)
     case .seed(let seed, let mode):
       guard let mode = Generator.Mode(rawValue: mode) else {
-        throw StepFailure("there is no mode \(mode): quick, deep, people or relay")
+        throw StepFailure("there is no mode \(mode): quick, deep, people, relay or newcomers")
       }
       return Generator.plan(seed: seed, mode: mode)
     }

@@ -6,7 +6,7 @@ import HearthSim
 struct Determinism: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run seeds twice, in processes with different hash seeds, and compare the traces.")
-  @Option(help: "quick, deep, people or relay.") var mode = "quick"
+  @Option(help: "quick, deep, people, relay or newcomers.") var mode = "quick"
   @Option(help: "The first seed.") var from: UInt64 = 0
   @Option(help: "How many seeds.") var count: UInt64 = 50
   @Option(help: "How many processes.") var jobs = ProcessInfo.processInfo.activeProcessorCount

@@ -10,7 +10,7 @@ struct Report: ParsableCommand {
   @Option(help: "The folder to write into.") var output: String
   @Option(help: "The seed of the run to draw; the first that failed.") var seed: UInt64?
   @Option(help: "The plan's file of the run to draw.") var plan: String?
-  @Option(help: "quick, deep, people or relay, for seeds.") var mode = "quick"
+  @Option(help: "quick, deep, people, relay or newcomers, for seeds.") var mode = "quick"
   @Option(help: "A seeded bug to make active in the run that is drawn.") var mutant: String?
 
   func validate() throws {

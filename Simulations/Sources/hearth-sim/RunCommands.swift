@@ -6,7 +6,7 @@ import HearthSim
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run many seeds and print what failed, how fast it went and what was never hit.")
-  @Option(help: "quick, deep, people or relay.") var mode = "quick"
+  @Option(help: "quick, deep, people, relay or newcomers.") var mode = "quick"
   @Option(help: "The first seed.") var from: UInt64 = 0
   @Option(help: "How many seeds.") var count: UInt64 = 100
   @Option(help: "How many processes.") var jobs = ProcessInfo.processInfo.activeProcessorCount

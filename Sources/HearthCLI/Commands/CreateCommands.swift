@@ -8,8 +8,8 @@ import Household
 /// Households: making and listing them.
 struct HouseholdCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "household", abstract: "Make and list households.",
-    subcommands: [Create.self, List.self])
+    commandName: "household", abstract: "Make and list households; what newcomers may read.",
+    subcommands: [Create.self, List.self, Newcomers.self])
 
   /// Makes a household with this node's person as its owner.
   struct Create: AsyncParsableCommand {
@@ -85,6 +85,7 @@ struct HouseholdCommand: AsyncParsableCommand {
         let devices: Int
         let role: String?
         let timeZone: String
+        let newcomers: String
       }
       let households: [Item]
     }
@@ -99,7 +100,8 @@ struct HouseholdCommand: AsyncParsableCommand {
           Document.Item(
             name: zone.name, id: zone.id.hex, people: membership.people.count,
             devices: membership.devices.count,
-            role: membership.role(of: await node.device)?.name, timeZone: timeZone))
+            role: membership.role(of: await node.device)?.name, timeZone: timeZone,
+            newcomers: NewcomerWords.word(membership.newcomers)))
       }
       try await node.close()
       if options.json { return try Output.json(Document(households: items)) }

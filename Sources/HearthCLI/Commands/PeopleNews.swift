@@ -64,6 +64,9 @@ struct PeopleNews: Sendable {
           "\(names.joined(separator: ", ")) asked to join \(Style.safe(zone.name)): "
             + "`hearth approve`")
       }
+      if try await node.awaitsSnapshot(in: zone.group) {
+        news.remarks.append("\(Style.safe(zone.name)): \(StandingText.awaited)")
+      }
       let membership = await node.membership(of: zone.group)
       let own = membership.person(of: await node.device)?.id
       if let offer = membership.offers.last(where: { $0.to == own }) {

@@ -23,6 +23,8 @@ enum StandingText {
     let ended: End?
     /// Keys that were handed to this device and do not open.
     let unopenedKeys: Int
+    /// Whether there are changes that stay closed here until an owner or admin sums them up.
+    let awaitsSnapshot: Bool
     /// Changes of removed devices that count for nothing and that nobody has taken over.
     let quarantined: Int
     /// Those of them that this device wrote, where it does not belong to the household any more.
@@ -46,6 +48,7 @@ enum StandingText {
           text: EndingText.line($0, household: zone.name))
       }
       unopenedKeys = await node.unopenedKeys(in: zone.group)
+      awaitsSnapshot = try await node.awaitsSnapshot(in: zone.group)
       let ranges = try await node.quarantined(in: zone.group)
       quarantined = ranges.reduce(0) { $0 + $1.changes.count }
       let device = await node.device
@@ -86,13 +89,23 @@ enum StandingText {
           "\(Words.count(document.unopenedKeys, "key")) cannot be opened: others hand them over "
             + "again when they sync, then `hearth sync` here"))
     }
+    if document.awaitsSnapshot, document.ended == nil {
+      lines.append(Style.yellow(awaited))
+    }
     if document.quarantined > 0, document.ended == nil {
       lines.append(
         "\(Words.count(document.quarantined, "change")) of removed devices in quarantine: "
           + "`hearth quarantine`")
     }
+    // What is closed here is not kept back by anybody.
+    if document.awaitsSnapshot { return lines }
     return lines + document.withheld.map { Style.yellow(line($0, kinds: kinds)) }
   }
+
+  /// Why a newcomer lacks changes that are there.
+  static let awaited =
+    "changes that newcomers cannot open are missing here: what they come to follows when an owner "
+    + "or admin has synced, then `hearth sync` here"
 
   /// What somebody who is out wrote here in vain, and where it is.
   static func lost(_ document: Document) -> String {

@@ -22,6 +22,8 @@ struct StatusCommand: AsyncParsableCommand {
       let waiting: [String: Int]
       let forks: [String]
       let standing: StandingText.Document
+      /// What newcomers may read: `everything` or `from-joining`.
+      let newcomers: String
       let warning: String?
       /// The numbers of the transports over which it goes.
       let transports: [Int]
@@ -80,6 +82,7 @@ struct StatusCommand: AsyncParsableCommand {
           unsealed: group.reduce(0) { $0 + $1.unsealed }, waiting: waiting,
           forks: Set(group.flatMap(\.forks).map(\.device)).sorted().map(\.hex),
           standing: try await StandingText.Document(of: status.zone, on: node),
+          newcomers: NewcomerWords.word(membership.newcomers),
           warning: await node.riskWarning(of: status.zone.group),
           transports: try await node.transports(of: status.zone.group).map(\.number),
           isStranded: stranded.contains { $0.group == status.zone.group }))
@@ -132,6 +135,9 @@ struct StatusCommand: AsyncParsableCommand {
         .map(\.kind)
       for line in StandingText.lines(household.standing, kinds: kinds) {
         Output.print("           " + line)
+      }
+      if household.newcomers != NewcomerWords.word(.full) {
+        Output.print("           \(NewcomerWords.words(.fromJoin))")
       }
       for (reason, count) in household.waiting.sorted(by: { $0.key < $1.key }) {
         let words = PendingReason(rawValue: reason).map(Words.reason) ?? reason

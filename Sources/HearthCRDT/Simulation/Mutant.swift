@@ -154,6 +154,12 @@ package enum Mutant: String, CaseIterable, Sendable {
   case doorsForEverybody
   /// What earlier lives of this device wrote is not taken from others.
   case skipsOwnEarlierLives
+  /// Newcomers who read from their joining on are given the keys of before.
+  case invitesWithOldKeys
+  /// A new key leads to those before it, whatever newcomers may read.
+  case epochTellsOfThePast
+  /// Nobody sees to it that there is a snapshot which newcomers can open.
+  case noSnapshotForNewcomers
 
   // HearthRelay
   /// The relay's database is opened with `synchronous=OFF`.

@@ -77,6 +77,8 @@ package enum Probe: String, CaseIterable, Sendable {
   case snapshotForwarded = "snapshot.snapshot-forwarded"
   case snapshotReplaced = "snapshot.snapshot-replaced"
   case snapshotContradicted = "snapshot.snapshot-contradicted"
+  case snapshotForNewcomers = "snapshot.snapshot-for-newcomers"
+  case snapshotTakenLater = "snapshot.snapshot-taken-later"
   // The relay's client
   case doorPassed = "relay.door-passed"
   case doorRefilled = "relay.door-refilled"

@@ -61,7 +61,7 @@ extension Engine {
   }
 
   /// Where each author's log stood in the snapshot that a zone began from; none without one.
-  private func baseHeads(of zone: ZoneState) throws -> [LogHead] {
+  func baseHeads(of zone: ZoneState) throws -> [LogHead] {
     guard let base = try store.baseSnapshot(of: zone.id) else { return [] }
     let chunks = try Engine.chunks(of: base)
     guard let first = chunks.first else { return [] }

@@ -208,7 +208,7 @@ extension Engine {
   }
 
   /// The work of ``rebuild(_:nowMilliseconds:)`` within its transaction.
-  private mutating func rebuildWithin(_ zone: ZoneID, nowMilliseconds: UInt64) throws {
+  mutating func rebuildWithin(_ zone: ZoneID, nowMilliseconds: UInt64) throws {
     let place = try place(of: zone)
     let proven = zones[place].forkEnds
     let ends = zones[place].heads.filter { $0.forkedAt != nil && proven[$0.author] == nil }

@@ -84,14 +84,16 @@ extension Engine {
   /// Whether a segment may be sealed anew under the present key.
   ///
   /// Not in a control zone where it was sealed under an earlier one: it may hold the very key that
-  /// others need to open what comes after. Nor where newcomers may not read what was before.
+  /// others need to open what comes after. Nor where newcomers may not have that key.
   private func mayMerge(_ segment: StoredSegment, in state: ZoneState) throws -> Bool {
-    guard state.kind == .control || membership(of: state.group).newcomers == .fromJoin else {
+    guard state.kind == .control || membership(of: state.group).withholdsKeys else {
       return true
     }
     guard state.epochs.count > 1 else { return true }
     guard let bytes = try store.bytes(of: segment.digest, in: state.id) else { return false }
-    return try Envelope.parseHeader(bytes).epochTag == state.currentEpoch?.tag
+    let tag = try Envelope.parseHeader(bytes).epochTag
+    if state.kind == .control { return tag == state.currentEpoch?.tag }
+    return keysForNewcomers(of: state).contains { $0.tag == tag }
   }
 
   /// Groups segments that follow each other without a gap.

@@ -157,6 +157,7 @@ extension Engine {
         opened, control: draft.kind == .data ? try controlZone(of: draft.group).reached : nil,
         ends: ends, isOver: epochJudge(of: draft, isRebuilding: isRebuilding))
       queue.run(on: &draft)
+      unopened.removeAll { isOutrun($0, in: draft, membership) }
       try checkBase(of: draft.id, against: queue.forks)
       refuse(queue.refused, in: draft, &report)
       try apply(queue, in: draft, &tickedClock, nowMilliseconds: nowMilliseconds, &report)

@@ -24,7 +24,7 @@ extension ControlResolver {
   }
 
   /// The operation that let a person in who is in now, before its further devices.
-  private func beginning(of person: PersonID, through place: Int) -> Int? {
+  func beginning(of person: PersonID, through place: Int) -> Int? {
     index.additions[person]?.last { isLive[$0] && given[$0] != nil && $0 <= place }
   }
 
@@ -104,13 +104,6 @@ extension ControlResolver {
         id: log.items[place].eventID, from: owner, to: transfer.to,
         since: log.items[place].version.time)
     }
-  }
-
-  func newcomers(_ view: View) -> ControlOperation.Newcomers {
-    guard let place = index.policies.last(where: { holds($0, view) }),
-      case .setPolicy(let policy) = log.items[place].operation
-    else { return .full }
-    return policy.newcomers
   }
 
   func voided() -> [VoidedOperation] {

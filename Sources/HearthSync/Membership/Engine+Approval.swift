@@ -135,7 +135,14 @@ extension Engine {
   package mutating func approve(
     _ request: JoinRequest, named groupName: String, nowMilliseconds: UInt64
   ) throws -> NamedBlob {
-    try perform([.admit(request.admit)], in: request.group, nowMilliseconds: nowMilliseconds)
+    let before = membership(of: request.group)
+    if before.newcomers == .fromJoin, before.isForNewcomer(request.person) {
+      try performThreshold(
+        [.admit(request.admit)], in: request.group,
+        joined: (request.device, request.admit.join.device), nowMilliseconds: nowMilliseconds)
+    } else {
+      try perform([.admit(request.admit)], in: request.group, nowMilliseconds: nowMilliseconds)
+    }
     let membership = membership(of: request.group)
     let key = try BoxPublicKey(validating: request.admit.join.device.boxKey)
     let control = try controlZone(of: request.group)
@@ -143,7 +150,8 @@ extension Engine {
       group: request.group, database: control.database, groupName: groupName,
       inviterName: membership.person(of: device)?.name ?? "",
       role: membership.role(of: request.device) ?? .reader, expiresMilliseconds: .max,
-      zones: try zoneGrants(of: request.group, to: key), controlFrontier: control.frontier)
+      zones: try zoneGrants(of: request.group, to: key, for: request.person),
+      controlFrontier: control.frontier)
     return NamedBlob(
       name: Engine.answerName(to: request.device, of: request.group),
       bytes: try SealedBox.seal(capsule.encoded, to: key))

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthCrypto
 
 extension Engine {
   /// An author of whose changes the snapshot that a zone began from may hold what they do not count
@@ -6,19 +7,62 @@ extension Engine {
   ///
   /// A snapshot does not tell whether its maker knew of a removal, or of a role that was lost.
   /// Where it reaches beyond the cut of one, only the changes themselves can say what counts. Nil
-  /// where nobody's log does.
+  /// where nobody's log does. Where keys are withheld from newcomers the changes themselves may be
+  /// closed here; then it counts that the maker knew what its key was made after.
   func authorLessenedInBase(of id: ZoneID) throws -> Author? {
     let zone = try zone(id)
     let membership = membership(of: zone.group)
-    guard zone.kind == .data, membership.hasCuts,
+    guard zone.kind == .data, membership.hasCuts || membership.withholdsKeys,
       let base = try store.baseSnapshot(of: id)
     else { return nil }
     let chunks = try Engine.chunks(of: base)
     guard let first = chunks.first else { return nil }
     let heads = try heads(ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: true).heads
-    return heads.first { head in
-      let dot = Dot(author: head.author, sequence: head.sequence)
-      return membership.isOverruled(dot, in: id, at: head.controlSeen)
-    }?.author
+    guard membership.withholdsKeys else {
+      return heads.first { head in
+        let dot = Dot(author: head.author, sequence: head.sequence)
+        return membership.isOverruled(dot, in: id, at: head.controlSeen)
+      }?.author
+    }
+    let tag = try Envelope.parseHeader(first, minimumSuite: membership.acceptedSuite).epochTag
+    let epoch = try membership.epochs(of: id).first {
+      try EpochKey.tag(ofID: $0.grant.epoch) == tag
+    }
+    return heads.first { membership.isMisjudged($0, in: id, byMakerOf: epoch) }?.author
+  }
+}
+
+extension Membership {
+  /// Whether a snapshot under an epoch may hold what a log does not count for, or lack what counts.
+  ///
+  /// What takes something away makes new keys in the same step, or the next who writes makes them.
+  /// So whoever sealed under an epoch judged by everything that the epoch's author had seen.
+  fileprivate func isMisjudged(
+    _ head: LogHead, in zone: ZoneID, byMakerOf epoch: EpochRecord?
+  ) -> Bool {
+    guard let resolver = resolved?.resolver else { return false }
+    let device = head.author.device
+    let people = Set((resolver.index.enrolments[device] ?? []).compactMap(resolver.enrolledPerson))
+    let grounds = people.sorted().flatMap {
+      resolver.endings(of: device, $0) + resolver.demotions(of: $0)
+    }
+    func isKnown(_ place: Int) -> Bool {
+      epoch.map { resolver.log.sees($0.place, place) } ?? false
+    }
+    let dot = Dot(author: head.author, sequence: head.sequence)
+    if isOverruled(dot, in: zone, at: head.controlSeen) {
+      return !grounds.allSatisfy { !resolver.isLive[$0] || isKnown($0) }
+    }
+    // What was struck later counted when the snapshot was made.
+    return grounds.contains { place in
+      guard !resolver.isLive[place], isKnown(place),
+        case .overruled(let striker, _) = resolver.reason(place),
+        dot.sequence > resolver.log.items[place].operation.cut?.sequence(of: dot.author, in: zone)
+          ?? 0
+      else { return false }
+      return !resolver.log.items.indices.contains {
+        resolver.log.items[$0].id == striker && isKnown($0)
+      }
+    }
   }
 }

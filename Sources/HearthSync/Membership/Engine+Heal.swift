@@ -13,10 +13,9 @@ extension Engine {
     var complaints = zones.filter { $0.group == group }.flatMap { zone in
       let told = membership.toldKeys(of: zone, membership.epochs(of: zone.id), by: device)
       return membership.epochs(of: zone.id).compactMap { epoch -> ControlOperation? in
-        guard zone.epoch(id: epoch.grant.epoch) == nil, told.contains(epoch.grant.epoch),
-          zone.kind == .control || membership.newcomers == .full
-            || epoch.grant.wraps.contains(where: { $0.recipient == device })
-        else { return nil }
+        guard zone.epoch(id: epoch.grant.epoch) == nil, told.contains(epoch.grant.epoch) else {
+          return nil
+        }
         return .complaint(.init(zone: zone.id, epoch: epoch.grant.epoch, isLast: false))
       }
     }
@@ -101,7 +100,9 @@ extension Engine {
           let id = epoch.grant.epoch
           if told.contains(id) {
             if zone.kind == .control { reachedBy.append(id) }
-          } else if zone.epoch(id: id) != nil {
+          } else if zone.epoch(id: id) != nil,
+            membership.mayBeGiven(epoch, of: zone.kind, to: ill.id)
+          {
             lacks.append((zone.id, id))
           }
         }
@@ -136,7 +137,7 @@ extension Membership {
     let added = resolver.addedWraps(for: device, in: zone.id)
     let gathered = resolver.index.enrolments[device]?.filter { resolver.isLive[$0] } ?? []
     var told: Set<[UInt8]> = []
-    for epoch in epochs {
+    for epoch in epochs where mayBeGiven(epoch, of: zone.kind, to: device) {
       let id = epoch.grant.epoch
       let isWrapped =
         epoch.grant.wraps.contains { $0.recipient == device } && stands(epoch.place, id)
@@ -144,13 +145,16 @@ extension Membership {
           || epoch.grant.previous.allSatisfy(told.contains))
       // A later key that it has holds this one, where newcomers may read what was before.
       let isGathered = gathered.contains { enrolment in
-        resolver.log.sees(resolver.keysGathered(for: enrolment), epoch.place)
-          && stands(enrolment, id)
+        (resolver.log.sees(resolver.keysGathered(for: enrolment), epoch.place)
+          || zone.kind == .data && came(enrolment, with: epoch)) && stands(enrolment, id)
       }
       let isAdded = added.contains { $0.epoch == id && stands($0.place, id) }
       guard isWrapped || isGathered || isAdded || enough?.contains(id) == true else { continue }
       told.insert(id)
-      for earlier in epoch.grant.history { told.insert(earlier.epoch) }
+      for earlier in epoch.grant.history
+      where follows(epoch, toKey: earlier.epoch, of: zone, epochs) {
+        told.insert(earlier.epoch)
+      }
     }
     return told
   }

@@ -132,7 +132,10 @@ extension Engine {
     // From the newest back, as each holds the keys of those before it.
     for epoch in epochs.reversed() {
       guard let key = learnt.epoch(id: epoch.grant.epoch) else { continue }
-      for earlier in epoch.grant.history where learnt.epoch(id: earlier.epoch) == nil {
+      for earlier in epoch.grant.history
+      where learnt.epoch(id: earlier.epoch) == nil
+        && membership.follows(epoch, toKey: earlier.epoch, of: zone, epochs)
+      {
         if let opened = try? key.unwrapHistory(earlier.sealed, expectingID: earlier.epoch) {
           learnt.learn(opened)
         }

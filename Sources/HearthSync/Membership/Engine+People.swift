@@ -188,11 +188,12 @@ extension Engine {
 
   /// Sets the rules of the group: the least suite, which only rises, and what newcomers may read.
   ///
-  /// That newcomers read only what is written from their joining on is kept in the log and
-  /// respected when keys are given, but nothing gives such a newcomer the state that it begins
-  /// from. So it cannot be chosen.
+  /// Where what newcomers may read changes, the same operation gives the zones of records new keys
+  /// that lead to none of before: who comes later reads from there on at most. Open invitations
+  /// whose capsules carry keys of before are closed with it. Setting it back opens nothing that was
+  /// closed.
   ///
-  /// - Throws: `invalidOperation` for a suite that this program does not know, and for that.
+  /// - Throws: `invalidOperation` for a suite that this program does not know, `notAllowed`.
   package mutating func setPolicy(
     of group: GroupID, minimumSuite: UInt8, newcomers: ControlOperation.Newcomers,
     nowMilliseconds: UInt64
@@ -202,14 +203,47 @@ extension Engine {
         .invalidOperation,
         "this program knows suites 1 to \(Envelope.suite), not \(minimumSuite)")
     }
-    guard newcomers == .full else {
-      throw SyncError(
-        .invalidOperation,
-        "newcomers cannot begin from their joining: nothing gives them what is there by then")
-    }
-    try perform(
-      [.setPolicy(.init(minimumSuite: minimumSuite, newcomers: newcomers))], in: group,
+    try set(
+      .init(minimumSuite: minimumSuite, newcomers: newcomers), of: group,
       nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Sets what newcomers may read and leaves the least suite as it is.
+  package mutating func setNewcomers(
+    _ newcomers: ControlOperation.Newcomers, of group: GroupID, nowMilliseconds: UInt64
+  ) throws {
+    try set(
+      .init(minimumSuite: membership(of: group).minimumSuite, newcomers: newcomers), of: group,
+      nowMilliseconds: nowMilliseconds)
+  }
+
+  private mutating func set(
+    _ rules: ControlOperation.Policy, of group: GroupID, nowMilliseconds: UInt64
+  ) throws {
+    let policy = ControlOperation.setPolicy(rules)
+    let membership = membership(of: group)
+    guard rules.newcomers != membership.newcomers,
+      membership.role(of: device)?.rank ?? 0 >= Role.admin.rank
+    else {
+      try perform([policy], in: group, nowMilliseconds: nowMilliseconds)
+      return
+    }
+    let carrying = membership.openInvites.filter { membership.isForNewcomer($0.operation.person) }
+      .map(\.operation.invite)
+    var draft = self
+    try store.transaction {
+      draft = self
+      try draft.replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
+      for zone in draft.dataZoneIDs(of: group) { _ = try draft.seal(zone) }
+      let closings =
+        rules.newcomers == .fromJoin
+        ? draft.closings(in: group) { carrying.contains($0.operation.invite) } : []
+      let keys = try draft.grants(
+        of: closings.isEmpty ? draft.dataZoneIDs(of: group) : draft.zoneIDs(of: group), in: group,
+        without: [], isThreshold: true)
+      try draft.perform([policy] + closings + keys, in: group, nowMilliseconds: nowMilliseconds)
+    }
+    self = draft
   }
 
   /// Tells the group how far this device has got.

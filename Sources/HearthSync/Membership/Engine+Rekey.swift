@@ -39,9 +39,11 @@ extension Engine {
   /// - Parameters:
   ///   - left: the devices that read no more when these operations have effect.
   ///   - joined: a device that reads from then on.
+  ///   - isThreshold: whether the operations change what newcomers may read, so that nothing leads
+  ///     back to what was before.
   func grants(
     of zones: [ZoneID], in group: GroupID, without left: Set<DeviceID>,
-    joined: (id: DeviceID, card: DeviceCard)? = nil
+    joined: (id: DeviceID, card: DeviceCard)? = nil, isThreshold: Bool = false
   ) throws -> [ControlOperation] {
     let membership = membership(of: group)
     var readers = membership.devices
@@ -53,13 +55,15 @@ extension Engine {
     return try zones.map { id in
       let zone = try self.zone(id)
       let epoch = try EpochKey.random(groupID: group.bytes, zoneID: id.bytes)
-      let previous = membership.newestEpochs(of: id).map(\.grant.epoch)
-        .suffix(ControlOperation.maximumPrevious)
-      let isOpen = zone.kind == .control || membership.newcomers == .full
-      let earlier = isOpen ? previous.compactMap { zone.epoch(id: $0) } : []
+      let previous = membership.newestEpochs(of: id).suffix(ControlOperation.maximumPrevious)
+      let linked = previous.filter {
+        zone.kind == .control || Mutant.epochTellsOfThePast.isActive
+          || !isThreshold && membership.newcomers == .full && membership.isOpenToAll($0)
+      }
+      let earlier = linked.compactMap { zone.epoch(id: $0.grant.epoch) }
       return .epoch(
         ControlOperation.EpochGrant(
-          zone: id, epoch: epoch.id, previous: Array(previous),
+          zone: id, epoch: epoch.id, previous: previous.map(\.grant.epoch),
           wraps: try readers.map { reader in
             .init(
               recipient: reader.id,
@@ -74,6 +78,32 @@ extension Engine {
             .init(epoch: $0.id, sealed: try epoch.wrapHistory(previous: $0))
           }))
     }
+  }
+
+  /// The zones of records of a group.
+  func dataZoneIDs(of group: GroupID) -> [ZoneID] {
+    zones.filter { $0.group == group && $0.kind == .data }.map(\.id)
+  }
+
+  /// Performs operations from which on newcomers read, with new keys of the zones of records.
+  ///
+  /// What was written here before is sealed first, under the keys of then.
+  ///
+  /// - Parameter joined: a device that reads from then on.
+  mutating func performThreshold(
+    _ operations: [ControlOperation], in group: GroupID,
+    joined: (id: DeviceID, card: DeviceCard)? = nil, nowMilliseconds: UInt64
+  ) throws {
+    var draft = self
+    try store.transaction {
+      draft = self
+      try draft.replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
+      for zone in draft.dataZoneIDs(of: group) { _ = try draft.seal(zone) }
+      let keys = try draft.grants(
+        of: draft.dataZoneIDs(of: group), in: group, without: [], joined: joined)
+      try draft.perform(operations + keys, in: group, nowMilliseconds: nowMilliseconds)
+    }
+    self = draft
   }
 
   /// All zones of a group, the control zone among them.

@@ -206,17 +206,20 @@ extension Engine {
         "the private database has more keys than an invitation can carry: invite without it")
     }
     let secret = try chosen ?? InviteSecret.random()
-    try perform(
-      [
-        .inviteCreate(
-          ControlOperation.InviteCreate(
-            invite: try Engine.identifier(secret.publicKeys.inviteID),
-            signKey: secret.publicKeys.signingKey.bytes, boxKey: secret.publicKeys.boxKey.bytes,
-            admission: admission, role: role, person: person, maximumUses: maximumUses,
-            expiresMilliseconds: expiresMilliseconds))
-      ], in: group, nowMilliseconds: nowMilliseconds)
+    let creation = ControlOperation.inviteCreate(
+      ControlOperation.InviteCreate(
+        invite: try Engine.identifier(secret.publicKeys.inviteID),
+        signKey: secret.publicKeys.signingKey.bytes, boxKey: secret.publicKeys.boxKey.bytes,
+        admission: admission, role: role, person: person, maximumUses: maximumUses,
+        expiresMilliseconds: expiresMilliseconds))
+    if admission == .auto, membership.newcomers == .fromJoin, membership.isForNewcomer(person) {
+      try performThreshold([creation], in: group, nowMilliseconds: nowMilliseconds)
+    } else {
+      try perform([creation], in: group, nowMilliseconds: nowMilliseconds)
+    }
     let grants =
-      admission == .auto ? try zoneGrants(of: group, to: secret.publicKeys.boxKey) : []
+      admission == .auto
+      ? try zoneGrants(of: group, to: secret.publicKeys.boxKey, for: person) : []
     var capsule = InvitationCapsule(
       group: group, database: try controlZone(of: group).database, groupName: groupName,
       inviterName: membership.person(of: device)?.name ?? "", role: role,
@@ -237,23 +240,46 @@ extension Engine {
       capsule: try capsule.sealed(for: secret))
   }
 
-  /// The zones of a group with the keys that a newcomer may have, sealed to a key.
+  /// The zones of a group with the keys that somebody may have, sealed to a key.
   ///
-  /// Where newcomers may not read what was before, they get the present key of each zone only; of
-  /// the control zone all, as nobody believes a membership that they cannot check.
+  /// - Parameter person: who it is, where that is known; nil for a newcomer.
   func zoneGrants(
-    of group: GroupID, to key: BoxPublicKey
+    of group: GroupID, to key: BoxPublicKey, for person: PersonID?
   ) throws -> [InvitationCapsule.ZoneGrant] {
-    let newcomers = membership(of: group).newcomers
-    return try zones.filter { $0.group == group }.map { zone in
-      let epochs =
-        zone.kind == .control || newcomers == .full
-        ? zone.epochs : [zone.currentEpoch].compactMap { $0 }
+    try zones.filter { $0.group == group }.map { zone in
+      let epochs = keys(of: zone, for: person)
       return InvitationCapsule.ZoneGrant(
         id: zone.id, kind: zone.kind, name: zone.name, tag: zone.secret.zoneTag,
         sealedSecret: try zone.secret.seal(to: key),
         epochs: try epochs.map { ($0.id, try $0.sealKey(to: key)) })
     }
+  }
+
+  /// The keys of a zone that somebody may have: a further device of this one's person what this one
+  /// has, others what is from their joining on, or what newcomers may read.
+  func keys(of zone: ZoneState, for person: PersonID?) -> [EpochKey] {
+    let membership = membership(of: zone.group)
+    guard zone.kind == .data, membership.withholdsKeys, !Mutant.invitesWithOldKeys.isActive,
+      person == nil || person != membership.person(of: device)?.id
+    else { return zone.epochs }
+    if let person, !membership.isForNewcomer(person) {
+      let open = Set(
+        membership.epochs(of: zone.id).filter { membership.isOpen($0, to: person) }
+          .map(\.grant.epoch))
+      return zone.epochs.filter { open.contains($0.id) }
+    }
+    return keysForNewcomers(of: zone)
+  }
+
+  /// The keys of a zone that a newcomer of now gets: where newcomers read from their joining on the
+  /// present one, which is replaced when somebody comes.
+  func keysForNewcomers(of zone: ZoneState) -> [EpochKey] {
+    let membership = membership(of: zone.group)
+    guard zone.kind == .data, membership.withholdsKeys else { return zone.epochs }
+    guard membership.newcomers == .full else { return [zone.currentEpoch].compactMap { $0 } }
+    let open = Set(
+      membership.epochs(of: zone.id).filter(membership.isOpenToAll).map(\.grant.epoch))
+    return zone.epochs.filter { open.contains($0.id) }
   }
 
   /// Opens a capsule and adds its zones, so that the group's log can be fetched.

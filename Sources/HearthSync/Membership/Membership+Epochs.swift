@@ -59,11 +59,13 @@ extension Membership {
       || Mutant.wrapsToCachedMembers.isActive
   }
 
-  /// Whether nobody lost the right to read since the epoch was made.
+  /// Whether nobody lost the right to read since the epoch was made, and no newcomer came who is
+  /// not given it.
   func isFresh(_ epoch: EpochRecord) -> Bool {
     guard let resolver = resolved?.resolver else { return false }
     if Mutant.writesUnderExposedKey.isActive { return true }
-    return !resolver.exposures.contains { !resolver.log.sees(epoch.place, $0) }
+    return isBeyondThresholds(epoch)
+      && !resolver.exposures.contains { !resolver.log.sees(epoch.place, $0) }
   }
 
   /// Whether a segment under an epoch can be read by somebody whose removal its author cites.

@@ -146,7 +146,7 @@ package struct Membership: Sendable {
       return false
     }
     minimumSuite = resolver.minimumSuite(.all)
-    newcomers = resolver.newcomers(.all)
+    newcomers = resolved?.rule(.all) ?? .full
     cards = resolver.cards()
   }
 
@@ -195,9 +195,15 @@ package struct Membership: Sendable {
 /// A decided control log, shared by the copies of a membership.
 final class ResolvedControl: Sendable {
   let resolver: ControlResolver
+  /// The operations that changed what newcomers may read, in the log's order.
+  let ruleChanges: [Int]
+  /// The operations from which on newcomers are given new keys, in the log's order.
+  let thresholds: [Int]
 
   init(_ resolver: ControlResolver) {
     self.resolver = resolver
+    ruleChanges = resolver.ruleChanges()
+    thresholds = resolver.thresholds(ruleChanges)
   }
 }
 

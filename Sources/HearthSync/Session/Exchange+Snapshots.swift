@@ -64,6 +64,7 @@ extension Engine {
     where candidates.count < SnapshotPlan.consideredSnapshots {
       do {
         let first = try fetch(snapshot.chunks[0], from: transport, &report)
+        if try isWithheld(first, in: zone) { continue }
         let heads = try heads(
           ofSnapshot: first, of: snapshot.chunks.count, zone: zone, isAccepted: false
         ).heads
@@ -88,7 +89,7 @@ extension Engine {
     }
   }
 
-  private func fetch(
+  func fetch(
     _ name: BlobName, from transport: some Transport, _ report: inout TransportReport
   ) throws -> [UInt8] {
     guard let bytes = try transport.fetch(name) else {
@@ -184,24 +185,34 @@ extension Engine {
     let zone = try zone(id)
     guard zone.kind == .data else { return }
     try forwardBase(of: zone, to: transport, holding: listing, &report)
-    guard let role = membership(of: zone.group).role(of: device), role.rank >= Role.admin.rank,
-      zone.heads.allSatisfy({ $0.forkedAt == nil }),
-      SnapshotPlan.pays(stored, applied: zone.frontier, beyond: Frontier())
+    let membership = membership(of: zone.group)
+    guard let role = membership.role(of: device), role.rank >= Role.admin.rank,
+      zone.heads.allSatisfy({ $0.forkedAt == nil || membership.withholdsKeys && isEnded($0, zone) }
+      ),
+      membership.withholdsKeys
+        || SnapshotPlan.pays(stored, applied: zone.frontier, beyond: Frontier())
     else { return }
+    let keys = Set(keysForNewcomers(of: zone).map { Identifier($0.tag) })
     let known = try knownSnapshots(of: zone, on: transport, listing, &report)
-    let newest = known.filter { zone.frontier.covers($0.frontier) }
-      .max { SnapshotPlan.weight(of: $0.frontier) < SnapshotPlan.weight(of: $1.frontier) }
+    let newest = known.filter {
+      zone.frontier.covers($0.frontier) && (!membership.withholdsKeys || keys.contains($0.epoch))
+    }
+    .max { SnapshotPlan.weight(of: $0.frontier) < SnapshotPlan.weight(of: $1.frontier) }
+    let reached = newest?.frontier ?? Frontier()
     guard
-      SnapshotPlan.pays(
-        stored, applied: zone.frontier, beyond: newest?.frontier ?? Frontier())
+      try SnapshotPlan.pays(stored, applied: zone.frontier, beyond: reached)
+        || isSnapshotNeeded(by: keys, of: zone, beyond: reached, stored: stored)
     else { return }
+    guard let epoch = zone.currentEpoch.map({ Identifier($0.tag) }) else { return }
     let chunks = try snapshot(of: id)
     let names = SnapshotPlan.names(of: chunks, zoneTag: zone.tag)
     guard let group = names.first?.group else { return }
+    var own = KnownSnapshot(group: group, isOwn: true, epoch: epoch, frontier: Frontier())
     // Begun, so that a later round can remove what a cut left; done only with the last chunk.
-    try remember([KnownSnapshot(group: group, isOwn: true, frontier: Frontier())], of: zone)
+    try remember([own], of: zone)
     try publish(chunks, as: names, to: transport, &report)
-    try remember([KnownSnapshot(group: group, isOwn: true, frontier: zone.frontier)], of: zone)
+    own.frontier = zone.frontier
+    try remember([own], of: zone)
     try dropOld(of: zone, but: group, on: transport, listing)
   }
 
@@ -225,9 +236,13 @@ extension Engine {
   ) throws {
     let complete = Set(SnapshotPlan.sorted(listing.snapshots).complete.map(\.group))
     let own = try remembered(of: zone).filter { $0.isOwn && $0.group != newest }
-    let kept = own.filter { complete.contains($0.group) }
+    let whole = own.filter { complete.contains($0.group) }
       .sorted { SnapshotPlan.weight(of: $0.frontier) > SnapshotPlan.weight(of: $1.frontier) }
-      .prefix(SnapshotPlan.keptSnapshots - 1).map(\.group)
+    // Whoever comes by an invitation that is still open has the key of then, and no other.
+    let promised = try epochsOfOpenInvites(in: zone).compactMap { epoch in
+      whole.first { $0.epoch == epoch }?.group
+    }
+    let kept = whole.prefix(SnapshotPlan.keptSnapshots - 1).map(\.group) + promised
     let dropped = Set(own.map(\.group)).subtracting(kept)
     guard !dropped.isEmpty else { return }
     Probe.snapshotReplaced.hit()
@@ -258,16 +273,18 @@ extension Engine {
 // MARK: - Memory of what was looked into
 
 /// A snapshot that was verified once, so that an admin's node need not fetch it at every sync.
-private struct KnownSnapshot {
+struct KnownSnapshot {
   let group: Identifier
   let isOwn: Bool
+  /// The tag of the epoch that it is sealed under.
+  let epoch: Identifier
   /// How far it reaches; nowhere if it is not acceptable.
-  let frontier: Frontier
+  var frontier: Frontier
 }
 
 extension Engine {
   /// The listing's snapshots, each looked into once in the life of this node.
-  private func knownSnapshots(
+  func knownSnapshots(
     of zone: ZoneState, on transport: some Transport, _ listing: TransportListing,
     _ report: inout TransportReport
   ) throws -> [KnownSnapshot] {
@@ -279,22 +296,29 @@ extension Engine {
     }
     var known = remembered
     let seen = Set(remembered.map(\.group))
+    let closed = try closedTags(in: zone)
     var good = remembered.count { !$0.frontier.isEmpty }
     for snapshot in complete.lazy.filter({ !seen.contains($0.group) })
       .prefix(SnapshotPlan.fetchedSnapshots)
     where good < SnapshotPlan.consideredSnapshots {
+      var epoch = Identifier(high: 0, low: 0)
       do {
         let first = try fetch(snapshot.chunks[0], from: transport, &report)
+        epoch = Identifier(
+          try Envelope.parseHeader(
+            first, minimumSuite: membership(of: zone.group).acceptedSuite
+          ).epochTag)
         let (heads, isOwn) = try heads(
           ofSnapshot: first, of: snapshot.chunks.count, zone: zone, isAccepted: false)
         let frontier = Frontier(heads.map { ($0.author, $0.sequence) })
-        known.append(KnownSnapshot(group: snapshot.group, isOwn: isOwn, frontier: frontier))
+        known.append(
+          KnownSnapshot(group: snapshot.group, isOwn: isOwn, epoch: epoch, frontier: frontier))
         good += 1
       } catch {
         guard Engine.isOfSnapshot(error) else { throw error }
-        guard Engine.isLasting(error) else { continue }
+        guard Engine.isLasting(error) || closed.contains(epoch) else { continue }
         known.append(
-          KnownSnapshot(group: snapshot.group, isOwn: false, frontier: Frontier()))
+          KnownSnapshot(group: snapshot.group, isOwn: false, epoch: epoch, frontier: Frontier()))
       }
     }
     if known.count > remembered.count { try remember(known, of: zone) }
@@ -303,14 +327,15 @@ extension Engine {
 
   private static func memoryName(of zone: ZoneState) -> String { "snapshots.\(zone.id.hex)" }
 
-  private func remembered(of zone: ZoneState) throws -> [KnownSnapshot] {
+  func remembered(of zone: ZoneState) throws -> [KnownSnapshot] {
     guard let bytes = try store.fact(Engine.memoryName(of: zone)) else { return [] }
     var reader = ByteReader(bytes)
     var known: [KnownSnapshot] = []
-    for _ in 0..<(try reader.count("snapshots", itemBytes: 18)) {
+    for _ in 0..<(try reader.count("snapshots", itemBytes: 34)) {
       known.append(
         KnownSnapshot(
           group: try reader.identifier("group"), isOwn: try reader.byte("own") == 1,
+          epoch: try reader.identifier("epoch"),
           frontier: try reader.frontier("frontier")))
     }
     try reader.finish()
@@ -327,13 +352,14 @@ extension Engine {
     for item in kept {
       writer.identifier(item.group)
       writer.byte(item.isOwn ? 1 : 0)
+      writer.identifier(item.epoch)
       writer.frontier(item.frontier)
     }
     try store.transaction { try store.setFact(Engine.memoryName(of: zone), writer.bytes) }
   }
 
   /// Whether an error speaks of a snapshot's bytes, which come from outside, and not of this node.
-  private static func isOfSnapshot(_ error: any Error) -> Bool {
+  static func isOfSnapshot(_ error: any Error) -> Bool {
     if let error = error as? TransportError { return error.code != .folderMissing }
     if let error = error as? SyncError { return error.code != .corrupt }
     return error is CodecError || error is CryptoError

@@ -98,6 +98,13 @@ extension Engine {
       }
     } catch let error as SyncError where error.code == .snapshotContradicted {
       Probe.snapshotContradicted.hit()
+      // Where nobody gives this device the keys of then, only a better snapshot helps.
+      if try goOn(
+        id, fromSnapshotOf: transport, holding: listing, isOutdated: true,
+        nowMilliseconds: nowMilliseconds, &report)
+      {
+        return listing
+      }
       report.problems.append(SnapshotPlan.problem(with: "the snapshot used before", error))
       let contradiction = error.cause as? BaseContradiction
       try replaceBase(
@@ -105,6 +112,9 @@ extension Engine {
         anchorFile: anchorFile, nowMilliseconds,
         &report)
     }
+    try goOn(
+      id, fromSnapshotOf: transport, holding: listing, isOutdated: false,
+      nowMilliseconds: nowMilliseconds, &report)
     try examineTwins(
       in: id, on: transport, holding: listing, nowMilliseconds: nowMilliseconds, &report)
     return listing

@@ -123,7 +123,7 @@ extension Engine {
   }
 
   /// Verifies, opens and joins the chunks; all of them must link to the digest of the whole.
-  private func openSnapshot(
+  func openSnapshot(
     _ container: [UInt8], zone: ZoneState, isAccepted: Bool
   ) throws -> [UInt8] {
     var stream: [UInt8] = []

@@ -56,6 +56,9 @@ package struct ZoneState: Sendable {
   /// Whether the key of an epoch is held.
   package func holdsEpoch(_ id: [UInt8]) -> Bool { epoch(id: id) != nil }
 
+  /// Whether the key of the epoch is held whose tag a sealed thing shows.
+  func holdsEpoch(tagged tag: Identifier) -> Bool { epochs.contains { Identifier($0.tag) == tag } }
+
   /// How many keys are held.
   package var epochCount: Int { epochs.count }
 

@@ -131,7 +131,7 @@ extension Generator {
   }
 
   /// What every device does now and then.
-  private mutating func life(of name: String, from start: Int, through end: Int) {
+  mutating func life(of name: String, from start: Int, through end: Int) {
     let every = mode == .quick ? 2 * Generator.hour : 24 * Generator.hour
     var at = start + chance.below(every)
     while at < end {
@@ -145,7 +145,7 @@ extension Generator {
     }
   }
 
-  private mutating func work(of name: String, at: Int, count: Int = 4) {
+  mutating func work(of name: String, at: Int, count: Int = 4) {
     for place in 0..<count {
       let moment = at + place * 60_000
       switch chance.below(5) {

@@ -16,6 +16,8 @@ struct Generator {
     case people
     /// What a quick seed is, with a relay.
     case relay
+    /// What a quick seed is, with newcomers who read from their joining on.
+    case newcomers
   }
 
   enum Family: CaseIterable {
@@ -24,8 +26,8 @@ struct Generator {
 
   let seed: UInt64
   let mode: Mode
-  /// Whether there is a relay.
-  private let hasRelay: Bool
+  /// What it was asked for: quick plans with something on top have names of their own.
+  private let kind: Mode
   var chance: Chance
   var plan = Plan()
   private var weights: [Family: Int] = [:]
@@ -38,8 +40,8 @@ struct Generator {
 
   private init(seed: UInt64, mode: Mode) {
     self.seed = seed
-    self.mode = mode == .relay ? .quick : mode
-    hasRelay = mode == .relay
+    self.mode = mode == .relay || mode == .newcomers ? .quick : mode
+    kind = mode
     chance = Chance(seed, domain: "plan", self.mode == .quick ? 0 : mode == .deep ? 1 : 2)
   }
 
@@ -50,7 +52,7 @@ struct Generator {
 
   private mutating func make() -> Plan {
     plan.seed = seed
-    plan.name = "\(hasRelay ? Mode.relay.rawValue : mode.rawValue)-\(seed)"
+    plan.name = "\(kind.rawValue)-\(seed)"
     drawWeights()
     let number = mode == .quick ? chance.within(3...6) : chance.within(4...10)
     plan.devices = Generator.names.prefix(number).map { Plan.Device(name: $0) }
@@ -75,7 +77,8 @@ struct Generator {
     trouble(through: end)
     situations(through: end)
     people(through: end)
-    if hasRelay { relay(through: end) }
+    if kind == .relay { relay(through: end) }
+    if kind == .newcomers { newcomers(through: end) }
     sortSteps()
     return plan
   }

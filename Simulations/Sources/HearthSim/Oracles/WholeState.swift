@@ -122,10 +122,12 @@ struct WholeState {
     }
     guard let host, let home = host.home else { return }
     host.clock.set(to: world.now, at: world.now)
-    let bySnapshot = world.plan.seed.isMultiple(of: 2)
+    // Where newcomers are not given every key, the household itself sees to a snapshot.
+    let isWithheld = try host.membership().withholdsKeys
+    let bySnapshot = isWithheld || world.plan.seed.isMultiple(of: 2)
     let fresh = try world.addFresh(named: "Fresh")
     do {
-      if bySnapshot { try host.publishSnapshot() }
+      if bySnapshot, !isWithheld { try host.publishSnapshot() }
       let secret = try host.invite(uses: 1, at: world.now)
       _ = try host.sync(at: world.now)
       copy(from: host, to: fresh, withSnapshots: bySnapshot)

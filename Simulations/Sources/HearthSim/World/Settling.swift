@@ -38,12 +38,12 @@ struct Settling {
       for place in world.carriers.indices { world.carriers[place].isUp = false }
       world.connect(core)
       core = try heal(core)
-      try converge(core)
+      _ = try converge(core)
     }
     for device in world.devices where device.home == nil { _ = try heal([device]) }
     world.connect(everybody)
     everybody = try heal(everybody)
-    try converge(everybody)
+    guard try converge(everybody) else { return }
     try silence(everybody)
     let members = try members(of: everybody)
     // First what building anew, which others do, would mend.
@@ -51,6 +51,7 @@ struct Settling {
     try peopleAgree(members, everybody)
     try AtRest(world).check(members)
     try WholeState(world).check(members)
+    if let first = members.first { try NewcomerKeys(world, against: first).check() }
     try RelayAtRest(world).check(members, everybody)
     try Reach(world).check(members)
   }
@@ -180,19 +181,37 @@ struct Settling {
     indices.reduce(0) { $0 + world.devices[$1].folder.log.count }
   }
 
-  private func converge(_ devices: [SimDevice]) throws {
-    if devices.isEmpty { return }
+  /// - Returns: false where they cannot agree, as nobody is there who may sum up what newcomers
+  ///   cannot open.
+  private func converge(_ devices: [SimDevice]) throws -> Bool {
+    if devices.isEmpty { return true }
     for _ in 0..<rounds {
       try round(devices)
       if try rejoin(devices) { continue }
-      if areEqual(try members(of: devices)), try knowThemselves(devices) { return }
+      if areEqual(try members(of: devices)), try knowThemselves(devices) { return true }
     }
     // Who does not know by now whether it belongs is looked at when people are.
-    if areEqual(try members(of: devices)) { return }
+    if areEqual(try members(of: devices)) { return true }
+    if try waitsForAdmin(try members(of: devices)) { return false }
     let states = try members(of: devices).map { try Settling.state(of: $0) }
     throw world.fail(
       .liveness, nil,
       "no agreement after \(rounds) rounds: \(states.joined(separator: "; "))")
+  }
+
+  /// Whether somebody waits for a snapshot, and no owner or admin is there to give one.
+  private func waitsForAdmin(_ members: [SimDevice]) throws -> Bool {
+    let waiting = try members.filter { member in
+      try member.home.map { try member.engine().awaitsSnapshot($0) } ?? false
+    }
+    // Who waits itself can sum up nothing for others.
+    let isLed = try members.contains { member in
+      try member.membership().role(of: member.deviceID)?.rank ?? 0 >= Role.admin.rank
+        && !waiting.contains { $0 === member }
+    }
+    guard !waiting.isEmpty, !isLed else { return false }
+    SimProbe.waitsForAdmin.hit()
+    return true
   }
 
   /// How far a device is, zone by zone, and what waits there for what.

@@ -8,7 +8,7 @@ extension World {
   /// The verbs that write into the members' log.
   static let peopleVerbs = [
     "remove", "revoke", "role", "owner", "accept-owner", "leave", "close-invite", "approve",
-    "adopt",
+    "adopt", "newcomers",
   ]
 
   func performOnPeople(_ step: Step, _ device: SimDevice) throws -> Bool {
@@ -35,6 +35,12 @@ extension World {
       uses: step.value("uses").flatMap { Int($0) } ?? 1_000, role: role,
       isApproved: step.words.contains("approve"), person: person,
       days: step.value("days").flatMap { UInt64($0) } ?? 30, at: now)
+    if let home = device.home, person == nil, !step.words.contains("approve"),
+      try device.membership().newcomers == .fromJoin
+    {
+      let stored = try device.engine().store.segments(of: home)
+      closedByInvitation[secret.publicKeys.inviteID] = Set(stored.map(\.digest))
+    }
     if let name = step.words.first, !name.contains("="), name != "approve" {
       invitations[name] = secret
     } else {
@@ -52,6 +58,7 @@ extension World {
     let report = try device.join(named, at: now)
     joins[device.index] = (now, step.words)
     if report == nil { return }
+    closedTo[device.index] = isBack ? nil : closedByInvitation[named.publicKeys.inviteID]
     if isBack { SimProbe.rejoined.hit() }
     try checker.arranged(device, in: self)
   }
@@ -95,6 +102,11 @@ extension World {
       SimProbe.personLeft.hit()
     case "approve": _ = try device.approveAll(at: now)
     case "adopt": try adopt(device)
+    case "newcomers":
+      let rule: ControlOperation.Newcomers =
+        step.words.first == "everything" ? .full : .fromJoin
+      try device.arrange(at: now) { try $0.setNewcomers(rule, of: $1, nowMilliseconds: $2) }
+      SimProbe.ruleSet.hit()
     default: try arrangeOwner(step, device)
     }
   }

@@ -37,6 +37,11 @@ final class World {
   var roots: [PersonID: RecoveryRoot] = [:]
   /// When and by which invitation each device joined last.
   var joins: [Int: (at: UInt64, words: [String])] = [:]
+  /// What the inviting device had of the household's records when it made an invitation under the
+  /// rule that newcomers read from their joining on, by the invitation's id.
+  var closedByInvitation: [[UInt8]: Set<Identifier>] = [:]
+  /// The same for each device that came by such an invitation, and by no other.
+  var closedTo: [Int: Set<Identifier>] = [:]
   /// For which devices somebody waits to put a forged file beside the next one, and of what kind.
   var ambushes: [Int: String] = [:]
   /// What no honest program made; some of it is passed on by honest ones, unread.

@@ -1,0 +1,284 @@
+import HearthCRDT
+import HearthCrypto
+
+// What newcomers begin from who are not given the keys of before; decision 0051 says why it is so.
+extension Engine {
+  // MARK: Giving
+
+  /// Whether a transport needs a new snapshot of a zone for those who come now.
+  ///
+  /// They cannot open what is sealed under other keys than theirs, so a snapshot under theirs must
+  /// reach beyond all of it. Looks into the stored segments that the newest one does not reach.
+  ///
+  /// - Parameters:
+  ///   - keys: the tags of the epochs whose keys newcomers get.
+  ///   - reached: how far the newest snapshot under one of these keys reaches.
+  func isSnapshotNeeded(
+    by keys: Set<Identifier>, of zone: ZoneState, beyond reached: Frontier,
+    stored: [StoredSegment]
+  ) throws -> Bool {
+    let membership = membership(of: zone.group)
+    guard membership.withholdsKeys, !Mutant.noSnapshotForNewcomers.isActive else { return false }
+    // What this device has of before its own coming is in none of its segments.
+    let base = try baseHeads(of: zone)
+    let isBeyond = base.contains {
+      min($0.sequence, zone.frontier[$0.author]) > reached[$0.author]
+    }
+    if isBeyond { return true }
+    for segment in stored
+    where segment.last > reached[segment.author] && segment.last <= zone.frontier[segment.author] {
+      guard let bytes = try store.bytes(of: segment.digest, in: zone.id) else { continue }
+      let header = try Envelope.parseHeader(bytes, minimumSuite: membership.acceptedSuite)
+      if !keys.contains(Identifier(header.epochTag)) {
+        Probe.snapshotForNewcomers.hit()
+        return true
+      }
+    }
+    return false
+  }
+
+  /// The tags of the epochs of a zone that open invitations carry.
+  func epochsOfOpenInvites(in zone: ZoneState) throws -> [Identifier] {
+    try membership(of: zone.group).epochsOfOpenInvites(in: zone.id).map {
+      Identifier(try EpochKey.tag(ofID: $0.grant.epoch))
+    }
+  }
+
+  /// Whether a log that was held back ended for everybody, so that its head stands for one history.
+  func isEnded(_ head: LogHead, _ zone: ZoneState) -> Bool {
+    zone.forkEnds[head.author].map { head.sequence < $0 } ?? false
+  }
+
+  // MARK: What stays closed
+
+  /// The tags of the epochs of a zone whose keys nobody gives this device, once it is in the group.
+  func closedTags(in zone: ZoneState) throws -> Set<Identifier> {
+    let membership = membership(of: zone.group)
+    guard zone.kind == .data, membership.withholdsKeys, membership.isActive(device) else {
+      return []
+    }
+    let closed = membership.epochs(of: zone.id).filter { epoch in
+      zone.epoch(id: epoch.grant.epoch) == nil
+        && !membership.mayBeGiven(epoch, of: zone.kind, to: device)
+    }
+    return Set(try closed.map { Identifier(try EpochKey.tag(ofID: $0.grant.epoch)) })
+  }
+
+  /// Whether a snapshot is under a key that this device does not have while keys are withheld from
+  /// newcomers: it is of no use here, and nothing is wrong with it.
+  func isWithheld(_ chunk: [UInt8], in zone: ZoneState) throws -> Bool {
+    let membership = membership(of: zone.group)
+    guard membership.withholdsKeys else { return false }
+    let header = try Envelope.parseHeader(chunk, minimumSuite: membership.acceptedSuite)
+    return zone.epoch(tag: header.epochTag) == nil
+  }
+
+  /// Whether a segment that waits for a key holds nothing new any more: a snapshot took the zone
+  /// beyond it.
+  func isOutrun(
+    _ segment: PendingSegment, in zone: ZoneState, _ membership: Membership
+  ) -> Bool {
+    guard zone.kind == .data, membership.withholdsKeys,
+      let closed = closedEnd(of: segment, in: zone)
+    else { return false }
+    return closed.sequence <= zone.head(of: closed.author).sequence
+  }
+
+  /// Where a segment ends that waits for a key; nil for any other.
+  private func closedEnd(of segment: PendingSegment, in zone: ZoneState) -> Dot? {
+    guard segment.reason == .epoch,
+      let header = try? Envelope.parseHeader(
+        segment.bytes, minimumSuite: membership(of: zone.group).acceptedSuite),
+      let device = zone.deviceByTag[Identifier(header.authorTag)]
+    else { return nil }
+    return Dot(
+      author: Author(device: device, incarnation: header.incarnation), sequence: header.lastSeq)
+  }
+
+  /// Whether a zone waits for an owner's or admin's snapshot: there are changes under keys that
+  /// nobody gives this device.
+  package func awaitsSnapshot(_ id: ZoneID) throws -> Bool {
+    let zone = try zone(id)
+    guard zone.kind == .data, membership(of: zone.group).withholdsKeys else { return false }
+    let suite = membership(of: zone.group).acceptedSuite
+    let closed = try closedTags(in: zone)
+    return try store.pending(in: id).contains { segment in
+      guard segment.reason == .epoch else { return false }
+      let header = try Envelope.parseHeader(segment.bytes, minimumSuite: suite)
+      return closed.contains(Identifier(header.epochTag))
+    }
+  }
+
+  // MARK: Going on from a later snapshot
+
+  /// Goes on from a later snapshot of a zone that is not empty, where it holds changes that stay
+  /// closed here, or where the one that the zone rests on is outdated.
+  ///
+  /// Nothing that was applied here is lost by it, or the zone stays as it was.
+  ///
+  /// - Parameter isOutdated: whether the zone rests on a snapshot that cannot be trusted any more.
+  /// - Returns: whether the zone rests on another snapshot now.
+  @discardableResult
+  mutating func goOn(
+    _ id: ZoneID, fromSnapshotOf transport: some Transport, holding listing: TransportListing,
+    isOutdated: Bool, nowMilliseconds: UInt64, _ report: inout TransportReport
+  ) throws -> Bool {
+    let zone = try zone(id)
+    guard zone.kind == .data, !zone.frontier.isEmpty, membership(of: zone.group).withholdsKeys,
+      !listing.snapshots.isEmpty
+    else { return false }
+    let closed = try store.pending(in: id).compactMap { closedEnd(of: $0, in: zone) }
+    guard isOutdated || !closed.isEmpty else { return false }
+    let control = try controlZone(of: zone.group).reached
+    var tried = try triedSnapshots(of: zone)
+    for candidate in try laterSnapshots(
+      of: zone, beyond: isOutdated ? nil : closed, on: transport, listing, &report)
+    where !tried.contains(candidate.group) {
+      do {
+        let chunks = try candidate.chunks.map { try fetch($0, from: transport, &report) }
+        guard let first = chunks.first else { continue }
+        let heads = try heads(
+          ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: false
+        ).heads
+        if let fault = SnapshotPlan.fault(in: heads, of: zone, control: control, listing: listing) {
+          throw SyncError(.notAuthentic, fault)
+        }
+        let waiting = try rest(id, on: chunks, isOutdated: isOutdated, nowMilliseconds)
+        guard let waiting else {
+          tried.insert(candidate.group)
+          try remember(tried: tried, of: zone)
+          continue
+        }
+        let weight = SnapshotPlan.weight(of: try self.zone(id).frontier)
+        let before = SnapshotPlan.weight(of: zone.frontier)
+        report.received += Int(clamping: weight > before ? weight - before : 0)
+        report.waiting = waiting
+        report.begunFromSnapshots += 1
+        Probe.snapshotTakenLater.hit()
+        return true
+      } catch {
+        guard Engine.isOfSnapshot(error) else { throw error }
+        if Engine.isLasting(error) {
+          tried.insert(candidate.group)
+          try remember(tried: tried, of: zone)
+        }
+        report.problems.append(
+          SnapshotPlan.problem(with: SnapshotPlan.place(of: candidate.group), error))
+      }
+    }
+    return false
+  }
+
+  /// The complete snapshots of a listing that hold more than is here, the one that covers most
+  /// first.
+  ///
+  /// - Parameter closed: where the changes end of which one must be held; nil for any snapshot but
+  ///   the present one.
+  private func laterSnapshots(
+    of zone: ZoneState, beyond closed: [Dot]?, on transport: some Transport,
+    _ listing: TransportListing, _ report: inout TransportReport
+  ) throws -> [SnapshotPlan.Complete] {
+    let known = try knownSnapshots(of: zone, on: transport, listing, &report).filter { snapshot in
+      guard !snapshot.frontier.isEmpty, zone.holdsEpoch(tagged: snapshot.epoch) else {
+        return false
+      }
+      return closed?.contains {
+        snapshot.frontier[$0.author] > zone.head(of: $0.author).sequence
+      } ?? true
+    }
+    let weights = Dictionary(
+      known.map { ($0.group, SnapshotPlan.weight(of: $0.frontier)) },
+      uniquingKeysWith: { first, _ in first })
+    let present = try store.baseSnapshot(of: zone.id).flatMap {
+      SnapshotPlan.names(of: try Engine.chunks(of: $0), zoneTag: zone.tag).first?.group
+    }
+    return SnapshotPlan.sorted(listing.snapshots).complete
+      .filter { weights[$0.group] != nil && $0.group != present }
+      .sorted { (weights[$0.group] ?? 0, $0.group) > (weights[$1.group] ?? 0, $1.group) }
+  }
+
+  /// Puts a zone on another snapshot: its own log is applied to that, then what waits.
+  ///
+  /// - Returns: how many segments wait then; nil where the snapshot lacks what is here, or cannot
+  ///   be trusted either, and nothing was changed.
+  private mutating func rest(
+    _ id: ZoneID, on chunks: [[UInt8]], isOutdated: Bool, _ nowMilliseconds: UInt64
+  ) throws -> Int? {
+    var container = ByteWriter(capacity: chunks.reduce(0) { $0 + $1.count + 4 })
+    container.varint(chunks.count)
+    for chunk in chunks { container.blob(chunk) }
+    let before = self
+    var waiting = 0
+    do {
+      try store.transaction {
+        self = before
+        let zone = try self.zone(id)
+        _ = try openSnapshot(container.bytes, zone: zone, isAccepted: false)
+        // What waits was not judged by the keys that it is under, as what is applied was.
+        let pending = try store.pending(in: id)
+        for segment in pending { try store.removePending(segment.digest, in: id) }
+        try store.saveBaseSnapshot(container.bytes, of: id)
+        try rebuildWithin(id, nowMilliseconds: nowMilliseconds)
+        let now = try self.zone(id)
+        let lost = zone.heads.first { head in
+          now.head(of: head.author).sequence < head.sequence
+            && !isLossAllowed(of: head, in: zone, isOutdated: isOutdated)
+        }
+        if let lost { throw LacksChanges(author: lost.author) }
+        if try isOutdated && authorLessenedInBase(of: id) != nil {
+          throw LacksChanges(author: author)
+        }
+        for segment in pending { try store.save(segment, in: id) }
+        let received = try receive([], in: id, nowMilliseconds: nowMilliseconds)
+        waiting = received.waiting.values.reduce(0, +)
+      }
+    } catch is LacksChanges {
+      self = before
+      return nil
+    } catch {
+      self = before
+      throw error
+    }
+    return waiting
+  }
+
+  /// Whether a log may be shorter after a zone was put on another snapshot: what ended it counts
+  /// for nothing.
+  private func isLossAllowed(of head: LogHead, in zone: ZoneState, isOutdated: Bool) -> Bool {
+    zone.forkEnds[head.author] != nil
+      || isOutdated && head.author.device != device
+        && membership(of: zone.group).isOverruled(
+          Dot(author: head.author, sequence: head.sequence), in: zone.id, at: head.controlSeen)
+  }
+
+  // MARK: What was tried
+
+  private static func triedName(of zone: ZoneState) -> String { "snapshots.tried.\(zone.id.hex)" }
+
+  /// The snapshots that were tried in vain since the zone has been what it is.
+  private func triedSnapshots(of zone: ZoneState) throws -> Set<Identifier> {
+    guard let bytes = try store.fact(Engine.triedName(of: zone)) else { return [] }
+    var reader = ByteReader(bytes)
+    guard try reader.frontier("frontier") == zone.frontier else { return [] }
+    var tried: Set<Identifier> = []
+    for _ in 0..<(try reader.count("snapshots", itemBytes: Identifier.byteCount)) {
+      tried.insert(try reader.identifier("snapshot"))
+    }
+    try reader.finish()
+    return tried
+  }
+
+  private func remember(tried: Set<Identifier>, of zone: ZoneState) throws {
+    var writer = ByteWriter()
+    writer.frontier(zone.frontier)
+    let kept = tried.sorted().prefix(SnapshotPlan.fetchedSnapshots)
+    writer.varint(kept.count)
+    for group in kept { writer.identifier(group) }
+    try store.transaction { try store.setFact(Engine.triedName(of: zone), writer.bytes) }
+  }
+}
+
+/// A snapshot lacks changes of somebody that are here.
+private struct LacksChanges: Error {
+  let author: Author
+}

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Newcomers who read from their joining on, through the command line.
+
+    newcomers.py HEARTH [HEARTH_RELAY] [--show]
+
+Anna's household exists for a while when she sets the rule. Everything is played over a folder, and
+once more over a relay if its program is given.
+"""
+import json
+import os
+import re
+import shutil
+import sys
+
+from nodes import FAILED, NOT_ALLOWED, USAGE, Nodes, Relay, check, failures
+
+OFFLINE = 3
+
+
+class Family(Nodes):
+    def __init__(self, hearth, relay, shows):
+        super().__init__(hearth, shows, "hearth-newcomers-")
+        os.mkdir(self.path("folder"))
+        self.relay = Relay(os.path.abspath(relay), self.path("relay-data")) if relay else None
+        self.place = self.relay.address if self.relay else self.path("folder")
+
+    def init(self, home, person, device):
+        self.says(home, ["init", "--person", person, "--device", device])
+
+    def link(self, home, *arguments):
+        return self.says(home, arguments, "hearth join").strip().splitlines()[-1]
+
+    def sync(self, *homes):
+        for home in homes:
+            self.says(home, ["sync"])
+
+    def json(self, home, *arguments):
+        return json.loads(self.says(home, [*arguments, "--json"]))
+
+    def household(self, home):
+        return self.json(home, "status")["households"][0]
+
+    def digest(self, home):
+        """The digests of the household's zones of records."""
+        return sorted(
+            zone["digest"] for zone in self.json(home, "digest")["zones"]
+            if zone["database"] == "shared" and zone["kind"] == "data")
+
+    def agree(self, *homes):
+        digests = [self.digest(home) for home in homes]
+        check(digests[0] and all(one == digests[0] for one in digests),
+              "%s differ" % ", ".join(homes))
+
+    def texts(self, home):
+        """The chores that a node shows."""
+        return self.says(home, ["list"])
+
+
+def beginning(family):
+    family.init("anna", "Anna", "laptop")
+    family.says("anna", ["household", "create", "Home", "--time-zone", "UTC"])
+    kind = "relay" if family.relay else "folder"
+    family.says("anna", ["transport", "add", kind, family.place], "transport 1")
+    link = family.link("anna", "invite", "--role", "admin")
+    family.init("ben", "Ben", "phone")
+    family.says("ben", ["join", link], "joined Home as admin")
+    link = family.link("anna", "invite")
+    family.init("cara", "Cara", "pad")
+    family.says("cara", ["join", link], "joined Home as member")
+    for home, chore in (("anna", "dishes"), ("ben", "bins"), ("anna", "secret plan")):
+        family.says(home, ["add", chore])
+        family.sync(home)
+    family.sync("cara", "ben", "anna")
+    family.agree("anna", "ben", "cara")
+
+
+def everything(family):
+    """The rule of every household at first: no snapshot is made for anybody."""
+    family.says("anna", ["household", "newcomers"], "newcomers read everything")
+    said = family.json("anna", "household", "newcomers")
+    check(said["newcomers"] == "everything" and "was" not in said, "shown: %r" % said)
+    check(family.household("anna")["newcomers"] == "everything", "status tells another rule")
+    family.says("anna", ["household", "newcomers", "nothing"], "no rule", status=USAGE)
+    family.says("anna", ["household", "newcomers", "everything"], "as before")
+
+
+def from_joining(family):
+    family.old = family.link("anna", "invite")
+    said = family.json("anna", "household", "newcomers", "from-joining")
+    check(said["was"] == "everything" and said["newcomers"] == "from-joining", "set: %r" % said)
+    check(len(said["closedInvitations"]) == 1, "the open link was not closed: %r" % said)
+    family.sync("ben")
+    for home in ("anna", "ben"):
+        family.says(home, ["status"], "newcomers read how things stand, and what comes after")
+    family.says("ben", ["audit"], "let newcomers read only what comes after them")
+    family.init("late", "Mallory", "phone")
+    if family.relay:
+        # The relay lets in nobody by the keys of a closed link.
+        family.says("late", ["join", family.old], "does not let this device in", status=OFFLINE)
+    else:
+        family.says("late", ["join", family.old], "this invitation was closed", status=FAILED)
+
+
+def at_once(family):
+    """Nina comes while everybody else is offline, and sees how things stand."""
+    family.says("anna", ["done", "dishes"])
+    link = family.link("anna", "invite", "--role", "member")
+    family.init("nina", "Nina", "tablet")
+    family.says("nina", ["join", link], "joined Home as member")
+    for word in ("dishes", "bins", "secret plan"):
+        check(word in family.texts("nina"), "Nina lacks %s" % word)
+    family.sync("anna")
+    family.agree("anna", "nina")
+    standing = family.household("nina")
+    check(not standing["waiting"] and not standing["standing"]["awaitsSnapshot"],
+          "Nina waits: %r" % standing)
+    family.says("nina", ["add", "plants"])
+    family.sync("nina", "anna", "ben", "nina")
+    family.agree("anna", "ben", "nina")
+    family.says("nina", ["household", "newcomers", "everything"],
+                "Nina is a member and may not set what newcomers may read: ask Anna or Ben",
+                status=NOT_ALLOWED)
+    family.says("nina", ["verify"])
+
+
+def by_approval(family):
+    link = family.link("anna", "invite", "--approve", "--role", "child")
+    family.init("otto", "Otto", "watch")
+    asked = family.says("otto", ["join", link], "asked Home")
+    number = re.search(r"number: ([\d ]+)", asked).group(1).strip()
+    family.says("ben", ["approve", "Otto", "--number", number], "Otto is a child of Home now")
+    family.says("otto", ["sync"], "joined Home as child: Ben approved")
+    check("plants" in family.texts("otto"), "Otto lacks the plants")
+    family.says("otto", ["done", "bins"])
+    family.sync("otto", "anna", "ben", "nina", "otto")
+    family.agree("anna", "ben", "nina", "otto")
+
+
+def further_device(family):
+    link = family.link("nina", "device", "add")
+    family.init("phone", "Nina", "Nina's phone")
+    family.says("phone", ["join", link], "joined Home as member")
+    family.sync("nina")
+    family.agree("nina", "phone")
+    family.says("phone", ["add", "windows"])
+    family.sync("phone", "nina", "anna", "ben")
+    family.agree("anna", "nina", "phone")
+
+
+def late(family):
+    """Cara's last work lies sealed on a stick before she hears of the next newcomer."""
+    stick = family.path("stick")
+    os.mkdir(stick)
+    family.says("cara", ["transport", "add", "folder", stick])
+    family.sync("cara")
+    hidden = family.path("hidden")
+    if family.relay:
+        family.relay.kill()
+    else:
+        os.rename(family.path("folder"), hidden)
+    family.says("cara", ["add", "attic"])
+    family.says("cara", ["sync"], status=OFFLINE)
+    if family.relay:
+        family.relay.start()
+    else:
+        os.rename(hidden, family.path("folder"))
+    link = family.link("anna", "invite")
+    family.init("pia", "Pia", "pad")
+    family.says("pia", ["join", link], "joined Home as member")
+    family.says("pia", ["add", "letters"])
+    family.sync("cara")
+    family.says("cara", ["add", "cellar"])
+    family.sync("cara")
+    # Pia has everything else, and is told what is missing.
+    family.says("pia", ["sync"], "changes that newcomers cannot open are missing here")
+    family.says("pia", ["status"], "follows when an owner or admin has synced")
+    check(family.household("pia")["standing"]["awaitsSnapshot"], "Pia does not wait")
+    check("attic" not in family.texts("pia"), "Pia opened what is closed")
+    family.sync("anna", "pia")
+    for word in ("attic", "letters", "cellar", "plants"):
+        check(word in family.texts("pia"), "Pia lacks %s" % word)
+    check(not family.household("pia")["standing"]["awaitsSnapshot"], "Pia waits on")
+    family.sync("cara", "anna", "pia", "nina")
+    family.agree("anna", "cara", "pia", "nina")
+    family.says("pia", ["verify"])
+
+
+def removed(family):
+    family.says("anna", ["member", "remove", "Otto", "--yes"])
+    link = family.link("anna", "invite")
+    family.init("rosa", "Rosa", "pad")
+    family.says("rosa", ["join", link], "joined Home as member")
+    check(not family.household("rosa")["waiting"], "Rosa waits")
+    family.sync("anna", "nina", "rosa")
+    family.agree("anna", "nina", "rosa")
+
+
+def recovered(family):
+    """The only device of the owner is lost, and the words bring everything back."""
+    words = family.words("anna")
+    family.says("anna", ["add", "taxes"])
+    family.sync("anna")
+    shutil.rmtree(family.path("anna"))
+    family.says(
+        "new", ["recover", "--transport", family.place, "--device", "new laptop",
+                "--revoke-others"], "Anna is back", piped=words)
+    check("taxes" in family.texts("new"), "the taxes did not come back")
+    family.sync("nina", "new")
+    check(family.digest("new") == family.digest("nina"), "the recovered device differs")
+    family.says("new", ["add", "garden"])
+    family.sync("new", "nina", "rosa")
+    family.agree("new", "nina", "rosa")
+
+
+def set_back(family):
+    """From then on newcomers read everything that is written, and nothing that was closed."""
+    family.says("new", ["household", "newcomers", "everything"], "newcomers read everything now",
+                "stays closed")
+    family.says("new", ["add", "roof"])
+    link = family.link("new", "invite")
+    family.init("tom", "Tom", "pad")
+    family.says("tom", ["join", link], "joined Home as member")
+    check("roof" in family.texts("tom") and "dishes" in family.texts("tom"), "Tom lacks chores")
+    family.sync("nina", "new", "tom")
+    family.agree("new", "nina", "tom")
+
+
+def play(hearth, relay, shows):
+    family = Family(hearth, relay, shows)
+    try:
+        for story in (beginning, everything, from_joining, at_once, by_approval, further_device,
+                      late, removed, recovered, set_back):
+            if shows:
+                print("\n--- " + story.__name__.replace("_", " "))
+            story(family)
+    finally:
+        if family.relay:
+            family.relay.kill()
+    shutil.rmtree(family.root)
+
+
+def main():
+    programs = [argument for argument in sys.argv[1:] if argument != "--show"]
+    for relay in [None, *programs[1:]]:
+        play(programs[0], relay, "--show" in sys.argv)
+    print("newcomers: %s" % ("%d faults" % len(failures) if failures else "as it should be"))
+    sys.exit(1 if failures else 0)
+
+
+main()

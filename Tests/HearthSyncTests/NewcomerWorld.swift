@@ -1,0 +1,161 @@
+import HearthCRDT
+import HearthCrypto
+import TestSupport
+import Testing
+
+@testable import HearthSync
+
+/// A transport in memory.
+final class MemoryShelf: Transport {
+  var segments: [SegmentName: [UInt8]] = [:]
+  var blobs: [BlobName: [UInt8]] = [:]
+  var bytesGiven = 0
+
+  func place(of name: SegmentName) -> String { "\(name.digest)" }
+  func list(zoneTag: Identifier) -> TransportListing {
+    TransportListing(
+      segments: segments.keys.filter { $0.zoneTag == zoneTag }.sorted(),
+      snapshots: blobs.keys.filter { $0.kind == .snapshot && $0.scope == zoneTag }.sorted())
+  }
+  func fetch(_ name: SegmentName) throws -> [UInt8] {
+    guard let bytes = segments[name] else {
+      throw TransportError(.notFound, place: place(of: name), message: "gone", remedy: "none")
+    }
+    return bytes
+  }
+  func publish(_ name: SegmentName, _ bytes: [UInt8]) {
+    bytesGiven += bytes.count
+    segments[name] = bytes
+  }
+  func remove(_ name: SegmentName) { segments[name] = nil }
+  func fetch(_ name: BlobName) throws -> [UInt8]? { blobs[name] }
+  func publish(_ name: BlobName, _ bytes: [UInt8]) throws {
+    bytesGiven += bytes.count
+    blobs[name] = bytes
+  }
+  func remove(_ name: BlobName) { blobs[name] = nil }
+
+  /// The snapshots that are here.
+  var snapshots: Set<Identifier> {
+    Set(blobs.keys.filter { $0.kind == .snapshot }.map(\.group))
+  }
+}
+
+final class ForgetfulAnchor: AnchorFile {
+  func read(atMost limit: Int) -> [UInt8]? { nil }
+  func replace(_ bytes: [UInt8]) {}
+  func identity() -> [UInt8] { [] }
+}
+
+/// A household whose members meet over transports in memory.
+struct NewcomerWorld {
+  static let now = EngineFamily.now
+  var family: EngineFamily
+  var shelf = MemoryShelf()
+  var reports: [Int: TransportReport] = [:]
+
+  /// So many members who have written some and all been in touch, the last of them an admin.
+  init(_ count: Int = 3) throws {
+    family = try EngineFamily(count)
+    if count > 2 { try family.setRole(count - 1, .admin, by: 0) }
+    for number in 0..<12 { try family.set(number % count, number, Int64(number)) }
+    for _ in 0..<2 { for member in 0..<count { try sync(member) } }
+  }
+
+  mutating func sync(_ member: Int, over other: MemoryShelf? = nil) throws {
+    let report = try family.members[member].exchange(
+      over: other ?? shelf, named: "shelf", anchorFile: ForgetfulAnchor(),
+      nowMilliseconds: NewcomerWorld.now)
+    #expect(report.failure == nil)
+    reports[member] = report
+  }
+
+  mutating func sync(all members: [Int]) throws {
+    for _ in 0..<2 { for member in members { try sync(member) } }
+  }
+
+  mutating func setRule(_ rule: ControlOperation.Newcomers, by member: Int = 0) throws {
+    try family.members[member].setPolicy(
+      of: family.group, minimumSuite: 1, newcomers: rule, nowMilliseconds: NewcomerWorld.now)
+  }
+
+  mutating func invite(
+    by member: Int = 0, role: Role = .member, admission: ControlOperation.Admission = .auto,
+    person: PersonID? = nil
+  ) throws -> MadeInvitation {
+    try family.members[member].invite(
+      to: family.group, named: "Home", role: role, admission: admission, person: person,
+      maximumUses: 1, expiresMilliseconds: NewcomerWorld.now * 2,
+      nowMilliseconds: NewcomerWorld.now)
+  }
+
+  /// A new device that follows a link, with nothing but what lies on the shelf.
+  ///
+  /// - Returns: its number.
+  mutating func follow(_ made: MadeInvitation, as person: PersonID? = nil) throws -> Int {
+    var engine = try EngineFamily.engine()
+    let opened = try engine.beginJoining(
+      made.capsule, with: made.secret, nowMilliseconds: NewcomerWorld.now)
+    family.members.append(engine)
+    let number = family.members.count - 1
+    try sync(number)
+    try family.members[number].finishJoining(
+      opened, with: made.secret, person: person ?? EngineFamily.id(200 + number),
+      personName: "P\(number)", deviceName: "device \(number)",
+      nowMilliseconds: NewcomerWorld.now)
+    try sync(number)
+    return number
+  }
+
+  /// The same by an invitation that needs an approval, given by a member.
+  mutating func askAndEnter(_ made: MadeInvitation, approvedBy member: Int) throws -> Int {
+    var engine = try EngineFamily.engine()
+    let opened = try engine.beginJoining(
+      made.capsule, with: made.secret, nowMilliseconds: NewcomerWorld.now)
+    let asked = try engine.requestToJoin(
+      opened, with: made.secret, person: EngineFamily.id(300 + family.members.count),
+      personName: "Nina", deviceName: "tablet", slot: 0)
+    let request = try family.members[member].open(request: asked.bytes, to: family.group)
+    let answer = try family.members[member].approve(
+      request, named: "Home", nowMilliseconds: NewcomerWorld.now)
+    try sync(member)
+    _ = try engine.accept(answer: answer.bytes, to: opened)
+    family.members.append(engine)
+    try sync(family.members.count - 1)
+    return family.members.count - 1
+  }
+
+  func zone(_ member: Int) throws -> ZoneState { try family.members[member].zone(family.zone) }
+
+  func digest(_ member: Int) throws -> [UInt8] {
+    try family.members[member].digest(of: family.zone)
+  }
+
+  /// The segments of records on the shelf.
+  var names: Set<SegmentName> {
+    get throws { Set(shelf.list(zoneTag: try zone(0).tag).segments) }
+  }
+
+  /// What of the shelf's records any key opens that a device holds, whatever it has read.
+  func openable(by member: Int, over other: MemoryShelf? = nil) throws -> Set<SegmentName> {
+    let zone = try zone(member)
+    let shelf = other ?? shelf
+    return Set(
+      shelf.list(zoneTag: zone.tag).segments.filter { name in
+        zone.epochs.contains { epoch in
+          let body = try? Envelope.open(
+            shelf.segments[name] ?? [], zoneID: zone.id.bytes, epoch: epoch)
+          return body != nil
+        }
+      })
+  }
+
+  func waits(_ member: Int) throws -> Bool {
+    try family.members[member].awaitsSnapshot(family.zone)
+  }
+
+  /// The epochs of the zone of records, as a member's log has them.
+  func epochs(_ member: Int) -> [EpochRecord] {
+    family.membership(member).epochs(of: family.zone)
+  }
+}
