@@ -30,7 +30,8 @@ extension RelayClientSession {
       case .open:
         guard let channel = box.channel else { continue }
         boxes[mailbox]?.isSubscribed = true
-        send(.subscribe(channel: channel), .subscribe(mailbox), now: now)
+        send(
+          .subscribe(channel: channel, takesPacked: true), .subscribe(mailbox), now: now)
       }
     }
   }
@@ -87,7 +88,7 @@ extension RelayClientSession {
       finish(ticket, .success(.opened(told)))
       boxes[task.mailbox]?.opening?.isNew = false
       return
-    case .put(let items): request = .put(channel: channel, items: items)
+    case .put(let items): request = put(items, task.mailbox, channel)
     case .remove(let names): request = .remove(channel: channel, names: names)
     case .list(let after, let limit):
       request = .list(channel: channel, after: after, limit: limit, isLiveOnly: false)
@@ -340,7 +341,10 @@ extension RelayClientSession {
     _ reply: RelayReply, _ mailbox: Identifier, now: UInt64
   ) {
     switch reply {
-    case .subscribed(let head): tell(mailbox, head)
+    case .subscribed(let head):
+      boxes[mailbox]?.told = RelayToldLast()
+      boxes[mailbox]?.told.skip(to: head)
+      tell(mailbox, head)
     case .fault(let fault):
       boxes[mailbox]?.isBarred = fault.code != .accessChanged
       boxes[mailbox]?.isSubscribed = false
@@ -366,6 +370,7 @@ extension RelayClientSession {
         boxes[task.mailbox] = box
       }
       losses = 0
+      boxes[task.mailbox]?.told.take(task.question, reply)
       finish(ticket, .success(.reply(reply)))
       return
     }
@@ -398,11 +403,17 @@ extension RelayClientSession {
   private mutating func takePush(_ push: RelayReply, now: UInt64) {
     switch push {
     case .pushed(let channel, let entries):
-      guard let mailbox = mailbox(at: channel), let last = entries.last else { return }
-      boxes[mailbox]?.pushed.append(entries)
-      tell(mailbox, last.header.position)
+      if let mailbox = mailbox(at: channel) { take(entries, mailbox) }
+    case .pushedPacked(let channel, let first, let items):
+      guard let mailbox = mailbox(at: channel) else { return }
+      guard let entries = entries(of: items, from: first, mailbox) else {
+        breakOff("a packed push fits nothing that it told before", now: now)
+        return
+      }
+      take(entries, mailbox)
     case .behind(let channel, let head):
       guard let mailbox = mailbox(at: channel) else { return }
+      boxes[mailbox]?.told.skip(to: head)
       tell(mailbox, head)
     case .closed(let channel, _):
       guard let mailbox = mailbox(at: channel) else { return }
@@ -416,6 +427,13 @@ extension RelayClientSession {
           ? .fault(fault) : .unreachable(fault.message), now: now)
     default: breakOff("it pushes what is no push", now: now)
     }
+  }
+
+  private mutating func take(_ entries: [RelayEntry], _ mailbox: Identifier) {
+    guard let last = entries.last else { return }
+    boxes[mailbox]?.pushed.append(entries)
+    boxes[mailbox]?.told.take(last.header.position, name: last.header.name, blob: last.blob)
+    tell(mailbox, last.header.position)
   }
 
   /// Tells of a head; what was said of it at the opening is no news any more.
