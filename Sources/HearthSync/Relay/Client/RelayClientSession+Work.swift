@@ -92,6 +92,15 @@ extension RelayClientSession {
     case .remove(let names): request = .remove(channel: channel, names: names)
     case .list(let after, let limit):
       request = .list(channel: channel, after: after, limit: limit, isLiveOnly: false)
+    case .news(let after, let chain, let limit):
+      if let entries = boxes[task.mailbox]?.end.entries(
+        after: after, chain: chain, now: now, within: timing.confirmedMilliseconds)
+      {
+        Probe.pushSparedListing.hit()
+        finish(ticket, .success(.told(entries)))
+        return
+      }
+      request = .list(channel: channel, after: after, limit: limit, isLiveOnly: false)
     case .fetch(let names):
       if let blobs = boxes[task.mailbox]?.pushed.take(names) {
         Probe.pushSparedFetch.hit()
@@ -155,9 +164,9 @@ extension RelayClientSession {
     case .hello: takeWelcome(frame.message, now: now)
     case .ping, .close: break
     case .open(let mailbox): takeChallenge(frame.message, mailbox, now: now)
-    case .prove(let mailbox): takeOpened(frame.message, mailbox, now: now)
+    case .prove(let mailbox): takeOpened(frame.message, mailbox, question, now: now)
     case .subscribe(let mailbox): takeSubscribed(frame.message, mailbox, now: now)
-    case .task(let ticket): takeAnswer(frame.message, ticket, now: now)
+    case .task(let ticket): takeAnswer(frame.message, ticket, question, now: now)
     }
   }
 
@@ -256,7 +265,9 @@ extension RelayClientSession {
     send(.create(creation), .prove(mailbox), now: now)
   }
 
-  private mutating func takeOpened(_ reply: RelayReply, _ mailbox: Identifier, now: UInt64) {
+  private mutating func takeOpened(
+    _ reply: RelayReply, _ mailbox: Identifier, _ asked: Asked, now: UInt64
+  ) {
     guard let box = boxes[mailbox], let wanted = box.wanted else { return }
     let key: RelayOpening.Key
     switch box.stage {
@@ -270,6 +281,7 @@ extension RelayClientSession {
       boxes[mailbox]?.stage = .open
       boxes[mailbox]?.isBarred = false
       boxes[mailbox]?.openedAt = now
+      boxes[mailbox]?.end.confirm(opened.head.position, opened.chain, askedAt: asked.since)
       boxes[mailbox]?.opening = RelayOpening(
         opened: opened, key: key, isCreated: box.stage == .creating, number: openings,
         wanted: wanted,
@@ -344,6 +356,7 @@ extension RelayClientSession {
     case .subscribed(let head):
       boxes[mailbox]?.told = RelayToldLast()
       boxes[mailbox]?.told.skip(to: head)
+      boxes[mailbox]?.end.subscribed(at: head)
       tell(mailbox, head)
     case .fault(let fault):
       boxes[mailbox]?.isBarred = fault.code != .accessChanged
@@ -352,7 +365,9 @@ extension RelayClientSession {
     }
   }
 
-  private mutating func takeAnswer(_ reply: RelayReply, _ ticket: UInt64, now: UInt64) {
+  private mutating func takeAnswer(
+    _ reply: RelayReply, _ ticket: UInt64, _ asked: Asked, now: UInt64
+  ) {
     guard let task = tasks[ticket] else { return }
     guard case .fault(let fault) = reply else {
       guard task.question.accepts(reply) else {
@@ -371,9 +386,11 @@ extension RelayClientSession {
       }
       losses = 0
       boxes[task.mailbox]?.told.take(task.question, reply)
+      boxes[task.mailbox]?.end.take(task.question, reply, askedAt: asked.since)
       finish(ticket, .success(.reply(reply)))
       return
     }
+    boxes[task.mailbox]?.end.forget()
     switch fault.code {
     case .accessChanged:
       if boxes[task.mailbox]?.opening?.number == task.opening { boxes[task.mailbox]?.close() }
@@ -414,6 +431,7 @@ extension RelayClientSession {
     case .behind(let channel, let head):
       guard let mailbox = mailbox(at: channel) else { return }
       boxes[mailbox]?.told.skip(to: head)
+      boxes[mailbox]?.end.skip(to: head)
       tell(mailbox, head)
     case .closed(let channel, _):
       guard let mailbox = mailbox(at: channel) else { return }
@@ -432,6 +450,7 @@ extension RelayClientSession {
   private mutating func take(_ entries: [RelayEntry], _ mailbox: Identifier) {
     guard let last = entries.last else { return }
     boxes[mailbox]?.pushed.append(entries)
+    for entry in entries { boxes[mailbox]?.end.append(entry.header) }
     boxes[mailbox]?.told.take(last.header.position, name: last.header.name, blob: last.blob)
     tell(mailbox, last.header.position)
   }

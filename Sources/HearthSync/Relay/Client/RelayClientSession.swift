@@ -65,6 +65,8 @@ package struct RelayClientSession: Sendable {
     /// After what the next packed put and the next packed push are packed.
     var lastPut = RelayPackingBase()
     var told = RelayToldLast()
+    /// What is known of the end of the log without asking.
+    var end = RelayLogEnd()
     var isBarred = false
     var pairs: [Int: SigningKeyPair] = [:]
     /// Whether it is being opened only because another is to belong to it.
@@ -454,6 +456,7 @@ extension RelayClientSession.Box {
     pushed = RelayPushedBlobs()
     lastPut = RelayPackingBase()
     told = RelayToldLast()
+    end = RelayLogEnd()
     isForChild = false
   }
 }
