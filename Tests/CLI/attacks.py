@@ -72,6 +72,9 @@ def bombs(port, seconds):
         (wire.PUT, big), (wire.PUT, b"\x01\0" + big), (wire.PUT, b"\x01\0\x01n" + big),
         (wire.REMOVE, big), (wire.FETCH, big), (wire.FETCH, b"\x01" + big),
         (wire.LIST, b"\0" + big + b"\0"), (wire.FETCH_AFTER, b"\0" + big),
+        (wire.PUT_PACKED, big), (wire.PUT_PACKED, b"\x01\0" + big),
+        (wire.PUT_PACKED, b"\x01\0\x01" + big), (wire.PUT_PACKED, b"\x01\0\x01\x04" + big),
+        (wire.PUT_PACKED, b"\x01\0\x01\x04\x01" + big),
         (wire.CREATE, bytes(65) + big), (0x21, big))]
     counts, end = {}, time.monotonic() + seconds
     while time.monotonic() < end:
@@ -146,7 +149,7 @@ def unread(port, seconds):
     for _ in range(40):
         session = wire.Session(port, 20, source="127.0.1.3").hello()
         session.enter(0, mailbox, access)
-        session.ask(wire.SUBSCRIBE, b"\0")
+        session.ask(wire.SUBSCRIBE, b"\0\1")
         for _ in range(60):
             session.send(wire.frame(
                 wire.FETCH, session.next(), b"\0\x02" + wire.blob(b"0") + wire.blob(b"1")))
@@ -209,7 +212,7 @@ def subscriptions(port, seconds):
     # Everybody listens, ten times over; then one entry goes to all.
     for session, opened in sessions:
         for begin in range(0, opened * 10, 50):
-            for asked in [Asked(session, wire.SUBSCRIBE, wire.varint(n % opened))
+            for asked in [Asked(session, wire.SUBSCRIBE, wire.varint(n % opened) + b"\1")
                           for n in range(begin, min(begin + 50, opened * 10))]:
                 counts["subscribed"] += asked.answer().kind == wire.SUBSCRIBED
         stay([session for session, _ in sessions])

@@ -19,12 +19,13 @@ import threading
 
 HELLO, OPEN, PROVE, CREATE, CLOSE, PUT, REMOVE, LIST, FETCH = range(1, 10)
 FETCH_AFTER, SUBSCRIBE, UNSUBSCRIBE, ROTATE, ADD_MANAGER, REMOVE_MANAGER = range(10, 16)
-PING, GOODBYE = 0x10, 0x11
+PING, GOODBYE, PUT_PACKED = 0x10, 0x11, 0x12
 WELCOME, CHALLENGE, OPENED, STORED, REMOVED, LISTING, BLOBS, ENTRIES = range(0x41, 0x49)
 SUBSCRIBED, ROTATED, DONE, PONG, FAULT = 0x49, 0x4A, 0x4B, 0x4C, 0x4F
-PUSHED, BEHIND, CLOSED, FAREWELL = range(0x81, 0x85)
+PUSHED, BEHIND, CLOSED, FAREWELL, PUSHED_PACKED = range(0x81, 0x86)
 # Requests that name a channel first.
-ON_CHANNELS = {*range(OPEN, REMOVE_MANAGER + 1)}
+ON_CHANNELS = {*range(OPEN, REMOVE_MANAGER + 1), PUT_PACKED}
+MOST_HEAD, MOST_BASE, LEAST_COPY = 192, 256, 4
 MALFORMED, WRONG_STATE, REFUSED, RATE_LIMITED, TOO_MANY = 1, 3, 4, 6, 8
 OUTCOME_STORED, OUTCOME_SAME, OUTCOME_CONFLICT = range(3)
 REMOVAL, REPLACEABLE, LIVE = 1, 2, 4
@@ -113,6 +114,47 @@ def puts(body):
 def put_body(channel, items):
     return varint(channel) + varint(len(items)) + b"".join(
         bytes([flag]) + blob(name) + blob(data) for flag, name, data in items)
+
+
+def base_of(name, data):
+    """What the next packed item of the same way and channel may repeat."""
+    return (data[:MOST_HEAD] + name)[:MOST_BASE]
+
+
+def packed(base, fields):
+    """Replaceable, name and blob of each packed item, after what was said before."""
+    items = []
+    for _ in range(fields.varint()):
+        flag, name_size, size = fields.take(1)[0], fields.varint(), fields.varint()
+        head, window = min(size, MOST_HEAD), base
+        while len(window) - len(base) < head + name_size:
+            control = fields.varint()
+            if control & 1:
+                count, at = (control >> 1) + LEAST_COPY, fields.varint()
+                if at + count > len(window):
+                    raise WireError("a packed item repeats what was not said")
+                window += window[at:at + count]
+            else:
+                window += fields.take((control >> 1) + 1)
+        text = window[len(base):]
+        name, data = text[head:], text[:head] + fields.take(size - head)
+        if len(text) != head + name_size or fields.take(4) != packed_check(name, data):
+            raise WireError("a packed item is not what was packed")
+        items.append((flag, name, data))
+        base = base_of(name, data)
+    return items
+
+
+def packed_check(name, data):
+    return digest("HRTH/relay-packed/v1", sized(name), data, size=16)[:4]
+
+
+def packed_body(channel, items):
+    """A packed put that repeats nothing."""
+    return varint(channel) + varint(len(items)) + b"".join(
+        bytes([flag]) + varint(len(name)) + varint(len(data))
+        + varint(2 * (len(data[:MOST_HEAD] + name) - 1)) + data[:MOST_HEAD] + name
+        + data[MOST_HEAD:] + packed_check(name, data) for flag, name, data in items)
 
 
 def outcomes(body):
@@ -360,13 +402,20 @@ class Cut(Exception):
 
 
 class Passage:
-    """What passes on one connection. Keeps which mailbox a channel and a request are about."""
+    """What passes on one connection. Keeps which mailbox a channel and a request are about.
+
+    Packed puts are shown in their plain form, and passed on as they are where nobody changed one
+    before; nodes are subscribed for plain pushes.
+    """
 
     def __init__(self, between, number):
         self.between = between
         self.number = number
         self.mailboxes = {}
         self.requests = {}
+        # By channel: after what the node packs, and after what the relay unpacks.
+        self.node_bases = {}
+        self.relay_bases = {}
 
     def mailbox(self, frame):
         """The mailbox that a request, its answer or a push is about; None for none."""
@@ -380,12 +429,29 @@ class Passage:
         self.to_node.write(data)
 
     def from_node(self, frame):
-        if frame.kind == OPEN:
+        original, channel, before = frame, None, b""
+        if frame.kind in ON_CHANNELS:
             fields = Fields(frame.body)
             channel = fields.varint()
+            before = self.node_bases.get(channel, b"")
+        if frame.kind == OPEN:
             self.mailboxes[channel] = fields.take(16)
+            self.node_bases[channel] = self.relay_bases[channel] = b""
+        elif frame.kind == SUBSCRIBE:
+            original = frame = Frame(SUBSCRIBE, frame.request, varint(channel) + b"\0")
+        elif frame.kind == PUT_PACKED:
+            items = packed(before, fields)
+            frame = Frame(PUT, frame.request, put_body(channel, items))
+        if frame.kind == PUT:
+            self.node_bases[channel] = base_of(*puts(frame.body)[1][-1][1:])
         self.requests[frame.request] = frame
-        return self.asked(frame)
+        passing = self.asked(frame)
+        is_known = before == self.relay_bases.get(channel, b"")
+        for passed in passing:
+            if isinstance(passed, Frame) and passed.kind == PUT:
+                at, items = puts(passed.body)
+                self.relay_bases[at] = base_of(*items[-1][1:])
+        return [original] if passing == [frame] and is_known else passing
 
     def from_relay(self, frame):
         passed = self.told(frame, self.requests.get(frame.request))

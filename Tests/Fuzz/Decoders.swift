@@ -62,13 +62,23 @@ private let controlDecoder: Decoder = { bytes in
 
 private let anchorDecoder: Decoder = { try Anchor(decoding: $0).encoded }
 
+/// What was unpacked is packed again and is the same; what fits nothing is passed over.
+private func unpack(_ items: [RelayPackedItem]) throws {
+  guard let puts = try? packingBase.unpack(items) else { return }
+  let again = try packingBase.unpack(packingBase.pack(puts))
+  precondition(again == puts, "unpacked \(puts), and packed and unpacked \(again)")
+}
+
 private let relayRequestDecoder: Decoder = {
-  Array(
-    try RelayFrame<RelayRequest>(decoding: $0).encoded.dropFirst(RelayFraming.lengthBytes))
+  let frame = try RelayFrame<RelayRequest>(decoding: $0)
+  if case .putPacked(_, let items) = frame.message { try unpack(items) }
+  return Array(frame.encoded.dropFirst(RelayFraming.lengthBytes))
 }
 
 private let relayReplyDecoder: Decoder = {
-  Array(try RelayFrame<RelayReply>(decoding: $0).encoded.dropFirst(RelayFraming.lengthBytes))
+  let frame = try RelayFrame<RelayReply>(decoding: $0)
+  if case .pushedPacked(_, _, let items) = frame.message { try unpack(items) }
+  return Array(frame.encoded.dropFirst(RelayFraming.lengthBytes))
 }
 
 private let publicRecordDecoder: Decoder = { bytes in

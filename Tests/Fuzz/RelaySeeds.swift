@@ -31,6 +31,14 @@ private let catalogueCreation = RelayCreation(
   clientNonce: digest, accessSignature: key + key, managerSignature: key + key,
   catalogueName: "hearth")
 
+/// After what packed items are unpacked here: a text as long as one that is kept.
+let packingBase = RelayPackingBase(name: key + key + key, blob: key + (0..<160).map { UInt8($0) })
+
+private let packedSeeds = packingBase.pack([
+  RelayPut(name: key, blob: [1] + key + [2] + (0..<200).map { UInt8($0) }),
+  RelayPut(name: [7] + key, isReplaceable: true, blob: key),
+])
+
 private let childCreation = RelayCreation(
   channel: 3, kind: .sealed, accessKey: key, managerKey: key, credential: [],
   parent: RelayParent(cursor.generation, .door), clientNonce: digest, accessSignature: key + key,
@@ -77,6 +85,7 @@ let relayRequestSeeds: [[UInt8]] = {
     .removeManager(channel: 3, key: key), .ping, .goodbye,
     .openPublic(channel: 3, mailbox: cursor.generation), .query(channel: 3, query),
     .create(catalogueCreation), .create(childCreation),
+    .subscribe(channel: 3, takesPacked: true), .putPacked(channel: 3, items: packedSeeds),
   ]
   return requests.map { bare(RelayFrame(request: 300, $0).encoded) }
 }()
@@ -109,6 +118,7 @@ let relayReplySeeds: [[UInt8]] = {
     .pushed(channel: 3, entries: entries), .behind(channel: 3, head: 300),
     .closed(channel: 3, fault), .farewell(fault),
     .found(PublicAnswer(head: key, records: [key, []], next: "bench-test")),
+    .pushedPacked(channel: 3, from: 300, items: packedSeeds),
   ]
   return replies.map { bare(RelayFrame(request: $0.isPush ? 0 : 300, $0).encoded) }
 }()

@@ -58,6 +58,15 @@ def nxt(c,pos,kf,name,n,d): return hashlib.blake2b(b'HRTH/relay-chain/v1'+c+stru
 c1=nxt(start,1,0,b'a',2,dig(b'hi')); c2=nxt(c1,2,1,b'a',0,dig(b'')); c3=nxt(c2,3,2,b'bb',1,dig(b'!'))
 out['chainStart']=start; out['chain1']=c1; out['chain3']=c3
 cur=gen+var(300)
+# Packed after a blob 00..c7 named entry-00, of which 00..bf and the name stay: base 0 to 199.
+def new(b): return var((len(b)-1)*2)+b
+def old(at,n): return var((n-4)*2+1)+var(at)
+def item(flag,name,data,pieces,rest):
+    return (bytes([flag])+var(len(name))+var(len(data))+pieces+rest
+            +h('HRTH/relay-packed/v1',dl(name),data,n=16)[:4])
+one=rng(0,40)+b'!!'+rng(0x80,160)   # what stands in the text of itself begins at 200
+packed=var(2)+item(0,b'entry-01',one,old(0,40)+new(b'!!')+old(128,64)+new(rng(0xc0,64))+old(200,22)
+                   +old(192,7)+new(b'1'),one[192:])+item(1,b'entry-02',b'',old(192,7)+new(b'2'),b'')
 req=[
  frame(1,1,b'HRLY'+var(1)+var(1)),
  frame(2,2,var(3)+mailbox),
@@ -71,10 +80,10 @@ req=[
  frame(8,8,var(3)+var(0)+var(2000)+b'\1'),
  frame(9,9,var(3)+var(2)+blob(b'a')+blob(b'bb')),
  frame(10,10,var(3)+var(128)+var(400)),
- frame(11,11,var(3)), frame(12,12,var(3)),
+ frame(11,11,var(3)+b'\0'), frame(11,11,var(3)+b'\1'), frame(12,12,var(3)),
  frame(13,13,var(3)+var(1)+accp),
  frame(14,14,var(3)+manp), frame(15,15,var(3)+manp),
- frame(16,0xffffffff), frame(17,17)]
+ frame(16,0xffffffff), frame(17,17), frame(18,18,var(3)+packed)]
 def header(pos,fl,name,n,d): return var(pos)+bytes([fl])+blob(name)+var(n)+d
 h1=header(1,0,b'a',2,dig(b'hi')); h2=header(2,1,b'a',0,dig(b'')); h3=header(3,6,b'bb',1,dig(b'!'))
 fault=var(6)+var(1500)+blob(b'slow down')
@@ -92,7 +101,7 @@ rep=[
  frame(0x4f,6,fault),
  frame(0x81,0,var(3)+var(1)+h3+b'!'),
  frame(0x82,0,var(3)+var(9)),
- frame(0x83,0,var(3)+fault), frame(0x84,0,fault)]
+ frame(0x83,0,var(3)+fault), frame(0x84,0,fault), frame(0x85,0,var(3)+var(300)+packed)]
 def lit(b,ind):
     x=b.hex(); return ('\n'+ind+'  + ').join('"%s"'%x[i:i+80] for i in range(0,len(x),80)) 
 lines=['/// The vectors, computed by docs/reference/reproduce-relay.py from the protocol\'s page.',

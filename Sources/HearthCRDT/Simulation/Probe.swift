@@ -92,6 +92,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case logExchanged = "relay.log-exchanged"
   case logSetBack = "relay.log-set-back"
   case pushSparedFetch = "relay.push-spared-fetch"
+  case pushSparedListing = "relay.push-spared-listing"
   case openingSparedListing = "relay.opening-spared-listing"
   case nameTaken = "relay.name-taken"
   case questionAskedAgain = "relay.question-asked-again"

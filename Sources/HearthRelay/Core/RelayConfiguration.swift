@@ -129,7 +129,7 @@ package enum RelayEffect: Equatable, Sendable {
   /// Send bytes to a session.
   case send(RelaySessionID, [UInt8])
   /// Send one push to many: to each its own head, then the tail.
-  case share([RelayPushTarget], tail: [UInt8])
+  case share([RelayPushTarget], tail: RelayPushTail)
   /// Do in the log, and report with the ticket.
   case write(ticket: UInt64, RelayWriteBox)
   /// Read in the log, and report with the ticket.

@@ -15,7 +15,7 @@ extension RelayCore {
   mutating func deliver(
     _ mailbox: Identifier, _ entries: [RelayEntry], head: UInt64, author: RelayPushTarget?
   ) {
-    var groups: [Int: [RelayPushTarget]] = [:]
+    var groups: [PushGroup: [RelayPushTarget]] = [:]
     for member in rooms[mailbox]?.members ?? [] {
       guard let session = sessions[member.session],
         let subscription = session.channels[member.channel]?.open?.subscription
@@ -28,23 +28,56 @@ extension RelayCore {
         }
       case .live(let told):
         guard head > told else { continue }
-        update(member.session, member.channel) { $0.subscription = .live(told: head) }
         let first = RelayCore.place(of: told + 1, in: entries, endingAt: head)
-        if first != nil, member == author { continue }
-        if session.congestedAt != nil {
-          update(member.session, member.channel) { $0.missedHead = head }
-        } else if let first, isPushed(entries[first...]) {
-          groups[first, default: []].append(member)
-        } else {
-          counters.hints += 1
-          send(member.session, push: .behind(channel: member.channel, head: head))
+        if let group = tell(member, entries, from: first, head: head, isOwn: member == author) {
+          groups[group, default: []].append(member)
         }
       }
     }
-    for (first, targets) in groups.sorted(by: { $0.key < $1.key }) {
+    let last = rooms[mailbox]?.last
+    for (group, targets) in groups.sorted(by: { $0.key < $1.key }) {
       Probe.pushedNews.hit()
       counters.pushes += targets.count
-      effects.append(.share(targets, tail: RelayPushFrame.tail(of: Array(entries[first...]))))
+      let news = Array(entries[group.first...])
+      effects.append(.share(targets, tail: pushTail(news, after: group.isPacked ? last : nil)))
+    }
+    rooms[mailbox]?.last = entries.last.flatMap {
+      $0.header.position == head
+        ? (head, RelayPackingBase(name: $0.header.name, blob: $0.blob)) : nil
+    }
+  }
+
+  /// Notes that a member is told of a head, and hints at it where the entries are not pushed.
+  ///
+  /// - Parameter first: which of the entries the member was not told of; nil if others lie before.
+  /// - Returns: with whom it gets a push, if it gets one.
+  private mutating func tell(
+    _ member: RelayPushTarget, _ entries: [RelayEntry], from first: Int?, head: UInt64, isOwn: Bool
+  ) -> PushGroup? {
+    let isCongested = sessions[member.session]?.congestedAt != nil
+    let isKnown = isOwn && first != nil
+    let pushedFrom = first.flatMap { !isCongested && isPushed(entries[$0...]) ? $0 : nil }
+    var couldFollow = false
+    update(member.session, member.channel) {
+      couldFollow = $0.holdsLast
+      $0.subscription = .live(told: head)
+      $0.holdsLast = $0.takesPacked && (isKnown || pushedFrom != nil)
+      if isCongested, !isKnown { $0.missedHead = head }
+    }
+    if isKnown || isCongested { return nil }
+    if let pushedFrom { return PushGroup(first: pushedFrom, isPacked: couldFollow) }
+    counters.hints += 1
+    send(member.session, push: .behind(channel: member.channel, head: head))
+    return nil
+  }
+
+  /// Who gets the same bytes: from which entry on, and whether after the one before it.
+  private struct PushGroup: Hashable, Comparable {
+    let first: Int
+    let isPacked: Bool
+
+    static func < (left: PushGroup, right: PushGroup) -> Bool {
+      (left.first, left.isPacked ? 1 : 0) < (right.first, right.isPacked ? 1 : 0)
     }
   }
 

@@ -60,7 +60,10 @@ extension RelayCore {
       channel.open?.missedHead.map { (number, $0) }
     }
     for (number, head) in (missed ?? []).sorted(by: { $0.0 < $1.0 }) {
-      update(id, number) { $0.missedHead = nil }
+      update(id, number) {
+        $0.missedHead = nil
+        $0.holdsLast = false
+      }
       counters.hints += 1
       send(id, push: .behind(channel: number, head: head))
     }

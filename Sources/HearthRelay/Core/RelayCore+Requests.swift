@@ -78,12 +78,19 @@ extension RelayCore {
       counters.queries += 1
       read(
         &self, .query(query, byteLimit: PublicLimits.maximumAnswerBytes), ask(&self, .page))
-    case .subscribe:
-      update(id, channel) { $0.subscription = .starting(seen: 0) }
+    case .putPacked:
+      fail(id, frame.request, RelayFault(.wrongState, "the mailbox was opened after this came"))
+    case .subscribe(_, let takesPacked):
+      update(id, channel) {
+        $0.subscription = .starting(seen: 0)
+        $0.takesPacked = takesPacked
+        $0.holdsLast = false
+      }
       read(&self, .head, ask(&self, .subscribe))
     case .unsubscribe:
       update(id, channel) {
         $0.subscription = .none
+        $0.holdsLast = false
         $0.missedHead = nil
       }
       send(id, frame.request, .done)

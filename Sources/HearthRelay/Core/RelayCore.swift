@@ -191,6 +191,7 @@ package struct RelayCore {
     guard let session = sessions[id] else { return }
     counters.framesReceived += 1
     sessions[id]?.heardAt = now
+    guard let (frame, byteCount) = plain(id, frame, byteCount) else { return }
     if case .ping = frame.message, session.isGreeted {
       guard sessions[id]?.pings.take(1, now: self.now) == 0 else {
         counters.limited += 1
@@ -396,7 +397,7 @@ extension RelayRequest {
   /// Whether it changes the log, so that several may be with the log at once.
   var isWrite: Bool {
     switch self {
-    case .put, .remove: true
+    case .put, .putPacked, .remove: true
     default: false
     }
   }

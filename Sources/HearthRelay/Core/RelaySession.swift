@@ -70,6 +70,12 @@ enum RelayChannel {
     var subscription = Subscription.none
     /// The head that a hint has to tell when the session reads again.
     var missedHead: UInt64?
+    /// After what the session's next packed put is packed.
+    var lastPut = RelayPackingBase()
+    /// Whether pushes may be packed.
+    var takesPacked = false
+    /// Whether the last entry that it was told of was told whole, so that the next may follow it.
+    var holdsLast = false
   }
 
   enum Subscription: Equatable {
@@ -91,6 +97,9 @@ struct RelayRoom {
   let generation: Identifier
   var members: [RelayPushTarget] = []
   var appends: RelayBucket
+  /// The last entry that anybody was told of, and what of it packed pushes may repeat: kept once,
+  /// not for each who listens.
+  var last: (position: UInt64, base: RelayPackingBase)?
 }
 
 /// What a log was asked for, and by whom.

@@ -77,10 +77,10 @@ final class RelayHub {
       case .share(let targets, let tail):
         for target in targets {
           guard let connection = connections[target.session] else { continue }
-          let head = RelayPushFrame.head(channel: target.channel, tailCount: tail.count)
-          var buffer = ByteBufferAllocator().buffer(capacity: head.count + tail.count)
+          let head = tail.head(channel: target.channel)
+          var buffer = ByteBufferAllocator().buffer(capacity: head.count + tail.bytes.count)
           buffer.writeBytes(head)
-          buffer.writeBytes(tail)
+          buffer.writeBytes(tail.bytes)
           write(buffer, to: connection)
         }
       case .write(let ticket, let box): desk.add(ticket, box.write)

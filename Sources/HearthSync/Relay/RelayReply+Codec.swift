@@ -22,6 +22,7 @@ extension RelayReply {
     case .behind: 0x82
     case .closed: 0x83
     case .farewell: 0x84
+    case .pushedPacked: 0x85
     }
   }
 
@@ -33,6 +34,7 @@ extension RelayReply {
     case .blobs(let blobs): blobs.reduce(16) { $0 + ($1?.count ?? 0) + 5 }
     case .entries(let page): RelayReply.hint(page.entries)
     case .pushed(_, let entries): RelayReply.hint(entries)
+    case .pushedPacked(_, _, let items): items.reduce(64) { $0 + $1.byteCountHint }
     case .found(let answer): answer.records.reduce(512) { $0 + $1.count + 4 }
     default: 160
     }
@@ -77,6 +79,10 @@ extension RelayReply {
     case .pushed(let channel, let entries):
       writer.varint(channel)
       writer.entries(entries)
+    case .pushedPacked(let channel, let first, let items):
+      writer.varint(channel)
+      writer.varint(first)
+      writer.packed(items)
     case .behind(let channel, let head):
       writer.varint(channel)
       writer.varint(head)
@@ -112,27 +118,57 @@ extension RelayReply {
       self = .behind(channel: try reader.channel(), head: try reader.position("head"))
     case 0x83: self = .closed(channel: try reader.channel(), try RelayFault(from: &reader))
     case 0x84: self = .farewell(try RelayFault(from: &reader))
+    case 0x85: self = try RelayReply.pushedPacked(from: &reader)
     default: throw CodecError(.unknown, "frame type", offset: 0)
     }
   }
 }
 
-/// The frame of a push in two parts, so that many sessions share the long one.
-package enum RelayPushFrame {
+extension RelayReply {
+  fileprivate static func pushedPacked(
+    from reader: inout ByteReader
+  ) throws(CodecError) -> RelayReply {
+    let channel = try reader.channel()
+    let start = reader.offset
+    let first = try reader.position("position")
+    let items = try reader.packed()
+    guard first <= RelayLimits.maximumPosition - UInt64(items.count - 1) else {
+      throw CodecError(.beyondLimit, "position", offset: start)
+    }
+    return .pushedPacked(channel: channel, from: first, items: items)
+  }
+}
+
+/// The frame of a push without its head, so that many sessions share the long part.
+package struct RelayPushTail: Equatable, Sendable {
   /// Everything after the channel: the same for all sessions.
-  package static func tail(of entries: [RelayEntry]) -> [UInt8] {
+  package let bytes: [UInt8]
+  private let type: UInt8
+
+  /// A plain push.
+  package init(_ entries: [RelayEntry]) {
     var writer = ByteWriter(capacity: RelayReply.hint(entries))
     writer.entries(entries)
-    return writer.bytes
+    bytes = writer.bytes
+    type = 0x81
   }
 
-  /// Length, type, number and channel, for a tail of so many bytes.
-  package static func head(channel: Int, tailCount: Int) -> [UInt8] {
+  /// A packed push.
+  package init(_ items: [RelayPackedItem], from position: UInt64) {
+    var writer = ByteWriter(capacity: items.reduce(64) { $0 + $1.byteCountHint })
+    writer.varint(position)
+    writer.packed(items)
+    bytes = writer.bytes
+    type = 0x85
+  }
+
+  /// Length, type, number and channel: what stands before it on one channel.
+  package func head(channel: Int) -> [UInt8] {
     var writer = ByteWriter(capacity: 8)
-    writer.byte(0x81)
+    writer.byte(type)
     writer.varint(0)
     writer.varint(channel)
-    let length = UInt32(writer.count + tailCount)
+    let length = UInt32(writer.count + bytes.count)
     return withUnsafeBytes(of: length.bigEndian) { Array($0) } + writer.bytes
   }
 }

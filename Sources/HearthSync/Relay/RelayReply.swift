@@ -33,6 +33,9 @@ package enum RelayReply: RelayMessage {
   case fault(RelayFault)
   /// Pushed: entries that were just stored, without gaps after the last that was pushed.
   case pushed(channel: Int, entries: [RelayEntry])
+  /// The same in pieces that repeat the last entry that was told of on the channel: blobs that
+  /// were put, from a position on.
+  case pushedPacked(channel: Int, from: UInt64, items: [RelayPackedItem])
   /// Pushed: there is more than what was pushed, up to this position; fetch it.
   case behind(channel: Int, head: UInt64)
   /// Pushed: the channel was closed by the relay.

@@ -26,6 +26,7 @@ extension RelayRequest {
     case .removeManager: 0x0f
     case .ping: 0x10
     case .goodbye: 0x11
+    case .putPacked: 0x12
     case .openPublic: 0x20
     case .query: 0x21
     }
@@ -34,6 +35,7 @@ extension RelayRequest {
   package var byteCountHint: Int {
     switch self {
     case .put(_, let items): items.reduce(8) { $0 + $1.name.count + $1.blob.count + 8 }
+    case .putPacked(_, let items): items.reduce(8) { $0 + $1.byteCountHint }
     case .remove(_, let names), .fetch(_, let names): names.reduce(8) { $0 + $1.count + 2 }
     case .create: 320
     default: 192
@@ -46,9 +48,9 @@ extension RelayRequest {
     case .hello, .ping, .goodbye: nil
     case .open(let channel, _), .close(let channel), .put(let channel, _),
       .remove(let channel, _), .list(let channel, _, _, _), .fetch(let channel, _),
-      .fetchAfter(let channel, _, _), .subscribe(let channel), .unsubscribe(let channel),
+      .fetchAfter(let channel, _, _), .subscribe(let channel, _), .unsubscribe(let channel),
       .rotate(let channel, _, _), .addManager(let channel, _), .removeManager(let channel, _),
-      .openPublic(let channel, _), .query(let channel, _):
+      .openPublic(let channel, _), .query(let channel, _), .putPacked(let channel, _):
       channel
     case .prove(let proof): proof.channel
     case .create(let creation): creation.channel
@@ -82,6 +84,8 @@ extension RelayRequest {
         writer.blob(item.name)
         writer.blob(item.blob)
       }
+    case .putPacked(_, let items): writer.packed(items)
+    case .subscribe(_, let takesPacked): writer.byte(takesPacked ? 1 : 0)
     case .remove(_, let names), .fetch(_, let names):
       writer.varint(names.count)
       for name in names { writer.blob(name) }
@@ -120,7 +124,9 @@ extension RelayRequest {
       self = .fetchAfter(
         channel: try reader.channel(), after: try reader.position("position", atLeast: 0),
         limit: try reader.limit(atMost: RelayLimits.maximumBatchItems))
-    case 0x0b: self = .subscribe(channel: try reader.channel())
+    case 0x0b:
+      self = .subscribe(
+        channel: try reader.channel(), takesPacked: try reader.flag("takes packed"))
     case 0x0c: self = .unsubscribe(channel: try reader.channel())
     case 0x0d:
       self = .rotate(
@@ -134,6 +140,7 @@ extension RelayRequest {
         channel: try reader.channel(), key: try reader.raw(SigningPublicKey.count, "manager key"))
     case 0x10: self = .ping
     case 0x11: self = .goodbye
+    case 0x12: self = .putPacked(channel: try reader.channel(), items: try reader.packed())
     case 0x20:
       self = .openPublic(channel: try reader.channel(), mailbox: try reader.identifier("mailbox"))
     case 0x21: self = .query(channel: try reader.channel(), try PublicQuery(from: &reader))
@@ -157,10 +164,10 @@ extension RelayRequest {
 
 extension ByteReader {
   /// A number of items from 1 on.
-  mutating func limit(atMost most: Int) throws(CodecError) -> Int {
+  mutating func limit(_ item: String = "limit", atMost most: Int) throws(CodecError) -> Int {
     let start = offset
-    let value = try varint("limit", atMost: most)
-    guard value > 0 else { throw CodecError(.notCanonical, "limit", offset: start) }
+    let value = try varint(item, atMost: most)
+    guard value > 0 else { throw CodecError(.notCanonical, item, offset: start) }
     return value
   }
 

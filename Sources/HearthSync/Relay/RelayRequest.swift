@@ -23,8 +23,11 @@ package enum RelayRequest: RelayMessage {
   case fetch(channel: Int, names: [[UInt8]])
   /// Entries after a position with their blobs; answered by `entries`.
   case fetchAfter(channel: Int, after: UInt64, limit: Int)
-  /// Asks for pushes of what is stored from now on; answered by `subscribed`.
-  case subscribe(channel: Int)
+  /// The same in pieces that repeat what was put before on the channel; answered by `stored`.
+  case putPacked(channel: Int, items: [RelayPackedItem])
+  /// Asks for pushes of what is stored from now on, and says whether they may be packed; answered
+  /// by `subscribed`.
+  case subscribe(channel: Int, takesPacked: Bool = false)
   /// Ends the pushes; answered by `done`.
   case unsubscribe(channel: Int)
   /// Sets the next access key if the generation is still this one; answered by `rotated`.

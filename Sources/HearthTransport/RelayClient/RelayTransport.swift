@@ -256,7 +256,7 @@ package final class RelayTransport: Transport {
         && opening.opened.chain == known.index.chain
       Probe.openingSparedListing.hit(if: isCurrent)
     }
-    if !isCurrent, try !follow(&known.index) {
+    if !isCurrent, try !takeNews(&known), try !follow(&known.index) {
       Probe.logContradicted.hit()
       known.problem = TransportProblem(
         place: place, fault: "the relay changed what it had said of its log",
@@ -287,21 +287,6 @@ package final class RelayTransport: Transport {
       return "the relay's log was set back: it ends before what it had shown"
     case .otherGeneration: return "the relay's log began anew"
     case .none: return "the relay's log began anew"
-    }
-  }
-
-  /// Lists to the end.
-  ///
-  /// - Returns: false where the log does not continue what is known.
-  private func follow(_ index: inout RelayMailboxIndex) throws -> Bool {
-    while true {
-      let before = index.position
-      let question = RelayQuestion.list(
-        after: index.position, limit: RelayLimits.maximumListItems)
-      guard case .listing(let page) = try reply(index.mailbox, question) else { return false }
-      guard index.take(page), index.count <= RelayMailboxIndex.maximumNames else { return false }
-      if page.through == page.head { return true }
-      guard index.position > before else { return false }
     }
   }
 

@@ -21,6 +21,9 @@ final class ClientWorld {
     /// How often something was sent after something was heard.
     var flights = 0
     var hasHeard = true
+    /// How many frames were packed, either way.
+    var packedPuts = 0
+    var packedPushes = 0
 
     init(_ session: RelayClientSession) { self.session = session }
   }
@@ -135,6 +138,7 @@ final class ClientWorld {
       client.hasHeard = true
       if !isMute {
         for frame in frames {
+          if case .pushedPacked = frame.message { client.packedPushes += 1 }
           guard client.line == line, spend(client, frame.encoded.count) else { break }
           client.session.received(frame.encoded, now: now)
         }
@@ -172,6 +176,7 @@ final class ClientWorld {
         Issue.record("the client sent \(whole)")
         return
       }
+      if case .putPacked = frame.message { client.packedPuts += 1 }
       core.handle(.received(line, frame, byteCount: whole.count))
     }
   }

@@ -62,8 +62,8 @@ final class CoreWorld {
       case .send(let id, let bytes): deliver(id, bytes)
       case .share(let targets, let tail):
         for target in targets {
-          let head = RelayPushFrame.head(channel: target.channel, tailCount: tail.count)
-          deliver(target.session, head + tail)
+          let head = tail.head(channel: target.channel)
+          deliver(target.session, head + tail.bytes)
         }
       case .write, .read: if holdsLog { held.append(effect) } else { perform(effect) }
       case .pause(let id, let isPaused):

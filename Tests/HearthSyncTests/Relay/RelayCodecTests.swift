@@ -51,8 +51,8 @@ struct RelayCodecTests {
     #expect(request([0x10, 0]) == .notCanonical)
     #expect(request([0x10, 0xff, 0xff, 0xff, 0xff, 0x0f]) == nil)
     #expect(request([0x10, 0x80, 0x80, 0x80, 0x80, 0x10]) == .beyondLimit)
-    for type: UInt8 in [0, 0x12, 0x41, 0x81, 0xff] { #expect(request([type, 1]) == .unknown) }
-    for type: UInt8 in [0, 0x01, 0x40, 0x4d, 0x80, 0x85] { #expect(reply([type, 1]) == .unknown) }
+    for type: UInt8 in [0, 0x13, 0x41, 0x81, 0xff] { #expect(request([type, 1]) == .unknown) }
+    for type: UInt8 in [0, 0x01, 0x40, 0x4d, 0x80, 0x86] { #expect(reply([type, 1]) == .unknown) }
     // A push has no number, an answer has one.
     #expect(reply([0x82, 0, 3, 9]) == nil && reply([0x82, 1, 3, 9]) == .notCanonical)
     #expect(reply([0x4c, 1]) == nil && reply([0x4c, 0]) == .notCanonical)
@@ -215,11 +215,14 @@ struct RelayCodecTests {
   @Test("a push in two parts is the same frame")
   func pushParts() {
     for channel in [0, 127, 128, 255] {
-      let tail = RelayPushFrame.tail(of: RelayFixture.entries)
-      let parts = RelayPushFrame.head(channel: channel, tailCount: tail.count) + tail
+      let tail = RelayPushTail(RelayFixture.entries)
       let whole = RelayFrame<RelayReply>(
         request: 0, .pushed(channel: channel, entries: RelayFixture.entries))
-      #expect(parts == whole.encoded)
+      #expect(tail.head(channel: channel) + tail.bytes == whole.encoded)
+      let packed = RelayPushTail(RelayFixture.packed, from: 300)
+      let whole2 = RelayFrame<RelayReply>(
+        request: 0, .pushedPacked(channel: channel, from: 300, items: RelayFixture.packed))
+      #expect(packed.head(channel: channel) + packed.bytes == whole2.encoded)
     }
   }
 

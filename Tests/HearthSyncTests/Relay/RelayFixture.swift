@@ -83,6 +83,27 @@ enum RelayFixture {
     RelayEntry(header: third, blob: Array("!".utf8)),
   ]
 
+  /// After what the packed items are packed, and what they are.
+  static let packingBase = RelayPackingBase(name: Array("entry-00".utf8), blob: run(0, 200))
+  static let packedPuts = [
+    RelayPut(name: Array("entry-01".utf8), blob: run(0, 40) + Array("!!".utf8) + run(0x80, 160)),
+    RelayPut(name: Array("entry-02".utf8), isReplaceable: true, blob: []),
+  ]
+  static let packed = [
+    RelayPackedItem(
+      isReplaceable: false, nameCount: 8, blobCount: 202,
+      pieces: [
+        .copy(offset: 0, count: 40), .literal(Array("!!".utf8)), .copy(offset: 128, count: 64),
+        .literal(run(0xc0, 64)), .copy(offset: 200, count: 22), .copy(offset: 192, count: 7),
+        .literal([UInt8(ascii: "1")]),
+      ], rest: Array(packedPuts[0].blob.dropFirst(192)),
+      check: RelayPackedItem.check(name: packedPuts[0].name, blob: packedPuts[0].blob)),
+    RelayPackedItem(
+      isReplaceable: true, nameCount: 8, blobCount: 0,
+      pieces: [.copy(offset: 192, count: 7), .literal([UInt8(ascii: "2")])], rest: [],
+      check: RelayPackedItem.check(name: packedPuts[1].name, blob: [])),
+  ]
+
   static func requests() throws -> [RelayFrame<RelayRequest>] {
     let access = try accessPair()
     let manager = try managerPair()
@@ -115,12 +136,14 @@ enum RelayFixture {
       RelayFrame(request: 9, .fetch(channel: 3, names: names)),
       RelayFrame(request: 10, .fetchAfter(channel: 3, after: 128, limit: 400)),
       RelayFrame(request: 11, .subscribe(channel: 3)),
+      RelayFrame(request: 11, .subscribe(channel: 3, takesPacked: true)),
       RelayFrame(request: 12, .unsubscribe(channel: 3)),
       RelayFrame(
         request: 13, .rotate(channel: 3, generation: 1, accessKey: access.publicKey.bytes)),
       RelayFrame(request: 14, .addManager(channel: 3, key: manager.publicKey.bytes)),
       RelayFrame(request: 15, .removeManager(channel: 3, key: manager.publicKey.bytes)),
       RelayFrame(request: .max, .ping), RelayFrame(request: 17, .goodbye),
+      RelayFrame(request: 18, .putPacked(channel: 3, items: packed)),
     ]
   }
 
@@ -164,6 +187,7 @@ enum RelayFixture {
       RelayFrame(request: 0, .behind(channel: 3, head: 9)),
       RelayFrame(request: 0, .closed(channel: 3, fault)),
       RelayFrame(request: 0, .farewell(fault)),
+      RelayFrame(request: 0, .pushedPacked(channel: 3, from: 300, items: packed)),
     ]
   }
 }

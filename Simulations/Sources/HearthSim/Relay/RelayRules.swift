@@ -144,7 +144,7 @@ struct RelayRules {
     switch frame.message {
     case .opened(let opened):
       if opened.isManager, let channel { sessions[id]?.managed.insert(channel) }
-    case .pushed(let number, _): channel = number
+    case .pushed(let number, _), .pushedPacked(let number, _, _): channel = number
     case .listing, .blobs, .entries: break
     default: return nil
     }

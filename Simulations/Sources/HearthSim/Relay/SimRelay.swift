@@ -204,8 +204,8 @@ final class SimRelay {
       case .send(let id, let bytes): send(id, bytes)
       case .share(let targets, let tail):
         for target in targets {
-          let head = RelayPushFrame.head(channel: target.channel, tailCount: tail.count)
-          send(target.session, head + tail)
+          let head = tail.head(channel: target.channel)
+          send(target.session, head + tail.bytes)
         }
       case .write(let ticket, let box): desk.add(ticket, box.write)
       case .read(let ticket, let box): desk.add(ticket, box.read)

@@ -30,7 +30,8 @@ extension RelayClientSession {
       case .open:
         guard let channel = box.channel else { continue }
         boxes[mailbox]?.isSubscribed = true
-        send(.subscribe(channel: channel), .subscribe(mailbox), now: now)
+        send(
+          .subscribe(channel: channel, takesPacked: true), .subscribe(mailbox), now: now)
       }
     }
   }
@@ -87,9 +88,18 @@ extension RelayClientSession {
       finish(ticket, .success(.opened(told)))
       boxes[task.mailbox]?.opening?.isNew = false
       return
-    case .put(let items): request = .put(channel: channel, items: items)
+    case .put(let items): request = put(items, task.mailbox, channel)
     case .remove(let names): request = .remove(channel: channel, names: names)
     case .list(let after, let limit):
+      request = .list(channel: channel, after: after, limit: limit, isLiveOnly: false)
+    case .news(let after, let chain, let limit):
+      if let entries = boxes[task.mailbox]?.end.entries(
+        after: after, chain: chain, now: now, within: timing.confirmedMilliseconds)
+      {
+        Probe.pushSparedListing.hit()
+        finish(ticket, .success(.told(entries)))
+        return
+      }
       request = .list(channel: channel, after: after, limit: limit, isLiveOnly: false)
     case .fetch(let names):
       if let blobs = boxes[task.mailbox]?.pushed.take(names) {
@@ -154,9 +164,9 @@ extension RelayClientSession {
     case .hello: takeWelcome(frame.message, now: now)
     case .ping, .close: break
     case .open(let mailbox): takeChallenge(frame.message, mailbox, now: now)
-    case .prove(let mailbox): takeOpened(frame.message, mailbox, now: now)
+    case .prove(let mailbox): takeOpened(frame.message, mailbox, question, now: now)
     case .subscribe(let mailbox): takeSubscribed(frame.message, mailbox, now: now)
-    case .task(let ticket): takeAnswer(frame.message, ticket, now: now)
+    case .task(let ticket): takeAnswer(frame.message, ticket, question, now: now)
     }
   }
 
@@ -255,7 +265,9 @@ extension RelayClientSession {
     send(.create(creation), .prove(mailbox), now: now)
   }
 
-  private mutating func takeOpened(_ reply: RelayReply, _ mailbox: Identifier, now: UInt64) {
+  private mutating func takeOpened(
+    _ reply: RelayReply, _ mailbox: Identifier, _ asked: Asked, now: UInt64
+  ) {
     guard let box = boxes[mailbox], let wanted = box.wanted else { return }
     let key: RelayOpening.Key
     switch box.stage {
@@ -269,6 +281,7 @@ extension RelayClientSession {
       boxes[mailbox]?.stage = .open
       boxes[mailbox]?.isBarred = false
       boxes[mailbox]?.openedAt = now
+      boxes[mailbox]?.end.confirm(opened.head.position, opened.chain, askedAt: asked.since)
       boxes[mailbox]?.opening = RelayOpening(
         opened: opened, key: key, isCreated: box.stage == .creating, number: openings,
         wanted: wanted,
@@ -340,7 +353,11 @@ extension RelayClientSession {
     _ reply: RelayReply, _ mailbox: Identifier, now: UInt64
   ) {
     switch reply {
-    case .subscribed(let head): tell(mailbox, head)
+    case .subscribed(let head):
+      boxes[mailbox]?.told = RelayToldLast()
+      boxes[mailbox]?.told.skip(to: head)
+      boxes[mailbox]?.end.subscribed(at: head)
+      tell(mailbox, head)
     case .fault(let fault):
       boxes[mailbox]?.isBarred = fault.code != .accessChanged
       boxes[mailbox]?.isSubscribed = false
@@ -348,7 +365,9 @@ extension RelayClientSession {
     }
   }
 
-  private mutating func takeAnswer(_ reply: RelayReply, _ ticket: UInt64, now: UInt64) {
+  private mutating func takeAnswer(
+    _ reply: RelayReply, _ ticket: UInt64, _ asked: Asked, now: UInt64
+  ) {
     guard let task = tasks[ticket] else { return }
     guard case .fault(let fault) = reply else {
       guard task.question.accepts(reply) else {
@@ -366,9 +385,12 @@ extension RelayClientSession {
         boxes[task.mailbox] = box
       }
       losses = 0
+      boxes[task.mailbox]?.told.take(task.question, reply)
+      boxes[task.mailbox]?.end.take(task.question, reply, askedAt: asked.since)
       finish(ticket, .success(.reply(reply)))
       return
     }
+    boxes[task.mailbox]?.end.forget()
     switch fault.code {
     case .accessChanged:
       if boxes[task.mailbox]?.opening?.number == task.opening { boxes[task.mailbox]?.close() }
@@ -398,11 +420,18 @@ extension RelayClientSession {
   private mutating func takePush(_ push: RelayReply, now: UInt64) {
     switch push {
     case .pushed(let channel, let entries):
-      guard let mailbox = mailbox(at: channel), let last = entries.last else { return }
-      boxes[mailbox]?.pushed.append(entries)
-      tell(mailbox, last.header.position)
+      if let mailbox = mailbox(at: channel) { take(entries, mailbox) }
+    case .pushedPacked(let channel, let first, let items):
+      guard let mailbox = mailbox(at: channel) else { return }
+      guard let entries = entries(of: items, from: first, mailbox) else {
+        breakOff("a packed push fits nothing that it told before", now: now)
+        return
+      }
+      take(entries, mailbox)
     case .behind(let channel, let head):
       guard let mailbox = mailbox(at: channel) else { return }
+      boxes[mailbox]?.told.skip(to: head)
+      boxes[mailbox]?.end.skip(to: head)
       tell(mailbox, head)
     case .closed(let channel, _):
       guard let mailbox = mailbox(at: channel) else { return }
@@ -416,6 +445,14 @@ extension RelayClientSession {
           ? .fault(fault) : .unreachable(fault.message), now: now)
     default: breakOff("it pushes what is no push", now: now)
     }
+  }
+
+  private mutating func take(_ entries: [RelayEntry], _ mailbox: Identifier) {
+    guard let last = entries.last else { return }
+    boxes[mailbox]?.pushed.append(entries)
+    for entry in entries { boxes[mailbox]?.end.append(entry.header) }
+    boxes[mailbox]?.told.take(last.header.position, name: last.header.name, blob: last.blob)
+    tell(mailbox, last.header.position)
   }
 
   /// Tells of a head; what was said of it at the opening is no news any more.

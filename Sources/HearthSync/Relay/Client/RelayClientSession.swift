@@ -62,6 +62,11 @@ package struct RelayClientSession: Sendable {
     var isSubscribed = false
     /// What the subscription brought and nobody has asked for yet.
     var pushed = RelayPushedBlobs()
+    /// After what the next packed put and the next packed push are packed.
+    var lastPut = RelayPackingBase()
+    var told = RelayToldLast()
+    /// What is known of the end of the log without asking.
+    var end = RelayLogEnd()
     var isBarred = false
     var pairs: [Int: SigningKeyPair] = [:]
     /// Whether it is being opened only because another is to belong to it.
@@ -449,6 +454,9 @@ extension RelayClientSession.Box {
     opening = nil
     isSubscribed = false
     pushed = RelayPushedBlobs()
+    lastPut = RelayPackingBase()
+    told = RelayToldLast()
+    end = RelayLogEnd()
     isForChild = false
   }
 }

@@ -11,6 +11,9 @@ package enum RelayQuestion: Sendable {
   case remove([[UInt8]])
   /// The entries after a position, without blobs.
   case list(after: UInt64, limit: Int)
+  /// What came after a position, with the chain there: as this connection has told of it, where
+  /// that is all and the relay was asked lately, else listed.
+  case news(after: UInt64, chain: Bytes32, limit: Int)
   /// Blobs by name.
   case fetch([[UInt8]])
   /// To set the access key to the first that this client knows.
@@ -25,7 +28,8 @@ package enum RelayQuestion: Sendable {
     switch (self, reply) {
     case (.put(let items), .stored(let stored)): stored.count == items.count
     case (.remove(let names), .removed(let positions)): positions.count == names.count
-    case (.list(let after, let limit), .listing(let page)):
+    case (.list(let after, let limit), .listing(let page)),
+      (.news(let after, _, let limit), .listing(let page)):
       // A log that ends before what is asked for is news, not nonsense: it was set back.
       page.headers.count <= limit
         && (page.through >= after || (page.headers.isEmpty && page.through == page.head))
@@ -77,6 +81,8 @@ package struct RelayOpening: Sendable, Equatable {
 package enum RelayOutcome: Sendable {
   /// The mailbox is open.
   case opened(RelayOpening)
+  /// What came, up to the last that the relay told of; nothing was asked.
+  case told([RelayHeader])
   /// The relay's answer, which fits the question.
   case reply(RelayReply)
 }
@@ -130,6 +136,9 @@ package struct RelayClientTiming: Sendable {
   package var steadyMilliseconds: UInt64 = 10_000
   /// How long what a relay says of its head at an opening is taken for the present.
   package var freshMilliseconds: UInt64 = 1_000
+  /// For how long what a connection tells of a log is taken for the log, after the relay was asked
+  /// for it: so a relay that pushes another log than it shows is noticed after this.
+  package var confirmedMilliseconds: UInt64 = 60_000
   /// How often one question is sent.
   package var maximumTries = 4
 

@@ -1,0 +1,326 @@
+import HearthCRDT
+import HearthCrypto
+
+/// A blob with its name, as a packed frame gives it: in pieces that repeat what was said before.
+///
+/// The name and the first bytes of a blob are its *text*. Each piece adds bytes to the text: new
+/// ones, or some that stand in the text already or in the ``RelayPackingBase``.
+package struct RelayPackedItem: Hashable, Sendable {
+  /// A part of a text.
+  package enum Piece: Hashable, Sendable {
+    /// New bytes; never directly after others.
+    case literal([UInt8])
+    /// So many bytes from a place in the base and, after it, the text as far as it has got.
+    case copy(offset: Int, count: Int)
+  }
+
+  /// Whether a later put of the name may take its place.
+  package let isReplaceable: Bool
+  /// The length of the name, at whose end the text ends.
+  package let nameCount: Int
+  /// The length of the blob.
+  package let blobCount: Int
+  /// What the text consists of.
+  package let pieces: [Piece]
+  /// The blob behind what stands in the text.
+  package let rest: [UInt8]
+  /// The first bytes of a digest of name and blob, by which two sides with different bases notice.
+  package let check: [UInt8]
+
+  package init(
+    isReplaceable: Bool, nameCount: Int, blobCount: Int, pieces: [Piece], rest: [UInt8],
+    check: [UInt8]
+  ) {
+    self.isReplaceable = isReplaceable
+    self.nameCount = nameCount
+    self.blobCount = blobCount
+    self.pieces = pieces
+    self.rest = rest
+    self.check = check
+  }
+
+  /// How many of a blob's first bytes stand in the text: the header of a segment has 166.
+  package static let maximumHeadBytes = 192
+  /// The longest text.
+  static let maximumTextBytes = maximumHeadBytes + RelayLimits.maximumNameBytes
+  /// The shortest copy.
+  package static let minimumCopyBytes = 4
+  /// The length of ``check``.
+  package static let checkBytes = 4
+  /// The fewest bytes that an encoded item can have: flag, lengths, a piece, the check.
+  static let minimumBytes = 3 + 2 + checkBytes
+
+  var headCount: Int { min(blobCount, RelayPackedItem.maximumHeadBytes) }
+
+  /// ``check`` of a name and a blob.
+  static func check(name: [UInt8], blob: [UInt8]) -> [UInt8] {
+    var hasher = Blake2b.Hasher(count: 16)
+    hasher.update("HRTH/relay-packed/v1" as Domain)
+    hasher.updateDelimited(name)
+    hasher.update(blob)
+    return Array(hasher.finalize().prefix(checkBytes))
+  }
+
+  /// The text of an item: the blob's first bytes, then the name.
+  static func text(name: [UInt8], blob: [UInt8]) -> [UInt8] {
+    blob.prefix(maximumHeadBytes) + name
+  }
+
+  // MARK: Bytes
+
+  var byteCountHint: Int { 24 + nameCount + blobCount }
+
+  func encode(into writer: inout ByteWriter) {
+    writer.byte(isReplaceable ? 1 : 0)
+    writer.varint(nameCount)
+    writer.varint(blobCount)
+    for piece in pieces {
+      switch piece {
+      case .literal(let bytes):
+        writer.varint((bytes.count - 1) << 1)
+        writer.raw(bytes)
+      case .copy(let offset, let count):
+        writer.varint((count - RelayPackedItem.minimumCopyBytes) << 1 | 1)
+        writer.varint(offset)
+      }
+    }
+    writer.raw(rest)
+    writer.raw(check)
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    isReplaceable = try reader.flag("put flags")
+    nameCount = try reader.limit("name length", atMost: RelayLimits.maximumNameBytes)
+    blobCount = try reader.varint("blob length", atMost: RelayLimits.maximumBlobBytes)
+    let headCount = min(blobCount, RelayPackedItem.maximumHeadBytes)
+    pieces = try RelayPackedItem.pieces(from: &reader, of: headCount + nameCount)
+    rest = try reader.raw(blobCount - headCount, "blob")
+    check = try reader.raw(RelayPackedItem.checkBytes, "check")
+  }
+
+  /// The pieces of a text of some length; where the base ends is not known here.
+  private static func pieces(
+    from reader: inout ByteReader, of textCount: Int
+  ) throws(CodecError) -> [Piece] {
+    var pieces: [Piece] = []
+    var built = 0
+    while built < textCount {
+      let start = reader.offset
+      let control = try reader.varint("piece", atMost: maximumTextBytes << 1)
+      if control & 1 == 0 {
+        if case .literal? = pieces.last { throw CodecError(.notCanonical, "piece", offset: start) }
+        let count = (control >> 1) + 1
+        guard count <= textCount - built else {
+          throw CodecError(.beyondLimit, "piece", offset: start)
+        }
+        pieces.append(.literal(try reader.raw(count, "piece")))
+        built += count
+      } else {
+        let count = (control >> 1) + minimumCopyBytes
+        guard count <= textCount - built else {
+          throw CodecError(.beyondLimit, "piece", offset: start)
+        }
+        let most = RelayPackingBase.maximumBytes + built - count
+        guard most >= 0 else { throw CodecError(.beyondLimit, "piece", offset: start) }
+        pieces.append(.copy(offset: try reader.varint("offset", atMost: most), count: count))
+        built += count
+      }
+    }
+    return pieces
+  }
+}
+
+/// What packed items of one direction of a channel may repeat: the start of the last item's text.
+///
+/// Both sides keep it, from what goes over the line alone, so that it is the same on both.
+package struct RelayPackingBase: Hashable, Sendable {
+  /// How much of a text is kept: all of a segment's, which has 250 bytes.
+  package static let maximumBytes = 256
+  /// The most bytes of blobs that a frame packs: a small change gains a third, a large one nothing.
+  package static let maximumPackedBytes = 16 << 10
+
+  /// The kept bytes; none before the first item.
+  package let bytes: [UInt8]
+
+  /// Nothing was said yet.
+  package init() { bytes = [] }
+
+  /// What is kept of an item.
+  package init(name: [UInt8], blob: [UInt8]) {
+    bytes = Array(
+      RelayPackedItem.text(name: name, blob: blob).prefix(RelayPackingBase.maximumBytes))
+  }
+
+  /// What is kept of some items: the last, or this where there is none.
+  package func after(_ items: [RelayPut]) -> RelayPackingBase {
+    items.last.map { RelayPackingBase(name: $0.name, blob: $0.blob) } ?? self
+  }
+
+  /// Whether packing is worth its while: something was said before, and the blobs are small.
+  package func packs(_ items: [RelayPut]) -> Bool {
+    !bytes.isEmpty
+      && items.reduce(0) { $0 + $1.blob.count } <= RelayPackingBase.maximumPackedBytes
+  }
+
+  // MARK: Packing
+
+  /// Packs items, each after the one before it.
+  package func pack(_ items: [RelayPut]) -> [RelayPackedItem] {
+    var base = self
+    return items.map { item in
+      defer { base = RelayPackingBase(name: item.name, blob: item.blob) }
+      return base.pack(item)
+    }
+  }
+
+  private func pack(_ item: RelayPut) -> RelayPackedItem {
+    RelayPackedItem(
+      isReplaceable: item.isReplaceable, nameCount: item.name.count,
+      blobCount: item.blob.count,
+      pieces: pieces(of: RelayPackedItem.text(name: item.name, blob: item.blob)),
+      rest: Array(item.blob.dropFirst(RelayPackedItem.maximumHeadBytes)),
+      check: RelayPackedItem.check(name: item.name, blob: item.blob))
+  }
+
+  /// The shortest match that is copied: a copy takes up to three bytes, and ends a literal.
+  private static let worthwhileBytes = 6
+
+  /// Takes from the front the longest match with one of the latest places that begin alike.
+  private func pieces(of text: [UInt8]) -> [RelayPackedItem.Piece] {
+    let window = bytes + text
+    var places = RecentPlaces(window)
+    for place in bytes.indices { places.note(place, in: window) }
+    var pieces: [RelayPackedItem.Piece] = []
+    var pending: [UInt8] = []
+    var place = bytes.count
+    while place < window.count {
+      let (offset, count) = places.match(place, in: window)
+      guard count >= RelayPackingBase.worthwhileBytes else {
+        pending.append(window[place])
+        places.note(place, in: window)
+        place += 1
+        continue
+      }
+      if !pending.isEmpty { pieces.append(.literal(pending)) }
+      pending = []
+      pieces.append(.copy(offset: offset, count: count))
+      for passed in place..<place + count { places.note(passed, in: window) }
+      place += count
+    }
+    if !pending.isEmpty { pieces.append(.literal(pending)) }
+    return pieces
+  }
+
+  // MARK: Unpacking
+
+  /// The items that were packed after this.
+  /// - Throws: `CodecError` where a piece lies outside of what is there, where the check fails, or
+  ///   where together they are more than a frame may carry.
+  package func unpack(_ items: [RelayPackedItem]) throws(CodecError) -> [RelayPut] {
+    var base = self
+    var puts: [RelayPut] = []
+    puts.reserveCapacity(items.count)
+    for item in items {
+      let put = try base.unpack(item)
+      puts.append(put)
+      base = RelayPackingBase(name: put.name, blob: put.blob)
+    }
+    return puts
+  }
+
+  private func unpack(_ item: RelayPackedItem) throws(CodecError) -> RelayPut {
+    var window = bytes
+    for piece in item.pieces {
+      switch piece {
+      case .literal(let new): window += new
+      case .copy(let offset, let count):
+        guard offset >= 0, count >= 0, offset <= window.count, count <= window.count - offset
+        else { throw CodecError(.beyondLimit, "offset", offset: offset) }
+        window += window[offset..<offset + count]
+      }
+    }
+    let text = window.dropFirst(bytes.count)
+    guard text.count == item.headCount + item.nameCount,
+      item.rest.count == item.blobCount - item.headCount
+    else { throw CodecError(.notCanonical, "text", offset: text.count) }
+    let put = RelayPut(
+      name: Array(text.suffix(item.nameCount)), isReplaceable: item.isReplaceable,
+      blob: text.prefix(item.headCount) + item.rest)
+    guard RelayPackedItem.check(name: put.name, blob: put.blob) == item.check else {
+      throw CodecError(.notCanonical, "check", offset: text.count)
+    }
+    return put
+  }
+}
+
+/// Where four bytes were seen, by a hash of them, the latest first.
+private struct RecentPlaces {
+  private static let bits = 9
+  /// How many places are looked at for one match.
+  private static let tries = 4
+  private var latest = [Int16](repeating: -1, count: 1 << bits)
+  /// Of each place, the one before it with the same hash.
+  private var earlier: [Int16]
+
+  init(_ window: [UInt8]) {
+    earlier = [Int16](repeating: -1, count: window.count)
+  }
+
+  private func slot(_ place: Int, _ window: [UInt8]) -> Int {
+    var word: UInt32 = 0
+    for next in 0..<4 { word = word << 8 | UInt32(window[place + next]) }
+    return Int((word &* 0x9e37_79b1) >> (32 - UInt32(RecentPlaces.bits)))
+  }
+
+  mutating func note(_ place: Int, in window: [UInt8]) {
+    guard place + 4 <= window.count else { return }
+    let slot = slot(place, window)
+    earlier[place] = latest[slot]
+    latest[slot] = Int16(place)
+  }
+
+  /// Of the last places that were noted for what stands here, the one that is alike furthest.
+  func match(_ place: Int, in window: [UInt8]) -> (offset: Int, count: Int) {
+    guard place + 4 <= window.count else { return (0, 0) }
+    var best = (offset: 0, count: 0)
+    var offset = Int(latest[slot(place, window)])
+    for _ in 0..<RecentPlaces.tries where offset >= 0 {
+      var count = 0
+      while offset + count < place, place + count < window.count,
+        window[offset + count] == window[place + count]
+      { count += 1 }
+      if count > best.count { best = (offset, count) }
+      offset = Int(earlier[offset])
+    }
+    return best
+  }
+}
+
+extension ByteWriter {
+  mutating func packed(_ items: [RelayPackedItem]) {
+    varint(items.count)
+    for item in items { item.encode(into: &self) }
+  }
+}
+
+extension ByteReader {
+  /// Packed items, from 1 on, whose names and blobs together fit a batch.
+  mutating func packed() throws(CodecError) -> [RelayPackedItem] {
+    let start = offset
+    let number = try count(
+      "items", itemBytes: RelayPackedItem.minimumBytes, atMost: RelayLimits.maximumBatchItems)
+    guard number > 0 else { throw CodecError(.notCanonical, "items", offset: start) }
+    var items: [RelayPackedItem] = []
+    items.reserveCapacity(number)
+    var byteCount = 0
+    for _ in 0..<number {
+      let item = try RelayPackedItem(from: &self)
+      byteCount += item.nameCount + item.blobCount
+      guard byteCount <= RelayLimits.maximumBatchBytes else {
+        throw CodecError(.beyondLimit, "batch", offset: start)
+      }
+      items.append(item)
+    }
+    return items
+  }
+}

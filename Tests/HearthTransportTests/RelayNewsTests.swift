@@ -1,0 +1,131 @@
+import HearthCRDT
+import HearthCrypto
+import Testing
+
+@testable import HearthSync
+@testable import HearthTransport
+
+/// A relay's log, and what a connection says of it.
+private final class SaidLine: RelayLine {
+  let address: RelayAddress
+  let generation = Identifier(high: 8, low: 8)
+  var log: [RelayHeader] = []
+  /// What is told without asking; nil where the log is listed.
+  var told: [RelayHeader]?
+  var listings = 0
+
+  init() throws {
+    address = try RelayAddress(
+      host: "relay", port: 1, pin: Bytes32(exactly: [UInt8](repeating: 7, count: 32)))
+  }
+
+  func know(_ access: MailboxAccess, cursor: RelayCursor?) {}
+  func wish(for accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {}
+
+  func chain(_ mailbox: Identifier, _ count: Int) -> Bytes32 {
+    log.prefix(count).reduce(RelayChain.start(mailbox: mailbox, generation: generation)) {
+      RelayChain.next($0, $1)
+    }
+  }
+
+  func ask(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayOutcome {
+    switch question {
+    case .open:
+      let opened = RelayOpened(
+        head: RelayCursor(generation: generation, position: UInt64(log.count)),
+        chain: chain(mailbox, log.count), standing: .none, accessGeneration: 1, isManager: false,
+        usedBytes: 0, quotaBytes: 1)
+      var opening = RelayOpening(
+        opened: opened, key: .access(0), isCreated: false, number: 1,
+        wanted: RelayAccess.keyID(of: []), cursor: nil)
+      opening.isNew = false
+      return .opened(opening)
+    case .news(let after, _, _):
+      if let told { return .told(told) }
+      return list(mailbox, after: after)
+    case .list(let after, _): return list(mailbox, after: after)
+    default: throw RelayFailure.refused
+    }
+  }
+
+  private func list(_ mailbox: Identifier, after: UInt64) -> RelayOutcome {
+    listings += 1
+    // A page of two at a time.
+    let page = log.dropFirst(Int(after)).prefix(2)
+    let through = Int(after) + page.count
+    return .reply(
+      .listing(
+        RelayListing(
+          headers: Array(page), through: UInt64(through), head: UInt64(log.count),
+          chain: chain(mailbox, through))))
+  }
+}
+
+private final class NoMemory: RelayMemory {
+  var kept: [String: [UInt8]] = [:]
+  func load(_ name: String) throws -> [UInt8]? { kept[name] }
+  func save(_ name: String, _ bytes: [UInt8]) throws { kept[name] = bytes }
+}
+
+@Suite("What a transport makes of what a connection tells of a log")
+struct RelayNewsTests {
+  private let zone = Identifier(high: 1, low: 2)
+  private let line: SaidLine
+  private let transport: RelayTransport
+
+  init() throws {
+    line = try SaidLine()
+    var directory = RelayDirectory()
+    directory.zones[zone] = MailboxAccess(mailbox: zone, keys: [], mayCreate: false)
+    transport = RelayTransport(
+      link: line, memory: NoMemory(), directory: directory, digest: { _ in .zero })
+  }
+
+  private func header(_ position: UInt64) -> RelayHeader {
+    let name = RelayName.segment(
+      SegmentName(
+        zoneTag: zone, authorTag: zone, incarnation: 1, first: position, last: position,
+        digest: .zero))
+    return RelayHeader(of: RelayPut(name: name.bytes, blob: [1]), at: position)
+  }
+
+  private func listed() throws -> [UInt64] {
+    let listing = try transport.list(zoneTag: zone)
+    #expect(listing.problems.isEmpty)
+    return listing.segments.map(\.first)
+  }
+
+  @Test("What is told is taken for the log's end without a listing; pages are followed to the end")
+  func told() throws {
+    line.log = (1...5).map { header($0) }
+    #expect(try listed() == [1, 2, 3, 4, 5] && line.listings == 3)
+    line.told = [header(6), header(7)]
+    #expect(try listed() == [1, 2, 3, 4, 5, 6, 7] && line.listings == 3)
+    line.told = []
+    #expect(try listed().count == 7 && line.listings == 3)
+    line.told = nil
+    line.log += [header(6), header(7)]
+    #expect(try listed().count == 7 && line.listings == 4)
+  }
+
+  @Test("What does not follow is nothing, and the log is listed")
+  func gap() throws {
+    line.log = [header(1)]
+    #expect(try listed() == [1])
+    line.log.append(header(2))
+    line.told = [header(3)]
+    #expect(try listed() == [1, 2] && line.listings == 2)
+  }
+
+  @Test("What was told and is not in the log is noticed at the next listing")
+  func lie() throws {
+    line.log = [header(1)]
+    #expect(try listed() == [1])
+    line.told = [header(9)].map { RelayHeader(of: RelayPut(name: $0.name, blob: [1]), at: 2) }
+    #expect(try listed() == [1, 9])
+    line.told = nil
+    line.log += [header(2), header(3)]
+    let listing = try transport.list(zoneTag: zone)
+    #expect(listing.problems.count == 1 && listing.segments.map(\.first) == [1, 2, 3])
+  }
+}
