@@ -25,6 +25,23 @@ extension Node {
     try wayFailures()[setting.path]
   }
 
+  /// Why the next round could give nothing to a folder, as far as can be seen without writing.
+  package func folderFault(of setting: TransportSetting) -> String? {
+    guard setting.kind == "folder" else { return nil }
+    guard FileManager.default.isWritableFile(atPath: setting.path) else {
+      return "nothing can be written into \(setting.path): it is read-only, or belongs to another "
+        + "user"
+    }
+    let attributes = try? FileManager.default.attributesOfFileSystem(forPath: setting.path)
+    guard let free = (attributes?[.systemFreeSize] as? NSNumber)?.uint64Value,
+      free < Node.leastFolderBytes
+    else { return nil }
+    return "the disk of \(setting.path) is full: \(free / 1_024) KB are free"
+  }
+
+  /// With less room than this the next few changes do not fit.
+  private static let leastFolderBytes: UInt64 = 64 * 1_024
+
   /// Keeps what went wrong in a round, and forgets what did before.
   func keepFailures(of report: SyncReport) throws {
     let before = try wayFailures()

@@ -30,6 +30,8 @@ package struct TransportStatus: Sendable {
   package let failure: String?
   /// What to do about it, where it is not that the way cannot be reached but that it refuses.
   package var refusalRemedy: String?
+  /// Why the next round could give nothing to it, where it can be read; nil if nothing is seen.
+  package var fault: String?
   /// What went wrong over it when this node last synced; nil if nothing did.
   package var lastFailure: WayFailure?
   /// What keeps keys valid there that others have replaced, as far as the last round could tell.
@@ -144,7 +146,8 @@ extension Node {
         }
         let relay = transport as? RelayTransport
         return TransportStatus(
-          setting: setting, unpublished: missing, failure: nil, lastFailure: last,
+          setting: setting, unpublished: missing, failure: nil,
+          fault: folderFault(of: setting), lastFailure: last,
           oldKeys: try relay?.keepsOldKeys() == true ? relay?.oldKeysProblem : nil,
           setBackMilliseconds: setBack)
       } catch let error as TransportError {

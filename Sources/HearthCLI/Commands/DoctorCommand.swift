@@ -147,7 +147,20 @@ struct DoctorCommand: AsyncParsableCommand {
       let remedy =
         transport.refusalRemedy
         ?? (isRelay ? "start the relay or look at the network" : "make the folder reachable")
-      return [Finding("transport", failure, remedy: remedy + orRemove)]
+      // The remedy stands on its own line.
+      let isTwice = failure.hasSuffix("; " + remedy)
+      return [
+        Finding(
+          "transport", String(failure.dropLast(isTwice ? remedy.count + 2 : 0)),
+          remedy: remedy + orRemove)
+      ]
+    }
+    if let fault = transport.fault {
+      return [
+        Finding(
+          "transport", fault,
+          remedy: "make room or let this user write there, then `hearth sync`" + orRemove)
+      ]
     }
     guard let last = transport.lastFailure else { return [] }
     return [
@@ -181,7 +194,7 @@ struct DoctorCommand: AsyncParsableCommand {
           "there is no way to others: \(Words.count(status.unsynced, "change")) of "
             + "\(CheckText.name(status.zone)) \(status.unsynced == 1 ? "is" : "are") on this device "
             + "alone",
-          remedy: "`hearth transport add relay ADDRESS`, or `add folder PATH`, then `hearth sync`"))
+          remedy: StrandedText.addWay + ", then `hearth sync`"))
     }
     return findings
   }

@@ -90,7 +90,11 @@ struct WordsCommand: AsyncParsableCommand {
       let verdict = try await node.check(words)
       let capsules = verdict == .right ? try await node.examineCapsules(with: words) : []
       let lacking = try await StrandedText.items(on: node)
-      let warnings = try await StrandedText.beyondWords(on: node)
+      let hasWay = try await !node.transports().isEmpty
+      let warnings =
+        hasWay
+        ? try await StrandedText.beyondWords(on: node)
+        : ["the words bring back nothing yet: there is no way to others; \(StrandedText.addWay)"]
       try await node.close()
       switch verdict {
       case .right:
@@ -112,7 +116,7 @@ struct WordsCommand: AsyncParsableCommand {
           }
           for warning in warnings { Output.note("hearth: warning: \(warning)") }
         }
-        guard lacking.isEmpty, capsules.allSatisfy({ $0.fault == nil }) else {
+        guard hasWay, lacking.isEmpty, capsules.allSatisfy({ $0.fault == nil }) else {
           throw ExitCode(ExitStatus.partial.rawValue)
         }
       case .other:
@@ -244,7 +248,8 @@ extension WordsPrinting {
     let hasRelay = transports.contains { $0.kind == "relay" }
     let options = transports.map { "--transport \(ShellText.word(Style.safe($0.path)))" }
     let commands = differ ? [options.joined(separator: " ")] : options
-    let number = differ ? ", with all of these:" : transports.count > 1 ? ", with one of these:" : ":"
+    let isOneOf = transports.count > 1 ? ", with one of these:" : ":"
+    let number = differ ? ", with all of these:" : isOneOf
     return ["on a new device" + number] + commands.map { "  hearth recover \($0)" }
       + (hasRelay
         ? ["write the relay's address beside the words, to its end: nothing else tells it"] : [])

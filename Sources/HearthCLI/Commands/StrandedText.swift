@@ -4,6 +4,9 @@ import HearthSync
 
 /// What goes over none of a node's ways, in words: nobody else gets it, and no words bring it back.
 enum StrandedText {
+  /// What to do where there is no way at all.
+  static let addWay = "`hearth transport add relay ADDRESS`, or `add folder PATH`"
+
   /// Something that goes over no way.
   struct Item {
     /// As it stands in a sentence, safe to print.
@@ -20,7 +23,7 @@ enum StrandedText {
       let number = transports.count == 1 ? transports.first.map { "\($0.number)" } : nil
       remedy =
         transports.isEmpty
-        ? "`hearth transport add relay ADDRESS`, or `add folder PATH`"
+        ? StrandedText.addWay
         : "`hearth transport carry \(number ?? "NUMBER") "
           + (isShared ? "--also \(ShellText.word(name))`" : "--private`")
     }
