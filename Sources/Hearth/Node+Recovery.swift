@@ -124,6 +124,9 @@ extension Node {
 
   // MARK: Warning
 
+  /// Why the others of a group do not take this device, though it joined; nil where they do.
+  package func entryRefusal(to group: GroupID) -> String? { engine.entryRefusal(to: group) }
+
   /// What to tell the owner of a group who would lose it with one device, and somebody who joined
   /// by an invitation that was closed meanwhile; nil where all is well.
   package func riskWarning(of group: GroupID) -> String? {
@@ -132,7 +135,9 @@ extension Node {
         + "invitation"
     }
     let membership = membership(of: group)
-    guard membership.owner == person, membership.isAtRisk(person) else { return nil }
+    guard ending(in: group) == nil, membership.owner == person, membership.isAtRisk(person) else {
+      return nil
+    }
     return "this is your only device and you have no recovery words: if it is lost, nobody can "
       + "manage the household any more; run `hearth words show`"
   }

@@ -208,6 +208,11 @@ extension Node {
     try store.read { try engine.quarantined(in: group) }
   }
 
+  /// What a removed device had written without effect, as far as it can be opened here.
+  package func changes(of quarantined: QuarantinedChanges) throws -> [Change] {
+    try store.read { try engine.changes(of: quarantined) }
+  }
+
   /// Writes again as one's own what a removed device had written without effect.
   package func adopt(_ changes: QuarantinedChanges, in group: GroupID) throws {
     try engine.adopt(changes, in: group, nowMilliseconds: now())

@@ -12,6 +12,8 @@ package struct ZoneStatus: Sendable {
   package let changes: UInt64
   /// How many own changes no segment holds yet: no other device can have them.
   package let unsealed: Int
+  /// How many own changes no way has taken yet, sealed or not.
+  package let unsynced: Int
   /// How many segments wait, by what they wait for, in order of the reason's word.
   package let waiting: [(reason: PendingReason, count: Int)]
   /// The authors that published two histories.
@@ -26,6 +28,12 @@ package struct TransportStatus: Sendable {
   package let unpublished: Int?
   /// Why it cannot be reached, in words.
   package let failure: String?
+  /// What to do about it, where it is not that the way cannot be reached but that it refuses.
+  package var refusalRemedy: String?
+  /// Why the next round could give nothing to it, where it can be read; nil if nothing is seen.
+  package var fault: String?
+  /// What went wrong over it when this node last synced; nil if nothing did.
+  package var lastFailure: WayFailure?
   /// What keeps keys valid there that others have replaced, as far as the last round could tell.
   package var oldKeys: TransportProblem?
   /// When it was last seen to be set back to an older state; nil if not within a week.
@@ -76,6 +84,7 @@ extension Node {
       for segment in try store.pending(in: zone.id) { counts[segment.reason, default: 0] += 1 }
       return ZoneStatus(
         zone: zone, changes: zone.heads.reduce(0) { $0 + $1.sequence }, unsealed: unsealed,
+        unsynced: Int(clamping: try engine.unsyncedCount(of: zone)),
         waiting: counts.keys.sorted { $0.rawValue < $1.rawValue }.map { ($0, counts[$0] ?? 0) },
         forks: Set(zone.heads.filter { $0.forkedAt != nil }.map(\.author))
           .union(zone.forkEnds.keys).sorted())
@@ -117,6 +126,7 @@ extension Node {
   package func transportStatuses() throws -> [TransportStatus] {
     try transports().map { setting in
       let setBack = try setBack(of: setting)
+      let last = try lastFailure(of: setting)
       var missing = 0
       do {
         let transport = try transport(setting.path)
@@ -137,11 +147,14 @@ extension Node {
         let relay = transport as? RelayTransport
         return TransportStatus(
           setting: setting, unpublished: missing, failure: nil,
+          fault: folderFault(of: setting), lastFailure: last,
           oldKeys: try relay?.keepsOldKeys() == true ? relay?.oldKeysProblem : nil,
           setBackMilliseconds: setBack)
       } catch let error as TransportError {
         return TransportStatus(
-          setting: setting, unpublished: nil, failure: "\(error)", setBackMilliseconds: setBack)
+          setting: setting, unpublished: nil, failure: "\(error)",
+          refusalRemedy: error.code == .relayRefused ? error.remedy : nil, lastFailure: last,
+          setBackMilliseconds: setBack)
       }
     }
   }

@@ -47,6 +47,7 @@ extension Node {
       }
     }
     try handPlaceAtOnce(&report)
+    try keepFailures(of: report)
     try sayFarewell()
     try publishAnswers()
     try publishFarewells()

@@ -158,6 +158,9 @@ extension Node {
     return .only(groups)
   }
 
+  /// The groups that are exchanged with others, or would be if there were a way.
+  package func exchangedGroups() -> [GroupID] { engine.exchangedGroups }
+
   /// Which groups go over what lies at a place: none where it is no way of this node.
   func groups(over place: String) throws -> CarriedGroups {
     try transports().first { $0.path == place }.map { groups(over: $0) } ?? .only([])
@@ -170,11 +173,15 @@ extension Node {
 
   /// The households and private database that are exchanged with others and go over no way, though
   /// there are ways; in order of name.
-  package func stranded() throws -> [ZoneState] {
+  ///
+  /// - Parameter withUnshared: whether the private database counts that no other device shares yet
+  ///   and no words lead to: it would go over none either.
+  package func stranded(withUnshared: Bool = false) throws -> [ZoneState] {
     let settings = try transports()
     guard !settings.isEmpty else { return [] }
     return dataZones().filter { zone in
-      engine.isExchanged(zone) && ending(in: zone.group) == nil
+      (engine.isExchanged(zone) || withUnshared && zone.group == engine.privateGroup)
+        && ending(in: zone.group) == nil
         && !settings.contains { groups(over: $0).contains(zone.group) }
     }
   }

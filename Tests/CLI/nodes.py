@@ -55,7 +55,7 @@ class Nodes:
         return done.stdout
 
     def words(self, home):
-        """Makes recovery words, and types those back that are asked for."""
+        """Makes recovery words, and types those back that are asked for; `told` is what was said."""
         process = subprocess.Popen(
             [self.hearth, "--home", self.path(home), "words", "show", "--force"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -66,7 +66,9 @@ class Nodes:
             if not line:
                 raise SystemExit("no words: " + process.stderr.read())
             found.update({int(n): w for n, w in re.findall(r"(\d+)\. +([a-z]+)", line)})
+        self.told = ""
         for line in process.stderr:
+            self.told += line
             place = re.search(r"from your paper, word (\d+)", line)
             if place:
                 process.stdin.write(found[int(place.group(1))] + "\n")

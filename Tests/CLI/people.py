@@ -241,8 +241,14 @@ def unsynced_work(family):
         check("Eli's idea" not in family.titles(home), "%s took what Eli had not synced" % home)
     family.says("ada", ["status"],
                 "2 changes of removed devices in quarantine: `hearth quarantine`")
-    family.says("ada", ["quarantine"], "2 changes by Eli on phone", "adopt NUMBER")
-    family.says("ada", ["quarantine", "adopt", "1"], "they count now, as yours")
+    family.says("ada", ["quarantine"], "2 changes by Eli on phone", 'added "Eli\'s idea"',
+                'done "Paint the fence"', "adopt NUMBER")
+    held = json.loads(family.says("ada", ["quarantine", "--json"]))["quarantined"]
+    check([(deed["verb"], deed["title"]) for item in held for deed in item["contents"]]
+          == [("added", "Eli's idea"), ("done", "Paint the fence")], "in quarantine: %r" % held)
+    family.says("eli", ["doctor"], "membership: you were removed from Home by Ada",
+                "ask an owner or admin for an invitation", status=2)
+    family.says("ada", ["quarantine", "adopt", "1"], 'added "Eli\'s idea"', "they count now, as yours")
     family.sync("ada", "cleo", "eli")
     check("Eli's idea" in family.titles("cleo"), "what was adopted did not come")
     family.says("cleo", ["history"], "Paint the fence")
@@ -280,6 +286,17 @@ def lost_phone(family):
     family.says("phone", ["status"], "this device was revoked in Home by Cleo")
     check("Buy a phone" not in family.titles("phone"), "the lost phone reads on")
     check("Buy a phone" in family.titles("ada"), "Ada does not see the new chore")
+    # The owner's only other device, revoked: it is neither warned nor told to wait.
+    family.init("spare", "Ada", "spare")
+    family.says("spare", ["join", family.link("ada", "device", "add")], "joined Home as owner")
+    family.sync("ada", "spare")
+    family.says("ada", ["device", "revoke", "Ada spare"], "revoked Ada's spare")
+    family.says("ada", ["add", "Sort the mail"])
+    family.sync("ada", "spare")
+    told = family.says("spare", ["status"], "this device was revoked in Home by Ada")
+    check("only device" not in told and "waiting for" not in told, "a revoked device: " + told)
+    family.says("spare", ["doctor"], "membership: this device was revoked", "hearth device add",
+                status=2)
 
 
 def handing_over(family):

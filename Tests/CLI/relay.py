@@ -152,6 +152,7 @@ def away(family):
     watch.drain()
     family.relay.kill()
     check(watch.wait("cannot be reached") is not None, "--watch does not tell that it is away")
+    check(watch.wait("is tried again") is not None, "--watch does not tell that it goes on")
     family.relay.start()
     check(watch.wait("can be reached again", 60) is not None, "--watch does not tell its return")
     watch.stop()

@@ -59,6 +59,19 @@ class Family(Nodes):
             "SELECT child, count(*) FROM mailboxes WHERE parent IS NOT NULL GROUP BY child"))
 
 
+def refused(family, home, remedy):
+    """What waits is not called nothing, the reason comes once, and the remedy is no restart."""
+    said = family.run(home, "sync")
+    check(said.returncode == PARTIAL and "refuses this device" in said.stdout
+          and "nothing to publish" not in said.stdout, "a refused sync: " + said.stdout)
+    check(said.stderr.count("does not let this device in") == 1 and remedy in said.stderr,
+          "the reason of a refusal: " + said.stderr)
+    family.says(home, ["status"], "not synced yet")
+    said = family.run(home, "doctor")
+    check(said.returncode == PARTIAL and remedy in said.stdout
+          and "start the relay" not in said.stdout, "doctor: " + said.stdout)
+
+
 def founding(family):
     """Ada alone has a right to register, for two mailboxes."""
     ada = family.home("ada")
@@ -66,12 +79,15 @@ def founding(family):
     family.says(ada, ["household", "create", "Home", "--time-zone", "UTC"])
     address = family.relay.address
     if family.policy == "token":
+        family.says(ada, ["transport", "add", "relay", address], "relay")
+        refused(family, ada, "hearth transport add relay ADDRESS --token TOKEN")
         made = family.relay.ask("token", "--uses", "2")
         check(made.returncode == 0, "token: " + made.stderr)
         family.says(
             ada, ["transport", "add", "relay", address, "--token", made.stdout.strip()], "relay")
     else:
         family.says(ada, ["transport", "add", "relay", address], "relay")
+        refused(family, ada, "hearth-relay token --allow")
         said = family.run(ada, "sync")
         line = [part for part in (said.stdout + said.stderr).split() if len(part) == 64]
         check(len(line) > 0, "the key to list is not told: " + said.stdout + said.stderr)

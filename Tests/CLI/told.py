@@ -304,6 +304,11 @@ def old_folder(home):
     shutil.copytree(home.path("copy"), home.path("folder"))
     home.says("ben", ["sync"], "was set back")
     is_told(home, "ben", "the folder " + home.path("folder") + " was set back")
+    # An empty folder in its place is filled with the very sync that tells of it.
+    shutil.rmtree(home.path("folder"))
+    os.mkdir(home.path("folder"))
+    home.says("ben", ["sync"], "this sync puts there what this device has", "published", status=PARTIAL)
+    home.says("ben", ["sync"], "nothing to publish")
 
 
 def old_relay(home):

@@ -13,7 +13,7 @@ import sys
 
 from nodes import FAILED, Nodes, Relay, check, failures
 
-USAGE = 64
+PARTIAL, USAGE = 2, 64
 
 
 class Ways(Nodes):
@@ -23,8 +23,8 @@ class Ways(Nodes):
         os.mkdir(self.folder)
         self.relay = Relay(os.path.abspath(relay), self.path("relay-data"))
 
-    def json(self, home, *arguments):
-        return json.loads(self.says(home, [*arguments, "--json"]))
+    def json(self, home, *arguments, **options):
+        return json.loads(self.says(home, [*arguments, "--json"], **options))
 
     def link(self, home, *arguments):
         return self.says(home, arguments, "hearth join").strip().splitlines()[-1]
@@ -67,7 +67,14 @@ def beginning(ways):
     for name in ("Home", "Flat", "Garden"):
         ways.says("anna", ["household", "create", name, "--time-zone", "UTC"])
     add = ["transport", "add"]
-    ways.says("anna", [*add, "folder", ways.folder, "--only", "Home"], "for Home")
+    ways.says("anna", ["add", "Plants", "--household", "Flat"])
+    ways.says("anna", ["doctor"], "there is no way to others", "shared Flat", status=PARTIAL)
+    ways.says("anna", [*add, "folder", ways.folder, "--only", "Home"], "for Home",
+              "warning: Flat goes over none of your ways now", "carry 1 --also Flat",
+              "warning: your private database goes over none of your ways now")
+    ways.says("anna", ["sync"], "warning: Flat goes over none of your ways, and has changes")
+    ways.says("anna", ["doctor"], "Flat goes over none of your ways", "carry 1 --also Flat",
+              status=PARTIAL)
     # Naming the place once more lets it carry more.
     ways.says("anna", [*add, "folder", ways.folder, "--household", "Garden"], "for Garden, Home")
     ways.says("anna", ["invite", "--household", "Flat"], "Flat goes over none of your ways",
@@ -117,6 +124,9 @@ def others(ways):
     ways.says("dora", ["household", "create", "Den", "--time-zone", "UTC"])
     ways.says("dora", ["transport", "carry", "1", "--only", "Garden"], "carries Garden",
               "Den goes over none of your ways now")
+    os.mkdir(ways.path("den"))
+    ways.says("dora", ["transport", "add", "folder", ways.path("den"), "--only", "Den"], "for Den")
+    ways.says("dora", ["transport", "remove", "2"], "Den goes over none of your ways now")
     ways.sync("anna", "ben", "cara", "dora", "anna")
     check(not ways.in_relay() & ways.of_home, "Home came to lie at the relay")
     check(len(ways.in_folder()) == 4, "the folder has %r" % ways.in_folder())
@@ -187,7 +197,20 @@ def own_devices(ways):
 def recovery(ways):
     """Words bring back what lies at the places that are named, and say what does not."""
     words = ways.words("anna")
+    check("with all of these:" in ways.told and "hearth recover --transport %s --transport %s" % (
+        ways.folder, ways.relay.address) in ways.told, "the way back: " + ways.told)
+    check("do NOT" not in ways.told, "words show warns: " + ways.told)
     ways.sync("anna")
+    ways.says("anna", ["words", "check"], "right", piped=words)
+    ways.says("anna", ["transport", "carry", "2", "--only", "Flat"],
+              "your private database goes over none of your ways now")
+    ways.says("anna", ["words", "check"], "right", "do NOT bring back your private database",
+              status=PARTIAL, piped=words)
+    lost = ways.json("anna", "words", "check", status=PARTIAL, piped=words)["notBroughtBack"]
+    check(lost == ["private"], "not brought back: %r" % lost)
+    ways.says("anna", ["doctor"], "your private database goes over none", status=PARTIAL)
+    ways.says("anna", ["transport", "carry", "2", "--only", "Flat", "--only", "Garden",
+                       "--private"], "carries Flat, Garden, private")
     said = ways.run("new", "recover", "--transport", ways.folder, "--device", "new", piped=words)
     check(said.returncode == 0, "recover: " + said.stderr)
     for word in ("Home", "Garden", "Flat did not come back", "--transport may be repeated"):

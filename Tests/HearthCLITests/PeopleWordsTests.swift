@@ -57,6 +57,13 @@ struct PeopleWordsTests {
     #expect(lines.contains("  hearth recover --transport '/home/anna/My Home'"))
     #expect(lines.contains("  hearth recover --transport \(relay)"))
     #expect(lines.last?.contains("write the relay's address") == true)
+    #expect(lines.contains("on a new device, with one of these:"))
+    // Where each leads back to a part, one command names all.
+    let parts = WordsPrinting.ways(settings, differ: true)
+    #expect(parts.contains("on a new device, with all of these:"))
+    #expect(
+      parts.contains(
+        "  hearth recover --transport '/home/anna/My Home' --transport \(relay)"))
     #expect(WordsPrinting.ways(Array(settings.prefix(1))).count == 2)
     #expect(WordsPrinting.ways([]).count == 1)
   }

@@ -122,16 +122,9 @@ struct DoctorCommand: AsyncParsableCommand {
         findings.append(
           Finding("transport", "\(problem.place): \(problem.fault)", remedy: problem.remedy))
       }
-      guard let failure = transport.failure else { continue }
-      findings.append(
-        Finding(
-          "transport", failure,
-          remedy: transport.setting.kind == "relay"
-            ? "start the relay or look at the network, or `hearth transport remove "
-              + "\(transport.setting.number)`"
-            : "make the folder reachable, or `hearth transport remove "
-              + "\(transport.setting.number)`"))
+      findings += Self.failures(of: transport)
     }
+    findings += try await ways(of: node) + (try await endings(on: node))
     for (folder, problems) in try await node.damagedFiles() {
       // What the same is to be done about is one finding.
       for remedy in Set(problems.map(\.remedy)).sorted() {
@@ -144,6 +137,99 @@ struct DoctorCommand: AsyncParsableCommand {
       }
     }
     return findings + (try await withheld(from: node)) + (try await capsules(of: node))
+  }
+
+  /// What keeps one way from serving, now or in the last round.
+  private static func failures(of transport: TransportStatus) -> [Finding] {
+    let (number, isRelay) = (transport.setting.number, transport.setting.kind == "relay")
+    let orRemove = ", or `hearth transport remove \(number)`"
+    if let failure = transport.failure {
+      let remedy =
+        transport.refusalRemedy
+        ?? (isRelay ? "start the relay or look at the network" : "make the folder reachable")
+      // The remedy stands on its own line.
+      let isTwice = failure.hasSuffix("; " + remedy)
+      return [
+        Finding(
+          "transport", String(failure.dropLast(isTwice ? remedy.count + 2 : 0)),
+          remedy: remedy + orRemove)
+      ]
+    }
+    if let fault = transport.fault {
+      return [
+        Finding(
+          "transport", fault,
+          remedy: "make room or let this user write there, then `hearth sync`" + orRemove)
+      ]
+    }
+    guard let last = transport.lastFailure else { return [] }
+    return [
+      Finding(
+        "transport",
+        "\(transport.setting.path): not everything could be given or taken, since "
+          + "\(MomentText.iso(last.milliseconds)): \(last.text)",
+        remedy: "do what it says, then `hearth sync`" + orRemove)
+    ]
+  }
+
+  /// What goes over no way, so that nobody else has it.
+  private func ways(of node: Node) async throws -> [Finding] {
+    let stranded = try await StrandedText.items(on: node)
+    if !stranded.isEmpty {
+      return stranded.map {
+        Finding(
+          "transport",
+          "\($0.name) goes over none of your ways: nobody else gets what is new in it, and "
+            + "recovery words do not bring it back", remedy: $0.remedy + ", then `hearth sync`")
+      }
+    }
+    guard try await node.transports().isEmpty else { return [] }
+    var findings: [Finding] = []
+    for status in try await node.zoneStatuses()
+    where status.zone.kind == .data && status.zone.database == .shared && status.unsynced > 0 {
+      guard await node.ending(in: status.zone.group) == nil else { continue }
+      findings.append(
+        Finding(
+          "transport",
+          "there is no way to others: \(Words.count(status.unsynced, "change")) of "
+            + "\(CheckText.name(status.zone)) \(status.unsynced == 1 ? "is" : "are") on this device "
+            + "alone",
+          remedy: StrandedText.addWay + ", then `hearth sync`"))
+    }
+    return findings
+  }
+
+  /// Where this device is out, or is not taken by the others.
+  private func endings(on node: Node) async throws -> [Finding] {
+    var findings: [Finding] = []
+    for zone in await node.dataZones() where zone.database == .shared {
+      if let ending = await node.ending(in: zone.group), ending.kind != .left {
+        let standing = try await StandingText.Document(of: zone, on: node)
+        let own = standing.ownQuarantined > 0
+        findings.append(
+          Finding(
+            "membership",
+            EndingText.line(ending, household: zone.name)
+              + ": you keep what is here, and nothing new comes"
+              + (own ? "; \(StandingText.lost(standing))" : ""),
+            remedy: EndingText.remedy(ending)))
+      } else if let reason = await node.entryRefusal(to: zone.group) {
+        findings.append(
+          Finding(
+            "membership",
+            "\(CheckText.name(zone)): this device joined, and the others do not take it: \(reason)",
+            remedy: "ask for a new invitation, and `hearth join` with it"))
+      }
+    }
+    guard let standing = try await node.privateStanding(), let ending = standing.ending else {
+      return findings
+    }
+    return findings + [
+      Finding(
+        "membership",
+        EndingText.line(ending, household: "your private database") + ": nothing new comes",
+        remedy: PrivateText.remedy)
+    ]
   }
 
   /// What others have and no transport gave to this device.

@@ -137,6 +137,17 @@ enum EndingText {
         + Style.safe(ending.reason ?? "somebody decided otherwise")
     }
   }
+
+  /// What whoever is out can do.
+  static func remedy(_ ending: Ending) -> String {
+    switch ending.kind {
+    case .revoked, .recovered:
+      "if the device is yours to use, `hearth device add` on another one, then `hearth join` with "
+        + "that link here"
+    case .removed, .left, .overruled:
+      "to come back, ask an owner or admin for an invitation, then `hearth join` with it here"
+    }
+  }
 }
 
 /// Questions before something that cannot be taken back.

@@ -37,6 +37,7 @@ struct PeopleNews: Sendable {
       report.transports = further.transports
     }
     news.remarks += try await PrivateText.remarks(of: node)
+    news.remarks += try await StrandedText.unsynced(on: node)
     for pending in try await node.pendingJoins() where pending.isPrivate != true {
       let standing = StandingText.Pending(pending)
       news.remarks.append(

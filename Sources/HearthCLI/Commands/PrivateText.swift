@@ -15,7 +15,10 @@ enum PrivateText {
     let database: String
     let devices: Int
     let changes: UInt64
-    let unsealed: Int
+    /// How many own changes no way has taken, of those in `changes`.
+    let unsynced: Int
+    /// The same of what this device has written about devices.
+    let unsyncedMembership: Int
     let waiting: [String: Int]
     /// Whether it goes over transports.
     let isShared: Bool
@@ -41,7 +44,10 @@ enum PrivateText {
         id: standing.zone.id.hex, database: standing.zone.database.name,
         devices: standing.devices.count,
         changes: group.first { $0.zone.id == standing.zone.id }?.changes ?? 0,
-        unsealed: group.reduce(0) { $0 + $1.unsealed }, waiting: waiting,
+        unsynced: group.filter { $0.zone.kind == .data }.reduce(0) { $0 + $1.unsynced },
+        unsyncedMembership: group.filter { $0.zone.kind == .control }
+          .reduce(0) { $0 + $1.unsynced },
+        waiting: waiting,
         isShared: standing.isShared,
         requests: try await PrivateText.requests(to: node).map(\.request.deviceName),
         ended: standing.ending.map { EndingText.line($0, household: "your private database") },
@@ -55,9 +61,8 @@ enum PrivateText {
     if let ended = document.ended {
       lines.append(Style.red("private:   \(ended): nothing new comes"))
     } else if document.isShared {
-      let own =
-        document.unsealed == 0
-        ? "nothing unsynced" : "\(Words.count(document.unsealed, "change")) not synced yet"
+      let own = UnsyncedText.words(
+        document.unsynced, membership: document.unsyncedMembership, isOver: false)
       lines.append(
         "private:   \(Words.count(document.devices, "device")), "
           + "\(Words.count(Int(clamping: document.changes), "change")), \(own)")
@@ -68,7 +73,8 @@ enum PrivateText {
       let names = document.requests.map { Style.safe($0) }.joined(separator: ", ")
       lines.append(Style.yellow("           \(names) asks for it: `hearth approve`"))
     }
-    for (reason, count) in document.waiting.sorted(by: { $0.key < $1.key }) {
+    let waiting = document.ended == nil ? document.waiting : [:]
+    for (reason, count) in waiting.sorted(by: { $0.key < $1.key }) {
       let words = PendingReason(rawValue: reason).map(Words.reason) ?? reason
       lines.append("           \(Words.count(count, "segment")) waiting for \(words)")
     }

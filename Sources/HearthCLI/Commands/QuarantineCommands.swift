@@ -2,6 +2,7 @@ import ArgumentParser
 import Hearth
 import HearthCRDT
 import HearthSync
+import Household
 
 /// What removed devices wrote without effect.
 struct QuarantineCommand: AsyncParsableCommand {
@@ -27,6 +28,41 @@ struct QuarantineCommand: AsyncParsableCommand {
     let last: UInt64
     let changes: Int
     let cause: String
+    /// What they do, the first of it.
+    let contents: [Content]
+    /// How many things more.
+    let more: Int
+
+    struct Content: Encodable {
+      /// What is done, such as `added` or `done`.
+      let verb: String
+      /// To what: a chore's title, a setting's key, a name.
+      let title: String
+    }
+  }
+
+  /// How many things are told of each, in JSON and in text.
+  private static let (toldCount, shownCount) = (100, 5)
+
+  /// What changes do, so that nobody takes over what he has not seen.
+  private static func contents(
+    of range: QuarantinedChanges, _ context: HouseholdContext
+  ) async throws -> (contents: [Item.Content], more: Int) {
+    let changes = try await context.node.changes(of: range)
+    let found = try await context.read { try $0.deeds(of: changes, atMost: toldCount) }
+    return (
+      found.first.map { Item.Content(verb: $0.verb, title: $0.title) },
+      found.count - found.first.count
+    )
+  }
+
+  /// The same in lines.
+  private static func lines(_ item: Item) -> [String] {
+    let shown = item.contents.prefix(shownCount)
+    let more = item.contents.count - shown.count + item.more
+    guard !shown.isEmpty else { return ["   what they say cannot be opened on this device"] }
+    return shown.map { "   \($0.verb) \(ShownText.quoted($0.title))" }
+      + (more > 0 ? ["   and \(more) more"] : [])
   }
 
   private static func items(
@@ -35,18 +71,20 @@ struct QuarantineCommand: AsyncParsableCommand {
     let names = try await PeopleNames.of(context)
     let found = try await context.node.quarantined(in: context.zone.group)
     let zones = await context.node.allZones()
-    return (
-      found,
-      found.enumerated().map { place, range in
+    var items: [Item] = []
+    for (place, range) in found.enumerated() {
+      let contents = try await contents(of: range, context)
+      items.append(
         Item(
           number: place + 1,
           person: names.membership.person(of: range.author.device)?.name ?? "a stranger",
           device: names.name(of: range.author.device), deviceId: range.author.device.hex,
           zone: zones.first { $0.id == range.zone }?.name ?? "",
           first: range.changes.lowerBound, last: range.changes.upperBound,
-          changes: range.changes.count, cause: range.cause.rawValue)
-      }
-    )
+          changes: range.changes.count, cause: range.cause.rawValue, contents: contents.contents,
+          more: contents.more))
+    }
+    return (found, items)
   }
 
   /// What can be done about them on this device.
@@ -97,6 +135,7 @@ struct QuarantineCommand: AsyncParsableCommand {
         Output.print(
           "\(item.number). \(Words.count(item.changes, "change")) by \(Style.safe(item.person)) on "
             + "\(Style.safe(item.device)), \(reason)")
+        for line in QuarantineCommand.lines(item) { Output.print(line) }
       }
       Output.note(next)
     }
@@ -130,6 +169,7 @@ struct QuarantineCommand: AsyncParsableCommand {
       let words =
         "\(Words.count(item.changes, "change")) by \(Style.safe(item.person)) on "
         + Style.safe(item.device)
+      for line in QuarantineCommand.lines(item) { Output.note(line) }
       try Confirmation.ask("write \(words) again as your own?", isGiven: yes)
       try await context.node.adopt(found[number - 1], in: context.zone.group)
       let report = try await Telling.others(context.node)

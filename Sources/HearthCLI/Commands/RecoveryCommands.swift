@@ -80,6 +80,8 @@ struct WordsCommand: AsyncParsableCommand {
       let right: Bool
       /// Of each folder and relay that could be reached.
       let capsules: [Capsule]
+      /// What goes over no way, so that no words bring it back.
+      let notBroughtBack: [String]
     }
 
     func run() async throws {
@@ -87,6 +89,12 @@ struct WordsCommand: AsyncParsableCommand {
       let words = try SecretInput.words(asking: "your twelve recovery words, in one line:")
       let verdict = try await node.check(words)
       let capsules = verdict == .right ? try await node.examineCapsules(with: words) : []
+      let lacking = try await StrandedText.items(on: node)
+      let hasWay = try await !node.transports().isEmpty
+      let warnings =
+        hasWay
+        ? try await StrandedText.beyondWords(on: node)
+        : ["the words bring back nothing yet: there is no way to others; \(StrandedText.addWay)"]
       try await node.close()
       switch verdict {
       case .right:
@@ -96,6 +104,9 @@ struct WordsCommand: AsyncParsableCommand {
               right: true,
               capsules: capsules.map {
                 Document.Capsule(transport: $0.place, fault: $0.fault)
+              },
+              notBroughtBack: lacking.map {
+                $0.zone.database == .shared ? $0.zone.name : $0.zone.database.name
               }))
         } else {
           Output.print("right: these are your recovery words")
@@ -103,8 +114,9 @@ struct WordsCommand: AsyncParsableCommand {
             guard let fault else { continue }
             Output.note("hearth: warning: \(Style.safe(place)): \(Style.safe(fault))")
           }
+          for warning in warnings { Output.note("hearth: warning: \(warning)") }
         }
-        guard capsules.allSatisfy({ $0.fault == nil }) else {
+        guard hasWay, lacking.isEmpty, capsules.allSatisfy({ $0.fault == nil }) else {
           throw ExitCode(ExitStatus.partial.rawValue)
         }
       case .other:
@@ -191,7 +203,7 @@ struct WordsPrinting: ParsableArguments {
       }
       Output.print(cells.joined())
     }
-    Output.note("whoever has them and reaches your shared folder has all that you have")
+    Output.note("whoever has them and reaches your shared folder has all that lies there")
   }
 
   /// Asks for two of the words.
@@ -212,16 +224,21 @@ struct WordsPrinting: ParsableArguments {
   /// Says what came of it, and whether it has reached the transports.
   static func finish(_ node: Node, _ report: SyncReport, _ words: String) async throws {
     let transports = try await node.transports()
+    let differ = try await waysDiffer(node)
+    let lacking = try await StrandedText.beyondWords(on: node)
     try await node.close()
     Output.note(words)
-    for line in ways(transports) { Output.note(line) }
+    for line in ways(transports, differ: differ) { Output.note(line) }
+    for line in lacking { Output.note("hearth: warning: \(line)") }
     try SyncText.check(report, isQuiet: true)
   }
 }
 
 extension WordsPrinting {
   /// What to type on a new device, whole: a relay's address ends in what nobody can guess.
-  static func ways(_ transports: [TransportSetting]) -> [String] {
+  ///
+  /// - Parameter differ: whether each way leads back to a part alone, so that all have to be named.
+  static func ways(_ transports: [TransportSetting], differ: Bool = false) -> [String] {
     guard !transports.isEmpty else {
       return [
         "they help once others can be reached: `hearth transport add relay ADDRESS`, or "
@@ -229,11 +246,24 @@ extension WordsPrinting {
       ]
     }
     let hasRelay = transports.contains { $0.kind == "relay" }
-    return [
-      "on a new device" + (transports.count > 1 ? ", with one of these:" : ":")
-    ] + transports.map { "  hearth recover --transport \(ShellText.word(Style.safe($0.path)))" }
+    let options = transports.map { "--transport \(ShellText.word(Style.safe($0.path)))" }
+    let commands = differ ? [options.joined(separator: " ")] : options
+    let isOneOf = transports.count > 1 ? ", with one of these:" : ":"
+    let number = differ ? ", with all of these:" : isOneOf
+    return ["on a new device" + number] + commands.map { "  hearth recover \($0)" }
       + (hasRelay
         ? ["write the relay's address beside the words, to its end: nothing else tells it"] : [])
+  }
+
+  /// Whether the ways carry different things, of those that the words lead to.
+  static func waysDiffer(_ node: Node) async throws -> Bool {
+    let groups = Set(await node.exchangedGroups())
+    var carried: Set<Set<GroupID>> = []
+    for setting in try await node.transports() {
+      let own = await node.groups(over: setting)
+      carried.insert(groups.filter { own.contains($0) })
+    }
+    return carried.count > 1
   }
 }
 

@@ -18,7 +18,10 @@ struct StatusCommand: AsyncParsableCommand {
       let people: Int
       let devices: Int
       let changes: UInt64
-      let unsealed: Int
+      /// How many own changes no way has taken, of those in `changes`.
+      let unsynced: Int
+      /// The same of what this device has written about people and devices.
+      let unsyncedMembership: Int
       let waiting: [String: Int]
       let forks: [String]
       let standing: StandingText.Document
@@ -79,7 +82,10 @@ struct StatusCommand: AsyncParsableCommand {
           name: status.zone.name, id: status.zone.id.hex,
           role: membership.role(of: device)?.name, people: membership.people.count,
           devices: membership.devices.count, changes: status.changes,
-          unsealed: group.reduce(0) { $0 + $1.unsealed }, waiting: waiting,
+          unsynced: status.unsynced,
+          unsyncedMembership: group.filter { $0.zone.kind == .control }
+            .reduce(0) { $0 + $1.unsynced },
+          waiting: waiting,
           forks: Set(group.flatMap(\.forks).map(\.device)).sorted().map(\.hex),
           standing: try await StandingText.Document(of: status.zone, on: node),
           newcomers: NewcomerWords.word(membership.newcomers),
@@ -139,7 +145,9 @@ struct StatusCommand: AsyncParsableCommand {
       if household.newcomers != NewcomerWords.word(.full) {
         Output.print("           \(NewcomerWords.words(.fromJoin))")
       }
-      for (reason, count) in household.waiting.sorted(by: { $0.key < $1.key }) {
+      // What waits on a device that is out never comes.
+      let waiting = household.standing.ended == nil ? household.waiting : [:]
+      for (reason, count) in waiting.sorted(by: { $0.key < $1.key }) {
         let words = PendingReason(rawValue: reason).map(Words.reason) ?? reason
         Output.print("           \(Words.count(count, "segment")) waiting for \(words)")
       }
@@ -180,11 +188,9 @@ struct StatusCommand: AsyncParsableCommand {
 
   private func words(_ household: Document.Household) -> String {
     let people = household.people == 1 ? "1 person" : "\(household.people) people"
-    let own =
-      household.unsealed == 0
-      ? "nothing unsynced"
-      : Words.count(household.unsealed, "change")
-        + (household.standing.ended == nil ? " not synced yet" : " never synced")
+    let own = UnsyncedText.words(
+      household.unsynced, membership: household.unsyncedMembership,
+      isOver: household.standing.ended != nil)
     return "\(people), \(Words.count(household.devices, "device")), you are "
       + "\(household.role ?? "no member"), "
       + "\(Words.count(Int(clamping: household.changes), "change")),"
@@ -200,6 +206,25 @@ struct StatusCommand: AsyncParsableCommand {
       + (missing == 0
         ? "has everything that is sealed"
         : "lacks \(Words.count(missing, "segment")): `hearth sync`")
+  }
+}
+
+/// What no way has taken, in words.
+enum UnsyncedText {
+  /// - Parameters:
+  ///   - changes: how many changes of records.
+  ///   - membership: how many about people and devices, which are not among the changes of a
+  ///     household that are counted elsewhere.
+  ///   - isOver: whether the device is out.
+  static func words(_ changes: Int, membership: Int, isOver: Bool) -> String {
+    let when = isOver ? "never synced" : "not synced yet"
+    let about = Words.count(membership, "change") + " about people and devices"
+    return switch (changes, membership) {
+    case (0, 0): "nothing unsynced"
+    case (_, 0): "\(Words.count(changes, "change")) \(when)"
+    case (0, _): "\(about) \(when)"
+    default: "\(Words.count(changes, "change")) \(when), and \(about)"
+    }
   }
 }
 

@@ -128,6 +128,9 @@ enum SyncText {
 
   /// One transport in one line.
   static func line(_ report: TransportReport) -> String {
+    guard report.refusals.isEmpty || report.received + report.published > 0 else {
+      return "\(report.setting): refuses this device, nothing was given or taken"
+    }
     var parts = [
       report.received == 0 ? "nothing new" : "received \(Words.count(report.received, "change"))",
       report.published == 0
@@ -140,6 +143,7 @@ enum SyncText {
     if report.waiting > 0 {
       parts.append("\(Words.count(report.waiting, "segment")) waiting for others")
     }
+    if !report.refusals.isEmpty { parts.append("and a part was refused") }
     return "\(report.setting): " + parts.joined(separator: ", ")
   }
 
@@ -177,7 +181,9 @@ enum SyncText {
       if transport.lost > 0, !isQuiet {
         Output.note("hearth: warning: \(Style.safe(Node.setBackText(of: transport)))")
       }
-      let told = transport.problems.filter { $0.hidesData || !isQuiet }
+      let told = transport.problems.filter {
+        ($0.hidesData || !isQuiet) && "\($0.fault); \($0.remedy)" != transport.failure
+      }
       for problem in told.prefix(namedCount) {
         let place = problem.fault.contains(problem.place) ? "" : problem.place + ": "
         Output.note(
@@ -288,6 +294,12 @@ private struct Watching {
     }.joined(separator: "\n")
     if problems != lastWords {
       SyncText.tellProblems(report, isQuiet: true)
+      let isRelayAway = report.transports.contains {
+        $0.failure != nil && $0.setting.hasPrefix("hearth-relay:")
+      }
+      if isRelayAway {
+        Output.note("watching goes on: the relay is tried again at least once a minute")
+      }
       lastWords = problems
     }
     func isNews(_ report: TransportReport) -> Bool {

@@ -124,13 +124,9 @@ extension TransportCommand {
           to: name,
           TransportCargo(households: added, privateDatabase: cargo.privateDatabase))
       let item = await Item(setting, on: node)
-      let stranded = try await node.stranded()
+      let warnings = try await StrandedText.warnings(on: node)
       try await node.close()
-      for zone in stranded {
-        let name =
-          zone.database == .shared ? Style.safe(zone.name) : "your private database"
-        Output.note("hearth: warning: \(name) goes over none of your ways now")
-      }
+      for warning in warnings { Output.note(warning) }
       if options.json { return try Output.json(item) }
       Output.print("transport \(setting.number) carries \(item.cargo.words)")
     }

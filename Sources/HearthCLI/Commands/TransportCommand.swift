@@ -76,7 +76,9 @@ struct TransportCommand: AsyncParsableCommand {
   ) async throws {
     let item = await Item(setting, on: node)
     let isAlone = await node.dataZones().allSatisfy { $0.database != .shared }
+    let warnings = try await StrandedText.warnings(on: node)
     try await node.close()
+    for warning in warnings { Output.note(warning) }
     if options.json { return try Output.json(item) }
     let carried = item.cargo.isEverything ? "" : ", for \(item.cargo.words)"
     Output.print("transport \(setting.number): \(setting.kind) \(setting.path)\(carried)")
@@ -150,7 +152,9 @@ struct TransportCommand: AsyncParsableCommand {
     func run() async throws {
       let node = try await options.open()
       try await node.removeTransport(name)
+      let warnings = try await StrandedText.warnings(on: node)
       try await node.close()
+      for warning in warnings { Output.note(warning) }
       if options.json { return try Output.json(Document(removed: name)) }
       Output.print("transport \(name) is forgotten")
     }

@@ -83,6 +83,12 @@ extension Engine {
     return changes.keys.sorted().compactMap { changes[$0] }
   }
 
+  /// The changes themselves, as far as they can be opened here.
+  package func changes(of quarantined: QuarantinedChanges) throws -> [Change] {
+    try logged(quarantined.author, in: zone(quarantined.zone))
+      .filter { quarantined.changes.contains($0.dot.sequence) }
+  }
+
   /// Writes again, as this device's own, what a removed device had written without effect.
   ///
   /// Events get new ids; records keep theirs. The control log tells who took over what.
@@ -102,8 +108,7 @@ extension Engine {
               first: quarantined.changes.lowerBound, last: quarantined.changes.upperBound))
         ], in: group, nowMilliseconds: nowMilliseconds)
       let zone = try draft.zone(quarantined.zone)
-      let changes = try draft.logged(quarantined.author, in: zone)
-        .filter { quarantined.changes.contains($0.dot.sequence) }
+      let changes = try draft.changes(of: quarantined)
       Probe.changesAdopted.hit()
       try draft.reissue(changes.map { (zone.id, $0) }, now: nowMilliseconds, isOwnLife: false)
     }

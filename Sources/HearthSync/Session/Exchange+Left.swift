@@ -32,8 +32,10 @@ extension Engine {
       batch.append((name, bytes))
       report.publishedBytes += bytes.count
     }
-    guard !batch.isEmpty else { return }
-    try transport.publish(batch)
-    report.published += batch.count
+    if !batch.isEmpty {
+      try transport.publish(batch)
+      report.published += batch.count
+    }
+    try noteGiven(of: id)
   }
 }

@@ -30,7 +30,7 @@ extension Engine {
             &report)
         } catch let error as TransportError where error.code == .relayRefused {
           // Of this zone alone; who belongs there no more knows why.
-          if isMember(of: zone) { report.problems.append(error.problem(hidesData: true)) }
+          if isMember(of: zone) { report.refused(error) }
         }
       }
       try maintain(nowMilliseconds: nowMilliseconds)
@@ -300,6 +300,7 @@ extension Engine {
       }
     }
     try give(&report)
+    try noteGiven(of: id)
     try giveSnapshots(of: id, to: transport, holding: held, stored: stored, &report)
     // Another copy of this node may hold what this one lacks: in such a round nothing goes.
     guard isAlone else { return }

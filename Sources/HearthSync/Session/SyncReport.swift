@@ -26,6 +26,8 @@ package struct TransportReport: Sendable {
   package internal(set) var problems: [TransportProblem] = []
   /// How many damaged files were found and not put right.
   package internal(set) var unmended = 0
+  /// Why zones of this node were refused, in words, each reason once.
+  package private(set) var refusals: [String] = []
   /// How many changes it does not hold any more that it held after an earlier round.
   package internal(set) var lost: UInt64 = 0
   private var notedPlaces: Set<String> = []
@@ -45,6 +47,13 @@ package struct TransportReport: Sendable {
     guard notedPlaces.insert(problem.place).inserted else { return }
     problems.append(problem)
     notedCount += 1
+  }
+
+  /// Notes that the transport does not take part in a zone; what holds for several is told once.
+  mutating func refused(_ error: TransportError) {
+    let problem = error.problem(hidesData: true)
+    if !problems.contains(problem) { problems.append(problem) }
+    if !refusals.contains("\(error)") { refusals.append("\(error)") }
   }
 
   /// Leaves out the problems that are gone, each of which is something that was put right, and all

@@ -93,7 +93,8 @@ struct FolderSurvey {
           place: ".",
           fault: "the folder holds neither \(FolderLayout.noteName) nor anything of this household",
           remedy: "check that it is the right folder, that its disk is mounted, and that the "
-            + "program that carries it has finished; the next sync fills it", hidesData: true))
+            + "program that carries it has finished; if all that is so, nothing is lost: this sync "
+            + "puts there what this device has", hidesData: true))
     }
   }
 

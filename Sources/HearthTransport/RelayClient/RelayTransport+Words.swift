@@ -76,7 +76,8 @@ struct RelayWords {
       .relayRefused, place: place,
       message: "the relay \(place) does not let this device in: it was removed, or the relay's "
         + "operator lets nobody register",
-      remedy: "ask a member of the household; who runs a relay may need to give a token")
+      remedy: "ask a member of the household, or who runs the relay for a token, then `hearth "
+        + "transport add relay ADDRESS --token TOKEN`")
   }
 
   func tokenUsedUp() -> TransportError {

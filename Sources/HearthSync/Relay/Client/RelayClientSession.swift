@@ -320,7 +320,7 @@ package struct RelayClientSession: Sendable {
     if !isReady {
       for ticket in tasks.keys.sorted() where now >= tasks[ticket]?.deadline ?? .max {
         wasReached = false
-        finish(ticket, .failure(.unreachable("it was lost and does not come back")))
+        finish(ticket, .failure(.unreachable("it was lost and did not come back in time")))
       }
     }
     pump(now: now)

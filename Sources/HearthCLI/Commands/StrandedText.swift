@@ -1,0 +1,76 @@
+import Hearth
+import HearthCRDT
+import HearthSync
+
+/// What goes over none of a node's ways, in words: nobody else gets it, and no words bring it back.
+enum StrandedText {
+  /// What to do where there is no way at all.
+  static let addWay = "`hearth transport add relay ADDRESS`, or `add folder PATH`"
+
+  /// Something that goes over no way.
+  struct Item {
+    /// As it stands in a sentence, safe to print.
+    let name: String
+    /// What lets a way carry it.
+    let remedy: String
+    let zone: ZoneState
+
+    /// - Parameter transports: the ways that there are.
+    init(_ zone: ZoneState, _ transports: [TransportSetting]) {
+      self.zone = zone
+      let isShared = zone.database == .shared
+      name = isShared ? Style.safe(zone.name) : "your private database"
+      let number = transports.count == 1 ? transports.first.map { "\($0.number)" } : nil
+      remedy =
+        transports.isEmpty
+        ? StrandedText.addWay
+        : "`hearth transport carry \(number ?? "NUMBER") "
+          + (isShared ? "--also \(ShellText.word(name))`" : "--private`")
+    }
+  }
+
+  /// What goes over none of the ways, though it is to be exchanged with others.
+  static func items(on node: Node) async throws -> [Item] {
+    let transports = try await node.transports()
+    return try await node.stranded().map { Item($0, transports) }
+  }
+
+  /// What to say where the ways were changed.
+  static func warnings(on node: Node) async throws -> [String] {
+    let transports = try await node.transports()
+    guard !transports.isEmpty else {
+      return await node.dataZones().contains { $0.database == .shared }
+        ? ["hearth: warning: there is no way any more: nothing goes to others or comes from them"]
+        : []
+    }
+    let stranded = try await node.stranded(withUnshared: true).map { Item($0, transports) }
+    return stranded.map {
+      "hearth: warning: \($0.name) goes over none of your ways now: "
+        + ($0.zone.database == .shared
+          ? "nobody else gets what is new in it, and recovery words do not bring it back"
+          : "no other device of yours gets it, and recovery words do not bring it back")
+        + "; \($0.remedy)"
+    }
+  }
+
+  /// What recovery words do not bring back, as nothing of it lies anywhere.
+  static func beyondWords(on node: Node) async throws -> [String] {
+    try await items(on: node).map {
+      "the words do NOT bring back \($0.name): it goes over none of your ways; \($0.remedy), then "
+        + "`hearth sync`"
+    }
+  }
+
+  /// What waits in vain, for whoever syncs.
+  static func unsynced(on node: Node) async throws -> [String] {
+    let stranded = try await items(on: node)
+    guard !stranded.isEmpty else { return [] }
+    let statuses = try await node.zoneStatuses()
+    return stranded.filter { item in
+      statuses.contains { $0.zone.group == item.zone.group && $0.unsynced > 0 }
+    }.map {
+      "hearth: warning: \($0.name) goes over none of your ways, and has changes that nobody else "
+        + "has: \($0.remedy)"
+    }
+  }
+}

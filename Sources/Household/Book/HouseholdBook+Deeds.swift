@@ -1,0 +1,98 @@
+import HearthCRDT
+import HearthSync
+
+/// One thing that somebody's changes do, as people would tell it.
+package struct Deed: Equatable, Sendable {
+  /// What is done, in the past tense, such as `added` or `done`.
+  package let verb: String
+  /// To what: a chore's title, a setting's key, a name.
+  package let title: String
+}
+
+extension HouseholdBook {
+  /// What changes would do that this book does not hold, in order and at most so many.
+  ///
+  /// The titles come from the changes, then from the book.
+  ///
+  /// - Returns: the first ones, and how many there are in all.
+  package func deeds(of changes: [Change], atMost limit: Int) throws -> (first: [Deed], count: Int)
+  {
+    var titles: [RecordID: String] = [:]
+    var first: [Deed] = []
+    var count = 0
+    for change in changes {
+      var bodies: [RecordKey: [Operation.Body]] = [:]
+      var keys: [RecordKey] = []
+      for operation in change.operations {
+        if bodies[operation.key] == nil { keys.append(operation.key) }
+        bodies[operation.key, default: []].append(operation.body)
+        if case .assign(ChoreField.title, .text(let title)) = operation.body,
+          operation.key.type == HouseholdSchema.chore
+        {
+          titles[operation.key.id] = title
+        }
+      }
+      for key in keys {
+        count += 1
+        guard first.count < limit else { continue }
+        first.append(try deed(key, bodies[key] ?? [], titles))
+      }
+    }
+    return (first, count)
+  }
+
+  private func deed(
+    _ key: RecordKey, _ bodies: [Operation.Body], _ titles: [RecordID: String]
+  ) throws -> Deed {
+    var assigned: [FieldID: Value] = [:]
+    var isDeleted = false
+    for body in bodies {
+      switch body {
+      case .assign(let field, let value): assigned[field] = value
+      case .event(let fields): for field in fields { assigned[field.field] = field.value }
+      case .delete: isDeleted = true
+      default: continue
+      }
+    }
+    switch key.type {
+    case HouseholdSchema.chore:
+      return Deed(
+        verb: isDeleted ? "deleted" : HouseholdBook.verb(ofChore: assigned),
+        title: try title(of: key.id, titles))
+    case HouseholdSchema.completion:
+      let written = assigned[CompletionField.title]?.text
+      return Deed(
+        verb: "done",
+        title: try written ?? title(of: assigned[CompletionField.chore]?.identifier, titles))
+    case HouseholdSchema.skip:
+      let chore = assigned[SkipField.chore]?.identifier
+      return Deed(verb: "skipped", title: try title(of: chore, titles))
+    case HouseholdSchema.retraction:
+      let chore = assigned[RetractionField.chore]?.identifier
+      return Deed(verb: "took back", title: try title(of: chore, titles))
+    case HouseholdSchema.occurrence:
+      let chore = assigned[OccurrenceField.chore]?.identifier
+      return Deed(verb: "changed one day of", title: try title(of: chore, titles))
+    case HouseholdSchema.setting:
+      return Deed(verb: "set", title: assigned[SettingField.key]?.text ?? "a setting")
+    case HouseholdSchema.person:
+      return Deed(verb: "named", title: assigned[PersonField.name]?.text ?? "a person")
+    case HouseholdSchema.close:
+      return Deed(verb: "closed", title: assigned[CloseField.period]?.text ?? "a period")
+    default:
+      return Deed(verb: "wrote", title: "something that this program does not know")
+    }
+  }
+
+  private static func verb(ofChore assigned: [FieldID: Value]) -> String {
+    if assigned[ChoreField.created] != nil { return "added" }
+    return assigned[ChoreField.archived]?.bool.map { $0 ? "archived" : "restored" } ?? "changed"
+  }
+
+  /// A chore's title.
+  private func title(of id: RecordID?, _ titles: [RecordID: String]) throws -> String {
+    guard let id else { return "a chore" }
+    let record = try source.record(RecordKey(type: HouseholdSchema.chore, id: id))
+    return titles[id] ?? record?.shown(ChoreField.title)?.text ?? "a chore that is not here"
+  }
+}
