@@ -64,7 +64,7 @@ extension Node {
           ? "this address names no relay: give the folder in which the catalogue lies"
           : "this address names a relay: leave the folder out, or use the address for folders")
     }
-    let absolute = place.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
+    let absolute = try place.map(SharedFolderPath.named)
     let store = try catalogues()
     let id = address.catalogue.id
     var kept =
