@@ -74,6 +74,11 @@ struct ApproveCommand: AsyncParsableCommand {
       try Confirmation.ask(
         "does \(name)'s \(Style.safe(request.deviceName)) show \(chosen.number)?", isGiven: yes)
     }
+    let me = await context.node.person
+    let membership = await context.node.membership(of: context.zone.group)
+    // An invitation for a further device names its person.
+    let further = membership.invites.first { $0.operation.invite == request.invite }?
+      .operation.person.flatMap { membership.person($0) }
     let report = try await approve(chosen, among: waiting, context)
     try await context.node.close()
     if options.json {
@@ -82,11 +87,18 @@ struct ApproveCommand: AsyncParsableCommand {
           person: request.personName, device: request.deviceName, role: chosen.role.name))
     } else {
       let isOwn = chosen.request.group != context.zone.group
-      Output.print(
-        isOwn
-          ? "\(Style.safe(request.deviceName)) shares your private database now"
-          : "\(name) is \(RoleWords.a(chosen.role)) of \(Style.safe(context.zone.name)) now: "
-            + RoleWords.may(chosen.role))
+      let place = Style.safe(context.zone.name)
+      if isOwn {
+        Output.print("\(Style.safe(request.deviceName)) shares your private database now")
+      } else if let person = further {
+        Output.print(
+          "\(Style.safe(request.deviceName)) is a further device of "
+            + "\(person.id == me ? "yours" : "\(Style.safe(person.name))'s"): it may read and write "
+            + "\(place) as \(person.id == me ? "you" : Style.safe(person.name)) now")
+      } else {
+        Output.print(
+          "\(name) is \(RoleWords.a(chosen.role)) of \(place) now: " + RoleWords.may(chosen.role))
+      }
       if !isOwn, waiting.contains(where: { $0.isOf(chosen.request.device, besides: chosen) }) {
         Output.print("\(Style.safe(request.deviceName)) shares your private database too")
       }
