@@ -165,13 +165,14 @@ extension Node {
     }
     if let found { return found }
     if let problem { throw problem }
+    let place = folders.contains(where: Node.isRelay) ? "place" : "folder"
     throw HearthError(
       .notFound,
       "nothing in \(folders.joined(separator: ", ")) is for these words: look whether they are the "
-        + "latest, " + (folders.allSatisfy(Node.isRelay)
+        + "latest, "
+        + (folders.allSatisfy(Node.isRelay)
           ? "and whether it is the relay that your household goes over"
-          : "whether it is the right \(folders.contains(where: Node.isRelay) ? "place" : "folder"), "
-            + "and whether everything has arrived in it"))
+          : "whether it is the right \(place), and whether everything has arrived in it"))
   }
 
   /// A transport before there is a node: it sees the capsule of the words, and no more.

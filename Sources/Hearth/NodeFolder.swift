@@ -31,13 +31,15 @@ struct NodeFolder {
     guard stat(database, &information) == 0 else {
       guard errno == ENOENT else { return }
       throw HearthError(
-        .corrupt, "there is a key in \(root.path), but its database \(database) is gone: put it "
-          + "back, or " + NodeFolder.aside)
+        .corrupt,
+        "there is a key in \(root.path), but its database \(database) is gone: put it back, or "
+          + NodeFolder.aside)
     }
     guard information.st_size > 0 else {
       throw HearthError(
-        .corrupt, "the database \(database) is empty, though there is a key beside it: put it "
-          + "back, or " + NodeFolder.aside)
+        .corrupt,
+        "the database \(database) is empty, though there is a key beside it: put it back, or "
+          + NodeFolder.aside)
     }
   }
 

@@ -194,7 +194,7 @@ def renamed(ways):
     # Somebody who is in another household gives one the name that Anna's has already.
     ways.says("cara", ["settings", "set", "name", "our  Flat"])
     ways.sync("cara", "anna")
-    ways.says("anna", ["list", "--household", "our  Flat"], "2 households", "--household " + number[:8],
+    ways.says("anna", ["list", "--household", "our  Flat"], "2 households", number[:8],
               status=USAGE)
     ways.says("anna", ["list", "--household", number[:8]], "Stairs")
     ways.says("cara", ["settings", "unset", "name"])

@@ -88,17 +88,10 @@ struct ApproveCommand: AsyncParsableCommand {
     } else {
       let isOwn = chosen.request.group != context.zone.group
       let place = Style.safe(context.zone.name)
-      if isOwn {
-        Output.print("\(Style.safe(request.deviceName)) shares your private database now")
-      } else if let person = further {
-        Output.print(
-          "\(Style.safe(request.deviceName)) is a further device of "
-            + "\(person.id == me ? "yours" : "\(Style.safe(person.name))'s"): it may read and write "
-            + "\(place) as \(person.id == me ? "you" : Style.safe(person.name)) now")
-      } else {
-        Output.print(
-          "\(name) is \(RoleWords.a(chosen.role)) of \(place) now: " + RoleWords.may(chosen.role))
-      }
+      Output.print(
+        isOwn
+          ? "\(Style.safe(request.deviceName)) shares your private database now"
+          : ApproveCommand.words(on: chosen, further, isOneself: further?.id == me, in: place))
       if !isOwn, waiting.contains(where: { $0.isOf(chosen.request.device, besides: chosen) }) {
         Output.print("\(Style.safe(request.deviceName)) shares your private database too")
       }
@@ -119,6 +112,20 @@ struct ApproveCommand: AsyncParsableCommand {
   }
 
   private static let numberDigits = 30
+
+  /// What somebody's request came to: a new member, or a further device of one.
+  private static func words(
+    on chosen: WaitingJoin, _ person: Membership.Person?, isOneself: Bool, in place: String
+  ) -> String {
+    guard let person else {
+      return "\(Style.safe(chosen.request.personName)) is \(RoleWords.a(chosen.role)) of \(place) "
+        + "now: " + RoleWords.may(chosen.role)
+    }
+    let name = Style.safe(person.name)
+    return "\(Style.safe(chosen.request.deviceName)) is a further device of "
+      + "\(isOneself ? "yours" : "\(name)'s"): it may read and write \(place) as "
+      + "\(isOneself ? "you" : name) now"
+  }
 
   /// Lets a device in wherever it asks.
   private func approve(
