@@ -248,7 +248,7 @@ def using(bazaar):
     bazaar.says("rita", ["settings", "set", name, "no"])
     check(bazaar.says("rita", ["settings", "get", name]).strip() == "no", "own wish")
     bazaar.says("rita", ["settings", "list"], name)
-    bazaar.says("rita", ["settings", "set", name, "perhaps"], "use", status=FAILED)
+    bazaar.says("rita", ["settings", "set", name, "perhaps"], "use", status=USAGE)
     check(bazaar.says("rita", ["settings", "get", "feature_flag_unknown"]).strip() == "no",
           "an unknown flag is off")
 
