@@ -24,6 +24,8 @@ public struct HearthError: Error, Sendable {
     public static let notFound = Code(rawValue: "notFound")
     /// Input that makes no sense.
     public static let invalid = Code(rawValue: "invalid")
+    /// What came from outside does not hold; nothing of this node is damaged.
+    public static let untrusted = Code(rawValue: "untrusted")
     /// A transport could not be reached.
     public static let offline = Code(rawValue: "offline")
     /// The node's data is damaged.

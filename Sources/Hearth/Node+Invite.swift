@@ -56,7 +56,7 @@ extension Node {
   /// - Returns: the link; whoever has it can join, or ask to.
   /// - Throws: `offline` where nobody could reach the household, `notAllowed`.
   package func invite(to zone: ZoneID, _ terms: InvitationTerms) throws -> InvitationLink {
-    let state = try engine.zone(zone)
+    let state = shown(try engine.zone(zone))
     let settings = try waysForInvitation(to: state, terms)
     for setting in settings { try requireReach(of: setting) }
     let made = try makeInvitation(to: state, terms)
@@ -330,17 +330,15 @@ extension Node {
   private func find(
     _ link: InvitationLink, at folderOverride: String?
   ) throws -> (place: String, transport: any Transport, capsule: [UInt8]) {
-    func look(at place: String) throws -> (String, any Transport, [UInt8]) {
+    func look(at named: String) throws -> (String, any Transport, [UInt8]) {
+      let place =
+        Node.isRelay(named) ? named : try SharedFolderPath.checked(named, home: folder.root.path)
       let transport = try transport(place)
       let capsule = try capsule(of: link, on: transport, place)
       _ = try open(capsule, of: link, at: place)
       return (place, transport, capsule)
     }
-    if let folderOverride {
-      let isPath = !Node.isRelay(folderOverride)
-      return try look(
-        at: isPath ? URL(fileURLWithPath: folderOverride).standardizedFileURL.path : folderOverride)
-    }
+    if let folderOverride { return try look(at: folderOverride) }
     let named = link.relay?.description ?? link.folder
     do {
       guard let named else {
@@ -348,7 +346,7 @@ extension Node {
           .notFound, "the link does not say where the shared folder is: add --folder PATH")
       }
       return try look(at: named)
-    } catch let error as HearthError where [.offline, .notFound].contains(error.code) {
+    } catch let error as HearthError where [.offline, .notFound, .invalid].contains(error.code) {
       for setting in try transports() where setting.kind == "folder" && setting.path != named {
         if let found = try? look(at: setting.path) { return found }
       }

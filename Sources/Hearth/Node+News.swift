@@ -44,7 +44,7 @@ extension Node {
       let new = PeopleOutline(membership, own: own, device: device)
       guard new != old, membership.isActive(device) else { continue }
       let zone = engine.zones.first { $0.group == group && $0.kind == .data }
-      let place = zone?.name ?? "the household"
+      let place = zone.map { shown($0).name } ?? "the household"
       for text in news(of: membership, in: place, from: old, to: new) {
         try store.transaction {
           try store.add(
@@ -81,7 +81,7 @@ extension Node {
     where old.ownDevices[added] == nil {
       texts.append(
         "you have a further device in \(place): \(name); if it is not yours, "
-          + "`hearth device` ends it")
+          + "`hearth device revoke \(name)` ends it")
     }
     if let role = new.ownRole, let former = old.ownRole, role != former, old.owner == new.owner {
       texts.append("you are \(role.name) in \(place) now, were \(former.name)")

@@ -129,6 +129,11 @@ extension Node {
         .offline,
         "what you wrote last could not be given to the others, so you have not left: \(failure)")
     }
+    guard membership(of: group).isActive(device) else {
+      throw HearthError(
+        .notAllowed,
+        "this device does not belong to the household any more: `hearth status` says why")
+    }
     try engine.leave(group, nowMilliseconds: now())
     announce()
     return try sync()

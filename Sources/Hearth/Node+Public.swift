@@ -64,7 +64,7 @@ extension Node {
           ? "this address names no relay: give the folder in which the catalogue lies"
           : "this address names a relay: leave the folder out, or use the address for folders")
     }
-    let absolute = place.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
+    let absolute = try place.map(SharedFolderPath.named)
     let store = try catalogues()
     let id = address.catalogue.id
     var kept =
@@ -82,7 +82,7 @@ extension Node {
     } catch let error as TransportError {
       throw HearthError(.notFound, "\(error)", cause: error)
     } catch let error as SyncError where error.code == .notAuthentic {
-      throw HearthError(.invalid, error.message, cause: error)
+      throw HearthError(.untrusted, error.message, cause: error)
     }
   }
 
@@ -255,8 +255,7 @@ extension Node {
         throw HearthError(
           error.code == .relayRefused ? .notFound : .offline, "\(error)", cause: error)
       } catch let error as SyncError {
-        // Nothing of this node is damaged: what came from outside does not hold.
-        throw HearthError(.invalid, error.message, cause: error)
+        throw HearthError(.untrusted, error.message, cause: error)
       }
     }
     return (found, remarks)

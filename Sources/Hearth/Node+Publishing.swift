@@ -125,19 +125,19 @@ extension Node {
   ///   - drafts: everything that is offered; what is missing is retired.
   ///   - name: the catalogue's name.
   ///   - leastVersion: the version is not below it.
-  ///   - place: another place to publish to from now on: a relay's address or a folder.
+  ///   - more: further places to publish to from now on: relays' addresses and folders.
   ///   - token: the relay's registration token, where one is needed.
   /// - Throws: `notFound` without a publisher's key, `invalid`.
   package func publish(
-    _ drafts: [PublicRecord], named name: String, leastVersion: UInt64, to place: String?,
+    _ drafts: [PublicRecord], named name: String, leastVersion: UInt64, to more: [String],
     token: String? = nil
   ) throws -> PublishReport {
     guard let publisher = try publisherIdentity() else { throw Node.noPublisher }
     let catalogue = try CatalogueReference(publisher: publisher.publicKey, name: name)
     let store = try catalogues()
     let id = catalogue.id
-    let added = try place.map { try publishingPlace($0) }
-    let places = Set(try store.targets(of: id) + (added.map { [$0] } ?? [])).sorted()
+    let added = try more.map { try publishingPlace($0) }
+    let places = Set(try store.targets(of: id) + added).sorted()
     guard !places.isEmpty else {
       throw HearthError(
         .invalid, "say where to publish it: --to with a relay's address or a folder")
@@ -193,7 +193,7 @@ extension Node {
         throw HearthError(.invalid, error.message, cause: error)
       }
     }
-    let path = URL(fileURLWithPath: text).standardizedFileURL.path
+    let path = try SharedFolderPath.checked(text, home: folder.root.path)
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue
     else { throw HearthError(.invalid, "\(text) is neither a relay's address nor a folder") }

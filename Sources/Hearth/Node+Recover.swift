@@ -46,7 +46,7 @@ extension Node {
     let root = try words.words.root()
     let folders = try folders.map {
       Node.isRelay($0) || $0.contains("://")
-        ? try relayAddress($0).description : URL(fileURLWithPath: $0).standardizedFileURL.path
+        ? try relayAddress($0).description : try SharedFolderPath.checked($0, home: home)
     }
     var listing = try listing(for: root, in: folders)
     let leadsToPrivate = listing.groups.contains { isAttested($0, of: listing.person, by: root) }
@@ -165,10 +165,14 @@ extension Node {
     }
     if let found { return found }
     if let problem { throw problem }
+    let place = folders.contains(where: Node.isRelay) ? "place" : "folder"
     throw HearthError(
       .notFound,
       "nothing in \(folders.joined(separator: ", ")) is for these words: look whether they are the "
-        + "latest, whether it is the right folder, and whether everything has arrived in it")
+        + "latest, "
+        + (folders.allSatisfy(Node.isRelay)
+          ? "and whether it is the relay that your household goes over"
+          : "whether it is the right \(place), and whether everything has arrived in it"))
   }
 
   /// A transport before there is a node: it sees the capsule of the words, and no more.

@@ -62,10 +62,11 @@ extension Node {
   /// Adds a shared folder; of one that is there already only what it carries may grow.
   ///
   /// - Parameter cargo: what goes over it; nil for everything.
+  /// - Throws: `invalid` for a folder that would give away a node's key.
   package func addFolder(
     _ path: String, carrying cargo: TransportCargo? = nil
   ) throws -> TransportSetting {
-    let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
+    let absolute = try SharedFolderPath.checked(path, home: folder.root.path)
     var present = try transports()
     if let known = present.first(where: { $0.kind == "folder" && $0.path == absolute }) {
       return try widen(known, to: cargo)
@@ -96,12 +97,15 @@ extension Node {
   /// - Throws: `notFound`.
   private func transport(named name: String) throws -> TransportSetting {
     let absolute = URL(fileURLWithPath: name).standardizedFileURL.path
-    let present = try transports()
+    let present = name.isEmpty ? [] : try transports()
     let found =
       present.first { String($0.number) == name }
       ?? present.first { $0.path == name || $0.path == absolute }
     guard let found else {
-      throw HearthError(.notFound, "there is no transport \(name): see `hearth transport list`")
+      throw HearthError(
+        .notFound,
+        "there is no transport \(name.isEmpty ? "without a name" : printable(name)): see "
+          + "`hearth transport list`")
     }
     return found
   }

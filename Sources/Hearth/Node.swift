@@ -20,15 +20,19 @@ package struct NodeSchema: Sendable {
   package let policy: RolePolicy
   /// The text field from which a type's ids follow, where they do.
   package let naturalKeys: [TypeID: FieldID]
+  /// The name that a shared zone's own records give it; nil where they give none.
+  package let zoneName: (@Sendable (any ProjectionSource) throws -> String?)?
 
   package init(
     records: [RecordSchema], projections: [any Projection] = [], policy: RolePolicy = RolePolicy(),
-    naturalKeys: [TypeID: FieldID] = [:]
+    naturalKeys: [TypeID: FieldID] = [:],
+    zoneName: (@Sendable (any ProjectionSource) throws -> String?)? = nil
   ) {
     self.records = records
     self.projections = projections
     self.policy = policy
     self.naturalKeys = naturalKeys
+    self.zoneName = zoneName
   }
 }
 
@@ -89,16 +93,24 @@ package actor Node {
       guard let encoded = try store.fact(Node.profileFact) else {
         throw HearthError(
           .corrupt,
-          "the node in \(folder.root.path) was not completely created: remove it and "
-            + "run `hearth init` again")
+          "the database \(folder.database) is empty, though there is a key beside it: "
+            + NodeFolder.aside)
       }
       self.profile = try JSONDecoder().decode(NodeProfile.self, from: Data(encoded))
     }
     var reader = ByteReader(
       try store.fact(Engine<ReplicaStore>.incarnationFact) ?? [UInt8](repeating: 0, count: 8))
-    engine = try Engine(
-      store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),
-      policy: schema.policy, nowMilliseconds: now())
+    do {
+      engine = try Engine(
+        store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),
+        policy: schema.policy, nowMilliseconds: now())
+    } catch let error as CryptoError where error.code == .authenticationFailed {
+      throw HearthError(
+        .corrupt,
+        "the key \(folder.keyFile) does not open what is in \(folder.database): it is another "
+          + "device's, or one of both was exchanged; put the right key file back. Without it, "
+          + NodeFolder.aside, cause: error)
+    }
   }
 
   /// Creates a node in a folder that holds none.
@@ -155,6 +167,7 @@ package actor Node {
     guard let bytes = try DurableFile.read(folder.keyFile, atMost: KeyFile.maximumFileBytes) else {
       throw HearthError(.noNode, "there is no key file in \(path)")
     }
+    try folder.requireDatabase()
     let secrets: [SecretBytes]
     do {
       if try KeyFile.mode(of: bytes) != .plain, passphrase == nil {
@@ -182,6 +195,10 @@ package actor Node {
 
   private static func wrapped(_ passphrase: [UInt8]?) throws -> Passphrase? {
     guard var bytes = passphrase else { return nil }
+    guard !bytes.isEmpty else {
+      throw HearthError(
+        .passphrase, "the passphrase is empty: look into the file or variable that it comes from")
+    }
     return try Passphrase(consuming: &bytes)
   }
 
@@ -256,7 +273,22 @@ package actor Node {
   }
 
   /// Every zone in use: of the private databases that this device has had, the present one.
-  package func allZones() -> [ZoneState] { engine.zones.filter { !engine.isRetired($0) } }
+  package func allZones() -> [ZoneState] {
+    engine.zones.filter { !engine.isRetired($0) }.map(shown)
+  }
+
+  /// A zone by the name that its records give it.
+  ///
+  /// Where they cannot be read it has the name with which it was founded: whoever reads more of it
+  /// meets the same fault and tells it.
+  func shown(_ zone: ZoneState) -> ZoneState {
+    guard let zoneName = schema.zoneName, zone.kind == .data, zone.database == .shared,
+      let name = try? zoneName(store.source(of: zone.id))
+    else { return zone }
+    var zone = zone
+    zone.name = name
+    return zone
+  }
 
   /// The people, devices and invitations of a group.
   package func membership(of group: GroupID) -> Membership {

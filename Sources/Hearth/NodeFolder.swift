@@ -62,6 +62,31 @@ struct NodeFolder {
     }
   }
 
+  /// What to do with a home whose files do not belong together any more.
+  static let aside =
+    "keep the folder and move it aside, then `hearth recover` with your recovery words, or "
+    + "`hearth init` and join again; what was synced is on the other devices"
+
+  /// Refuses a home whose database is gone, before an empty one would take its place.
+  ///
+  /// The key is written last, so whoever has one had a database.
+  func requireDatabase() throws {
+    var information = stat()
+    guard stat(database, &information) == 0 else {
+      guard errno == ENOENT else { return }
+      throw HearthError(
+        .corrupt,
+        "there is a key in \(root.path), but its database \(database) is gone: put it back, or "
+          + NodeFolder.aside)
+    }
+    guard information.st_size > 0 else {
+      throw HearthError(
+        .corrupt,
+        "the database \(database) is empty, though there is a key beside it: put it back, or "
+          + NodeFolder.aside)
+    }
+  }
+
   /// Makes the folder, readable by its owner alone.
   func prepare() throws {
     do {

@@ -72,7 +72,8 @@ package struct CommonOptions: ParsableArguments {
 package enum CommandSchema {
   static let node = NodeSchema(
     records: HouseholdSchema.all, projections: [HouseholdProjection()],
-    policy: HouseholdSchema.rolePolicy, naturalKeys: HouseholdSchema.naturalKeys)
+    policy: HouseholdSchema.rolePolicy, naturalKeys: HouseholdSchema.naturalKeys,
+    zoneName: { try HouseholdSettings.name(in: $0) })
 }
 
 /// One household as commands work on it.
@@ -90,20 +91,13 @@ struct HouseholdContext {
   static func chosen(_ options: CommonOptions, on node: Node) async throws -> ZoneState {
     let shared = await node.dataZones().filter { $0.database == .shared }
     guard !shared.isEmpty else { throw try await noHousehold(on: node) }
-    func named(_ name: String) -> ZoneState? {
-      shared.first { $0.name.lowercased() == name.lowercased() }
-    }
-    if let wanted = options.household {
-      guard let zone = named(wanted) else {
-        throw CommandFailure(
-          .failed, "this node is in no household named \(ShownText.quoted(wanted))",
-          hint: "see `hearth household list`")
-      }
-      return zone
-    }
+    if let wanted = options.household { return try HouseholdNames.zone(wanted, among: shared) }
     if shared.count == 1, let zone = shared.first { return zone }
     let values = try await SettingValues.load([.defaultHousehold], of: node, household: nil)
-    if let zone = named(values.effective(.defaultHousehold).value) { return zone }
+    let usual = values.effective(.defaultHousehold).value
+    if !usual.isEmpty, !HouseholdNames.zones(usual, among: shared).isEmpty {
+      return try HouseholdNames.zone(usual, among: shared)
+    }
     let names = shared.map { Style.safe($0.name) }.joined(separator: ", ")
     throw CommandFailure(
       .usage, "this node is in several households: \(names)",
@@ -174,7 +168,7 @@ struct HouseholdClock {
   init(timeZone name: String) throws {
     guard let zone = TimeZone(identifier: name) else {
       throw CommandFailure(
-        .failed, "time zone \(name) is not known on this machine",
+        .usage, "time zone \(name) is not known on this machine",
         hint: "names look like Europe/Berlin")
     }
     var calendar = Calendar(identifier: .gregorian)

@@ -145,7 +145,7 @@ struct ExitReport {
         .usage, HearthCommand.message(for: error), hint: "`hearth help COMMAND` explains a command")
     }
     if let error = error as? HouseholdError {
-      return document(.failed, error.message, reason: error.code.rawValue)
+      return document(ExitReport.status(of: error), error.message, reason: error.code.rawValue)
     }
     let word = Hearth.codeWord(of: error)
     return document(ExitReport.status(of: error), Hearth.words(of: error), reason: word)
@@ -160,11 +160,21 @@ struct ExitReport {
         hint: hint, exit: status.rawValue))
   }
 
+  /// What is wrong with a value whatever the household is like.
+  private static let badInput: Set<HouseholdError.Code> = [
+    .civilOutOfRange, .civilText, .ruleOutOfRange, .ruleContradiction, .badTitle, .badNote,
+    .badName, .badEmail, .badPoints, .badTags, .badAssignment, .badDay, .badReason, .badSetting,
+    .badCursor, .badRating,
+  ]
+
   /// The exit code for an error of any layer, by its code's word.
   static func status(of error: any Error) -> ExitStatus {
-    if error is HouseholdError { return .failed }
+    if let error = error as? HouseholdError {
+      return ExitReport.badInput.contains(error.code) ? .usage : .failed
+    }
     switch Hearth.codeWord(of: error) {
     case "noNode": return .noNode
+    case HearthError.Code.invalid.rawValue where error is HearthError: return .usage
     case "locked": return .locked
     case "notAllowed", "passphrase", "wrongPassphrase": return .notAllowed
     case "corrupt", "notAuthentic", "authenticationFailed": return .corrupt

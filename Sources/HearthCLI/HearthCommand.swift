@@ -26,7 +26,9 @@ package struct HearthCommand: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     let arguments = leadingOptionsLast(Array(CommandLine.arguments.dropFirst()))
     do {
+      try refuseUnreadable(rawArguments())
       try refuseUnknownCommand(arguments)
+      try refuseDashed(arguments)
       var command = try HearthCommand.parseAsRoot(arguments)
       if var asynchronous = command as? any AsyncParsableCommand {
         try await asynchronous.run()
@@ -41,9 +43,52 @@ package struct HearthCommand: AsyncParsableCommand {
     }
   }
 
+  /// The bytes of this process's arguments, without the program's name.
+  private static func rawArguments() -> [[UInt8]] {
+    (0..<Int(CommandLine.argc)).dropFirst().compactMap { place in
+      CommandLine.unsafeArgv[place].map { word in
+        Array(UnsafeBufferPointer(start: word, count: strlen(word))).map(UInt8.init(bitPattern:))
+      }
+    }
+  }
+
+  /// Refuses what is not UTF-8: a text would be written otherwise than it was typed.
+  static func refuseUnreadable(_ arguments: [[UInt8]]) throws {
+    for (place, bytes) in arguments.enumerated()
+    where String(validating: bytes, as: UTF8.self) == nil {
+      throw CommandFailure(
+        .usage,
+        "argument \(place + 1) is not UTF-8 text: "
+          + ShownText.quoted(String(decoding: bytes, as: UTF8.self)),
+        hint: "type it anew in a terminal that uses UTF-8; a path with such bytes cannot be named")
+    }
+  }
+
+  /// Refuses a value that begins with one dash, which the parser takes for a row of options.
+  ///
+  /// There is none of one letter but `-h`, so `- wash` would print help and do nothing.
+  static func refuseDashed(_ arguments: [String]) throws {
+    let own = arguments.prefix { $0 != "--" }
+    for (place, word) in own.enumerated() {
+      guard word.hasPrefix("-"), !word.hasPrefix("--"), word != "-", word != "-h" else { continue }
+      // A negative number is the value of an option, which names its range.
+      guard Int(word) == nil else { continue }
+      let before = place > 0 ? own[place - 1] : ""
+      let isValue = before.hasPrefix("--") && !before.contains("=")
+      let typed = ShellText.word(Style.safe(word))
+      throw CommandFailure(
+        .usage, "\(ShownText.quoted(word)) begins with a dash and is no option",
+        hint: isValue
+          ? "write an option's value with an equals sign (\(before)=\(typed)), and what is no "
+            + "option behind two dashes (-- \(typed))"
+          : "write what is no option behind two dashes, after the options: -- \(typed)")
+    }
+  }
+
   /// Says which command is meant where the first word is none.
   private static func refuseUnknownCommand(_ arguments: [String]) throws {
     let names = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
+    if arguments.first == "help" { return try refuseUnknownHelp(arguments.dropFirst()) }
     guard let word = arguments.first, !word.hasPrefix("-"), !names.contains(word) else { return }
     let nearest = names.min {
       NameFolding.edits(word, $0) < NameFolding.edits(word, $1)
@@ -55,6 +100,20 @@ package struct HearthCommand: AsyncParsableCommand {
     throw CommandFailure(
       .usage, "there is no command \"\(Style.safe(word))\"",
       hint: hint ?? "`hearth --help` lists the commands")
+  }
+
+  /// Refuses help about a command that is none, for which the parser would show the whole list.
+  private static func refuseUnknownHelp(_ words: ArraySlice<String>) throws {
+    var command: any ParsableCommand.Type = HearthCommand.self
+    for word in words where !word.hasPrefix("-") && word != "help" {
+      let below = command.configuration.subcommands
+      guard let next = below.first(where: { $0.configuration.commandName == word }) else {
+        throw CommandFailure(
+          .usage, "there is no command \(ShownText.quoted(words.joined(separator: " ")))",
+          hint: "`hearth --help` lists the commands")
+      }
+      command = next
+    }
   }
 
   /// Whether words lead to a command that takes options, and not to help of some kind.

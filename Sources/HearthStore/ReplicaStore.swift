@@ -77,8 +77,8 @@ package final class ReplicaStore {
     if let size, (1..<ReplicaStore.headerBytes).contains(size.intValue) {
       throw StoreError(
         .corrupt,
-        "the database at \(path) is cut to \(size) bytes: keep the folder, move it aside and join "
-          + "again; what was synced is on the other devices")
+        "the database at \(path) is cut to \(size) bytes: keep the folder, move it aside, then "
+          + "`hearth recover` or join again; what was synced is on the other devices")
     }
     var configuration = Configuration()
     configuration.label = "hearth"
@@ -145,8 +145,8 @@ package final class ReplicaStore {
     case .SQLITE_NOTADB, .SQLITE_CORRUPT:
       return StoreError(
         .corrupt,
-        "the database at \(path) is damaged: keep the folder, move it aside and join again; what "
-          + "was synced is on the other devices", cause: error)
+        "the database at \(path) is damaged: keep the folder, move it aside, then "
+          + "`hearth recover` or join again; what was synced is on the other devices", cause: error)
     case .SQLITE_IOERR where isFull(path), .SQLITE_CANTOPEN where isFull(path), .SQLITE_FULL:
       return StoreError(.full, "the disk is full: free some space and try again", cause: error)
     case .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM:

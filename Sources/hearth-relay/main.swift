@@ -1,4 +1,4 @@
 import ArgumentParser
 import HearthRelay
 
-RelayCommand.main()
+RelayCommand.begin()

@@ -155,7 +155,7 @@ def approved(family):
     number = re.search(r"number: ([\d ]+)", asked).group(1).strip()
     family.says("watch", ["status"], "private:   waits until another device of Ben", number)
     family.says("laptop", ["approve"], "Ben with watch", "as member", number)
-    family.says("laptop", ["approve", "Ben", "--number", number], "Ben is a member of Home now")
+    family.says("laptop", ["approve", "Ben", "--number", number], "further device of Ben's")
     family.says("watch", ["sync"], "joined Home as member: Anna approved")
     check(family.get("watch", "page-size") != "3", "Anna let somebody into Ben's private database")
     family.says("ben", ["sync"], "watch asks for your private database: `hearth approve`")

@@ -189,7 +189,7 @@ def refuse(stage, words):
     bare = dict(isBare=True)
     recover = ["bare", "recover", "--transport", stage.folder]
     several = words.split()
-    stage.refuses("eleven words", NOT_ALLOWED, "1 missing", *recover,
+    stage.refuses("eleven words", USAGE, "1 missing", *recover,
                   piped=" ".join(several[:11]), **bare)
     swapped = " ".join([several[1], several[0]] + several[2:])
     done = stage.run("ben", "words", "check", piped=swapped)
@@ -198,9 +198,11 @@ def refuse(stage, words):
         "swapped words: %d %s" % (done.returncode, done.stderr))
     for place in ("hearth-relay://192.0.2.7:7440/0k3f", "hearth-relais://192.0.2.7:7440/"):
         said = "52 characters" if "relay:" in place else "begins with hearth-relay://"
-        stage.refuses("a shortened address", FAILED, said, "bare", "recover", "--transport", place,
+        stage.refuses("a shortened address", USAGE, said, "bare", "recover", "--transport", place,
                       piped=words, **bare)
-    stage.refuses("a word of no list", NOT_ALLOWED, "Word 1", *recover,
+    stage.refuses("a folder around the home", USAGE, "private key", "bare", "recover", "--transport",
+                  stage.path("."), piped=words, **bare)
+    stage.refuses("a word of no list", USAGE, "Word 1", *recover,
                   piped=" ".join(["hearth"] + several[1:]), **bare)
     stage.refuses("no words", USAGE, "nothing was typed", *recover, **bare)
     other = "abandon amount liar amount expire adjust cage candy arch gather drum buyer"

@@ -68,22 +68,100 @@ def arguments(stage):
         (["add", "x", "--points", "-1"], ["0 to 100000"]),
         (["add", "x", "--points", str(10 ** 12)], ["0 to 100000"]),
         (["add", "x", "--every", "never-ever"], ["never-ever"]),
+        (["add", "x", "--tag", "t" * 41], ["1 to 40 characters"]),
+        (["add", "- wash"], ["begins with a dash", "-- '- wash'"]),
+        (["add", "x", "--note", "- hot"], ["begins with a dash", "--note='- hot'"]),
+        (["add", "x", "-- no help"], ["-- no help"]),
+        (["done", ""], ["the chore's name is empty"]),
+        (["done", "dishes", "--at", "99:00"], ["is not a time of day"]),
+        (["done", "dishes", "--at", "never"], ["neither a time nor a date"]),
+        (["help", "nosuch"], ["there is no command"]),
+        (["help", "member", "nosuch"], ["there is no command"]),
+        (["settings", "set", "duplicate", "all"], ["first, each, split"]),
+        (["settings", "set", "time-zone", "Nowhere/None"], ["Europe/Berlin"]),
+        (["settings", "set", "name", "x" * 81], ["1 to 80 characters"]),
+        (["household", "create", "x" * 81], ["1 to 80 characters"]),
+        (["public", "list", "--where", "minutes=abc..5"], ["no range"]),
+        (["transport", "add", "relay", "hearth-relay://127.0.0.1:7440/abc"], ["52 characters"]),
     ):
         stage.refuses(" ".join(name), USAGE, words, "anna", *name)
-    stage.refuses("empty title", FAILED, ["1 to 200"], "anna", "add", "")
-    stage.refuses("blank title", FAILED, ["1 to 200"], "anna", "add", "   ")
-    stage.refuses("long title", FAILED, ["1 to 200"], "anna", "add", "x" * 100_000)
+    done = stage.run("anna", "add", "--", "- wash")
+    stage.refuses("a dash", 0, ["- wash"], "anna", "list")
+    # Bytes that are no text come through as what Python calls surrogates.
+    stage.refuses("no UTF-8", USAGE, ["is not UTF-8"], "anna", "add", "bad\udcff")
+    stage.refuses("no UTF-8, JSON", USAGE, ["is not UTF-8"], "anna", "--json", "add", "bad\udcff")
+    stage.refuses("empty title", USAGE, ["1 to 200"], "anna", "add", "")
+    stage.refuses("blank title", USAGE, ["1 to 200"], "anna", "add", "   ")
+    stage.refuses("long title", USAGE, ["1 to 200"], "anna", "add", "x" * 100_000)
     # The system lets no argument be that long, so it comes through a pipe.
     stage.refuses(
         "title of 10 MB", FAILED, ["65536 bytes", "1 to 200"], "anna", "add", "-",
         piped="x" * (10 << 20))
-    stage.refuses("piped blank title", FAILED, ["1 to 200"], "anna", "add", "-", piped=" \n")
+    stage.refuses("piped blank title", USAGE, ["1 to 200"], "anna", "add", "-", piped=" \n")
     stage.refuses("no such chore", FAILED, ["no chore"], "anna", "done", "quark")
-    stage.refuses("wrong link", FAILED, ["hearth://join"], "anna", "join", "hello")
+    stage.refuses("wrong link", USAGE, ["hearth://join"], "anna", "join", "hello")
     stage.refuses(
         "no folder", OFFLINE, ["does not exist"], "anna", "transport", "add", "folder", stage.path("missing"))
     stage.refuses("second init", FAILED, ["already"], "anna", "init", "--person", "X")
     stage.refuses("no node", NO_NODE, ["hearth init"], "nobody", "list", keeps=False)
+
+
+def secret_folders(stage):
+    """A shared folder that holds the key, or may come to, is none."""
+    home = stage.path("anna")
+    os.mkdir(stage.path("anna", "below"))
+    os.symlink(home, stage.path("alias"))
+    link = stage.must("anna", "invite").strip().splitlines()[-1]
+    stage.must("anna", "public", "publisher", "new")
+    with open(stage.path("catalogue.json"), "w") as file:
+        file.write('{"schema": 1, "catalogue": "mine", "version": 1}')
+    for name, place, word in (
+        ("no folder", "", "empty"), ("the home", home, "own home"),
+        ("above the home", stage.root, "contains"), ("the root", "/", "contains"),
+        ("below the home", stage.path("anna", "below"), "lies in"),
+        ("a link to the home", stage.path("alias"), "own home"),
+        ("below a link", stage.path("alias", "below"), "lies in"),
+    ):
+        words = [word] if not place else [word, "private key"]
+        stage.refuses(name, USAGE, words, "anna", "transport", "add", "folder", place)
+        stage.refuses(name + ", join", USAGE, words, "anna", "join", link, "--folder", place)
+        stage.refuses(
+            name + ", publish", USAGE, words, "anna", "public", "publish",
+            stage.path("catalogue.json"), "--to", place)
+    stage.must("gert", "init", "--person", "Gert", "--device", "g")
+    stage.refuses(
+        "another's home", USAGE, ["home of a node"], "gert", "transport", "add", "folder", home)
+    stage.refuses("forget nothing", FAILED, ["no transport"], "anna", "transport", "remove", "")
+    os.rmdir(stage.path("anna", "below"))
+    os.remove(stage.path("alias"))
+
+
+def damaged_homes(stage):
+    """Where a file of a node is gone, no advice costs what is left."""
+    for what, words in (("gone", ["is gone"]), ("empty", ["is empty"])):
+        name = "home-" + what
+        shutil.copytree(stage.path("anna"), stage.path(name))
+        for end in ("", "-wal", "-shm"):
+            if os.path.exists(stage.path(name, "node.db" + end)):
+                os.remove(stage.path(name, "node.db" + end))
+        if what == "empty":
+            open(stage.path(name, "node.db"), "wb").close()
+        for _ in range(2):
+            stage.refuses(
+                "database " + what, CORRUPT, words + ["keep the folder", "hearth recover"], name,
+                "list", keeps=False)
+    shutil.copytree(stage.path("anna"), stage.path("exchanged"))
+    shutil.copy(stage.path("gert", "key"), stage.path("exchanged", "key"))
+    stage.refuses(
+        "another device's key", CORRUPT, ["exchanged/key", "another device's", "right key file"],
+        "exchanged", "list", keeps=False)
+    open(stage.path("nothing"), "wb").close()
+    with open(stage.path("words"), "w") as file:
+        file.write("correct horse")
+    stage.must("closed", "--passphrase-file", stage.path("words"), "init", "--person", "C")
+    stage.refuses(
+        "an empty passphrase", 4, ["the passphrase is empty"], "closed", "list",
+        "--passphrase-file", stage.path("nothing"), keeps=False)
 
 
 def invitations(stage):
@@ -91,7 +169,7 @@ def invitations(stage):
     stage.must("ben", "init", "--person", "Ben", "--device", "b")
     # What stands there already would be no damage.
     other = "00" if link[20:22] == "zz" else "zz"
-    stage.refuses("damaged link", FAILED, ["damaged"], "ben", "join", link[:20] + other + link[22:])
+    stage.refuses("damaged link", USAGE, ["damaged"], "ben", "join", link[:20] + other + link[22:])
     stage.refuses(
         "folder without the invitation", FAILED, ["--folder"], "ben", "join", link, "--folder",
         stage.path("empty"))
@@ -163,11 +241,11 @@ def places(stage):
     stage.refuses(
         "closed link by approval", FAILED, ["was closed", "ask Anna"], "dora", "join", approved)
     stage.refuses(
-        "short address", FAILED, ["52 characters"], "dora", "join", link, "--folder",
+        "short address", USAGE, ["52 characters"], "dora", "join", link, "--folder",
         "hearth-relay://127.0.0.1:7440/abc")
     parts = link.split("/")
     stage.refuses(
-        "damaged path", FAILED, ["damaged"], "dora", "join", "/".join(parts[:5] + ["zzzzzzzz"]))
+        "damaged path", USAGE, ["damaged"], "dora", "join", "/".join(parts[:5] + ["zzzzzzzz"]))
     os.rename(folder, away)
     stage.refuses(
         "invite without the folder", OFFLINE, ["no invitation was made"], "anna", "invite")
@@ -294,7 +372,8 @@ def main():
     stage.must("anna", "transport", "add", "folder", stage.path("folder"))
     stage.must("anna", "add", "Dishes", "--every", "day")
     for part in (
-        arguments, help_of_groups, output, places, invitations, surroundings, full_disk,
+        arguments, help_of_groups, output, secret_folders, places, invitations, damaged_homes,
+        surroundings, full_disk,
     ):
         part(stage)
     shutil.rmtree(stage.root)

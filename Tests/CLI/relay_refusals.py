@@ -117,7 +117,7 @@ def addresses(operator):
     operator.serves(
         data, "this machine does not have this address", listen="192.0.2.1:7440")
     operator.serves(data, "there is no such host", listen="no-such-host.invalid:7440")
-    operator.serves(data, "--listen is HOST:PORT", listen="7440")
+    operator.serves(data, "--listen is HOST:PORT", listen="7440", status=USAGE)
     operator.serves(
         data, "cannot be used", "in PEM",
         options=("--certificate", data, "--certificate-key", data))
@@ -133,8 +133,15 @@ def commands(operator):
     operator.says(["stats", "--data", operator.path("none")], "there is no relay in")
     operator.says(["remove", nothing, "--data", data], "no mailbox of that name")
     operator.says(["remove", nothing, "--yes", "--data", data], "no mailbox of that name")
-    operator.says(["remove", "12", "--yes", "--data", data], "32 hexadecimal digits")
+    operator.says(
+        ["remove", "12", "--yes", "--data", data], "32 hexadecimal digits", status=USAGE)
     operator.says(["quota", nothing, "5", "--data", data], "no mailbox of that name")
+    operator.says(["token", "--uses", "0", "--data", data], "from 1 to", status=USAGE)
+    for option in ("--mailbox-bytes", "--total-bytes", "--connections"):
+        operator.serves(data, option, "from 1", status=USAGE, options=(option, "0"))
+    copy = operator.path("none", "copy")
+    operator.says(["export", copy, "--data", data], copy, "there is no such folder")
+    operator.says(["export", data, "--data", data], "exists", status=USAGE)
     operator.says(["serve", "--total-bytes", "much"], "--total-bytes", status=USAGE)
 
 

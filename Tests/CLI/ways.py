@@ -179,6 +179,41 @@ def taken_off(ways):
     ways.equal("Garden", "anna", "dora")
 
 
+def renamed(ways):
+    """The setting `name` is what a household is called, for everybody and by every command."""
+    ways.says("ben", ["settings", "set", "name", "our  Flat", "--household", "Flat"])
+    ways.says("ben", ["settings", "set", "name", "HOME", "--household", "Flat"],
+              "in a household named HOME already", status=FAILED)
+    ways.sync("ben", "anna")
+    for home in ("anna", "ben"):
+        for line in (["household", "list"], ["status"], ["transport", "list"]):
+            ways.says(home, line, "our  Flat")
+        # The new name in any case, the name of the founding, and the id.
+        listed = ways.json(home, "household", "list")["households"]
+        number = next(item["id"] for item in listed if item["name"] == "our  Flat")
+        for name in ("OUR  FLAT", "flat", number[:8]):
+            ways.says(home, ["list", "--household", name], "Stairs")
+    ways.says("anna", ["settings", "get", "name", "--household", "Garden"], "Garden")
+    link = ways.json("anna", "invite", "--household", "our  Flat", "--approve")
+    check(link["household"] == "our  Flat", "invited to %r" % link["household"])
+    ways.says("emil", ["init", "--person", "Emil", "--device", "phone"])
+    ways.says("emil", ["join", link["link"]], "asked our  Flat")
+    ways.says("anna", ["invite", "revoke", ways.json(
+        "anna", "invite", "list", "--household", "Flat")["invitations"][-1]["id"],
+        "--household", "Flat"])
+    # Somebody who is in another household gives one the name that Anna's has already.
+    ways.says("cara", ["settings", "set", "name", "our  Flat"])
+    ways.sync("cara", "anna")
+    ways.says("anna", ["list", "--household", "our  Flat"], "2 households", number[:8],
+              status=USAGE)
+    ways.says("anna", ["list", "--household", number[:8]], "Stairs")
+    ways.says("cara", ["settings", "unset", "name"])
+    ways.says("anna", ["settings", "unset", "name", "--household", number[:8]])
+    ways.sync("cara", "anna", "ben", "dora")
+    check([item["name"] for item in ways.json("ben", "household", "list")["households"]]
+          == ["Flat", "Home"], "the old names are not back")
+
+
 def own_devices(ways):
     """A further device needs a way that carries the private database as well."""
     ways.says("anna", ["settings", "set", "list-order", "due", "--scope", "person"])
@@ -232,8 +267,8 @@ def main():
         raise SystemExit(__doc__.strip())
     ways = Ways(sys.argv[1], sys.argv[2], "--show" in sys.argv)
     try:
-        for story in (beginning, refusals, others, same_state, away, taken_off, own_devices,
-                      recovery):
+        for story in (beginning, refusals, others, same_state, away, taken_off, renamed,
+                      own_devices, recovery):
             story(ways)
             print("%s: %s" % (story.__name__, "FAILED" if failures else "ok"))
             if failures:

@@ -41,7 +41,7 @@ private final class Bazaar {
     _ drafts: [PublicRecord], named name: String = "hearth", to place: String? = nil
   ) async throws -> PublishReport {
     let report = try await publisher.publish(
-      drafts, named: name, leastVersion: 1, to: place)
+      drafts, named: name, leastVersion: 1, to: place.map { [$0] } ?? [])
     #expect(report.places.allSatisfy { $0.failure == nil }, "\(report.places)")
     return report
   }
@@ -192,7 +192,7 @@ struct PublicCatalogueTests {
     try FileManager.default.createDirectory(
       atPath: elsewhere, withIntermediateDirectories: true)
     let foreign = try await other.publish(
-      Bazaar.drafts("evil"), named: "hearth", leastVersion: 9, to: elsewhere)
+      Bazaar.drafts("evil"), named: "hearth", leastVersion: 9, to: [elsewhere])
     try await refused(
       try Data(
         contentsOf: URL(
@@ -230,7 +230,7 @@ struct PublicCatalogueTests {
     await #expect(throws: HearthError(.exists, "")) { try await heir.makePublisher() }
     // The heir never saw version 2, and goes on from it.
     let third = try await heir.publish(
-      Bazaar.drafts("c"), named: "hearth", leastVersion: 1, to: folder)
+      Bazaar.drafts("c"), named: "hearth", leastVersion: 1, to: [folder])
     #expect(third.version == 3 && third.catalogue == second.catalogue)
   }
 

@@ -9,7 +9,7 @@ enum Administrators {
 
   /// Their names in a row.
   static func names(in membership: Membership) -> String {
-    membership.people.filter { $0.role.rank >= Role.admin.rank }
-      .map { Style.safe($0.name) }.sorted().joined(separator: ", ")
+    Set(membership.people.filter { $0.role.rank >= Role.admin.rank }.map { Style.safe($0.name) })
+      .sorted().joined(separator: ", ")
   }
 }

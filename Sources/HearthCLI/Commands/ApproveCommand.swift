@@ -74,6 +74,11 @@ struct ApproveCommand: AsyncParsableCommand {
       try Confirmation.ask(
         "does \(name)'s \(Style.safe(request.deviceName)) show \(chosen.number)?", isGiven: yes)
     }
+    let me = await context.node.person
+    let membership = await context.node.membership(of: context.zone.group)
+    // An invitation for a further device names its person.
+    let further = membership.invites.first { $0.operation.invite == request.invite }?
+      .operation.person.flatMap { membership.person($0) }
     let report = try await approve(chosen, among: waiting, context)
     try await context.node.close()
     if options.json {
@@ -82,11 +87,11 @@ struct ApproveCommand: AsyncParsableCommand {
           person: request.personName, device: request.deviceName, role: chosen.role.name))
     } else {
       let isOwn = chosen.request.group != context.zone.group
+      let place = Style.safe(context.zone.name)
       Output.print(
         isOwn
           ? "\(Style.safe(request.deviceName)) shares your private database now"
-          : "\(name) is \(RoleWords.a(chosen.role)) of \(Style.safe(context.zone.name)) now: "
-            + RoleWords.may(chosen.role))
+          : ApproveCommand.words(on: chosen, further, isOneself: further?.id == me, in: place))
       if !isOwn, waiting.contains(where: { $0.isOf(chosen.request.device, besides: chosen) }) {
         Output.print("\(Style.safe(request.deviceName)) shares your private database too")
       }
@@ -107,6 +112,20 @@ struct ApproveCommand: AsyncParsableCommand {
   }
 
   private static let numberDigits = 30
+
+  /// What somebody's request came to: a new member, or a further device of one.
+  private static func words(
+    on chosen: WaitingJoin, _ person: Membership.Person?, isOneself: Bool, in place: String
+  ) -> String {
+    guard let person else {
+      return "\(Style.safe(chosen.request.personName)) is \(RoleWords.a(chosen.role)) of \(place) "
+        + "now: " + RoleWords.may(chosen.role)
+    }
+    let name = Style.safe(person.name)
+    return "\(Style.safe(chosen.request.deviceName)) is a further device of "
+      + "\(isOneself ? "yours" : "\(name)'s"): it may read and write \(place) as "
+      + "\(isOneself ? "you" : name) now"
+  }
 
   /// Lets a device in wherever it asks.
   private func approve(

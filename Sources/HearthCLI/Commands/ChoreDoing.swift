@@ -24,7 +24,7 @@ struct DoneChore: AsyncParsableCommand {
     let done = UInt64(max(0, Int64(now) - minutes * 60_000))
     let (day, named) = (moment?.day ?? date, moment?.time)
     let (name, by, early) = (name, by, early)
-    let (event, title, due) = try await household.write { book, builder in
+    let (event, chore, doer) = try await household.write { book, builder in
       let chore = try ChoreNames.chore(name, in: book)
       let person = try by.map { try ChoreNames.person($0, in: book).id } ?? me
       let event: RecordID
@@ -36,13 +36,21 @@ struct DoneChore: AsyncParsableCommand {
         throw CommandFailure(
           .failed, error.message, hint: "add --early if it was really done once more")
       }
-      return (event, chore.title, chore.next?.due)
+      let names = try ChoreNames.names(in: book)
+      return (event, chore, names[person] ?? person.hex)
     }
     let points = try await household.read { book in
       try book.entry(event)?.points ?? 0
     }
-    let other = due.flatMap { $0 == date ? nil : " of \($0.iso)" } ?? ""
-    Output.note("done: \(Style.safe(title))\(other), \(points) points (undo with `hearth undo`)")
+    let other = chore.next?.due.flatMap { $0 == date ? nil : " of \($0.iso)" } ?? ""
+    var deed = ChoreDeed("done", chore.id, chore.title)
+    deed.event = event.hex
+    deed.person = doer
+    deed.day = day.iso
+    deed.points = points
+    try deed.tell(
+      common,
+      "done: \(Style.safe(chore.title))\(other), \(points) points (undo with `hearth undo`)")
   }
 }
 
@@ -59,7 +67,7 @@ struct UndoChore: AsyncParsableCommand {
     let membership = await household.node.membership(of: household.zone.group)
     let isAdministrator = Administrators.include(me, in: membership)
     let wanted = event?.lowercased()
-    let (title, event) = try await household.write { book, builder in
+    let undone = try await household.write { book, builder in
       let entry: LedgerEntry?
       if let wanted {
         let found = try book.entries(idPrefix: wanted)
@@ -84,10 +92,12 @@ struct UndoChore: AsyncParsableCommand {
         throw CommandFailure(
           .notAllowed, error.message, hint: "who can: " + Administrators.names(in: membership))
       }
-      return (entry.choreTitle, entry.event)
+      return entry
     }
-    let late = try await household.read { try $0.entry(event)?.late ?? [] }
-    Output.note("undone: \(Style.safe(title))")
+    let late = try await household.read { try $0.entry(undone.event)?.late ?? [] }
+    var deed = ChoreDeed("undone", undone.chore, undone.choreTitle)
+    deed.event = undone.event.hex
+    try deed.tell(common, "undone: \(Style.safe(undone.choreTitle))")
     for one in late { Output.note(EntryDocument.words(one)) }
   }
 }
@@ -104,11 +114,12 @@ struct SkipChore: AsyncParsableCommand {
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
     let (name, reason) = (name, ShownText.normal(reason))
-    let title = try await household.write { book, builder in
+    let chore = try await household.write { book, builder in
       let chore = try ChoreNames.chore(name, in: book)
       try book.skip(chore.id, reason: reason, by: me, in: &builder)
-      return chore.title
+      return chore
     }
-    Output.note("skipped: \(Style.safe(title))")
+    try ChoreDeed("skipped", chore.id, chore.title).tell(
+      common, "skipped: \(Style.safe(chore.title))")
   }
 }

@@ -10,6 +10,10 @@ enum ChoreNames {
   static func chore(
     _ text: String, in book: HouseholdBook, includingArchived: Bool = false
   ) throws -> ChoreView {
+    guard !text.allSatisfy(\.isWhitespace) else {
+      throw CommandFailure(
+        .usage, "the chore's name is empty", hint: "see `hearth list` for the chores")
+    }
     func view(_ id: RecordID) throws -> ChoreView {
       guard let chore = try book.chore(id) else {
         throw CommandFailure(.failed, "there is no chore \(ShownText.quoted(text))")
@@ -50,6 +54,10 @@ enum ChoreNames {
 
   /// The person meant, by name.
   static func person(_ text: String, in book: HouseholdBook) throws -> PersonView {
+    guard !text.allSatisfy(\.isWhitespace) else {
+      throw CommandFailure(
+        .usage, "the person's name is empty", hint: "see `hearth member` for everybody")
+    }
     switch NameMatch(text, among: try book.people(), name: \.name) {
     case .one(let person): return person
     case .several(let found):

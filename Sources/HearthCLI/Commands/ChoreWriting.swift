@@ -60,7 +60,8 @@ struct AddChore: AsyncParsableCommand {
       if let turns = try draft.turns.assignment(old: .nobody, in: book) { chore.assignee = turns }
       return try book.addChore(chore, by: me, milliseconds: now, in: &builder)
     }
-    Output.note("added \(ShownText.quoted(title)) (\(id.hex.prefix(8)))")
+    try ChoreDeed("added", id, ShownText.normal(title)).tell(
+      common, "added \(ShownText.quoted(title)) (\(id.hex.prefix(8)))")
   }
 
   /// The template that is meant; an empty one where none is.
@@ -95,13 +96,14 @@ struct EditChore: AsyncParsableCommand {
     let household = try await HouseholdContext.open(common)
     let today = try await household.today().date
     let command = self
-    let title = try await household.write { book, builder in
+    let (chore, title) = try await household.write { book, builder in
       let chore = try ChoreNames.chore(command.name, in: book, includingArchived: true)
-      try book.editChore(
-        chore.id, try command.edit(of: chore, book: book, today: today), in: &builder)
-      return chore.title
+      let edit = try command.edit(of: chore, book: book, today: today)
+      try book.editChore(chore.id, edit, in: &builder)
+      return (chore, edit.title ?? chore.title)
     }
-    Output.note("changed \(ShownText.quoted(title))")
+    try ChoreDeed("changed", chore.id, title).tell(
+      common, "changed \(ShownText.quoted(chore.title))")
   }
 
   private func edit(of chore: ChoreView, book: HouseholdBook, today: CivilDate) throws -> ChoreEdit
@@ -147,18 +149,23 @@ struct AssignChore: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let (name, wanted, always) = (name, person, always)
-    try await household.write { book, builder in
+    let (chore, person) = try await household.write { book, builder in
       let chore = try ChoreNames.chore(name, in: book)
-      let person = wanted == "nobody" ? nil : try ChoreNames.person(wanted, in: book).id
+      let person = wanted == "nobody" ? nil : try ChoreNames.person(wanted, in: book)
       if always || chore.rule == nil {
         var edit = ChoreEdit()
-        edit.assignee = person.map { .person($0) } ?? .nobody
+        edit.assignee = person.map { .person($0.id) } ?? .nobody
         try book.editChore(chore.id, edit, in: &builder)
       } else {
-        try book.assignOccurrence(chore.id, to: person, in: &builder)
+        try book.assignOccurrence(chore.id, to: person?.id, in: &builder)
       }
+      return (chore, person?.name)
     }
-    Output.note("assigned")
+    var deed = ChoreDeed("assigned", chore.id, chore.title)
+    deed.person = person
+    try deed.tell(
+      common,
+      "assigned \(ShownText.quoted(chore.title)) to \(person.map { Style.safe($0) } ?? "nobody")")
   }
 }
 
@@ -171,10 +178,13 @@ struct ArchiveChore: AsyncParsableCommand {
 
   func run() async throws {
     let name = name
-    try await HouseholdContext.open(common).write { book, builder in
-      try book.archive(try ChoreNames.chore(name, in: book).id, in: &builder)
+    let chore = try await HouseholdContext.open(common).write { book, builder in
+      let chore = try ChoreNames.chore(name, in: book)
+      try book.archive(chore.id, in: &builder)
+      return chore
     }
-    Output.note("archived")
+    try ChoreDeed("archived", chore.id, chore.title).tell(
+      common, "archived \(ShownText.quoted(chore.title))")
   }
 }
 
@@ -187,10 +197,12 @@ struct RestoreChore: AsyncParsableCommand {
 
   func run() async throws {
     let name = name
-    try await HouseholdContext.open(common).write { book, builder in
+    let chore = try await HouseholdContext.open(common).write { book, builder in
       let chore = try ChoreNames.chore(name, in: book, includingArchived: true)
       try book.restore(chore.id, in: &builder)
+      return chore
     }
-    Output.note("restored")
+    try ChoreDeed("restored", chore.id, chore.title).tell(
+      common, "restored \(ShownText.quoted(chore.title))")
   }
 }

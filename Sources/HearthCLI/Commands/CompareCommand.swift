@@ -59,7 +59,15 @@ struct CompareCommand: AsyncParsableCommand {
       }
       tell(isEqual, with: other)
     }
-    if isEqual == false { throw ExitCode(ExitStatus.partial.rawValue) }
+    guard isEqual == false else { return }
+    // Without JSON it is said above.
+    guard options.json else { throw ExitCode(ExitStatus.partial.rawValue) }
+    throw CommandFailure(
+      .partial,
+      other == nil
+        ? "the digits differ: one of the devices has changes that the other has not"
+        : "the digits differ: the keys that you have of each other are not the same",
+      hint: "`hearth sync` on both, then compare again")
   }
 
   private func isSame(_ typed: String, _ digits: String) throws -> Bool {

@@ -30,10 +30,12 @@ struct ConflictsCommand: AsyncParsableCommand {
       }
       for conflict in conflicts {
         Output.print(
-          "\(conflict.number). \(conflict.type) \(Style.safe(conflict.title)): \(conflict.field)")
+          "\(conflict.number). \(conflict.type) \"\(Style.safe(conflict.title))\": "
+            + conflict.field)
         for (place, value) in conflict.values.enumerated() {
           let mark = place == 0 ? "shown" : "kept "
-          Output.print("   [\(place)] \(mark)  \(Style.safe(value.text))  by \(value.author)")
+          Output.print(
+            "   [\(place)] \(mark)  \(Style.safe(value.text))  by \(Style.safe(value.author))")
         }
       }
       Output.note("choose with `hearth conflicts resolve NUMBER VALUE`, VALUE as in the brackets")
@@ -47,6 +49,8 @@ struct ConflictsCommand: AsyncParsableCommand {
         let title: String
         let field: String
         let values: [String]
+        /// Who wrote each of the values, in their order.
+        let writtenBy: [String]
 
         init(_ conflict: FieldConflict) {
           number = conflict.number
@@ -55,6 +59,7 @@ struct ConflictsCommand: AsyncParsableCommand {
           title = conflict.title
           field = conflict.field
           values = conflict.values.map(\.text)
+          writtenBy = conflict.values.map(\.author)
         }
       }
 
@@ -71,6 +76,10 @@ struct ConflictsCommand: AsyncParsableCommand {
     @Argument(help: "The conflict's number in `hearth conflicts`.") var number: Int
     @Argument(help: "The value's number in the brackets; 0 keeps the shown one.") var value = 0
 
+    private struct Document: Encodable {
+      let type, record, title, field, value: String
+    }
+
     func run() async throws {
       let household = try await HouseholdContext.open(common)
       let conflicts = try await FieldConflict.all(of: household)
@@ -86,6 +95,12 @@ struct ConflictsCommand: AsyncParsableCommand {
       let operation = Operation(conflict.key, .assign(conflict.fieldID, chosen.value))
       try await household.roleGate().check([operation])
       try await household.node.write(to: household.zone.id) { _, _ in ([operation], ()) }
+      if common.json {
+        return try Output.json(
+          Document(
+            type: conflict.type, record: conflict.key.id.hex, title: conflict.title,
+            field: conflict.field, value: chosen.text))
+      }
       Output.note("\(conflict.field) is now \(Style.safe(chosen.text))")
     }
   }
@@ -152,7 +167,7 @@ struct FieldConflict: Sendable {
   private static func title(of state: RecordState, _ schema: RecordSchema) -> String {
     for name in ["title", "name", "key"] {
       if let field = schema.field(named: name), let text = state.shown(field.id)?.text {
-        return "\"\(text)\""
+        return text
       }
     }
     return ""

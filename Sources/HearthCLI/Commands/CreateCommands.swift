@@ -36,7 +36,7 @@ struct HouseholdCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-      let name = try Name.checked(self.name, what: "the household's name")
+      _ = try HouseholdNames.checked(self.name, among: [])
       let timeZone = self.timeZone ?? TimeZone.current.identifier
       _ = try HouseholdClock(timeZone: timeZone)
       guard let weekday = Weekday.named(weekStart) else {
@@ -45,9 +45,7 @@ struct HouseholdCommand: AsyncParsableCommand {
       }
       let node = try await options.open()
       let present = await node.dataZones().filter { $0.database == .shared }
-      guard !present.contains(where: { $0.name.lowercased() == name.lowercased() }) else {
-        throw CommandFailure(.failed, "this node is in a household named \(name) already")
-      }
+      let name = try HouseholdNames.checked(self.name, among: present)
       let id = try await node.createHousehold(named: name)
       let context = try await HouseholdContext.of(id, node: node)
       try await context.introducePerson()

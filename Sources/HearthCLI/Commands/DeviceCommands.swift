@@ -166,7 +166,8 @@ struct DeviceCommand: AsyncParsableCommand {
       try await node.close()
       let was = names.fullName(of: device.id)
       if options.json {
-        return try Output.json(Document(device: device.id.hex, name: name, was: was))
+        return try Output.json(
+          Document(device: device.id.hex, name: name, was: names.name(of: device.id)))
       }
       Output.print("\(Style.safe(was)) is called \(Style.safe(name)) now")
       Output.note("next: `hearth sync`, so that the others see it")

@@ -241,6 +241,8 @@ struct MemberCommand: AsyncParsableCommand {
 
     func run() async throws {
       let context = try await HouseholdContext.open(options)
+      // Somebody may have removed this person meanwhile; whoever is out cannot leave.
+      try await Telling.first(context.node)
       let gate = await context.roleGate()
       let own = try gate.requireMember()
       let place = Style.safe(context.zone.name)

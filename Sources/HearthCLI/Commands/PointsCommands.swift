@@ -199,11 +199,20 @@ struct ClosePeriod: AsyncParsableCommand {
 /// `hearth leaderboard`.
 struct LeaderboardCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "leaderboard", abstract: "Everybody's points, most first.")
+    commandName: "leaderboard", abstract: "Everybody's points of this week, most first.",
+    discussion: "With --month it is of this month, with --all of all time.")
   @OptionGroup var common: CommonOptions
   @Flag(help: "Of this week, as without any.") var week = false
   @Flag(help: "Of this month.") var month = false
   @Flag(help: "Of all time.") var all = false
+
+  private struct Document: Encodable {
+    /// `week`, `month` or `all`.
+    let period: String
+    /// The period's first and last day; of all time there are none.
+    let first, last: String?
+    let standings: [Place]
+  }
 
   private struct Place: Encodable {
     let rank, points, completions: Int
@@ -215,12 +224,27 @@ struct LeaderboardCommand: AsyncParsableCommand {
       throw CommandFailure(.usage, "--week, --month and --all exclude each other")
     }
     let period: Period = all ? .all : month ? .month : .week
-    let places = try await HouseholdContext.open(common).read { book in
-      try book.leaderboard(period).map {
+    let (places, days) = try await HouseholdContext.open(common).read { book in
+      let places = try book.leaderboard(period).map {
         Place(rank: $0.rank, points: $0.points, completions: $0.completions, name: $0.name)
       }
+      let week = WeekKey(containing: book.today, weekStart: book.settings.weekStart)
+      let days: (first: CivilDate, last: CivilDate)? =
+        switch period {
+        case .all: nil
+        case .month: (book.today.yearMonth.firstDay, book.today.yearMonth.lastDay)
+        case .week: try book.days(of: .week, named: week.iso)
+        }
+      return (places, days)
     }
-    if common.json { return try Output.json(["standings": places]) }
+    let word = all ? "all" : month ? "month" : "week"
+    if common.json {
+      return try Output.json(
+        Document(period: word, first: days?.first.iso, last: days?.last.iso, standings: places))
+    }
+    Output.print(
+      days.map { "points of this \(word), \($0.first.iso) to \($0.last.iso)" }
+        ?? "points of all time")
     let rows = places.map { [String($0.rank), $0.name, String($0.points), String($0.completions)] }
     Output.print(
       Table(headers: ["RANK", "NAME", "POINTS", "DONE"], rows: rows, rightAligned: [0, 2, 3]).text)

@@ -1,10 +1,11 @@
 import ArgumentParser
 import Hearth
+import HearthSync
 
 /// The program's own facts.
 enum Program {
   /// The version of this program.
-  static let version = "0.1.0"
+  static let version = HearthVersion.text
 }
 
 /// Prints the versions of this program and its cryptography.

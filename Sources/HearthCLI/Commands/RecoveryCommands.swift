@@ -322,7 +322,7 @@ struct RecoverCommand: AsyncParsableCommand {
     do {
       words = try SecretInput.words(asking: "your twelve recovery words, in one line:")
     } catch let error as HearthError {
-      throw CommandFailure(.notAllowed, error.message, hint: "nothing was changed: try again")
+      throw CommandFailure(.usage, error.message, hint: "nothing was changed: try again")
     }
     let (node, recovered) = try await Node.recover(
       at: options.homePath, words: words, folders: transport, deviceName: deviceName,
@@ -354,7 +354,7 @@ struct RecoverCommand: AsyncParsableCommand {
       return (try book.chores(includingArchived: false).count, people)
     }
     return Document.Household(
-      name: household.name, id: household.zone.hex,
+      name: context.zone.name, id: household.zone.hex,
       role: membership.role(of: await node.device)?.name, people: people, chores: chores,
       revokedDevices: household.revokedDevices)
   }

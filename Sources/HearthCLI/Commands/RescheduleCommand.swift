@@ -24,7 +24,7 @@ struct RescheduleChore: AsyncParsableCommand {
     let household = try await HouseholdContext.open(common)
     let today = try await household.today().date
     let command = self
-    let (title, due) = try await household.write { book, builder in
+    let (chore, due) = try await household.write { book, builder in
       let chore = try ChoreNames.chore(command.name, in: book)
       let key = try command.occurrence.map { text in
         guard chore.rule?.mode == .calendar else {
@@ -40,9 +40,12 @@ struct RescheduleChore: AsyncParsableCommand {
       let day = command.to == "back" ? nil : try DateWords.date(command.to, today: today)
       let time = try command.at.map(DateWords.time)
       try book.moveOccurrence(chore.id, occurrence: key, to: day, at: time, in: &builder)
-      return (chore.title, day)
+      return (chore, day)
     }
     let time = at.map { " at \($0)" } ?? ""
-    Output.note("moved: \(Style.safe(title)) to \(due?.iso ?? "its own day")\(time)")
+    var deed = ChoreDeed("moved", chore.id, chore.title)
+    deed.day = due?.iso
+    try deed.tell(
+      common, "moved: \(Style.safe(chore.title)) to \(due?.iso ?? "its own day")\(time)")
   }
 }

@@ -42,6 +42,9 @@ private struct SettingsContext {
 
   /// The key with what holds where it is set nowhere: of a feature flag catalogues say it.
   func known(_ key: SettingKey) async throws -> SettingKey {
+    if key.name == SettingKey.householdName, let household {
+      return key.withDefault(household.zone.foundingName)
+    }
     guard let id = key.flagID else { return key }
     return .flag(id, isOn: try await node.featureFlag(id) ?? false)
   }
@@ -115,14 +118,20 @@ private func change(
   if let value {
     guard key.isValid(value) else {
       throw CommandFailure(
-        .failed, "\(key.name) cannot be \(ShownText.quoted(value))", hint: "use \(key.values)")
+        .usage, "\(key.name) cannot be \(ShownText.quoted(value))", hint: "use \(key.values)")
     }
     if key.name == "time-zone" { _ = try HouseholdClock(timeZone: value) }
   }
   let context = try await SettingsContext.open(common, needsHousehold: scope == .household)
   if key.isOfHousehold, let household = context.household {
     let name = key.name
-    try await household.write { book, builder in try book.set(name, value, in: &builder) }
+    var value = value
+    if name == SettingKey.householdName, let wanted = value {
+      let households = await context.node.dataZones().filter { $0.database == .shared }
+      value = try HouseholdNames.checked(wanted, besides: household.zone.id, among: households)
+    }
+    let stored = value
+    try await household.write { book, builder in try book.set(name, stored, in: &builder) }
   } else {
     try await SettingValues.set(
       key, value, in: scope, of: context.node, household: context.household?.zone)
@@ -192,9 +201,11 @@ struct ListSettings: AsyncParsableCommand {
   func run() async throws {
     let scope = scope
     let context = try await SettingsContext.open(common, needsHousehold: scope == .household)
-    let keys = (SettingKey.all + (try await context.flags())).filter { key in
+    let found = (SettingKey.all + (try await context.flags())).filter { key in
       scope.map(key.scopes.contains) ?? true
     }
+    var keys: [SettingKey] = []
+    for key in found { keys.append(try await context.known(key)) }
     let values = try await context.values(keys)
     try await context.node.close()
     let items = keys.map { SettingDocument($0, values) }

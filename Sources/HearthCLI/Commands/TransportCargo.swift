@@ -26,15 +26,7 @@ struct CargoOptions: ParsableArguments {
   /// The households of some names.
   static func groups(named names: [String], on node: Node) async throws -> [GroupID] {
     let households = await node.dataZones().filter { $0.database == .shared }
-    return try names.map { name in
-      guard let zone = households.first(where: { $0.name.lowercased() == name.lowercased() })
-      else {
-        throw CommandFailure(
-          .failed, "this node is in no household named \(ShownText.quoted(name))",
-          hint: "see `hearth household list`")
-      }
-      return zone.group
-    }
+    return try names.map { try HouseholdNames.zone($0, among: households).group }
   }
 }
 

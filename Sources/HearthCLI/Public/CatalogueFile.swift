@@ -133,6 +133,10 @@ enum ConditionWords {
         }
         return .range(least: numbers[0], most: numbers[1])
       }
+      throw CommandFailure(
+        .usage, "\(ShownText.quoted(text)) is no range of \(field)",
+        hint: "write 10..30, ..15 or 30..; in double quotes it is a word, "
+          + "such as \(field)='\"a..b\"'")
     }
     return .equals(.text(text))
   }

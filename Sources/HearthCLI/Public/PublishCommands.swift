@@ -15,7 +15,7 @@ struct PublicPublish: AsyncParsableCommand {
       """)
   @OptionGroup var common: CommonOptions
   @Argument(help: "The file.", completion: .file(extensions: ["json"])) var file: String
-  @Option(help: "A relay's address, or a folder.") var to: String?
+  @Option(help: "A relay's address, or a folder; repeat it for more.") var to: [String] = []
   @Option(help: "The token that the relay's operator gave, where one is needed.")
   var token: String?
 

@@ -63,6 +63,16 @@ struct SettingKey: Sendable {
       Int(text).map { (1...maximumPageSize).contains($0) && String($0) == text } ?? false
     })
 
+  /// The setting by which a household has another name than it was founded with.
+  static let householdName = "name"
+
+  /// The key where something else holds while it is set nowhere.
+  func withDefault(_ value: String) -> SettingKey {
+    SettingKey(
+      name: name, meaning: meaning, scopes: scopes, usualScope: usualScope, defaultValue: value,
+      values: values, accepts: accepts)
+  }
+
   /// What the name of a feature flag's setting begins with; the flag's id follows.
   static let flagPrefix = "feature_flag_"
 

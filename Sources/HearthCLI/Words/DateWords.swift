@@ -48,13 +48,16 @@ enum DateWords {
       // Work lies in the past, so a weekday is the latest such day.
       return (try shifted(today.adding(days: -today.weekday.offset(from: weekday)), text), nil)
     }
-    if let time = try? time(text) { return (today, time) }
-    let parts = text.split(maxSplits: 1) { $0 == " " || $0 == "T" }.map(String.init)
-    guard parts.count == 2, let time = try? time(parts[1]) else {
-      return (try date(text, today: today), nil)
+    if text.contains(":"), !text.contains("T"), !text.contains(" ") {
+      return (today, try time(text))
     }
-    let day = try moment(parts[0], today: today).day
-    return (day, time)
+    let parts = text.split(maxSplits: 1) { $0 == " " || $0 == "T" }.map(String.init)
+    guard parts.count == 2, parts[1].contains(":") else {
+      guard let day = try? date(text, today: today) else { throw notAMoment(text) }
+      return (day, nil)
+    }
+    let time = try time(parts[1])
+    return (try moment(parts[0], today: today).day, time)
   }
 
   /// A weekday by its English name or at least its first two letters.
@@ -93,6 +96,12 @@ enum DateWords {
   private static func shifted(_ date: CivilDate?, _ text: String) throws -> CivilDate {
     guard let date else { throw notADate(text) }
     return date
+  }
+
+  private static func notAMoment(_ text: String) -> CommandFailure {
+    CommandFailure(
+      .usage, "\(ShownText.quoted(text)) is neither a time nor a date",
+      hint: "write 18:30, yesterday, a weekday, 2026-11-21, or 2026-11-21T18:30")
   }
 
   private static func notADate(_ text: String) -> CommandFailure {

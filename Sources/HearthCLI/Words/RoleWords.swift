@@ -114,9 +114,11 @@ struct RoleGate: Sendable {
 
   /// "Ben is a child and may not change points: ask Ada or Cleo".
   func refusal(to deed: String, _ allowed: [Role]) -> CommandFailure {
+    // People of one name are one name.
+    var seen: Set<String> = []
     let names = membership.people.filter { allowed.contains($0.role) && $0.id != person?.id }
       .sorted { ($1.role.rawValue, $0.name) < ($0.role.rawValue, $1.name) }
-      .prefix(4).map { Style.safe($0.name) }
+      .map { Style.safe($0.name) }.filter { seen.insert($0).inserted }.prefix(4)
     let asked = names.isEmpty ? "" : ": ask \(RoleGate.either(Array(names)))"
     let who = person.map { "\(Style.safe($0.name)) is \(RoleWords.a($0.role))" } ?? "you are nobody"
     return CommandFailure(.notAllowed, "\(who) and may not \(deed)\(asked)")

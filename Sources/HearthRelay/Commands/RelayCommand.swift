@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Glibc
 import HearthCRDT
 import HearthCrypto
 import HearthSync
@@ -9,6 +10,7 @@ package struct RelayCommand: ParsableCommand {
   package static let configuration = CommandConfiguration(
     commandName: "hearth-relay",
     abstract: "Keeps and passes on what a household's devices have sealed; reads none of it.",
+    version: "hearth-relay \(HearthVersion.text)",
     subcommands: [
       ServeCommand.self, StatsCommand.self, QuotaCommand.self, TokenCommand.self,
       RemoveCommand.self,
@@ -16,6 +18,20 @@ package struct RelayCommand: ParsableCommand {
     ])
 
   package init() {}
+
+  /// Runs the command line of this process; options that cannot be end it with 64.
+  package static func begin() -> Never {
+    do {
+      var command = try parseAsRoot()
+      try command.run()
+      exit(withError: nil)
+    } catch let error as RelayError where error.code == .invalidOption {
+      FileHandle.standardError.write(Data("Error: \(error)\n".utf8))
+      exit(withError: ExitCode.validationFailure)
+    } catch {
+      exit(withError: error)
+    }
+  }
 }
 
 /// Where the relay keeps everything.
@@ -57,6 +73,11 @@ struct FolderOptions: ParsableArguments {
 
 /// Words on standard output.
 enum Say {
+  /// A count with its noun.
+  static func count(_ number: UInt64, _ noun: String, _ several: String? = nil) -> String {
+    "\(number) \(number == 1 ? noun : several ?? noun + "s")"
+  }
+
   static func line(_ text: String) {
     FileHandle.standardOutput.write(Data((text + "\n").utf8))
   }
@@ -83,15 +104,17 @@ struct StatsCommand: ParsableCommand {
             + "\"child\":\(item.parent.map { "\"\($0.child.word)\"" } ?? "null")}")
       } else {
         Say.line(
-          "\(Hex.encode(item.name.bytes))  \(item.usedBytes) bytes in \(item.liveBlobs) blobs, "
-            + "\(item.head) entries, quota \(quota ?? "as for all")"
+          "\(Hex.encode(item.name.bytes))  \(Say.count(item.usedBytes, "byte")) in "
+            + "\(Say.count(UInt64(item.liveBlobs), "blob")), "
+            + "\(Say.count(item.head, "entry", "entries")), quota \(quota ?? "as for all")"
             + (item.parent.map { ", a \($0.child.words) of \(parent ?? "")" } ?? ""))
       }
     }
     if !json {
       let limit = try log.totalQuota().map { " of \($0) that all may hold" } ?? ""
       Say.line(
-        "\(mailboxes.count) mailboxes, \(mailboxes.reduce(0) { $0 + $1.usedBytes }) bytes"
+        Say.count(UInt64(mailboxes.count), "mailbox", "mailboxes") + ", "
+          + Say.count(mailboxes.reduce(0) { $0 + $1.usedBytes }, "byte")
           + limit)
     }
   }
@@ -255,7 +278,28 @@ struct ExportCommand: ParsableCommand {
     guard !FileManager.default.fileExists(atPath: file) else {
       throw RelayError(.invalidOption, "\(file) exists: name a new file")
     }
-    try folder.log().export(to: file)
+    let log = try folder.log()
+    try makeTarget()
+    do {
+      try log.export(to: file)
+    } catch let error as RelayError {
+      unlink(file)
+      guard [.diskFull, .inputOutput].contains(error.code) else { throw error }
+      throw RelayError(error.code, "the copy \(file) cannot be written whole", cause: error)
+    }
     Say.line("written to \(file)")
+  }
+
+  /// Makes the empty file, so that it is told of the new file where that cannot be written.
+  private func makeTarget() throws {
+    let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else {
+      let number = errno
+      let reason =
+        number == ENOENT ? "there is no such folder" : SystemWords.words(errno: number)
+      throw RelayError(
+        .inputOutput, "the copy \(file) cannot be made: \(reason); name another file")
+    }
+    close(descriptor)
   }
 }

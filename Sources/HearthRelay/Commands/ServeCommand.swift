@@ -52,6 +52,7 @@ struct ServeCommand: ParsableCommand {
     let place = try Self.place(listen)
     let database = try folder.address()
     let healthPort = try Self.healthPort(health)
+    try requirePositive()
     var configuration = RelayConfiguration()
     configuration.registration = registration
     configuration.quota.bytes = mailboxBytes
@@ -89,6 +90,17 @@ struct ServeCommand: ParsableCommand {
     try server.stop()
     logger.info("ended")
     withExtendedLifetime(folder) {}
+  }
+
+  /// Refuses limits under which the relay could serve nobody.
+  private func requirePositive() throws(RelayError) {
+    let limits: [(name: String, isPositive: Bool)] = [
+      ("--mailbox-bytes", mailboxBytes > 0), ("--total-bytes", totalBytes != 0),
+      ("--connections", connections > 0), ("--connections-per-address", connectionsPerAddress > 0),
+    ]
+    for limit in limits where !limit.isPositive {
+      throw RelayError(.invalidOption, "\(limit.name) is a number from 1")
+    }
   }
 
   private func files() throws -> RelayCertificateFiles? {

@@ -290,9 +290,13 @@ extension Engine {
           || resolver.index.enrolments[device]?.contains {
             resolver.isLive[$0] && resolver.log.sees($0, place)
           } ?? false
+        // One use of the words is written into every group of the person, and is one piece of news.
+        let use: Identifier = if case .recover = item.operation { item.device } else { item.id }
+        let isTold = try store.fact(Engine.recoveryFact(use)) != nil
         try store.transaction {
           try store.setFact(Engine.recoveryFact(item.id), Engine.bytes(of: nowMilliseconds))
-          guard !isNoNews else { return }
+          guard !isNoNews, !isTold else { return }
+          try store.setFact(Engine.recoveryFact(use), Engine.bytes(of: nowMilliseconds))
           try store.add(
             Notice(
               kind: .recovery, zone: try? controlZone(of: group).id, device: item.device,
@@ -302,8 +306,9 @@ extension Engine {
     }
   }
 
-  private static func recoveryFact(_ operation: RecordID) -> String {
-    "recovery.told." + operation.hex
+  /// The fact that something was told: of an operation, or of a use of words by its device.
+  private static func recoveryFact(_ subject: Identifier) -> String {
+    "recovery.told." + subject.hex
   }
 
   /// What is to be told of an operation; nil where it is nothing.
@@ -315,6 +320,13 @@ extension Engine {
     case .recover(let recover):
       let others =
         recover.revokesOthers ? ", and all other devices of \(name) were revoked with it" : ""
+      guard membership.person(of: device)?.id != person else {
+        return
+          "your recovery words were used to add the device \(recover.device.name)"
+          + (recover.revokesOthers ? ", and all your other devices were revoked with it" : "")
+          + ": if that was not you, end it with `hearth device revoke \(recover.device.name)` and "
+          + "make new words with `hearth words rotate`"
+      }
       return
         "\(name)'s recovery words were used to add the device \(recover.device.name)\(others): "
         + "if that was not \(name), remove the device and ask \(name) to make new words"

@@ -7,7 +7,10 @@ package struct ZoneState: Sendable {
   package let group: GroupID
   package let kind: ZoneKind
   package let database: DatabaseKind
-  package let name: String
+  /// What the zone is called: as it was founded, unless a shell shows it by another name.
+  package var name: String
+  /// What the zone was called when it was founded.
+  package let foundingName: String
   /// The zone's constant secret, from which its opaque tags and chain hashes come.
   let secret: ZoneSecret
   /// The epochs whose keys are held, in the order in which they were learnt.
@@ -38,6 +41,7 @@ package struct ZoneState: Sendable {
     kind = stored.kind
     database = stored.database
     name = stored.name
+    foundingName = stored.name
     self.secret = secret
     self.epochs = epochs
     self.heads = heads.sorted { $0.author < $1.author }

@@ -9,7 +9,7 @@ package struct HouseholdBook {
   /// The household's settings.
   package let settings: HouseholdSettings
   let source: any ProjectionSource
-  let today: CivilDate
+  package let today: CivilDate
 
   /// Opens the book; `today` is the civil date in the household's time zone, its day start
   /// considered.

@@ -44,6 +44,8 @@ package struct HouseholdSettings: Equatable, Sendable {
   ]
   /// The longest value of a setting, in bytes.
   package static let maximumValueBytes = 320
+  /// The longest name of a household, in bytes; it has 80 characters at the most.
+  package static let maximumNameBytes = 256
 
   /// The defaults.
   package init() {}
@@ -55,6 +57,20 @@ package struct HouseholdSettings: Equatable, Sendable {
       _ = apply(key, value)
     }
   }
+
+  /// The name that a household's zone was given after it was founded; nil if none, or none that a
+  /// household can have.
+  package static func name(in source: any ProjectionSource) throws -> String? {
+    try value(of: "name", in: source).flatMap { isName($0) ? $0 : nil }
+  }
+
+  /// Whether a household can have a name.
+  package static func isName(_ text: String) -> Bool {
+    text.utf8.count <= maximumNameBytes && Validation.isText(text, characters: 1...80)
+  }
+
+  /// What a household can be called, in words.
+  package static let nameAdvice = "1 to 80 characters (at most \(maximumNameBytes) bytes)"
 
   /// The stored value of a key; nil if unset.
   static func value(of key: String, in source: any ProjectionSource) throws -> String? {
@@ -77,7 +93,7 @@ package struct HouseholdSettings: Equatable, Sendable {
       case "day-start": return "an hour from 0 to 6"
       case "duplicate": return words(DuplicatePolicy.allCases.map(\.rawValue))
       case "missed": return words(MissedPolicy.allCases.map(\.rawValue))
-      case "name": return "1 to 80 characters"
+      case "name": return nameAdvice
       case "strict-assignee": return "yes or no"
       case "time-zone": return "the name of a time zone, for example Europe/Vienna"
       default: return "a weekday: " + words(Weekday.allCases.map(\.code))
@@ -103,7 +119,7 @@ package struct HouseholdSettings: Equatable, Sendable {
       guard let policy = MissedPolicy(rawValue: value) else { return false }
       missed = policy
     case "name":
-      guard Validation.isText(value, characters: 1...80) else { return false }
+      guard HouseholdSettings.isName(value) else { return false }
       name = value
     case "strict-assignee":
       guard value == "yes" || value == "no" else { return false }

@@ -1,0 +1,85 @@
+import Foundation
+import Glibc
+
+/// The path of a folder that others come to read, which must hold nothing of a node's own.
+///
+/// Whatever carries a shared folder to other devices carries everything in it: of a folder that
+/// holds a node's home, or lies in it, that would be the private key.
+enum SharedFolderPath {
+  /// The absolute path of a folder that was named.
+  ///
+  /// - Parameters:
+  ///   - text: the folder as it was typed, or as a link says it.
+  ///   - home: the home of the node that is to use it.
+  /// - Throws: `invalid` where nothing is named, where the folder holds a node or lies in this one.
+  static func checked(_ text: String, home: String) throws -> String {
+    let path = try named(text)
+    let real = resolved(path)
+    let realHome = resolved(URL(fileURLWithPath: home).standardizedFileURL.path)
+    let words: String
+    if isSame(real, realHome) {
+      words = "is this node's own home"
+    } else if lies(realHome, in: real) {
+      words = "contains this node's home (\(printable(home)))"
+    } else if lies(real, in: realHome) {
+      words = "lies in this node's home (\(printable(home)))"
+    } else if NodeFolder(real).holdsNode,
+      FileManager.default.fileExists(atPath: NodeFolder(real).database)
+    {
+      words = "is the home of a node"
+    } else {
+      return path
+    }
+    throw HearthError(
+      .invalid,
+      "\(printable(path)) \(words): whoever gets the shared folder would get the private key; "
+        + "name a folder that holds nothing else")
+  }
+
+  /// The absolute path of a folder that is only looked up.
+  ///
+  /// - Throws: `invalid` where nothing is named; an empty name would be the working directory.
+  static func named(_ text: String) throws -> String {
+    guard !text.isEmpty else {
+      throw HearthError(.invalid, "the folder's name is empty: write its path (`.` for this one)")
+    }
+    return URL(fileURLWithPath: text).standardizedFileURL.path
+  }
+
+  /// A path without symbolic links, as far as it exists.
+  private static func resolved(_ path: String) -> String {
+    var present = path
+    var missing: [String] = []
+    while true {
+      if let real = realpath(present, nil) {
+        defer { free(real) }
+        let base = String(cString: real)
+        guard !missing.isEmpty else { return base }
+        return (base == "/" ? "" : base) + "/" + missing.reversed().joined(separator: "/")
+      }
+      let url = URL(fileURLWithPath: present)
+      let parent = url.deletingLastPathComponent().path
+      guard parent != present, !present.isEmpty else { return path }
+      missing.append(url.lastPathComponent)
+      present = parent
+    }
+  }
+
+  /// Whether a folder lies below another, also where that is mounted at a second place.
+  private static func lies(_ inner: String, in outer: String) -> Bool {
+    var place = inner
+    while place != "/", !place.isEmpty {
+      place = URL(fileURLWithPath: place).deletingLastPathComponent().path
+      if isSame(place, outer) { return true }
+    }
+    return false
+  }
+
+  /// Whether two paths are one folder: by name, or by what the system has there.
+  private static func isSame(_ left: String, _ right: String) -> Bool {
+    if left == right { return true }
+    var (one, other) = (stat(), stat())
+    guard stat(left, &one) == 0, stat(right, &other) == 0 else { return false }
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino
+  }
+}
