@@ -10,8 +10,8 @@ package struct WayFailure: Codable, Equatable, Sendable {
   package let milliseconds: UInt64
 }
 
-// What went wrong over each way is kept, so that somebody who looks later hears of it: a folder that
-// takes nothing can be listed as well as before.
+// What went wrong over each way is kept, so that somebody who looks later hears of it: a folder
+// that takes nothing can be listed as well as before.
 extension Node {
   private static let failuresFact = "transports.failed"
 

@@ -8,8 +8,9 @@ struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor", abstract: "Look for what is wrong and how to mend it.",
     discussion: """
-      Looks at the data, permissions, clocks, forks, transports, every file of the shared folders,
-      what others have and this device does not get, what recovery words need, and free space.
+      Looks at the data, permissions, clocks, forks, transports and what goes over none, every file
+      of the shared folders, what others have and this device does not get, what recovery words
+      need, whether this device still belongs to its households, and free space.
       Exit code 7 if data is damaged, 2 if something else needs your attention.
       """)
 
@@ -192,8 +193,8 @@ struct DoctorCommand: AsyncParsableCommand {
         Finding(
           "transport",
           "there is no way to others: \(Words.count(status.unsynced, "change")) of "
-            + "\(CheckText.name(status.zone)) \(status.unsynced == 1 ? "is" : "are") on this device "
-            + "alone",
+            + "\(CheckText.name(status.zone)) \(status.unsynced == 1 ? "is" : "are") on this "
+            + "device alone",
           remedy: StrandedText.addWay + ", then `hearth sync`"))
     }
     return findings

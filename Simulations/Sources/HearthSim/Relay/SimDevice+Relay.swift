@@ -144,6 +144,7 @@ extension SimDevice {
     let way = try relayWay()
     guard let net else { return }
     net.elapse()
+    way.link.begin()
     let (anchor, name) = (anchor, name)
     var report = TransportReport(setting: way.relay.place)
     let before = net.relay.starts
@@ -165,7 +166,9 @@ extension SimDevice {
           over: way, named: name, anchorFile: anchor, nowMilliseconds: now)
         // Whom the relay does not let in any more it tells nothing.
         let isMember = groups.allSatisfy { engine.membership(of: $0).isActive(engine.device) }
-        if isMember, let words = net.unpaid(owed, report, since: before, of: self) {
+        // For a minute after the relay was asked, a live line's word is taken for the log.
+        let looked = owed.subtracting(way.link.unasked)
+        if isMember, let words = net.unpaid(looked, report, since: before, of: self) {
           throw net.world.fail(.relay, self, words)
         }
         leftOut = Set(

@@ -41,6 +41,8 @@ final class SimLink: RelayLine {
   private(set) var results: [UInt64: Result<RelayOutcome, RelayFailure>] = [:]
   /// How many questions were asked of it.
   private(set) var questions = 0
+  /// Of which logs a live line told alone, so that the relay was not asked for them.
+  private(set) var unasked: Set<Identifier> = []
   private unowned let net: SimNet
 
   init(_ net: SimNet, device: Int, identity: DeviceIdentity, life: UInt64) {
@@ -76,8 +78,17 @@ final class SimLink: RelayLine {
     guard let result = results.removeValue(forKey: ticket) else {
       throw RelayFailure.unreachable("the question was never answered")
     }
-    return try result.get()
+    let outcome = try result.get()
+    if case .told = outcome {
+      unasked.insert(mailbox)
+    } else if case .reply(.listing) = outcome {
+      unasked.remove(mailbox)
+    }
+    return outcome
   }
+
+  /// An exchange begins.
+  func begin() { unasked = [] }
 
   func finished(_ ticket: UInt64, _ result: Result<RelayOutcome, RelayFailure>) {
     results[ticket] = result

@@ -59,12 +59,15 @@ final class SimNet {
   // MARK: Time
 
   /// A little time goes by between two steps of the world, as much as did there and not more than
-  /// a ping or two take.
+  /// a ping or two take; a moment at least, in which arrives what is on its way.
   func elapse() {
     let passed = world.now > worldTime ? world.now - worldTime : 0
     worldTime = max(worldTime, world.now)
-    run(upTo: min(passed, 45_000))
+    run(upTo: min(max(passed, SimNet.momentMilliseconds), 45_000))
   }
+
+  /// How long it takes at least to begin the next exchange.
+  private static let momentMilliseconds: UInt64 = 100
 
   func schedule(_ event: Event, after milliseconds: UInt64) {
     events.push(event, at: now + milliseconds)
