@@ -74,7 +74,7 @@ def arguments(stage):
         (["add", "x", "-- no help"], ["-- no help"]),
         (["done", ""], ["the chore's name is empty"]),
         (["done", "dishes", "--at", "99:00"], ["is not a time of day"]),
-        (["done", "dishes", "--at", "never"], ["neither a time nor a date"]),
+        (["done", "dishes", "--at", "never"], ["not a date or a time"]),
         (["help", "nosuch"], ["there is no command"]),
         (["help", "member", "nosuch"], ["there is no command"]),
         (["settings", "set", "duplicate", "all"], ["first, each, split"]),

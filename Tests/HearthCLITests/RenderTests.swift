@@ -132,7 +132,7 @@ struct ExitReportTests {
     #expect(content(ExitCode(2)).code == "partial")
     #expect(content(ExitCode(99)).exit == 1)
     let rule = content(HouseholdError(.badSetting, "no"))
-    #expect(rule.code == "failed" && rule.reason == "bad-setting" && rule.message == "no")
+    #expect(rule.code == "usage" && rule.reason == "bad-setting" && rule.message == "no")
     #expect(throws: (any Error).self) {
       do {
         _ = try HearthCommand.parseAsRoot(["done"])

@@ -100,7 +100,7 @@ enum DateWords {
 
   private static func notAMoment(_ text: String) -> CommandFailure {
     CommandFailure(
-      .usage, "\(ShownText.quoted(text)) is neither a time nor a date",
+      .usage, "\(ShownText.quoted(text)) is not a date or a time",
       hint: "write 18:30, yesterday, a weekday, 2026-11-21, or 2026-11-21T18:30")
   }
 

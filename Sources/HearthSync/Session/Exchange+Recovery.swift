@@ -321,11 +321,11 @@ extension Engine {
       let others =
         recover.revokesOthers ? ", and all other devices of \(name) were revoked with it" : ""
       guard membership.person(of: device)?.id != person else {
-        return
-          "your recovery words were used to add the device \(recover.device.name)"
+        let name = recover.device.name
+        return "your recovery words were used to add the device \(name)"
           + (recover.revokesOthers ? ", and all your other devices were revoked with it" : "")
-          + ": if that was not you, end it with `hearth device revoke \(recover.device.name)` and "
-          + "make new words with `hearth words rotate`"
+          + ": if that was not you, end it with `hearth device revoke \"\(name)\"` and make new "
+          + "words with `hearth words rotate`"
       }
       return
         "\(name)'s recovery words were used to add the device \(recover.device.name)\(others): "
