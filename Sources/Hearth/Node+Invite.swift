@@ -59,6 +59,8 @@ extension Node {
     let state = shown(try engine.zone(zone))
     let settings = try waysForInvitation(to: state, terms)
     for setting in settings { try requireReach(of: setting) }
+    // What was written here is sealed with it: a copy of this node must have been noticed before.
+    if engine.membership(of: state.group).newcomers == .fromJoin { _ = try sync() }
     let made = try makeInvitation(to: state, terms)
     try keep(made, to: state.group)
     do {
