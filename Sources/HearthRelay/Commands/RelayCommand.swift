@@ -282,7 +282,7 @@ struct ExportCommand: ParsableCommand {
     try makeTarget()
     do {
       try log.export(to: file)
-    } catch let error as RelayError {
+    } catch {
       unlink(file)
       guard [.diskFull, .inputOutput].contains(error.code) else { throw error }
       throw RelayError(error.code, "the copy \(file) cannot be written whole", cause: error)

@@ -120,7 +120,10 @@ private struct OpenBlock {
 /// Reads the stream of a snapshot; its bytes come from outside and are not trusted.
 struct SnapshotReader {
   let heads: [LogHead]
-  /// How far the heads reach: no record may name a change beyond.
+  /// How far the heads reach, and what their authors had seen: no record may name a change beyond.
+  ///
+  /// That is the same but for logs that two histories ended (decision 0025): whoever had seen more
+  /// of one goes on citing it. Who reads this may lack the key to see that it was ended.
   private let frontier: Frontier
   private let table: AuthorTable
   private var reader: ByteReader
@@ -151,7 +154,8 @@ struct SnapshotReader {
     guard authors == SnapshotWriter.authors(of: heads) else {
       throw CodecError(.notCanonical, "authors", offset: reader.offset)
     }
-    frontier = Frontier(heads.map { ($0.author, $0.sequence) })
+    let reached = Frontier(heads.map { ($0.author, $0.sequence) })
+    frontier = heads.reduce(into: reached) { $0 = $0.joined(with: $1.seen) }
     self.reader = reader
   }
 

@@ -21,6 +21,8 @@ struct Checker {
   private var reached: [Int: [ZoneID: Frontier]] = [:]
   /// Who has given out two changes under one number, as nothing could tell it not to.
   private(set) var forked: Set<Author> = []
+  /// Devices of which one number may stand for two changes, as they were put back unnoticed.
+  private var repeating: Set<DeviceID> = []
   /// The greatest time that each device accepted from others.
   private var acceptedTimes: [Int: HybridTime] = [:]
   /// The time of each device's last write.
@@ -245,13 +247,21 @@ struct Checker {
       let control = engine.zones.first(where: { $0.group == zone.group && $0.kind == .control })
     {
       writer.frontier(control.frontier)
+      for head in control.heads where isAmbiguous(head.author) { writer.blob(head.hash) }
     }
     // One number of theirs stands for several changes.
-    for head in zone.heads where forked.contains(head.author) {
-      writer.blob(head.hash)
-    }
+    for head in zone.heads where isAmbiguous(head.author) { writer.blob(head.hash) }
     return Chance.hash(writer.bytes)
   }
+
+  /// Whether an author may have written one number twice: what was put back without a sign had
+  /// perhaps told nobody of the first.
+  private func isAmbiguous(_ author: Author) -> Bool {
+    forked.contains(author) || repeating.contains(author.device)
+  }
+
+  /// A device was put back and does not know: it writes numbers again that nobody may have seen.
+  mutating func mayRepeat(_ device: SimDevice) { repeating.insert(device.deviceID) }
 
   /// Equal members' logs, equal decisions, whatever came first; and what must hold of each.
   private mutating func decides(

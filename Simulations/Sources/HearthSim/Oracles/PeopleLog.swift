@@ -27,6 +27,11 @@ struct PeopleLog {
   }
 
   let entries: [Entry]
+  /// Whether all that was decided about stands in the log itself.
+  ///
+  /// Of a device that contradicted itself there two histories count (decision 0042), of which one
+  /// is only shown: by causes in numbers alone nothing can be reckoned then.
+  let isWhole: Bool
   /// Whose device each is, as the world made them.
   private let people: [DeviceID: PersonID]
 
@@ -40,13 +45,15 @@ struct PeopleLog {
         states[id] = event
       }
     }
-    let told = engine.membership(of: group).audit().compactMap { entry in
+    let audit = engine.membership(of: group).audit()
+    let told = audit.compactMap { entry in
       states[entry.id].map {
         Entry(
           dot: $0.version.dot, cause: $0.cause ?? Frontier(), operation: entry.operation,
           isLive: entry.void == nil, id: entry.id, joiner: PeopleLog.joiner(of: entry.operation))
       }
     }
+    isWhole = told.count == audit.count
     entries = told.map { PeopleLog.knowing(told, $0) }
     people = Dictionary(
       world.devices.map { ($0.deviceID, $0.person) }, uniquingKeysWith: { first, _ in first })

@@ -30,6 +30,7 @@ struct PeopleRules {
   func check() throws {
     guard membership.genesis != nil else { return }
     try somebodyOwns()
+    guard log.isWhole else { return }
     try standingFollows()
     try invitationsHold()
     for place in log.entries.indices where log.entries[place].isLive { try isAllowed(place) }

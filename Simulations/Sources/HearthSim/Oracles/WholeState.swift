@@ -138,7 +138,10 @@ struct WholeState {
       _ = try host.sync(at: world.now)
       (bySnapshot ? SimProbe.freshBySnapshot : .freshByLog).hit()
       guard bySnapshot == (report?.begunFromSnapshots ?? 0 > 0) else {
-        throw world.fail(.snapshots, fresh, "did not begin from the snapshot")
+        let faults = report?.problems.map(\.fault) ?? []
+        throw world.fail(
+          .snapshots, fresh,
+          "did \(bySnapshot ? "not begin" : "begin") from the snapshot: \(faults)")
       }
     } catch let violation as Violation {
       throw violation

@@ -81,6 +81,8 @@ struct RelayAtRest {
       try fresh.start(at: world.now)
       guard try fresh.join(secret, at: world.now) != nil else { return }
       if let failure = try fresh.sync(at: world.now).failure { throw StepFailure(failure) }
+      // What a live line tells is the log for a minute, however slow it is; then it is asked.
+      world.net?.run(upTo: RelayClientTiming().confirmedMilliseconds + 1)
       if let failure = try host.sync(at: world.now).failure { throw StepFailure(failure) }
     } catch let violation as Violation {
       throw violation

@@ -82,6 +82,7 @@ extension World {
       if step.words.contains("unnoticed") {
         unaware.insert(device.index)
         putBackUnnoticed.insert(device.index)
+        checker.mayRepeat(device)
         SimProbe.rolledBackUnnoticed.hit()
       }
       if !step.words.contains("unnoticed") { device.copies += 1 }
