@@ -13,6 +13,7 @@ acknowledged entry must be in the relay's log under the position that it was giv
 import argparse
 import json
 import random
+import re
 import shutil
 import sqlite3
 import sys
