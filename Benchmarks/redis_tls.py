@@ -6,8 +6,8 @@
 HARNESS is the folder of the shared workload's `w7.py`, PEERS the one where its `setup.sh` unpacked
 the programs, RELAY_BENCH the program `relay-bench` beside a `hearth-relay`. Prints the medians. The
 harness speaks to Redis without TLS; a relay that is never without it is compared fairly only with
-both. With TLS the harness's client, in Python, may be slower than Redis: read the broker's processor
-time beside the rate.
+both. With TLS the harness's client, in Python, may be slower than Redis: read the broker's
+processor time beside the rate.
 """
 import json
 import os
