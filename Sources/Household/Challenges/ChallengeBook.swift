@@ -7,7 +7,7 @@ import HearthSync
 /// A value over one state of the zone; make a new one after each transaction.
 package struct ChallengeBook {
   let source: any ProjectionSource
-  let today: CivilDate
+  package let today: CivilDate
   var rows: ChallengeRows { ChallengeRows(source: source) }
 
   /// Opens the book; `today` is the civil date where the person is.

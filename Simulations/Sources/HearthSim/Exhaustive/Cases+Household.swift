@@ -8,7 +8,7 @@ extension OrderCase {
   }
 
   /// The household's hardest rules.
-  static let household = credits + undoing + calendars + chains + people + periods
+  static let household = credits + undoing + calendars + chains + people + periods + challenges
 
   // MARK: Who is paid, and what
 

@@ -249,7 +249,7 @@ struct OrderRun {
         what == "tally"
         ? try Tally.words(subject.first ?? "", on: device)
         : try world.askPerson(what, subject, device) ?? world.askChore(what, subject, device)
-          ?? world.askDevice(what, subject, device)
+          ?? world.askChallenges(what, device) ?? world.askDevice(what, subject, device)
       guard let answer else { throw StepFailure("cannot be asked \(question)") }
       guard answer == wanted else {
         throw StepFailure("shows \(answer) where the case expects \(question)")

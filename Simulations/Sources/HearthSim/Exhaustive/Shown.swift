@@ -14,6 +14,8 @@ struct Shown: Equatable {
   private var periods: [[PeriodSum]] = []
   private var badges: [[BadgeView]] = []
   private var settings: [String] = []
+  private var challenge: [DayChallenge] = []
+  private var challenges: [ChallengeEntry] = []
   private var tallies: [RecordState?] = []
 
   /// - Parameter people: whose points, badges and streaks are compared.
@@ -31,26 +33,38 @@ struct Shown: Equatable {
         badges.append(try book.badges(of: person))
       }
       settings = try book.allSettings().map { "\($0.key) \($0.value)" }
-      guard let home = device.home else { return }
-      let store = try device.engine().store
-      tallies = try Tally.names.map { name in
-        guard case .record(let state)? = try store.record(Tally.key(name, in: home), in: home)
-        else { return nil }
-        return state
-      }
+    }
+    try device.readChallenges(at: time) { book in
+      challenge = try book.challenge(on: book.today).map { [$0] } ?? []
+      challenges = try book.history(after: nil, limit: 1000).entries
+    }
+    guard let home = device.home else { return }
+    let store = try device.engine().store
+    tallies = try Tally.names.map { name in
+      guard case .record(let state)? = try store.record(Tally.key(name, in: home), in: home)
+      else { return nil }
+      return state
     }
   }
 
   /// What differs first, in words; nil if nothing does.
   func difference(from other: Shown) -> String? {
-    Shown.first("people", people, other.people) ?? Shown.first("chores", chores, other.chores)
-      ?? Shown.first("ledger", ledger, other.ledger)
+    differenceOfChores(from: other) ?? differenceOfPeople(from: other)
+      ?? Shown.first("settings", settings, other.settings)
+      ?? Shown.first("today's challenge", challenge, other.challenge)
+      ?? Shown.first("challenges", challenges, other.challenges)
+      ?? Shown.first("tallies", tallies, other.tallies)
+  }
+
+  private func differenceOfChores(from other: Shown) -> String? {
+    Shown.first("chores", chores, other.chores) ?? Shown.first("ledger", ledger, other.ledger)
       ?? Shown.first("occurrences", occurrences, other.occurrences)
-      ?? Shown.first("points", numbers, other.numbers)
+  }
+
+  private func differenceOfPeople(from other: Shown) -> String? {
+    Shown.first("people", people, other.people) ?? Shown.first("points", numbers, other.numbers)
       ?? Shown.first("weeks", periods, other.periods)
       ?? Shown.first("badges", badges, other.badges)
-      ?? Shown.first("settings", settings, other.settings)
-      ?? Shown.first("tallies", tallies, other.tallies)
   }
 
   private static func first<Item: Equatable>(

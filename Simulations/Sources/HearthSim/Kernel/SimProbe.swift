@@ -67,6 +67,7 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case newcomerTried = "oracle.newcomer-tried"
   case ruleSet = "people.rule-set"
   case waitsForAdmin = "settle.waits-for-admin"
+  case closedToAll = "settle.closed-to-all"
   case undone = "work.undone"
   case archivedAndRestored = "work.archived-and-restored"
   case wrongClockWrote = "clock.wrong-clock-wrote"

@@ -15,11 +15,17 @@ struct Commands {
   static let verbs = [
     "add", "edit", "complete", "undo", "skip", "archive", "restore", "tag", "untag", "assign",
     "assign-once", "move", "set", "rename-self", "delete-person",
-    "tally", "close", "undo-of",
+    "tally", "close", "undo-of", "challenge",
   ]
 
   /// Carries out a step that writes.
   mutating func perform(_ step: Step, on device: SimDevice, at time: UInt64) throws -> Written {
+    if step.verb == "challenge" {
+      return try device.writeSource(at: time) { source, builder, now in
+        let book = ChallengeBook(source: source, today: try device.today(at: time))
+        try Commands.challenge(step, book, now: now, in: &builder)
+      }
+    }
     var added: RecordID?
     let commands = self
     let written = try device.write(at: time) { book, builder, now in

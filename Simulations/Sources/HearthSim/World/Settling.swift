@@ -48,7 +48,10 @@ struct Settling {
     let members = try members(of: everybody)
     // First what building anew, which others do, would mend.
     for device in members { try WholeState(world).ledgersAreFresh(on: device) }
-    try peopleAgree(members, everybody)
+    let isClosedToAll = try onlyOutsidersRead(members, everybody)
+    try peopleAgree(members, everybody, isClosedToAll: isClosedToAll)
+    // What builds on what nobody in it can open waits too.
+    guard !isClosedToAll else { return }
     try AtRest(world).check(members)
     try WholeState(world).check(members)
     if let first = members.first { try NewcomerKeys(world, against: first).check() }
@@ -62,11 +65,13 @@ struct Settling {
   }
 
   /// Who believes to belong does, in everybody's eyes; who does not can read nothing new.
-  private func peopleAgree(_ members: [SimDevice], _ everybody: [SimDevice]) throws {
+  private func peopleAgree(
+    _ members: [SimDevice], _ everybody: [SimDevice], isClosedToAll: Bool
+  ) throws {
     guard let first = members.first else { return }
     let membership = try first.membership()
     for device in everybody
-    where try membership.isActive(device.deviceID) != device.isMember()
+    where try !isClosedToAll && membership.isActive(device.deviceID) != device.isMember()
       && (device.isKnown(to: membership) || !device.waitsForMembersKeys())
       && !device.isShutOut
     {
@@ -75,6 +80,25 @@ struct Settling {
     try PeopleRules(world, first).check()
     let outsiders = everybody.filter { device in !members.contains { $0 === device } }
     try Adversary(world, against: first).check(outsiders)
+  }
+
+  /// Whether all who can open some of the members' log are out.
+  ///
+  /// Nobody who is in can be given the key then, until somebody recovers by words, and those who
+  /// are out know more.
+  private func onlyOutsidersRead(
+    _ members: [SimDevice], _ everybody: [SimDevice]
+  ) throws -> Bool {
+    guard let first = members.first else { return false }
+    let closed = try members.reduce(first.closedOperations()) {
+      $0.intersection(try $1.closedOperations())
+    }
+    guard !closed.isEmpty else { return false }
+    let outsiders = everybody.filter { device in !members.contains { $0 === device } }
+    guard try outsiders.contains(where: { try !$0.openedOperations().isDisjoint(with: closed) })
+    else { return false }
+    SimProbe.closedToAll.hit()
+    return true
   }
 
   /// - Returns: those of the devices that run afterwards: all but those that are lost.

@@ -156,11 +156,14 @@ extension SimDevice {
   func read<Result>(
     at time: UInt64, _ body: (HouseholdBook) throws -> Result
   ) throws -> Result {
-    guard let home, let store = running?.store else { throw StepFailure("\(name) is not there") }
     let today = try today(at: time)
-    return try store.read {
-      try body(HouseholdBook(source: try store.source(of: home), today: today))
-    }
+    return try readSource { try body(HouseholdBook(source: $0, today: today)) }
+  }
+
+  /// Reads one state of the household.
+  func readSource<Result>(_ body: (any ProjectionSource) throws -> Result) throws -> Result {
+    guard let home, let store = running?.store else { throw StepFailure("\(name) is not there") }
+    return try store.read { try body(try store.source(of: home)) }
   }
 
   /// Writes one transaction of the household.
@@ -168,23 +171,30 @@ extension SimDevice {
     at time: UInt64,
     _ body: (HouseholdBook, inout OperationBuilder, UInt64) throws -> Void
   ) throws -> Written {
+    let today = try today(at: time)
+    return try writeSource(at: time) { source, builder, now in
+      try body(HouseholdBook(source: source, today: today), &builder, now)
+    }
+  }
+
+  /// Writes one transaction of the household, given the state that it builds on.
+  func writeSource(
+    at time: UInt64,
+    _ body: (any ProjectionSource, inout OperationBuilder, UInt64) throws -> Void
+  ) throws -> Written {
     guard !isOldBuild else {
       throw StepFailure("\(name) runs an old program: it only exchanges")
     }
     guard let home else { throw StepFailure("\(name) is in no household") }
     takeTurn()
     let now = clock.wall(at: time)
-    let today = try today(at: time)
     return try withEngine { engine in
       let store = engine.store
       let dot = try engine.nextDot(in: home)
       var builder = OperationBuilder(zone: home, dot: dot) {
         (try? Engine<ReplicaStore>.randomIdentifier()) ?? .zero
       }
-      try store.read {
-        let book = try HouseholdBook(source: try store.source(of: home), today: today)
-        try body(book, &builder, now)
-      }
+      try store.read { try body(try store.source(of: home), &builder, now) }
       let version = try engine.write(builder.operations, to: home, nowMilliseconds: now)
       return Written(zone: home, version: version, operations: builder.operations.count)
     }

@@ -71,11 +71,22 @@ extension SimDevice {
   }
 
   /// Whether news of the members are here that cannot be opened.
-  func waitsForMembersKeys() throws -> Bool {
+  func waitsForMembersKeys() throws -> Bool { try !closedOperations().isEmpty }
+
+  /// The segments of members' logs that wait here for a key.
+  func closedOperations() throws -> Set<Identifier> {
     let engine = try engine()
-    return try engine.zones.contains { zone in
-      try zone.kind == .control
-        && engine.store.pending(in: zone.id).contains { $0.reason == .epoch }
+    return try engine.zones.filter { $0.kind == .control }.reduce(into: []) { closed, zone in
+      closed.formUnion(
+        try engine.store.pending(in: zone.id).filter { $0.reason == .epoch }.map(\.digest))
+    }
+  }
+
+  /// The segments of members' logs that were opened here.
+  func openedOperations() throws -> Set<Identifier> {
+    let engine = try engine()
+    return try engine.zones.filter { $0.kind == .control }.reduce(into: []) { opened, zone in
+      opened.formUnion(try engine.store.segments(of: zone.id).map(\.digest))
     }
   }
 

@@ -31,7 +31,7 @@ extension World {
         shown =
           try askPeople(what, subject, device) ?? askPerson(what, subject, device)
           ?? askChore(what, subject, device) ?? askRelay(what, subject, device)
-          ?? askDevice(what, subject, device)
+          ?? askChallenges(what, device) ?? askDevice(what, subject, device)
       } catch let violation as Violation {
         throw violation
       } catch {
