@@ -3,11 +3,6 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// What an error of any layer says to a person, without the word for programs before it.
-package func words(of error: any Error) -> String {
-  (error as? CryptoError)?.message ?? "\(error)"
-}
-
 /// Text of a link or file with everything that does not show itself written as its number, and cut
 /// after 200 characters.
 ///

@@ -1,3 +1,5 @@
+import HearthCrypto
+
 /// Why a node could not do something, in a form that programs compare and people read.
 public struct HearthError: Error, Sendable {
   /// The kind of failure; programs decide on this alone.
@@ -59,4 +61,9 @@ extension HearthError: Equatable {
 extension HearthError: CustomStringConvertible {
   /// The message.
   public var description: String { message }
+}
+
+/// What an error of any layer says to a person, without the word for programs before it.
+package func words(of error: any Error) -> String {
+  (error as? CryptoError)?.message ?? "\(error)"
 }

@@ -45,7 +45,7 @@ package struct InvitationLink {
         parts.count > 2 && !parts[2].isEmpty
         ? try InvitationLink.relay(Base32.decode(String(parts[2]))) : nil
     } catch {
-      let fault = Hearth.words(of: error)
+      let fault = words(of: error)
       throw HearthError(
         .invalid, "the invitation link is damaged: copy the whole of it again (\(fault))",
         cause: error)

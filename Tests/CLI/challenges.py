@@ -9,34 +9,21 @@ household. Everything is played over a folder, and once more over a relay if its
 import json
 import os
 import shutil
-import sys
 
-from nodes import FAILED, NOT_ALLOWED, Nodes, Relay, USAGE, check, failures
+import nodes
+from nodes import FAILED, NOT_ALLOWED, USAGE, check, play_over_each_way
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHIPPED = os.path.join(ROOT, "Catalogue", "hearth.json")
 NOTE = "Kolibri on the third bench"
 
 
-class Family(Nodes):
+class Family(nodes.Family):
     def __init__(self, hearth, relay, shows):
-        super().__init__(hearth, shows, "hearth-challenges-")
-        os.mkdir(self.path("folder"))
-        self.relay = Relay(os.path.abspath(relay), self.path("relay-data")) if relay else None
-        self.place = self.relay.address if self.relay else self.path("folder")
+        super().__init__(hearth, relay, shows, "hearth-challenges-")
         with open(SHIPPED) as file:
             self.offers = json.load(file)["challenges"]
         self.titles = {offer["id"]: offer["title"] for offer in self.offers}
-
-    def init(self, home, person, device):
-        self.says(home, ["init", "--person", person, "--device", device])
-
-    def link(self, home, *arguments):
-        return self.says(home, arguments, "hearth join").strip().splitlines()[-1]
-
-    def sync(self, *homes):
-        for home in homes:
-            self.says(home, ["sync"])
 
     def json(self, home, *arguments):
         done = self.says(home, [*arguments, "--json"])
@@ -106,8 +93,7 @@ def beginning(family):
 
 def household(family):
     family.says("laptop", ["household", "create", "Home", "--time-zone", "UTC"])
-    kind = "relay" if family.relay else "folder"
-    family.says("laptop", ["transport", "add", kind, family.place], "transport 1")
+    family.says("laptop", ["transport", "add", family.kind, family.place], "transport 1")
     check(family.ids("laptop") == [(family.first, "completed")], "a household changes the history")
     link = family.link("laptop", "invite")
     family.init("ben", "Ben", "tablet")
@@ -302,28 +288,7 @@ def recovered(family):
     check(family.history("stolen") == before[0], "the stolen laptop reads on")
 
 
-def play(hearth, relay, shows):
-    family = Family(hearth, relay, shows)
-    try:
-        for story in (beginning, household, second_device, apart, wishes, somebody_else, pages,
-                      offline, cut_off, recovered):
-            if story is pages and family.relay:
-                continue
-            if shows:
-                print("\n--- " + story.__name__.replace("_", " "))
-            story(family)
-    finally:
-        if family.relay:
-            family.relay.kill()
-    shutil.rmtree(family.root)
-
-
-def main():
-    programs = [argument for argument in sys.argv[1:] if argument != "--show"]
-    for relay in [None, *programs[1:]]:
-        play(programs[0], relay, "--show" in sys.argv)
-    print("challenges: %s" % ("%d faults" % len(failures) if failures else "as it should be"))
-    sys.exit(1 if failures else 0)
-
-
-main()
+play_over_each_way(
+    "challenges", Family,
+    (beginning, household, second_device, apart, wishes, somebody_else, pages, offline, cut_off,
+     recovered), by_folder_only=(pages,))

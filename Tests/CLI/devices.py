@@ -10,27 +10,14 @@ import json
 import os
 import re
 import shutil
-import sys
 
-from nodes import FAILED, NOT_ALLOWED, Nodes, Relay, check, failures
+import nodes
+from nodes import FAILED, NOT_ALLOWED, check, play_over_each_way
 
 
-class Family(Nodes):
+class Family(nodes.Family):
     def __init__(self, hearth, relay, shows):
-        super().__init__(hearth, shows, "hearth-devices-")
-        os.mkdir(self.path("folder"))
-        self.relay = Relay(os.path.abspath(relay), self.path("relay-data")) if relay else None
-        self.place = self.relay.address if self.relay else self.path("folder")
-
-    def init(self, home, person, device):
-        self.says(home, ["init", "--person", person, "--device", device])
-
-    def link(self, home, *arguments):
-        return self.says(home, arguments, "hearth join").strip().splitlines()[-1]
-
-    def sync(self, *homes):
-        for home in homes:
-            self.says(home, ["sync"])
+        super().__init__(hearth, relay, shows, "hearth-devices-")
 
     def get(self, home, key):
         return self.says(home, ["settings", "get", key]).strip()
@@ -54,8 +41,7 @@ def beginning(family):
     family.init("laptop", "Anna", "laptop")
     family.set("laptop", "list-order", "due")
     family.says("laptop", ["household", "create", "Home", "--time-zone", "UTC"])
-    kind = "relay" if family.relay else "folder"
-    family.says("laptop", ["transport", "add", kind, family.place], "transport 1")
+    family.says("laptop", ["transport", "add", family.kind, family.place], "transport 1")
     family.says("laptop", ["status"], "private:   on this device alone")
     link = family.link("laptop", "invite")
     family.init("ben", "Ben", "tablet")
@@ -222,28 +208,7 @@ def recovered(family):
     check(family.get("third", "page-size") == "42", "the third device lacks the settings")
 
 
-def play(hearth, relay, shows):
-    family = Family(hearth, relay, shows)
-    try:
-        for story in (beginning, second_device, concurrent, somebody_else, revoked, approved,
-                      revoked_by_the_owner, not_at_hand, recovered):
-            if story is not_at_hand and family.relay:
-                continue
-            if shows:
-                print("\n--- " + story.__name__.replace("_", " "))
-            story(family)
-    finally:
-        if family.relay:
-            family.relay.kill()
-    shutil.rmtree(family.root)
-
-
-def main():
-    programs = [argument for argument in sys.argv[1:] if argument != "--show"]
-    for relay in [None, *programs[1:]]:
-        play(programs[0], relay, "--show" in sys.argv)
-    print("devices: %s" % ("%d faults" % len(failures) if failures else "as it should be"))
-    sys.exit(1 if failures else 0)
-
-
-main()
+play_over_each_way(
+    "devices", Family,
+    (beginning, second_device, concurrent, somebody_else, revoked, approved,
+     revoked_by_the_owner, not_at_hand, recovered), by_folder_only=(not_at_hand,))

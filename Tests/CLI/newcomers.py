@@ -10,29 +10,16 @@ import json
 import os
 import re
 import shutil
-import sys
 
-from nodes import FAILED, NOT_ALLOWED, USAGE, Nodes, Relay, check, failures
+import nodes
+from nodes import FAILED, NOT_ALLOWED, USAGE, check, play_over_each_way
 
 OFFLINE = 3
 
 
-class Family(Nodes):
+class Family(nodes.Family):
     def __init__(self, hearth, relay, shows):
-        super().__init__(hearth, shows, "hearth-newcomers-")
-        os.mkdir(self.path("folder"))
-        self.relay = Relay(os.path.abspath(relay), self.path("relay-data")) if relay else None
-        self.place = self.relay.address if self.relay else self.path("folder")
-
-    def init(self, home, person, device):
-        self.says(home, ["init", "--person", person, "--device", device])
-
-    def link(self, home, *arguments):
-        return self.says(home, arguments, "hearth join").strip().splitlines()[-1]
-
-    def sync(self, *homes):
-        for home in homes:
-            self.says(home, ["sync"])
+        super().__init__(hearth, relay, shows, "hearth-newcomers-")
 
     def json(self, home, *arguments):
         return json.loads(self.says(home, [*arguments, "--json"]))
@@ -59,8 +46,7 @@ class Family(Nodes):
 def beginning(family):
     family.init("anna", "Anna", "laptop")
     family.says("anna", ["household", "create", "Home", "--time-zone", "UTC"])
-    kind = "relay" if family.relay else "folder"
-    family.says("anna", ["transport", "add", kind, family.place], "transport 1")
+    family.says("anna", ["transport", "add", family.kind, family.place], "transport 1")
     link = family.link("anna", "invite", "--role", "admin")
     family.init("ben", "Ben", "phone")
     family.says("ben", ["join", link], "joined Home as admin")
@@ -225,26 +211,7 @@ def set_back(family):
     family.agree("new", "nina", "tom")
 
 
-def play(hearth, relay, shows):
-    family = Family(hearth, relay, shows)
-    try:
-        for story in (beginning, everything, from_joining, at_once, by_approval, further_device,
-                      late, removed, recovered, set_back):
-            if shows:
-                print("\n--- " + story.__name__.replace("_", " "))
-            story(family)
-    finally:
-        if family.relay:
-            family.relay.kill()
-    shutil.rmtree(family.root)
-
-
-def main():
-    programs = [argument for argument in sys.argv[1:] if argument != "--show"]
-    for relay in [None, *programs[1:]]:
-        play(programs[0], relay, "--show" in sys.argv)
-    print("newcomers: %s" % ("%d faults" % len(failures) if failures else "as it should be"))
-    sys.exit(1 if failures else 0)
-
-
-main()
+play_over_each_way(
+    "newcomers", Family,
+    (beginning, everything, from_joining, at_once, by_approval, further_device, late, removed,
+     recovered, set_back))

@@ -1,8 +1,10 @@
 """Nodes of a family below one temporary folder, driven through the command line; what failed."""
 import os
 import re
+import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 
 FAILED, NOT_ALLOWED, USAGE = 1, 4, 64
@@ -112,3 +114,51 @@ class Relay:
         return subprocess.run(
             [self.program, *arguments, "--data", self.data], capture_output=True, text=True,
             timeout=120)
+
+
+class Family(Nodes):
+    """Nodes that have one way in common: a relay if its program is given, otherwise a folder."""
+
+    def __init__(self, hearth, relay, shows, prefix):
+        super().__init__(hearth, shows, prefix)
+        os.mkdir(self.path("folder"))
+        self.relay = Relay(relay, self.path("relay-data")) if relay else None
+        self.kind = "relay" if relay else "folder"
+        self.place = self.relay.address if relay else self.path("folder")
+
+    def init(self, home, person, device):
+        self.says(home, ["init", "--person", person, "--device", device])
+
+    def link(self, home, *arguments):
+        return self.says(home, arguments, "hearth join").strip().splitlines()[-1]
+
+    def sync(self, *homes):
+        for home in homes:
+            self.says(home, ["sync"])
+
+    def close(self):
+        if self.relay:
+            self.relay.kill()
+        shutil.rmtree(self.root)
+
+
+def play_over_each_way(name, family, stories, by_folder_only=()):
+    """Plays the stories over a folder, and once more over a relay if its program is given.
+
+    `family(hearth, relay, shows)` makes the family. Ends the script.
+    """
+    programs = [argument for argument in sys.argv[1:] if argument != "--show"]
+    shows = "--show" in sys.argv
+    for relay in [None, *programs[1:]]:
+        members = family(programs[0], relay, shows)
+        try:
+            for story in stories:
+                if relay and story in by_folder_only:
+                    continue
+                if shows:
+                    print("\n--- " + story.__name__.replace("_", " "))
+                story(members)
+        finally:
+            members.close()
+    print("%s: %s" % (name, "%d faults" % len(failures) if failures else "as it should be"))
+    sys.exit(1 if failures else 0)

@@ -132,10 +132,7 @@ struct NewcomerTests {
   @Test("Changes that come late under an old key reach a newcomer with the next snapshot")
   func late() throws {
     var world = try NewcomerWorld()
-    // Ben seals his changes for a stick before he hears of the rule.
-    let stick = MemoryShelf()
-    try world.family.set(1, 3, 66)
-    try world.sync(1, over: stick)
+    try world.sealLateChange()
     try world.setRule(.fromJoin)
     let made = try world.invite()
     try world.sync(all: [0, 2])
@@ -169,9 +166,7 @@ struct NewcomerTests {
   @Test("What a lost device had left under an old key comes to the same for a newcomer")
   func lostDevice() throws {
     var world = try NewcomerWorld()
-    let stick = MemoryShelf()
-    try world.family.set(1, 3, 66)
-    try world.sync(1, over: stick)
+    let stick = try world.sealLateChange()
     try world.setRule(.fromJoin)
     try world.family.members[0].revoke(
       world.family.members[1].device, from: world.family.group, nowMilliseconds: now)
@@ -213,9 +208,7 @@ struct NewcomerTests {
   @Test("A later snapshot that lacks what is here is not taken, and not fetched again")
   func lacking() throws {
     var world = try NewcomerWorld()
-    let stick = MemoryShelf()
-    try world.family.set(1, 3, 66)
-    try world.sync(1, over: stick)
+    let stick = try world.sealLateChange()
     try world.setRule(.fromJoin)
     let made = try world.invite()
     try world.sync(all: [0, 2])

@@ -74,6 +74,17 @@ struct NewcomerWorld {
     for _ in 0..<2 { for member in members { try sync(member) } }
   }
 
+  /// The second member seals a change for a stick, before it hears of anything that comes.
+  ///
+  /// - Returns: the stick.
+  @discardableResult
+  mutating func sealLateChange() throws -> MemoryShelf {
+    let stick = MemoryShelf()
+    try family.set(1, 3, 66)
+    try sync(1, over: stick)
+    return stick
+  }
+
   mutating func setRule(_ rule: ControlOperation.Newcomers, by member: Int = 0) throws {
     try family.members[member].setPolicy(
       of: family.group, minimumSuite: 1, newcomers: rule, nowMilliseconds: NewcomerWorld.now)

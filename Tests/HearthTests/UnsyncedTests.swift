@@ -8,15 +8,18 @@ import Testing
 
 @Suite("What no way has taken")
 struct UnsyncedTests {
-  @Test("What a folder did not take is unsynced though it is sealed, and the failure is kept")
-  func folderThatTakesNothing() async throws {
-    let family = try Family()
-    let place = family.root.appendingPathComponent("shared").path
-    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+  /// A node with a household that goes over no way yet.
+  private func household(of family: Family) async throws -> (node: Node, home: ZoneID) {
     let node = try await Node.create(
       at: family.home("Anna"), person: "Anna", device: "laptop", passphrase: nil,
       schema: Family.schema)
-    let home = try await node.createHousehold(named: "Home")
+    return (node, try await node.createHousehold(named: "Home"))
+  }
+
+  @Test("What a folder did not take is unsynced though it is sealed, and the failure is kept")
+  func folderThatTakesNothing() async throws {
+    let family = try Family()
+    let (node, home) = try await household(of: family)
     try await node.note(Note.id(1), [.insert], in: home)
     let group = try #require(await node.dataZones().first { $0.id == home }?.group)
     func counts() async throws -> (data: Int, control: Int, unsealed: Int) {
@@ -27,8 +30,8 @@ struct UnsyncedTests {
       return (sum(.data), sum(.control), statuses.reduce(0) { $0 + $1.unsealed })
     }
     #expect(try await counts() == (1, 1, 2))
-    let setting = try await node.addFolder(place)
-    let inside = place + "/z"
+    let setting = try await node.addFolder(family.folder)
+    let inside = family.folder + "/z"
     try FileManager.default.removeItem(atPath: inside)
     try Data("in the way".utf8).write(to: URL(fileURLWithPath: inside))
     let failed = try await node.sync()
@@ -49,15 +52,10 @@ struct UnsyncedTests {
   @Test("A private database that is not shared goes over no way only where that is asked for")
   func unshared() async throws {
     let family = try Family()
-    let place = family.root.appendingPathComponent("shared").path
-    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-    let node = try await Node.create(
-      at: family.home("Anna"), person: "Anna", device: "laptop", passphrase: nil,
-      schema: Family.schema)
-    let home = try await node.createHousehold(named: "Home")
+    let (node, home) = try await household(of: family)
     let group = try #require(await node.dataZones().first { $0.id == home }?.group)
     _ = try await node.addFolder(
-      place, carrying: TransportCargo(households: [group], privateDatabase: false))
+      family.folder, carrying: TransportCargo(households: [group], privateDatabase: false))
     #expect(try await node.stranded().isEmpty)
     #expect(try await node.stranded(withUnshared: true).map(\.database) == [.personal])
     _ = try await node.addCargo(
