@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthCrypto
 
 /// A segment that is here and verified, and that waits for other changes.
 package struct WaitingSegment: Sendable {
@@ -15,7 +16,8 @@ package struct WaitingSegment: Sendable {
 }
 
 extension Engine {
-  /// What waits in a zone for changes that are not here, by author and then first change.
+  /// What waits in a zone for changes that are not here, or stays closed, by author and then first
+  /// change.
   ///
   /// By what their authors had seen they prove that there are changes which nobody has given to
   /// this node. Changes say what was new to their author, so where some of its own are missing
@@ -48,6 +50,24 @@ extension Engine {
           author: segment.author, first: segment.first, last: segment.last,
           seen: seen, controlSeen: controlSeen))
     }
+    found += try closed(in: state)
+    found.sort { ($0.author, $0.first, $1.last) < ($1.author, $1.first, $0.last) }
     return found
+  }
+
+  /// What lies closed in a zone of somebody who may not read it all: it is here, though nobody can
+  /// say what it is.
+  ///
+  /// By what the envelopes say of themselves, so that a transport could claim more: elsewhere what
+  /// no key opens counts as missing.
+  private func closed(in zone: ZoneState) throws -> [WaitingSegment] {
+    try closedSegments(of: zone).compactMap { pending in
+      guard let frame = try? EnvelopeFrame(pending.bytes),
+        let device = zone.deviceByTag[Identifier(frame.authorTag)]
+      else { return nil }
+      return WaitingSegment(
+        author: Author(device: device, incarnation: frame.incarnation), first: frame.firstSeq,
+        last: frame.lastSeq, seen: Frontier(), controlSeen: Frontier())
+    }
   }
 }

@@ -135,14 +135,9 @@ extension Engine {
   package mutating func approve(
     _ request: JoinRequest, named groupName: String, nowMilliseconds: UInt64
   ) throws -> NamedBlob {
-    let before = membership(of: request.group)
-    if before.newcomers == .fromJoin, before.isForNewcomer(request.person) {
-      try performThreshold(
-        [.admit(request.admit)], in: request.group,
-        joined: (request.device, request.admit.join.device), nowMilliseconds: nowMilliseconds)
-    } else {
-      try perform([.admit(request.admit)], in: request.group, nowMilliseconds: nowMilliseconds)
-    }
+    try performEntrance(
+      .admit(request.admit), of: request.person, in: request.group,
+      joined: (request.device, request.admit.join.device), nowMilliseconds: nowMilliseconds)
     let membership = membership(of: request.group)
     let key = try BoxPublicKey(validating: request.admit.join.device.boxKey)
     let control = try controlZone(of: request.group)

@@ -12,7 +12,8 @@ extension Engine {
   func authorLessenedInBase(of id: ZoneID) throws -> Author? {
     let zone = try zone(id)
     let membership = membership(of: zone.group)
-    guard zone.kind == .data, membership.hasCuts || membership.withholdsKeys,
+    guard zone.kind == .data,
+      membership.withholdsKeys ? membership.hasTriedCuts : membership.hasCuts,
       let base = try store.baseSnapshot(of: id)
     else { return nil }
     let chunks = try Engine.chunks(of: base)

@@ -230,20 +230,10 @@ extension Engine {
     }
     let carrying = membership.openInvites.filter { membership.isForNewcomer($0.operation.person) }
       .map(\.operation.invite)
-    var draft = self
-    try store.transaction {
-      draft = self
-      try draft.replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
-      for zone in draft.dataZoneIDs(of: group) { _ = try draft.seal(zone) }
-      let closings =
-        rules.newcomers == .fromJoin
-        ? draft.closings(in: group) { carrying.contains($0.operation.invite) } : []
-      let keys = try draft.grants(
-        of: closings.isEmpty ? draft.dataZoneIDs(of: group) : draft.zoneIDs(of: group), in: group,
-        without: [], isThreshold: true)
-      try draft.perform([policy] + closings + keys, in: group, nowMilliseconds: nowMilliseconds)
+    try performThreshold(in: group, isThreshold: true, nowMilliseconds: nowMilliseconds) { draft in
+      guard rules.newcomers == .fromJoin else { return [policy] }
+      return [policy] + draft.closings(in: group) { carrying.contains($0.operation.invite) }
     }
-    self = draft
   }
 
   /// Tells the group how far this device has got.

@@ -85,22 +85,49 @@ extension Engine {
     zones.filter { $0.group == group && $0.kind == .data }.map(\.id)
   }
 
-  /// Performs operations from which on newcomers read, with new keys of the zones of records.
+  /// Performs what lets somebody in, an invitation or an admission; with new keys where newcomers
+  /// read from then on.
+  ///
+  /// - Parameters:
+  ///   - person: who it is, where that is known; nil for a newcomer.
+  ///   - joined: a device that reads from then on.
+  mutating func performEntrance(
+    _ operation: ControlOperation, of person: PersonID?, in group: GroupID,
+    joined: (id: DeviceID, card: DeviceCard)? = nil, nowMilliseconds: UInt64
+  ) throws {
+    let membership = membership(of: group)
+    guard membership.newcomers == .fromJoin, membership.isForNewcomer(person) else {
+      try perform([operation], in: group, nowMilliseconds: nowMilliseconds)
+      return
+    }
+    try performThreshold(in: group, joined: joined, nowMilliseconds: nowMilliseconds) { _ in
+      [operation]
+    }
+  }
+
+  /// Performs operations from which on newcomers read, with new keys of the zones of records, and of
+  /// the members' log where they close invitations.
   ///
   /// What was written here before is sealed first, under the keys of then.
   ///
-  /// - Parameter joined: a device that reads from then on.
+  /// - Parameters:
+  ///   - joined: a device that reads from then on.
+  ///   - isThreshold: whether nothing leads back to what was before.
+  ///   - operations: given the engine after the sealing.
   mutating func performThreshold(
-    _ operations: [ControlOperation], in group: GroupID,
-    joined: (id: DeviceID, card: DeviceCard)? = nil, nowMilliseconds: UInt64
+    in group: GroupID, joined: (id: DeviceID, card: DeviceCard)? = nil, isThreshold: Bool = false,
+    nowMilliseconds: UInt64, _ operations: (Engine) -> [ControlOperation]
   ) throws {
     var draft = self
     try store.transaction {
       draft = self
       try draft.replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
       for zone in draft.dataZoneIDs(of: group) { _ = try draft.seal(zone) }
+      let operations = operations(draft)
+      let isClosing = operations.contains { if case .inviteClose = $0 { true } else { false } }
       let keys = try draft.grants(
-        of: draft.dataZoneIDs(of: group), in: group, without: [], joined: joined)
+        of: isClosing ? draft.zoneIDs(of: group) : draft.dataZoneIDs(of: group), in: group,
+        without: [], joined: joined, isThreshold: isThreshold)
       try draft.perform(operations + keys, in: group, nowMilliseconds: nowMilliseconds)
     }
     self = draft

@@ -212,8 +212,8 @@ extension Engine {
         signKey: secret.publicKeys.signingKey.bytes, boxKey: secret.publicKeys.boxKey.bytes,
         admission: admission, role: role, person: person, maximumUses: maximumUses,
         expiresMilliseconds: expiresMilliseconds))
-    if admission == .auto, membership.newcomers == .fromJoin, membership.isForNewcomer(person) {
-      try performThreshold([creation], in: group, nowMilliseconds: nowMilliseconds)
+    if admission == .auto {
+      try performEntrance(creation, of: person, in: group, nowMilliseconds: nowMilliseconds)
     } else {
       try perform([creation], in: group, nowMilliseconds: nowMilliseconds)
     }

@@ -75,6 +75,14 @@ extension Membership {
       || resolver.index.roles.keys.contains { !resolver.demotions(of: $0).isEmpty }
   }
 
+  /// Whether anybody ever tried to take something away from anybody.
+  var hasTriedCuts: Bool {
+    guard let resolver = resolved?.resolver else { return false }
+    let index = resolver.index
+    return !(index.removals.isEmpty && index.revocations.isEmpty && index.recoveries.isEmpty)
+      || index.roles.keys.contains { !resolver.demotions(of: $0).isEmpty }
+  }
+
   /// Whose device wrote a change, at the control heads that the change cites; nil for a stranger.
   package func author(of dot: Dot, at heads: Frontier) -> PersonID? {
     guard let resolver = resolved?.resolver else { return nil }

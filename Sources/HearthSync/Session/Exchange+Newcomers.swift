@@ -79,13 +79,13 @@ extension Engine {
     _ segment: PendingSegment, in zone: ZoneState, _ membership: Membership
   ) -> Bool {
     guard zone.kind == .data, membership.withholdsKeys,
-      let closed = closedEnd(of: segment, in: zone)
+      let end = waitingEnd(of: segment, in: zone)
     else { return false }
-    return closed.sequence <= zone.head(of: closed.author).sequence
+    return end.sequence <= zone.head(of: end.author).sequence
   }
 
   /// Where a segment ends that waits for a key; nil for any other.
-  private func closedEnd(of segment: PendingSegment, in zone: ZoneState) -> Dot? {
+  private func waitingEnd(of segment: PendingSegment, in zone: ZoneState) -> Dot? {
     guard segment.reason == .epoch,
       let header = try? Envelope.parseHeader(
         segment.bytes, minimumSuite: membership(of: zone.group).acceptedSuite),
@@ -98,14 +98,19 @@ extension Engine {
   /// Whether a zone waits for an owner's or admin's snapshot: there are changes under keys that
   /// nobody gives this device.
   package func awaitsSnapshot(_ id: ZoneID) throws -> Bool {
-    let zone = try zone(id)
-    guard zone.kind == .data, membership(of: zone.group).withholdsKeys else { return false }
+    try !closedSegments(of: zone(id)).isEmpty
+  }
+
+  /// The segments that lie here under keys that nobody gives this device; not those whose key is
+  /// only late.
+  func closedSegments(of zone: ZoneState) throws -> [PendingSegment] {
+    let tags = try closedTags(in: zone)
+    guard !tags.isEmpty else { return [] }
     let suite = membership(of: zone.group).acceptedSuite
-    let closed = try closedTags(in: zone)
-    return try store.pending(in: id).contains { segment in
+    return try store.pending(in: zone.id).filter { segment in
       guard segment.reason == .epoch else { return false }
       let header = try Envelope.parseHeader(segment.bytes, minimumSuite: suite)
-      return closed.contains(Identifier(header.epochTag))
+      return tags.contains(Identifier(header.epochTag))
     }
   }
 
@@ -127,7 +132,7 @@ extension Engine {
     guard zone.kind == .data, !zone.frontier.isEmpty, membership(of: zone.group).withholdsKeys,
       !listing.snapshots.isEmpty
     else { return false }
-    let closed = try store.pending(in: id).compactMap { closedEnd(of: $0, in: zone) }
+    let closed = try closedSegments(of: zone).compactMap { waitingEnd(of: $0, in: zone) }
     guard isOutdated || !closed.isEmpty else { return false }
     let control = try controlZone(of: zone.group).reached
     var tried = try triedSnapshots(of: zone)
@@ -221,7 +226,7 @@ extension Engine {
         try rebuildWithin(id, nowMilliseconds: nowMilliseconds)
         let now = try self.zone(id)
         let lost = zone.heads.first { head in
-          now.head(of: head.author).sequence < head.sequence
+          !continues(head, now.head(of: head.author))
             && !isLossAllowed(of: head, in: zone, isOutdated: isOutdated)
         }
         if let lost { throw LacksChanges(author: lost.author) }
@@ -240,6 +245,13 @@ extension Engine {
       throw error
     }
     return waiting
+  }
+
+  /// Whether everything of a log is in another state of it; this device alone says how far its own
+  /// goes.
+  private func continues(_ head: LogHead, _ now: LogHead) -> Bool {
+    if now.sequence == head.sequence { return now.hash == head.hash }
+    return now.sequence > head.sequence && head.author != author
   }
 
   /// Whether a log may be shorter after a zone was put on another snapshot: what ended it counts
@@ -267,6 +279,39 @@ extension Engine {
     try reader.finish()
     return tried
   }
+
+  /// What stands for all that decides whether a zone can do without its snapshot: the snapshot, the
+  /// segments there are, the keys held, and what is known of the members.
+  func replacement(of id: ZoneID, holding listing: TransportListing) throws -> Identifier {
+    let zone = try zone(id)
+    var writer = ByteWriter()
+    if let base = try store.baseSnapshot(of: id) { writer.raw(Blake2b.hash(base, count: 16)) }
+    for name in listing.segments { writer.identifier(name.digest) }
+    for epoch in zone.epochs { writer.raw(epoch.id) }
+    writer.frontier(try controlZone(of: zone.group).reached)
+    return Identifier(bytes: Blake2b.hash(writer.bytes, count: Identifier.byteCount)) ?? .zero
+  }
+
+  private static func replacementName(of id: ZoneID) -> String { "base.kept.\(id.hex)" }
+
+  /// What a zone's snapshot was to be replaced by in vain, on each transport that was tried last.
+  func triedReplacements(of id: ZoneID) throws -> [Identifier] {
+    guard let bytes = try store.fact(Engine.replacementName(of: id)) else { return [] }
+    var reader = ByteReader(bytes)
+    return try (0..<bytes.count / Identifier.byteCount).map { _ in
+      try reader.identifier("attempt")
+    }
+  }
+
+  func remember(replacement: Identifier, of id: ZoneID) throws {
+    var writer = ByteWriter()
+    let tried = try triedReplacements(of: id) + [replacement]
+    for attempt in tried.suffix(Engine.rememberedReplacements) { writer.identifier(attempt) }
+    try store.transaction { try store.setFact(Engine.replacementName(of: id), writer.bytes) }
+  }
+
+  /// More than a node has ways.
+  private static var rememberedReplacements: Int { 16 }
 
   private func remember(tried: Set<Identifier>, of zone: ZoneState) throws {
     var writer = ByteWriter()

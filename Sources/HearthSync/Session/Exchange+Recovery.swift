@@ -291,12 +291,18 @@ extension Engine {
             resolver.isLive[$0] && resolver.log.sees($0, place)
           } ?? false
         // One use of the words is written into every group of the person, and is one piece of news.
-        let use: Identifier = if case .recover = item.operation { item.device } else { item.id }
-        let isTold = try store.fact(Engine.recoveryFact(use)) != nil
+        let earlier = (resolver.index.recovered[person] ?? []).count {
+          $0 < place && resolver.isLive[$0] && resolver.log.items[$0].device == item.device
+        }
+        let use =
+          if case .recover = item.operation {
+            Engine.recoveryFact(of: person, by: item.device, after: earlier)
+          } else { Engine.recoveryFact(item.id) }
+        let isTold = try store.fact(use) != nil
         try store.transaction {
           try store.setFact(Engine.recoveryFact(item.id), Engine.bytes(of: nowMilliseconds))
           guard !isNoNews, !isTold else { return }
-          try store.setFact(Engine.recoveryFact(use), Engine.bytes(of: nowMilliseconds))
+          try store.setFact(use, Engine.bytes(of: nowMilliseconds))
           try store.add(
             Notice(
               kind: .recovery, zone: try? controlZone(of: group).id, device: item.device,
@@ -306,10 +312,16 @@ extension Engine {
     }
   }
 
-  /// The fact that something was told: of an operation, or of a use of words by its device.
-  private static func recoveryFact(_ subject: Identifier) -> String {
-    "recovery.told." + subject.hex
+  /// The fact that an operation was told.
+  private static func recoveryFact(_ operation: Identifier) -> String {
+    "recovery.told." + operation.hex
   }
+
+  /// The fact that a use of a person's words was told: which one of a device it was, as one that was
+  /// ended can use them again.
+  private static func recoveryFact(
+    of person: PersonID, by device: DeviceID, after earlier: Int
+  ) -> String { "recovery.told.\(person.hex).\(device.hex).\(earlier)" }
 
   /// What is to be told of an operation; nil where it is nothing.
   private func words(
@@ -321,10 +333,11 @@ extension Engine {
       let others =
         recover.revokesOthers ? ", and all other devices of \(name) were revoked with it" : ""
       guard membership.person(of: device)?.id != person else {
-        let name = recover.device.name
-        return "your recovery words were used to add the device \(name)"
+        // By its id: a thief chooses the name, which may be yours, or more than a word to a shell.
+        let digits = Membership.deviceID(of: recover.device)?.hex.prefix(8) ?? "ID"
+        return "your recovery words were used to add the device \(recover.device.name)"
           + (recover.revokesOthers ? ", and all your other devices were revoked with it" : "")
-          + ": if that was not you, end it with `hearth device revoke \"\(name)\"` and make new "
+          + ": if that was not you, end it with `hearth device revoke \(digits)` and make new "
           + "words with `hearth words rotate`"
       }
       return

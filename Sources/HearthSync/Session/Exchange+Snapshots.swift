@@ -139,6 +139,12 @@ extension Engine {
     holding listing: TransportListing,
     anchorFile: some AnchorFile, _ nowMilliseconds: UInt64, _ report: inout TransportReport
   ) throws {
+    let attempt = try replacement(of: id, holding: listing)
+    guard try !triedReplacements(of: id).contains(attempt) else {
+      report.problems.append(
+        Engine.wrongBase(of: try zone(id), "nothing has come since that could take its place"))
+      return
+    }
     if try seal(id) > 0 { try Anchor.drop(anchorFile, for: self) }
     let place = try place(of: id)
     let before = zones[place]
@@ -164,14 +170,18 @@ extension Engine {
       }
     } catch let error as SyncError where error.code == .snapshotContradicted {
       zones[place] = before
-      report.problems.append(
-        TransportProblem(
-          place: "zone \(before.name)", fault: "the zone still rests on a wrong snapshot: \(error)",
-          remedy: "let the other devices sync, then sync again", hidesData: true))
+      try remember(replacement: attempt, of: id)
+      report.problems.append(Engine.wrongBase(of: before, "\(error)"))
     } catch {
       zones[place] = before
       throw error
     }
+  }
+
+  private static func wrongBase(of zone: ZoneState, _ reason: String) -> TransportProblem {
+    TransportProblem(
+      place: "zone \(zone.name)", fault: "the zone still rests on a wrong snapshot: \(reason)",
+      remedy: "let the other devices sync, then sync again", hidesData: true)
   }
 
   // MARK: Giving

@@ -33,6 +33,7 @@ extension Engine {
           if isMember(of: zone) { report.refused(error) }
         }
       }
+      report.isRefusedWhole = listings.isEmpty && !report.refusals.isEmpty
       try maintain(nowMilliseconds: nowMilliseconds)
       for zone in listings.keys.sorted() where isMember(of: zone) || isFormer(of: zone) {
         _ = try seal(zone)
@@ -103,14 +104,15 @@ extension Engine {
         id, fromSnapshotOf: transport, holding: listing, isOutdated: true,
         nowMilliseconds: nowMilliseconds, &report)
       {
-        return listing
+        try takeAll(of: id, from: transport, holding: listing, nowMilliseconds, &report)
+      } else {
+        report.problems.append(SnapshotPlan.problem(with: "the snapshot used before", error))
+        let contradiction = error.cause as? BaseContradiction
+        try replaceBase(
+          of: id, contradictedBy: contradiction?.author, from: transport, holding: listing,
+          anchorFile: anchorFile, nowMilliseconds,
+          &report)
       }
-      report.problems.append(SnapshotPlan.problem(with: "the snapshot used before", error))
-      let contradiction = error.cause as? BaseContradiction
-      try replaceBase(
-        of: id, contradictedBy: contradiction?.author, from: transport, holding: listing,
-        anchorFile: anchorFile, nowMilliseconds,
-        &report)
     }
     try goOn(
       id, fromSnapshotOf: transport, holding: listing, isOutdated: false,

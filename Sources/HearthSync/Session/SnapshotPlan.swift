@@ -117,18 +117,40 @@ package enum SnapshotPlan {
     in heads: [LogHead], of zone: ZoneState, control: Frontier, listing: TransportListing
   ) -> String? {
     let ends = SyncPlan.ends(of: listing)
+    func end(of author: Author) -> UInt64? {
+      let tag = zone.authorTag(of: author.device)
+      return ends[SyncPlan.TagAuthor(tag: tag, incarnation: author.incarnation)]
+    }
     for head in heads {
       guard control.covers(head.controlSeen) else {
         return "it builds on membership operations that are not here yet"
       }
-      let tag = zone.authorTag(of: head.author.device)
-      let author = SyncPlan.TagAuthor(tag: tag, incarnation: head.author.incarnation)
-      if let reached = ends[author], reached < head.sequence {
+      if let reached = end(of: head.author), reached < head.sequence {
         return "it claims \(head.sequence) changes of \(head.author), "
           + "whose segments here end at \(reached)"
       }
     }
-    return nil
+    return tooFar(in: heads, of: zone, end: end)
+  }
+
+  /// Why what the heads' authors had seen cannot be true: records may name changes that far, so that
+  /// one deleted by changes to come would stay so whatever these say.
+  ///
+  /// Beyond the heads lies only what others cite of a log that two histories ended, and that is on
+  /// the transport or here.
+  private static func tooFar(
+    in heads: [LogHead], of zone: ZoneState, end: (Author) -> UInt64?
+  ) -> String? {
+    let seen = heads.reduce(Frontier()) { $0.joined(with: $1.seen) }
+    let reached = Frontier(heads.map { ($0.author, $0.sequence) })
+    let fault = seen.entries.first { entry in
+      entry.sequence
+        > max(reached[entry.author], end(entry.author) ?? 0, zone.reached[entry.author])
+    }
+    return fault.map {
+      "it cites \($0.sequence) changes of \($0.author), whose segments here end at "
+        + "\(end($0.author) ?? 0)"
+    }
   }
 
   /// Where a person finds a snapshot.

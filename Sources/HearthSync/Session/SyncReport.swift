@@ -28,6 +28,8 @@ package struct TransportReport: Sendable {
   package internal(set) var unmended = 0
   /// Why zones of this node were refused, in words, each reason once.
   package private(set) var refusals: [String] = []
+  /// Whether it refused this node in everything.
+  package internal(set) var isRefusedWhole = false
   /// How many changes it does not hold any more that it held after an earlier round.
   package internal(set) var lost: UInt64 = 0
   private var notedPlaces: Set<String> = []

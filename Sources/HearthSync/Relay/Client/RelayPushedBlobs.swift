@@ -1,8 +1,8 @@
 /// Blobs that a live subscription brought, by name, until they are asked for.
 ///
-/// A push brings an entry with its blob. What is true of the log is asked by listing it, as ever:
-/// a push may be late, and a relay may push what it does not show. But what lies under a name that
-/// nobody may replace carries its own digest, so who then asks for it need not get it twice.
+/// A push brings an entry with its blob. How the log goes on is ``RelayLogEnd``'s; here are the
+/// blobs alone. What lies under a name that nobody may replace carries its own digest, so who then
+/// asks for it need not get it twice.
 struct RelayPushedBlobs: Sendable {
   private var blobs: [[UInt8]: [UInt8]] = [:]
   /// The names in the order in which they came.
@@ -11,6 +11,13 @@ struct RelayPushedBlobs: Sendable {
 
   /// How many bytes of names and blobs are kept of one mailbox: some pushes' worth.
   static let maximumBytes = 256 << 10
+  /// What an entry counts for beside its bytes, so that a relay cannot fill the memory with empty
+  /// ones, nor the time with looking through them.
+  private static let entryBytes = 256
+
+  private static func cost(_ name: [UInt8], _ blob: [UInt8]) -> Int {
+    entryBytes + name.count + blob.count
+  }
 
   /// Keeps what was pushed; where that is too much, what came first goes.
   mutating func append(_ entries: [RelayEntry]) {
@@ -23,7 +30,7 @@ struct RelayPushedBlobs: Sendable {
       guard entry.header.isLive, !entry.header.isReplaceable else { continue }
       blobs[name] = entry.blob
       order.append(name)
-      byteCount += name.count + entry.blob.count
+      byteCount += RelayPushedBlobs.cost(name, entry.blob)
     }
     var dropped = 0
     while byteCount > RelayPushedBlobs.maximumBytes, dropped < order.count {
@@ -46,6 +53,6 @@ struct RelayPushedBlobs: Sendable {
 
   private mutating func drop(_ name: [UInt8]) {
     guard let blob = blobs.removeValue(forKey: name) else { return }
-    byteCount -= name.count + blob.count
+    byteCount -= RelayPushedBlobs.cost(name, blob)
   }
 }
