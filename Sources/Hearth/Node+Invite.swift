@@ -97,7 +97,8 @@ extension Node {
           ? "nobody could join yet: add a way to reach this household first, "
             + "`hearth transport add relay ADDRESS` or `hearth transport add folder PATH`"
           : "nobody could join yet: \(state.name) goes over none of your ways: "
-            + "`hearth transport carry NUMBER --also \(state.name)` (see `hearth transport list`)")
+            + "`hearth transport carry NUMBER --also \(ShellText.word(state.name))` "
+            + "(see `hearth transport list`)")
     }
     guard terms.isToOneself, let own = try awaitsPrivate() ? nil : ownPrivateGroup() else {
       return settings
@@ -411,8 +412,9 @@ extension Node {
     throw HearthError(
       .notAllowed,
       "this link is for a further device of \(name), and this node is \(profile.personName)'s "
-        + "in another household: make a new node with `hearth init --person \(name)` in a "
-        + "folder of its own (--home PATH), and join there")
+        + "in another household: make a new node with "
+        + "`hearth init --person \(ShellText.word(printable(name)))` in a folder of its own "
+        + "(--home PATH), and join there")
   }
 
   /// The zone of a group's records.

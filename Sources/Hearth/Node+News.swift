@@ -81,7 +81,7 @@ extension Node {
     where old.ownDevices[added] == nil {
       texts.append(
         "you have a further device in \(place): \(name); if it is not yours, "
-          + "`hearth device revoke \"\(name)\"` ends it")
+          + "`hearth device revoke \(added.hex.prefix(8))` ends it")
     }
     if let role = new.ownRole, let former = old.ownRole, role != former, old.owner == new.owner {
       texts.append("you are \(role.name) in \(place) now, were \(former.name)")

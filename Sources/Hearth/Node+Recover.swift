@@ -121,6 +121,7 @@ extension Node {
   }
 
   private static func requireFree(_ home: String) throws {
+    try NodeFolder(home).checkKeyIsNotMissing()
     let content = try? FileManager.default.contentsOfDirectory(atPath: home)
     guard content?.isEmpty ?? !FileManager.default.fileExists(atPath: home) else {
       throw HearthError(

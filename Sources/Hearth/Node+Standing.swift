@@ -62,7 +62,9 @@ extension Node {
   package func withheld(in group: GroupID) throws -> [WithheldChanges] {
     let membership = membership(of: group)
     let zones = engine.zones.filter { $0.group == group }
-    let waiting = try zones.map { (zone: $0, segments: try engine.waitingSegments(in: $0.id)) }
+    let waiting = try zones.map { zone in
+      (zone: zone, segments: try engine.waitingSegments(in: zone.id))
+    }
     var found: [Author: WithheldChanges] = [:]
     for witness in membership.devices where witness.id != device {
       var claims = claims(of: witness.id, in: group)

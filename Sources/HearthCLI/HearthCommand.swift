@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Glibc
+import Hearth
 
 /// The `hearth` command.
 package struct HearthCommand: AsyncParsableCommand {

@@ -14,6 +14,7 @@ import shutil
 import nodes
 from nodes import FAILED, NOT_ALLOWED, USAGE, check, play_over_each_way
 
+PARTIAL = 2
 OFFLINE = 3
 
 
@@ -162,6 +163,10 @@ def late(family):
     family.says("pia", ["status"], "follows when an owner or admin has synced")
     check(family.household("pia")["standing"]["awaitsSnapshot"], "Pia does not wait")
     check("attic" not in family.texts("pia"), "Pia opened what is closed")
+    # What is closed is not kept back by anybody.
+    family.says("pia", ["doctor"], "newcomers cannot open", status=PARTIAL)
+    kept = family.household("pia")["standing"]["withheld"]
+    check(not kept, "Pia is told of what is kept back: %r" % kept)
     family.sync("anna", "pia")
     for word in ("attic", "letters", "cellar", "plants"):
         check(word in family.texts("pia"), "Pia lacks %s" % word)

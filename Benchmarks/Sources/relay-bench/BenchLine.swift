@@ -131,14 +131,20 @@ final class BenchLine: Sendable {
 private final class Talk: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   private(set) var arrivals: [ContinuousClock.Instant] = []
-  private var buffer = RelayFrameBuffer()
+  /// What arrived and is not yet a whole frame.
+  private var stream = ByteBuffer()
   private var context: ChannelHandlerContext?
   private var waiting: [UInt32: EventLoopPromise<RelayReply>] = [:]
   private var lastRequest: UInt32 = 0
   private var awaited: (count: Int, promise: EventLoopPromise<Void>)?
   private var echoed: EventLoopPromise<Void>?
   private var isFetching = false
-  private var position: UInt64 = 0
+  private var position: UInt64 { UInt64(arrivals.count) }
+
+  /// The type of a push's frame.
+  private static let pushType: UInt8 = 0x81
+  /// Type, request, channel and count of a push fit in so many bytes.
+  private static let headBytes = 16
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
@@ -174,34 +180,57 @@ private final class Talk: ChannelInboundHandler {
       echoed.succeed()
       return
     }
-    buffer.append(Array(unwrapInboundIn(data).readableBytesView))
+    var more = unwrapInboundIn(data)
+    stream.writeBuffer(&more)
     do {
-      while let bytes = try buffer.next() {
-        let frame = try RelayFrame<RelayReply>(decoding: bytes)
-        if frame.request > 0 {
-          waiting.removeValue(forKey: frame.request)?.succeed(frame.message)
+      while let count = try nextFrame() {
+        if let entries = entriesPushed(inFrameOf: count) {
+          stream.moveReaderIndex(forwardBy: count)
+          arrived(entries)
         } else {
-          take(frame.message)
+          try take(RelayFrame<RelayReply>(decoding: stream.readBytes(length: count) ?? []))
         }
       }
+      stream.discardReadBytes()
     } catch {
       context.close(promise: nil)
     }
   }
 
-  private func take(_ push: RelayReply) {
-    switch push {
-    case .pushed(_, let entries): arrived(entries)
-    case .behind(_, let head): fetch(to: head)
-    default: break
+  /// Goes past the length field of a frame that is whole; how long the frame is.
+  private func nextFrame() throws -> Int? {
+    guard let field = stream.getInteger(at: stream.readerIndex, as: UInt32.self) else { return nil }
+    let count = try RelayFraming.frameBytes(announcedBy: field)
+    guard stream.readableBytes >= RelayFraming.lengthBytes + count else { return nil }
+    stream.moveReaderIndex(forwardBy: RelayFraming.lengthBytes)
+    return count
+  }
+
+  /// How many entries a push has, by its head alone, as the clients of other brokers in the shared
+  /// workload count marks; nil for another frame.
+  private func entriesPushed(inFrameOf count: Int) -> Int? {
+    guard stream.getInteger(at: stream.readerIndex, as: UInt8.self) == Talk.pushType,
+      let head = stream.getBytes(at: stream.readerIndex, length: min(count, Talk.headBytes))
+    else { return nil }
+    var reader = ByteReader(head)
+    _ = try? reader.byte("frame type")
+    // The request, which is none, and the channel.
+    for _ in 0..<2 { _ = try? reader.varint("number", atMost: .max) }
+    return try? reader.varint("entries", atMost: RelayLimits.maximumBatchItems)
+  }
+
+  private func take(_ frame: RelayFrame<RelayReply>) {
+    if frame.request > 0 {
+      waiting.removeValue(forKey: frame.request)?.succeed(frame.message)
+    } else if case .behind(_, let head) = frame.message {
+      fetch(to: head)
     }
   }
 
-  private func arrived(_ entries: [RelayEntry]) {
-    guard let last = entries.last else { return }
+  /// Notes entries, each the next in a mailbox that was empty when this line began to listen.
+  private func arrived(_ count: Int) {
     let now = ContinuousClock.now
-    arrivals += entries.map { _ in now }
-    position = last.header.position
+    arrivals += repeatElement(now, count: count)
     settle()
   }
 
@@ -216,7 +245,7 @@ private final class Talk: ChannelInboundHandler {
         let talk = bound.value
         talk.isFetching = false
         guard case .entries(let page) = reply else { return }
-        talk.arrived(page.entries)
+        talk.arrived(page.entries.count)
         talk.fetch(to: max(head, page.head))
       }
   }

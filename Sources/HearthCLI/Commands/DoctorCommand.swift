@@ -238,6 +238,12 @@ struct DoctorCommand: AsyncParsableCommand {
     let kinds = try await node.transports().map(\.kind)
     var findings: [Finding] = []
     for zone in await node.dataZones() where zone.database == .shared {
+      if try await node.awaitsSnapshot(in: zone.group), await node.ending(in: zone.group) == nil {
+        findings.append(
+          Finding(
+            "newcomer", "\(CheckText.name(zone)): \(StandingText.lacking)",
+            remedy: StandingText.remedyOfLacking))
+      }
       findings += try await StandingText.withheld(of: zone, on: node).map {
         Finding(
           "withheld", StandingText.line($0, kinds: kinds),

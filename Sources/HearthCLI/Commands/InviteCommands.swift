@@ -259,7 +259,7 @@ enum InviteText {
             + "database: `hearth approve`")
       }
       Output.note(
-        "on the new device: `hearth init --person \(Style.safe(name))`, then `hearth join` and "
+        "on the new device: `hearth init --person \(ShellText.word(Style.safe(name)))`, then `hearth join` and "
           + "this:")
     } else {
       Output.note(

@@ -223,8 +223,7 @@ struct WordsPrinting: ParsableArguments {
 
   /// Says what came of it, and whether it has reached the transports.
   static func finish(_ node: Node, _ report: SyncReport, _ words: String) async throws {
-    let transports = try await node.transports()
-    let differ = try await waysDiffer(node)
+    let (transports, differ) = try await waysBack(to: node)
     let lacking = try await StrandedText.beyondWords(on: node)
     try await node.close()
     Output.note(words)
@@ -255,15 +254,23 @@ extension WordsPrinting {
         ? ["write the relay's address beside the words, to its end: nothing else tells it"] : [])
   }
 
-  /// Whether the ways carry different things, of those that the words lead to.
-  static func waysDiffer(_ node: Node) async throws -> Bool {
+  /// The ways on which words find everything, or else all, and whether these are needed together.
+  ///
+  /// Whoever recovers has to reach every way that is named: one that leads back to all is enough.
+  static func waysBack(
+    to node: Node
+  ) async throws -> (transports: [TransportSetting], differ: Bool) {
     let groups = Set(await node.exchangedGroups())
+    let transports = try await node.transports()
+    var whole: [TransportSetting] = []
     var carried: Set<Set<GroupID>> = []
-    for setting in try await node.transports() {
-      let own = await node.groups(over: setting)
-      carried.insert(groups.filter { own.contains($0) })
+    for setting in transports {
+      let way = await node.groups(over: setting)
+      let own = groups.filter { way.contains($0) }
+      carried.insert(own)
+      if own == groups { whole.append(setting) }
     }
-    return carried.count > 1
+    return whole.isEmpty ? (transports, carried.count > 1) : (whole, false)
   }
 }
 

@@ -97,15 +97,14 @@ enum StandingText {
         "\(Words.count(document.quarantined, "change")) of removed devices in quarantine: "
           + "`hearth quarantine`")
     }
-    // What is closed here is not kept back by anybody.
-    if document.awaitsSnapshot { return lines }
     return lines + document.withheld.map { Style.yellow(line($0, kinds: kinds)) }
   }
 
-  /// Why a newcomer lacks changes that are there.
-  static let awaited =
-    "changes that newcomers cannot open are missing here: what they come to follows when an owner "
-    + "or admin has synced, then `hearth sync` here"
+  /// Why a newcomer lacks changes that are there, and what to do.
+  static let awaited = lacking + ": " + remedyOfLacking
+  static let lacking = "changes that newcomers cannot open are missing here"
+  static let remedyOfLacking =
+    "what they come to follows when an owner or admin has synced, then `hearth sync` here"
 
   /// What somebody who is out wrote here in vain, and where it is.
   static func lost(_ document: Document) -> String {

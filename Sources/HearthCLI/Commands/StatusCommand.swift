@@ -67,7 +67,7 @@ struct StatusCommand: AsyncParsableCommand {
     let profile = await node.profile
     let device = await node.device
     let moment = try await MomentText.of(node)
-    let stranded = try await node.stranded()
+    let stranded = try await StrandedText.items(on: node)
     var households: [Document.Household] = []
     for status in statuses where status.zone.kind == .data && status.zone.database == .shared {
       let membership = await node.membership(of: status.zone.group)
@@ -91,7 +91,7 @@ struct StatusCommand: AsyncParsableCommand {
           newcomers: NewcomerWords.word(membership.newcomers),
           warning: await node.riskWarning(of: status.zone.group),
           transports: try await node.transports(of: status.zone.group).map(\.number),
-          isStranded: stranded.contains { $0.group == status.zone.group }))
+          isStranded: stranded.contains { $0.zone.group == status.zone.group }))
     }
     let pending = try await node.pendingJoins().map { StandingText.Pending($0) }
     var ways: [Document.Transport] = []
@@ -113,11 +113,9 @@ struct StatusCommand: AsyncParsableCommand {
       clock: clocks.map(ClockText.Document.init))
     try await node.close()
     if options.json { return try Output.json(document) }
-    show(document, moment, transports.map(\.setBackMilliseconds))
-    if stranded.contains(where: { $0.database == .personal }) {
-      Output.print(
-        Style.yellow(
-          "private:   goes over none of your ways: `hearth transport carry NUMBER --private`"))
+    show(document, moment, transports.map(\.setBackMilliseconds), stranded)
+    for item in stranded where item.zone.database == .personal {
+      Output.print(Style.yellow("private:   goes over none of your ways: \(item.remedy)"))
     }
     for notice in notices.suffix(StatusCommand.shownNotices) {
       Output.print("notice:    \(NoticeText.line(notice, moment))")
@@ -127,7 +125,10 @@ struct StatusCommand: AsyncParsableCommand {
 
   private static let shownNotices = 5
 
-  private func show(_ document: Document, _ moment: MomentText, _ setBacks: [UInt64?]) {
+  private func show(
+    _ document: Document, _ moment: MomentText, _ setBacks: [UInt64?],
+    _ stranded: [StrandedText.Item]
+  ) {
     Output.print("person:    \(Style.bold(document.person))")
     let life = document.life > 1 ? ", life \(document.life)" : ""
     Output.print("device:    \(document.device) (\(document.deviceId.prefix(8))\(life))")
@@ -154,11 +155,8 @@ struct StatusCommand: AsyncParsableCommand {
       if let warning = household.warning {
         Output.print(Style.yellow("           warning: \(warning)"))
       }
-      if household.isStranded {
-        Output.print(
-          Style.yellow(
-            "           it goes over none of your ways: `hearth transport carry NUMBER --also "
-              + "\(Style.safe(household.name))`"))
+      for item in stranded where item.zone.id.hex == household.id {
+        Output.print(Style.yellow("           it goes over none of your ways: \(item.remedy)"))
       }
       for fork in household.forks {
         Output.print(

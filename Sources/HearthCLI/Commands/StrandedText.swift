@@ -15,35 +15,40 @@ enum StrandedText {
     let remedy: String
     let zone: ZoneState
 
-    /// - Parameter transports: the ways that there are.
-    init(_ zone: ZoneState, _ transports: [TransportSetting]) {
+    /// - Parameters:
+    ///   - transports: the ways that there are.
+    ///   - zones: those of the node; one whose name another has is called by its id.
+    init(_ zone: ZoneState, _ transports: [TransportSetting], among zones: [ZoneState]) {
       self.zone = zone
       let isShared = zone.database == .shared
       name = isShared ? Style.safe(zone.name) : "your private database"
+      let twins = HouseholdNames.zones(zone.name, among: zones.filter { $0.database == .shared })
+      let typed = twins.count > 1 ? ShortID.text(zone.id) : ShellText.word(name)
       let number = transports.count == 1 ? transports.first.map { "\($0.number)" } : nil
       remedy =
         transports.isEmpty
         ? StrandedText.addWay
         : "`hearth transport carry \(number ?? "NUMBER") "
-          + (isShared ? "--also \(ShellText.word(name))`" : "--private`")
+          + (isShared ? "--also \(typed)`" : "--private`")
     }
   }
 
   /// What goes over none of the ways, though it is to be exchanged with others.
   static func items(on node: Node) async throws -> [Item] {
-    let transports = try await node.transports()
-    return try await node.stranded().map { Item($0, transports) }
+    let (transports, zones) = (try await node.transports(), await node.dataZones())
+    return try await node.stranded().map { Item($0, transports, among: zones) }
   }
 
   /// What to say where the ways were changed.
   static func warnings(on node: Node) async throws -> [String] {
-    let transports = try await node.transports()
+    let (transports, zones) = (try await node.transports(), await node.dataZones())
     guard !transports.isEmpty else {
-      return await node.dataZones().contains { $0.database == .shared }
+      return zones.contains { $0.database == .shared }
         ? ["hearth: warning: there is no way any more: nothing goes to others or comes from them"]
         : []
     }
-    let stranded = try await node.stranded(withUnshared: true).map { Item($0, transports) }
+    let stranded = try await node.stranded(withUnshared: true)
+      .map { Item($0, transports, among: zones) }
     return stranded.map {
       "hearth: warning: \($0.name) goes over none of your ways now: "
         + ($0.zone.database == .shared

@@ -128,7 +128,7 @@ enum SyncText {
 
   /// One transport in one line.
   static func line(_ report: TransportReport) -> String {
-    guard report.refusals.isEmpty || report.received + report.published > 0 else {
+    guard !report.isRefusedWhole else {
       return "\(report.setting): refuses this device, nothing was given or taken"
     }
     var parts = [

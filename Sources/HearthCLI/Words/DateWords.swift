@@ -51,13 +51,17 @@ enum DateWords {
     if text.contains(":"), !text.contains("T"), !text.contains(" ") {
       return (today, try time(text))
     }
-    let parts = text.split(maxSplits: 1) { $0 == " " || $0 == "T" }.map(String.init)
+    // A word may begin with a T as well.
+    let divider: Character = text.contains(" ") ? " " : "T"
+    let parts = text.split(separator: divider, maxSplits: 1).map(String.init)
     guard parts.count == 2, parts[1].contains(":") else {
       guard let day = try? date(text, today: today) else { throw notAMoment(text) }
       return (day, nil)
     }
     let time = try time(parts[1])
-    return (try moment(parts[0], today: today).day, time)
+    let (day, other) = try moment(parts[0], today: today)
+    guard other == nil else { throw notAMoment(text) }
+    return (day, time)
   }
 
   /// A weekday by its English name or at least its first two letters.

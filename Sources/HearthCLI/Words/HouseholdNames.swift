@@ -40,7 +40,7 @@ enum HouseholdNames {
         .usage,
         "\(ShownText.quoted(text)) is the name of \(found.count) households: "
           + ids.joined(separator: ", "),
-        hint: "name it by its id: --household \(ShortID.text(first.id))")
+        hint: "write its id in place of the name, as \(ShortID.text(first.id))")
     }
     return first
   }

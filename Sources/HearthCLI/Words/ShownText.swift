@@ -11,19 +11,3 @@ enum ShownText {
   /// The text in composed form, as names and titles are stored.
   static func normal(_ text: String) -> String { text.precomposedStringWithCanonicalMapping }
 }
-
-/// Text that is to be typed again in a shell.
-enum ShellText {
-  /// The text as one word of a POSIX shell: in single quotes where it needs them.
-  static func word(_ text: String) -> String {
-    let isPlain = text.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"):
-        true
-      default: "/._-+:@%,=".utf8.contains(byte)
-      }
-    }
-    return isPlain && !text.isEmpty ? text : "'" + text.replacing("'", with: "'\\''") + "'"
-  }
-}
