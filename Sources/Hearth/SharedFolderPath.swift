@@ -23,10 +23,10 @@ enum SharedFolderPath {
       words = "contains this node's home (\(printable(home)))"
     } else if lies(real, in: realHome) {
       words = "lies in this node's home (\(printable(home)))"
-    } else if NodeFolder(real).holdsNode,
-      FileManager.default.fileExists(atPath: NodeFolder(real).database)
-    {
+    } else if isHome(real) {
       words = "is the home of a node"
+    } else if let home = homeBelow(real) {
+      words = "has the home of a node in it (\(printable(home)))"
     } else {
       return path
     }
@@ -34,6 +34,17 @@ enum SharedFolderPath {
       .invalid,
       "\(printable(path)) \(words): whoever gets the shared folder would get the private key; "
         + "name a folder that holds nothing else")
+  }
+
+  private static func isHome(_ path: String) -> Bool {
+    NodeFolder(path).holdsNode
+      && FileManager.default.fileExists(atPath: NodeFolder(path).database)
+  }
+
+  /// The home of a node directly in a folder; the first by name, nil if there is none.
+  private static func homeBelow(_ path: String) -> String? {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    return names.sorted().map { path + "/" + $0 }.first(where: isHome)
   }
 
   /// The absolute path of a folder that is only looked up.

@@ -33,6 +33,19 @@ struct WordsTests {
   func moments() throws {
     #expect(try DateWords.moment("fri", today: saturday).day.iso == "2026-11-20")
     #expect(try DateWords.moment("yesterday 18:30", today: saturday).time?.iso == "18:30")
+    // Some words begin with the letter that stands between date and time.
+    for (text, day) in [
+      ("Tue 18:30", "2026-11-17"), ("Today 18:30", "2026-11-21"),
+      ("2026-11-20T18:30", "2026-11-20"),
+    ] {
+      let moment = try DateWords.moment(text, today: saturday)
+      #expect(moment.day.iso == day && moment.time?.iso == "18:30", "\(text)")
+    }
+    for text in ["09:00 18:30", "Tue 18:30 19:00", "T18:30"] {
+      #expect(throws: CommandFailure.self, "\(text)") {
+        try DateWords.moment(text, today: saturday)
+      }
+    }
   }
 
   @Test("Repetitions are read with unit, number and weekdays, at the limit and beyond it")

@@ -52,4 +52,38 @@ struct SnapshotPlanTests {
     #expect(SnapshotPlan.sorted(names + [alien]).complete.isEmpty)
     #expect(SnapshotPlan.sorted(names + [alien]).incomplete == [names[0].group])
   }
+
+  @Test("Heads that cite more of a log than is on the transport or here are refused")
+  func citing() throws {
+    let zone = try SnapshotGoldenTests.zone()
+    let cleo = Author(device: Identifier(high: 3, low: 3), incarnation: 1)
+    let control = Frontier([(ben, UInt64(9))])
+    func fault(citing sequence: UInt64, listed: UInt64?) -> String? {
+      var head = LogHead(author: ben)
+      head.sequence = 2
+      head.seen = Frontier([(cleo, sequence)])
+      let segments = listed.map {
+        [
+          SegmentName(
+            zoneTag: zone.tag, authorTag: zone.authorTag(of: cleo.device), incarnation: 1,
+            first: 1, last: $0, digest: .zero)
+        ]
+      }
+      return SnapshotPlan.fault(
+        in: [head], of: zone, control: control,
+        listing: TransportListing(segments: segments ?? []))
+    }
+    #expect(fault(citing: 7, listed: 7) == nil)
+    #expect(fault(citing: 8, listed: 7)?.contains("cites 8 changes") == true)
+    #expect(fault(citing: 1, listed: nil)?.contains("cites 1 changes") == true)
+    // What is here was not made up by whoever wrote the snapshot.
+    var head = LogHead(author: SnapshotGoldenTests.ada)
+    head.sequence = 1
+    head.seen = Frontier([(ben, UInt64(2))])
+    func ofBen(_ sequence: UInt64) -> String? {
+      head.seen = Frontier([(ben, sequence)])
+      return SnapshotPlan.fault(in: [head], of: zone, control: control, listing: TransportListing())
+    }
+    #expect(ofBen(2) == nil && ofBen(3) != nil)
+  }
 }

@@ -121,6 +121,10 @@ struct RecoveryTests {
       #expect(texts.count == 1)
       #expect(texts.first?.contains("add the device new laptop") == true)
     }
+    // By its id: the name is the other side's choice.
+    let digits = await node.device.hex.prefix(8)
+    let said = try await anna.notices().first { $0.kind == .recovery }?.text
+    #expect(said?.contains("`hearth device revoke \(digits)`") == true)
     let cem = try await Node.create(
       at: family.home("Cem"), person: "Cem", device: "phone", passphrase: nil,
       schema: Family.schema)

@@ -259,8 +259,8 @@ enum InviteText {
             + "database: `hearth approve`")
       }
       Output.note(
-        "on the new device: `hearth init --person \(ShellText.word(Style.safe(name)))`, then `hearth join` and "
-          + "this:")
+        "on the new device: `hearth init --person \(ShellText.word(Style.safe(name)))`, then "
+          + "`hearth join` and this:")
     } else {
       Output.note(
         "an invitation to \(place) as \(terms.role.name), good for "

@@ -105,8 +105,8 @@ extension Engine {
     }
   }
 
-  /// Performs operations from which on newcomers read, with new keys of the zones of records, and of
-  /// the members' log where they close invitations.
+  /// Performs operations from which on newcomers read, with new keys of the zones of records, and
+  /// of the members' log where they close invitations.
   ///
   /// What was written here before is sealed first, under the keys of then.
   ///

@@ -317,8 +317,8 @@ extension Engine {
     "recovery.told." + operation.hex
   }
 
-  /// The fact that a use of a person's words was told: which one of a device it was, as one that was
-  /// ended can use them again.
+  /// The fact that a use of a person's words was told: which one of a device it was, as one that
+  /// was ended can use them again.
   private static func recoveryFact(
     of person: PersonID, by device: DeviceID, after earlier: Int
   ) -> String { "recovery.told.\(person.hex).\(device.hex).\(earlier)" }

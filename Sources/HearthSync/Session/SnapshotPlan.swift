@@ -133,8 +133,8 @@ package enum SnapshotPlan {
     return tooFar(in: heads, of: zone, end: end)
   }
 
-  /// Why what the heads' authors had seen cannot be true: records may name changes that far, so that
-  /// one deleted by changes to come would stay so whatever these say.
+  /// Why what the heads' authors had seen cannot be true: records may name changes that far, so
+  /// that one deleted by changes to come would stay so whatever these say.
   ///
   /// Beyond the heads lies only what others cite of a log that two histories ended, and that is on
   /// the transport or here.

@@ -14,7 +14,7 @@ package struct ZoneState: Sendable {
   /// The zone's constant secret, from which its opaque tags and chain hashes come.
   let secret: ZoneSecret
   /// The epochs whose keys are held, in the order in which they were learnt.
-  private(set) var epochs: [EpochKey]
+  package private(set) var epochs: [EpochKey]
   /// The epoch that the control log says to write under; nil where it says none that may be used.
   var writeEpoch: [UInt8]?
   /// Whether a new epoch must be made before anything more is sealed.

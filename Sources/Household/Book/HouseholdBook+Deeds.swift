@@ -74,9 +74,13 @@ extension HouseholdBook {
       let chore = assigned[OccurrenceField.chore]?.identifier
       return Deed(verb: "changed one day of", title: try title(of: chore, titles))
     case HouseholdSchema.setting:
-      return Deed(verb: "set", title: assigned[SettingField.key]?.text ?? "a setting")
+      let value = assigned[SettingField.value]?.text ?? "as it was at first"
+      return Deed(
+        verb: "set", title: "\(assigned[SettingField.key]?.text ?? "a setting"): \(value)")
     case HouseholdSchema.person:
-      return Deed(verb: "named", title: assigned[PersonField.name]?.text ?? "a person")
+      if let name = assigned[PersonField.name]?.text { return Deed(verb: "named", title: name) }
+      let name = try source.record(key)?.shown(PersonField.name)?.text
+      return Deed(verb: "changed", title: name ?? "a person")
     case HouseholdSchema.close:
       return Deed(verb: "closed", title: assigned[CloseField.period]?.text ?? "a period")
     default:

@@ -14,9 +14,16 @@ struct PackingSessionTests {
       name: Array("some long name \(number)".utf8), isReplaceable: isReplaceable, blob: blob)
   }
 
+  /// How often both sides were compared.
+  private struct Compared {
+    var puts = 0
+    var pushes = 0
+  }
+
   /// Both sides know the same of what was said on the channels of a client's line.
   private func expectEqual(
-    _ world: ClientWorld, _ client: ClientWorld.Client, _ mailbox: Identifier, _ words: String
+    _ world: ClientWorld, _ client: ClientWorld.Client, _ mailbox: Identifier, _ words: String,
+    _ compared: inout Compared
   ) {
     guard let line = client.line, let session = world.core.core.sessions[line],
       let box = client.session.boxes[mailbox], box.stage == .open, let channel = box.channel
@@ -26,10 +33,12 @@ struct PackingSessionTests {
       return
     }
     #expect(open.lastPut == box.lastPut, "\(words): puts")
+    compared.puts += 1
     guard case .live(let told) = open.subscription, open.holdsLast,
       let last = world.core.core.rooms[mailbox]?.last, last.position == told
     else { return }
     #expect(box.told.position == told && box.told.base == last.base, "\(words): pushes")
+    compared.pushes += 1
   }
 
   @Test("Small changes go packed both ways on a live line, and anew after a loss")
@@ -119,6 +128,7 @@ struct PackingSessionTests {
     let mailbox = Identifier(high: 7, low: 7)
     var keys: [UInt8] = [1]
     var names: [[UInt8]] = []
+    var compared = Compared()
     for step in 0..<40 {
       let client = clients[Int.random(in: 0..<3, using: &random)]
       let access = try ClientWorld.access(keys)
@@ -162,12 +172,16 @@ struct PackingSessionTests {
       world.run(upTo: [0, 50, 3_000].randomElement(using: &random) ?? 0)
       if step % 3 == 2 {
         world.run(upTo: 40_000)
-        for client in clients { expectEqual(world, client, mailbox, "seed \(seed), step \(step)") }
+        for client in clients {
+          expectEqual(world, client, mailbox, "seed \(seed), step \(step)", &compared)
+        }
       }
     }
     // Nobody ever had to be left for what it said.
     #expect(world.core.core.counters.malformed == 0, "seed \(seed)")
+    #expect(compared.puts > 0, "seed \(seed)")
     if seed == 0 {
+      #expect(compared.pushes > 0)
       #expect(clients.contains { $0.packedPuts > 0 } && clients.contains { $0.packedPushes > 0 })
     }
   }

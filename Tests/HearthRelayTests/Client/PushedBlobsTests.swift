@@ -31,7 +31,7 @@ struct PushedBlobsTests {
     #expect(pushed.take([name(1)]) == nil)
     pushed.append([entry(2), entry(4, kind: .remove)])
     #expect(pushed.take([name(4)]) == nil)
-    #expect(pushed.byteCount == name(2).count + 4)
+    #expect(pushed.byteCount == RelayPushedBlobs.cost(name(2), entry(2).blob))
     #expect(pushed.take([name(2)]) == [entry(2).blob])
     #expect(pushed.byteCount == 0)
   }
@@ -46,7 +46,7 @@ struct PushedBlobsTests {
 
   @Test("Memory is bounded: at the limit all stay, above it the first goes")
   func bounds() {
-    let names = name(1).count + name(2).count
+    let names = RelayPushedBlobs.cost(name(1), []) + RelayPushedBlobs.cost(name(2), [])
     for excess in [0, 1] {
       var pushed = RelayPushedBlobs()
       pushed.append([entry(1, bytes: 1)])
@@ -55,6 +55,10 @@ struct PushedBlobsTests {
       #expect((pushed.take([name(1)]) == nil) == (excess == 1))
       #expect(pushed.take([name(2)]) != nil)
     }
+    // Empty ones cost something too.
+    var many = RelayPushedBlobs()
+    for number in 1...5_000 { many.append([entry(number, bytes: 0)]) }
+    #expect((1...5_000).count { many.take([name($0)]) != nil } <= 1_024)
     var pushed = RelayPushedBlobs()
     pushed.append([entry(1, bytes: RelayPushedBlobs.maximumBytes)])
     #expect(pushed.take([name(1)]) == nil && pushed.byteCount == 0)

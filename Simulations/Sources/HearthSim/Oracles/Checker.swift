@@ -67,6 +67,7 @@ struct Checker {
     acceptedTimes[device.index] = nil
     // What it alone had reached may be reached again with other changes.
     digests = digests.filter { $0.value.device !== device }
+    decisions = decisions.filter { $0.value.device !== device }
   }
 
   /// A device that was put back without any sign of it has found that out: what it wrote since and
@@ -203,7 +204,7 @@ struct Checker {
       guard reached[device.index]?[zone.id] != zone.frontier else { continue }
       reached[device.index, default: [:]][zone.id] = zone.frontier
       // What two histories ended is cited on by those who had seen it (decision 0025).
-      for head in zone.heads where !zone.frontier.covers(unforked(head.seen)) {
+      for head in zone.heads where !zone.reached.covers(head.seen) {
         throw world.fail(
           .causality, device,
           "holds \(head.author) #\(head.sequence) without what it had seen")

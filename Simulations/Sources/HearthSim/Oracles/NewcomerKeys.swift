@@ -39,19 +39,22 @@ struct NewcomerKeys {
     }
   }
 
-  /// Whether every change of the rule has effect: what rested on one that has none is open.
+  /// Whether every setting of the rule has effect: what rested on one that has none is open.
   private func isRuleKept() throws -> Bool {
     try member.membership().audit().allSatisfy { entry in
-      if case .setPolicy = entry.operation { return entry.void == nil }
+      if case .setPolicy(let policy) = entry.operation, policy.newcomers == .fromJoin {
+        return entry.void == nil
+      }
       return true
     }
   }
 
-  /// The keys that are sealed to a device, and all to which they lead.
+  /// The keys that a device has, those that are sealed to it, and all to which they lead.
   private func keys(of device: SimDevice, in home: ZoneID) throws -> [EpochKey] {
     let group = try member.group()
     let epochs = try member.membership().epochs(of: home)
     var keys: [[UInt8]: EpochKey] = [:]
+    for key in try device.engine().zone(home).epochs { keys[key.id] = key }
     for epoch in epochs {
       for wrap in epoch.grant.wraps where wrap.recipient == device.deviceID {
         keys[epoch.grant.epoch] = try? EpochKey.openKey(

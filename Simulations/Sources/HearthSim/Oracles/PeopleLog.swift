@@ -32,6 +32,8 @@ struct PeopleLog {
   /// Of a device that contradicted itself there two histories count (decision 0042), of which one
   /// is only shown: by causes in numbers alone nothing can be reckoned then.
   let isWhole: Bool
+  /// Whether some log of it ended in two histories.
+  private(set) var isForked = false
   /// Whose device each is, as the world made them.
   private let people: [DeviceID: PersonID]
 
@@ -41,6 +43,7 @@ struct PeopleLog {
     let group = try device.group()
     var states: [RecordID: EventState] = [:]
     if let control = engine.zones.first(where: { $0.group == group && $0.kind == .control }) {
+      isForked = !control.forkEnds.isEmpty || control.heads.contains { $0.forkedAt != nil }
       for (id, event) in try engine.store.events(of: ControlOperation.type, in: control.id) {
         states[id] = event
       }

@@ -54,7 +54,8 @@ extension World {
   /// `challenge` for what today's is and how it stands, `challenge-history` for all entries, oldest
   /// first, `challenge-streak`; nil where the question is another's.
   func askChallenges(_ what: String, _ device: SimDevice) throws -> String? {
-    try device.readChallenges(at: now) { book in
+    guard what.hasPrefix("challenge") else { return nil }
+    return try device.readChallenges(at: now) { book in
       switch what {
       case "challenge":
         guard let challenge = try book.challenge(on: book.today) else { return "-" }

@@ -50,11 +50,11 @@ struct Settling {
     for device in members { try WholeState(world).ledgersAreFresh(on: device) }
     let isClosedToAll = try onlyOutsidersRead(members, everybody)
     try peopleAgree(members, everybody, isClosedToAll: isClosedToAll)
+    if let first = members.first { try NewcomerKeys(world, against: first).check() }
     // What builds on what nobody in it can open waits too.
     guard !isClosedToAll else { return }
     try AtRest(world).check(members)
     try WholeState(world).check(members)
-    if let first = members.first { try NewcomerKeys(world, against: first).check() }
     try RelayAtRest(world).check(members, everybody)
     try Reach(world).check(members)
   }
@@ -90,15 +90,25 @@ struct Settling {
     _ members: [SimDevice], _ everybody: [SimDevice]
   ) throws -> Bool {
     guard let first = members.first else { return false }
-    let closed = try members.reduce(first.closedOperations()) {
-      $0.intersection(try $1.closedOperations())
+    var closed = try first.closedOperations()
+    for member in members {
+      let own = try member.closedOperations()
+      closed = closed.filter { own[$0.key] != nil }
     }
-    guard !closed.isEmpty else { return false }
     let outsiders = everybody.filter { device in !members.contains { $0 === device } }
-    guard try outsiders.contains(where: { try !$0.openedOperations().isDisjoint(with: closed) })
-    else { return false }
-    SimProbe.closedToAll.hit()
-    return true
+    let inside = Set(members.map(\.deviceID))
+    let isSo = try outsiders.contains { outsider in
+      let opened = try outsider.openedOperations()
+      let tags = Set(closed.filter { opened.contains($0.key) }.values)
+      guard !tags.isEmpty else { return false }
+      let control = try outsider.engine().controlZone(of: outsider.group()).id
+      return try outsider.membership().epochs(of: control)
+        .filter { tags.contains(try EpochKey.tag(ofID: $0.grant.epoch).array) }
+        // A member for whom the key was sealed has to have it.
+        .allSatisfy { $0.grant.wraps.allSatisfy { !inside.contains($0.recipient) } }
+    }
+    if isSo { SimProbe.closedToAll.hit() }
+    return isSo
   }
 
   /// - Returns: those of the devices that run afterwards: all but those that are lost.
@@ -228,6 +238,9 @@ struct Settling {
     let waiting = try members.filter { member in
       try member.home.map { try member.engine().awaitsSnapshot($0) } ?? false
     }
+    // All others agree.
+    let others = members.filter { member in !waiting.contains { $0 === member } }
+    guard areEqual(others) else { return false }
     // Who waits itself can sum up nothing for others.
     let isLed = try members.contains { member in
       try member.membership().role(of: member.deviceID)?.rank ?? 0 >= Role.admin.rank

@@ -73,13 +73,17 @@ extension SimDevice {
   /// Whether news of the members are here that cannot be opened.
   func waitsForMembersKeys() throws -> Bool { try !closedOperations().isEmpty }
 
-  /// The segments of members' logs that wait here for a key.
-  func closedOperations() throws -> Set<Identifier> {
+  /// The segments of members' logs that wait here for a key, with the tags of their epochs.
+  func closedOperations() throws -> [Identifier: [UInt8]] {
     let engine = try engine()
-    return try engine.zones.filter { $0.kind == .control }.reduce(into: []) { closed, zone in
-      closed.formUnion(
-        try engine.store.pending(in: zone.id).filter { $0.reason == .epoch }.map(\.digest))
+    var closed: [Identifier: [UInt8]] = [:]
+    for zone in engine.zones where zone.kind == .control {
+      for pending in try engine.store.pending(in: zone.id) where pending.reason == .epoch {
+        closed[pending.digest] = try Envelope.parseHeader(pending.bytes, minimumSuite: 1).epochTag
+          .array
+      }
     }
+    return closed
   }
 
   /// The segments of members' logs that were opened here.

@@ -100,7 +100,7 @@ extension World {
     case "leave":
       try device.leave(at: now)
       SimProbe.personLeft.hit()
-    case "approve": _ = try device.approveAll(at: now)
+    case "approve": try approve(device)
     case "adopt": try adopt(device)
     case "newcomers":
       let rule: ControlOperation.Newcomers =
@@ -108,6 +108,18 @@ extension World {
       try device.arrange(at: now) { try $0.setNewcomers(rule, of: $1, nowMilliseconds: $2) }
       SimProbe.ruleSet.hit()
     default: try arrangeOwner(step, device)
+    }
+  }
+
+  private func approve(_ device: SimDevice) throws {
+    let before = try device.membership()
+    let known = Set((before.people + before.formerPeople).map(\.id))
+    let stored = try device.home.map { try device.engine().store.segments(of: $0) } ?? []
+    _ = try device.approveAll(at: now)
+    let after = try device.membership()
+    guard before.newcomers == .fromJoin else { return }
+    for other in devices where after.isActive(other.deviceID) && !known.contains(other.person) {
+      closedTo[other.index] = Set(stored.map(\.digest))
     }
   }
 

@@ -15,7 +15,7 @@ struct RelayPushedBlobs: Sendable {
   /// ones, nor the time with looking through them.
   private static let entryBytes = 256
 
-  private static func cost(_ name: [UInt8], _ blob: [UInt8]) -> Int {
+  static func cost(_ name: [UInt8], _ blob: [UInt8]) -> Int {
     entryBytes + name.count + blob.count
   }
 
