@@ -103,4 +103,40 @@ struct MembershipRecoveryTests {
     try family.members[1].acceptOwner(of: family.group, offer: offer, nowMilliseconds: now)
     #expect(family.membership(1).owner == heir)
   }
+
+  @Test("A device that was ended and uses the words again is told of again")
+  func again() throws {
+    var family = try EngineFamily(2)
+    let words = try SigningKeyPair(seed: SecretKey.random())
+    let box = try DeviceIdentity.generate().identity.boxPair.publicKey.bytes
+    try family.members[1].setRecovery(
+      sign: words.publicKey.bytes, box: box, in: family.group, nowMilliseconds: now)
+    try family.meet([0, 1])
+    let person = try family.person(1)
+    var thief = try EngineFamily.engine()
+    let made = try family.members[0].invite(
+      to: family.group, named: "Home", role: .reader, maximumUses: 1,
+      expiresMilliseconds: now * 2, nowMilliseconds: now)
+    _ = try thief.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    _ = try thief.receive(
+      try family.published(0, family.control), in: family.control, nowMilliseconds: now)
+    for use in 1...2 {
+      try thief.recover(
+        person, in: family.group, deviceName: "new", revokingOthers: false,
+        signing: { words.sign(domain: $0, $1) }, nowMilliseconds: now)
+      if family.members.count == 2 {
+        family.members.append(thief)
+      } else {
+        family.members[2] = thief
+      }
+      try family.send(2, to: [1])
+      #expect(family.membership(1).isActive(thief.device))
+      for _ in 0..<2 { try family.members[1].noticeRecoveries(nowMilliseconds: now) }
+      let told = family.members[1].store.notices.count { $0.kind == .recovery }
+      #expect(told == use)
+      try family.members[1].revoke(thief.device, from: family.group, nowMilliseconds: now)
+      try family.send(1, to: [2])
+      thief = family.members[2]
+    }
+  }
 }

@@ -354,4 +354,33 @@ struct NewcomerKeyTests {
     #expect(try world.family.shown(0, 3) == .int(3))
     for member in [2, nina] { #expect(try world.digest(member) == world.digest(0)) }
   }
+
+  @Test("A snapshot that cannot be replaced is not tried against the same log at every sync")
+  func keptBase() throws {
+    var world = try NewcomerWorld()
+    try world.setRule(.fromJoin)
+    try world.sync(all: [0, 1, 2])
+    // What the admin sums up the owner cuts off, who has not seen it.
+    try world.family.set(1, 3, 66)
+    try world.sync(1)
+    try world.sync(2)
+    let made = try world.invite(by: 2)
+    try world.sync(2)
+    let nina = try world.follow(made)
+    #expect(try world.family.shown(nina, 3) == .int(66))
+    try world.family.remove(1, by: 0)
+    try world.sync(0)
+    for name in world.shelf.blobs.keys where name.kind == .snapshot { world.shelf.remove(name) }
+    for round in 0..<3 {
+      try world.sync(nina)
+      let report = try #require(world.reports[nina])
+      #expect(report.problems.contains { $0.fault.contains("still rests on a wrong snapshot") })
+      #expect((report.receivedBytes == 0) == (round > 0), "round \(round)")
+    }
+    // A snapshot of somebody who knows ends it.
+    try world.sync(2)
+    try world.sync(nina)
+    #expect(world.reports[nina]?.begunFromSnapshots == 1)
+    #expect(try world.digest(nina) == world.digest(2))
+  }
 }
