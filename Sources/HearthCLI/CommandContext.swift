@@ -151,13 +151,15 @@ struct HouseholdContext {
     let today = try await today().date
     let zone = zone.id
     let gate = await roleGate()
-    return try await node.write(to: zone) { source, dot in
+    let result = try await node.write(to: zone) { source, dot in
       let book = try HouseholdBook(source: source, today: today)
       var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
       let result = try body(book, &builder)
       try gate.check(builder.operations)
       return (builder.operations, result)
     }
+    try await introducePerson()
+    return result
   }
 }
 

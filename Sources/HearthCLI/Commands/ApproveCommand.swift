@@ -79,6 +79,11 @@ struct ApproveCommand: AsyncParsableCommand {
     // An invitation for a further device names its person.
     let further = membership.invites.first { $0.operation.invite == request.invite }?
       .operation.person.flatMap { membership.person($0) }
+    let isHousehold = request.group == context.zone.group
+    let twin =
+      isHousehold && further == nil
+      ? PersonChoice.warning(
+        ofNewcomer: request.personName, nil, in: membership, context.zone.name) : nil
     let report = try await approve(chosen, among: waiting, context)
     try await context.node.close()
     if options.json {
@@ -86,7 +91,7 @@ struct ApproveCommand: AsyncParsableCommand {
         Document(
           person: request.personName, device: request.deviceName, role: chosen.role.name))
     } else {
-      let isOwn = chosen.request.group != context.zone.group
+      let isOwn = !isHousehold
       let place = Style.safe(context.zone.name)
       Output.print(
         isOwn
@@ -95,6 +100,7 @@ struct ApproveCommand: AsyncParsableCommand {
       if !isOwn, waiting.contains(where: { $0.isOf(chosen.request.device, besides: chosen) }) {
         Output.print("\(Style.safe(request.deviceName)) shares your private database too")
       }
+      if let twin { Output.note(twin) }
       Output.note("next, on \(name)'s \(Style.safe(request.deviceName)): `hearth sync`")
     }
     try SyncText.check(report, isQuiet: true)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Hearth
 import HearthCRDT
+import HearthSync
 import Household
 
 /// `hearth badges`.
@@ -24,11 +25,12 @@ struct BadgesCommand: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
-    let name = person
+    let (name, gate) = (person, await household.roleGate())
     let document = try await household.read { book in
-      let person = try name.map { try ChoreNames.person($0, in: book).id } ?? me
+      let person = try name.map { try ChoreNames.person($0, in: book, gate).id } ?? me
       return Document(
-        person: try ChoreNames.names(in: book)[person] ?? person.hex,
+        person: try ChoreNames.names(in: book)[person]
+          ?? gate.membership.person(person)?.name ?? person.hex,
         streak: try book.streak(of: person),
         badges: try book.badges(of: person).map { view in
           Document.Item(

@@ -24,9 +24,10 @@ struct DoneChore: AsyncParsableCommand {
     let done = UInt64(max(0, Int64(now) - minutes * 60_000))
     let (day, named) = (moment?.day ?? date, moment?.time)
     let (name, by, early) = (name, by, early)
+    let gate = await household.roleGate()
     let (event, chore, doer) = try await household.write { book, builder in
       let chore = try ChoreNames.chore(name, in: book)
-      let person = try by.map { try ChoreNames.person($0, in: book).id } ?? me
+      let person = try by.map { try ChoreNames.person($0, in: book, gate, isToWork: true).id } ?? me
       let event: RecordID
       do {
         event = try book.complete(
@@ -37,7 +38,8 @@ struct DoneChore: AsyncParsableCommand {
           .failed, error.message, hint: "add --early if it was really done once more")
       }
       let names = try ChoreNames.names(in: book)
-      return (event, chore, names[person] ?? person.hex)
+      let doer = names[person] ?? gate.membership.person(person)?.name ?? person.hex
+      return (event, chore, doer)
     }
     let points = try await household.read { book in
       try book.entry(event)?.points ?? 0

@@ -1,5 +1,7 @@
 import Foundation
+import Hearth
 import HearthCRDT
+import HearthSync
 import Household
 
 /// Finds what a typed name means.
@@ -52,26 +54,96 @@ enum ChoreNames {
     }
   }
 
-  /// The person meant, by name.
-  static func person(_ text: String, in book: HouseholdBook) throws -> PersonView {
+  /// The person meant, by name or by digits of the id.
+  ///
+  /// - Parameters:
+  ///   - gate: who belongs to the household, and as what.
+  ///   - isToWork: whether a chore is given to the person, or told as the person's work. Then
+  ///     readers and those who have gone are refused; their points of before can still be asked for.
+  static func person(
+    _ text: String, in book: HouseholdBook, _ gate: RoleGate, isToWork: Bool = false
+  ) throws -> PersonChoice {
     guard !text.allSatisfy(\.isWhitespace) else {
       throw CommandFailure(
         .usage, "the person's name is empty", hint: "see `hearth member` for everybody")
     }
-    switch NameMatch(text, among: try book.people(), name: \.name) {
-    case .one(let person): return person
-    case .several(let found):
-      let list = found.map { ShownText.quoted($0.name) }.joined(separator: ", ")
-      throw CommandFailure(.failed, "\(ShownText.quoted(text)) fits several people: \(list)")
+    let written = try book.people().map { PersonChoice(id: $0.id, name: $0.name) }
+    let known = Set(written.map(\.id))
+    let (people, former) = (gate.membership.people, gate.membership.formerPeople)
+    let others = (people + former).map(\.choice).filter { !known.contains($0.id) }
+    let roles = Dictionary(uniqueKeysWithValues: people.map { ($0.id, $0.role) })
+    switch PersonChoice.find(
+      text, among: written + others, isPresent: { roles[$0.id] != nil })
+    {
+    case .one(let person):
+      let hasRecord = known.contains(person.id)
+      if hasRecord, !isToWork { return person }
+      if let refusal = refusal(of: person, roles[person.id], hasRecord, in: gate.household) {
+        throw refusal
+      }
+      return person
+    case .several(let found): throw PersonChoice.several(text, found)
     case .none(let nearest):
       throw CommandFailure(
         .failed, "there is no person \(ShownText.quoted(text)) in this household",
         hint: nearest.isEmpty
-          ? "see `hearth leaderboard` for everybody"
-          : "did you mean " + nearest.map { ShownText.quoted($0.name) }.joined(separator: " or ")
-            + "?")
+          ? "see `hearth member` for everybody"
+          : "did you mean " + RoleGate.either(nearest.map { ShownText.quoted($0.name) }) + "?")
     }
   }
+
+  /// Why somebody has nothing to do with chores; nil for those who have.
+  private static func refusal(
+    of person: PersonChoice, _ role: Role?, _ hasRecord: Bool, in household: String
+  ) -> CommandFailure? {
+    let (name, place) = (Style.safe(person.name), Style.safe(household))
+    guard let role else {
+      return CommandFailure(
+        .failed, "\(name) does not belong to \(place) any more",
+        hint: "see `hearth member` for everybody; `hearth invite` lets somebody join again")
+    }
+    if role == .reader {
+      return CommandFailure(
+        .failed, "\(name) is a reader of \(place) and does no chores",
+        hint: "an admin can change that: `hearth member role \(ShellText.word(name)) child`")
+    }
+    guard !hasRecord else { return nil }
+    return CommandFailure(
+      .failed,
+      "\(name) is \(RoleWords.a(role)) of \(place), and no device of \(name) has told "
+        + "the others yet that it knows",
+      hint: "`hearth sync` on a device of \(name), then here")
+  }
+
+  /// The titles of the chores that are a person's, or of whose rotation or next day the person is a
+  /// part.
+  static func left(by person: PersonID, in context: HouseholdContext) async throws -> [String] {
+    try await context.read { book in
+      try book.chores(includingArchived: false).filter { chore in
+        switch chore.assignment {
+        case .person(person): return true
+        case .rotation(let people, _) where people.contains(person): return true
+        default: return chore.next?.assignee == person
+        }
+      }.map(\.title)
+    }
+  }
+
+  /// How many chores are left behind by somebody who goes, and what to do; nil where none is.
+  ///
+  /// - Parameter name: whose they are; nil for the person who reads it.
+  static func words(onChores titles: [String], leftBy name: String?) -> String? {
+    guard !titles.isEmpty else { return nil }
+    let named = titles.prefix(shownTitles).map { ShownText.quoted($0) }.joined(separator: ", ")
+    let more = titles.count > shownTitles ? " and \(titles.count - shownTitles) more" : ""
+    let owner = name.map { Style.safe($0) + "'s" } ?? "yours"
+    let way = "`hearth assign CHORE PERSON --always`, or `hearth edit CHORE --rotate NAME,NAME`"
+    return "\(Words.count(titles.count, "chore")) \(titles.count == 1 ? "is" : "are") still "
+      + "\(owner): \(named)\(more); "
+      + (name == nil ? "the others give them on with \(way)" : "give them on with \(way)")
+  }
+
+  private static let shownTitles = 5
 
   /// Everybody's name by id.
   static func names(in book: HouseholdBook) throws -> [PersonID: String] {

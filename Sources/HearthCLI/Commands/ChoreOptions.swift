@@ -74,7 +74,9 @@ struct TurnOptions: ParsableArguments {
   var rotateBy: String?
 
   /// The rotation these options describe; nil if they say nothing.
-  func assignment(old: Assignment, in book: HouseholdBook) throws -> Assignment? {
+  func assignment(
+    old: Assignment, in book: HouseholdBook, _ gate: RoleGate
+  ) throws -> Assignment? {
     guard rotate != nil || rotateBy != nil else { return nil }
     var (people, kind) = ([PersonID](), RotationKind.byDate)
     if case .rotation(let present, let presentKind) = old {
@@ -82,7 +84,7 @@ struct TurnOptions: ParsableArguments {
     }
     if let rotate {
       people = try rotate.split(separator: ",").map {
-        try ChoreNames.person(ShownText.normal(String($0)), in: book).id
+        try ChoreNames.person(ShownText.normal(String($0)), in: book, gate, isToWork: true).id
       }
     }
     guard !people.isEmpty else {

@@ -41,7 +41,7 @@ struct AddChore: AsyncParsableCommand {
     let worth = try NumberWords.points(points ?? model.points)
     let today = try await household.today().date
     let (me, now) = await (household.node.person, household.node.nowMilliseconds())
-    let draft = self
+    let (draft, gate) = (self, await household.roleGate())
     let id = try await household.write { book, builder in
       var chore = ChoreDraft(title: ShownText.normal(title))
       chore.note = ShownText.normal(draft.note.isEmpty ? model.note : draft.note)
@@ -55,9 +55,12 @@ struct AddChore: AsyncParsableCommand {
         chore.time = try time.at.map(DateWords.time)
       }
       if let name = draft.assign {
-        chore.assignee = .person(try ChoreNames.person(name, in: book).id)
+        chore.assignee = .person(
+          try ChoreNames.person(name, in: book, gate, isToWork: true).id)
       }
-      if let turns = try draft.turns.assignment(old: .nobody, in: book) { chore.assignee = turns }
+      if let turns = try draft.turns.assignment(old: .nobody, in: book, gate) {
+        chore.assignee = turns
+      }
       return try book.addChore(chore, by: me, milliseconds: now, in: &builder)
     }
     try ChoreDeed("added", id, ShownText.normal(title)).tell(
@@ -95,10 +98,10 @@ struct EditChore: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let today = try await household.today().date
-    let command = self
+    let (command, gate) = (self, await household.roleGate())
     let (chore, title) = try await household.write { book, builder in
       let chore = try ChoreNames.chore(command.name, in: book, includingArchived: true)
-      let edit = try command.edit(of: chore, book: book, today: today)
+      let edit = try command.edit(of: chore, book: book, gate, today: today)
       try book.editChore(chore.id, edit, in: &builder)
       return (chore, edit.title ?? chore.title)
     }
@@ -106,13 +109,14 @@ struct EditChore: AsyncParsableCommand {
       common, "changed \(ShownText.quoted(chore.title))")
   }
 
-  private func edit(of chore: ChoreView, book: HouseholdBook, today: CivilDate) throws -> ChoreEdit
-  {
+  private func edit(
+    of chore: ChoreView, book: HouseholdBook, _ gate: RoleGate, today: CivilDate
+  ) throws -> ChoreEdit {
     var edit = ChoreEdit()
     edit.title = title.map(ShownText.normal)
     edit.note = note.map(ShownText.normal)
     edit.points = try points.map(NumberWords.points)
-    edit.assignee = try turns.assignment(old: chore.assignment, in: book)
+    edit.assignee = try turns.assignment(old: chore.assignment, in: book, gate)
     edit.addTags = tags.map(ShownText.normal)
     edit.removeTags = untags.map(ShownText.normal)
     let day = try time.due.map { try DateWords.date($0, today: today) }
@@ -149,9 +153,12 @@ struct AssignChore: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let (name, wanted, always) = (name, person, always)
+    let gate = await household.roleGate()
     let (chore, person) = try await household.write { book, builder in
       let chore = try ChoreNames.chore(name, in: book)
-      let person = wanted == "nobody" ? nil : try ChoreNames.person(wanted, in: book)
+      let person =
+        wanted == "nobody"
+        ? nil : try ChoreNames.person(wanted, in: book, gate, isToWork: true)
       if always || chore.rule == nil {
         var edit = ChoreEdit()
         edit.assignee = person.map { .person($0.id) } ?? .nobody

@@ -13,19 +13,32 @@ extension HouseholdContext {
     return HouseholdContext(node: node, zone: zone)
   }
 
-  /// Writes this node's person into the household's people, unless it is there.
+  /// Writes this node's person into the household's people, unless it is there or the role does not
+  /// allow it.
+  ///
+  /// A reader has no place among those who do chores, and gets it with another role.
   ///
   /// - Returns: whether anything was written.
   @discardableResult
   func introducePerson() async throws -> Bool {
-    let person = await node.person
-    let name = await node.profile.personName
+    let gate = await roleGate()
+    let (person, name) = (await node.person, await node.profile.personName)
     let now = await node.nowMilliseconds()
-    guard try await !read({ try $0.people().contains { $0.id == person } }) else { return false }
-    try await write { book, builder in
+    guard gate.role.map({ $0 != .reader }) ?? false,
+      try await node.read(zone.id, { try HouseholdContext.lacks(person, $0) })
+    else { return false }
+    let zone = zone.id
+    return try await node.write(to: zone) { source, dot in
+      var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
+      let book = try HouseholdBook(source: source, today: CivilDate(dayNumber: 0))
       try book.createPerson(person, name: name, milliseconds: now, in: &builder)
+      return (builder.operations, true)
     }
-    return true
+  }
+
+  /// Whether the household has no record of a person.
+  private static func lacks(_ person: PersonID, _ source: any ProjectionSource) throws -> Bool {
+    try source.record(RecordKey(type: HouseholdSchema.person, id: person)) == nil
   }
 
   /// The name of the household's time zone.

@@ -46,7 +46,7 @@ struct JoinCommand: AsyncParsableCommand {
     let membership = await node.membership(of: context.zone.group)
     let own = await node.device
     let role = membership.role(of: own)
-    if role != .reader { try await context.introducePerson() }
+    try await context.introducePerson()
     let report = try await node.sync()
     let standing = try await node.privateStanding()
     let isShared = standing.map { $0.devices.count > 1 && $0.pending == nil } ?? false
@@ -68,6 +68,11 @@ struct JoinCommand: AsyncParsableCommand {
         Output.print(
           "this device is \(Style.safe(name))'s now"
             + (isShared ? ", and shares \(Style.safe(name))'s private settings" : ""))
+      }
+      if let twin = PersonChoice.warning(
+        ofNewcomer: name, membership.person(of: own)?.id, in: membership, context.zone.name)
+      {
+        Output.note(twin)
       }
       if ways.count == 1, let way = ways.first, way.cargo?.households.count == 1 {
         Output.note(

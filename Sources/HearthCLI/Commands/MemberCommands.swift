@@ -56,9 +56,11 @@ struct MemberCommand: AsyncParsableCommand {
                 devices: devices(person), isThisPerson: person.id == own)
             }))
       }
+      let everybody = people.map(\.choice)
       let rows = people.map { person in
         [
-          person.name, person.role.name, "\(devices(person))",
+          PersonChoice.shown(person.choice, among: everybody), person.role.name,
+          "\(devices(person))",
           moment.text(person.since.milliseconds), person.id == own ? "you" : "",
         ]
       }
@@ -156,6 +158,8 @@ struct MemberCommand: AsyncParsableCommand {
       let newKeys: Int
       let changesKept: UInt64
       let quarantined: Int
+      /// The titles of the chores that are still the person's, or of whose rotation it is a part.
+      let chores: [String]
     }
 
     func run() async throws {
@@ -183,6 +187,7 @@ struct MemberCommand: AsyncParsableCommand {
       let zones = await context.node.allZones().filter { $0.group == group }
       let kept = zones.filter { $0.kind == .data }.flatMap(\.heads).reduce(0) { $0 + $1.sequence }
       let report = try await context.node.sync()
+      let chores = try await ChoreNames.left(by: subject.id, in: context)
       let quarantined = try await context.node.quarantined(in: group)
         .filter { names.membership.device($0.author.device)?.person == subject.id }
         .reduce(0) { $0 + $1.changes.count }
@@ -191,7 +196,8 @@ struct MemberCommand: AsyncParsableCommand {
         try Output.json(
           Document(
             person: subject.name, personId: subject.id.hex, devices: devices,
-            newKeys: zones.count, changesKept: kept, quarantined: quarantined))
+            newKeys: zones.count, changesKept: kept, quarantined: quarantined,
+            chores: chores))
       } else {
         Output.print("removed \(name) from \(place), with \(Style.safe(list(devices)))")
         Output.print(
@@ -211,6 +217,9 @@ struct MemberCommand: AsyncParsableCommand {
               + "and goes there: `hearth quarantine adopt` takes it over"
             : "quarantine: \(Words.count(quarantined, "change")) of \(name) that you had not "
               + "seen: `hearth quarantine`")
+        if let words = ChoreNames.words(onChores: chores, leftBy: subject.name) {
+          Output.note(words)
+        }
         Output.note(Telling.words(report))
       }
       try SyncText.check(report, isQuiet: true)
@@ -237,6 +246,8 @@ struct MemberCommand: AsyncParsableCommand {
       let household: String
       let person: String
       let devices: Int
+      /// The titles of the chores that are still this person's.
+      let chores: [String]
     }
 
     func run() async throws {
@@ -257,14 +268,17 @@ struct MemberCommand: AsyncParsableCommand {
       let devices = gate.membership.devices.count { $0.person == own.id }
       try Confirmation.ask(
         "leave \(place) with \(Words.count(devices, "device"))?", isGiven: yes)
+      let chores = try await ChoreNames.left(by: own.id, in: context)
       let report = try await context.node.leave(context.zone.group)
       try await context.node.close()
       if options.json {
         try Output.json(
-          Document(household: context.zone.name, person: own.name, devices: devices))
+          Document(household: context.zone.name, person: own.name, devices: devices, chores: chores)
+        )
       } else {
         Output.print("you have left \(place), with \(Words.count(devices, "device"))")
         Output.print("you keep what is on this device; nothing new comes")
+        if let words = ChoreNames.words(onChores: chores, leftBy: nil) { Output.note(words) }
         Output.note("next: nothing; the others make new keys when they learn it")
       }
       try SyncText.check(report, isQuiet: true)

@@ -39,21 +39,20 @@ struct PeopleNames: Sendable {
     return "\(person.name)'s \(name(of: device))"
   }
 
-  /// The person meant, among those who belong to the household.
+  /// The person meant, among those who belong to the household: by name, or by digits of the id.
   func person(_ text: String) throws -> Membership.Person {
-    switch NameMatch(text, among: membership.people, name: \.name) {
-    case .one(let person): return person
-    case .several(let found):
-      let list = found.map { ShownText.quoted($0.name) }.joined(separator: ", ")
-      throw CommandFailure(.failed, "\(ShownText.quoted(text)) fits several people: \(list)")
+    let everybody = (membership.people + membership.formerPeople).map(\.choice)
+    func present(_ choice: PersonChoice) -> Membership.Person? {
+      membership.people.first { $0.id == choice.id }
+    }
+    switch PersonChoice.find(text, among: everybody, isPresent: { present($0) != nil }) {
+    case .one(let choice):
+      if let person = present(choice) { return person }
+      throw CommandFailure(
+        .failed, "\(Style.safe(choice.name)) does not belong to this household any more",
+        hint: "`hearth audit` tells when that ended; `hearth invite` lets somebody join again")
+    case .several(let found): throw PersonChoice.several(text, found)
     case .none(let nearest):
-      if let former = membership.formerPeople.first(where: {
-        NameFolding.fold($0.name) == NameFolding.fold(text)
-      }) {
-        throw CommandFailure(
-          .failed, "\(Style.safe(former.name)) does not belong to this household any more",
-          hint: "`hearth audit` tells when that ended; `hearth invite` lets somebody join again")
-      }
       throw CommandFailure(
         .failed, "there is no person \(ShownText.quoted(text)) in this household",
         hint: nearest.isEmpty

@@ -24,7 +24,6 @@ struct PeopleNews: Sendable {
       let context = try await HouseholdContext.of(zone, node: node)
       let membership = await node.membership(of: context.zone.group)
       let role = membership.role(of: await node.device)
-      if role != .reader { try await context.introducePerson() }
       news.lines.append(
         "joined \(Style.safe(context.zone.name)) as \(role?.name ?? "nobody")"
           + (admitter(of: await node.device, in: membership).map {
@@ -32,9 +31,17 @@ struct PeopleNews: Sendable {
           } ?? ""))
       news.remarks.append("next: `hearth list` shows the chores")
     }
-    if !admitted.isEmpty {
+    // A reader who was given another role is one of those who do chores from now on.
+    var isIntroduced = false
+    for zone in await node.dataZones() where zone.database == .shared {
+      let context = HouseholdContext(node: node, zone: zone)
+      if try await context.introducePerson() { isIntroduced = true }
+    }
+    if !admitted.isEmpty || isIntroduced {
       let further = try await node.sync()
-      report.transports = further.transports
+      if !admitted.isEmpty || further.transports.contains(where: { $0.failure != nil }) {
+        report.transports = further.transports
+      }
     }
     news.remarks += try await PrivateText.remarks(of: node)
     news.remarks += try await StrandedText.unsynced(on: node)

@@ -42,11 +42,15 @@ private struct PointsDocument: Encodable {
   var periods: [Sum]?
   var entries: [EntryDocument]?
 
-  init(_ book: HouseholdBook, of name: String?, otherwise me: PersonID) throws {
-    let person = try name.map { try ChoreNames.person($0, in: book).id } ?? me
+  init(
+    _ book: HouseholdBook, of name: String?, otherwise me: PersonID, _ gate: RoleGate
+  ) throws {
+    let person = try name.map { try ChoreNames.person($0, in: book, gate).id } ?? me
     let points = try book.points(of: person)
     id = person
-    self.person = try ChoreNames.names(in: book)[person] ?? person.hex
+    self.person =
+      try ChoreNames.names(in: book)[person]
+      ?? gate.membership.person(person)?.name ?? person.hex
     (total, week, month) = (points.total, points.week, points.month)
   }
 
@@ -75,10 +79,10 @@ struct ShowPoints: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
-    let name = person
+    let (name, gate) = (person, await household.roleGate())
     let kinds: [PeriodKind] = (weeks ? [.week] : []) + (months ? [.month] : [])
     let document = try await household.read { book in
-      var document = try PointsDocument(book, of: name, otherwise: me)
+      var document = try PointsDocument(book, of: name, otherwise: me, gate)
       let sums = try kinds.flatMap { try book.periods($0, of: document.id) }
       document.periods = kinds.isEmpty ? nil : sums.map(PointsDocument.Sum.init)
       return document
@@ -109,9 +113,9 @@ struct ExplainPoints: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
-    let name = person
+    let (name, gate) = (person, await household.roleGate())
     let document = try await household.read { book in
-      var document = try PointsDocument(book, of: name, otherwise: me)
+      var document = try PointsDocument(book, of: name, otherwise: me, gate)
       let names = try ChoreNames.names(in: book)
       document.entries = try book.ledger(of: document.id).map { EntryDocument($0, names) }
       return document
