@@ -182,4 +182,34 @@ struct HouseholdBookTests {
       #expect(Assignment(text: text) == nil)
     }
   }
+
+  @Test("The last own skip is found and taken back for ever, whatever others skipped")
+  func skipTakenBack() throws {
+    let rule = try RecurrenceRule(.daily, every: 2, from: home.date(0))
+    let chore = try home.add(ChoreDraft(title: "Plants", points: 1, rule: rule))
+    try home.meet()
+    let (me, other) = (home.people[0], home.people[1])
+    #expect(try home.book(0).lastSkip(by: me) == nil)
+    try home.write(0) { try $0.skip(chore, reason: "", by: me, in: &$1) }
+    try home.meet()
+    try home.write(1) { try $0.skip(chore, reason: "", by: other, in: &$1) }
+    try home.meet()
+    #expect(try home.book(0).chore(chore)?.next?.due == home.date(4))
+    let skip = try #require(try home.book(0).lastSkip(by: me))
+    #expect(skip.chore == chore && skip.choreTitle == "Plants")
+    #expect(try skip.date == home.date(0))
+    #expect(throws: HouseholdError(.notYours, "")) {
+      try home.write(1) { try $0.undoSkip(skip.event, by: other, in: &$1) }
+    }
+    try home.write(0) { try $0.undoSkip(skip.event, by: me, in: &$1) }
+    try home.meet()
+    #expect(try home.book(1).chore(chore)?.next?.due == home.date(0))
+    #expect(try home.book(0).lastSkip(by: me) == nil)
+    #expect(throws: HouseholdError(.alreadyUndone, "")) {
+      try home.write(0) { try $0.undoSkip(skip.event, by: me, in: &$1) }
+    }
+    #expect(throws: HouseholdError(.noSuchEntry, "")) {
+      try home.write(0) { try $0.undoSkip(chore, by: me, in: &$1) }
+    }
+  }
 }

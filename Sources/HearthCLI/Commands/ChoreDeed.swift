@@ -12,7 +12,9 @@ struct ChoreDeed: Encodable, Sendable {
   var event: String?
   /// Whose it is now, or who did it.
   var person: String?
-  /// The day on which it was done, or to which it was moved.
+  /// What was taken back: `done` or `skipped`.
+  var undid: String?
+  /// The day on which it was done, which was skipped, or to which it was moved.
   var day: String?
   var points: Int?
 

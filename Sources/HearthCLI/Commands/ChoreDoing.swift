@@ -59,9 +59,16 @@ struct DoneChore: AsyncParsableCommand {
 /// `hearth undo`.
 struct UndoChore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "undo", abstract: "Take back the last thing you did, or one entry.")
+    commandName: "undo", abstract: "Take back the last thing you did, or one entry.",
+    discussion: "The last thing is the completion or skip that you recorded last.")
   @OptionGroup var common: CommonOptions
   @Option(help: "The entry, by its id in `hearth history`.") var event: String?
+
+  /// What was taken back.
+  private enum Undone {
+    case completion(LedgerEntry)
+    case skip(SkipEntry)
+  }
 
   func run() async throws {
     let household = try await HouseholdContext.open(common)
@@ -70,38 +77,77 @@ struct UndoChore: AsyncParsableCommand {
     let isAdministrator = Administrators.include(me, in: membership)
     let wanted = event?.lowercased()
     let undone = try await household.write { book, builder in
-      let entry: LedgerEntry?
-      if let wanted {
-        let found = try book.entries(idPrefix: wanted)
-        guard found.count <= 1, wanted.utf8.count >= 8 else {
-          throw CommandFailure(
-            .usage, "an entry's id needs enough digits to name one", hint: "give at least 8")
-        }
-        entry = found.first
-      } else {
-        entry = try book.lastUndoable(by: me)
-      }
-      guard let entry else {
+      let found =
+        try wanted.map { try UndoChore.entry($0, in: book) } ?? UndoChore.last(me, in: book)
+      guard let found else {
         throw CommandFailure(
           .failed, wanted == nil ? "there is nothing of yours to undo" : "there is no such entry",
           hint: "see `hearth history`")
       }
       do {
-        try book.undo(entry.event, by: me, isAdministrator: isAdministrator, in: &builder)
+        switch found {
+        case .completion(let entry):
+          try book.undo(entry.event, by: me, isAdministrator: isAdministrator, in: &builder)
+        case .skip(let skip): try book.undoSkip(skip.event, by: me, in: &builder)
+        }
       } catch let error as HouseholdError
         where error.code == .periodClosed || error.code == .notYours
       {
         throw CommandFailure(
           .notAllowed, error.message, hint: "who can: " + Administrators.names(in: membership))
       }
-      return entry
+      return found
     }
-    let late = try await household.read { try $0.entry(undone.event)?.late ?? [] }
-    var deed = ChoreDeed("undone", undone.chore, undone.choreTitle)
-    deed.event = undone.event.hex
-    try deed.tell(common, "undone: \(Style.safe(undone.choreTitle))")
+    switch undone {
+    case .completion(let entry): try await tell(entry, household)
+    case .skip(let skip): try await tell(skip, household)
+    }
+  }
+
+  /// The entry of an id.
+  private static func entry(_ digits: String, in book: HouseholdBook) throws -> Undone? {
+    let found = try book.entries(idPrefix: digits)
+    guard found.count <= 1, digits.utf8.count >= 8 else {
+      throw CommandFailure(
+        .usage, "an entry's id needs enough digits to name one", hint: "give at least 8")
+    }
+    return found.first.map(Undone.completion)
+  }
+
+  /// What somebody did last, of completions and skips.
+  private static func last(_ person: PersonID, in book: HouseholdBook) throws -> Undone? {
+    let (entry, skip) = (try book.lastUndoable(by: person), try book.lastSkip(by: person))
+    if let skip, entry.map({ $0.version < skip.version }) ?? true { return .skip(skip) }
+    return entry.map(Undone.completion)
+  }
+
+  private func tell(_ entry: LedgerEntry, _ household: HouseholdContext) async throws {
+    let late = try await household.read { try $0.entry(entry.event)?.late ?? [] }
+    var deed = ChoreDeed("undone", entry.chore, entry.choreTitle)
+    deed.event = entry.event.hex
+    deed.undid = "done"
+    try deed.tell(common, "undone: \(Style.safe(entry.choreTitle))")
     for one in late { Output.note(EntryDocument.words(one)) }
   }
+
+  private func tell(_ skip: SkipEntry, _ household: HouseholdContext) async throws {
+    // Without a day of the calendar it is the day on which the chore is due again.
+    let day = try await household.read { try skip.date ?? $0.chore(skip.chore)?.next?.due }
+    var deed = ChoreDeed("undone", skip.chore, skip.choreTitle)
+    deed.event = skip.event.hex
+    deed.undid = "skipped"
+    deed.day = day?.iso
+    try deed.tell(
+      common,
+      "undone: skip of \(Style.safe(skip.choreTitle))"
+        + (day.map { " on \(DayWords.text($0))" } ?? ""))
+  }
+}
+
+/// A day as it stands in a sentence.
+enum DayWords {
+  /// Its weekday in short and its date.
+  static func text(_ day: CivilDate) -> String { "\(day.weekday.name.prefix(3)) \(day.iso)" }
 }
 
 /// `hearth skip`.
@@ -121,7 +167,12 @@ struct SkipChore: AsyncParsableCommand {
       try book.skip(chore.id, reason: reason, by: me, in: &builder)
       return chore
     }
-    try ChoreDeed("skipped", chore.id, chore.title).tell(
-      common, "skipped: \(Style.safe(chore.title))")
+    let day = chore.next?.due
+    var deed = ChoreDeed("skipped", chore.id, chore.title)
+    deed.day = day?.iso
+    try deed.tell(
+      common,
+      "skipped: \(Style.safe(chore.title))" + (day.map { " on \(DayWords.text($0))" } ?? "")
+        + " (undo with `hearth undo`)")
   }
 }

@@ -1,0 +1,64 @@
+import HearthCRDT
+import HearthSync
+
+/// An occurrence that somebody said need not be done.
+package struct SkipEntry: Equatable, Sendable {
+  package let event: RecordID
+  package let chore: RecordID
+  package let choreTitle: String
+  /// The day by the calendar; nil for a chore that is done once or counted from completion.
+  package let date: CivilDate?
+  package let version: Version
+}
+
+extension HouseholdBook {
+  /// The last skip of a person that was not taken back.
+  ///
+  /// Reads every skip of the household: there is no index of them by person, and one asks for this
+  /// once in a while, by hand.
+  package func lastSkip(by person: PersonID) throws -> SkipEntry? {
+    var own: [(id: RecordID, state: EventState)] = []
+    for id in try source.ids(of: HouseholdSchema.skip) {
+      guard let state = try source.event(RecordKey(type: HouseholdSchema.skip, id: id)),
+        state[SkipField.by].identifier == person
+      else { continue }
+      own.append((id, state))
+    }
+    own.sort { ($1.state.version, $1.id) < ($0.state.version, $0.id) }
+    for (id, state) in own where try source.retractions(of: id).isEmpty {
+      guard let chore = state[SkipField.chore].identifier, let skip = Skip(state),
+        let facts = try ChoreFacts(chore, from: source)
+      else { continue }
+      return SkipEntry(
+        event: id, chore: chore, choreTitle: facts.title,
+        date: skip.key == .once ? nil : skip.key.occurrence?.date, version: skip.version)
+    }
+    return nil
+  }
+
+  /// Takes a skip back for ever (R11).
+  ///
+  /// - Throws: `noSuchEntry`, `alreadyUndone`, `notYours`.
+  package func undoSkip(
+    _ event: RecordID, by person: PersonID, in builder: inout OperationBuilder
+  ) throws {
+    let key = RecordKey(type: HouseholdSchema.skip, id: event)
+    guard let state = try source.event(key), let chore = state[SkipField.chore].identifier else {
+      throw HouseholdError(.noSuchEntry, "there is no skip \(event.hex)")
+    }
+    guard try source.retractions(of: event).isEmpty else {
+      throw HouseholdError(
+        .alreadyUndone, "the skip \(event.hex) is undone already; nothing to do")
+    }
+    guard state[SkipField.by].identifier == person else {
+      throw HouseholdError(.notYours, "the skip \(event.hex) is somebody else's; ask them")
+    }
+    _ = builder.event(
+      HouseholdSchema.retraction,
+      [
+        EventField(RetractionField.event, .id(event)),
+        EventField(RetractionField.chore, .id(chore)),
+        EventField(RetractionField.by, .id(person)),
+      ])
+  }
+}
