@@ -7,23 +7,21 @@ import HearthCrypto
 import HearthSync
 import Logging
 
-extension RelayRegistration: ExpressibleByArgument {
-  package init?(argument: String) {
-    guard let found = Self.allCases.first(where: { $0.argument == argument }) else { return nil }
-    self = found
-  }
+/// Who may make mailboxes, as a word on the command line.
+///
+/// The help shows raw values, which for the registration itself are numbers of the protocol.
+enum RegistrationWord: String, CaseIterable, ExpressibleByArgument {
+  case open
+  case token
+  case allowList = "allow-list"
 
-  /// The word on the command line.
-  var argument: String {
+  var registration: RelayRegistration {
     switch self {
-    case .open: "open"
-    case .token: "token"
-    case .allowList: "allow-list"
+    case .open: .open
+    case .token: .token
+    case .allowList: .allowList
     }
   }
-
-  package static var allValueStrings: [String] { allCases.map(\.argument) }
-  package var defaultValueDescription: String { argument }
 }
 
 struct ServeCommand: ParsableCommand {
@@ -35,7 +33,9 @@ struct ServeCommand: ParsableCommand {
   @Option(help: "Port on 127.0.0.1 of /healthz and /metrics, or `off`.") var health = "7441"
   @Option(help: "The host that clients use, if it is not the one of --listen.")
   var host: String?
-  @Option(help: "Who may make mailboxes.") var registration = RelayRegistration.open
+  @Option(
+    help: "Who may make mailboxes: anybody, who has a token, or whose key the operator has listed.")
+  var registration = RegistrationWord.open
   @Option(help: "Bytes that a mailbox may hold.") var mailboxBytes = RelayQuota().bytes
   @Option(help: "Bytes that all mailboxes together may hold; as many as the disk has if not given.")
   var totalBytes: UInt64?
@@ -54,7 +54,7 @@ struct ServeCommand: ParsableCommand {
     let healthPort = try Self.healthPort(health)
     try requirePositive()
     var configuration = RelayConfiguration()
-    configuration.registration = registration
+    configuration.registration = registration.registration
     configuration.quota.bytes = mailboxBytes
     configuration.quota.total = totalBytes
     configuration.maximumSessions = connections
@@ -83,7 +83,7 @@ struct ServeCommand: ParsableCommand {
       "serving",
       metadata: [
         "port": "\(server.address.port)", "health": "\(server.healthPort ?? 0)",
-        "registration": "\(registration.argument)", "backend": "\(database?.description ?? "file")",
+        "registration": "\(registration.rawValue)", "backend": "\(database?.description ?? "file")",
       ])
     signals.wait()
     logger.info("draining")

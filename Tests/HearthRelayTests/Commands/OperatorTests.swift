@@ -148,6 +148,8 @@ struct OperatorTests {
     #expect(try ServeCommand.healthPort("off") == nil && ServeCommand.healthPort("0") == 0)
     #expect(throws: RelayError(.invalidOption, "")) { try ServeCommand.healthPort("on") }
     let parsed = try RelayCommand.parseAsRoot(["serve", "--registration", "allow-list"])
-    #expect((parsed as? ServeCommand)?.registration == .allowList)
+    #expect((parsed as? ServeCommand)?.registration.registration == .allowList)
+    let help = RelayCommand.helpMessage(for: ServeCommand.self, columns: 400)
+    #expect(help.contains("(values: open, token, allow-list; default: open)"))
   }
 }
