@@ -15,7 +15,7 @@ struct PublicCommand: AsyncParsableCommand {
         hearth public follow hearth-catalogue://relay.example.org:7440/0k3f.../9d2m.../hearth
         hearth public list --type challenge --where category=calm --where minutes=..20
         hearth public get challenge/bench-test
-        hearth add --template chore-template/take-out-bins
+        hearth add --template chore-template/take-out-the-bins
       """,
     subcommands: [
       PublicFollow.self, PublicUnfollow.self, PublicList.self, PublicGet.self, PublicStatus.self,
