@@ -126,6 +126,7 @@ package actor Node {
     try folder.prepare()
     let lock = try NodeLock(folder.lock, waitMilliseconds: 5_000)
     guard !folder.holdsNode else {
+      try folder.requireDatabase()
       throw HearthError(
         .exists, "there is a node in \(path) already: use it, or choose another --home")
     }
