@@ -39,17 +39,35 @@ extension Node {
     }
   }
 
+  /// That a device with this one's keys works elsewhere, and what to do; nil where none is known to.
+  ///
+  /// The notice of it is told once; this holds for as long as the device is in and lives on.
+  package func copyFinding() throws -> (fault: String, remedy: String)? {
+    let isCopied = households().contains { group in
+      let membership = membership(of: group)
+      return membership.isActive(device)
+        && membership.lifeBeginnings().contains {
+          $0.author.device == device && $0.previous == engine.incarnation
+        }
+    }
+    return isCopied
+      ? (Node.copied, "if that was not you, or both are in use, \(Node.renewal)") : nil
+  }
+
+  private static let copied =
+    "a device with this one's keys works elsewhere too: its files were copied from here"
+  private static let renewal =
+    "add a fresh device with `hearth device add`, then end this one from there with "
+    + "`hearth device revoke`"
+
   private func text(of beginning: LifeBeginning, in membership: Membership) -> String {
     guard beginning.author.device == device else {
       return "\(fullName(of: beginning.author.device, in: membership)) began a new life "
         + "(\(LifeBeginning.cause(of: beginning.reason)))"
     }
-    let remedy =
-      "add a fresh device with `hearth device add`, then end this one from there with "
-      + "`hearth device revoke`"
+    let remedy = Node.renewal
     return beginning.previous == engine.incarnation
-      ? "a device with this one's keys works elsewhere too: its files were copied from here; if "
-        + "that was not you, or both are in use, \(remedy)"
+      ? "\(Node.copied); if that was not you, or both are in use, \(remedy)"
       : "this device has had a life that is not known here: if you put back older files of this "
         + "device, all is well; if not, somebody works with a copy of them: \(remedy)"
   }

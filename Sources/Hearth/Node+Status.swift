@@ -28,8 +28,11 @@ package struct TransportStatus: Sendable {
   package let unpublished: Int?
   /// Why it cannot be reached, in words.
   package let failure: String?
-  /// What to do about it, where it is not that the way cannot be reached but that it refuses.
+  /// What to do about it, where it is not that the way cannot be reached but that it refuses, or
+  /// that somebody else answers.
   package var refusalRemedy: String?
+  /// Whether who answers is not the relay of the address, or cannot show that it is.
+  package var isMistrusted = false
   /// Why the next round could give nothing to it, where it can be read; nil if nothing is seen.
   package var fault: String?
   /// What went wrong over it when this node last synced; nil if nothing did.
@@ -153,7 +156,9 @@ extension Node {
       } catch let error as TransportError {
         return TransportStatus(
           setting: setting, unpublished: nil, failure: "\(error)",
-          refusalRemedy: error.code == .relayRefused ? error.remedy : nil, lastFailure: last,
+          refusalRemedy: [.relayRefused, .relayCertificate].contains(error.code)
+            ? error.remedy : nil,
+          isMistrusted: error.code == .relayCertificate, lastFailure: last,
           setBackMilliseconds: setBack)
       }
     }

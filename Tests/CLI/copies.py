@@ -101,6 +101,9 @@ def together(places):
         said = places.says(home, ["log"], "Ada's laptop began a new life")
         check("two places" not in said, "%s raises an alarm before the original goes on" % home)
     places.says("ada", ["status"], "a device with this one's keys works elsewhere too")
+    places.says("ada", ["doctor"], "copy: a device with this one's keys works elsewhere too",
+                "remedy: if that was not you", status=2)
+    places.says("copy", ["doctor"], "all is well")
 
 
 def afterwards(places):

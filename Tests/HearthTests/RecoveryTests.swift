@@ -100,6 +100,10 @@ struct RecoveryTests {
     #expect(try await anna.state(Note.id(7), in: zone) == nil)
     #expect(try await node.state(Note.id(7), in: zone)?.shown(Note.title)?.text == "Locks")
     #expect(try await Family.digests([ben, node], zone).count == 1)
+    // From there nothing can be ended: what it is told to do is something else.
+    let told = try await anna.notices().map(\.text).last { $0.contains("your recovery words were") }
+    #expect(told?.contains("hearth device revoke") == false)
+    #expect(told?.contains("use the words yourself: `hearth recover --revoke-others`") == true)
     // What the revoked device had written before is not lost by it.
     #expect(try await node.state(Note.id(1), in: zone)?.shown(Note.title)?.text == "Dishes")
     // And what it writes afterwards counts nowhere.

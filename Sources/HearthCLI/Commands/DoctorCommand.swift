@@ -8,8 +8,8 @@ struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor", abstract: "Look for what is wrong and how to mend it.",
     discussion: """
-      Looks at the data, permissions, clocks, forks, transports and what goes over none, every file
-      of the shared folders, what others have and this device does not get, what recovery words
+      Looks at the data, permissions, clocks, forks, copies of this device, transports, what they
+      lack and what goes over none, every file of the shared folders, what others have and this device does not get, what recovery words
       need, whether this device still belongs to its households, and free space.
       Exit code 7 if data is damaged, 2 if something else needs your attention.
       """)
@@ -126,6 +126,9 @@ struct DoctorCommand: AsyncParsableCommand {
       findings += Self.failures(of: transport)
     }
     findings += try await ways(of: node) + (try await endings(on: node))
+    if let copy = try await node.copyFinding() {
+      findings.append(Finding("copy", copy.fault, remedy: copy.remedy))
+    }
     for (folder, problems) in try await node.damagedFiles() {
       // What the same is to be done about is one finding.
       for remedy in Set(problems.map(\.remedy)).sorted() {
@@ -153,7 +156,7 @@ struct DoctorCommand: AsyncParsableCommand {
       return [
         Finding(
           "transport", String(failure.dropLast(isTwice ? remedy.count + 2 : 0)),
-          remedy: remedy + orRemove)
+          remedy: transport.isMistrusted ? remedy : remedy + orRemove)
       ]
     }
     if let fault = transport.fault {
@@ -163,7 +166,15 @@ struct DoctorCommand: AsyncParsableCommand {
           remedy: "make room or let this user write there, then `hearth sync`" + orRemove)
       ]
     }
-    guard let last = transport.lastFailure else { return [] }
+    guard let last = transport.lastFailure else {
+      guard let missing = transport.unpublished, missing > 0 else { return [] }
+      return [
+        Finding(
+          "transport",
+          "\(transport.setting.path) lacks \(Words.count(missing, "segment")) that this device has",
+          remedy: "`hearth sync` gives \(missing == 1 ? "it" : "them") to it (again)")
+      ]
+    }
     return [
       Finding(
         "transport",
@@ -204,7 +215,7 @@ struct DoctorCommand: AsyncParsableCommand {
   private func endings(on node: Node) async throws -> [Finding] {
     var findings: [Finding] = []
     for zone in await node.dataZones() where zone.database == .shared {
-      if let ending = await node.ending(in: zone.group), ending.kind != .left {
+      if let ending = await node.ending(in: zone.group) {
         let standing = try await StandingText.Document(of: zone, on: node)
         let own = standing.ownQuarantined > 0
         findings.append(
@@ -213,7 +224,7 @@ struct DoctorCommand: AsyncParsableCommand {
             EndingText.line(ending, household: zone.name)
               + ": you keep what is here, and nothing new comes"
               + (own ? "; \(StandingText.lost(standing))" : ""),
-            remedy: EndingText.remedy(ending)))
+            remedy: EndingText.remedy(ending, hasOthers: await hasOthers(zone, on: node))))
       } else if let reason = await node.entryRefusal(to: zone.group) {
         findings.append(
           Finding(
@@ -229,8 +240,18 @@ struct DoctorCommand: AsyncParsableCommand {
       Finding(
         "membership",
         EndingText.line(ending, household: "your private database") + ": nothing new comes",
-        remedy: PrivateText.remedy)
+        remedy: standing.devices.isEmpty
+          ? "recover with your words (`hearth recover`)"
+          : PrivateText.remedy + "; if you have no other one, recover with your words "
+            + "(`hearth recover`)")
     ]
+  }
+
+  /// Whether another device of this node's person belongs to a household, as far as is known here.
+  private func hasOthers(_ zone: ZoneState, on node: Node) async -> Bool {
+    let membership = await node.membership(of: zone.group)
+    let own = membership.device(await node.device)?.person
+    return membership.devices.contains { $0.person == own }
   }
 
   /// What others have and no transport gave to this device.

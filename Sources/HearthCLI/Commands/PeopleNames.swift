@@ -138,13 +138,21 @@ enum EndingText {
   }
 
   /// What whoever is out can do.
-  static func remedy(_ ending: Ending) -> String {
+  ///
+  /// - Parameter hasOthers: whether another device of the person is in, as far as is known here.
+  static func remedy(_ ending: Ending, hasOthers: Bool) -> String {
+    let words =
+      "recover with your words (`hearth recover`), or ask an owner or admin for an "
+      + "invitation"
     switch ending.kind {
     case .revoked, .recovered:
-      "if the device is yours to use, `hearth device add` on another one, then `hearth join` with "
-        + "that link here"
+      return hasOthers
+        ? "if the device is yours to use, `hearth device add` on another one, then `hearth join` "
+          + "with that link here; if you have no other one, \(words)"
+        : words
     case .removed, .left, .overruled:
-      "to come back, ask an owner or admin for an invitation, then `hearth join` with it here"
+      return
+        "to come back, ask an owner or admin for an invitation, then `hearth join` with it here"
     }
   }
 }

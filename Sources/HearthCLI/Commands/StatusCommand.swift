@@ -171,7 +171,7 @@ struct StatusCommand: AsyncParsableCommand {
       Output.print("transport: none yet; `hearth transport add folder PATH`")
     }
     for (transport, setBack) in zip(document.transports, setBacks) {
-      Output.print("transport: \(words(transport))")
+      Output.print("transport: \(words(transport, in: document.households))")
       if let problem = transport.problem {
         Output.print(Style.yellow("           " + Style.safe(problem)))
       }
@@ -195,11 +195,23 @@ struct StatusCommand: AsyncParsableCommand {
       + " \(own)"
   }
 
-  private func words(_ transport: Document.Transport) -> String {
+  private func words(
+    _ transport: Document.Transport, in households: [Document.Household]
+  ) -> String {
     if let failure = transport.failure { return Style.red(Style.safe(failure)) }
     let missing = transport.unpublishedSegments ?? 0
     let carried = transport.cargo.isEverything ? "" : "for \(transport.cargo.words), "
     let place = "\(transport.kind) \(transport.path), \(carried)"
+    let lost = households.filter {
+      $0.standing.ended != nil && $0.unsynced + $0.unsyncedMembership > 0
+        && $0.transports.contains(transport.number)
+    }
+    if missing == 0, !lost.isEmpty {
+      let parts = lost.map {
+        "\(Words.count($0.unsynced + $0.unsyncedMembership, "change")) of \(Style.safe($0.name))"
+      }
+      return place + "lacks \(parts.joined(separator: " and ")), where this device is out"
+    }
     return place
       + (missing == 0
         ? "has everything that is sealed"

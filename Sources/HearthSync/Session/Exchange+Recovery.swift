@@ -323,6 +323,17 @@ extension Engine {
     of person: PersonID, by device: DeviceID, after earlier: Int
   ) -> String { "recovery.told.\(person.hex).\(device.hex).\(earlier)" }
 
+  /// What somebody can do whose words a stranger has used, from a device that is out by that.
+  ///
+  /// Nobody ends a device of an owner but the owner, who has the words as well.
+  private func adviceFromOutside(_ digits: some StringProtocol, isOwner: Bool) -> String {
+    isOwner
+      ? "tell the others of the household at once, and use the words yourself: `hearth recover "
+        + "--revoke-others`, then `hearth words rotate`"
+      : "tell the owner or an admin of the household at once: they can remove that device with "
+        + "`hearth device revoke \(digits)` and invite you again"
+  }
+
   /// What is to be told of an operation; nil where it is nothing.
   private func words(
     on item: ControlItem, by person: PersonID, _ membership: Membership
@@ -337,8 +348,11 @@ extension Engine {
         let digits = Membership.deviceID(of: recover.device)?.hex.prefix(8) ?? "ID"
         return "your recovery words were used to add the device \(recover.device.name)"
           + (recover.revokesOthers ? ", and all your other devices were revoked with it" : "")
-          + ": if that was not you, end it with `hearth device revoke \(digits)` and make new "
-          + "words with `hearth words rotate`"
+          + ": if that was not you, "
+          + (membership.isActive(device)
+            ? "end it with `hearth device revoke \(digits)` and make new words with "
+              + "`hearth words rotate`"
+            : adviceFromOutside(digits, isOwner: membership.owner == person))
       }
       return
         "\(name)'s recovery words were used to add the device \(recover.device.name)\(others): "
