@@ -195,8 +195,8 @@ def each_other(family):
     for home in ("kim", "kim2"):
         done = family.run(home, "doctor")
         check("this device was revoked in Home by Kim" in done.stdout
-              and "recover with your words (`hearth recover`), or ask an owner or admin for an "
-              "invitation" in done.stdout, "%s: doctor: %s" % (home, done.stdout))
+              and "recover with your words (`hearth recover`, into an empty --home), or ask an "
+              "owner or admin for an invitation" in done.stdout, "%s: doctor: %s" % (home, done.stdout))
 
 
 def stolen_words(family):
@@ -213,7 +213,7 @@ def stolen_words(family):
           "`hearth device revoke %s`" % digits in done.stderr
           and "words rotate" not in done.stderr, "lee: " + done.stderr)
     family.says("lee", ["doctor"], "this device was replaced", "hearth device add",
-                "recover with your words (`hearth recover`)", status=PARTIAL)
+                "recover with your words (`hearth recover`", status=PARTIAL)
     family.says("ada", ["device", "revoke", digits], "revoked")
 
 

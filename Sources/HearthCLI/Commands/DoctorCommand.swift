@@ -241,9 +241,8 @@ struct DoctorCommand: AsyncParsableCommand {
         "membership",
         EndingText.line(ending, household: "your private database") + ": nothing new comes",
         remedy: standing.devices.isEmpty
-          ? "recover with your words (`hearth recover`)"
-          : PrivateText.remedy + "; if you have no other one, recover with your words "
-            + "(`hearth recover`)")
+          ? EndingText.recovering
+          : "\(PrivateText.remedy); if you have no other one, \(EndingText.recovering)")
     ]
   }
 

@@ -137,13 +137,13 @@ enum EndingText {
     }
   }
 
+  static let recovering = "recover with your words (`hearth recover`, into an empty --home)"
+
   /// What whoever is out can do.
   ///
   /// - Parameter hasOthers: whether another device of the person is in, as far as is known here.
   static func remedy(_ ending: Ending, hasOthers: Bool) -> String {
-    let words =
-      "recover with your words (`hearth recover`), or ask an owner or admin for an "
-      + "invitation"
+    let words = recovering + ", or ask an owner or admin for an invitation"
     switch ending.kind {
     case .revoked, .recovered:
       return hasOthers
