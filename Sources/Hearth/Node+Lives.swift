@@ -39,7 +39,7 @@ extension Node {
     }
   }
 
-  /// That a device with this one's keys works elsewhere, and what to do; nil where none is known to.
+  /// That a device with this one's keys works elsewhere, and what to do; nil where none is known.
   ///
   /// The notice of it is told once; this holds for as long as the device is in and lives on.
   package func copyFinding() throws -> (fault: String, remedy: String)? {

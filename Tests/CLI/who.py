@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who does chores: readers, people who have gone, people of one name; and taking back what was said.
+"""Who does chores: readers, people who have gone, people of one name; and what is taken back.
 
     who.py HEARTH [HEARTH-RELAY] [--show]
 
@@ -196,7 +196,8 @@ def each_other(family):
         done = family.run(home, "doctor")
         check("this device was revoked in Home by Kim" in done.stdout
               and "recover with your words (`hearth recover`, into an empty --home), or ask an "
-              "owner or admin for an invitation" in done.stdout, "%s: doctor: %s" % (home, done.stdout))
+              "owner or admin for an invitation" in done.stdout,
+              "%s: doctor: %s" % (home, done.stdout))
 
 
 def stolen_words(family):

@@ -59,7 +59,7 @@ enum ChoreNames {
   /// - Parameters:
   ///   - gate: who belongs to the household, and as what.
   ///   - isToWork: whether a chore is given to the person, or told as the person's work. Then
-  ///     readers and those who have gone are refused; their points of before can still be asked for.
+  ///     readers and those who have gone are refused; their points of before can be asked for.
   static func person(
     _ text: String, in book: HouseholdBook, _ gate: RoleGate, isToWork: Bool = false
   ) throws -> PersonChoice {

@@ -9,8 +9,9 @@ struct DoctorCommand: AsyncParsableCommand {
     commandName: "doctor", abstract: "Look for what is wrong and how to mend it.",
     discussion: """
       Looks at the data, permissions, clocks, forks, copies of this device, transports, what they
-      lack and what goes over none, every file of the shared folders, what others have and this device does not get, what recovery words
-      need, whether this device still belongs to its households, and free space.
+      lack and what goes over none, every file of the shared folders, what others have and this
+      device does not get, what recovery words need, whether this device still belongs to its
+      households, and free space.
       Exit code 7 if data is damaged, 2 if something else needs your attention.
       """)
 

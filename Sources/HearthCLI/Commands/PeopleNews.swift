@@ -31,12 +31,7 @@ struct PeopleNews: Sendable {
           } ?? ""))
       news.remarks.append("next: `hearth list` shows the chores")
     }
-    // A reader who was given another role is one of those who do chores from now on.
-    var isIntroduced = false
-    for zone in await node.dataZones() where zone.database == .shared {
-      let context = HouseholdContext(node: node, zone: zone)
-      if try await context.introducePerson() { isIntroduced = true }
-    }
+    let isIntroduced = try await introduce(node)
     if !admitted.isEmpty || isIntroduced {
       let further = try await node.sync()
       if !admitted.isEmpty || further.transports.contains(where: { $0.failure != nil }) {
@@ -84,6 +79,18 @@ struct PeopleNews: Sendable {
       }
     }
     return (report, news)
+  }
+
+  /// Makes a newcomer, and a reader who was given another role, one of those who do chores.
+  ///
+  /// - Returns: whether there was anything to do.
+  private static func introduce(_ node: Node) async throws -> Bool {
+    var isIntroduced = false
+    for zone in await node.dataZones() where zone.database == .shared {
+      let context = HouseholdContext(node: node, zone: zone)
+      if try await context.introducePerson() { isIntroduced = true }
+    }
+    return isIntroduced
   }
 
   /// Who let a device in by an approval.
