@@ -139,4 +139,19 @@ struct MembershipRecoveryTests {
       thief = family.members[2]
     }
   }
+
+  @Test("A new key is sealed to the recovery words of everybody who has some")
+  func newKeys() throws {
+    var family = try EngineFamily(3)
+    let words = try SigningKeyPair(seed: SecretKey.random())
+    let box = try DeviceIdentity.generate().identity.boxPair.publicKey.bytes
+    try family.members[1].setRecovery(
+      sign: words.publicKey.bytes, box: box, in: family.group, nowMilliseconds: now)
+    try family.meet([0, 1, 2])
+    try family.remove(2, by: 0)
+    for zone in [family.control, family.zone] {
+      let newest = try #require(family.membership(0).newestEpochs(of: zone).last)
+      #expect(newest.grant.recovery.map(\.recipient) == [try family.person(1)])
+    }
+  }
 }
