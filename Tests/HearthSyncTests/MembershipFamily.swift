@@ -50,6 +50,27 @@ extension EngineFamily {
       of: try person(subject), to: role, in: group, nowMilliseconds: EngineFamily.now)
   }
 
+  /// Names recovery words of a member's person.
+  mutating func nameWords(of member: Int) throws -> SigningKeyPair {
+    let words = try SigningKeyPair(seed: SecretKey.random())
+    let box = try DeviceIdentity.generate().identity.boxPair.publicKey.bytes
+    try members[member].setRecovery(
+      sign: words.publicKey.bytes, box: box, in: group, nowMilliseconds: EngineFamily.now)
+    return words
+  }
+
+  /// A device of nobody that has the household's control log, by an invitation it does not use.
+  mutating func bareDevice() throws -> Engine<MemoryStore> {
+    var bare = try EngineFamily.engine()
+    let made = try members[0].invite(
+      to: group, named: "Home", role: .reader, maximumUses: 1,
+      expiresMilliseconds: EngineFamily.now * 2, nowMilliseconds: EngineFamily.now)
+    _ = try bare.beginJoining(made.capsule, with: made.secret, nowMilliseconds: EngineFamily.now)
+    _ = try bare.receive(
+      try published(0, control), in: control, nowMilliseconds: EngineFamily.now)
+    return bare
+  }
+
   /// Hands the household's offer to somebody, with words that are named on the spot.
   mutating func offer(to heir: Int, by member: Int) throws -> RecordID {
     var seed = [UInt8](repeating: 3, count: 32)

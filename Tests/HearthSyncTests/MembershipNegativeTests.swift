@@ -171,10 +171,7 @@ struct MembershipNegativeTests {
     var family = try EngineFamily(3)
     let second = try family.join(by: 1, role: .reader, person: try family.person(1))
     try family.meet([0, 1, 2, second])
-    let words = try SigningKeyPair(seed: SecretKey.random())
-    let box = try DeviceIdentity.generate().identity.boxPair.publicKey.bytes
-    try family.members[1].setRecovery(
-      sign: words.publicKey.bytes, box: box, in: family.group, nowMilliseconds: now)
+    let words = try family.nameWords(of: 1)
     try family.meet([0, 1, 2, second])
     let (one, other) = (family.members[1].device, family.members[second].device)
     try family.members[1].revoke(other, from: family.group, nowMilliseconds: now)
@@ -194,13 +191,7 @@ struct MembershipNegativeTests {
     }
     // A bare device with the words, and the log.
     let person = try family.person(1)
-    var fresh = try EngineFamily.engine()
-    let capsule = try family.members[0].invite(
-      to: family.group, named: "Home", role: .reader, maximumUses: 1,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
-    _ = try fresh.beginJoining(capsule.capsule, with: capsule.secret, nowMilliseconds: now)
-    _ = try fresh.receive(
-      try family.published(0, family.control), in: family.control, nowMilliseconds: now)
+    var fresh = try family.bareDevice()
     #expect(throws: SyncError(.notAllowed, "")) {
       let wrong = try SigningKeyPair(seed: SecretKey.random())
       try fresh.recover(

@@ -107,19 +107,10 @@ struct MembershipRecoveryTests {
   @Test("A device that was ended and uses the words again is told of again")
   func again() throws {
     var family = try EngineFamily(2)
-    let words = try SigningKeyPair(seed: SecretKey.random())
-    let box = try DeviceIdentity.generate().identity.boxPair.publicKey.bytes
-    try family.members[1].setRecovery(
-      sign: words.publicKey.bytes, box: box, in: family.group, nowMilliseconds: now)
+    let words = try family.nameWords(of: 1)
     try family.meet([0, 1])
     let person = try family.person(1)
-    var thief = try EngineFamily.engine()
-    let made = try family.members[0].invite(
-      to: family.group, named: "Home", role: .reader, maximumUses: 1,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
-    _ = try thief.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
-    _ = try thief.receive(
-      try family.published(0, family.control), in: family.control, nowMilliseconds: now)
+    var thief = try family.bareDevice()
     for use in 1...2 {
       try thief.recover(
         person, in: family.group, deviceName: "new", revokingOthers: false,
@@ -143,10 +134,7 @@ struct MembershipRecoveryTests {
   @Test("A new key is sealed to the recovery words of everybody who has some")
   func newKeys() throws {
     var family = try EngineFamily(3)
-    let words = try SigningKeyPair(seed: SecretKey.random())
-    let box = try DeviceIdentity.generate().identity.boxPair.publicKey.bytes
-    try family.members[1].setRecovery(
-      sign: words.publicKey.bytes, box: box, in: family.group, nowMilliseconds: now)
+    _ = try family.nameWords(of: 1)
     try family.meet([0, 1, 2])
     try family.remove(2, by: 0)
     for zone in [family.control, family.zone] {
