@@ -70,8 +70,6 @@ struct FanOut: AsyncParsableCommand {
     let relay = try ServerProcess.relay(folder: workload.dir + "/throughput")
     defer { relay.stop() }
     let room = try await Room(relay.address, subscribers: workload.subs)
-    let busyBefore = try relay.processorSeconds()
-    let began = ContinuousClock.now
     // Of the window's messages a few requests are on their way at once.
     let inRequest = max(1, min(workload.window / 8, (48 << 10) / workload.size))
     var requests: [[RelayPut]] = []
@@ -80,6 +78,8 @@ struct FanOut: AsyncParsableCommand {
         (first..<min(first + inRequest, workload.msgs)).map { _ in message(of: workload.size) })
     }
     let outstanding = max(1, workload.window / inRequest)
+    let busyBefore = try relay.processorSeconds()
+    let began = ContinuousClock.now
     try await withThrowingTaskGroup(of: Void.self) { group in
       for (place, request) in requests.enumerated() {
         if place >= outstanding { try await group.next() }

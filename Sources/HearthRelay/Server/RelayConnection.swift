@@ -70,7 +70,9 @@ final class RelayConnection: ChannelInboundHandler {
   private var isCongested = false
   private var isPaused = false
   /// Whether something was written since the last flush.
-  var isDirty = false
+  private(set) var isDirty = false
+  /// How many bytes that is.
+  private var unsentBytes = 0
   private var hasWritten = false
   /// How much waited to be sent when somebody last looked.
   private var bufferedBytes = Int.max
@@ -157,13 +159,19 @@ final class RelayConnection: ChannelInboundHandler {
 
   func write(_ buffer: ByteBuffer) {
     context?.write(NIOAny(buffer), promise: nil)
+    unsentBytes += buffer.readableBytes
     isDirty = true
     hasWritten = true
   }
 
-  func flush() {
+  /// Sends what was written.
+  ///
+  /// - Returns: how many bytes that are, before TLS.
+  func flush() -> Int {
+    defer { unsentBytes = 0 }
     isDirty = false
     context?.flush()
+    return unsentBytes
   }
 
   func setPaused(_ isPaused: Bool) {

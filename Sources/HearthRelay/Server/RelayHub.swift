@@ -18,6 +18,9 @@ final class RelayHub {
   private var core: RelayCore
   private var connections: [RelaySessionID: RelayConnection] = [:]
   private var dirty: [RelayConnection] = []
+  /// How many of `dirty` were sent to already.
+  private var sent = 0
+  private var isSendingLater = false
   private var nextSession: UInt64 = 0
   private var desk = RelayDesk()
   private var news = RelayNewsQueue()
@@ -75,14 +78,7 @@ final class RelayHub {
       case .send(let id, let bytes):
         if let connection = connections[id] { write(ByteBuffer(bytes: bytes), to: connection) }
       case .share(let targets, let tail):
-        for target in targets {
-          guard let connection = connections[target.session] else { continue }
-          let head = tail.head(channel: target.channel)
-          var buffer = ByteBufferAllocator().buffer(capacity: head.count + tail.bytes.count)
-          buffer.writeBytes(head)
-          buffer.writeBytes(tail.bytes)
-          write(buffer, to: connection)
-        }
+        share(tail, with: targets)
       case .write(let ticket, let box): desk.add(ticket, box.write)
       case .read(let ticket, let box): desk.add(ticket, box.read)
       case .pause(let id, let isPaused): connections[id]?.setPaused(isPaused)
@@ -92,18 +88,52 @@ final class RelayHub {
     }
   }
 
+  /// Writes one push to many, who share its bytes: most have the mailbox on the same channel.
+  private func share(_ tail: RelayPushTail, with targets: [RelayPushTarget]) {
+    var made: [Int: ByteBuffer] = [:]
+    for target in targets {
+      guard let connection = connections[target.session] else { continue }
+      let buffer =
+        made[target.channel]
+        ?? ByteBuffer(bytes: tail.head(channel: target.channel) + tail.bytes)
+      made[target.channel] = buffer
+      write(buffer, to: connection)
+    }
+  }
+
   private func write(_ buffer: ByteBuffer, to connection: RelayConnection) {
     if !connection.isDirty { dirty.append(connection) }
     connection.write(buffer)
   }
 
-  /// Sends what was written and begins what the log was asked for.
+  /// Begins what the log was asked for and sends what was written.
   func flush() {
-    let waiting = dirty
-    dirty.removeAll(keepingCapacity: true)
-    for connection in waiting { connection.flush() }
     startWriting()
     startReading()
+    send()
+  }
+
+  /// How many bytes are sent before the loop looks whether anything has come.
+  private static let sendingBytes = 256 << 10
+
+  /// Sends what was written, and looks in between what has come: so that the log has its next
+  /// writes while many are still being sent what the last ones brought.
+  private func send() {
+    var bytes = 0
+    while sent < dirty.count, bytes < RelayHub.sendingBytes {
+      bytes += dirty[sent].flush()
+      sent += 1
+    }
+    if sent == dirty.count {
+      dirty.removeAll(keepingCapacity: true)
+      sent = 0
+    } else if !isSendingLater {
+      isSendingLater = true
+      loop.assumeIsolated().execute {
+        self.isSendingLater = false
+        self.send()
+      }
+    }
   }
 
   private func startWriting() {

@@ -36,6 +36,9 @@ enum RelayLinkTLS {
     ]
     guard address.asksAuthorities else {
       configuration.certificateVerification = .noHostnameVerification
+      // Nobody else's word counts, so the system's authorities need not be read: that takes longer
+      // than the whole handshake.
+      configuration.trustRoots = .certificates([])
       return try NIOSSLContext(configuration: configuration)
     }
     configuration.certificateVerification = .fullVerification

@@ -174,8 +174,10 @@ struct Generator {
     // Only administrators make snapshots, and the founder is one.
     let writer = kind < 2 ? chance.pick(plan.devices).name : plan.devices[0].name
     for place in 0..<(kind < 2 ? 140 : 30) {
-      // Different records, so that a snapshot has many chunks.
-      let words = kind < 2 ? ["k1", "add", "1"] : ["b\(place)", "bulk", "110"]
+      // Different records, so that a snapshot has many chunks: four or five, or two, which cost
+      // a third of the time.
+      let size = seed % 4 == 0 ? "110" : "40"
+      let words = kind < 2 ? ["k1", "add", "1"] : ["b\(place)", "bulk", size]
       step(at + place * 4_000, writer, "tally", words)
       step(at + place * 4_000 + 2_000, writer, "sync")
     }

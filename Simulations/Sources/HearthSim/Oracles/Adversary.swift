@@ -85,7 +85,8 @@ struct Adversary {
   ) throws {
     for place in log.entries.indices {
       guard case .epoch(let grant) = log.entries[place].operation,
-        endings.contains(where: { log.sees(place, $0) }),
+        let known = world.checker.keysMade[grant.epoch],
+        endings.contains(where: { log.sees(place, $0) && hasSeen(known, [$0]) }),
         !returns.contains(where: { log.sees(place, $0) }),
         let zone = try? thief.engine().zone(grant.zone)
       else { continue }

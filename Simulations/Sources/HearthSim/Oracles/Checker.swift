@@ -42,6 +42,11 @@ struct Checker {
   /// Frontier of a members' log → what was decided of it, wherever it was first reached.
   private var decisions: [UInt64: (words: String, device: SimDevice)] = [:]
 
+  /// What was known of a household's people where each key was first: by whoever made it.
+  ///
+  /// Who is put back writes again what nobody had heard, now citing more than it knew at the time.
+  private(set) var keysMade: [[UInt8]: Frontier] = [:]
+
   private struct ZoneDot: Hashable {
     let zone: ZoneID
     let dot: Dot
@@ -210,11 +215,21 @@ struct Checker {
           "holds \(head.author) #\(head.sequence) without what it had seen")
       }
       try followsMembers(zone, device, engine, in: world)
+      if zone.kind == .control { noteKeys(zone, engine) }
       // A numbering that may be taken twice lasts until the device has looked into its own files.
       guard !world.unaware.contains(device.index) else { continue }
       let key = key(zone, engine)
       if zone.kind == .control { try decides(key, device, engine, zone, in: world) }
       if key % 4 == 0 || world.isHealed { try compare(zone, key, device, engine, in: world) }
+    }
+  }
+
+  private mutating func noteKeys(_ control: ZoneState, _ engine: Engine<ReplicaStore>) {
+    let membership = engine.membership(of: control.group)
+    for zone in engine.zones where zone.group == control.group {
+      for record in membership.epochs(of: zone.id) where keysMade[record.grant.epoch] == nil {
+        keysMade[record.grant.epoch] = control.frontier
+      }
     }
   }
 

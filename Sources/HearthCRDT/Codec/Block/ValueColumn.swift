@@ -41,7 +41,11 @@ struct ValueColumnWriter {
     writer.byte(1)
     writer.byte(UInt8(entries.table.slices.count - 1))
     writer.numbers(entries.table.slices.map { Int64($0.count) })
-    for slice in entries.table.slices { writer.raw(Array(content.bytes[slice])) }
+    content.bytes.withUnsafeBufferPointer { bytes in
+      for slice in entries.table.slices {
+        writer.raw(UnsafeBufferPointer(rebasing: bytes[slice]))
+      }
+    }
     writer.raw(entries.numbers)
   }
 }
@@ -56,15 +60,12 @@ struct SliceTable {
   mutating func number(
     of slice: Range<Int>, in bytes: UnsafeBufferPointer<UInt8>, atMost limit: Int
   ) -> Int? {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for place in slice { hash = (hash ^ UInt64(bytes[place])) &* 0x100_0000_01b3 }
-    var slot = Int(truncatingIfNeeded: hash >> 40) & (slots.count - 1)
+    let all = UnsafeRawBufferPointer(bytes)
+    let wanted = UnsafeRawBufferPointer(rebasing: all[slice])
+    var slot = Int(truncatingIfNeeded: wanted.sliceHash >> 40) & (slots.count - 1)
     while slots[slot] != 0 {
       let number = Int(slots[slot]) - 1
-      let known = slices[number]
-      if known.count == slice.count,
-        bytes[known].elementsEqual(bytes[slice])
-      {
+      if UnsafeRawBufferPointer(rebasing: all[slices[number]]).isEqual(to: wanted) {
         return number
       }
       slot = (slot + 1) & (slots.count - 1)
@@ -96,6 +97,38 @@ struct SliceTable {
       return true
     }
     return isNumbered ? (table, numbers) : nil
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Where a slice table looks first; nothing else depends on it.
+  fileprivate var sliceHash: UInt64 {
+    func mixed(_ value: UInt64) -> UInt64 {
+      let product = value &* 0x9e37_79b9_7f4a_7c15
+      return product ^ product >> 32
+    }
+    var hash = mixed(UInt64(count))
+    let whole = count & ~7
+    for offset in stride(from: 0, to: whole, by: 8) {
+      hash = mixed(hash ^ loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+    var rest: UInt64 = 0
+    for place in whole..<count { rest = rest << 8 | UInt64(self[place]) }
+    return mixed(hash ^ rest)
+  }
+
+  /// Whether both hold the same bytes.
+  fileprivate func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
+    guard count == other.count else { return false }
+    let whole = count & ~7
+    for offset in stride(from: 0, to: whole, by: 8)
+    where loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      != other.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    {
+      return false
+    }
+    for place in whole..<count where self[place] != other[place] { return false }
+    return true
   }
 }
 
