@@ -47,6 +47,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case dropsPending
   /// Where no key may be used, own changes are sealed under whichever was learnt last.
   case lastKeyMoves
+  /// What waits to be said of people when the node opens is sealed under the key learnt last.
+  case sealsUnderLastLearnt
   /// A removal with a larger cut than another of the same time does not give back what that took.
   case cutsOnlyTake
   /// What readers and newcomers say under a key that is over counts only with a new one, which

@@ -111,7 +111,7 @@ extension Engine {
       }
     }
     for zone in zones where zone.kind == .control {
-      try refreshMembership(of: zone.group)
+      try refreshMembership(of: zone.group, isLoading: true)
     }
   }
 

@@ -5,7 +5,9 @@ import HearthCrypto
 extension Engine {
   /// Folds a group's control operations anew, lets its zones recognise its devices, takes over the
   /// keys it hands on and chooses those to write under.
-  mutating func refreshMembership(of group: GroupID) throws {
+  ///
+  /// - Parameter isLoading: whether the engine is being read from its store.
+  mutating func refreshMembership(of group: GroupID, isLoading: Bool = false) throws {
     let control = try controlZone(of: group)
     let items = Membership.items(
       of: try store.events(of: ControlOperation.type, in: control.id))
@@ -19,7 +21,7 @@ extension Engine {
       for place in zones.indices where zones[place].group == group {
         zones[place].recognise(membership.cards.keys.sorted())
         try learnEpochs(at: place, membership)
-        try chooseEpoch(at: place, membership)
+        try chooseEpoch(at: place, membership, isLoading: isLoading)
       }
       // A shown history may hold the keys and the people by which more of it can be read.
       let more = try shownHistories(in: items, of: group)
@@ -159,12 +161,16 @@ extension Engine {
   /// Chooses the epoch to write under.
   ///
   /// Own operations that wait to be sealed go under the one that is left: the key of the next may
-  /// be among them.
-  private mutating func chooseEpoch(at place: Int, _ membership: Membership) throws {
+  /// be among them. That was done with the operation that made it, so what waits in the store of an
+  /// engine that is being read goes under the one that is chosen.
+  private mutating func chooseEpoch(
+    at place: Int, _ membership: Membership, isLoading: Bool
+  ) throws {
     let zone = zones[place]
+    let isLeft = !isLoading || Mutant.sealsUnderLastLearnt.isActive
     let held = Set(zone.epochs.map(\.id))
     let chosen = membership.writableEpoch(of: zone.id, held: held)?.grant.epoch
-    if zone.kind == .control, let chosen, chosen != zone.currentEpoch?.id {
+    if isLeft, zone.kind == .control, let chosen, chosen != zone.currentEpoch?.id {
       try store.transaction {
         for author in zone.heads.map(\.author) where author.device == device {
           _ = try sealChanges(of: author, in: zone)

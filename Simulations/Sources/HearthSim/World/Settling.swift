@@ -220,9 +220,12 @@ struct Settling {
   private func converge(_ devices: [SimDevice]) throws -> Bool {
     if devices.isEmpty { return true }
     for _ in 0..<rounds {
-      try round(devices)
+      let moved = try round(devices)
       if try rejoin(devices) { continue }
-      if areEqual(try members(of: devices)), try knowThemselves(devices) { return true }
+      // What one who is out has said in this round, as that another is out too, nobody has heard.
+      let insiders = try members(of: devices)
+      if moved.contains(where: { one in !insiders.contains { $0 === one } }) { continue }
+      if areEqual(insiders), try knowThemselves(devices) { return true }
     }
     // Who does not know by now whether it belongs is looked at when people are.
     if areEqual(try members(of: devices)) { return true }

@@ -31,7 +31,10 @@ extension SimDevice {
   /// then is there anybody who hands it keys, or makes some under those that it has.
   func isKnown(to others: Membership) throws -> Bool {
     guard let theirs = others.device(deviceID) else { return false }
-    return try theirs.isActive || membership().device(deviceID)?.since == theirs.since
+    // A copy, or what was put back, is not told of a joining that its like has gone through since:
+    // it needs the link that brought the keys, and that may be gone by now.
+    return try theirs.isActive && copies == 0
+      || membership().device(deviceID)?.since == theirs.since
   }
 
   /// Makes an invitation and puts its capsule into the folder.

@@ -233,7 +233,8 @@ extension World {
       "sync", at: now, device: device.index,
       UInt64(report.received) << 32 | UInt64(report.published),
       "syncs: \(report.received) changes in, \(report.published) segments out"
-        + (report.failure.map { ", \($0)" } ?? ""))
+        + (report.failure.map { ", \($0)" } ?? "")
+        + report.problems.prefix(3).map { "; \($0.place): \($0.fault)" }.joined())
     try checker.synced(device, report, before: before, in: self)
     try throwFound()
   }
