@@ -168,10 +168,11 @@ final class RelayConnection: ChannelInboundHandler {
   ///
   /// - Returns: how many bytes that are, before TLS.
   func flush() -> Int {
-    defer { unsentBytes = 0 }
+    let bytes = unsentBytes
+    unsentBytes = 0
     isDirty = false
     context?.flush()
-    return unsentBytes
+    return bytes
   }
 
   func setPaused(_ isPaused: Bool) {

@@ -20,6 +20,7 @@ final class RelayHub {
   private var dirty: [RelayConnection] = []
   /// How many of `dirty` were sent to already.
   private var sent = 0
+  private var isSending = false
   private var isSendingLater = false
   private var nextSession: UInt64 = 0
   private var desk = RelayDesk()
@@ -119,10 +120,15 @@ final class RelayHub {
   /// Sends what was written, and looks in between what has come: so that the log has its next
   /// writes while many are still being sent what the last ones brought.
   private func send() {
+    // Sending to one may tell at once that it is congested, or gone: that comes back here.
+    guard !isSending else { return }
+    isSending = true
+    defer { isSending = false }
     var bytes = 0
     while sent < dirty.count, bytes < RelayHub.sendingBytes {
-      bytes += dirty[sent].flush()
+      let connection = dirty[sent]
       sent += 1
+      bytes += connection.flush()
     }
     if sent == dirty.count {
       dirty.removeAll(keepingCapacity: true)
