@@ -81,11 +81,15 @@ class Nodes:
 
 
 class Relay:
-    """A relay on a free port; `log` is where it writes what it has to say."""
+    """A relay on a free port; `log` is where it writes what it has to say.
 
-    def __init__(self, program, data, log=None, options=("--health", "off")):
+    `backend` is the address of a PostgreSQL database in the place of a file.
+    """
+
+    def __init__(self, program, data, log=None, options=("--health", "off"), backend=None):
         self.program = os.path.abspath(program)
         self.data = data
+        self.place = ["--data", data, *(["--backend", backend] if backend else [])]
         self.log = log
         self.options = options
         self.port = "0"
@@ -95,7 +99,7 @@ class Relay:
         log = open(self.log, "ab+") if self.log else tempfile.TemporaryFile()
         with log:
             self.process = subprocess.Popen(
-                [self.program, "serve", "--listen", "127.0.0.1:" + self.port, "--data", self.data,
+                [self.program, "serve", "--listen", "127.0.0.1:" + self.port, *self.place,
                  *self.options], stdout=subprocess.PIPE, stderr=log, text=True)
             self.address = self.process.stdout.readline().strip()
             if not self.address.startswith("hearth-relay://"):
@@ -112,8 +116,7 @@ class Relay:
     def ask(self, *arguments):
         """Runs an operator's command on its data."""
         return subprocess.run(
-            [self.program, *arguments, "--data", self.data], capture_output=True, text=True,
-            timeout=120)
+            [self.program, *arguments, *self.place], capture_output=True, text=True, timeout=120)
 
 
 class Family(Nodes):

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """A publisher, two readers, a relay and a folder through the command line.
 
-    public.py HEARTH HEARTH_RELAY [--show]
+    public.py HEARTH HEARTH_RELAY [--postgres] [--show]
 
 Publishes the catalogue of this repository, follows it, asks for parts of it, takes the relay away,
-tampers with files, and makes chores of every template.
+tampers with files, and makes chores of every template. With --postgres the relay's log is in a
+private PostgreSQL cluster; where that is not installed, this is said and nothing is tested, unless
+HEARTH_REQUIRE_POSTGRES is set.
 """
 import glob
 import json
@@ -13,6 +15,7 @@ import shutil
 import sqlite3
 import sys
 
+import postgres
 from nodes import FAILED, Nodes, Relay, USAGE, check, failures
 
 OFFLINE = 3
@@ -23,9 +26,11 @@ TITLE, OTHER = b"Test three benches", b"Test seven benches"
 
 
 class Bazaar(Nodes):
-    def __init__(self, hearth, relay, shows):
+    def __init__(self, hearth, relay, shows, cluster=None):
         super().__init__(hearth, shows, "hearth-public-cli-")
-        self.relay = Relay(os.path.abspath(relay), self.path("relay-data"))
+        self.cluster = cluster
+        self.relay = Relay(os.path.abspath(relay), self.path("relay-data"),
+                           backend=cluster.url() if cluster else None)
         with open(SHIPPED) as file:
             self.catalogue = json.load(file)
         self.file = self.write(self.catalogue)
@@ -159,9 +164,15 @@ def offline(bazaar):
     bazaar.says("late", ["sync"], "catalogue hearth: version 5")
 
 
-def tampering(bazaar):
-    """What lies at the relay is exchanged behind its back: nobody takes it."""
-    bazaar.relay.kill()
+def exchange_in_database(bazaar):
+    """Makes another title of one in every record that has it; gives how many there were."""
+    old, new = ("'\\x%s'::bytea" % title.hex() for title in (TITLE, OTHER))
+    return len(bazaar.cluster.rows(
+        "UPDATE hearth_relay.entries SET blob = overlay(blob PLACING %s FROM position(%s IN blob))"
+        " WHERE position(%s IN blob) > 0 RETURNING position" % (new, old, old)))
+
+
+def exchange_in_file(bazaar):
     data = sqlite3.connect(os.path.join(bazaar.relay.data, "relay.sqlite"))
     changed = 0
     rows = data.execute("SELECT number, bytes FROM blobs").fetchall()
@@ -172,7 +183,18 @@ def tampering(bazaar):
             changed += 1
     data.commit()
     data.close()
+    return changed
+
+
+def tampering(bazaar):
+    """What lies at the relay is exchanged behind its back: nobody takes it."""
+    bazaar.relay.kill()
+    sound = bazaar.relay.ask("verify")
+    check(sound.returncode == 0, "verify finds something wrong: %s" % sound.stdout)
+    changed = exchange_in_database(bazaar) if bazaar.cluster else exchange_in_file(bazaar)
     check(changed == 1, "%d blobs were tampered with" % changed)
+    spoilt = bazaar.relay.ask("verify")
+    check(spoilt.returncode != 0, "verify does not notice: %s" % spoilt.stdout)
     bazaar.relay.start()
     bazaar.says("rita", ["public", "list", "--remote", "--type", "challenge"],
                 "not signed by the catalogue's publisher", status=FAILED)
@@ -253,15 +275,34 @@ def using(bazaar):
           "an unknown flag is off")
 
 
+def in_the_database(bazaar):
+    """The relay's folder holds its key and no log; the log is where it was meant to be."""
+    held = sorted(os.listdir(bazaar.relay.data))
+    check(held == ["identity.key", "lock"], "the relay's folder holds %r" % held)
+    check(int(bazaar.cluster.psql("SELECT count(*) FROM hearth_relay.public_records"))
+          > len(bazaar.catalogue["challenges"]), "the catalogue is not in the database")
+
+
 def main():
-    bazaar = Bazaar(sys.argv[1], sys.argv[2], "--show" in sys.argv)
+    cluster = None
+    name = "public"
+    if "--postgres" in sys.argv:
+        name = "public on PostgreSQL"
+        postgres.must_be_there(name)
+        cluster = postgres.Cluster()
+        cluster.create()
+    bazaar = Bazaar(sys.argv[1], sys.argv[2], "--show" in sys.argv, cluster)
     for story in (publishing, following, changing, offline, folder, using, tampering):
         if bazaar.shows:
             print("\n--- " + story.__name__)
         story(bazaar)
+    if cluster:
+        in_the_database(bazaar)
     bazaar.relay.kill()
+    if cluster:
+        cluster.close()
     shutil.rmtree(bazaar.root)
-    print("public: %s" % ("%d faults" % len(failures) if failures else "as it should be"))
+    print("%s: %s" % (name, "%d faults" % len(failures) if failures else "as it should be"))
     sys.exit(1 if failures else 0)
 
 

@@ -21,6 +21,7 @@ import threading
 import time
 
 import wire
+from acknowledged import Acknowledged, missing
 from nodes import Nodes, Relay, check, failures
 
 PARTIAL, OFFLINE = 2, 3
@@ -28,37 +29,6 @@ PEOPLE = ("Anna", "Ben", "Cleo", "Dora", "Emil")
 MOST_ROUNDS = 4
 # What none of the nodes may have to say: it would ask somebody for help.
 HELP = ("report this", "contradicts itself", "use another relay", "damaged", "revoke")
-
-
-class Acknowledged:
-    """What the relay said it has: (mailbox, name) to position, digest of the blob, generation."""
-
-    def __init__(self):
-        self.entries = {}
-        self.generations = {}
-        self.count = 0
-
-    def passage(self, between, number):
-        passage = Noted(between, number)
-        passage.notes = self
-        return passage
-
-
-class Noted(wire.Passage):
-    def told(self, frame, asked):
-        if frame.kind == wire.OPENED:
-            self.generation(asked, frame.body[:16])
-        elif frame.kind == wire.STORED:
-            mailbox = self.mailbox(asked)
-            items = wire.puts(asked.body)[1]
-            for (_, name, blob), (outcome, position) in zip(items, wire.outcomes(frame.body)):
-                if outcome != wire.OUTCOME_CONFLICT:
-                    self.notes.count += 1
-                    self.notes.entries[mailbox, name, position] = wire.blob_digest(blob)
-        return [frame]
-
-    def generation(self, asked, generation):
-        self.notes.generations.setdefault(self.mailbox(asked), set()).add(generation)
 
 
 class Worker(threading.Thread):
@@ -186,29 +156,6 @@ def settle(family):
             return rounds
     check(False, "the nodes differ after %d rounds" % MOST_ROUNDS)
     return MOST_ROUNDS
-
-
-def missing(path, acknowledged):
-    """Which acknowledged entries a relay's log lacks, and which mailboxes began anew."""
-    log = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
-    there = {
-        (mailbox, name, position): (digest, isLive) for mailbox, position, name, digest, isLive in
-        log.execute("SELECT m.name, e.position, e.name, e.digest, e.blob IS NOT NULL"
-                    " FROM entries e JOIN mailboxes m ON m.number = e.mailbox")}
-    later = {}
-    for mailbox, name, position in there:
-        later[mailbox, name] = max(later.get((mailbox, name), 0), position)
-    lost = []
-    for (mailbox, name, position), digest in acknowledged.entries.items():
-        found, isLive = there.get((mailbox, name, position), (None, False))
-        # Dropped is only what a later entry of the same name replaced or removed.
-        if found != digest or not (isLive or later[mailbox, name] > position):
-            lost.append(name.hex())
-    generations = dict(log.execute("SELECT name, generation FROM mailboxes"))
-    log.close()
-    anew = [mailbox.hex() for mailbox, several in acknowledged.generations.items()
-            if several != {generations.get(mailbox)}]
-    return lost, anew
 
 
 def relay_has_all(family):
