@@ -79,6 +79,7 @@ class Worker(threading.Thread):
         # Of each sync that ended with 0 after something was added: began, ended, how many chores.
         self.acknowledged = []
         self.statuses = {}
+        self.longest = 0
         self.isEnding = False
 
     def run(self):
@@ -95,6 +96,7 @@ class Worker(threading.Thread):
         self.added.append(title)
         began = time.monotonic()
         done = self.family.run(self.home, "sync")
+        self.longest = max(self.longest, time.monotonic() - began)
         said = done.stdout + done.stderr
         self.statuses[done.returncode] = self.statuses.get(done.returncode, 0) + 1
         check(done.returncode in (0, OFFLINE, PARTIAL), "%s: sync: exit %d: %s" % (
@@ -331,9 +333,10 @@ def report(family, workers, killed, promoted, before, gone):
           "%.2f s, to the first acknowledged sync %.2f s (%.2f s after the promotion began)" % (
               noticed, promoted - killed, first - killed, first - promoted))
     print("relay failover: %d entries acknowledged before and %d in all, lost %d; syncs that ended "
-          "well: %d, without the relay: %d, in part: %d" % (
+          "well: %d, without the relay: %d, in part: %d; the longest took %.1f s" % (
               before, len(family.acknowledged.entries), gone,
-              *(statuses.get(status, 0) for status in (0, OFFLINE, PARTIAL))))
+              *(statuses.get(status, 0) for status in (0, OFFLINE, PARTIAL)),
+              max(worker.longest for worker in workers)))
 
 
 def losing(family):
