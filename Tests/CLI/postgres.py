@@ -13,7 +13,7 @@ ROOT = "/usr/lib/postgresql"
 ABSENCE = "PostgreSQL is not installed: its tests are passed over (apt: postgresql)"
 # Names and keys do not depend on it; the programs speak as the tests expect.
 ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/bin:/bin"}
-LIMIT_SECONDS = 60
+LIMIT_SECONDS = 120
 # What a standby is called in its primary's `synchronous_standby_names`.
 STANDBY = "standby"
 

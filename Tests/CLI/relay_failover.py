@@ -29,7 +29,7 @@ PEOPLE = {"ada": 0, "ben": 0, "cleo": 1, "dora": 1}
 MOST_ROUNDS = 4
 ROUNDS_BEFORE, ROUNDS_AFTER = 12, 6
 # A relay finds a dead connection only when it uses it, and is away until it has another.
-MOST_AWAY_AGAIN_SECONDS = 0.5
+MOST_AWAY_AGAIN_SECONDS = 2
 # What a node says of a log that goes on where it was: none of these.
 LOST_WORDS = ("set back", "not the one that it showed", "lost what it had", "began anew")
 HELP = ("report this", "contradicts itself", "use another relay", "damaged", *LOST_WORDS)
