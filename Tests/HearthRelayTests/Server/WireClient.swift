@@ -117,6 +117,12 @@ final class WireClient: Sendable {
     try await channel.setOption(.autoRead, value: isReading).get()
   }
 
+  /// Waits as a relay asked for that was not able to answer.
+  func wait(milliseconds: Int) async throws {
+    try await channel.eventLoop.scheduleTask(in: .milliseconds(Int64(milliseconds))) {}
+      .futureResult.get()
+  }
+
   /// Waits until the relay has closed the connection.
   func end() async throws {
     try await channel.closeFuture.get()

@@ -85,13 +85,16 @@ final class PostgresConnection {
   }
 
   /// Runs statements and commits; a fault says whether that may have taken place.
-  func commit(_ calls: [PostgresCall]) throws(PostgresFault) {
+  ///
+  /// - Parameter timeoutMilliseconds: How long the server waits for a standby; 0 for ever. A commit
+  ///   that is ended so is made without the standby, so nothing that changes something has one.
+  func commit(_ calls: [PostgresCall], timeoutMilliseconds: Int = 0) throws(PostgresFault) {
     warnings.count = 0
-    // A commit that waits for a standby must not be ended by a timeout: the server would then
-    // report success for what no standby has.
     let results = try pipeline(
-      calls + [PostgresCall("SET LOCAL statement_timeout = 0"), PostgresCall("COMMIT")],
-      isCommitting: true)
+      calls + [
+        PostgresCall("SET LOCAL statement_timeout = \(timeoutMilliseconds)"),
+        PostgresCall("COMMIT"),
+      ], isCommitting: true)
     guard results.last?.tag == "COMMIT" else {
       throw PostgresFault(kind: .refused(state: "40000"), words: "the transaction was undone")
     }

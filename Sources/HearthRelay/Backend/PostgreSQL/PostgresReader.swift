@@ -75,7 +75,10 @@ struct PostgresReader {
     return (header, try rows.bytes32(row, first + 6))
   }
 
-  func answer(_ read: RelayRead) throws(PostgresFault) -> RelayAnswer {
+  /// Answers; also tells the mailbox of which the answer tells something.
+  func answer(_ read: RelayRead) throws(PostgresFault) -> (
+    answer: RelayAnswer, mailbox: RelayMailbox?
+  ) {
     let name = PostgresValue.bytes(read.mailbox.bytes)
     var calls = [PostgresReader.begin, PostgresCall(PostgresReader.find, [name])]
     calls += PostgresReader.calls(for: read.question, name)
@@ -83,13 +86,20 @@ struct PostgresReader {
     let found = results[1].count > 0 ? try PostgresReader.mailbox(results[1], 0).value : nil
     let rows = results[2]
     if case .find(let position) = read.question {
-      guard let found else { return .found(nil, chain: nil) }
-      return .found(found, chain: try chain(of: found, at: position, rows))
+      guard let found else { return (.found(nil, chain: nil), nil) }
+      return (.found(found, chain: try chain(of: found, at: position, rows)), found)
     }
-    guard let found, let authority = read.authority else { return .refused(.forbidden) }
-    if let refusal = found.refusal(toRead: authority) { return .refused(refusal) }
+    guard let found, let authority = read.authority else { return (.refused(.forbidden), nil) }
+    if let refusal = found.refusal(toRead: authority) { return (.refused(refusal), nil) }
+    return (try answer(read.question, about: found, results), found)
+  }
+
+  private func answer(
+    _ question: RelayRead.Question, about found: RelayMailbox, _ results: [PostgresRows]
+  ) throws(PostgresFault) -> RelayAnswer {
+    let rows = results[2]
     let head = found.head.position
-    switch read.question {
+    switch question {
     case .find, .head: return .head(head)
     case .list(_, let limit, _):
       var headers: [RelayHeader] = []

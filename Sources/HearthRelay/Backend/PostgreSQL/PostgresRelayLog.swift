@@ -16,6 +16,7 @@ package final class PostgresRelayLog: RelaySharedLog {
   private let listener: PostgresListener
   private let writer: Mutex<PostgresLinkBox>
   private let reader: Mutex<PostgresLinkBox>
+  private let confirmations = Mutex(PostgresConfirmations())
 
   /// How often a batch is begun anew after a deadlock or a conflict with another relay.
   static let maximumAttempts = 4
@@ -49,15 +50,30 @@ package final class PostgresRelayLog: RelaySharedLog {
   package var isHealthy: Bool { standing.isUp }
 
   package func write(_ batch: [RelayWrite]) throws(RelayError) -> [RelayWritten] {
-    try administer { connection throws(PostgresFault) in
+    let (results, confirmed) = try administer { connection throws(PostgresFault) in
       try PostgresWriter(connection: connection, origin: self.origin).perform(batch)
     }
+    confirmations.withLock { $0.note(confirmed) }
+    return results
   }
 
   package func read(_ question: RelayRead) throws(RelayError) -> RelayAnswer {
     try inspect { connection throws(PostgresFault) in
-      try PostgresReader(connection: connection).answer(question)
+      let (answer, mailbox) = try PostgresReader(connection: connection).answer(question)
+      if let mailbox { try self.confirm([mailbox], connection) }
+      return answer
     }
+  }
+
+  /// Makes sure that what was seen of mailboxes is as durable as what this relay acknowledges.
+  private func confirm(_ mailboxes: [RelayMailbox], _ connection: PostgresConnection)
+    throws(PostgresFault)
+  {
+    guard !confirmations.withLock({ known in mailboxes.allSatisfy { known.covers($0) } }) else {
+      return
+    }
+    try PostgresConfirmations.commit(on: connection, origin: origin)
+    confirmations.withLock { $0.note(mailboxes) }
   }
 
   // MARK: Other relays
@@ -76,14 +92,18 @@ package final class PostgresRelayLog: RelaySharedLog {
     throws(RelayError) -> RelayLogNews
   {
     try inspect { connection throws(PostgresFault) in
-      try PostgresReader(connection: connection).news(
+      let news = try PostgresReader(connection: connection).news(
         of: mailbox, after: position, limit: limit, byteLimit: byteLimit)
+      if let mailbox = news.mailbox { try self.confirm([mailbox], connection) }
+      return news
     }
   }
 
   package func mailboxes(_ names: [Identifier]) throws(RelayError) -> [RelayMailbox] {
     try inspect { connection throws(PostgresFault) in
-      try PostgresReader(connection: connection).mailboxes(names)
+      let mailboxes = try PostgresReader(connection: connection).mailboxes(names)
+      try self.confirm(mailboxes, connection)
+      return mailboxes
     }
   }
 

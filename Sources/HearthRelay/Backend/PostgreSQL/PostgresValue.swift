@@ -155,6 +155,8 @@ struct PostgresFault: Error {
     case .refused(let state) where state.hasPrefix("53") || state.hasPrefix("58"):
       return RelayError(
         .diskFull, "\(address) has no room or memory left (\(state), \(words)): give it some")
+    case .refused("55P03"):
+      return RelayError(.unavailable, "\(address) is busy with the same mailbox (\(words))")
     case .refused(let state):
       return RelayError(.inputOutput, "\(address) refused a statement (\(state), \(words))")
     case .damaged:

@@ -18,13 +18,16 @@ struct PostgresWriter {
   /// The entries of one INSERT.
   static let maximumInsertEntries = 2_000
 
-  func perform(_ batch: [RelayWrite]) throws(PostgresFault) -> [RelayWritten] {
+  /// Does a batch; also tells the mailboxes as its commit left them.
+  func perform(_ batch: [RelayWrite]) throws(PostgresFault) -> (
+    results: [RelayWritten], confirmed: [RelayMailbox]
+  ) {
     var plan = try lock(batch)
     var results: [RelayWritten] = []
     results.reserveCapacity(batch.count)
     for write in batch { results.append(plan.perform(write)) }
-    try store(plan)
-    return results
+    guard try store(plan) else { return (results, []) }
+    return (results, plan.boxes.values.map(\.mailbox))
   }
 
   // MARK: What is there
@@ -158,7 +161,8 @@ struct PostgresWriter {
 
   // MARK: What changes
 
-  private func store(_ plan: PostgresPlan) throws(PostgresFault) {
+  /// - Returns: whether anything was committed.
+  private func store(_ plan: PostgresPlan) throws(PostgresFault) -> Bool {
     let boxes = plan.boxes.values.sorted { $0.mailbox.name < $1.mailbox.name }
     if !plan.dropped.isEmpty {
       _ = try connection.run(PostgresRelayFamily.deletion(of: plan.dropped))
@@ -220,9 +224,10 @@ struct PostgresWriter {
     guard !calls.isEmpty else {
       // Everything was refused: nothing to keep and nobody to tell.
       _ = try connection.run([PostgresCall("ROLLBACK")])
-      return
+      return false
     }
     try connection.commit(calls)
+    return true
   }
 
   /// Makes mailboxes in the order of their names; a name that another relay just took is a

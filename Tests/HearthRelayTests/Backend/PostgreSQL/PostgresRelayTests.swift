@@ -299,8 +299,7 @@ struct PostgresRelayTests {
           fault.retryAfterMilliseconds > 0
         else { throw RelayError(.inputOutput, "\(reply)") }
         state.withLock { $0.faults += 1 }
-        // As long as it takes to go there and back fifty times.
-        for _ in 0..<50 { _ = try await client.ask(.ping) }
+        try await client.wait(milliseconds: fault.retryAfterMilliseconds)
       }
     }
   }
@@ -320,14 +319,15 @@ struct PostgresRelayTests {
     let cluster = try PostgresCluster()
     let name = try cluster.database()
     let log = try PostgresRelayLog(cluster.address(of: name))
-    let write = LogShelf.write(.put([RelayPut(name: [1], blob: [1])]))
+    let other = try PostgresRelayLog(cluster.address(of: name))
     _ = try log.write([LogShelf.write(LogShelf.creation, nil)])
     /// Asks until there is a row: the server tells of nothing of the kind.
     func wait(for sql: String) async throws {
       while try cluster.execute(sql, in: name).count == 0 { await Task.yield() }
     }
     let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-    for sever in ["pg_cancel_backend", "pg_terminate_backend"] {
+    for (position, sever) in [(1, "pg_cancel_backend"), (2, "pg_terminate_backend")] {
+      let write = LogShelf.write(.put([RelayPut(name: [UInt8(position)], blob: [1])]))
       try cluster.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", in: name)
       try cluster.reload()
       try await wait(
@@ -336,6 +336,12 @@ struct PostgresRelayTests {
       try await wait(for: "SELECT \(sever)(pid) \(waiting)")
       let code = await outcome
       #expect(code == .unknownOutcome, "\(sever)")
+      // It is there, but neither relay tells of it while no standby has it.
+      for relay in [log, other] {
+        async let told = Self.ask(relay)
+        try await wait(for: "SELECT pg_cancel_backend(pid) \(waiting)")
+        #expect(await told == .unavailable, "\(sever)")
+      }
       // Repeated, it has to wait for the standby again, although it is there.
       async let again = Self.attempt(write, log)
       try await wait(for: "SELECT 1 \(waiting)")
@@ -343,23 +349,39 @@ struct PostgresRelayTests {
       try cluster.reload()
       let repeated = await again
       #expect(repeated == nil, "\(sever)")
-      guard case .stored(let outcomes, let appended, 1) = try log.write([write])[0] else {
+      for relay in [log, other] { #expect(await Self.ask(relay) == nil, "\(sever)") }
+      guard case .stored(let outcomes, let appended, let head) = try log.write([write])[0] else {
         Issue.record("not stored")
         return
       }
-      #expect(outcomes == [.init(.present, position: 1)] && appended.isEmpty)
+      #expect(outcomes == [.init(.present, position: UInt64(position))] && appended.isEmpty)
+      #expect(head == UInt64(position))
     }
   }
 
-  /// The code of the error, nil if there was none.
+  /// The code of the error of a write, nil if there was none.
   private static func attempt(_ write: RelayWrite, _ log: PostgresRelayLog) async
+    -> RelayError.Code?
+  {
+    await attempt { () throws(RelayError) in _ = try log.write([write]) }
+  }
+
+  /// The code of the error of a question, nil if there was none.
+  private static func ask(_ log: PostgresRelayLog) async -> RelayError.Code? {
+    await attempt { () throws(RelayError) in
+      _ = try log.read(
+        RelayRead(mailbox: LogShelf.mailbox, authority: nil, question: .find(chainAt: nil)))
+    }
+  }
+
+  private static func attempt(_ body: @escaping @Sendable () throws(RelayError) -> Void) async
     -> RelayError.Code?
   {
     await withCheckedContinuation { continuation in
       // A thread of its own: the call waits, and there may be one thread for all tasks.
       Thread.detachNewThread { @Sendable in
         do throws(RelayError) {
-          _ = try log.write([write])
+          try body()
           continuation.resume(returning: nil)
         } catch {
           continuation.resume(returning: error.code)
