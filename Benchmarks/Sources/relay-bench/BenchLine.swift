@@ -225,6 +225,8 @@ private final class Talk: ChannelInboundHandler {
       waiting.removeValue(forKey: frame.request)?.succeed(frame.message)
     } else if case .behind(_, let head) = frame.message {
       fetch(to: head)
+    } else if case .farewell(let fault) = frame.message {
+      end(BenchLine.Refused(words: "\(fault)"))
     }
   }
 

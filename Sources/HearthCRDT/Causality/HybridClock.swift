@@ -44,6 +44,8 @@ public struct HybridTime: Hashable, Comparable, Sendable {
 package struct HybridClock: Equatable, Sendable {
   /// The greatest time given out or accepted.
   package private(set) var latest: HybridTime
+  /// The last time given out, or known to be this node's own.
+  private var own = HybridTime(rawValue: 0)
 
   /// How far beyond the local wall clock a received time may push this clock: five minutes.
   package static let maximumLeadMilliseconds: UInt64 = 5 * 60 * 1000
@@ -55,12 +57,17 @@ package struct HybridClock: Equatable, Sendable {
 
   /// Gives the time of a new local change: at least the wall clock, beyond all accepted times.
   ///
+  /// Where the wall clock was set back so far that what was accepted is out of bounds, it goes on
+  /// beyond this node's own last time if that is still within them, else at the wall clock.
+  ///
   /// - Parameter nowMilliseconds: the wall clock, milliseconds since 1970.
   package mutating func tick(nowMilliseconds: UInt64) -> HybridTime {
     let now = HybridTime(milliseconds: nowMilliseconds)
     let isAhead = isBeyondLead(latest, nowMilliseconds: nowMilliseconds)
     Probe.ownClockStepsBack.hit(if: isAhead)
-    if now > latest || isAhead || Mutant.clockGoesBack.isActive {
+    let isOwnAhead = isBeyondLead(own, nowMilliseconds: nowMilliseconds)
+    if isAhead, !isOwnAhead { latest = own }
+    if now > latest || isOwnAhead || Mutant.clockGoesBack.isActive {
       latest = now
     } else {
       Probe.clockCounts.hit()
@@ -68,6 +75,7 @@ package struct HybridClock: Equatable, Sendable {
       // stays: giving one time twice is harmless, starting again at 0 would not be.
       latest = HybridTime(rawValue: max(latest.rawValue, latest.rawValue &+ 1))
     }
+    own = latest
     return latest
   }
 
@@ -82,6 +90,12 @@ package struct HybridClock: Equatable, Sendable {
     }
     latest = max(latest, time)
     return 0
+  }
+
+  /// Accepts the time of a change that this node itself wrote, in this life or an earlier one.
+  package mutating func resume(after time: HybridTime, nowMilliseconds: UInt64) {
+    guard receive(time, nowMilliseconds: nowMilliseconds) == 0 else { return }
+    own = max(own, time)
   }
 
   private func isBeyondLead(_ time: HybridTime, nowMilliseconds: UInt64) -> Bool {

@@ -49,6 +49,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lastKeyMoves
   /// What waits to be said of people when the node opens is sealed under the key learnt last.
   case sealsUnderLastLearnt
+  /// A newcomer keeps what a snapshot has of somebody whose joining came to nothing since.
+  case keepsUninvited
+  /// A merged file that nobody who is left can read counts as there.
+  case believesClosedFiles
   /// A removal with a larger cut than another of the same time does not give back what that took.
   case cutsOnlyTake
   /// What readers and newcomers say under a key that is over counts only with a new one, which

@@ -107,7 +107,11 @@ extension Engine {
     for place in zones.indices {
       try catchUpOwnHead(at: place)
       for head in zones[place].heads {
-        _ = clock.receive(head.time, nowMilliseconds: nowMilliseconds)
+        if head.author.device == device {
+          clock.resume(after: head.time, nowMilliseconds: nowMilliseconds)
+        } else {
+          _ = clock.receive(head.time, nowMilliseconds: nowMilliseconds)
+        }
       }
     }
     for zone in zones where zone.kind == .control {

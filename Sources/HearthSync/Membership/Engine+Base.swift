@@ -51,8 +51,12 @@ extension Membership {
       epoch.map { resolver.log.sees($0.place, place) } ?? false
     }
     let dot = Dot(author: head.author, sequence: head.sequence)
+    func isKnown(_ id: RecordID) -> Bool {
+      resolver.log.items.indices.contains { resolver.log.items[$0].id == id && isKnown($0) }
+    }
     if isOverruled(dot, in: zone, at: head.controlSeen) {
       return !grounds.allSatisfy { !resolver.isLive[$0] || isKnown($0) }
+        || !resolver.strikersOfJoining(of: device).allSatisfy { isKnown($0) }
     }
     // What was struck later counted when the snapshot was made.
     return grounds.contains { place in
@@ -61,9 +65,7 @@ extension Membership {
         dot.sequence > resolver.log.items[place].operation.cut?.sequence(of: dot.author, in: zone)
           ?? 0
       else { return false }
-      return !resolver.log.items.indices.contains {
-        resolver.log.items[$0].id == striker && isKnown($0)
-      }
+      return !isKnown(striker)
     }
   }
 }

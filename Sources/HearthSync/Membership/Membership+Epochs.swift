@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthCrypto
 
 /// An epoch of a zone, as the control log announces it.
 package struct EpochRecord: Sendable {
@@ -27,6 +28,16 @@ extension Membership {
         grant: grant, since: resolver.log.items[place].version.time, depth: depth,
         maker: resolver.log.items[place].device, place: place)
     }
+  }
+
+  /// Whether a known epoch's key was given to nobody who belongs to the group now.
+  func isLost(keyTagged tag: Bytes16, of zone: ZoneID) -> Bool {
+    let all = epochs(of: zone)
+    guard let made = all.first(where: { (try? EpochKey.tag(ofID: $0.grant.epoch)) == tag })
+    else { return false }
+    let id = made.grant.epoch
+    return !all.contains { epoch in epoch.grant.history.contains { $0.epoch == id } }
+      && !(made.grant.wraps + addedWraps(of: id, zone: zone)).contains { isActive($0.recipient) }
   }
 
   /// The epoch to write a zone under: of those that may be used the deepest, then the least id.

@@ -56,10 +56,12 @@ extension Membership {
   }
 
   /// Whether something that its author did not know of decides what a change counts for: it is
-  /// beyond the cut of a removal, or of a role that was lost.
+  /// beyond the cut of a removal, or of a role that was lost, or its author never came to belong.
   func isOverruled(_ dot: Dot, in zone: ZoneID, at heads: Frontier) -> Bool {
     switch judge(dot, in: zone, at: heads) {
-    case .void(let cause): return cause == .beyondCut
+    case .void(.beyondCut): return true
+    case .void(.notADevice):
+      return resolved.map { !$0.resolver.strikersOfJoining(of: dot.author.device).isEmpty } ?? false
     case .counts(let role):
       guard let resolver = resolved?.resolver else { return false }
       let view = resolver.view(of: dot.author.device, citing: heads)
@@ -68,10 +70,10 @@ extension Membership {
     }
   }
 
-  /// Whether anything was ever taken away from anybody: a device, or a role.
+  /// Whether anything was ever taken away from anybody: a device, a role, or their joining.
   var hasCuts: Bool {
     guard let resolver = resolved?.resolver else { return false }
-    return devices.count < allDevices.count
+    return devices.count < allDevices.count || resolver.hasStruckJoinings
       || resolver.index.roles.keys.contains { !resolver.demotions(of: $0).isEmpty }
   }
 
@@ -80,6 +82,7 @@ extension Membership {
     guard let resolver = resolved?.resolver else { return false }
     let index = resolver.index
     return !(index.removals.isEmpty && index.revocations.isEmpty && index.recoveries.isEmpty)
+      || resolver.hasStruckJoinings
       || index.roles.keys.contains { !resolver.demotions(of: $0).isEmpty }
   }
 
@@ -172,6 +175,26 @@ extension ControlResolver {
     }
     return (index.revocations[device] ?? []) + removals
       + (index.recoveries[person] ?? []).filter { log.items[$0].device != device }
+  }
+
+  /// The joinings of a device that something of the same time went before; none if one holds.
+  ///
+  /// Who had not heard of that took the device for one of the group's, and counted its changes.
+  ///
+  /// - Returns: What went before them.
+  func strikersOfJoining(of device: DeviceID) -> [RecordID] {
+    guard !Mutant.keepsUninvited.isActive, let places = index.enrolments[device],
+      !places.contains(where: { isLive[$0] })
+    else { return [] }
+    return places.compactMap { place in
+      guard case .overruled(let striker, _) = reason(place) else { return nil }
+      return striker
+    }
+  }
+
+  /// Whether there is a device that was taken for one of the group's and is none.
+  var hasStruckJoinings: Bool {
+    index.enrolments.keys.contains { !strikersOfJoining(of: $0).isEmpty }
   }
 
   /// The operations that lowered a person's role.

@@ -109,7 +109,11 @@ extension Engine {
       header.firstSeq == name.first, header.lastSeq == name.last,
       let device = zone.deviceByTag[name.authorTag]
     else { return false }
-    return membership(of: zone.group).card(of: device) != nil
+    let membership = membership(of: zone.group)
+    guard membership.card(of: device) != nil else { return false }
+    // Under the key of a removal that came to nothing, nobody who is left can read it.
+    return Mutant.believesClosedFiles.isActive
+      || !membership.isLost(keyTagged: header.epochTag, of: zone.id)
   }
 
   /// The chain hash after a change that a stored segment holds; nil if none does.
@@ -191,10 +195,25 @@ extension Engine {
   // MARK: Memory
 
   private static func memoryOfNames(of zone: ZoneID) -> String { "names.\(zone.hex)" }
+  private static func membersOfNames(of zone: ZoneID) -> String { "names.members.\(zone.hex)" }
 
+  /// What was found out; who has which key is looked at anew when something was heard of members.
   private func verdicts(of zone: ZoneID) throws -> NameVerdicts {
-    try store.fact(Engine.memoryOfNames(of: zone)).map(NameVerdicts.init(decoding:))
-      ?? NameVerdicts()
+    guard let fact = try store.fact(Engine.memoryOfNames(of: zone)) else { return NameVerdicts() }
+    var verdicts = try NameVerdicts(decoding: fact)
+    if verdicts.hasSigned,
+      try store.fact(Engine.membersOfNames(of: zone)) != heardOfMembers(of: zone)
+    {
+      verdicts.forgetSigned()
+    }
+    return verdicts
+  }
+
+  /// What stands for all that is known of a zone's members.
+  private func heardOfMembers(of zone: ZoneID) throws -> [UInt8] {
+    var writer = ByteWriter(capacity: 256)
+    writer.frontier(try controlZone(of: self.zone(zone).group).reached)
+    return Blake2b.hash(writer.bytes, count: 16)
   }
 
   private func remember(
@@ -203,6 +222,8 @@ extension Engine {
     let bytes = verdicts.encoded(preferring: listing)
     try store.transaction {
       try store.setFact(Engine.memoryOfNames(of: zone), bytes)
+      guard verdicts.hasSigned else { return }
+      try store.setFact(Engine.membersOfNames(of: zone), heardOfMembers(of: zone))
     }
   }
 }

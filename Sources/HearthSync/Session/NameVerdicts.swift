@@ -7,7 +7,7 @@ enum NameVerdict: UInt8 {
   /// The changes that its name says, the same that are here.
   case right = 1
   /// Its author has signed that it holds the changes that its name says, under a key that is not
-  /// here. Whoever lies so hides only what it wrote itself.
+  /// here, but with somebody of the group. Whoever lies so hides only what it wrote itself.
   case signed = 2
 }
 
@@ -53,6 +53,22 @@ struct NameVerdicts {
       let row = newValue.map { key.bytes + [$0.rawValue] } ?? []
       rows.replaceSubrange(start..<(isPresent ? start + NameVerdicts.rowBytes : start), with: row)
     }
+  }
+
+  /// Whether any file was believed for its author's signature alone.
+  var hasSigned: Bool {
+    stride(from: NameVerdicts.rowBytes, through: rows.count, by: NameVerdicts.rowBytes)
+      .contains { rows[$0 - 1] == NameVerdict.signed.rawValue }
+  }
+
+  /// Forgets those that were believed for their author's signature alone.
+  mutating func forgetSigned() {
+    var kept: [UInt8] = []
+    for place in 0..<count {
+      let row = rows[place * NameVerdicts.rowBytes..<(place + 1) * NameVerdicts.rowBytes]
+      if row.last != NameVerdict.signed.rawValue { kept += row }
+    }
+    rows = kept
   }
 
   /// The bytes to store; beyond a number of names, those that are not listed are left out first.

@@ -106,10 +106,10 @@ extension HouseholdBook {
 
   func views(of schedule: ChoreSchedule, through last: CivilDate) throws -> [OccurrenceView] {
     let facts = schedule.facts
-    return try schedule.openings(through: last).enumerated().map { steps, opening in
+    return try schedule.openings(through: last).map { opening in
       OccurrenceView(
         chore: facts.chore, title: facts.title, key: opening.key, due: opening.due,
-        time: opening.time, assignee: try schedule.assignee(of: opening, steps: steps),
+        time: opening.time, assignee: try schedule.assignee(of: opening),
         points: facts.points, state: opening.due.map { $0 < today } ?? false ? .overdue : .open,
         missedBefore: opening.missedBefore)
     }

@@ -8,6 +8,8 @@ struct Opening: Sendable {
   let time: CivilTime?
   /// How many older ones nobody did.
   let missedBefore: Int
+  /// How many open ones come before it, told of or not.
+  var steps = 0
 }
 
 /// What of a chore is due, on a given day (R6, R7, R8) and for whom (R18).
@@ -34,9 +36,12 @@ struct ChoreSchedule {
     let open =
       try rule.mode == .calendar && !Mutant.nextFromCompletion.isActive
       ? calendar(rule, through: last) : chain(rule).map { [$0] } ?? []
-    return open.enumerated().filter { place, opening in
-      place == 0 || (opening.due ?? last) <= last
-    }.map(\.element)
+    return open.enumerated().compactMap { place, opening in
+      guard place == 0 || (opening.due ?? last) <= last else { return nil }
+      var opening = opening
+      opening.steps = place
+      return opening
+    }
   }
 
   /// The occurrence by the calendar that was due last on a past day, if nobody did it.
@@ -168,9 +173,12 @@ struct ChoreSchedule {
     }
     let begin = max(floor, today.adding(days: 1) ?? .last)
     if begin > today {
+      // Those before one that was moved to an earlier day have their turns before it.
+      let far = moved(rule, after: max(last, begin), through: last)
       let future = rule.occurrences(
-        from: begin, through: max(last, begin), limit: ChoreSchedule.maximumOpenings)
-      let later = future + moved(rule, after: max(last, begin), through: last)
+        from: begin, through: far.last?.date ?? max(last, begin),
+        limit: ChoreSchedule.maximumOpenings)
+      let later = future + far.filter { !future.contains($0) }
       open += later.filter { isOpen($0) && !early.contains($0) }
       if open.isEmpty {
         Probe.firstOpenAhead.hit()
@@ -234,8 +242,8 @@ struct ChoreSchedule {
 // MARK: - Whose turn it is
 
 extension ChoreSchedule {
-  /// Whom an occurrence is for; `steps` counts the open ones before it.
-  func assignee(of opening: Opening, steps: Int) throws -> PersonID? {
+  /// Whom an occurrence is for.
+  func assignee(of opening: Opening) throws -> PersonID? {
     if let person = facts.override(of: opening.key)?.person {
       Probe.assignedOnce.hit()
       return person
@@ -246,12 +254,12 @@ extension ChoreSchedule {
     case .rotation(let people, let kind):
       let order = people.filter { !inactive.contains($0) }
       guard !order.isEmpty else { return nil }
-      return try turn(order, kind, opening, steps: steps)
+      return try turn(order, kind, opening)
     }
   }
 
   private func turn(
-    _ order: [PersonID], _ kind: RotationKind, _ opening: Opening, steps: Int
+    _ order: [PersonID], _ kind: RotationKind, _ opening: Opening
   ) throws -> PersonID {
     switch kind {
     case .byDate:
@@ -261,7 +269,7 @@ extension ChoreSchedule {
       Probe.rotationByTurn.hit()
       let last = try log.last { $0.kind == .credited && order.contains($0.person) }?.person
       let place = last.flatMap { order.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
-      return order[(place + steps) % order.count]
+      return order[(place + opening.steps) % order.count]
     case .leastDone:
       Probe.rotationLeastDone.hit()
       let credits = try log.credits(in: 28, through: opening.due ?? today)

@@ -48,6 +48,25 @@ struct HybridClockTests {
     #expect(clock.tick(nowMilliseconds: now).milliseconds == now)
   }
 
+  @Test("set back behind what others wrote, it still goes on beyond its own last time")
+  func setBackBehindOthers() {
+    var clock = HybridClock()
+    let own = clock.tick(nowMilliseconds: now)
+    let hour: UInt64 = 3_600_000
+    #expect(
+      clock.receive(HybridTime(milliseconds: now + hour), nowMilliseconds: now + hour) == 0)
+    let next = clock.tick(nowMilliseconds: now - 1_000)
+    #expect(next > own && next.milliseconds == now)
+    // The same after a start, from what is stored.
+    var loaded = HybridClock()
+    loaded.resume(after: own, nowMilliseconds: now - 1_000)
+    _ = loaded.receive(HybridTime(milliseconds: now + lead - 1_000), nowMilliseconds: now)
+    #expect(loaded.tick(nowMilliseconds: now - lead) > own)
+    // Its own time from years ahead does not bind it.
+    _ = clock.tick(nowMilliseconds: 4_070_908_800_000)
+    #expect(clock.tick(nowMilliseconds: now).milliseconds == now)
+  }
+
   @Test("a peer in 1970 is accepted and moves nothing")
   func year1970() {
     var clock = HybridClock(latest: HybridTime(milliseconds: now))

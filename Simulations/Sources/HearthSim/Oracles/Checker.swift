@@ -153,7 +153,14 @@ struct Checker {
   mutating func started(_ device: SimDevice, in world: World) throws {
     guard let running = device.running else { return }
     let before = device.disk.count(.readErrors)
-    var verdict = try running.store.integrity()
+    var verdict: [String]
+    do {
+      verdict = try running.store.integrity()
+    } catch let error as StoreError
+      where error.code == .corrupt && world.liars.contains(device.index)
+    {
+      return world.lose(device, "\(error)")
+    }
     var failedReads = before
     // A read that an injected fault made fail says nothing of what is on the disk.
     while verdict != ["ok"], device.disk.count(.readErrors) > failedReads {
@@ -247,7 +254,7 @@ struct Checker {
     guard zone.kind == .data,
       let control = engine.zones.first(where: { $0.group == zone.group && $0.kind == .control })
     else { return }
-    for head in zone.heads where !control.frontier.covers(head.controlSeen) {
+    for head in zone.heads where !control.reached.covers(head.controlSeen) {
       throw world.fail(
         .causality, device,
         "holds \(head.author) #\(head.sequence) without what it had seen of the members")

@@ -71,14 +71,28 @@ struct WholeState {
       let today = try CivilDate(dayNumber: Int(world.now / 86_400_000))
       _ = try book.occurrences(through: today.adding(days: 14) ?? today)
       for chore in try book.chores(includingArchived: true) { _ = try book.chore(chore.id) }
-      if try book.setting("duplicate") ?? "first" == "first",
-        let paid = try book.ledger(of: nil).first(where: { $0.kind != .credited && $0.points > 0 })
-      {
-        throw world.fail(.singleAward, device, "\(paid.event) is paid beside another")
+      // What was closed under another rule stays as it was closed, and other work on it (R10).
+      let isOneAward = try book.setting("duplicate") ?? "first" == "first"
+      let ledger = try book.ledger(of: nil)
+      let second = try ledger.first { entry in
+        try isOneAward && entry.kind != .credited && entry.points > 0
+          && !ledger.contains { try $0.chore == entry.chore && isClosed($0, in: book) }
+      }
+      if let paid = second {
+        throw world.fail(.singleAward, device, "\(paid.event) of \(paid.day) is paid beside another")
       }
       for person in try book.people() {
         _ = try book.badges(of: person.id)
         _ = try book.streak(of: person.id)
+      }
+    }
+  }
+
+  /// Whether the week or month of a completion was closed.
+  private func isClosed(_ entry: LedgerEntry, in book: HouseholdBook) throws -> Bool {
+    try PeriodKind.allCases.contains { kind in
+      try book.periods(kind, of: entry.person).contains {
+        $0.isClosed && $0.first <= entry.day && entry.day <= $0.last
       }
     }
   }
@@ -157,7 +171,10 @@ struct WholeState {
         == other.store.read({ try other.digest(of: home) })
     else {
       throw world.fail(
-        .snapshots, fresh, "differs from who it joined, \(bySnapshot ? "by snapshot" : "by log")")
+        .snapshots, fresh,
+        "differs from who it joined, \(bySnapshot ? "by snapshot" : "by log"): "
+          + "\(try Settling.state(of: host)); \(try Settling.state(of: fresh)); "
+          + "\(try Settling.difference(fresh, host, in: home))")
     }
     let model = try tallies(on: host)
     if model.isComplete, let found = try model.difference(on: fresh, in: home) {

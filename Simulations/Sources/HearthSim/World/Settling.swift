@@ -289,7 +289,9 @@ struct Settling {
         words.append("\(key): \(mine.map { "\($0)" } ?? "nothing") here, \(record) there")
       }
     }
-    let extra = found.keys.sorted().prefix(2).map { "\($0): only here" }
+    let extra = found.keys.sorted().prefix(2).map {
+      "\($0): only here: \("\(String(describing: found[$0]))".prefix(1_000))"
+    }
     return "they differ in \((words + extra).joined(separator: "; "))"
   }
 
