@@ -66,7 +66,7 @@ package struct HybridClock: Equatable, Sendable {
     let isAhead = isBeyondLead(latest, nowMilliseconds: nowMilliseconds)
     Probe.ownClockStepsBack.hit(if: isAhead)
     let isOwnAhead = isBeyondLead(own, nowMilliseconds: nowMilliseconds)
-    if isAhead, !isOwnAhead { latest = own }
+    if isAhead, !isOwnAhead { latest = Mutant.forgetsOwnTime.isActive ? now : own }
     if now > latest || isOwnAhead || Mutant.clockGoesBack.isActive {
       latest = now
     } else {

@@ -31,6 +31,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case trustsRemoteClock
   /// The own clock may go back below what was seen.
   case clockGoesBack
+  /// Set back behind what others wrote, the own clock forgets its own last time.
+  case forgetsOwnTime
 
   // HearthSync: order and log
   /// A change is applied without those that its author had seen.
@@ -53,6 +55,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case keepsUninvited
   /// A merged file that nobody who is left can read counts as there.
   case believesClosedFiles
+  /// A reader hands no key to others, though nobody else has it.
+  case readersKeepKeys
   /// A removal with a larger cut than another of the same time does not give back what that took.
   case cutsOnlyTake
   /// What readers and newcomers say under a key that is over counts only with a new one, which
@@ -200,6 +204,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case archiveWins
   /// The next date by the calendar is counted from the day of completion.
   case nextFromCompletion
+  /// Whose turn an occurrence is counts from those that are shown before it.
+  case countsShownTurns
   /// Of several occurrences by the calendar the second is left out.
   case leavesOutOccurrence
   /// Two completions of a chain within half a day are one, whoever knew of what.

@@ -49,13 +49,7 @@ extension ControlResolver {
     case .adopt: return require(.admin, place)
     case .setPolicy(let policy): return judgePolicy(place, policy)
     case .epoch: return role == .reader ? .needs(.child) : nil
-    case .wrapAdd(let added):
-      // A reader hands keys to further devices of its own, when nobody else is there.
-      let isOwn = added.wraps.allSatisfy {
-        self.person(of: $0.recipient, .past(place)) == person
-      }
-      return role == .reader && !isOwn ? .needs(.child) : nil
-    case .incarnate, .forkProof, .complaint, .heartbeat, .branch, .unknown, .genesis, .join,
+    case .wrapAdd, .incarnate, .forkProof, .complaint, .heartbeat, .branch, .unknown, .genesis, .join,
       .recover:
       return nil
     }

@@ -407,7 +407,7 @@ extension ControlResolver {
   /// Whether an operation needs more than a role allows.
   private func isBeyond(_ place: Int, _ role: Role) -> Bool {
     switch log.items[place].operation {
-    case .epoch, .wrapAdd: role == .reader
+    case .epoch: role == .reader
     default: needs[place] > role.rank
     }
   }

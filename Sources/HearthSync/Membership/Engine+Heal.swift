@@ -47,13 +47,10 @@ extension Engine {
   /// Hands keys that are held here to devices that read and lack them.
   ///
   /// Those that complained, and those that joined while others made the keys. A reader does so for
-  /// further devices of its own. What is handed on goes under a key that the device has, or it
-  /// could not open it.
+  /// further devices of its own, and where nobody who writes has the key: its maker may be gone.
+  /// What is handed on goes under a key that the device has, or it could not open it.
   mutating func heal(in group: GroupID, nowMilliseconds: UInt64) throws {
-    let isReader = membership(of: group).role(of: device) == .reader
-    let own = membership(of: group).person(of: device)?.id
-    for patient in patients(in: group)
-    where !isReader || membership(of: group).person(of: patient.device)?.id == own {
+    for patient in patients(in: group) {
       guard let card = membership(of: group).device(patient.device)?.card else { continue }
       let box = try BoxPublicKey(validating: card.boxKey)
       let control = try controlZone(of: group)
@@ -90,8 +87,12 @@ extension Engine {
   private func patients(in group: GroupID) -> [Patient] {
     let membership = membership(of: group)
     let own = zones.filter { $0.group == group }.map { ($0, membership.epochs(of: $0.id)) }
+    let isReader = membership.role(of: device) == .reader
+    let writers = isReader ? writersKeys(of: own, membership) : []
+    let person = membership.person(of: device)?.id
     return membership.devices.compactMap { ill -> Patient? in
       guard ill.id != device else { return nil }
+      let isOthers = isReader && membership.person(of: ill.id)?.id != person
       var lacks: [(zone: ZoneID, epoch: [UInt8])] = []
       var reachedBy: [[UInt8]] = []
       for (zone, epochs) in own {
@@ -101,7 +102,8 @@ extension Engine {
           if told.contains(id) {
             if zone.kind == .control { reachedBy.append(id) }
           } else if zone.epoch(id: id) != nil,
-            membership.mayBeGiven(epoch, of: zone.kind, to: ill.id)
+            membership.mayBeGiven(epoch, of: zone.kind, to: ill.id),
+            !isOthers || !writers.contains(id) && !Mutant.readersKeepKeys.isActive
           {
             lacks.append((zone.id, id))
           }
@@ -110,6 +112,21 @@ extension Engine {
       return lacks.isEmpty
         ? nil : Patient(device: ill.id, reachedBy: reachedBy, lacks: Array(lacks.suffix(64)))
     }
+  }
+}
+
+extension Engine {
+  /// The epochs whose keys somebody has who writes.
+  private func writersKeys(
+    of zones: [(ZoneState, [EpochRecord])], _ membership: Membership
+  ) -> Set<[UInt8]> {
+    var known: Set<[UInt8]> = []
+    for writer in membership.devices where membership.role(of: writer.id) != .reader {
+      for (zone, epochs) in zones {
+        known.formUnion(membership.toldKeys(of: zone, epochs, by: writer.id))
+      }
+    }
+    return known
   }
 }
 

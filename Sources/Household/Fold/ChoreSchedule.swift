@@ -36,12 +36,13 @@ struct ChoreSchedule {
     let open =
       try rule.mode == .calendar && !Mutant.nextFromCompletion.isActive
       ? calendar(rule, through: last) : chain(rule).map { [$0] } ?? []
-    return open.enumerated().compactMap { place, opening in
-      guard place == 0 || (opening.due ?? last) <= last else { return nil }
-      var opening = opening
-      opening.steps = place
-      return opening
+    var told: [Opening] = []
+    for (place, var opening) in open.enumerated()
+    where place == 0 || (opening.due ?? last) <= last {
+      opening.steps = Mutant.countsShownTurns.isActive ? told.count : place
+      told.append(opening)
     }
+    return told
   }
 
   /// The occurrence by the calendar that was due last on a past day, if nobody did it.

@@ -146,9 +146,6 @@ struct PeopleRules {
       return transfer.to == author
     case .leave: return role != .owner
     case .epoch: return role != .reader
-    case .wrapAdd(let added):
-      return role != .reader
-        || added.wraps.allSatisfy { then.devices[$0.recipient]?.person == author }
     default: return true
     }
   }

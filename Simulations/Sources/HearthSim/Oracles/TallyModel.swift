@@ -24,8 +24,15 @@ struct TallyModel {
   /// Whether every change up to the last of each author is known.
   private(set) var isComplete = true
 
-  /// - Parameter roles: what each change counts for.
-  init(_ changes: [Dot: Change], _ roles: ChangeRoles) {
+  /// - Parameters:
+  ///   - frontier: how far the logs are that are compared. What a device published before it was
+  ///     lost may be known to others alone.
+  ///   - roles: what each change counts for.
+  init(_ changes: [Dot: Change], through frontier: Frontier, _ roles: ChangeRoles) {
+    isComplete = frontier.entries.allSatisfy {
+      changes[Dot(author: $0.author, sequence: $0.sequence)] != nil
+    }
+    guard isComplete else { return }
     let authors = Set(changes.keys.map(\.author)).sorted()
     for author in authors {
       var past: Knowledge = [:]

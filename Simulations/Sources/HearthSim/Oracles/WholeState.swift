@@ -44,7 +44,7 @@ struct WholeState {
     let frontier = try device.engine().zone(home).frontier
     let changes = world.checker.changes.filter { frontier.covers($0.key) }
     let roles = ChangeRoles(changes, in: home, by: try PeopleLog(of: device, in: world))
-    return TallyModel(changes, roles)
+    return TallyModel(changes, through: frontier, roles)
   }
 
   /// What stands in a log was published by the program of its author.
