@@ -68,7 +68,7 @@ struct LostPhoneTests {
 
 @Suite("Keys among the devices of a reader")
 struct ReaderKeyTests {
-  @Test("A reader hands a key to a further device of its own, and to nobody whom others can give it")
+  @Test("A reader hands a key to its further devices, and to nobody else whom others can give it")
   func own() throws {
     var family = try EngineFamily(3)
     let reader = try family.join(by: 0, role: .reader)

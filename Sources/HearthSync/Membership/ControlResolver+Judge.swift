@@ -49,8 +49,8 @@ extension ControlResolver {
     case .adopt: return require(.admin, place)
     case .setPolicy(let policy): return judgePolicy(place, policy)
     case .epoch: return role == .reader ? .needs(.child) : nil
-    case .wrapAdd, .incarnate, .forkProof, .complaint, .heartbeat, .branch, .unknown, .genesis, .join,
-      .recover:
+    case .wrapAdd, .incarnate, .forkProof, .complaint, .heartbeat, .branch, .unknown, .genesis,
+      .join, .recover:
       return nil
     }
   }

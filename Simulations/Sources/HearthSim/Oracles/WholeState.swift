@@ -79,7 +79,8 @@ struct WholeState {
           && !ledger.contains { try $0.chore == entry.chore && isClosed($0, in: book) }
       }
       if let paid = second {
-        throw world.fail(.singleAward, device, "\(paid.event) of \(paid.day) is paid beside another")
+        throw world.fail(
+          .singleAward, device, "\(paid.event) of \(paid.day) is paid beside another")
       }
       for person in try book.people() {
         _ = try book.badges(of: person.id)
