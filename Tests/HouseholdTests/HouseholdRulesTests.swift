@@ -251,6 +251,30 @@ struct HouseholdRulesTests {
     }
   }
 
+  @Test("R18: whose turn it is does not depend on how far ahead one looks")
+  func turnOfOneMovedHere() throws {
+    let order = [home.people[2], home.people[0], home.people[1]]
+    let chore = try home.add(
+      ChoreDraft(
+        title: "Cook", points: 1, assignee: .rotation(order, .byTurn), rule: try daily()))
+    let last = try home.book(0).occurrences(through: home.date(10)).last
+    let moved = try #require(last)
+    try home.write(0) {
+      try $0.moveOccurrence(chore, occurrence: moved.key, to: self.home.date(1), in: &$1)
+    }
+    func turns(through day: Int) throws -> [OccurrenceKey: PersonID?] {
+      let open = try home.book(0).occurrences(through: home.date(day))
+      return Dictionary(uniqueKeysWithValues: open.map { ($0.key, $0.assignee) })
+    }
+    let far = try turns(through: 20)
+    #expect(far[moved.key] == moved.assignee)
+    for day in 1..<20 {
+      let near = try turns(through: day)
+      #expect(near[moved.key] != nil, "it is due on the day it was moved to")
+      for (key, person) in near { #expect(person == far[key], "through \(day)") }
+    }
+  }
+
   @Test("R15: work done concurrently with a skip counts")
   func skipped() throws {
     let chore = try home.add(ChoreDraft(title: "Bins", points: 5))
