@@ -25,6 +25,7 @@ final class RelayHub {
   private var nextSession: UInt64 = 0
   private var desk = RelayDesk()
   private var news = RelayNewsQueue()
+  private var isNewsTurn = false
   private var lastFailure: RelayError.Code?
   /// Why the last transaction failed; nil once one has succeeded since.
   private var commitFailure: RelayError.Code?
@@ -114,11 +115,15 @@ final class RelayHub {
     send()
   }
 
-  /// How many bytes are sent before the loop looks whether anything has come.
+  /// How many bytes are sent before the loop does what else is due.
   private static let sendingBytes = 256 << 10
+  /// From how many connections on those are let go of that were sent to, while others wait.
+  private static let keptConnections = 1_024
 
-  /// Sends what was written, and looks in between what has come: so that the log has its next
-  /// writes while many are still being sent what the last ones brought.
+  /// Sends what was written, and lets the log's answers in between.
+  ///
+  /// So the log has its next writes while many are still being sent what the last ones brought.
+  /// Sockets are read after that.
   private func send() {
     // Sending to one may tell at once that it is congested, or gone: that comes back here.
     guard !isSending else { return }
@@ -133,7 +138,13 @@ final class RelayHub {
     if sent == dirty.count {
       dirty.removeAll(keepingCapacity: true)
       sent = 0
-    } else if !isSendingLater {
+      return
+    }
+    if sent >= RelayHub.keptConnections {
+      dirty.removeFirst(sent)
+      sent = 0
+    }
+    if !isSendingLater {
       isSendingLater = true
       loop.assumeIsolated().execute {
         self.isSendingLater = false
@@ -164,16 +175,31 @@ final class RelayHub {
   }
 
   private func startReading() {
-    if let shared = log as? any RelaySharedLog, !desk.isReading, let next = news.next() {
-      desk.beginReading()
-      follow(next, in: shared)
+    // In turns: each piece of news may take a commit, and clients wait for answers.
+    guard !desk.isReading else { return }
+    if isNewsTurn, startFollowing() {
+      isNewsTurn = false
       return
     }
-    guard let (ticket, read) = desk.nextRead() else { return }
+    guard let (ticket, read) = desk.nextRead() else {
+      _ = startFollowing()
+      return
+    }
+    isNewsTurn = true
     let log = self.log
     ask(
       { () throws(RelayError) in try log.read(read) },
       then: { hub, result in hub.handle(.answered(ticket: ticket, result)) })
+  }
+
+  /// Asks the log what another relay has changed, if that is to be known.
+  private func startFollowing() -> Bool {
+    guard let shared = log as? any RelaySharedLog, let next = news.next() else {
+      return false
+    }
+    desk.beginReading()
+    follow(next, in: shared)
+    return true
   }
 
   /// Runs a question on the log's threads, one at a time, so that answers come in order.

@@ -30,14 +30,22 @@ extension Membership {
     }
   }
 
-  /// Whether a known epoch's key was given to nobody who belongs to the group now.
-  func isLost(keyTagged tag: Bytes16, of zone: ZoneID) -> Bool {
-    let all = epochs(of: zone)
+  /// Whether a known epoch's key is with nobody who belongs to the group now, as far as the log
+  /// says.
+  func isLost(keyTagged tag: Bytes16, of zone: ZoneState) -> Bool {
+    let all = epochs(of: zone.id)
     guard let made = all.first(where: { (try? EpochKey.tag(ofID: $0.grant.epoch)) == tag })
     else { return false }
-    let id = made.grant.epoch
-    return !all.contains { epoch in epoch.grant.history.contains { $0.epoch == id } }
-      && !(made.grant.wraps + addedWraps(of: id, zone: zone)).contains { isActive($0.recipient) }
+    return !devices.contains { toldKeys(of: zone, all, by: $0.id).contains(made.grant.epoch) }
+  }
+
+  /// What decides which keys are with somebody, to be compared.
+  func digestOfHolders(of zone: ZoneID) -> [UInt8] {
+    var writer = ByteWriter(capacity: 1_024)
+    for device in devices { writer.identifier(device.id) }
+    for epoch in epochs(of: zone) { writer.raw(epoch.grant.epoch) }
+    writer.varint(resolved?.resolver.index.wrapAdds.count ?? 0)
+    return Blake2b.hash(writer.bytes, count: 16)
   }
 
   /// The epoch to write a zone under: of those that may be used the deepest, then the least id.

@@ -177,18 +177,22 @@ extension ControlResolver {
       + (index.recoveries[person] ?? []).filter { log.items[$0].device != device }
   }
 
-  /// The joinings of a device that something of the same time went before; none if one holds.
+  /// What of the same time went before a device's joinings, or before what those rest on.
   ///
   /// Who had not heard of that took the device for one of the group's, and counted its changes.
-  ///
-  /// - Returns: What went before them.
+  /// O(n) for each joining without effect in a log of n operations.
   func strikersOfJoining(of device: DeviceID) -> [RecordID] {
-    guard !Mutant.keepsUninvited.isActive, let places = index.enrolments[device],
-      !places.contains(where: { isLive[$0] })
-    else { return [] }
-    return places.compactMap { place in
-      guard case .overruled(let striker, _) = reason(place) else { return nil }
-      return striker
+    guard !Mutant.keepsUninvited.isActive else { return [] }
+    let dead = (index.enrolments[device] ?? []).filter { !isLive[$0] }
+    return dead.flatMap { place -> [RecordID] in
+      if case .overruled(let striker, _) = reason(place) { return [striker] }
+      // The invitation, say, or the joining of who made it.
+      return strikes.indices.compactMap { earlier in
+        guard case .overruled(let striker, _)? = strikes[earlier], log.sees(place, earlier) else {
+          return nil
+        }
+        return striker
+      }
     }
   }
 

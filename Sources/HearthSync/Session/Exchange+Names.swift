@@ -18,7 +18,7 @@ extension Engine {
     let verdicts = try verdicts(of: zone.id)
     guard !verdicts.isEmpty else { return trusted }
     for name in listing.segments {
-      guard let verdict = verdicts[NameVerdicts.key(of: name)], verdict != .wrong else { continue }
+      guard verdicts[NameVerdicts.key(of: name)]?.isBelieved == true else { continue }
       trusted.insert(name)
     }
     return trusted
@@ -57,7 +57,7 @@ extension Engine {
     for name in names {
       let key = NameVerdicts.key(of: name)
       if let verdict = verdicts[key] {
-        if verdict != .wrong { right.append(name) }
+        if verdict.isBelieved { right.append(name) }
         continue
       }
       guard examined < Engine.examinedFiles else { continue }
@@ -68,7 +68,7 @@ extension Engine {
       guard let verdict = try verdict(on: bytes, under: name, of: zone, stored: stored)
       else { continue }
       verdicts[key] = verdict
-      if verdict != .wrong { right.append(name) }
+      if verdict.isBelieved { right.append(name) }
     }
     if examined > 0 { try remember(verdicts, of: zone.id, listing) }
     return right
@@ -82,7 +82,7 @@ extension Engine {
     guard let result = try? opener.open(bytes) else { return .wrong }
     switch result {
     case .waits(.format): return .wrong
-    case .waits(.epoch): return isSigned(bytes, under: name, in: zone) ? .signed : nil
+    case .waits(.epoch): return closedVerdict(on: bytes, under: name, in: zone)
     case .waits: return nil
     case .opened(let segment):
       guard zone.authorTag(of: segment.author.device) == name.authorTag,
@@ -101,19 +101,21 @@ extension Engine {
     }
   }
 
-  /// Whether a known author has signed that a file holds what its name says: opening it got as far
-  /// as the key, which comes after the signature.
-  private func isSigned(_ bytes: [UInt8], under name: SegmentName, in zone: ZoneState) -> Bool {
+  /// What a file proves to be whose key is not here: opening it got as far as the key, which comes
+  /// after the signature.
+  private func closedVerdict(
+    on bytes: [UInt8], under name: SegmentName, in zone: ZoneState
+  ) -> NameVerdict? {
     guard let header = try? Envelope.parseHeader(bytes),
       Identifier(header.authorTag) == name.authorTag, header.incarnation == name.incarnation,
       header.firstSeq == name.first, header.lastSeq == name.last,
       let device = zone.deviceByTag[name.authorTag]
-    else { return false }
+    else { return nil }
     let membership = membership(of: zone.group)
-    guard membership.card(of: device) != nil else { return false }
-    // Under the key of a removal that came to nothing, nobody who is left can read it.
-    return Mutant.believesClosedFiles.isActive
-      || !membership.isLost(keyTagged: header.epochTag, of: zone.id)
+    guard membership.card(of: device) != nil else { return nil }
+    // Under the key of a removal that came to nothing, say.
+    let isLost = membership.isLost(keyTagged: header.epochTag, of: zone)
+    return isLost && !Mutant.believesClosedFiles.isActive ? .closed : .signed
   }
 
   /// The chain hash after a change that a stored segment holds; nil if none does.
@@ -195,25 +197,22 @@ extension Engine {
   // MARK: Memory
 
   private static func memoryOfNames(of zone: ZoneID) -> String { "names.\(zone.hex)" }
-  private static func membersOfNames(of zone: ZoneID) -> String { "names.members.\(zone.hex)" }
+  private static func holdersOfKeys(of zone: ZoneID) -> String { "names.holders.\(zone.hex)" }
 
-  /// What was found out; who has which key is looked at anew when something was heard of members.
+  /// What was found out; of files that are closed here only while the same people have the keys.
   private func verdicts(of zone: ZoneID) throws -> NameVerdicts {
     guard let fact = try store.fact(Engine.memoryOfNames(of: zone)) else { return NameVerdicts() }
     var verdicts = try NameVerdicts(decoding: fact)
-    if verdicts.hasSigned,
-      try store.fact(Engine.membersOfNames(of: zone)) != heardOfMembers(of: zone)
+    if verdicts.hasClosed,
+      try store.fact(Engine.holdersOfKeys(of: zone)) != digestOfHolders(of: zone)
     {
-      verdicts.forgetSigned()
+      verdicts.forgetClosed()
     }
     return verdicts
   }
 
-  /// What stands for all that is known of a zone's members.
-  private func heardOfMembers(of zone: ZoneID) throws -> [UInt8] {
-    var writer = ByteWriter(capacity: 256)
-    writer.frontier(try controlZone(of: self.zone(zone).group).reached)
-    return Blake2b.hash(writer.bytes, count: 16)
+  private func digestOfHolders(of zone: ZoneID) throws -> [UInt8] {
+    membership(of: try self.zone(zone).group).digestOfHolders(of: zone)
   }
 
   private func remember(
@@ -222,8 +221,8 @@ extension Engine {
     let bytes = verdicts.encoded(preferring: listing)
     try store.transaction {
       try store.setFact(Engine.memoryOfNames(of: zone), bytes)
-      guard verdicts.hasSigned else { return }
-      try store.setFact(Engine.membersOfNames(of: zone), heardOfMembers(of: zone))
+      guard verdicts.hasClosed else { return }
+      try store.setFact(Engine.holdersOfKeys(of: zone), digestOfHolders(of: zone))
     }
   }
 }

@@ -9,6 +9,14 @@ enum NameVerdict: UInt8 {
   /// Its author has signed that it holds the changes that its name says, under a key that is not
   /// here, but with somebody of the group. Whoever lies so hides only what it wrote itself.
   case signed = 2
+  /// The same, under a key that is with nobody of the group: as good as not there.
+  case closed = 3
+
+  /// Whether the changes count as there.
+  var isBelieved: Bool { self == .right || self == .signed }
+
+  /// Whether it was found without opening the file.
+  fileprivate var isOfClosed: Bool { self == .signed || self == .closed }
 }
 
 /// What is remembered of a zone's files, by a hash of the whole name.
@@ -44,7 +52,7 @@ struct NameVerdicts {
     get {
       let place = place(of: key)
       guard place < count, self.key(at: place) == key else { return nil }
-      return NameVerdict(rawValue: rows[(place + 1) * NameVerdicts.rowBytes - 1]) ?? .wrong
+      return verdict(at: place)
     }
     set {
       let place = place(of: key)
@@ -55,20 +63,19 @@ struct NameVerdicts {
     }
   }
 
-  /// Whether any file was believed for its author's signature alone.
-  var hasSigned: Bool {
-    stride(from: NameVerdicts.rowBytes, through: rows.count, by: NameVerdicts.rowBytes)
-      .contains { rows[$0 - 1] == NameVerdict.signed.rawValue }
+  /// Whether there is any file that could not be opened.
+  var hasClosed: Bool { (0..<count).contains { verdict(at: $0).isOfClosed } }
+
+  /// Forgets the files that could not be opened.
+  mutating func forgetClosed() {
+    let kept = (0..<count).filter { !verdict(at: $0).isOfClosed }
+    rows = kept.flatMap {
+      rows[($0 * NameVerdicts.rowBytes)..<(($0 + 1) * NameVerdicts.rowBytes)]
+    }
   }
 
-  /// Forgets those that were believed for their author's signature alone.
-  mutating func forgetSigned() {
-    var kept: [UInt8] = []
-    for place in 0..<count {
-      let row = rows[place * NameVerdicts.rowBytes..<(place + 1) * NameVerdicts.rowBytes]
-      if row.last != NameVerdict.signed.rawValue { kept += row }
-    }
-    rows = kept
+  private func verdict(at place: Int) -> NameVerdict {
+    NameVerdict(rawValue: rows[(place + 1) * NameVerdicts.rowBytes - 1]) ?? .wrong
   }
 
   /// The bytes to store; beyond a number of names, those that are not listed are left out first.

@@ -76,6 +76,24 @@ extension SimDevice {
   /// Whether news of the members are here that cannot be opened.
   func waitsForMembersKeys() throws -> Bool { try !closedOperations().isEmpty }
 
+  /// Whether what waits for keys may be a member's: not of those alone whose logs are here and who
+  /// do not belong to the household.
+  func mayWaitForMembers() throws -> Bool {
+    let engine = try engine()
+    for zone in engine.zones where zone.kind == .control {
+      let membership = engine.membership(of: zone.group)
+      let outsiders = Set(
+        zone.heads.map(\.author.device).filter { !membership.isActive($0) }
+          .map { zone.authorTag(of: $0) })
+      for pending in try engine.store.pending(in: zone.id) where pending.reason == .epoch {
+        let header = try Envelope.parseHeader(pending.bytes, minimumSuite: 1)
+        let tag = Identifier(bytes: header.authorTag.array)
+        if tag.map({ !outsiders.contains($0) }) ?? true { return true }
+      }
+    }
+    return false
+  }
+
   /// The segments of members' logs that wait here for a key, with the tags of their epochs.
   func closedOperations() throws -> [Identifier: [UInt8]] {
     let engine = try engine()

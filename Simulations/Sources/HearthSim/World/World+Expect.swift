@@ -74,7 +74,7 @@ extension World {
       try !device.isShutOut
         || !insiders.contains { try !$0.membership().isActive(device.deviceID) }
     }
-    let informed = try believers.filter { try !$0.waitsForMembersKeys() }
+    let informed = try believers.filter { try !$0.mayWaitForMembers() }
     return try believers.filter { device in
       guard try device.waitsForMembersKeys(), !informed.isEmpty else { return true }
       let isKnown = try informed.contains { try device.isKnown(to: $0.membership()) }

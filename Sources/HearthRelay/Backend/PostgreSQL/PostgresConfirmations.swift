@@ -13,60 +13,103 @@ struct PostgresConfirmations {
     let generation: Identifier
     let accessGeneration: UInt64
     let chain: Bytes32
+    /// A hash of the managers' keys.
+    let managers: [UInt8]
 
     init(_ mailbox: RelayMailbox) {
       generation = mailbox.head.generation
       accessGeneration = mailbox.accessGeneration
       chain = mailbox.chain
+      managers = Blake2b.hash(Array(mailbox.managers.joined()), count: 16)
     }
   }
 
   private var states: [Identifier: State] = [:]
+  /// In which life of the database they were confirmed.
+  private var life = 0
 
   /// How many are kept; beyond that all are confirmed anew.
   static let maximumCount = 65_536
 
   /// Whether a mailbox as it was seen is confirmed.
-  func covers(_ mailbox: RelayMailbox) -> Bool {
-    states[mailbox.name] == State(mailbox)
+  func covers(_ mailbox: RelayMailbox, inLife life: Int) -> Bool {
+    self.life == life && states[mailbox.name] == State(mailbox)
   }
 
-  /// Takes mailboxes as a commit left them, or saw them.
-  mutating func note(_ mailboxes: [RelayMailbox]) {
+  /// Takes mailboxes as a commit left them, or as they were seen before one.
+  ///
+  /// A standby that took over may lack what was confirmed on the primary, so nothing of before
+  /// counts then.
+  mutating func note(_ mailboxes: [RelayMailbox], inLife life: Int) {
+    guard life >= self.life else { return }
+    if life > self.life { states = [:] }
+    self.life = life
     if states.count + mailboxes.count > PostgresConfirmations.maximumCount { states = [:] }
     for mailbox in mailboxes.prefix(PostgresConfirmations.maximumCount) {
       states[mailbox.name] = State(mailbox)
     }
   }
+}
 
-  // MARK: The commit
+/// Makes commits that change nothing, one after another, on a connection of its own; not
+/// thread-safe.
+///
+/// While a standby is away such a commit waits, as nothing ends it but the standby: neither a
+/// timeout of statements nor a closed socket. So it is left waiting, nobody waits for it for long,
+/// and there is never a second one.
+final class PostgresConfirmer {
+  private let link: PostgresLink
+  private let origin: String
+  private var isWaiting = false
 
-  /// How long a standby is waited for before the question is refused; writers wait for longer.
-  static let timeoutMilliseconds = 5_000
+  /// How long somebody who asks waits for a commit that has just begun.
+  static let patienceMilliseconds = 5_000
 
-  /// Commits a change that leaves nothing, and so waits for the disk and the standbys.
+  init(_ link: PostgresLink, origin: String) {
+    self.link = link
+    self.origin = origin
+  }
+
+  /// Returns when what was committed before this call is as durable as the server promises.
   ///
-  /// - Parameter origin: Names the row, which nobody else ever sees.
-  /// - Throws: A final fault with `unavailable` when it cannot be confirmed.
-  static func commit(on connection: PostgresConnection, origin: String) throws(PostgresFault) {
-    let name = PostgresValue.text("confirmation of \(origin)")
-    do throws(PostgresFault) {
-      try connection.commit(
-        [
-          PostgresCall("BEGIN"),
-          PostgresCall(
-            "INSERT INTO hearth_relay.settings(name, value) VALUES($1::text, 0)", [name]),
-          PostgresCall("DELETE FROM hearth_relay.settings WHERE name = $1::text", [name]),
-        ], timeoutMilliseconds: timeoutMilliseconds)
-    } catch {
-      // Nothing came of it, whatever became of it; only that it is not confirmed matters.
-      guard error.isCommitting else { throw error }
-      throw PostgresFault(
-        kind: .final(
-          RelayError(
-            .unavailable,
-            "what is stored cannot be confirmed (\(error.words)): is the standby there?")),
-        words: error.words)
+  /// - Throws: A final fault with `unavailable` where a standby is waited for; what the connection
+  ///   throws otherwise.
+  func confirm() throws(PostgresFault) {
+    try link.use { connection throws(PostgresFault) in
+      if isWaiting {
+        // One of before: only what was there then is confirmed by it.
+        guard try isDone(connection, within: 0) else { throw PostgresConfirmer.waits }
+      }
+      let name = PostgresValue.text("confirmation of \(origin) \(Hex.encode(RandomBytes.make(8)))")
+      isWaiting = true
+      try connection.begin([
+        .once("BEGIN"),
+        .once("INSERT INTO hearth_relay.settings(name, value) VALUES($1::text, 0)", [name]),
+        .once("DELETE FROM hearth_relay.settings WHERE name = $1::text", [name]),
+        .once("COMMIT"),
+      ])
+      guard try isDone(connection, within: PostgresConfirmer.patienceMilliseconds) else {
+        throw PostgresConfirmer.waits
+      }
     }
   }
+
+  private func isDone(_ connection: PostgresConnection, within milliseconds: Int)
+    throws(PostgresFault) -> Bool
+  {
+    do throws(PostgresFault) {
+      let isDone = try connection.isFinished(within: milliseconds)
+      if isDone { isWaiting = false }
+      return isDone
+    } catch {
+      isWaiting = false
+      throw error
+    }
+  }
+
+  private static let waits = PostgresFault(
+    kind: .final(
+      RelayError(
+        .unavailable,
+        "what is stored cannot be confirmed: the database waits for a standby")), words: "")
 }

@@ -32,6 +32,8 @@ final class PostgresConnection {
   private var named = 0
   /// Whether it can be used again.
   private(set) var isUsable = true
+  /// Whether something was begun whose end was not heard of.
+  private var isAnswerDue = false
 
   /// How long an answer may take while a relay serves.
   ///
@@ -85,16 +87,13 @@ final class PostgresConnection {
   }
 
   /// Runs statements and commits; a fault says whether that may have taken place.
-  ///
-  /// - Parameter timeoutMilliseconds: How long the server waits for a standby; 0 for ever. A commit
-  ///   that is ended so is made without the standby, so nothing that changes something has one.
-  func commit(_ calls: [PostgresCall], timeoutMilliseconds: Int = 0) throws(PostgresFault) {
+  func commit(_ calls: [PostgresCall]) throws(PostgresFault) {
     warnings.count = 0
+    // A commit that waits for a standby must not be ended by a timeout: the server would then
+    // report success for what no standby has.
     let results = try pipeline(
-      calls + [
-        PostgresCall("SET LOCAL statement_timeout = \(timeoutMilliseconds)"),
-        PostgresCall("COMMIT"),
-      ], isCommitting: true)
+      calls + [PostgresCall("SET LOCAL statement_timeout = 0"), PostgresCall("COMMIT")],
+      isCommitting: true)
     guard results.last?.tag == "COMMIT" else {
       throw PostgresFault(kind: .refused(state: "40000"), words: "the transaction was undone")
     }
@@ -107,12 +106,65 @@ final class PostgresConnection {
 
   /// Ends a transaction that failed.
   func settle() {
-    guard isUsable, PQtransactionStatus(handle) != PQTRANS_IDLE else { return }
+    guard isUsable, !isAnswerDue, PQtransactionStatus(handle) != PQTRANS_IDLE else { return }
     do throws(PostgresFault) {
       _ = try run([PostgresCall("ROLLBACK")])
     } catch {
       isUsable = false
     }
+  }
+
+  // MARK: Transactions that nobody waits for
+
+  /// Sends statements that are not prepared, the last a commit; ``isFinished(within:)`` takes the
+  /// answers, before anything else is run.
+  func begin(_ calls: [PostgresCall]) throws(PostgresFault) {
+    guard isUsable, !isAnswerDue else {
+      throw PostgresFault(kind: .lost, words: "the connection was closed")
+    }
+    warnings.count = 0
+    for call in calls {
+      guard send(call, name: nil) else { throw lost() }
+    }
+    guard PQpipelineSync(handle) == 1 else { throw lost() }
+    isAnswerDue = true
+  }
+
+  /// Whether what was begun is committed; true where nothing was.
+  func isFinished(within milliseconds: Int) throws(PostgresFault) -> Bool {
+    let deadline = ContinuousClock.now + .milliseconds(milliseconds)
+    var silence = 0
+    while isAnswerDue {
+      guard PQflush(handle) >= 0 else { throw lost() }
+      if PQisBusy(handle) != 0 {
+        let left = ContinuousClock.now.duration(to: deadline)
+        guard !PostgresConnection.poll([(PQsocket(handle), POLLIN)], for: left).isEmpty else {
+          return false
+        }
+        guard PQconsumeInput(handle) == 1 else { throw lost() }
+        continue
+      }
+      guard let result = PQgetResult(handle) else {
+        // One separates the answers; more mean that nothing is left to come.
+        silence += 1
+        if silence > 2 || PQstatus(handle) == CONNECTION_BAD { throw lost() }
+        continue
+      }
+      silence = 0
+      defer { PQclear(result) }
+      switch PQresultStatus(result) {
+      case PGRES_COMMAND_OK, PGRES_TUPLES_OK: break
+      case PGRES_PIPELINE_SYNC: isAnswerDue = false
+      default:
+        isUsable = false
+        throw PostgresFault(kind: .lost, words: fault(of: result).fault.words)
+      }
+    }
+    guard warnings.count == 0 else {
+      isUsable = false
+      throw PostgresFault(kind: .lost, words: "the commit was not replicated as it must be")
+    }
+    return true
   }
 
   // MARK: Pipelines

@@ -9,6 +9,8 @@ final class PostgresStanding: Sendable {
     var failures = 0
     var notBefore: ContinuousClock.Instant?
     var incarnation: String?
+    /// How often the incarnation was found to be another.
+    var life = 0
     var hear: (@Sendable (RelayTidings) -> Void)?
   }
 
@@ -18,6 +20,9 @@ final class PostgresStanding: Sendable {
   static let maximumBackoffMilliseconds = 5_000
 
   var isUp: Bool { state.withLock { $0.isUp } }
+
+  /// In which life the database is, as far as this relay has seen.
+  var life: Int { state.withLock { $0.life } }
 
   /// Sets who is told, nil for nobody; after this returns, nobody else is.
   func setHearer(_ hear: (@Sendable (RelayTidings) -> Void)?) {
@@ -41,6 +46,7 @@ final class PostgresStanding: Sendable {
       state.failures = 0
       state.notBefore = nil
       if let old = state.incarnation, let incarnation, old != incarnation {
+        state.life += 1
         state.hear?(.replaced)
       }
       state.incarnation = incarnation ?? state.incarnation

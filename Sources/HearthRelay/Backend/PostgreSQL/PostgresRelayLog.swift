@@ -17,6 +17,7 @@ package final class PostgresRelayLog: RelaySharedLog {
   private let writer: Mutex<PostgresLinkBox>
   private let reader: Mutex<PostgresLinkBox>
   private let confirmations = Mutex(PostgresConfirmations())
+  private let confirmer: Mutex<PostgresConfirmerBox>
 
   /// How often a batch is begun anew after a deadlock or a conflict with another relay.
   static let maximumAttempts = 4
@@ -43,6 +44,9 @@ package final class PostgresRelayLog: RelaySharedLog {
     }
     writer = Mutex(PostgresLinkBox(link))
     reader = Mutex(PostgresLinkBox(PostgresLink(address, standing, isOperator: relayID == nil)))
+    confirmer = Mutex(
+      PostgresConfirmerBox(
+        PostgresConfirmer(PostgresLink(address, standing, isOperator: false), origin: origin)))
   }
 
   deinit { listener.stop() }
@@ -50,30 +54,33 @@ package final class PostgresRelayLog: RelaySharedLog {
   package var isHealthy: Bool { standing.isUp }
 
   package func write(_ batch: [RelayWrite]) throws(RelayError) -> [RelayWritten] {
+    let life = standing.life
     let (results, confirmed) = try administer { connection throws(PostgresFault) in
       try PostgresWriter(connection: connection, origin: self.origin).perform(batch)
     }
-    confirmations.withLock { $0.note(confirmed) }
+    confirmations.withLock { $0.note(confirmed, inLife: life) }
     return results
   }
 
   package func read(_ question: RelayRead) throws(RelayError) -> RelayAnswer {
     try inspect { connection throws(PostgresFault) in
       let (answer, mailbox) = try PostgresReader(connection: connection).answer(question)
-      if let mailbox { try self.confirm([mailbox], connection) }
+      if let mailbox { try self.confirm(mailbox) }
       return answer
     }
   }
 
-  /// Makes sure that what was seen of mailboxes is as durable as what this relay acknowledges.
-  private func confirm(_ mailboxes: [RelayMailbox], _ connection: PostgresConnection)
-    throws(PostgresFault)
-  {
-    guard !confirmations.withLock({ known in mailboxes.allSatisfy { known.covers($0) } }) else {
-      return
+  /// Makes sure that what was seen of a mailbox is as durable as what this relay acknowledges.
+  private func confirm(_ mailbox: RelayMailbox) throws(PostgresFault) {
+    let life = standing.life
+    guard !confirmations.withLock({ $0.covers(mailbox, inLife: life) }) else { return }
+    let result: Result<Void, PostgresFault> = confirmer.withLock { box in
+      do throws(PostgresFault) { return .success(try box.confirmer.confirm()) } catch {
+        return .failure(error)
+      }
     }
-    try PostgresConfirmations.commit(on: connection, origin: origin)
-    confirmations.withLock { $0.note(mailboxes) }
+    try result.get()
+    confirmations.withLock { $0.note([mailbox], inLife: life) }
   }
 
   // MARK: Other relays
@@ -94,16 +101,16 @@ package final class PostgresRelayLog: RelaySharedLog {
     try inspect { connection throws(PostgresFault) in
       let news = try PostgresReader(connection: connection).news(
         of: mailbox, after: position, limit: limit, byteLimit: byteLimit)
-      if let mailbox = news.mailbox { try self.confirm([mailbox], connection) }
+      if let mailbox = news.mailbox { try self.confirm(mailbox) }
       return news
     }
   }
 
   package func mailboxes(_ names: [Identifier]) throws(RelayError) -> [RelayMailbox] {
     try inspect { connection throws(PostgresFault) in
-      let mailboxes = try PostgresReader(connection: connection).mailboxes(names)
-      try self.confirm(mailboxes, connection)
-      return mailboxes
+      // Of these clients are told at most that there is more: what it is they ask, and that is
+      // confirmed then.
+      try PostgresReader(connection: connection).mailboxes(names)
     }
   }
 
@@ -160,4 +167,11 @@ private struct PostgresLinkBox: @unchecked Sendable {
   let link: PostgresLink
 
   init(_ link: PostgresLink) { self.link = link }
+}
+
+/// A confirmer on its way behind a lock; unchecked as a link's box is, and for the same reason.
+private struct PostgresConfirmerBox: @unchecked Sendable {
+  let confirmer: PostgresConfirmer
+
+  init(_ confirmer: PostgresConfirmer) { self.confirmer = confirmer }
 }
