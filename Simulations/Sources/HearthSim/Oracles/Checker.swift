@@ -201,7 +201,7 @@ struct Checker {
   private mutating func moved(_ device: SimDevice, in world: World) throws {
     guard let engine = device.running?.engine else { return }
     for zone in engine.zones where zone.database == .shared {
-      if let before = reached[device.index]?[zone.id].map({ unforked($0) }),
+      if let before = reached[device.index]?[zone.id].map({ unforked($0, engine, in: world) }),
         !zone.frontier.covers(before),
         !world.liars.contains(device.index)
       {
@@ -238,13 +238,6 @@ struct Checker {
         keysMade[record.grant.epoch] = control.frontier
       }
     }
-  }
-
-  /// What was reached of the logs that have one history.
-  private func unforked(_ frontier: Frontier) -> Frontier {
-    guard !forked.isEmpty else { return frontier }
-    let kept = frontier.entries.filter { !forked.contains($0.author) }
-    return Frontier(kept.map { ($0.author, $0.sequence) })
   }
 
   /// Nothing is held whose author had seen more of the household's members than is known here.

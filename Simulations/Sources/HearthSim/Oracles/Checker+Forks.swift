@@ -1,0 +1,18 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+
+extension Checker {
+  /// What was reached of logs with one history. One put back unnoticed finds the other in its files.
+  func unforked(
+    _ frontier: Frontier, _ engine: Engine<ReplicaStore>, in world: World
+  ) -> Frontier {
+    let isPutBack = world.putBackUnnoticed.contains { world.devices[$0].deviceID == engine.device }
+    guard !forked.isEmpty || isPutBack else { return frontier }
+    let kept = frontier.entries.filter {
+      !forked.contains($0.author)
+        && !(isPutBack && $0.author.device == engine.device && $0.author != engine.author)
+    }
+    return Frontier(kept.map { ($0.author, $0.sequence) })
+  }
+}
