@@ -3,7 +3,9 @@ import HearthStore
 import HearthSync
 
 extension Checker {
-  /// What was reached of logs with one history. One put back unnoticed finds the other in its files.
+  /// What was reached of logs with one history.
+  ///
+  /// Who was put back unnoticed finds the other history of its own among its files.
   func unforked(
     _ frontier: Frontier, _ engine: Engine<ReplicaStore>, in world: World
   ) -> Frontier {
