@@ -213,6 +213,11 @@ final class SimFolder: Transport {
     forgetListing(of: file)
   }
 
+  /// A file that is here has another version elsewhere, of the same bytes.
+  func note(_ version: UInt64, of file: FolderFile) {
+    versions[file] = max(versions[file] ?? 0, version)
+  }
+
   /// Takes a file away; without a version nothing if it is not there.
   func take(_ file: FolderFile, version: UInt64? = nil) {
     let wasLost = lost.removeValue(forKey: file) != nil

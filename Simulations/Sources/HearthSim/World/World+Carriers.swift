@@ -86,7 +86,10 @@ extension World {
     } else {
       // A name that carries no digest may stand for other bytes since.
       let isReplaceable = entry.file.digest == nil
-      guard folder.files[entry.file] == nil || isReplaceable else { return }
+      guard folder.files[entry.file] == nil || isReplaceable else {
+        // It was put right at the other end: who takes it away later takes that away.
+        return folder.note(entry.version, of: entry.file)
+      }
       // A removal that was carried before its file: the file is not brought back.
       guard let present = devices[from].folder.files[entry.file],
         let bytes = isReplaceable ? present : archive[entry.file]
