@@ -5,10 +5,10 @@ import Synchronization
 
 /// The durable log in a PostgreSQL database that any number of relays serve at once.
 ///
-/// One connection writes and one reads, each behind a lock of its own; a third listens. Rows of
-/// mailboxes are locked for a batch, so positions have no gaps whoever writes. While the database
-/// is away every call fails soon, with `unavailable`; when it cannot be known whether a commit took
-/// place, with `unknownOutcome`.
+/// One connection writes, one reads and one confirms what is told, each behind a lock of its own; a
+/// fourth listens. Rows of mailboxes are locked for a batch, so positions have no gaps whoever
+/// writes. While the database is away every call fails soon, with `unavailable`; when it cannot be
+/// known whether a commit took place, with `unknownOutcome`.
 package final class PostgresRelayLog: RelaySharedLog {
   let address: PostgresAddress
   private let standing = PostgresStanding()
