@@ -49,6 +49,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case dropsPending
   /// Where no key may be used, own changes are sealed under whichever was learnt last.
   case lastKeyMoves
+  /// What waits when the node opens goes under a key whose end its author cites.
+  case lastKeyIgnoresHeads
   /// What waits to be said of people when the node opens is sealed under the key learnt last.
   case sealsUnderLastLearnt
   /// A newcomer keeps what a snapshot has of somebody whose joining came to nothing since.

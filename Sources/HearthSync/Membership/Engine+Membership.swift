@@ -185,9 +185,10 @@ extension Engine {
     }
     // While none may be used, reading and what must be written to make one go on under the last;
     // that is settled here, as the next key is learnt before it is chosen.
+    let citing = zone.heads.filter { $0.author.device == device }.map(\.controlSeen)
     let last =
       Mutant.lastKeyMoves.isActive
-      ? nil : membership.lastEpoch(of: zone.id, held: held)?.grant.epoch
+      ? nil : membership.lastEpoch(of: zone.id, held: held, citing: citing)?.grant.epoch
     zones[place].writeEpoch = chosen ?? zone.writeEpoch ?? last
     zones[place].isEpochOver = chosen == nil && !membership.epochs(of: zone.id).isEmpty
   }

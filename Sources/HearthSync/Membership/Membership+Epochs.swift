@@ -57,9 +57,21 @@ extension Membership {
 
   /// The epoch under which a device goes on that may use none: the deepest that the others had, or
   /// nobody could read what makes the next one.
-  func lastEpoch(of zone: ZoneID, held: Set<[UInt8]>) -> EpochRecord? {
+  ///
+  /// Not one that is over by what its changes cite, while there is another: everybody would refuse
+  /// what waits to be sealed.
+  ///
+  /// - Parameter citing: The control heads that the device's own logs cite.
+  func lastEpoch(
+    of zone: ZoneID, held: Set<[UInt8]>, citing: [Frontier]
+  ) -> EpochRecord? {
     let epochs = heldEpochs(of: zone, held: held)
-    return epochs.first(where: isValid) ?? epochs.first
+    let open = epochs.filter { epoch in
+      Mutant.lastKeyIgnoresHeads.isActive
+        || !citing.contains { isOver(epoch.grant.epoch, of: zone, at: $0) }
+    }
+    return open.first(where: isValid) ?? open.first ?? epochs.first(where: isValid)
+      ?? epochs.first
   }
 
   /// The epochs whose keys are at hand, the deepest first, then that of the least id.

@@ -231,6 +231,12 @@ struct Checker {
     }
   }
 
+  /// What somebody wanted was refused; keys that were due anyway may have been made all the same.
+  mutating func refused(_ device: SimDevice) {
+    guard let engine = device.running?.engine else { return }
+    for zone in engine.zones where zone.kind == .control { noteKeys(zone, engine) }
+  }
+
   private mutating func noteKeys(_ control: ZoneState, _ engine: Engine<ReplicaStore>) {
     let membership = engine.membership(of: control.group)
     for zone in engine.zones where zone.group == control.group {

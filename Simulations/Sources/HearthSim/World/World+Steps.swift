@@ -39,6 +39,7 @@ extension World {
       ledger.count(error)
       refused["\(device.name)/\(Words.code(of: error))", default: 0] += 1
       try recover(device, from: error, in: step)
+      checker.refused(device)
     }
   }
 
