@@ -251,6 +251,27 @@ struct HouseholdRulesTests {
     }
   }
 
+  @Test("R18: whose turn a chore is that is never overdue does not change while it waits")
+  func turnOfWhatWaits() throws {
+    try home.set("missed", "never-overdue")
+    let chore = try home.add(
+      ChoreDraft(
+        title: "Windows", points: 1, assignee: .rotation(home.people, .leastDone),
+        rule: try RecurrenceRule(.weekly, every: 3, from: home.date(0))))
+    try home.done(chore, by: 0, on: 0)
+    let next = try #require(try home.book().occurrences(through: home.date(21)).first)
+    #expect(try next.due == home.date(21))
+    #expect(next.assignee != home.people[0])
+    home.day += 21
+    for day in 21..<42 {
+      let open = try #require(try home.book().occurrences(through: home.today).first)
+      #expect(open.key == next.key)
+      #expect(try open.due == home.date(day))
+      #expect(open.assignee == next.assignee, "on day \(day)")
+      home.day += 1
+    }
+  }
+
   @Test("R18: whose turn it is does not depend on how far ahead one looks")
   func turnOfOneMovedHere() throws {
     let order = [home.people[2], home.people[0], home.people[1]]

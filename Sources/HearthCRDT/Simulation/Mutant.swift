@@ -142,6 +142,12 @@ package enum Mutant: String, CaseIterable, Sendable {
   case rotatesAfterWrite
   /// New keys go to whoever was there before the removal.
   case wrapsToCachedMembers
+  /// A new key is sealed to no recovery words.
+  case forgetsWords
+  /// A recovery capsule that lacks keys is not written anew.
+  case capsuleStaysOld
+  /// Devices that recovery words have ended are given the keys made with that.
+  case wordsEndNobody
   /// What was asked counts as answered where the device has come in by another way.
   case settlesByAnyWayIn
   /// An answer is put back in the place of that of whoever let the same device in later.
@@ -208,6 +214,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case nextFromCompletion
   /// Whose turn an occurrence is counts from those that are shown before it.
   case countsShownTurns
+  /// Of what is shown as due today though it is late, today decides whose turn it is.
+  case turnsByShownDay
   /// Of several occurrences by the calendar the second is left out.
   case leavesOutOccurrence
   /// Two completions of a chain within half a day are one, whoever knew of what.

@@ -370,7 +370,7 @@ extension Engine {
     let keys =
       revokingOthers && !isReader
       ? try grants(
-        of: zoneIDs(of: group), in: group, without: others,
+        of: zoneIDs(of: group), in: group, without: Mutant.wordsEndNobody.isActive ? [] : others,
         joined: (device, card(named: deviceName))) : []
     let closings = revokingOthers ? closings(in: group) { others.contains($0.creator) } : []
     try perform(

@@ -51,7 +51,7 @@ extension Engine {
       .map { (id: $0.id, box: $0.card.boxKey) }
     if let joined { readers.append((joined.id, joined.card.boxKey)) }
     readers.sort { $0.id < $1.id }
-    let people = membership.recoveryKeys()
+    let people = Mutant.forgetsWords.isActive ? [] : membership.recoveryKeys()
     return try zones.map { id in
       let zone = try self.zone(id)
       let epoch = try EpochKey.random(groupID: group.bytes, zoneID: id.bytes)

@@ -4,6 +4,9 @@ import HearthSync
 /// One occurrence that can be done: computed, never stored (R6).
 struct Opening: Sendable {
   let key: OccurrenceKey
+  /// The day it falls due by the rule, or was moved to: whose turn it is stays as it was then.
+  let fallsDue: CivilDate?
+  /// The day it is shown under.
   let due: CivilDate?
   let time: CivilTime?
   /// How many older ones nobody did.
@@ -75,9 +78,7 @@ struct ChoreSchedule {
     }
     let moved = facts.override(of: .once)
     return [
-      Opening(
-        key: .once, due: (moved?.due ?? facts.due).map(shown), time: moved?.time ?? facts.time,
-        missedBefore: 0)
+      opening(.once, due: moved?.due ?? facts.due, time: moved?.time ?? facts.time)
     ]
   }
 
@@ -111,9 +112,9 @@ struct ChoreSchedule {
         due = next
       }
     }
-    return Opening(
-      key: key, due: shown(facts.override(of: key)?.due ?? due),
-      time: facts.override(of: key)?.time ?? rule.time(ofSlot: 0) ?? facts.time, missedBefore: 0)
+    return opening(
+      key, due: facts.override(of: key)?.due ?? due,
+      time: facts.override(of: key)?.time ?? rule.time(ofSlot: 0) ?? facts.time)
   }
 
   /// When the link after the last work is due: an interval after it, but a rule opens on the day it
@@ -189,8 +190,8 @@ struct ChoreSchedule {
     if Mutant.leavesOutOccurrence.isActive, open.count > 1 { open.remove(at: 1) }
     return open.enumerated().map { place, occurrence in
       let key = OccurrenceKey(occurrence)
-      return Opening(
-        key: key, due: shown(facts.override(of: key)?.due ?? occurrence.date),
+      return opening(
+        key, due: facts.override(of: key)?.due ?? occurrence.date,
         time: facts.override(of: key)?.time ?? rule.time(ofSlot: occurrence.slot) ?? facts.time,
         missedBefore: place == 0 && settings.missed != .neverOverdue ? missed : 0)
     }
@@ -233,10 +234,16 @@ struct ChoreSchedule {
     return ahead.first(where: isOpen).map { [$0] } ?? []
   }
 
-  /// With the never-overdue policy, what is late is due today.
-  private func shown(_ due: CivilDate) -> CivilDate {
-    Probe.neverOverdue.hit(if: settings.missed == .neverOverdue && due < today)
-    return settings.missed == .neverOverdue ? max(due, today) : due
+  /// What can be done; with the never-overdue policy, what is late is shown as due today.
+  private func opening(
+    _ key: OccurrenceKey, due: CivilDate?, time: CivilTime?, missedBefore: Int = 0
+  ) -> Opening {
+    let isShownLater = settings.missed == .neverOverdue && due.map { $0 < today } ?? false
+    Probe.neverOverdue.hit(if: isShownLater)
+    let shown = isShownLater ? today : due
+    return Opening(
+      key: key, fallsDue: Mutant.turnsByShownDay.isActive ? shown : due, due: shown, time: time,
+      missedBefore: missedBefore)
   }
 }
 
@@ -273,7 +280,7 @@ extension ChoreSchedule {
       return order[(place + opening.steps) % order.count]
     case .leastDone:
       Probe.rotationLeastDone.hit()
-      let credits = try log.credits(in: 28, through: opening.due ?? today)
+      let credits = try log.credits(in: 28, through: opening.fallsDue ?? today)
       let counts = order.map { credits[$0] ?? 0 }
       let ranked = zip(counts, order).sorted { ($0.0, $0.1) < ($1.0, $1.1) }
       return ranked[0].1

@@ -77,6 +77,7 @@ struct Generator {
     trouble(through: end)
     situations(through: end)
     people(through: end)
+    recovery(through: end)
     if kind == .relay { relay(through: end) }
     if kind == .newcomers { newcomers(through: end) }
     sortSteps()

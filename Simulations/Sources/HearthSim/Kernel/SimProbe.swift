@@ -106,6 +106,12 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case archiveHoldsMore = "oracle.archive-holds-more"
   case freshByRelay = "oracle.fresh-by-relay"
   case restoredElsewhere = "oracle.restored-elsewhere"
+  case wordsReplaced = "recovery.words-replaced"
+  case deviceDestroyed = "recovery.device-destroyed"
+  case capsuleRenewed = "recovery.capsule-renewed"
+  case recovered = "recovery.by-words"
+  case recoveredAtRest = "oracle.recovered-by-words"
+  case keysForWords = "oracle.keys-for-words"
 
   // Touched from the one thread that runs a simulation.
   nonisolated(unsafe) private static var counts = [Int](repeating: 0, count: allCases.count)

@@ -56,6 +56,7 @@ struct Adversary {
       case .genesis(let genesis): genesis.device
       case .join(let join): join.device
       case .admit(let admit): admit.join.device
+      case .recover(let recover): recover.device
       default: nil
       }
     return card.flatMap { Membership.deviceID(of: $0) } == device.deviceID

@@ -66,6 +66,7 @@ struct PeopleLog {
     switch operation {
     case .join(let join): Membership.deviceID(of: join.device)
     case .admit(let admit): Membership.deviceID(of: admit.join.device)
+    case .recover(let recover): Membership.deviceID(of: recover.device)
     default: nil
     }
   }
@@ -124,6 +125,9 @@ struct PeopleLog {
         state.devices[entries[place].dot.author.device] = (genesis.founder, place)
       case .join(let join): add(place, join, endings, view, &state)
       case .admit(let admit): add(place, admit.join, endings, view, &state)
+      case .recover(let recover):
+        addDevice(place, of: recover.person, endings, &state)
+        if recover.revokesOthers { end(place, &state) }
       case .removeMember, .revokeDevice, .leave: end(place, &state)
       case .setRole(let change) where state.roles[change.person] != nil:
         state.roles[change.person] = change.role
@@ -138,6 +142,7 @@ struct PeopleLog {
   private func isEnding(_ place: Int) -> Bool {
     switch entries[place].operation {
     case .removeMember, .revokeDevice, .leave: true
+    case .recover(let recover): recover.revokesOthers
     default: false
     }
   }
@@ -148,6 +153,9 @@ struct PeopleLog {
     case .removeMember(let removal): removal.person == person
     case .leave: author(place) == person
     case .revokeDevice(let revocation): revocation.device == device
+    case .recover(let recover):
+      recover.revokesOthers && recover.person == person && device != nil
+        && device != entries[place].joiner
     default: false
     }
   }
@@ -156,11 +164,8 @@ struct PeopleLog {
     _ place: Int, _ join: ControlOperation.Join, _ endings: [Int], _ view: [Int],
     _ state: inout Standing
   ) {
-    guard let device = entries[place].joiner else { return }
+    addDevice(place, of: join.person, endings, &state)
     let after = endings.filter { !sees(place, $0) }
-    if !after.contains(where: { ends($0, device, of: join.person) }) {
-      state.devices[device] = (join.person, place)
-    }
     guard state.roles[join.person] == nil,
       !after.contains(where: { ends($0, nil, of: join.person) })
     else { return }
@@ -169,6 +174,14 @@ struct PeopleLog {
         state.roles[join.person] = invite.role
       }
     }
+  }
+
+  private func addDevice(
+    _ place: Int, of person: PersonID, _ endings: [Int], _ state: inout Standing
+  ) {
+    guard let device = entries[place].joiner else { return }
+    let isEnded = endings.contains { !sees(place, $0) && ends($0, device, of: person) }
+    if !isEnded { state.devices[device] = (person, place) }
   }
 
   private func end(_ place: Int, _ state: inout Standing) {
@@ -230,6 +243,7 @@ struct PeopleLog {
     case .revokeDevice(let revocation): revocation.cut
     case .setRole(let change): change.cut
     case .leave(let cut): cut
+    case .recover(let recover): recover.revokesOthers ? recover.cut : nil
     default: nil
     }
   }

@@ -109,7 +109,8 @@ struct PeopleRules {
     let entry = log.entries[place]
     let then = log.standing(before: place)
     switch entry.operation {
-    case .genesis, .join, .recover: return
+    case .genesis, .join: return
+    case .recover(let recover): return try hasWords(place, recover.person, then)
     default: break
     }
     guard let author = log.author(place, in: then),
@@ -117,6 +118,22 @@ struct PeopleRules {
     else { throw fail("an operation has effect whose author was a stranger: \(entry.dot)") }
     guard may(role, author, entry.operation, then) else {
       throw fail("\(name(author)), a \(role.name), did more than that allows: \(entry.dot)")
+    }
+  }
+
+  /// Nobody comes in by words that the person did not have, nor for who does not belong.
+  private func hasWords(
+    _ place: Int, _ person: PersonID, _ then: PeopleLog.Standing
+  ) throws {
+    let named = log.entries.indices.contains { earlier in
+      switch log.entries[earlier].operation {
+      case .setRecovery, .rotateRecovery:
+        log.sees(place, earlier) && log.author(earlier) == person
+      default: false
+      }
+    }
+    guard named, then.roles[person] != nil else {
+      throw fail("a device came by words that \(name(person)) did not have: \(log.entries[place].dot)")
     }
   }
 

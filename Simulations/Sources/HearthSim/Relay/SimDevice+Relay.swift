@@ -176,6 +176,9 @@ extension SimDevice {
             let membership = engine.membership(of: group)
             return membership.allDevices.map(\.id).filter { !membership.isActive($0) }
           })
+        if report.failure == nil {
+          try giveCapsule(to: Way(transport: way, relay: way), from: engine)
+        }
         if report.failure == nil, frozenAtRelay.isEmpty {
           _ = try engine.renewAccess(over: way.relay)
         }

@@ -56,6 +56,7 @@ struct Settling {
     try AtRest(world).check(members)
     try WholeState(world).check(members)
     try RelayAtRest(world).check(members, everybody)
+    try WordsLead(world).check(members)
     try Reach(world).check(members)
   }
 

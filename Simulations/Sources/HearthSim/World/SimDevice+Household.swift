@@ -132,6 +132,7 @@ extension SimDevice {
           try engine.exchange(
             over: folder, named: name, anchorFile: anchor, checking: check, nowMilliseconds: now)
         })
+      if report.failure == nil { report.failure = try giveCapsuleToFolder() }
     }
     if usesRelay { try exchangeOverRelay(at: now, &report) }
     hasFailed = report.failure != nil
@@ -141,6 +142,16 @@ extension SimDevice {
       try publishAnswers()
     } catch is TransportError {}
     return report
+  }
+
+  /// - Returns: why the folder could not be given the capsule; nil if it could.
+  private func giveCapsuleToFolder() throws -> String? {
+    do {
+      try giveCapsule(to: Way(transport: folder, relay: nil), from: engine())
+      return nil
+    } catch let error as TransportError {
+      return "\(error)"
+    }
   }
 
   /// The civil day by this device's clock; the household lives in UTC.

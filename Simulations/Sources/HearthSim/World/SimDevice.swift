@@ -35,6 +35,8 @@ final class SimDevice {
   var isStopped = false
   /// Whether its database is gone for good.
   var isLost = false
+  /// Whether its copy of the folder is gone with it.
+  var isDestroyed = false
   /// The household's data zone, once this device is in it.
   var home: ZoneID?
   /// The household that was asked to let this device in.
@@ -50,6 +52,8 @@ final class SimDevice {
   var way: Plan.Way
   /// The world's relay and the lines to it; nil where there is none.
   var net: SimNet?
+  /// Where its program finds the place of its person's capsule.
+  var sheets: Sheets?
   /// The relay as its program sees it; gone with the program.
   var relay: SimRelayWay?
   /// How far the logs of mailboxes are known, as the program has kept it.

@@ -35,8 +35,8 @@ extension World {
   /// One attempt to carry what is new.
   func carry(_ place: Int) {
     carriers[place].isScheduled = false
-    guard carriers[place].isUp else { return }
     let (from, to) = (carriers[place].from, carriers[place].to)
+    guard carriers[place].isUp, !devices[from].isDestroyed, !devices[to].isDestroyed else { return }
     while carriers[place].cursor < devices[from].folder.log.count {
       let entry = devices[from].folder.log[carriers[place].cursor]
       carriers[place].carried += 1
@@ -57,6 +57,7 @@ extension World {
   /// Carries everything at once, without faults.
   func carryAll(_ place: Int) {
     let (from, to) = (carriers[place].from, carriers[place].to)
+    guard !devices[from].isDestroyed, !devices[to].isDestroyed else { return }
     var chance = Chance(0)
     while carriers[place].cursor < devices[from].folder.log.count {
       let entry = devices[from].folder.log[carriers[place].cursor]

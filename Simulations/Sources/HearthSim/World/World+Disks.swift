@@ -92,7 +92,9 @@ extension World {
       try boot(device)
       try rejoin(device, since: imageTimes[device.name + "/" + name] ?? now)
     case "clone":
-      guard devices.count < 16, self.device(named: name) == nil, device.home != nil else {
+      guard devices.count < 16, self.device(named: name) == nil, device.home != nil,
+        !device.isLost
+      else {
         return true
       }
       let copy = SimDevice(

@@ -8,7 +8,7 @@ extension World {
   /// The verbs that write into the members' log.
   static let peopleVerbs = [
     "remove", "revoke", "role", "owner", "accept-owner", "leave", "close-invite", "approve",
-    "adopt", "newcomers",
+    "adopt", "newcomers", "words",
   ]
 
   func performOnPeople(_ step: Step, _ device: SimDevice) throws -> Bool {
@@ -101,6 +101,7 @@ extension World {
       try device.leave(at: now)
       SimProbe.personLeft.hit()
     case "approve": try approve(device)
+    case "words": try makeWords(step, device)
     case "adopt": try adopt(device)
     case "newcomers":
       let rule: ControlOperation.Newcomers =
@@ -121,20 +122,6 @@ extension World {
     for other in devices where after.isActive(other.deviceID) && !known.contains(other.person) {
       closedTo[other.index] = Set(stored.map(\.digest))
     }
-  }
-
-  /// The recovery words of a device's person, which are made where it has none.
-  private func words(of device: SimDevice) throws -> RecoveryRoot {
-    let root =
-      try roots[device.person] ?? RecoveryRoot(entropy: .random(count: RecoveryWords.entropyBytes))
-    roots[device.person] = root
-    if try device.membership().recoveryKeys(of: device.person) == nil {
-      try device.arrange(at: now) {
-        try $0.setRecovery(
-          sign: root.publicKeys.sign, box: root.publicKeys.box, in: $1, nowMilliseconds: $2)
-      }
-    }
-    return root
   }
 
   private func arrangeOwner(_ step: Step, _ device: SimDevice) throws {

@@ -99,6 +99,7 @@ extension World {
       events.push(.boot(device: device.index), at: now + 60_000)
       return
     } catch let error as StoreError where error.code == .corrupt && liars.contains(device.index) {
+      SimProbe.lostToLies.hit()
       return lose(device, "\(error)")
     } catch let error as StoreError where error.code == .full || error.code == .readOnly {
       // No file can be made on a full disk; on a healed one it must start.
@@ -117,9 +118,9 @@ extension World {
     try compareWithLog(device)
   }
 
-  /// A disk said it had written what it had not, and the database is damaged: the device is lost.
+  /// A device is lost for good: its disk said it had written what it had not, and the database is
+  /// damaged; or it was destroyed.
   func lose(_ device: SimDevice, _ words: String) {
-    SimProbe.lostToLies.hit()
     trace.note("off", at: now, device: device.index, 3, "is lost: \(words)")
     device.drop()
     device.isLost = true
@@ -182,6 +183,7 @@ extension World {
       try attempt(step, on: device) { try device.close() }
       device.drop()
       trace.note("off", at: now, device: device.index, 2, "is switched off")
+    case "destroy": destroy(device)
     case "start":
       device.isStopped = false
       try boot(device)
@@ -345,6 +347,7 @@ extension World {
       }
       if step.verb == "cut" { SimProbe.partition.hit() }
     case "expect": try expect(step)
+    case "recover": try recover(step)
     default: throw StepFailure("the world does not know \(step.verb)")
     }
   }

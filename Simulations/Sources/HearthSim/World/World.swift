@@ -33,8 +33,8 @@ final class World {
   var imageIsOfMember: [String: Bool] = [:]
   /// When each image was made.
   var imageTimes: [String: UInt64] = [:]
-  /// The recovery words of those who have some, as keys.
-  var roots: [PersonID: RecoveryRoot] = [:]
+  /// The recovery words of those who have some.
+  let sheets = Sheets()
   /// When and by which invitation each device joined last.
   var joins: [Int: (at: UInt64, words: [String])] = [:]
   /// What the inviting device had of the household's records when it made an invitation under the
@@ -217,6 +217,7 @@ final class World {
   func add(_ device: SimDevice) {
     let index = device.index
     device.net = net
+    device.sheets = sheets
     if device.usesFolder { addCarriers(of: device) }
     devices.append(device)
     device.folder.now = now

@@ -1,0 +1,130 @@
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+
+/// Whether recovery words lead to everything, and replaced ones to nothing new (O16, O9).
+struct WordsLead {
+  private let world: World
+
+  init(_ world: World) {
+    self.world = world
+  }
+
+  func check(_ members: [SimDevice]) throws {
+    guard let first = members.first(where: { !$0.isOldBuild }) else { return }
+    let membership = try first.membership()
+    let log = try PeopleLog(of: first, in: world)
+    guard log.isWhole else { return }
+    for person in membership.people.map(\.id) {
+      guard let keys = membership.recoveryKeys(of: person),
+        let root = world.sheets.root(of: person, box: keys.box)
+      else { continue }
+      try keysAreSealed(to: root, of: person, log, on: first)
+      for way in [Plan.Way.folder, .relay] {
+        try recover(person, with: root, by: way, members)
+      }
+    }
+  }
+
+  // MARK: Keys
+
+  /// Every key made by somebody who knew of words that hold is sealed to them, and to none that
+  /// they had replaced.
+  private func keysAreSealed(
+    to root: RecoveryRoot, of person: PersonID, _ log: PeopleLog, on device: SimDevice
+  ) throws {
+    let group = try device.group()
+    let naming = log.entries.indices.last { place in
+      log.entries[place].isLive && box(log.entries[place].operation) == root.publicKeys.box
+    }
+    guard let naming else { return }
+    for place in log.entries.indices where log.entries[place].isLive && log.sees(place, naming) {
+      guard case .epoch(let grant) = log.entries[place].operation,
+        log.standing(before: place).roles[person] != nil
+      else { continue }
+      SimProbe.keysForWords.hit()
+      let wrap = grant.recovery.first { $0.recipient == person }
+      let key = wrap.flatMap {
+        try? root.openEpochKey(
+          $0.sealed, expectingID: grant.epoch, groupID: group.bytes, zoneID: grant.zone.bytes)
+      }
+      guard key != nil else {
+        throw world.fail(
+          .backup, device,
+          "the key of \(log.entries[place].dot) is not sealed to the words of "
+            + "\(world.devices.first { $0.person == person }?.name ?? "somebody"), of which its "
+            + "maker knew")
+      }
+      for other in world.sheets.all(of: person) where other !== root {
+        let opened = grant.recovery.contains { wrap in
+          (try? other.openSealed(wrap.sealed)) != nil
+        }
+        guard !opened else {
+          throw world.fail(
+            .keys, device, "words that were replaced open the key of \(log.entries[place].dot)")
+        }
+      }
+    }
+  }
+
+  /// The key that an operation names as that of words.
+  private func box(_ operation: ControlOperation) -> [UInt8]? {
+    switch operation {
+    case .setRecovery(let set): set.keys.box
+    case .rotateRecovery(let rotation): rotation.keys.box
+    default: nil
+    }
+  }
+
+  // MARK: The way back
+
+  /// A bare device with the words comes to the present by one way alone.
+  private func recover(
+    _ person: PersonID, with root: RecoveryRoot, by way: Plan.Way, _ members: [SimDevice]
+  ) throws {
+    // Of the person's own devices, since nobody else renews the capsule.
+    let host = members.first { member in
+      member.person == person && !member.isOldBuild && member.running != nil
+        && (way == .relay ? member.usesRelay : member.usesFolder)
+    }
+    guard let host, let home = host.home else { return }
+    let bare = try world.addFresh(
+      named: "\(host.name)From\(way == .relay ? "Relay" : "Folder")", way: way, person: person)
+    if way == .folder { copy(from: host, to: bare) }
+    do {
+      try bare.start(at: world.now)
+      try bare.recover(with: root, revokingOthers: false, at: world.now)
+      for device in [bare, host] {
+        if let failure = try device.sync(at: world.now).failure { throw StepFailure(failure) }
+        if way == .folder { copy(from: bare, to: host) }
+      }
+    } catch let violation as Violation {
+      throw violation
+    } catch {
+      throw world.fail(
+        .backup, bare,
+        "\(host.name)'s words do not lead back: \(error); \(try Settling.state(of: host))")
+    }
+    try world.throwFound()
+    SimProbe.recoveredAtRest.hit()
+    let (left, right) = (try bare.engine(), try host.engine())
+    guard try left.zone(home).frontier == right.zone(home).frontier,
+      try left.store.read({ try left.digest(of: home) })
+        == right.store.read({ try right.digest(of: home) })
+    else {
+      throw world.fail(
+        .backup, bare,
+        "\(host.name)'s words do not lead to the present by the \(way.rawValue) alone: "
+          + "\(try Settling.state(of: bare)); \(try Settling.state(of: host)); "
+          + "\(try Settling.difference(bare, host, in: home))")
+    }
+  }
+
+  private func copy(from one: SimDevice, to other: SimDevice) {
+    for file in one.folder.names {
+      guard other.folder.files[file] == nil, let bytes = one.folder.files[file] else { continue }
+      other.folder.put(file, bytes)
+    }
+  }
+}

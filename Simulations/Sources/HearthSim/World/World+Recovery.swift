@@ -1,0 +1,82 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+/// Recovery words, devices that are gone for good, and what comes back from words.
+extension World {
+  /// `words`, `words anew`: the person of a device has words from here on, or other ones.
+  func makeWords(_ step: Step, _ device: SimDevice) throws {
+    guard step.words.first == "anew" else {
+      _ = try words(of: device)
+      return
+    }
+    let held = try device.membership().recoveryKeys(of: device.person)?.box
+    guard let old = sheets.root(of: device.person, box: held) else {
+      throw StepFailure("\(device.name) has no words")
+    }
+    let root = try RecoveryRoot(entropy: .random(count: RecoveryWords.entropyBytes))
+    sheets.add(root, of: device.person)
+    try device.arrange(at: now) {
+      try $0.rotateRecovery(
+        sign: root.publicKeys.sign, box: root.publicKeys.box, in: $1,
+        consent: { .recovery(signature: old.sign(domain: $0, $1)) }, nowMilliseconds: $2)
+    }
+    SimProbe.wordsReplaced.hit()
+    try sync(device)
+    try device.removeCapsule(of: old)
+  }
+
+  /// The recovery words of a device's person, which are made where it has none.
+  func words(of device: SimDevice) throws -> RecoveryRoot {
+    let held = try device.membership().recoveryKeys(of: device.person)
+    if let held {
+      guard let root = sheets.root(of: device.person, box: held.box) else {
+        throw StepFailure("\(device.name) has words that nobody made")
+      }
+      return root
+    }
+    let root =
+      try sheets.latest(of: device.person)
+      ?? RecoveryRoot(entropy: .random(count: RecoveryWords.entropyBytes))
+    if sheets.latest(of: device.person) == nil { sheets.add(root, of: device.person) }
+    try device.arrange(at: now) {
+      try $0.setRecovery(
+        sign: root.publicKeys.sign, box: root.publicKeys.box, in: $1, nowMilliseconds: $2)
+    }
+    return root
+  }
+
+  /// A device is destroyed: whatever only it had is gone, and its person knows.
+  func destroy(_ device: SimDevice) {
+    guard !device.isLost else { return }
+    SimProbe.deviceDestroyed.hit()
+    lose(device, "is destroyed")
+    device.isDestroyed = true
+  }
+
+  /// `recover WHO NEW [revoke-others]`: a bare device becomes one of WHO's person by the latest
+  /// words. Once more by the same name where that came to nothing.
+  func recover(_ step: Step) throws {
+    guard step.words.count >= 2, let other = device(named: step.words[0]),
+      let root = sheets.latest(of: other.person)
+    else { return SimProbe.stepWhileOff.hit() }
+    let name = step.words[1]
+    let bare: SimDevice
+    if let known = device(named: name) {
+      guard known.home == nil else { return }
+      bare = known
+    } else {
+      guard devices.count < 16 else { return }
+      bare = try addFresh(named: name, way: other.way, person: other.person)
+      commands.people[name] = other.person
+      for known in devices { wakeCarriers(from: known.index) }
+    }
+    try boot(bare)
+    try attempt(step, on: bare) {
+      try bare.recover(
+        with: root, revokingOthers: step.words.contains("revoke-others"), at: self.now)
+      try self.checker.arranged(bare, in: self)
+      try self.sync(bare)
+    }
+  }
+}
