@@ -133,7 +133,8 @@ struct PeopleRules {
       }
     }
     guard named, then.roles[person] != nil else {
-      throw fail("a device came by words that \(name(person)) did not have: \(log.entries[place].dot)")
+      throw fail(
+        "a device came by words that \(name(person)) did not have: \(log.entries[place].dot)")
     }
   }
 

@@ -91,8 +91,12 @@ struct WordsLead {
     guard let host, let home = host.home else { return }
     let bare = try world.addFresh(
       named: "\(host.name)From\(way == .relay ? "Relay" : "Folder")", way: way, person: person)
-    if way == .folder { copy(from: host, to: bare) }
     do {
+      // What others gave to the relay since passes through the host.
+      for _ in 0..<2 {
+        if let failure = try host.sync(at: world.now).failure { throw StepFailure(failure) }
+      }
+      if way == .folder { copy(from: host, to: bare) }
       try bare.start(at: world.now)
       try bare.recover(with: root, revokingOthers: false, at: world.now)
       for device in [bare, host] {

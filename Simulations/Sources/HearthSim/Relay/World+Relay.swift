@@ -49,9 +49,9 @@ extension World {
   func heldOnlyAtRelay() {
     ledger.takeBack { promise in
       let holders = checker.holders(of: promise.dot, in: promise.zone)
-      if devices[promise.device].usesFolder || holders.contains(where: { $0 != promise.device }) {
-        return .others
-      }
+      let author = devices[promise.device]
+      let isInFolder = author.usesFolder && !author.isDestroyed
+      if isInFolder || holders.contains(where: { $0 != promise.device }) { return .others }
       if holders.contains(promise.device) { return .author }
       SimProbe.relayLossOwed.hit()
       return .nobody

@@ -50,12 +50,31 @@ extension World {
   func destroy(_ device: SimDevice) {
     guard !device.isLost else { return }
     SimProbe.deviceDestroyed.hit()
+    let zone = device.home.flatMap { try? device.engine().zone($0) }
     lose(device, "is destroyed")
     device.isDestroyed = true
+    checker.forget(device)
+    // What it had stored in its own copy of the folder, and nobody has taken from there yet, is
+    // gone too.
+    ledger.takeBack { promise in
+      let holders = checker.holders(of: promise.dot, in: promise.zone)
+      let isElsewhere = devices.contains { other in
+        !other.isDestroyed && other.folder.names.contains { file in
+          guard case .segment(let name) = file, let zone else { return false }
+          return name.zoneTag == zone.tag
+            && name.authorTag == zone.authorTag(of: promise.dot.author.device)
+            && name.incarnation == promise.dot.author.incarnation
+            && (name.first...name.last).contains(promise.dot.sequence)
+        }
+      }
+      return promise.device != device.index || isElsewhere
+        || !holders.isEmpty ? .others : .nobody
+    }
   }
 
-  /// `recover WHO NEW [revoke-others]`: a bare device becomes one of WHO's person by the latest
-  /// words. Once more by the same name where that came to nothing.
+  /// A bare device becomes one of somebody's by the latest words: `recover WHO NEW [revoke-others]`.
+  ///
+  /// Once more by the same name where that came to nothing.
   func recover(_ step: Step) throws {
     guard step.words.count >= 2, let other = device(named: step.words[0]),
       let root = sheets.latest(of: other.person)
