@@ -88,7 +88,7 @@ struct SnapshotGivingTests {
     #expect(try give(family, transport) == 1)
     // Another node of the same device's household, that has not looked yet.
     try family.members[0].store.transaction {
-      try family.members[0].store.setFact("snapshots.\(family.zone.hex)", nil)
+      try family.members[0].store.setFact("snapshots.by.\(family.zone.hex)", nil)
     }
     transport.fault = FailingTransport.broken
     let before = transport.blobs

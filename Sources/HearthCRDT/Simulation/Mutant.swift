@@ -178,6 +178,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case epochTellsOfThePast
   /// Nobody sees to it that there is a snapshot which newcomers can open.
   case noSnapshotForNewcomers
+  /// A snapshot by somebody who was an admin once counts as there for newcomers.
+  case trustsFormerMakers
 
   // HearthRelay
   /// The relay's database is opened with `synchronous=OFF`.

@@ -78,6 +78,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case snapshotReplaced = "snapshot.snapshot-replaced"
   case snapshotContradicted = "snapshot.snapshot-contradicted"
   case snapshotForNewcomers = "snapshot.snapshot-for-newcomers"
+  case snapshotOfFormerAdmin = "snapshot.snapshot-of-former-admin"
   case snapshotTakenLater = "snapshot.snapshot-taken-later"
   // The relay's client
   case doorPassed = "relay.door-passed"

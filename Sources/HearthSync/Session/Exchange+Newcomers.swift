@@ -96,9 +96,11 @@ extension Engine {
   }
 
   /// Whether a zone waits for an owner's or admin's snapshot: there are changes under keys that
-  /// nobody gives this device.
+  /// nobody gives this device, or what it began from may hold what does not count any more.
   package func awaitsSnapshot(_ id: ZoneID) throws -> Bool {
-    try !closedSegments(of: zone(id)).isEmpty
+    let zone = try zone(id)
+    if try !closedSegments(of: zone).isEmpty { return true }
+    return try membership(of: zone.group).withholdsKeys && authorLessenedInBase(of: id) != nil
   }
 
   /// The segments that lie here under keys that nobody gives this device; not those whose key is

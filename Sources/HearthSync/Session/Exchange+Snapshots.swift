@@ -217,7 +217,9 @@ extension Engine {
     let chunks = try snapshot(of: id)
     let names = SnapshotPlan.names(of: chunks, zoneTag: zone.tag)
     guard let group = names.first?.group else { return }
-    var own = KnownSnapshot(group: group, isOwn: true, epoch: epoch, frontier: Frontier())
+    var own = KnownSnapshot(
+      group: group, isOwn: true, maker: zone.authorTag(of: device), epoch: epoch,
+      frontier: Frontier())
     // Begun, so that a later round can remove what a cut left; done only with the last chunk.
     try remember([own], of: zone)
     try publish(chunks, as: names, to: transport, &report)
@@ -286,6 +288,8 @@ extension Engine {
 struct KnownSnapshot {
   let group: Identifier
   let isOwn: Bool
+  /// The tag of the device that made it.
+  let maker: Identifier
   /// The tag of the epoch that it is sealed under.
   let epoch: Identifier
   /// How far it reaches; nowhere if it is not acceptable.
@@ -293,7 +297,8 @@ struct KnownSnapshot {
 }
 
 extension Engine {
-  /// The listing's snapshots, each looked into once in the life of this node.
+  /// The listing's snapshots, each looked into once in the life of this node; without those whose
+  /// maker was an owner or admin then and is none now, as no newcomer begins from them.
   func knownSnapshots(
     of zone: ZoneState, on transport: some Transport, _ listing: TransportListing,
     _ report: inout TransportReport
@@ -311,41 +316,52 @@ extension Engine {
     for snapshot in complete.lazy.filter({ !seen.contains($0.group) })
       .prefix(SnapshotPlan.fetchedSnapshots)
     where good < SnapshotPlan.consideredSnapshots {
-      var epoch = Identifier(high: 0, low: 0)
+      var (epoch, maker) = (Identifier.zero, Identifier.zero)
       do {
         let first = try fetch(snapshot.chunks[0], from: transport, &report)
-        epoch = Identifier(
-          try Envelope.parseHeader(
-            first, minimumSuite: membership(of: zone.group).acceptedSuite
-          ).epochTag)
+        let header = try Envelope.parseHeader(
+          first, minimumSuite: membership(of: zone.group).acceptedSuite)
+        (epoch, maker) = (Identifier(header.epochTag), Identifier(header.authorTag))
         let (heads, isOwn) = try heads(
           ofSnapshot: first, of: snapshot.chunks.count, zone: zone, isAccepted: false)
         let frontier = Frontier(heads.map { ($0.author, $0.sequence) })
         known.append(
-          KnownSnapshot(group: snapshot.group, isOwn: isOwn, epoch: epoch, frontier: frontier))
+          KnownSnapshot(
+            group: snapshot.group, isOwn: isOwn, maker: maker, epoch: epoch, frontier: frontier))
         good += 1
       } catch {
         guard Engine.isOfSnapshot(error) else { throw error }
         guard Engine.isLasting(error) || closed.contains(epoch) else { continue }
         known.append(
-          KnownSnapshot(group: snapshot.group, isOwn: false, epoch: epoch, frontier: Frontier()))
+          KnownSnapshot(
+            group: snapshot.group, isOwn: false, maker: maker, epoch: epoch, frontier: Frontier()))
       }
     }
     if known.count > remembered.count { try remember(known, of: zone) }
-    return known
+    return known.filter { $0.frontier.isEmpty || mayStillMake($0, of: zone) }
   }
 
-  private static func memoryName(of zone: ZoneState) -> String { "snapshots.\(zone.id.hex)" }
+  /// Whether the maker of a snapshot that was good once is an owner or admin still.
+  private func mayStillMake(_ snapshot: KnownSnapshot, of zone: ZoneState) -> Bool {
+    if snapshot.isOwn || Mutant.trustsFormerMakers.isActive { return true }
+    let maker = zone.deviceByTag[snapshot.maker]
+    let role = maker.flatMap { membership(of: zone.group).role(of: $0) }
+    let isSo = role?.rank ?? 0 >= Role.admin.rank
+    Probe.snapshotOfFormerAdmin.hit(if: !isSo)
+    return isSo
+  }
+
+  private static func memoryName(of zone: ZoneState) -> String { "snapshots.by.\(zone.id.hex)" }
 
   func remembered(of zone: ZoneState) throws -> [KnownSnapshot] {
     guard let bytes = try store.fact(Engine.memoryName(of: zone)) else { return [] }
     var reader = ByteReader(bytes)
     var known: [KnownSnapshot] = []
-    for _ in 0..<(try reader.count("snapshots", itemBytes: 34)) {
+    for _ in 0..<(try reader.count("snapshots", itemBytes: 50)) {
       known.append(
         KnownSnapshot(
           group: try reader.identifier("group"), isOwn: try reader.byte("own") == 1,
-          epoch: try reader.identifier("epoch"),
+          maker: try reader.identifier("maker"), epoch: try reader.identifier("epoch"),
           frontier: try reader.frontier("frontier")))
     }
     try reader.finish()
@@ -362,6 +378,7 @@ extension Engine {
     for item in kept {
       writer.identifier(item.group)
       writer.byte(item.isOwn ? 1 : 0)
+      writer.identifier(item.maker)
       writer.identifier(item.epoch)
       writer.frontier(item.frontier)
     }

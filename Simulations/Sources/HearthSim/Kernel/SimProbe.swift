@@ -109,6 +109,7 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case wordsReplaced = "recovery.words-replaced"
   case deviceDestroyed = "recovery.device-destroyed"
   case capsuleRenewed = "recovery.capsule-renewed"
+  case fileOfNobody = "oracle.file-of-nobody"
   case recovered = "recovery.by-words"
   case recoveredAtRest = "oracle.recovered-by-words"
   case keysForWords = "oracle.keys-for-words"

@@ -96,6 +96,7 @@ struct AtRest {
 
   /// The folder holds what is needed, not every file that ever was.
   private func storageIsBounded(_ devices: [SimDevice]) throws {
+    let held = try heldOfOutsiders(devices)
     for device in devices {
       let folder = device.folder
       let changes = try device.engine().zones.filter { $0.database == .shared }
@@ -106,14 +107,46 @@ struct AtRest {
       let keys = engine.zones.filter { $0.database == .shared && $0.kind == .control }
         .reduce(0) { $0 + engine.membership(of: $1.group).epochs(of: $1.id).count }
       // What a stranger or a changed program put there nobody else may take away.
-      let files = folder.names.count { world.isHonest($0) }
+      let files = folder.names.count { world.isHonest($0) && !isUnknown($0, held) }
       let bound =
         8 + authors * 2 * Engine<ReplicaStore>.compactionThreshold + changes / 64 + keys
       guard files <= bound else {
         throw world.fail(
-          .boundedStorage, device, "\(files) files in the folder for \(changes) changes")
+          .boundedStorage, device,
+          "\(files) files in the folder for \(changes) changes")
       }
     }
+  }
+
+  /// What is held of the logs of those who are out, by the tags of their devices.
+  ///
+  /// Where all began from a snapshot nobody holds the beginning of such a log: what of it comes
+  /// back to a folder nobody can judge, since names alone prove nothing (decision 0019).
+  private func heldOfOutsiders(_ devices: [SimDevice]) throws -> [Identifier: [StoredSegment]] {
+    guard let first = devices.first else { return [:] }
+    let membership = try first.membership()
+    var held: [Identifier: [StoredSegment]] = [:]
+    for zone in try first.engine().zones where zone.kind == .data && zone.database == .shared {
+      for id in membership.allDevices.map(\.id) where !membership.isActive(id) {
+        held[zone.authorTag(of: id)] = []
+      }
+      for device in devices {
+        for segment in try device.engine().store.segments(of: zone.id) {
+          held[zone.authorTag(of: segment.author.device)]?.append(segment)
+        }
+      }
+    }
+    return held
+  }
+
+  private func isUnknown(_ file: FolderFile, _ held: [Identifier: [StoredSegment]]) -> Bool {
+    guard case .segment(let name) = file, let segments = held[name.authorTag],
+      !segments.contains(where: {
+        $0.author.incarnation == name.incarnation && $0.first <= name.last && name.first <= $0.last
+      })
+    else { return false }
+    SimProbe.fileOfNobody.hit()
+    return true
   }
 
   /// What a device has it put right in its copy of the folder, if that was damaged.

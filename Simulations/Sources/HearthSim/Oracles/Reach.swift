@@ -48,6 +48,8 @@ struct Reach {
       }
       try exchange(fresh)
       if way == .folder { copy(from: fresh, to: member) }
+      // What a live line tells is the log for a minute, however slow it is; then it is asked.
+      world.net?.run(upTo: RelayClientTiming().confirmedMilliseconds + 1)
       try exchange(member)
     } catch let violation as Violation {
       throw violation

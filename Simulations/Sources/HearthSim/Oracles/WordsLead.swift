@@ -102,6 +102,8 @@ struct WordsLead {
       for device in [bare, host] {
         if let failure = try device.sync(at: world.now).failure { throw StepFailure(failure) }
         if way == .folder { copy(from: bare, to: host) }
+        // What a live line tells is the log for a minute, however slow it is; then it is asked.
+        world.net?.run(upTo: RelayClientTiming().confirmedMilliseconds + 1)
       }
     } catch let violation as Violation {
       throw violation

@@ -226,7 +226,9 @@ struct Settling {
       // What one who is out has said in this round, as that another is out too, nobody has heard.
       let insiders = try members(of: devices)
       if moved.contains(where: { one in !insiders.contains { $0 === one } }) { continue }
-      if areEqual(insiders), try knowThemselves(devices) { return true }
+      if areEqual(insiders), try knowThemselves(devices) {
+        return try !waitsForAdmin(insiders)
+      }
     }
     // Who does not know by now whether it belongs is looked at when people are.
     if areEqual(try members(of: devices)) { return true }

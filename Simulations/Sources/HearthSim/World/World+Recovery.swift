@@ -59,13 +59,14 @@ extension World {
     ledger.takeBack { promise in
       let holders = checker.holders(of: promise.dot, in: promise.zone)
       let isElsewhere = devices.contains { other in
-        !other.isDestroyed && other.folder.names.contains { file in
-          guard case .segment(let name) = file, let zone else { return false }
-          return name.zoneTag == zone.tag
-            && name.authorTag == zone.authorTag(of: promise.dot.author.device)
-            && name.incarnation == promise.dot.author.incarnation
-            && (name.first...name.last).contains(promise.dot.sequence)
-        }
+        !other.isDestroyed
+          && other.folder.names.contains { file in
+            guard case .segment(let name) = file, let zone else { return false }
+            return name.zoneTag == zone.tag
+              && name.authorTag == zone.authorTag(of: promise.dot.author.device)
+              && name.incarnation == promise.dot.author.incarnation
+              && (name.first...name.last).contains(promise.dot.sequence)
+          }
       }
       return promise.device != device.index || isElsewhere
         || !holders.isEmpty ? .others : .nobody
