@@ -180,6 +180,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case noSnapshotForNewcomers
   /// A snapshot by somebody who was an admin once counts as there for newcomers.
   case trustsFormerMakers
+  /// A zone goes on resting on a snapshot with one of two histories, of which neither counts.
+  case keepsForkedBase
+  /// A snapshot under a key that a member is not given counts as there for all.
+  case forgetsWhoCameMeanwhile
 
   // HearthRelay
   /// The relay's database is opened with `synchronous=OFF`.

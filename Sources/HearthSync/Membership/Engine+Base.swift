@@ -7,18 +7,24 @@ extension Engine {
   ///
   /// A snapshot does not tell whether its maker knew of a removal, or of a role that was lost.
   /// Where it reaches beyond the cut of one, only the changes themselves can say what counts. Nil
-  /// where nobody's log does. Where keys are withheld from newcomers the changes themselves may be
+  /// where nobody's log does. Of a log that ended before a contradiction all beyond does not count.
+  /// Where keys are withheld from newcomers the changes themselves may be
   /// closed here; then it counts that the maker knew what its key was made after.
   func authorLessenedInBase(of id: ZoneID) throws -> Author? {
     let zone = try zone(id)
     let membership = membership(of: zone.group)
-    guard zone.kind == .data,
-      membership.withholdsKeys ? membership.hasTriedCuts : membership.hasCuts,
+    let mayBe = membership.withholdsKeys ? membership.hasTriedCuts : membership.hasCuts
+    guard zone.kind == .data, mayBe || !zone.forkEnds.isEmpty,
       let base = try store.baseSnapshot(of: id)
     else { return nil }
     let chunks = try Engine.chunks(of: base)
     guard let first = chunks.first else { return nil }
     let heads = try heads(ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: true).heads
+    // One of two histories, of which neither counts (decision 0025).
+    let forked = heads.first { head in
+      zone.forkEnds[head.author].map { head.sequence >= $0 } ?? false
+    }
+    if let forked, !Mutant.keepsForkedBase.isActive { return forked.author }
     guard membership.withholdsKeys else {
       return heads.first { head in
         let dot = Dot(author: head.author, sequence: head.sequence)

@@ -37,6 +37,31 @@ extension Engine {
     return false
   }
 
+  /// Those of some epochs' tags under which a snapshot serves the members too who are not given
+  /// every key; all of them while the present key would not serve either.
+  ///
+  /// Somebody may have been let in by who did not know yet that newcomers read everything: the key
+  /// of those who come now is not that member's. O(n) for n devices and each epoch.
+  func epochsForAllMembers(
+    _ tags: [Identifier], of zone: ZoneState
+  ) throws -> Set<Identifier> {
+    let membership = membership(of: zone.group)
+    guard membership.withholdsKeys, !Mutant.forgetsWhoCameMeanwhile.isActive,
+      let current = zone.currentEpoch.map({ Identifier($0.tag) })
+    else { return Set(tags) }
+    let wanted = Set(tags + [current])
+    var serving: Set<Identifier> = []
+    for epoch in membership.epochs(of: zone.id) {
+      let tag = Identifier(try EpochKey.tag(ofID: epoch.grant.epoch))
+      guard wanted.contains(tag) else { continue }
+      let isForAll = membership.devices.allSatisfy {
+        membership.mayBeGiven(epoch, of: .data, to: $0.id)
+      }
+      if isForAll { serving.insert(tag) }
+    }
+    return serving.contains(current) ? serving : Set(tags)
+  }
+
   /// The tags of the epochs of a zone that open invitations carry.
   func epochsOfOpenInvites(in zone: ZoneState) throws -> [Identifier] {
     try membership(of: zone.group).epochsOfOpenInvites(in: zone.id).map {

@@ -204,8 +204,10 @@ extension Engine {
     else { return }
     let keys = Set(keysForNewcomers(of: zone).map { Identifier($0.tag) })
     let known = try knownSnapshots(of: zone, on: transport, listing, &report)
+    let mayServe = try epochsForAllMembers(known.map(\.epoch), of: zone)
     let newest = known.filter {
-      zone.frontier.covers($0.frontier) && (!membership.withholdsKeys || keys.contains($0.epoch))
+      zone.frontier.covers($0.frontier)
+        && (!membership.withholdsKeys || keys.contains($0.epoch) && mayServe.contains($0.epoch))
     }
     .max { SnapshotPlan.weight(of: $0.frontier) < SnapshotPlan.weight(of: $1.frontier) }
     let reached = newest?.frontier ?? Frontier()
