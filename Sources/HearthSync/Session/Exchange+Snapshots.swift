@@ -160,10 +160,10 @@ extension Engine {
         zones[place].resetHeads()
         _ = try receive(blobs, in: id, nowMilliseconds: nowMilliseconds)
         try takeAll(of: id, from: transport, holding: listing, nowMilliseconds, &report)
+        // Of a log that was ended for two histories nobody has what is beyond.
         let needed = before.heads.filter { $0.author != author || author?.device == device }
-        guard
-          zones[place].frontier.covers(Frontier(needed.map { ($0.author, $0.sequence) }))
-        else {
+          .map { ($0.author, min($0.sequence, (before.forkEnds[$0.author] ?? .max) - 1)) }
+        guard zones[place].frontier.covers(Frontier(needed)) else {
           throw SyncError(
             .snapshotContradicted, "and not every change that is needed instead is there")
         }

@@ -73,7 +73,7 @@ extension World {
     }
   }
 
-  /// A bare device becomes one of somebody's by the latest words: `recover WHO NEW [revoke-others]`.
+  /// A bare device becomes one of somebody's by words: `recover WHO NEW [revoke-others]`.
   ///
   /// Once more by the same name where that came to nothing.
   func recover(_ step: Step) throws {
