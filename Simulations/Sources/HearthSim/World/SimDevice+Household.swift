@@ -89,7 +89,15 @@ extension SimDevice {
     _ capsule: [UInt8], _ secret: InviteSecret, over way: Way,
     _ engine: inout Engine<ReplicaStore>, _ now: UInt64
   ) throws -> ZoneID? {
-    let opened = try engine.beginJoining(capsule, with: secret, nowMilliseconds: now)
+    let opened: InvitationCapsule
+    do {
+      opened = try engine.beginJoining(capsule, with: secret, nowMilliseconds: now)
+    } catch let error as StoreError {
+      // The keys in it may have become durable all the same.
+      let frontier = try InvitationCapsule(opening: capsule, with: secret).controlFrontier
+      openedInvitations.append(frontier)
+      throw error
+    }
     let group = opened.group
     openedInvitations.append(opened.controlFrontier)
     net?.relay.rules.pardon([deviceID])
