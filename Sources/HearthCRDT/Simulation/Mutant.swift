@@ -180,6 +180,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case noSnapshotForNewcomers
   /// A snapshot by somebody who was an admin once counts as there for newcomers.
   case trustsFormerMakers
+  /// Expired invitations are closed after somebody was invited, and not before.
+  case closesAfterInviting
   /// A zone goes on resting on a snapshot with one of two histories, of which neither counts.
   case keepsForkedBase
   /// A snapshot under a key that a member is not given counts as there for all.

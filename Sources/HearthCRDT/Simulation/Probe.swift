@@ -58,6 +58,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case changeDemoted = "people.change-demoted"
   case cutHolds = "people.cut-holds"
   case inviteOver = "people.invite-over"
+  case closedBeforeInviting = "people.closed-before-inviting"
   case changesAdopted = "people.changes-adopted"
   // Exchanges
   case roundFailed = "exchange.round-failed"

@@ -122,6 +122,7 @@ extension Engine {
     try store.transaction {
       draft = self
       try draft.replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
+      try draft.closeExpired(in: group, nowMilliseconds: nowMilliseconds)
       for zone in draft.dataZoneIDs(of: group) { _ = try draft.seal(zone) }
       let operations = operations(draft)
       let isClosing = operations.contains { if case .inviteClose = $0 { true } else { false } }
@@ -131,6 +132,20 @@ extension Engine {
       try draft.perform(operations + keys, in: group, nowMilliseconds: nowMilliseconds)
     }
     self = draft
+  }
+
+  /// Closes invitations that have expired, with new keys, before somebody is let in.
+  ///
+  /// The next sync would do so, and who is let in now would not have the keys made with that, under
+  /// which the snapshot is that newcomers begin from.
+  private mutating func closeExpired(in group: GroupID, nowMilliseconds: UInt64) throws {
+    guard !Mutant.closesAfterInviting.isActive, let role = membership(of: group).role(of: device)
+    else { return }
+    let closings = closings(in: group, role, nowMilliseconds: nowMilliseconds)
+    guard !closings.isEmpty else { return }
+    Probe.closedBeforeInviting.hit()
+    let keys = try grants(of: zoneIDs(of: group), in: group, without: [])
+    try perform(closings + keys, in: group, nowMilliseconds: nowMilliseconds)
   }
 
   /// All zones of a group, the control zone among them.

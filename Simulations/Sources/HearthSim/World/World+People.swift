@@ -58,7 +58,11 @@ extension World {
     let report = try device.join(named, at: now)
     joins[device.index] = (now, step.words)
     if report == nil { return }
-    closedTo[device.index] = isBack ? nil : closedByInvitation[named.publicKeys.inviteID]
+    // Whoever has opened another link before was given the keys in that one.
+    let opened = device.openedInvitations
+    let isFirst = opened.allSatisfy { $0 == opened.last }
+    closedTo[device.index] =
+      isBack || !isFirst ? nil : closedByInvitation[named.publicKeys.inviteID]
     if isBack { SimProbe.rejoined.hit() }
     try checker.arranged(device, in: self)
   }
