@@ -112,8 +112,7 @@ struct AtRest {
         8 + authors * 2 * Engine<ReplicaStore>.compactionThreshold + changes / 64 + keys
       guard files <= bound else {
         throw world.fail(
-          .boundedStorage, device,
-          "\(files) files in the folder for \(changes) changes")
+          .boundedStorage, device, "\(files) files in the folder for \(changes) changes")
       }
     }
   }

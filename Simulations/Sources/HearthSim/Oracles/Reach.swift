@@ -38,19 +38,18 @@ struct Reach {
       named: "\(member.name)By\(way == .relay ? "Relay" : "Folder")", way: way,
       person: member.person)
     do {
-      try exchange(member)
-      if way == .folder { copy(from: member, to: fresh) }
+      try member.exchange(at: world.now)
+      if way == .folder { member.giveFiles(to: fresh) }
       try fresh.start(at: world.now)
       do {
         guard try fresh.join(secret, at: world.now) != nil else { return }
       } catch let error as SyncError where error.code == .notAllowed && fresh.home != nil {
         // A reader's device is in, and cannot write the record of its person.
       }
-      try exchange(fresh)
-      if way == .folder { copy(from: fresh, to: member) }
-      // What a live line tells is the log for a minute, however slow it is; then it is asked.
-      world.net?.run(upTo: RelayClientTiming().confirmedMilliseconds + 1)
-      try exchange(member)
+      try fresh.exchange(at: world.now)
+      if way == .folder { fresh.giveFiles(to: member) }
+      world.net?.outwaitLiveLines()
+      try member.exchange(at: world.now)
     } catch let violation as Violation {
       throw violation
     } catch {
@@ -59,7 +58,7 @@ struct Reach {
     }
     try world.throwFound()
     SimProbe.furtherReached.hit()
-    guard try agree(fresh, member, home) else {
+    guard try fresh.agrees(with: member, in: home) else {
       throw world.fail(
         .garbage, fresh,
         "the \(way.rawValue) alone does not lead \(member.name) to the present: "
@@ -84,8 +83,8 @@ struct Reach {
     let fresh = try world.addFresh(named: "FreshByArchive")
     do {
       let secret = try host.invite(uses: 1, at: world.now)
-      try exchange(host)
-      copy(from: host, to: fresh)
+      try host.exchange(at: world.now)
+      host.giveFiles(to: fresh)
       for (file, bytes) in world.archive.sorted(by: { $0.key < $1.key })
       where fresh.folder.files[file] == nil && world.isHonest(file) {
         // A snapshot of before is one more way to begin; the whole log is looked at here.
@@ -94,9 +93,9 @@ struct Reach {
       }
       try fresh.start(at: world.now)
       guard try fresh.join(secret, at: world.now) != nil else { return }
-      try exchange(fresh)
-      copy(from: fresh, to: host)
-      try exchange(host)
+      try fresh.exchange(at: world.now)
+      fresh.giveFiles(to: host)
+      try host.exchange(at: world.now)
     } catch let violation as Violation {
       throw violation
     } catch {
@@ -112,29 +111,11 @@ struct Reach {
     // A loss that is owed: the relay lost it, and its author was put back.
     guard left.frontier == right.frontier else { return SimProbe.archiveHoldsMore.hit() }
     SimProbe.freshByArchive.hit()
-    guard try agree(fresh, host, home) else {
+    guard try fresh.agrees(with: host, in: home) else {
       throw world.fail(
         .garbage, fresh,
         "all that ever was leads to another state: "
           + "\(try Settling.difference(fresh, host, in: home))")
-    }
-  }
-
-  private func exchange(_ device: SimDevice) throws {
-    if let failure = try device.sync(at: world.now).failure { throw StepFailure(failure) }
-  }
-
-  private func agree(_ one: SimDevice, _ other: SimDevice, _ home: ZoneID) throws -> Bool {
-    let (left, right) = (try one.engine(), try other.engine())
-    return try left.zone(home).frontier == right.zone(home).frontier
-      && left.store.read { try left.digest(of: home) }
-        == right.store.read { try right.digest(of: home) }
-  }
-
-  private func copy(from one: SimDevice, to other: SimDevice) {
-    for file in one.folder.names {
-      guard other.folder.files[file] == nil, let bytes = one.folder.files[file] else { continue }
-      other.folder.put(file, bytes)
     }
   }
 }

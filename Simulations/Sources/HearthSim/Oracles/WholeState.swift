@@ -145,11 +145,11 @@ struct WholeState {
       if bySnapshot, !isWithheld { try host.publishSnapshot() }
       let secret = try host.invite(uses: 1, at: world.now)
       _ = try host.sync(at: world.now)
-      copy(from: host, to: fresh, withSnapshots: bySnapshot)
+      host.giveFiles(to: fresh, withSnapshots: bySnapshot)
       try fresh.start(at: world.now)
       let report = try fresh.join(secret, at: world.now)
       _ = try fresh.sync(at: world.now)
-      copy(from: fresh, to: host, withSnapshots: true)
+      fresh.giveFiles(to: host)
       _ = try host.sync(at: world.now)
       (bySnapshot ? SimProbe.freshBySnapshot : .freshByLog).hit()
       guard bySnapshot == (report?.begunFromSnapshots ?? 0 > 0) else {
@@ -166,11 +166,7 @@ struct WholeState {
         "cannot join a household at rest: \(error); "
           + "\(try Settling.state(of: host)); \(try Settling.state(of: fresh))")
     }
-    let (one, other) = (try host.engine(), try fresh.engine())
-    guard try one.zone(home).frontier == other.zone(home).frontier,
-      try one.store.read({ try one.digest(of: home) })
-        == other.store.read({ try other.digest(of: home) })
-    else {
+    guard try fresh.agrees(with: host, in: home) else {
       throw world.fail(
         .snapshots, fresh,
         "differs from who it joined, \(bySnapshot ? "by snapshot" : "by log"): "
@@ -180,14 +176,6 @@ struct WholeState {
     let model = try tallies(on: host)
     if model.isComplete, let found = try model.difference(on: fresh, in: home) {
       throw world.fail(.snapshots, fresh, "a tally is not what was written: \(found.text)")
-    }
-  }
-
-  private func copy(from one: SimDevice, to other: SimDevice, withSnapshots: Bool) {
-    for file in one.folder.names {
-      if case .blob(let name) = file, name.kind == .snapshot, !withSnapshots { continue }
-      guard other.folder.files[file] == nil, let bytes = one.folder.files[file] else { continue }
-      other.folder.put(file, bytes)
     }
   }
 }

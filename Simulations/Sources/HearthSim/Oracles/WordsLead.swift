@@ -93,17 +93,14 @@ struct WordsLead {
       named: "\(host.name)From\(way == .relay ? "Relay" : "Folder")", way: way, person: person)
     do {
       // What others gave to the relay since passes through the host.
-      for _ in 0..<2 {
-        if let failure = try host.sync(at: world.now).failure { throw StepFailure(failure) }
-      }
-      if way == .folder { copy(from: host, to: bare) }
+      for _ in 0..<2 { try host.exchange(at: world.now) }
+      if way == .folder { host.giveFiles(to: bare) }
       try bare.start(at: world.now)
       try bare.recover(with: root, revokingOthers: false, at: world.now)
       for device in [bare, host] {
-        if let failure = try device.sync(at: world.now).failure { throw StepFailure(failure) }
-        if way == .folder { copy(from: bare, to: host) }
-        // What a live line tells is the log for a minute, however slow it is; then it is asked.
-        world.net?.run(upTo: RelayClientTiming().confirmedMilliseconds + 1)
+        try device.exchange(at: world.now)
+        if way == .folder { bare.giveFiles(to: host) }
+        world.net?.outwaitLiveLines()
       }
     } catch let violation as Violation {
       throw violation
@@ -114,23 +111,12 @@ struct WordsLead {
     }
     try world.throwFound()
     SimProbe.recoveredAtRest.hit()
-    let (left, right) = (try bare.engine(), try host.engine())
-    guard try left.zone(home).frontier == right.zone(home).frontier,
-      try left.store.read({ try left.digest(of: home) })
-        == right.store.read({ try right.digest(of: home) })
-    else {
+    guard try bare.agrees(with: host, in: home) else {
       throw world.fail(
         .backup, bare,
         "\(host.name)'s words do not lead to the present by the \(way.rawValue) alone: "
           + "\(try Settling.state(of: bare)); \(try Settling.state(of: host)); "
           + "\(try Settling.difference(bare, host, in: home))")
-    }
-  }
-
-  private func copy(from one: SimDevice, to other: SimDevice) {
-    for file in one.folder.names {
-      guard other.folder.files[file] == nil, let bytes = one.folder.files[file] else { continue }
-      other.folder.put(file, bytes)
     }
   }
 }

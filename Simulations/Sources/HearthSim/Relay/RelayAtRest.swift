@@ -80,10 +80,9 @@ struct RelayAtRest {
       _ = try host.sync(at: world.now)
       try fresh.start(at: world.now)
       guard try fresh.join(secret, at: world.now) != nil else { return }
-      if let failure = try fresh.sync(at: world.now).failure { throw StepFailure(failure) }
-      // What a live line tells is the log for a minute, however slow it is; then it is asked.
-      world.net?.run(upTo: RelayClientTiming().confirmedMilliseconds + 1)
-      if let failure = try host.sync(at: world.now).failure { throw StepFailure(failure) }
+      try fresh.exchange(at: world.now)
+      world.net?.outwaitLiveLines()
+      try host.exchange(at: world.now)
     } catch let violation as Violation {
       throw violation
     } catch {
@@ -121,8 +120,8 @@ struct RelayAtRest {
       copy.forgetUnknownHome()
       guard copy.home == home, try copy.isMember(), try !copy.waitsForMembersKeys() else { return }
       for _ in 0..<3 {
-        if let failure = try copy.sync(at: world.now).failure { throw StepFailure(failure) }
-        if let failure = try host.sync(at: world.now).failure { throw StepFailure(failure) }
+        try copy.exchange(at: world.now)
+        try host.exchange(at: world.now)
       }
     } catch let violation as Violation {
       throw violation
@@ -137,11 +136,7 @@ struct RelayAtRest {
   private func same(
     _ oracle: Oracle, _ one: SimDevice, _ other: SimDevice, _ home: ZoneID, _ words: String
   ) throws {
-    let (left, right) = (try one.engine(), try other.engine())
-    guard try left.zone(home).frontier == right.zone(home).frontier,
-      try left.store.read({ try left.digest(of: home) })
-        == right.store.read({ try right.digest(of: home) })
-    else {
+    guard try one.agrees(with: other, in: home) else {
       throw world.fail(
         oracle, one,
         "\(words): \(try Settling.state(of: one)); \(try Settling.state(of: other)); "
