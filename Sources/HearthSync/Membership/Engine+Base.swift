@@ -8,8 +8,8 @@ extension Engine {
   /// A snapshot does not tell whether its maker knew of a removal, or of a role that was lost.
   /// Where it reaches beyond the cut of one, only the changes themselves can say what counts. Nil
   /// where nobody's log does. Of a log that ended before a contradiction all beyond does not count.
-  /// Where keys are withheld from newcomers the changes themselves may be closed here; then it counts
-  /// that the maker knew what its key was made after.
+  /// Where keys are withheld from newcomers the changes themselves may be closed here; then it
+  /// counts that the maker knew what its key was made after.
   func authorLessenedInBase(of id: ZoneID) throws -> Author? {
     let zone = try zone(id)
     let membership = membership(of: zone.group)
