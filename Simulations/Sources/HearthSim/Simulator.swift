@@ -68,10 +68,16 @@ package enum Simulator {
     }
   }
 
-  /// About how long a plan's file takes, in steps; a sweep is many runs.
+  /// About how long a plan's file takes, in steps; a sweep is many runs, one within another very
+  /// many, what is pasted counts by the piece, and so does each day of a device.
   package static func weight(of path: String) throws -> Int {
     let plan = try plan(.file(path))
-    return plan.steps.count * (plan.sweep == nil ? 1 : 100)
+    let steps = plan.steps.reduce(0) { sum, step in
+      sum + 1 + (step.verb == "paste" ? step.words.compactMap { Int($0) }.max() ?? 0 : 0)
+    }
+    let days = Int((plan.steps.last?.atMilliseconds ?? 0) / UInt64(Generator.dayMilliseconds))
+    guard let sweep = plan.sweep else { return steps + days * plan.devices.count }
+    return steps * (sweep.isTwice == true ? 10_000 : 100) / max(1, sweep.stride ?? 1)
   }
 
   /// The plan as the text of its file.

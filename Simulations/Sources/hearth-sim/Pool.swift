@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Synchronization
 
 /// Runs this program again and again, so many processes at a time, and hears of each as it ends.
 ///
@@ -24,6 +25,27 @@ struct Pool {
     let status: Int32
   }
 
+  /// Which processes have ended and were not yet dealt with.
+  ///
+  /// Told by the processes' own handlers: what `isRunning` says may come later than those.
+  private final class Ends: Sendable {
+    private let indices = Mutex<[Int]>([])
+    private let signal = DispatchSemaphore(value: 0)
+
+    func note(_ index: Int) {
+      indices.withLock { $0.append(index) }
+      signal.signal()
+    }
+
+    /// The index of a task whose process has ended; nil if none has after a time.
+    func next(milliseconds: Int) -> Int? {
+      guard signal.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else {
+        return nil
+      }
+      return indices.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+    }
+  }
+
   private struct Running {
     let index: Int
     let process: Process
@@ -35,8 +57,7 @@ struct Pool {
   let jobs: Int
   /// After how long a process is ended; never if nil.
   var limitSeconds: Double?
-  /// Signalled by every process that ends.
-  private let ends = DispatchSemaphore(value: 0)
+  private let ends = Ends()
   /// After how long at most the limit of those that run is looked at.
   private static let lookMilliseconds = 500
 
@@ -59,19 +80,18 @@ struct Pool {
         running.append(try start(tasks[next], next, in: folder))
         next += 1
       }
-      for place in running.indices.reversed() {
-        if !running[place].process.isRunning {
-          let one = running.remove(at: place)
-          try ended(one.index, try end(of: one))
-        } else if let limitSeconds, !running[place].isLate,
-          -running[place].began.timeIntervalSinceNow > limitSeconds
-        {
-          running[place].isLate = true
-          running[place].process.terminate()
-        }
+      if let index = ends.next(milliseconds: Pool.lookMilliseconds),
+        let place = running.firstIndex(where: { $0.index == index })
+      {
+        try ended(index, try end(of: running.remove(at: place)))
       }
-      if !running.isEmpty {
-        _ = ends.wait(timeout: .now() + .milliseconds(Pool.lookMilliseconds))
+      guard let limitSeconds else { continue }
+      for place in running.indices
+      where !running[place].isLate
+        && -running[place].began.timeIntervalSinceNow > limitSeconds
+      {
+        running[place].isLate = true
+        running[place].process.terminate()
       }
     }
   }
@@ -92,7 +112,7 @@ struct Pool {
     process.arguments = task.arguments
     process.standardInput = try FileHandle(forReadingFrom: input)
     process.standardOutput = try FileHandle(forWritingTo: output)
-    process.terminationHandler = { [ends] _ in ends.signal() }
+    process.terminationHandler = { [ends] _ in ends.note(index) }
     try process.run()
     return Running(index: index, process: process, output: output, began: Date())
   }

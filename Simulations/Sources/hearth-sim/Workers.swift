@@ -47,66 +47,46 @@ struct Workers {
     _ list: [Job], progress: ((Int) -> Void)? = nil
   ) throws -> [[Simulator.Outcome]] {
     var results = [[Simulator.Outcome]](repeating: [], count: list.count)
-    var waiting = Array(list.indices.reversed())
-    var running: [(index: Int, process: Process, output: URL)] = []
+    var open = Array(list.indices)
     var done = 0
-    while !waiting.isEmpty || !running.isEmpty {
-      while running.count < jobs, let index = waiting.popLast() {
+    while !open.isEmpty {
+      let tasks = try open.map { index in
         var rest = list[index]
         rest.seeds = Array(rest.seeds.dropFirst(results[index].count))
-        running.append(try start(rest, index: index))
+        return Pool.Task(arguments: ["worker"], input: try JSONEncoder().encode(rest))
       }
-      let (index, process, output) = running.removeFirst()
-      process.waitUntilExit()
-      results[index] += try collect(output)
-      try FileManager.default.removeItem(at: output)
-      let isOrderly = process.terminationReason == .exit && process.terminationStatus == 0
-      if !isOrderly {
-        let job = list[index]
-        guard results[index].count < job.seeds.count else {
-          throw ValidationError(
-            "a worker ended itself outside of any seed: signal or status "
-              + "\(process.terminationStatus), plans \(job.plans.prefix(1))")
+      var cutOff: [Int] = []
+      try Pool(jobs: jobs).run(tasks) { place, end in
+        let index = open[place]
+        results[index] += try outcomes(end.output)
+        if !end.isOrderly {
+          results[index].append(try ended(list[index], after: results[index].count, end))
+          if results[index].count < list[index].seeds.count, !list[index].stopsAtFailure {
+            return cutOff.append(index)
+          }
         }
-        results[index].append(
-          .ended(
-            seed: job.seeds[results[index].count], mode: job.mode,
-            status: process.terminationStatus))
-        if results[index].count < job.seeds.count, !job.stopsAtFailure {
-          waiting.append(index)
-          continue
-        }
+        done += 1
+        progress?(done)
       }
-      done += 1
-      progress?(done)
+      open = cutOff.sorted()
     }
     return results
   }
 
-  private func start(_ job: Job, index: Int) throws -> (Int, Process, URL) {
-    let directory = FileManager.default.temporaryDirectory
-    let stem = "hearth-sim-\(ProcessInfo.processInfo.processIdentifier)-\(index)"
-    let (input, output) = (
-      directory.appendingPathComponent(stem + ".in"), directory.appendingPathComponent(stem)
-    )
-    try JSONEncoder().encode(job).write(to: input)
-    defer { try? FileManager.default.removeItem(at: input) }
-    guard FileManager.default.createFile(atPath: output.path, contents: nil) else {
-      throw ValidationError("cannot write \(output.path)")
-    }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-    process.arguments = ["worker"]
-    process.standardInput = try FileHandle(forReadingFrom: input)
-    process.standardOutput = try FileHandle(forWritingTo: output)
-    try process.run()
-    return (index, process, output)
-  }
-
-  private func collect(_ output: URL) throws -> [Simulator.Outcome] {
-    try Data(contentsOf: output).split(separator: UInt8(ascii: "\n")).map {
+  private func outcomes(_ output: Data) throws -> [Simulator.Outcome] {
+    try output.split(separator: UInt8(ascii: "\n")).map {
       try JSONDecoder().decode(Simulator.Outcome.self, from: Data($0))
     }
+  }
+
+  /// What the seed comes to at which a process ended itself.
+  private func ended(_ job: Job, after count: Int, _ end: Pool.End) throws -> Simulator.Outcome {
+    guard count < job.seeds.count else {
+      throw ValidationError(
+        "a worker ended itself outside of any seed: signal or status \(end.status), "
+          + "plans \(job.plans.prefix(1))")
+    }
+    return .ended(seed: job.seeds[count], mode: job.mode, status: end.status)
   }
 
   /// Splits seeds into jobs of a few, so that processes end at about the same time.

@@ -56,9 +56,11 @@ extension Engine {
         }
       }
     }
-    let stored = try store.segments(of: id).map { SyncPlan.name(of: $0, in: state) }
     guard before[id] != nil || before.count < Engine.maximumHeldZones else { return }
-    held?[id] = SyncPlan.covered(by: listing.segments + stored, of: state)
+    let given = SyncPlan.unlisted(try store.segments(of: id), on: listing, of: state)
+    held?[id] =
+      given.isEmpty
+      ? now : SyncPlan.covered(by: listing.segments + given.map(\.name), of: state)
   }
 
   /// Remembers what a transport holds when a round over it is done.

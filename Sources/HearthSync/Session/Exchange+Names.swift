@@ -24,24 +24,28 @@ extension Engine {
     return trusted
   }
 
-  /// Looks into the files that seem to hold stored segments which are not there by name, each file
-  /// once in the life of this node; gives the names that are believed afterwards.
+  /// The stored segments that a transport lacks, after a look into the files that seem to hold
+  /// them under other names; each file is looked into once in the life of this node.
   ///
-  /// - Returns: as ``trustedNames(of:in:stored:)``.
-  func examineCover(
-    of zone: ZoneState, on transport: some Transport, _ listing: TransportListing,
+  /// - Returns: as ``SyncPlan/publications(to:stored:trusted:of:by:)``.
+  func publications(
+    of zone: ZoneState, to transport: some Transport, holding listing: TransportListing,
     stored: [StoredSegment], _ report: inout TransportReport
-  ) throws -> Set<SegmentName> {
+  ) throws -> [(segment: StoredSegment, name: SegmentName)] {
+    // Mostly all are there under their own names, and nothing need be believed.
+    guard !SyncPlan.unlisted(stored, on: listing, of: zone).isEmpty else { return [] }
     var trusted = try trustedNames(of: zone, in: listing, stored: stored)
     let plan = SyncPlan(zone: zone, stored: stored, pending: [])
     let missing = plan.publications(
       to: listing, stored: stored, trusted: trusted, of: zone, by: device)
-    guard !missing.isEmpty else { return trusted }
+    guard !missing.isEmpty else { return [] }
     let suspects = SyncPlan.names(
       in: listing, covering: missing.map(\.name), except: trusted)
     let right = try examine(suspects, of: zone, on: transport, stored: stored, listing, &report)
+    guard !right.isEmpty else { return missing }
     trusted.formUnion(right)
-    return trusted
+    return plan.publications(
+      to: listing, stored: stored, trusted: trusted, of: zone, by: device)
   }
 
   /// Looks into files once and remembers what they proved to be.
@@ -51,6 +55,7 @@ extension Engine {
     _ names: [SegmentName], of zone: ZoneState, on transport: some Transport,
     stored: [StoredSegment], _ listing: TransportListing, _ report: inout TransportReport
   ) throws -> [SegmentName] {
+    guard !names.isEmpty else { return [] }
     var verdicts = try verdicts(of: zone.id)
     var right: [SegmentName] = []
     var examined = 0
@@ -151,15 +156,18 @@ extension Engine {
     if Mutant.neverLooksForTwins.isActive { return }
     let zone = try zone(id)
     let stored = try store.segments(of: id)
-    let held = Set(stored.map { SyncPlan.name(of: $0, in: zone).changes })
     let known = Set(stored.map(\.digest)).union(try store.pending(in: id).map(\.digest))
+    let unknown = listing.segments.filter { !known.contains($0.digest) }
+    // Mostly every file is one that is stored here.
+    guard !unknown.isEmpty else { return }
+    let held = Set(stored.map { SyncPlan.name(of: $0, in: zone).changes })
     let ended = Set(
       zone.forkEnds.keys.map { author in
         SyncPlan.TagAuthor(tag: zone.authorTag(of: author.device), incarnation: author.incarnation)
       })
     let verdicts = try verdicts(of: id)
-    let twins = listing.segments.filter {
-      held.contains($0.changes) && !known.contains($0.digest) && !ended.contains($0.author)
+    let twins = unknown.filter {
+      held.contains($0.changes) && !ended.contains($0.author)
         && verdicts[NameVerdicts.key(of: $0)] == nil
     }
     guard !twins.isEmpty else { return }

@@ -269,10 +269,9 @@ extension Engine {
     _ = try compact(id)
     let state = try zone(id)
     let stored = try store.segments(of: id)
-    let plan = SyncPlan(zone: state, stored: stored, pending: [])
     var held = listing
-    let trusted = try examineCover(
-      of: state, on: transport, listing, stored: stored, &report)
+    let publications = try publications(
+      of: state, to: transport, holding: listing, stored: stored, &report)
     var batch: [(name: SegmentName, bytes: [UInt8])] = []
     var batchBytes = 0
     func give(_ report: inout TransportReport) throws {
@@ -283,8 +282,6 @@ extension Engine {
       batch = []
       batchBytes = 0
     }
-    let publications = plan.publications(
-      to: listing, stored: stored, trusted: trusted, of: state, by: device)
     if Mutant.removesBeforeMerged.isActive, isAlone {
       held.segments += publications.map(\.name)
       try tidy(state, on: transport, holding: held, stored: stored, &report)

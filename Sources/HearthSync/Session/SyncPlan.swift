@@ -111,7 +111,9 @@ package struct SyncPlan {
     to listing: TransportListing, stored: [StoredSegment], trusted: Set<SegmentName>,
     of zone: ZoneState, by device: DeviceID
   ) -> [(segment: StoredSegment, name: SegmentName)] {
-    let listed = Set(listing.segments)
+    let unlisted = SyncPlan.unlisted(stored, on: listing, of: zone)
+    // Mostly all are there under their own names.
+    guard !unlisted.isEmpty else { return [] }
     let ownTag = zone.authorTag(of: device)
     let present = Dictionary(
       uniqueKeysWithValues: SyncPlan.byAuthor(listing.segments.filter { trusted.contains($0) })
@@ -119,9 +121,7 @@ package struct SyncPlan {
           (author, author.tag == ownTag ? SyncPlan.longest(of: names) : SyncPlan.runs(of: names))
         })
     var result: [(StoredSegment, SegmentName)] = []
-    for segment in stored.sorted(by: { ($0.author, $0.first) < ($1.author, $1.first) }) {
-      let name = SyncPlan.name(of: segment, in: zone)
-      if listed.contains(name), !Mutant.publishesAlways.isActive { continue }
+    for (segment, name) in unlisted {
       let runs =
         present[TagAuthor(tag: name.authorTag, incarnation: name.incarnation)] ?? []
       if Mutant.publishesAlways.isActive || !SyncPlan.covers(runs, segment.first...segment.last) {
@@ -129,6 +129,17 @@ package struct SyncPlan {
       }
     }
     return result
+  }
+
+  /// The stored segments that are not on a transport under their own names, in order of author and
+  /// first change.
+  static func unlisted(
+    _ stored: [StoredSegment], on listing: TransportListing, of zone: ZoneState
+  ) -> [(segment: StoredSegment, name: SegmentName)] {
+    let listed = Set(listing.segments)
+    return stored.map { ($0, SyncPlan.name(of: $0, in: zone)) }
+      .filter { !listed.contains($0.1) || Mutant.publishesAlways.isActive }
+      .sorted { ($0.0.author, $0.0.first) < ($1.0.author, $1.0.first) }
   }
 
   /// The name of a stored segment on every transport.

@@ -215,7 +215,7 @@ struct Generator {
   private mutating func exchange(through end: Int) {
     for device in plan.devices {
       let every = chance.pick(
-        mode == .quick ? [1_200_000, 3_600_000, 14_400_000] : [21_600_000, 43_200_000, 86_400_000])
+        mode == .quick ? [2_400_000, 7_200_000, 14_400_000] : [21_600_000, 43_200_000, 86_400_000])
       var at = chance.below(every)
       while at < end {
         step(at, device.name, "sync")

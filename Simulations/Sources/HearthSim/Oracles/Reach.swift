@@ -6,7 +6,7 @@ import HearthTransport
 
 /// Whether what is there leads to the present, for everybody and by every way (O12).
 ///
-/// At rest, for a fourth of the seeds: each look is a device that joins.
+/// At rest, for a fourth of the seeds, and for two of the members: each look is a device that joins.
 struct Reach {
   private let world: World
 
@@ -17,7 +17,9 @@ struct Reach {
   func check(_ members: [SimDevice]) throws {
     var chance = Chance(world.plan.seed, domain: "reach")
     guard chance.happens(perMille: 250) else { return }
-    for member in members where !member.isOldBuild && member.running != nil {
+    var able = members.filter { !$0.isOldBuild && $0.running != nil }
+    while able.count > 2 { able.remove(at: chance.below(able.count)) }
+    for member in able {
       if member.usesRelay { try furtherDevice(of: member, by: .relay) }
       if member.usesFolder { try furtherDevice(of: member, by: .folder) }
     }

@@ -75,8 +75,13 @@ extension World {
   func boot(_ device: SimDevice) throws {
     guard device.running == nil, !device.isStopped, !device.isLost else { return }
     if device.disk.isDown {
-      // What was told since the disk began to lie may be gone now.
-      if liars.contains(device.index) { ledger.exempt(device: device.index) }
+      // What was told since the disk began to lie may be gone now, its anchor too: then it goes on
+      // under old numbers until it meets its own files.
+      if liars.contains(device.index) {
+        ledger.exempt(device: device.index)
+        unaware.insert(device.index)
+        checker.mayRepeat(device)
+      }
       device.disk.reboot()
       if let place = cutsInRecovery.removeValue(forKey: device.index) {
         device.disk.arm(.powerCut(atOperation: device.disk.operations + place))

@@ -50,7 +50,8 @@ final class World {
   var anchors: [String: [UInt8]] = [:]
   var carrierRules: Plan.Carrier
   var isHealed = false
-  /// Devices that were put back without any sign of it and have not synced since.
+  /// Devices that were put back without any sign of it, by a copy or a disk that lied, and have
+  /// not synced since.
   var unaware: Set<Int> = []
   /// Devices that were ever put back so; on a folder of their own nothing ever tells them.
   var putBackUnnoticed: Set<Int> = []
