@@ -22,15 +22,20 @@ struct Adversary {
     let roles = ChangeRoles(world.checker.changes, in: home, by: log)
     for thief in outsiders where thief.running != nil && thief.home == home {
       let endings = endings(of: thief)
-      // Whom somebody sent a link since was given the keys with it, whether it was let in or not.
-      let isGiven = thief.openedInvitations.contains { hasSeen($0, endings) }
-      guard !endings.isEmpty, !isGiven else { continue }
+      guard !endings.isEmpty, !isGivenKeys(thief) else { continue }
       let returns = returns(of: thief, after: endings)
       try giveEverything(to: thief)
       try keysStayAway(from: thief, endings, returns)
       try segmentsStayShut(to: thief, endings, returns, roles, home)
       SimProbe.adversaryTried.hit()
     }
+  }
+
+  /// Whether somebody sent a removed device a link since: it was given the keys with it, whether it
+  /// was let in or not.
+  func isGivenKeys(_ thief: SimDevice) -> Bool {
+    let endings = endings(of: thief)
+    return thief.openedInvitations.contains { hasSeen($0, endings) }
   }
 
   /// What ended a device for good.

@@ -37,7 +37,8 @@ struct RelayAtRest {
   private func staysShut(to outsider: SimDevice, _ members: [SimDevice]) throws {
     guard let home = outsider.home, let member = members.first(where: { $0.home == home }),
       try member.membership().device(outsider.deviceID) != nil,
-      outsider.openedInvitations.isEmpty || world.joins[outsider.index] == nil
+      outsider.openedInvitations.isEmpty || world.joins[outsider.index] == nil,
+      try !Adversary(world, against: member).isGivenKeys(outsider)
     else { return }
     let way = try outsider.relayWay()
     way.relay.directory.zones = try outsider.engine().relayAccesses()

@@ -106,6 +106,7 @@ extension World {
       add(copy)
       SimProbe.cloned.hit()
       copy.openedInvitations = device.openedInvitations
+      (copy.asked, copy.answered) = (device.asked, device.answered)
       try boot(copy)
     default: return false
     }
