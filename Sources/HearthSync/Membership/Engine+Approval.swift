@@ -137,7 +137,9 @@ extension Engine {
   ) throws -> NamedBlob {
     try performEntrance(
       .admit(request.admit), of: request.person, in: request.group,
-      joined: (request.device, request.admit.join.device), nowMilliseconds: nowMilliseconds)
+      joined: Joining(
+        device: request.device, card: request.admit.join.device, person: request.person),
+      nowMilliseconds: nowMilliseconds)
     let membership = membership(of: request.group)
     let key = try BoxPublicKey(validating: request.admit.join.device.boxKey)
     let control = try controlZone(of: request.group)

@@ -371,7 +371,7 @@ extension Engine {
       revokingOthers && !isReader
       ? try grants(
         of: zoneIDs(of: group), in: group, without: Mutant.wordsEndNobody.isActive ? [] : others,
-        joined: (device, card(named: deviceName))) : []
+        joined: Joining(device: device, card: card(named: deviceName), person: person)) : []
     let closings = revokingOthers ? closings(in: group) { others.contains($0.creator) } : []
     try perform(
       [.recover(recover)] + closings + keys, in: group, nowMilliseconds: nowMilliseconds)

@@ -34,6 +34,13 @@ extension Engine {
     try rekey(over, of: group, nowMilliseconds: nowMilliseconds)
   }
 
+  /// A device that reads from the operations on that new keys go with, and whose it is.
+  struct Joining {
+    let device: DeviceID
+    let card: DeviceCard
+    let person: PersonID
+  }
+
   /// The operations that give zones new keys.
   ///
   /// - Parameters:
@@ -43,15 +50,15 @@ extension Engine {
   ///     back to what was before.
   func grants(
     of zones: [ZoneID], in group: GroupID, without left: Set<DeviceID>,
-    joined: (id: DeviceID, card: DeviceCard)? = nil, isThreshold: Bool = false
+    joined: Joining? = nil, isThreshold: Bool = false
   ) throws -> [ControlOperation] {
     let membership = membership(of: group)
     var readers = membership.devices
       .filter { !left.contains($0.id) || Mutant.wrapsToCachedMembers.isActive }
       .map { (id: $0.id, box: $0.card.boxKey) }
-    if let joined { readers.append((joined.id, joined.card.boxKey)) }
+    if let joined { readers.append((joined.device, joined.card.boxKey)) }
     readers.sort { $0.id < $1.id }
-    let people = Mutant.forgetsWords.isActive ? [] : membership.recoveryKeys()
+    let people = Mutant.forgetsWords.isActive ? [] : membership.recoveryKeys(with: joined?.person)
     return try zones.map { id in
       let zone = try self.zone(id)
       let epoch = try EpochKey.random(groupID: group.bytes, zoneID: id.bytes)
@@ -93,7 +100,7 @@ extension Engine {
   ///   - joined: a device that reads from then on.
   mutating func performEntrance(
     _ operation: ControlOperation, of person: PersonID?, in group: GroupID,
-    joined: (id: DeviceID, card: DeviceCard)? = nil, nowMilliseconds: UInt64
+    joined: Joining? = nil, nowMilliseconds: UInt64
   ) throws {
     let membership = membership(of: group)
     guard membership.newcomers == .fromJoin, membership.isForNewcomer(person) else {
@@ -115,7 +122,7 @@ extension Engine {
   ///   - isThreshold: whether nothing leads back to what was before.
   ///   - operations: given the engine after the sealing.
   mutating func performThreshold(
-    in group: GroupID, joined: (id: DeviceID, card: DeviceCard)? = nil, isThreshold: Bool = false,
+    in group: GroupID, joined: Joining? = nil, isThreshold: Bool = false,
     nowMilliseconds: UInt64, _ operations: (Engine) -> [ControlOperation]
   ) throws {
     var draft = self

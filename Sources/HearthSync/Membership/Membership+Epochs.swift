@@ -134,11 +134,17 @@ extension Membership {
     return all.filter { !followed.contains($0.grant.epoch) }
   }
 
-  /// The public recovery keys of everybody who is in the group and has some.
-  func recoveryKeys() -> [(person: PersonID, keys: ControlOperation.RecoveryKeys)] {
+  /// The public recovery keys of everybody who is in the group and has some, by person.
+  ///
+  /// - Parameter comer: who comes in as well; one who was in before has words from then.
+  func recoveryKeys(
+    with comer: PersonID? = nil
+  ) -> [(person: PersonID, keys: ControlOperation.RecoveryKeys)] {
     guard let resolver = resolved?.resolver else { return [] }
-    return people.compactMap { person in
-      resolver.recoveryKeys(of: person.id, .all).map { (person.id, $0.keys) }
+    var ids = Set(people.map(\.id))
+    if let comer, !Mutant.returnsWithoutWords.isActive { ids.insert(comer) }
+    return ids.sorted().compactMap { person in
+      resolver.recoveryKeys(of: person, .all).map { (person, $0.keys) }
     }
   }
 

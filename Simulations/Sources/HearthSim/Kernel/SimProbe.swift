@@ -74,6 +74,7 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case clock1970 = "clock.1970"
   case clock2099 = "clock.2099"
   case coreHealed = "settle.core"
+  case coreShutOut = "settle.core-shut-out"
   case relayNews = "relay.news"
   case relayMailboxClosed = "relay.mailbox-closed"
   case relayLost = "relay.connection-lost"

@@ -6,7 +6,7 @@ import HearthTransport
 
 /// Whether what is there leads to the present, for everybody and by every way (O12).
 ///
-/// At rest, for a fourth of the seeds, and for two of the members: each look is a device that joins.
+/// At rest, for a fourth of the seeds and two of the members: each look is a device that joins.
 struct Reach {
   private let world: World
 

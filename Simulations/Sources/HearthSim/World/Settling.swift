@@ -38,7 +38,7 @@ struct Settling {
       for place in world.carriers.indices { world.carriers[place].isUp = false }
       world.connect(core)
       core = try heal(core)
-      _ = try converge(core)
+      _ = try converge(core, mayBeShutOut: true)
     }
     for device in world.devices where device.home == nil { _ = try heal([device]) }
     world.connect(everybody)
@@ -155,7 +155,8 @@ struct Settling {
     var isNew = false
     let members = try members(of: devices)
     for device in devices where device.home != nil && device.running != nil {
-      guard try !device.isMember(), try device.waitsForMembersKeys(),
+      // A relay gives one that is out nothing that it could wait for.
+      guard try !device.isMember(), try device.way == .relay || device.waitsForMembersKeys(),
         try members.contains(where: { try $0.membership().isActive(device.deviceID) }),
         let twin = world.devices.last(where: {
           $0.deviceID == device.deviceID && world.joins[$0.index] != nil
@@ -218,7 +219,7 @@ struct Settling {
 
   /// - Returns: false where they cannot agree, as nobody is there who may sum up what newcomers
   ///   cannot open.
-  private func converge(_ devices: [SimDevice]) throws -> Bool {
+  private func converge(_ devices: [SimDevice], mayBeShutOut: Bool = false) throws -> Bool {
     if devices.isEmpty { return true }
     for _ in 0..<rounds {
       let moved = try round(devices)
@@ -233,10 +234,20 @@ struct Settling {
     // Who does not know by now whether it belongs is looked at when people are.
     if areEqual(try members(of: devices)) { return true }
     if try waitsForAdmin(try members(of: devices)) { return false }
+    if mayBeShutOut, try areShutOut(try members(of: devices)) { return false }
     let states = try members(of: devices).map { try Settling.state(of: $0) }
     throw world.fail(
       .liveness, nil,
       "no agreement after \(rounds) rounds: \(states.joined(separator: "; "))")
+  }
+
+  /// Whether the relay that lost everything was filled again by somebody who is away, under keys
+  /// that nobody has who is here, nor anybody who could leave them at a door.
+  private func areShutOut(_ members: [SimDevice]) throws -> Bool {
+    let onRelay = members.filter(\.usesRelay)
+    guard !onRelay.isEmpty, onRelay.allSatisfy(\.isShutOut) else { return false }
+    SimProbe.coreShutOut.hit()
+    return true
   }
 
   /// Whether somebody waits for a snapshot, and no owner or admin is there to give one.
