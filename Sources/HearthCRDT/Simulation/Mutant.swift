@@ -144,6 +144,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case wrapsToCachedMembers
   /// A new key is sealed to no recovery words.
   case forgetsWords
+  /// Doors are filled in the session alone in which a mailbox was made.
+  case fillsDoorsAtOnceOrNever
   /// New keys that go with somebody's return are not sealed to the words it had before.
   case returnsWithoutWords
   /// A recovery capsule that lacks keys is not written anew.

@@ -91,11 +91,14 @@ extension Engine {
     nowMilliseconds: UInt64
   ) throws {
     let control = try controlZone(of: group)
+    let isComing = !membership(of: group).isActive(device)
     var visited: Set<[UInt8]> = []
     while true {
       relay.directory.zones = try relayAccesses(joining: group, carrying: relay.carried)
       do {
-        _ = try relay.open(zoneTag: control.tag)
+        let opening = try relay.open(zoneTag: control.tag)
+        // Who finds its way in for the first time owes nobody a door.
+        if isComing { try relay.attend(control.tag, log: opening.opened.head.generation) }
         return
       } catch let error as TransportError where error.code == .relayRefused {
         let keys = relay.directory.zones[control.tag]?.keys ?? []

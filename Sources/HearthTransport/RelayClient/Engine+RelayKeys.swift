@@ -67,14 +67,14 @@ extension Engine {
     var areFilled = true
     let replaced = Engine.replaced(opening, of: access.keys)
     do {
-      if zone.kind == .control, opening.isCreated, !relay.attended.contains(opening.number) {
+      if zone.kind == .control, try owesDoors(of: zone, after: opening, at: relay) {
         // Whoever was away knows earlier keys only, also where a relay lost its doors. The oldest
         // first, as they are the first to make room for others.
         for old in access.keys.dropFirst().prefix(Engine.maximumDoors).reversed() {
           Probe.doorRefilled.hit()
           areFilled = try fill(behind: old, newest, control, relay) && areFilled
         }
-        relay.attended.insert(opening.number)
+        try relay.attend(zone.tag, log: opening.opened.head.generation)
         isRenewed = true
       }
       if let old = replaced, !Mutant.neverTurnsKeys.isActive {
@@ -98,6 +98,19 @@ extension Engine {
       return isRenewed || replaced == nil || error.code != .relayFull ? .done : .oldKeysStay
     }
     return areFilled ? .done : .doorShut
+  }
+
+  /// Whether the doors of a mailbox are to be filled: its log is not the one whose doors this
+  /// device has seen to.
+  ///
+  /// It made the mailbox itself, maybe in a session that broke off before the doors were filled; or
+  /// the relay lost something, and whoever noticed first may have got no further.
+  private func owesDoors(
+    of zone: ZoneState, after opening: RelayOpening, at relay: RelayTransport
+  ) throws -> Bool {
+    if Mutant.fillsDoorsAtOnceOrNever.isActive { return opening.isCreated }
+    let attended = try relay.attendedLog(of: zone.tag)
+    return attended != opening.opened.head.generation
   }
 
   /// The key that opened a mailbox and is not the newest; nil where nothing needs to change.

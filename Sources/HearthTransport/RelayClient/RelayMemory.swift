@@ -35,6 +35,16 @@ extension RelayTransport {
     return Set(try (0..<count).map { _ in try reader.identifier("mark") })
   }
 
+  /// The log that a mailbox had when this device last saw to its doors; nil where it never did.
+  package func attendedLog(of mailbox: Identifier) throws -> Identifier? {
+    try memory.load(memoryName(mailbox, "doors")).flatMap { Identifier(bytes: $0) }
+  }
+
+  /// Keeps that the doors of a mailbox with this log were seen to.
+  package func attend(_ mailbox: Identifier, log: Identifier) throws {
+    try memory.save(memoryName(mailbox, "doors"), log.bytes)
+  }
+
   private var oldKeysName: String { memoryName(.zero, "old-keys") }
 
   /// Keeps whether this relay still takes keys that others have replaced.

@@ -55,8 +55,6 @@ package final class RelayTransport: Transport {
   package var directory: RelayDirectory
   /// Which groups go over the relay; set by the node.
   package var carried = CarriedGroups.everything
-  /// The mailboxes that this process made and whose doors it has filled since.
-  package var attended: Set<UInt64> = []
   let memory: any RelayMemory
   private let digest: ([UInt8]) -> Identifier
   var indices: [Identifier: Known] = [:]

@@ -59,6 +59,7 @@ struct Reach {
         .garbage, fresh, "\(member.name)'s further device cannot join: \(error)")
     }
     try world.throwFound()
+    if try waitsForAdmin(fresh, in: home) { return SimProbe.waitsForAdmin.hit() }
     SimProbe.furtherReached.hit()
     guard try fresh.agrees(with: member, in: home) else {
       throw world.fail(
@@ -66,6 +67,16 @@ struct Reach {
         "the \(way.rawValue) alone does not lead \(member.name) to the present: "
           + "\(try Settling.state(of: fresh)); \(try Settling.state(of: member)); "
           + "\(try Settling.difference(fresh, member, in: home))")
+    }
+  }
+
+  /// Whether a device that cannot open all of before waits for a snapshot, and nobody is left
+  /// who may give one.
+  private func waitsForAdmin(_ device: SimDevice, in home: ZoneID) throws -> Bool {
+    guard try device.engine().awaitsSnapshot(home) else { return false }
+    let membership = try device.membership()
+    return !membership.devices.contains {
+      membership.role(of: $0.id)?.rank ?? 0 >= Role.admin.rank
     }
   }
 
