@@ -120,8 +120,17 @@ struct Shrink: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make a failing plan as small as it goes.")
   @OptionGroup var options: SourceOptions
-  @Option(help: "Where to write the small plan.") var output: String?
+  @Option(help: "Where to write the small plan, Simulations/Corpus/NAME.json for one to keep.")
+  var output: String?
+  @Option(help: "Where to write a Swift Testing case that runs what --output wrote.")
+  var test: String?
   @Option(help: "How many runs it may take.") var runs = 2_000
+
+  func validate() throws {
+    guard test == nil || output != nil else {
+      throw ValidationError("--test needs --output: the case runs that file")
+    }
+  }
 
   func run() throws {
     guard let small = try Simulator.shrink(options.source(), maximumRuns: runs) else {
@@ -130,11 +139,38 @@ struct Shrink: ParsableCommand {
     }
     FileHandle.standardError.write(
       Data("\(small.steps) steps after \(small.runs) runs: \(small.failure)\n".utf8))
-    if let output {
-      try Data(small.plan.utf8).write(to: URL(fileURLWithPath: output))
-    } else {
-      print(small.plan, terminator: "")
-    }
+    guard let output else { return print(small.plan, terminator: "") }
+    try Data(small.plan.utf8).write(to: URL(fileURLWithPath: output))
+    guard let test else { return }
+    try Data(TestCase(plan: output, failure: small.failure).text.utf8)
+      .write(to: URL(fileURLWithPath: test))
+  }
+}
+
+/// A Swift Testing case that runs one kept plan.
+struct TestCase {
+  /// The plan's file.
+  let plan: String
+  /// What failed in it.
+  let failure: String
+
+  var text: String {
+    let path = URL(fileURLWithPath: plan).standardizedFileURL.path
+    let name = URL(fileURLWithPath: plan).deletingPathExtension().lastPathComponent
+    let words = name.split { !$0.isLetter && !$0.isNumber }.map(String.init)
+    let function = "plan" + words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    return """
+      import HearthSim
+      import Testing
+
+      // \(String(failure.split(separator: "\n").first?.prefix(90) ?? ""))
+      @Test("\(words.joined(separator: " "))")
+      func \(function)() throws {
+        let outcome = try Simulator.run(.file(\(String(reflecting: path))))
+        #expect(outcome.failure == nil)
+      }
+
+      """
   }
 }
 
