@@ -101,14 +101,16 @@ extension Engine {
   }
 
   /// Whether the doors of a mailbox are to be filled: its log is not the one whose doors this
-  /// device has seen to.
+  /// device has seen to, or somebody else has set a key that is not known here.
   ///
   /// It made the mailbox itself, maybe in a session that broke off before the doors were filled; or
-  /// the relay lost something, and whoever noticed first may have got no further.
+  /// the relay lost something, and whoever noticed first may have got no further. Where a manager
+  /// puts another's key right, the doors lead to that one, from whichever key others have.
   private func owesDoors(
     of zone: ZoneState, after opening: RelayOpening, at relay: RelayTransport
   ) throws -> Bool {
     if Mutant.fillsDoorsAtOnceOrNever.isActive { return opening.isCreated }
+    if opening.key == .manager, !opening.wantsNewest { return true }
     let attended = try relay.attendedLog(of: zone.tag)
     return attended != opening.opened.head.generation
   }
