@@ -149,13 +149,12 @@ struct Shrink: ParsableCommand {
 
 /// A Swift Testing case that runs one kept plan.
 struct TestCase {
-  /// The plan's file.
+  /// The plan's file, as seen from the package's root, where tests run.
   let plan: String
   /// What failed in it.
   let failure: String
 
   var text: String {
-    let path = URL(fileURLWithPath: plan).standardizedFileURL.path
     let name = URL(fileURLWithPath: plan).deletingPathExtension().lastPathComponent
     let words = name.split { !$0.isLetter && !$0.isNumber }.map(String.init)
     let function = "plan" + words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
@@ -166,7 +165,7 @@ struct TestCase {
       // \(String(failure.split(separator: "\n").first?.prefix(90) ?? ""))
       @Test("\(words.joined(separator: " "))")
       func \(function)() throws {
-        let outcome = try Simulator.run(.file(\(String(reflecting: path))))
+        let outcome = try Simulator.run(.file(\(String(reflecting: plan))))
         #expect(outcome.failure == nil)
       }
 
