@@ -234,7 +234,7 @@ struct Settling {
     // Who does not know by now whether it belongs is looked at when people are.
     if areEqual(try members(of: devices)) { return true }
     if try waitsForAdmin(try members(of: devices)) { return false }
-    if try areShutOut(devices, byOneAway: mayBeShutOut) { return false }
+    if mayBeShutOut, try areShutOut(devices) { return false }
     let states = try members(of: devices).map { try Settling.state(of: $0) }
     throw world.fail(
       .liveness, nil,
@@ -242,19 +242,13 @@ struct Settling {
   }
 
   /// Whether the relay that lost everything was filled again by somebody who is away, under keys
-  /// that nobody has who is here, nor anybody who could leave them at a door; or by one who is out
-  /// and came first: then its operator has to help (decision 0037).
-  private func areShutOut(_ devices: [SimDevice], byOneAway: Bool) throws -> Bool {
-    let members = try members(of: devices)
-    let onRelay = members.filter(\.usesRelay)
-    guard !onRelay.isEmpty, onRelay.allSatisfy(\.isShutOut) else { return false }
-    let isHeld = devices.contains { device in
-      device.usesRelay && !device.isShutOut && !members.contains { $0 === device }
-    }
+  /// that nobody has who is here, nor anybody who could leave them at a door.
+  private func areShutOut(_ devices: [SimDevice]) throws -> Bool {
     let hasLost = world.plan.steps.contains {
       $0.device == "relay" && ["wipe", "rollback"].contains($0.verb)
     }
-    guard byOneAway || isHeld && hasLost else { return false }
+    let onRelay = try members(of: devices).filter(\.usesRelay)
+    guard hasLost, !onRelay.isEmpty, onRelay.allSatisfy(\.isShutOut) else { return false }
     SimProbe.coreShutOut.hit()
     return true
   }
