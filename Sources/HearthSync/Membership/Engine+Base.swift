@@ -10,7 +10,7 @@ extension Engine {
   /// where nobody's log does. Of a log that ended before a contradiction all beyond does not count.
   /// Where keys are withheld from newcomers the changes themselves may be closed here; then it
   /// counts that the maker knew what its key was made after.
-  func authorLessenedInBase(of id: ZoneID) throws -> Author? {
+  package func authorLessenedInBase(of id: ZoneID) throws -> Author? {
     let zone = try zone(id)
     let membership = membership(of: zone.group)
     let mayBe = membership.withholdsKeys ? membership.hasTriedCuts : membership.hasCuts

@@ -42,6 +42,7 @@ extension Generator {
   mutating func makePeople() -> Plan {
     plan.seed = seed
     plan.name = "people-\(seed)"
+    plan.isSampled = true
     let people = Array(Generator.names.prefix(5))
     plan.devices = people.map { Plan.Device(name: $0) }
     for (place, kind) in ["Tablet", "Tablet", "Tablet", "Tablet", "Tablet", "Laptop"].enumerated() {

@@ -53,6 +53,7 @@ struct Generator {
   private mutating func make() -> Plan {
     plan.seed = seed
     plan.name = "\(kind.rawValue)-\(seed)"
+    plan.isSampled = true
     drawWeights()
     let number = mode == .quick ? chance.within(3...6) : chance.within(4...10)
     plan.devices = Generator.names.prefix(number).map { Plan.Device(name: $0) }
@@ -175,9 +176,9 @@ struct Generator {
     // Only administrators make snapshots, and the founder is one.
     let writer = kind < 2 ? chance.pick(plan.devices).name : plan.devices[0].name
     for place in 0..<(kind < 2 ? 140 : 30) {
-      // Different records, so that a snapshot has many chunks: four or five, or two, which cost
-      // a third of the time.
-      let size = seed % 4 == 0 ? "110" : "40"
+      // Different records, so that a snapshot has many chunks: two, or four or five, which cost
+      // three times as much.
+      let size = seed % 16 == 0 ? "110" : "40"
       let words = kind < 2 ? ["k1", "add", "1"] : ["b\(place)", "bulk", size]
       step(at + place * 4_000, writer, "tally", words)
       step(at + place * 4_000 + 2_000, writer, "sync")
@@ -215,7 +216,7 @@ struct Generator {
   private mutating func exchange(through end: Int) {
     for device in plan.devices {
       let every = chance.pick(
-        mode == .quick ? [2_400_000, 7_200_000, 14_400_000] : [21_600_000, 43_200_000, 86_400_000])
+        mode == .quick ? [3_600_000, 7_200_000, 14_400_000] : [28_800_000, 57_600_000, 86_400_000])
       var at = chance.below(every)
       while at < end {
         step(at, device.name, "sync")

@@ -91,6 +91,9 @@ struct Plan: Codable, Sendable, Equatable {
   var mustHit: [String]?
   /// Set where the plan stands for a sweep of power cuts.
   var sweep: Sweep?
+  /// Whether the costly looks at rest are for some devices only, as chance has it: so it is in
+  /// plans from seeds, of which there are many.
+  var isSampled: Bool?
 
   init() {}
 
@@ -108,6 +111,7 @@ struct Plan: Codable, Sendable, Equatable {
     purpose = try values.decodeIfPresent(String.self, forKey: .purpose)
     mustHit = try values.decodeIfPresent([String].self, forKey: .mustHit)
     sweep = try values.decodeIfPresent(Sweep.self, forKey: .sweep)
+    isSampled = try values.decodeIfPresent(Bool.self, forKey: .isSampled)
   }
 
   /// Reads a plan's file.

@@ -43,6 +43,7 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case cloned = "life.cloned"
   case attemptBecameDurable = "ledger.attempt-became-durable"
   case equalFrontiers = "oracle.equal-frontiers"
+  case onAnOutdatedBase = "oracle.on-an-outdated-base"
   case redelivered = "oracle.redelivered"
   case rebuilt = "oracle.rebuilt"
   case joinedBySnapshot = "oracle.joined-by-snapshot"

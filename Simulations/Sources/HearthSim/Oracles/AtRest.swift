@@ -21,7 +21,8 @@ struct AtRest {
     try storageIsBounded(devices)
     for device in devices { try filesAreWhole(on: device) }
     var checker = world.checker
-    for device in devices {
+    for device in devices { try checker.compareAtRest(device, in: world) }
+    for device in world.sample(of: devices, for: "again") {
       try checker.redeliver(device, in: world)
       try checker.rebuild(device, in: world)
     }

@@ -17,9 +17,8 @@ struct Reach {
   func check(_ members: [SimDevice]) throws {
     var chance = Chance(world.plan.seed, domain: "reach")
     guard chance.happens(perMille: 250) else { return }
-    var able = members.filter { !$0.isOldBuild && $0.running != nil }
-    while able.count > 2 { able.remove(at: chance.below(able.count)) }
-    for member in able {
+    let able = members.filter { !$0.isOldBuild && $0.running != nil }
+    for member in World.two(of: able, by: &chance) {
       if member.usesRelay { try furtherDevice(of: member, by: .relay) }
       if member.usesFolder { try furtherDevice(of: member, by: .folder) }
     }

@@ -41,7 +41,8 @@ struct WordsLead {
     guard let naming else { return }
     for place in log.entries.indices where log.entries[place].isLive && log.sees(place, naming) {
       guard case .epoch(let grant) = log.entries[place].operation,
-        log.standing(before: place).roles[person] != nil
+        log.standing(before: place).roles[person] != nil,
+        !wasGone(person, before: place, log)
       else { continue }
       SimProbe.keysForWords.hit()
       let wrap = grant.recovery.first { $0.recipient == person }
@@ -65,6 +66,14 @@ struct WordsLead {
             .keys, device, "words that were replaced open the key of \(log.entries[place].dot)")
         }
       }
+    }
+  }
+
+  /// Whether the maker of a key took somebody for gone by what was overruled later: the next key
+  /// leads the words to this one, as the way back shows.
+  private func wasGone(_ person: PersonID, before place: Int, _ log: PeopleLog) -> Bool {
+    log.entries.indices.contains { other in
+      !log.entries[other].isLive && log.sees(place, other) && log.ends(other, nil, of: person)
     }
   }
 
