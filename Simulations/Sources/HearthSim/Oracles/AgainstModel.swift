@@ -12,19 +12,23 @@ struct AgainstModel {
   private let device: SimDevice
   private let model: FamilyModel
   private let today: Int
-  /// Whether the device knows of a closed week or month.
-  private let isClosed: Bool
+  /// Whether the model can tell what must be: it knows nothing of closed weeks and months, nor of
+  /// what a device decided that contradicted itself among the members' operations.
+  private let isReckonable: Bool
 
   init(_ world: World, _ device: SimDevice) throws {
     self.world = world
     self.device = device
     today = Int(try device.today(at: world.now).dayNumber)
     let changes = try AgainstModel.changes(in: world, known: device)
-    isClosed = changes.contains { change in
+    let isClosed = changes.contains { change in
       change.operations.contains { $0.key.type == HouseholdSchema.close }
     }
+    let log = try PeopleLog(of: device, in: world)
+    isReckonable = !isClosed && log.isWhole
     model = FamilyModel(
-      facts: isClosed ? [] : try AgainstModel.facts(changes, in: world, device), today: today)
+      facts: isReckonable ? try AgainstModel.facts(changes, in: world, device, log) : [],
+      today: today)
   }
 
   /// The changes that a device holds, by author and number.
@@ -36,12 +40,12 @@ struct AgainstModel {
 
   /// Changes as facts with their whole past.
   private static func facts(
-    _ changes: [Change], in world: World, _ device: SimDevice
+    _ changes: [Change], in world: World, _ device: SimDevice, _ log: PeopleLog
   ) throws -> [ModelFact] {
     let membership = try device.membership()
     let roles = ChangeRoles(
       Dictionary(changes.map { ($0.dot, $0) }, uniquingKeysWith: { first, _ in first }),
-      in: device.home ?? .zero, by: try PeopleLog(of: device, in: world))
+      in: device.home ?? .zero, by: log)
     var names = RecordNames()
     for change in changes where roles.role(change.dot) != nil { names.note(change.operations) }
     var facts: [ModelFact] = []
@@ -81,10 +85,9 @@ struct AgainstModel {
     }
   }
 
-  /// Compares ledger, points and next occurrences; nothing where a week or month was closed, as the
-  /// model knows no closings.
+  /// Compares ledger, points and next occurrences, where the model can tell them.
   func check() throws {
-    guard !isClosed else { return }
+    guard isReckonable else { return }
     try device.read(at: world.now) { book in
       try ledger(book)
       try points(book)

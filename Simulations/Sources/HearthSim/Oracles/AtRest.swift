@@ -37,7 +37,7 @@ struct AtRest {
     for promise in world.ledger.acknowledged where !promise.isExempt {
       // Who was removed gives nothing away any more.
       if !inside.contains(promise.device),
-        !promise.isPublished || roles.role(promise.dot) == nil
+        !promise.isPublished || !roles.isWhole || roles.role(promise.dot) == nil
       {
         continue
       }

@@ -256,8 +256,11 @@ struct ChangeRoles {
   /// How much of the members' log the author of each change had seen.
   private(set) var heads: [Dot: Frontier] = [:]
   private(set) var voids = 0
+  /// Whether all stands in the log that decides about people: else this is a guess.
+  let isWhole: Bool
 
   init(_ changes: [Dot: Change], in zone: ZoneID, by log: PeopleLog) {
+    isWhole = log.isWhole
     var memo: (heads: Frontier, standing: PeopleLog.Standing)?
     var seen = Frontier()
     var author: Author?

@@ -29,9 +29,11 @@ struct TallyModel {
   ///     lost may be known to others alone.
   ///   - roles: what each change counts for.
   init(_ changes: [Dot: Change], through frontier: Frontier, _ roles: ChangeRoles) {
-    isComplete = frontier.entries.allSatisfy {
-      changes[Dot(author: $0.author, sequence: $0.sequence)] != nil
-    }
+    isComplete =
+      roles.isWhole
+      && frontier.entries.allSatisfy {
+        changes[Dot(author: $0.author, sequence: $0.sequence)] != nil
+      }
     guard isComplete else { return }
     let authors = Set(changes.keys.map(\.author)).sorted()
     for author in authors {
