@@ -42,7 +42,7 @@ public struct HybridTime: Hashable, Comparable, Sendable {
 /// this node's own earlier mistake moves it more than ``maximumLeadMilliseconds`` beyond the wall
 /// clock. (A clock once set to 2099 would otherwise win every tie until then.)
 package struct HybridClock: Equatable, Sendable {
-  /// The greatest time given out or accepted.
+  /// The greatest time given out or accepted, but for what a wrong wall clock gave.
   package private(set) var latest: HybridTime
   /// The last time given out, or known to be this node's own.
   private var own = HybridTime(rawValue: 0)
@@ -66,8 +66,11 @@ package struct HybridClock: Equatable, Sendable {
     let isAhead = isBeyondLead(latest, nowMilliseconds: nowMilliseconds)
     Probe.ownClockStepsBack.hit(if: isAhead)
     let isOwnAhead = isBeyondLead(own, nowMilliseconds: nowMilliseconds)
-    if isAhead, !isOwnAhead { latest = Mutant.forgetsOwnTime.isActive ? now : own }
-    if now > latest || isOwnAhead || Mutant.clockGoesBack.isActive {
+    if !isOwnAhead {
+      let least = Mutant.forgetsOwnTime.isActive ? now : own
+      latest = isAhead ? least : max(latest, own)
+    }
+    if now > latest || isAhead && isOwnAhead || Mutant.clockGoesBack.isActive {
       latest = now
     } else {
       Probe.clockCounts.hit()
@@ -88,7 +91,10 @@ package struct HybridClock: Equatable, Sendable {
       Probe.clockHeldBack.hit()
       return time.milliseconds - HybridClock.bound(nowMilliseconds)
     }
-    latest = max(latest, time)
+    if Mutant.ignoresOthersClocks.isActive { return 0 }
+    // What is out of bounds will be stepped back from: then this time must not be forgotten.
+    let isAhead = isBeyondLead(latest, nowMilliseconds: nowMilliseconds)
+    latest = isAhead ? time : max(latest, time)
     return 0
   }
 

@@ -31,6 +31,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case trustsRemoteClock
   /// The own clock may go back below what was seen.
   case clockGoesBack
+  /// The own clock is not raised by what others wrote.
+  case ignoresOthersClocks
   /// Set back behind what others wrote, the own clock forgets its own last time.
   case forgetsOwnTime
 

@@ -84,6 +84,20 @@ struct HybridClockTests {
     #expect(clock.tick(nowMilliseconds: now) == HybridTime(milliseconds: now))
   }
 
+  @Test("what is accepted after the own clock was put right is not forgotten")
+  func acceptsAfterPutRight() {
+    var clock = HybridClock()
+    _ = clock.tick(nowMilliseconds: 4_070_908_800_000)
+    let ahead = HybridTime(milliseconds: now + lead - 1)
+    #expect(clock.receive(ahead, nowMilliseconds: now) == 0)
+    let next = clock.tick(nowMilliseconds: now)
+    #expect(next > ahead && next.milliseconds == ahead.milliseconds)
+    // Wrong again, and less so: still beyond all that it gave out since.
+    let wrong = clock.tick(nowMilliseconds: 4_070_908_800_000)
+    _ = clock.receive(ahead, nowMilliseconds: now)
+    #expect(clock.tick(nowMilliseconds: 4_070_908_800_000 - 1_000) > wrong)
+  }
+
   @Test("a full counter carries into the milliseconds")
   func counter() {
     var clock = HybridClock(latest: HybridTime(milliseconds: now, counter: .max))

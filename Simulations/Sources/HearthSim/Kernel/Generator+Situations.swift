@@ -6,6 +6,7 @@ extension Generator {
   mutating func situations(through end: Int) {
     passingRecords(through: end)
     clocksSetBackBetweenWrites(through: end)
+    writesBehindWhatCame(through: end)
     oldAnchors(through: end)
     troubledJoins()
     workBeforeMembers(through: end)
@@ -41,6 +42,22 @@ extension Generator {
       step(at + 2_500, writer, "tally", ["k0", "add", "1"])
       step(at + 3_000, writer, "undo")
     }
+  }
+
+  /// Somebody's clock is some minutes ahead, and another writes at once upon what came from there.
+  private mutating func writesBehindWhatCame(through end: Int) {
+    guard weight(.clocks) > 0, writers.count > 1 else { return }
+    var own = Chance(seed, domain: "behind")
+    let ahead = own.pick(writers).name
+    let behind = own.pick(writers.filter { $0.name != ahead }).name
+    let at = 600_000 + own.below(end - 900_000)
+    let by = own.within(60_000...250_000)
+    step(at, ahead, "clock", ["by=\(by)"])
+    step(at + 1_000, ahead, "tally", ["k0", "label", "ahead"])
+    step(at + 2_000, ahead, "sync")
+    step(at + 30_000, behind, "sync")
+    step(at + 31_000, behind, "tally", ["k0", "label", "behind"])
+    step(at + 40_000, ahead, "clock", ["by=-\(by)"])
   }
 
   /// The anchor's file is put back alone.
