@@ -349,8 +349,19 @@ struct Checker {
       throw world.fail(
         isMixed ? .mixedVersions : .convergence, device,
         "shows another \(zone.name) than \(known.device.name) did with the same changes "
-          + "(\(zone.frontier.entries.map { "\($0.author.device.hex.prefix(4)):\($0.sequence)" }))")
+          + "(\(zone.frontier.entries.map { "\($0.author.device.hex.prefix(4)):\($0.sequence)" }))"
+          + (try difference(from: known.device, device, zone)))
     }
+  }
+
+  /// In which records they differ, where the other is still there.
+  private func difference(
+    from other: SimDevice, _ device: SimDevice, _ zone: ZoneState
+  ) throws -> String {
+    guard other.running != nil, try other.engine().zone(zone.id).frontier == zone.frontier else {
+      return ""
+    }
+    return ": " + (try Settling.difference(device, other, in: zone.id))
   }
 
   // MARK: What left the devices
