@@ -223,7 +223,6 @@ package final class ReplicaStore {
       // the first error is the one to tell.
       try? connection.run { _ in
         knownSegments = [:]
-        guard !connection.isInTransaction else { return }
         try authors.reload()
         try reloadZones()
       }

@@ -42,11 +42,10 @@ final class Connection {
     }
   }
 
-  /// Runs a body in a transaction; joins the one that is open.
+  /// Runs a body in a transaction, or in a part of the one that is open, which is undone alone:
+  /// whoever catches what the body throws goes on as if it had not begun.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result {
-    if depth > 0, sqlite3_get_autocommit(handle) == 0 {
-      return try body()
-    }
+    if depth > 0, sqlite3_get_autocommit(handle) == 0 { return try part(body) }
     return try run { _ in
       try statement("BEGIN IMMEDIATE").execute()
       do {
@@ -69,6 +68,22 @@ final class Connection {
         if (error as? StoreError)?.code == .io { emptyLog() }
         throw error
       }
+    }
+  }
+
+  private func part<Result>(_ body: () throws -> Result) throws -> Result {
+    try statement("SAVEPOINT part").execute()
+    do {
+      let result = try body()
+      try statement("RELEASE part").execute()
+      return result
+    } catch {
+      // Some faults end the whole transaction at once.
+      if sqlite3_get_autocommit(handle) == 0 {
+        try? statement("ROLLBACK TO part").execute()
+        try? statement("RELEASE part").execute()
+      }
+      throw error
     }
   }
 
