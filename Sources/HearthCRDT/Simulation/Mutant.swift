@@ -208,6 +208,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case acknowledgesEarly
   /// The database is opened with `synchronous=OFF`.
   case neverSyncs
+  /// A part of a transaction that fails is left in it.
+  case leavesFailedPart
   /// Records of types that the program does not know are not kept.
   case dropsUnknownTypes
   /// A newer program does not take over what an older one kept unread.
