@@ -214,17 +214,22 @@ package final class ReplicaStore {
     }
   }
 
-  /// Runs a body in one durable transaction; an error undoes everything.
+  /// Runs a body in one durable transaction, or in a part of the one that is open; an error undoes
+  /// all of the body, and nothing of what was before.
   package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try connection.transaction(body)
     } catch {
       // What the undone transaction numbered must be forgotten with it; where even reading fails,
-      // the first error is the one to tell.
-      try? connection.run { _ in
-        knownSegments = [:]
-        try authors.reload()
-        try reloadZones()
+      // the first error is the one to tell, and nothing may be built on it.
+      do {
+        try connection.run { _ in
+          knownSegments = [:]
+          try authors.reload()
+          try reloadZones()
+        }
+      } catch {
+        connection.spoilTransaction()
       }
       throw error
     }

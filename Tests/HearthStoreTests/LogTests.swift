@@ -39,6 +39,30 @@ struct LogTests {
     try scratch.session { store throws in #expect(try store.zones() == [other, zone]) }
   }
 
+  @Test("A part of a transaction that fails is undone alone, with the authors that it numbered")
+  func failedPart() throws {
+    let scratch = try Scratch()
+    try scratch.session { store throws in
+      try store.transaction {
+        try store.save(storedZone())
+        try store.save([head(ben, 1)], of: zoneID)
+        #expect(throws: StoreError.self) {
+          try store.transaction {
+            try store.removeHeads(of: zoneID)
+            try store.save([head(anna, 1)], of: zoneID)
+            throw StoreError(.failed, "this part does not work")
+          }
+        }
+        #expect(try store.heads(of: zoneID) == [head(ben, 1)])
+        try store.save([head(anna, 2)], of: zoneID)
+      }
+    }
+    try scratch.session { store throws in
+      let heads = try store.heads(of: zoneID).sorted { $0.author < $1.author }
+      #expect(heads == [head(anna, 2), head(ben, 1)])
+    }
+  }
+
   @Test("Heads come back exactly, the greatest numbers and forks included, and can be removed")
   func heads() throws {
     let scratch = try Scratch()

@@ -46,10 +46,10 @@ package final class MemoryStore: Store {
   package var notices: [Notice] { state.notices }
 
   package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
-    if isInTransaction { return try body() }
     let before = state
+    let isPart = isInTransaction
     isInTransaction = true
-    defer { isInTransaction = false }
+    defer { isInTransaction = isPart }
     do {
       return try body()
     } catch {

@@ -11,6 +11,9 @@ final class Connection {
   private let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
   private var depth = 0
+  /// Set where a part of the open transaction failed and could not be undone: the rest must not be
+  /// committed without it.
+  private var holdsFailedPart = false
 
   init(queue: DatabaseQueue) throws {
     self.queue = queue
@@ -50,8 +53,12 @@ final class Connection {
     }
     return try run { _ in
       try statement("BEGIN IMMEDIATE").execute()
+      holdsFailedPart = false
       do {
         let result = try body()
+        guard !holdsFailedPart else {
+          throw StoreError(.failed, "a part of the transaction failed and could not be undone")
+        }
         if Mutant.acknowledgesEarly.isActive {
           if (try? statement("COMMIT").execute()) == nil {
             try? statement("ROLLBACK").execute()
@@ -73,6 +80,9 @@ final class Connection {
     }
   }
 
+  /// Makes the open transaction one that cannot be committed.
+  func spoilTransaction() { holdsFailedPart = true }
+
   private func part<Result>(_ body: () throws -> Result) throws -> Result {
     try statement("SAVEPOINT part").execute()
     do {
@@ -80,10 +90,12 @@ final class Connection {
       try statement("RELEASE part").execute()
       return result
     } catch {
-      // Some faults end the whole transaction at once.
-      if sqlite3_get_autocommit(handle) == 0 {
-        try? statement("ROLLBACK TO part").execute()
-        try? statement("RELEASE part").execute()
+      // Some faults end the whole transaction at once; the first error is the one to tell.
+      do {
+        try statement("ROLLBACK TO part").execute()
+        try statement("RELEASE part").execute()
+      } catch {
+        holdsFailedPart = true
       }
       throw error
     }
