@@ -18,6 +18,8 @@ package final class ReplicaStore {
   var knownSegments: [ZoneID: [StoredSegment]] = [:]
   /// Each group's last fold: the next one does not check the same signatures again.
   var lastMemberships: [GroupID: Membership] = [:]
+  /// Set from the failure of a transaction until what is remembered was read again.
+  private var remembersUndone = false
   let projections: [any Projection]
   /// The queries of stretches of rows that were asked for; there are few.
   private var queries: [RangeShape: RangeQuery] = [:]
@@ -218,21 +220,29 @@ package final class ReplicaStore {
   /// all of the body, and nothing of what was before.
   package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
     do {
-      return try connection.transaction(body)
+      return try connection.transaction {
+        if remembersUndone { try readAgain() }
+        return try body()
+      }
     } catch {
       // What the undone transaction numbered must be forgotten with it; where even reading fails,
-      // the first error is the one to tell, and nothing may be built on it.
+      // the first error is the one to tell, and nothing is built on it.
+      remembersUndone = true
       do {
-        try connection.run { _ in
-          knownSegments = [:]
-          try authors.reload()
-          try reloadZones()
-        }
+        try connection.run { _ in try readAgain() }
       } catch {
         connection.spoilTransaction()
       }
       throw error
     }
+  }
+
+  /// Reads what is remembered of the database anew.
+  private func readAgain() throws {
+    knownSegments = [:]
+    try authors.reload()
+    try reloadZones()
+    remembersUndone = false
   }
 
   /// Runs reads on the connection's queue.

@@ -63,6 +63,35 @@ struct LogTests {
     }
   }
 
+  @Test("Where a fault ends the whole transaction, who goes on can write nothing of it")
+  func endedTransaction() throws {
+    let scratch = try Scratch()
+    try scratch.session { store throws in
+      try store.transaction { try store.save(storedZone()) }
+      #expect(throws: StoreError.self) {
+        try store.transaction {
+          try store.save([head(ben, 1)], of: zoneID)
+          #expect(throws: StoreError.self) {
+            try store.transaction {
+              try store.save([head(anna, 1)], of: zoneID)
+              try store.connection.execute("ROLLBACK")
+              throw StoreError(.io, "the disk fails, and SQLite undoes everything")
+            }
+          }
+          #expect(throws: StoreError.self) { try store.save([head(anna, 2)], of: zoneID) }
+          #expect(throws: StoreError.self) {
+            try store.transaction { try store.save([head(anna, 3)], of: zoneID) }
+          }
+        }
+      }
+      #expect(try store.heads(of: zoneID) == [])
+      try store.transaction { try store.save([head(runAuthor(3), 4)], of: zoneID) }
+    }
+    try scratch.session { store throws in
+      #expect(try store.heads(of: zoneID) == [head(runAuthor(3), 4)])
+    }
+  }
+
   @Test("Heads come back exactly, the greatest numbers and forks included, and can be removed")
   func heads() throws {
     let scratch = try Scratch()

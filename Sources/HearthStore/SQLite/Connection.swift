@@ -11,6 +11,8 @@ final class Connection {
   private let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
   private var depth = 0
+  /// Whether a body runs in a transaction, even one that SQLite has ended already.
+  private var isTransacting = false
   /// Set where a part of the open transaction failed and could not be undone: the rest must not be
   /// committed without it.
   private var holdsFailedPart = false
@@ -48,12 +50,14 @@ final class Connection {
   /// Runs a body in a transaction, or in a part of the one that is open, which is undone alone:
   /// whoever catches what the body throws goes on as if it had not begun.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result {
-    if depth > 0, sqlite3_get_autocommit(handle) == 0 {
+    if isTransacting {
       return Mutant.leavesFailedPart.isActive ? try body() : try part(body)
     }
     return try run { _ in
       try statement("BEGIN IMMEDIATE").execute()
       holdsFailedPart = false
+      isTransacting = true
+      defer { isTransacting = false }
       do {
         let result = try body()
         guard !holdsFailedPart else {
@@ -90,7 +94,8 @@ final class Connection {
       try statement("RELEASE part").execute()
       return result
     } catch {
-      // Some faults end the whole transaction at once; the first error is the one to tell.
+      // Some faults end the whole transaction at once: then nothing is left to go back to. The
+      // first error is the one to tell.
       do {
         try statement("ROLLBACK TO part").execute()
         try statement("RELEASE part").execute()
@@ -114,7 +119,13 @@ final class Connection {
   }
 
   /// A prepared statement, made once per text, ready to be bound.
+  ///
+  /// - Throws: `StoreError`, also where a fault has ended the transaction that the caller is in:
+  ///   what it wrote now would be a commit of its own.
   func statement(_ sql: String) throws -> Statement {
+    if isTransacting, sqlite3_get_autocommit(handle) != 0 {
+      throw StoreError(.failed, "the transaction was ended by an earlier fault: \(sql.prefix(60))")
+    }
     if let present = statements[sql] { return present.reset() }
     let statement = try Statement(sql, on: handle)
     statements[sql] = statement

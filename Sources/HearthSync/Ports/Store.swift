@@ -140,8 +140,8 @@ package struct Notice: Equatable, Sendable {
 /// Every method runs inside the transaction of ``transaction(_:)``: what was written in one is
 /// durable together or not at all. The store holds no rules; the engine holds no SQL.
 package protocol Store: AnyObject {
-  /// Runs the body in one durable transaction, or in a part of the one that is open; an error undoes
-  /// all of the body, and nothing of what was before.
+  /// Runs the body in one durable transaction, or in a part of the one that is open; an error
+  /// undoes all of the body, and nothing of what was before.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result
 
   // Zones and keys
