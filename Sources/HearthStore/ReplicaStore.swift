@@ -274,6 +274,11 @@ package final class ReplicaStore {
     }
   }
 
+  /// Builds every index anew from the rows of its table.
+  package func rebuildIndexes() throws {
+    try connection.run { _ in try connection.execute("REINDEX") }
+  }
+
   /// The declared types, in order of number.
   package var schemas: [RecordSchema] {
     tables.values.map(\.schema).sorted { $0.id < $1.id }

@@ -63,5 +63,10 @@ struct AnchorTests {
     #expect(try isMoved())
     file.bytes = second
     #expect(try !isMoved())
+    // A database from before the first file was noted, beside that file.
+    try engine.store.transaction { try engine.store.setFact("anchor", nil) }
+    #expect(try isMoved())
+    file.bytes = nil
+    #expect(try !isMoved())
   }
 }

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import Hearth
+@testable import HearthStore
 
 /// A wall clock that a test sets.
 private final class TestClock: Sendable {
@@ -92,6 +93,89 @@ struct NodeVerifyTests {
     try await node.close()
   }
 
+  @Test("a record that a disk has changed is told, and built anew from the log")
+  func spoiltRecord() async throws {
+    let trial = try Trial()
+    let node = try await trial.node("anna", TestClock(Self.start))
+    let zone = try await node.createHousehold(named: "Home")
+    _ = try await node.addFolder(trial.shared)
+    try await addPerson(to: zone, of: node)
+    _ = try await node.sync()
+    try await addPerson(to: zone, of: node)
+    let digest = try await node.digest(of: zone)
+    for damage in [
+      "UPDATE \"person\" SET name = 'Nobody'", "UPDATE \"person\" SET meta = x'ff'",
+      "DELETE FROM \"person\"",
+    ] {
+      try await node.damage(damage)
+      let found = try await node.verify()
+      let home = try #require(found.zones.first { $0.zone.id == zone })
+      #expect(home.faults.first?.contains("the records") == true, "\(damage): \(home.faults)")
+      #expect(found.zones.count { !$0.faults.isEmpty } == 1)
+      let after = try await node.repair()
+      #expect(after.isSound, "\(damage): \(after.zones.flatMap(\.faults))")
+      #expect(try await node.digest(of: zone) == digest)
+    }
+    try await node.close()
+  }
+
+  @Test("records stay as they are where the log is damaged, and that is told")
+  func spoiltLog() async throws {
+    let trial = try Trial()
+    let node = try await trial.node("anna", TestClock(Self.start))
+    let zone = try await node.createHousehold(named: "Home")
+    _ = try await node.addFolder(trial.shared)
+    try await addPerson(to: zone, of: node)
+    _ = try await node.sync()
+    let digest = try await node.digest(of: zone)
+    try await node.loseFirstSegment(of: zone)
+    let after = try await node.repair()
+    #expect(!after.isSound)
+    #expect(try await node.digest(of: zone) == digest)
+    try await node.close()
+  }
+
+  @Test("an index that misses rows is told and built anew")
+  func spoiltIndex() async throws {
+    let trial = try Trial()
+    let node = try await trial.node("anna", TestClock(Self.start))
+    let zone = try await node.createHousehold(named: "Home")
+    try await addPerson(to: zone, of: node)
+    try await node.damage("CREATE INDEX spoilt ON \"person\"(name)")
+    // The index of other rows than the table's, as after a write that was lost.
+    try await node.damage("PRAGMA writable_schema = ON")
+    try await node.damage(
+      "UPDATE sqlite_master SET sql = 'CREATE INDEX spoilt ON person(meta)' WHERE name = 'spoilt'")
+    try await node.damage("PRAGMA writable_schema = OFF")
+    try await node.close()
+    let again = try await Node.open(
+      at: trial.root + "/anna", passphrase: nil,
+      schema: NodeSchema(records: HouseholdSchema.all, projections: [HouseholdProjection()]),
+      now: { Self.start })
+    let found = try await again.verify()
+    #expect(!found.fileFaults.isEmpty && !found.isSound)
+    let after = try await again.repair()
+    #expect(after.isSound, "\(after.fileFaults) \(after.zones.flatMap(\.faults))")
+    try await again.close()
+  }
+
+  @Test("a private database that is not found under its noted name is told, and found again")
+  func spoiltName() async throws {
+    let trial = try Trial()
+    let schema = NodeSchema(records: HouseholdSchema.all, projections: [HouseholdProjection()])
+    let node = try await trial.node("anna", TestClock(Self.start))
+    let count = try await node.verify().zones.count
+    try await node.damage(
+      "UPDATE hearth_facts SET value = randomblob(16) WHERE name = 'private.group'")
+    try await node.close()
+    let again = try await Node.open(at: trial.root + "/anna", schema: schema, now: { Self.start })
+    let found = try await again.verify()
+    #expect(!found.isSound && found.zones.count < count)
+    let after = try await again.repair()
+    #expect(after.isSound && after.zones.count == count, "\(after.fileFaults)")
+    try await again.close()
+  }
+
   @Test("a device more than five minutes ahead is found, one at five minutes is not")
   func clockAhead() async throws {
     let trial = try Trial()
@@ -127,5 +211,9 @@ extension Node {
   fileprivate func loseFirstSegment(of zone: ZoneID) throws {
     guard let first = try store.segments(of: zone).first else { return }
     try store.transaction { try store.removeSegment(first.digest, in: zone) }
+  }
+
+  fileprivate func damage(_ sql: String) throws {
+    try store.connection.run { _ in try store.connection.execute(sql) }
   }
 }

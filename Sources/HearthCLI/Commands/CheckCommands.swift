@@ -62,11 +62,14 @@ struct VerifyCommand: AsyncParsableCommand {
     commandName: "verify", abstract: "Check everything this node holds.",
     discussion: """
       Opens every stored segment again, follows each device's hash chain to its end, compares the
-      derived tables with a rebuild, and checks the database file. Changes nothing. Exit code 7 if
-      anything is wrong.
+      records with what the log says and the derived tables with a rebuild, and checks the database
+      file. Changes nothing, except with --repair: then indexes, records and derived tables that are
+      damaged are built anew from the log, where that is sound. Exit code 7 if anything is wrong,
+      after the repair if there was one.
       """)
 
   @OptionGroup var options: CommonOptions
+  @Flag(help: "Build anew what is damaged and follows from a sound log.") var repair = false
 
   private struct Document: Encodable {
     struct Item: Encodable {
@@ -85,14 +88,14 @@ struct VerifyCommand: AsyncParsableCommand {
 
   func run() async throws {
     let node = try await options.open()
-    let result = try await node.verify()
+    let result = try await repair ? node.repair() : node.verify()
     try await node.close()
     let document = Document(
       isSound: result.isSound, fileFaults: result.fileFaults,
       zones: result.zones.map {
         Document.Item(
           name: CheckText.name($0.zone), zone: $0.zone.id.hex, segments: $0.segments,
-          changes: $0.changes, pending: $0.pending, digest: HexText.of($0.digest),
+          changes: $0.changes, pending: $0.pending, digest: HexText.of($0.digest ?? []),
           faults: $0.faults)
       })
     if options.json {
@@ -104,13 +107,15 @@ struct VerifyCommand: AsyncParsableCommand {
         Output.print(
           "\(Style.safe(zone.name)): \(verdict), \(Words.count(zone.changes, "change")) in "
             + "\(Words.count(zone.segments, "segment"))\(pending)")
-        Output.print("  digest \(zone.digest)")
+        if !zone.digest.isEmpty { Output.print("  digest \(zone.digest)") }
         for fault in zone.faults { Output.print("  " + Style.red(Style.safe(fault))) }
       }
       for fault in document.fileFaults { Output.print(Style.red("database file: \(fault)")) }
       if !document.isSound {
+        let next = repair ? "then join again" : "then try `hearth verify --repair`"
         Output.note(
-          "hint: keep a copy of \(options.homePath); the other devices still have what was synced")
+          "hint: keep a copy of \(options.homePath), \(next); the other devices still have what "
+            + "was synced")
       }
     }
     if !result.isSound { throw ExitCode(ExitStatus.corrupt.rawValue) }

@@ -66,7 +66,8 @@ struct DoctorCommand: AsyncParsableCommand {
   private func data(of node: Node) async throws -> [Finding] {
     let result = try await node.verify()
     let remedy =
-      "keep a copy of the home folder, then join again from another device of the household"
+      "keep a copy of the home folder, then `hearth verify --repair`; if that does not help, join "
+      + "again from another device of the household"
     return result.fileFaults.map { Finding("data", isDamage: true, $0, remedy: remedy) }
       + result.zones.flatMap { zone in
         zone.faults.map {

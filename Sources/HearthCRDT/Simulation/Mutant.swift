@@ -210,6 +210,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case neverSyncs
   /// A part of a transaction that fails is left in it.
   case leavesFailedPart
+  /// Whoever verifies a node does not compare its records with its log.
+  case auditPassesRecords
   /// Records of types that the program does not know are not kept.
   case dropsUnknownTypes
   /// A newer program does not take over what an older one kept unread.

@@ -119,11 +119,13 @@ package struct Anchor: Equatable, Sendable {
   package static func judge<S: Store>(
     _ file: some AnchorFile, for engine: Engine<S>
   ) throws -> Verdict {
-    guard let noted = try engine.store.fact(factName), !Mutant.ignoresAnchor.isActive else {
-      return .same
-    }
+    if Mutant.ignoresAnchor.isActive { return .same }
+    let noted = try engine.store.fact(factName)
     let notedGeneration = try notedGeneration(in: engine.store)
     guard let anchor = try read(file) else {
+      // A new node has neither yet. A file alone is judged below: such a database may be from
+      // before the file.
+      if noted == nil { return .same }
       Probe.anchorMissing.hit()
       return .moved("the node's anchor file is missing or damaged")
     }

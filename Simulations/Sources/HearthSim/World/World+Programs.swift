@@ -10,6 +10,7 @@ extension World {
     case "paste": try paste(step, device)
     case "upgrade": try upgrade(step, device)
     case "rubbish": addRubbish(step, device)
+    case "rot": try rot(step, device)
     default: return false
     }
     return true
