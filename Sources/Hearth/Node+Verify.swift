@@ -8,15 +8,19 @@ package struct ZoneVerification: Sendable {
   /// The zone.
   package let zone: ZoneState
   /// How many segments were opened again.
-  package let segments: Int
+  package fileprivate(set) var segments = 0
   /// How many changes the log holds.
-  package let changes: Int
+  package fileprivate(set) var changes = 0
   /// How many segments wait for something.
-  package let pending: Int
+  package fileprivate(set) var pending = 0
   /// What is wrong, in words, each with where.
-  package let faults: [String]
+  package fileprivate(set) var faults: [String] = []
   /// The digest of the records as they stand; nil if they cannot be read.
-  package let digest: [UInt8]?
+  package fileprivate(set) var digest: [UInt8]?
+  /// Whether every change of the log is there and authentic: then the rest follows from it.
+  fileprivate var isLogSound = false
+
+  fileprivate init(of zone: ZoneState) { self.zone = zone }
 }
 
 /// What verifying a node found.
@@ -37,28 +41,53 @@ extension Node {
   /// records with what the log gives and the projections with a rebuild, and asks SQLite about its
   /// file. Changes nothing; linear in the size of the data.
   package func verify() throws -> Verification {
-    Verification(zones: try orderedZones().map(verify), fileFaults: try fileFaults())
+    Verification(zones: try verifyZones(), fileFaults: try fileFaults())
   }
 
   /// Builds anew what is damaged and follows from what is not: indexes, records, derived tables.
   ///
-  /// The log decides: a zone whose log is damaged stays as it is. Nothing is taken from a log that
-  /// lacks changes which the records have.
+  /// The log decides: a zone whose log is damaged stays as it is, and so does every zone of a group
+  /// whose members' log is, as that says what counts in the others.
   ///
   /// - Returns: what verifying finds afterwards.
   package func repair() throws -> Verification {
     if try !fileFaults().isEmpty { try mendFile() }
-    for zone in orderedZones() where try !verify(zone).faults.isEmpty {
-      do {
-        try engine.rebuild(zone.id, nowMilliseconds: now())
-        try store.rebuildProjections(of: zone.id)
-      } catch let error as SyncError where error.code == .corrupt {
-        // Verifying tells what of this log is damaged.
-        continue
-      }
+    let found = try verifyZones()
+    var seen: Set<GroupID> = []
+    for group in found.filter({ !$0.faults.isEmpty }).map(\.zone.group)
+    where seen.insert(group).inserted {
+      try repair(found.filter { $0.zone.group == group })
     }
     return try verify()
   }
+
+  /// Builds the zones of one group anew, all of those with a sound log or none.
+  private func repair(_ zones: [ZoneVerification]) throws {
+    let control = zones.filter { $0.zone.kind == .control }
+    guard control.allSatisfy(\.isLogSound) else { return }
+    let data = zones.filter { $0.zone.kind == .data && $0.isLogSound }
+    let before = engine
+    do {
+      try store.transaction {
+        // What the members' log decides is looked up in the records of the others, so they come
+        // before it; and after it, as it decides what of them counts.
+        for zone in (data + control + data).map(\.zone.id) {
+          _ = try engine.receive([], in: zone, nowMilliseconds: now())
+          try engine.rebuild(zone, nowMilliseconds: now())
+        }
+        for zone in zones { try store.rebuildProjections(of: zone.zone.id) }
+        guard try control.allSatisfy({ try verify($0.zone, comparing: true).faults.isEmpty })
+        else { throw Unmended() }
+      }
+    } catch {
+      engine = before
+      // Verifying tells what of this group is damaged.
+      guard error is Unmended || Node.isDamage(error) else { throw error }
+    }
+  }
+
+  /// Ends a repair that did not help.
+  private struct Unmended: Error {}
 
   private func fileFaults() throws -> [String] {
     var faults = try store.integrity().filter { $0 != "ok" }
@@ -110,25 +139,47 @@ extension Node {
     }
   }
 
-  private func verify(_ zone: ZoneState) throws -> ZoneVerification {
-    let audit = try store.read { try engine.audit(zone.id) }
-    var faults = words(for: audit, of: zone)
-    var digest: [UInt8]?
+  private func verifyZones() throws -> [ZoneVerification] {
+    var damaged: Set<GroupID> = []
+    return try orderedZones().map { zone in
+      // Where it is not known who belongs to a group, nothing can be said of its records.
+      let found = try verify(zone, comparing: !damaged.contains(zone.group))
+      if zone.kind == .control, !found.faults.isEmpty { damaged.insert(zone.group) }
+      return found
+    }
+  }
+
+  private func verify(_ zone: ZoneState, comparing: Bool) throws -> ZoneVerification {
+    var found = ZoneVerification(of: zone)
     do {
-      digest = try self.digest(of: zone.id)
-      // A log that is damaged says nothing about the records.
-      if faults.isEmpty {
-        faults += try [engine.auditRecords(of: zone.id, nowMilliseconds: now())].compactMap(\.self)
+      let audit = try store.read { try engine.audit(zone.id) }
+      (found.segments, found.changes) = (audit.segments, audit.changes)
+      found.faults = words(for: audit, of: zone)
+      found.isLogSound = audit.findings.isEmpty
+      found.pending = try store.pending(in: zone.id).count
+      found.digest = try digest(of: zone.id)
+      if found.isLogSound, comparing,
+        let fault = try engine.auditRecords(of: zone.id, nowMilliseconds: now())
+      {
+        found.faults.append(fault)
       }
       for table in try store.staleProjections(of: zone.id) {
-        faults.append("the table \(table) is not what the records say")
+        found.faults.append("the table \(table) is not what the records say")
       }
-    } catch let error as StoreError where error.code == .corrupt {
-      faults.append("the records cannot be read: \(error)")
+    } catch  where Node.isDamage(error) {
+      found.faults.append("not everything can be read: \(error)")
     }
-    return ZoneVerification(
-      zone: zone, segments: audit.segments, changes: audit.changes,
-      pending: try store.pending(in: zone.id).count, faults: faults, digest: digest)
+    return found
+  }
+
+  /// Whether an error tells that what is stored is not what it should be, rather than that the disk
+  /// or another program is in the way.
+  private static func isDamage(_ error: any Error) -> Bool {
+    switch error {
+    case let error as StoreError: [.corrupt, .failed].contains(error.code)
+    case is SyncError, is CryptoError, is CodecError: true
+    default: false
+    }
   }
 
   private func words(for audit: LogAudit, of zone: ZoneState) -> [String] {

@@ -228,12 +228,13 @@ package final class ReplicaStore {
       // What the undone transaction numbered must be forgotten with it; where even reading fails,
       // the first error is the one to tell, and nothing is built on it.
       remembersUndone = true
+      let first = error
       do {
         try connection.run { _ in try readAgain() }
       } catch {
-        connection.spoilTransaction()
+        connection.spoilTransaction(first)
       }
-      throw error
+      throw first
     }
   }
 

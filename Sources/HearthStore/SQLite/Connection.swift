@@ -13,9 +13,9 @@ final class Connection {
   private var depth = 0
   /// Whether a body runs in a transaction, even one that SQLite has ended already.
   private var isTransacting = false
-  /// Set where a part of the open transaction failed and could not be undone: the rest must not be
+  /// Why a part of the open transaction failed that could not be undone: the rest must not be
   /// committed without it.
-  private var holdsFailedPart = false
+  private var failure: (any Error)?
 
   init(queue: DatabaseQueue) throws {
     self.queue = queue
@@ -55,14 +55,12 @@ final class Connection {
     }
     return try run { _ in
       try statement("BEGIN IMMEDIATE").execute()
-      holdsFailedPart = false
+      failure = nil
       isTransacting = true
       defer { isTransacting = false }
       do {
         let result = try body()
-        guard !holdsFailedPart else {
-          throw StoreError(.failed, "a part of the transaction failed and could not be undone")
-        }
+        if let failure { throw failure }
         if Mutant.acknowledgesEarly.isActive {
           if (try? statement("COMMIT").execute()) == nil {
             try? statement("ROLLBACK").execute()
@@ -84,8 +82,8 @@ final class Connection {
     }
   }
 
-  /// Makes the open transaction one that cannot be committed.
-  func spoilTransaction() { holdsFailedPart = true }
+  /// Makes the open transaction one that cannot be committed, and says why.
+  func spoilTransaction(_ error: any Error) { failure = failure ?? error }
 
   private func part<Result>(_ body: () throws -> Result) throws -> Result {
     try statement("SAVEPOINT part").execute()
@@ -96,13 +94,14 @@ final class Connection {
     } catch {
       // Some faults end the whole transaction at once: then nothing is left to go back to. The
       // first error is the one to tell.
+      let first = error
       do {
         try statement("ROLLBACK TO part").execute()
         try statement("RELEASE part").execute()
       } catch {
-        holdsFailedPart = true
+        spoilTransaction(first)
       }
-      throw error
+      throw first
     }
   }
 
@@ -115,7 +114,7 @@ final class Connection {
   private func emptyLog() {
     guard !isInTransaction else { return }
     // The disk is failing: the first error is the one to tell.
-    try? execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    try? executeAnyway("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
   /// A prepared statement, made once per text, ready to be bound.
@@ -123,17 +122,28 @@ final class Connection {
   /// - Throws: `StoreError`, also where a fault has ended the transaction that the caller is in:
   ///   what it wrote now would be a commit of its own.
   func statement(_ sql: String) throws -> Statement {
-    if isTransacting, sqlite3_get_autocommit(handle) != 0 {
-      throw StoreError(.failed, "the transaction was ended by an earlier fault: \(sql.prefix(60))")
-    }
+    try requireTransaction(for: sql)
     if let present = statements[sql] { return present.reset() }
     let statement = try Statement(sql, on: handle)
     statements[sql] = statement
     return statement
   }
 
+  private func requireTransaction(for sql: String) throws {
+    guard isTransacting, sqlite3_get_autocommit(handle) != 0 else { return }
+    throw failure
+      ?? StoreError(.failed, "the transaction was ended by an earlier fault: \(sql.prefix(60))")
+  }
+
   /// Runs statements that are used once.
+  ///
+  /// - Throws: as ``statement(_:)``.
   func execute(_ sql: String) throws {
+    try requireTransaction(for: sql)
+    try executeAnyway(sql)
+  }
+
+  private func executeAnyway(_ sql: String) throws {
     let status = sqlite3_exec(handle, sql, nil, nil, nil)
     guard status == SQLITE_OK else { throw Connection.error(handle, status, sql) }
   }

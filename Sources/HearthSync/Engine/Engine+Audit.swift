@@ -80,7 +80,7 @@ extension Engine {
             fault = "the records are not what the log says"
           }
         } catch let error as SyncError {
-          fault = "the records cannot be built anew: \(error)"
+          fault = "the log does not give the records: \(error)"
         }
         throw Undone()
       }

@@ -24,6 +24,10 @@ extension World {
     guard device.running != nil, device.home != nil else { return }
     let tries = max(1, min(2_000, step.value("tries").flatMap { Int($0) } ?? 100))
     let whole = try Soundness(of: device)
+    let before = try faults(of: device)
+    guard before.isEmpty else {
+      throw fail(.integrity, device, "what is whole is said to be damaged: \(before)")
+    }
     if file == .main { try attempt(step, on: device) { try device.close() } }
     for number in 0..<tries {
       try tryRot(of: file, bits: bits, number: UInt64(number), on: device, whole)
@@ -48,14 +52,12 @@ extension World {
     let words = "bits \(places) of \(file.rawValue)"
     do {
       try copy.start(at: now)
-      let faults = try faults(of: copy)
-      guard faults.isEmpty else { return try mend(copy, faults, whole, words) }
-    } catch let violation as Violation {
-      throw violation
     } catch {
       // Whatever was not to be read, it is said.
       return SimProbe.rotRefused.hit()
     }
+    let faults = try faults(of: copy)
+    guard faults.isEmpty else { return try mend(copy, faults, whole, words) }
     let found = try Soundness(of: copy)
     if found == whole { return SimProbe.rotHarmless.hit() }
     if found.isBegunAnew(since: whole) { return SimProbe.rotBegunAnew.hit() }
@@ -66,19 +68,24 @@ extension World {
     SimProbe.rotForgot.hit()
   }
 
-  /// What `hearth verify` finds, zone by zone.
+  /// What `hearth verify` finds.
   private func faults(of device: SimDevice) throws -> [String] {
     let engine = try device.engine()
-    var faults = try engine.store.integrity().filter { $0 != "ok" }
-    for zone in engine.zones {
-      let log = try engine.store.read { try engine.audit(zone.id) }.findings.map(\.text)
-      faults += log
-      if log.isEmpty {
-        let records = try engine.auditRecords(
-          of: zone.id, nowMilliseconds: device.clock.wall(at: now))
-        faults += [records].compactMap(\.self)
+    var faults: [String] = []
+    do {
+      faults += try engine.store.integrity().filter { $0 != "ok" }
+      for zone in engine.zones {
+        let log = try engine.store.read { try engine.audit(zone.id) }.findings.map(\.text)
+        faults += log
+        if log.isEmpty {
+          let records = try engine.auditRecords(
+            of: zone.id, nowMilliseconds: device.clock.wall(at: now))
+          faults += [records].compactMap(\.self)
+        }
+        faults += try engine.store.staleProjections(of: zone.id)
       }
-      faults += try engine.store.staleProjections(of: zone.id)
+    } catch {
+      faults.append("\(error)")
     }
     return faults
   }
@@ -90,7 +97,9 @@ extension World {
     SimProbe.rotTold.hit()
     do {
       try device.engine().store.rebuildIndexes()
-      for zone in whole.zones {
+      let zones = try device.engine().zones.sorted { $0.kind.rawValue > $1.kind.rawValue }
+      // The records before the members' log, which looks things up in them, and after it.
+      for zone in zones + zones.filter({ $0.kind == .data }) {
         try device.withEngine {
           try $0.rebuild(zone.id, nowMilliseconds: device.clock.wall(at: self.now))
         }
