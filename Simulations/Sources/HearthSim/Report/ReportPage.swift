@@ -81,7 +81,8 @@ struct ReportPage {
       <h3>\(run.outcome.failure == nil ? "How it ended" : "What led to it")</h3>\(left)\(diagramKey)
       <div class="wide">\(diagram.svg)</div>
       <h3>Who knew what at the end</h3>
-      <p class="key">How many changes of each author each device had; red is behind.</p>
+      <p class="key">How many changes of each author each device had; red is behind. Nobody else has
+      what a device wrote that was added at the very end, to see what a newcomer gets.</p>
       \(Tables.knowledge(run))</section>
       """
   }
