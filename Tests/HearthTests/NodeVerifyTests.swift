@@ -71,14 +71,28 @@ private func write<Result: Sendable>(
 struct NodeVerifyTests {
   private static let start: UInt64 = 1_760_000_000_000
 
-  @Test("a node that wrote, sealed and wrote again is sound")
-  func soundNode() async throws {
-    let trial = try Trial()
+  /// A node with a household that holds one change, which a folder has as well.
+  private func synced(_ trial: Trial) async throws -> (Node, ZoneID) {
     let node = try await trial.node("anna", TestClock(Self.start))
     let zone = try await node.createHousehold(named: "Home")
     _ = try await node.addFolder(trial.shared)
     try await addPerson(to: zone, of: node)
     _ = try await node.sync()
+    return (node, zone)
+  }
+
+  private func expectMended(
+    _ node: Node, _ zone: ZoneID, _ digest: [UInt8], _ damage: String
+  ) async throws {
+    let after = try await node.repair()
+    #expect(after.isSound, "\(damage): \(after.zones.flatMap(\.faults))")
+    #expect(try await node.digest(of: zone) == digest, "\(damage)")
+  }
+
+  @Test("a node that wrote, sealed and wrote again is sound")
+  func soundNode() async throws {
+    let trial = try Trial()
+    let (node, zone) = try await synced(trial)
     try await addPerson(to: zone, of: node)
     let result = try await node.verify()
     #expect(result.isSound)
@@ -93,11 +107,7 @@ struct NodeVerifyTests {
   @Test("a segment that is gone from the log is a fault that names its changes")
   func missingSegment() async throws {
     let trial = try Trial()
-    let node = try await trial.node("anna", TestClock(Self.start))
-    let zone = try await node.createHousehold(named: "Home")
-    _ = try await node.addFolder(trial.shared)
-    try await addPerson(to: zone, of: node)
-    _ = try await node.sync()
+    let (node, zone) = try await synced(trial)
     try await node.loseFirstSegment(of: zone)
     let result = try await node.verify()
     #expect(!result.isSound)
@@ -110,11 +120,7 @@ struct NodeVerifyTests {
   @Test("a record that a disk has changed is told, and built anew from the log")
   func spoiltRecord() async throws {
     let trial = try Trial()
-    let node = try await trial.node("anna", TestClock(Self.start))
-    let zone = try await node.createHousehold(named: "Home")
-    _ = try await node.addFolder(trial.shared)
-    try await addPerson(to: zone, of: node)
-    _ = try await node.sync()
+    let (node, zone) = try await synced(trial)
     try await addPerson(to: zone, of: node)
     let digest = try await node.digest(of: zone)
     for damage in [
@@ -127,9 +133,7 @@ struct NodeVerifyTests {
       let words = home.faults.first ?? ""
       #expect(words.hasPrefix("the records are not") || words.contains("read"), "\(damage)")
       #expect(found.zones.count { !$0.faults.isEmpty } == 1)
-      let after = try await node.repair()
-      #expect(after.isSound, "\(damage): \(after.zones.flatMap(\.faults))")
-      #expect(try await node.digest(of: zone) == digest)
+      try await expectMended(node, zone, digest, damage)
     }
     try await node.close()
   }
@@ -155,9 +159,7 @@ struct NodeVerifyTests {
     for table in ["completion", "retraction"] {
       try await node.damage("UPDATE \(table) SET meta = x'ff'")
       #expect(try await !node.verify().isSound, "\(table)")
-      let after = try await node.repair()
-      #expect(after.isSound, "\(table): \(after.zones.flatMap(\.faults))")
-      #expect(try await node.digest(of: zone) == digest)
+      try await expectMended(node, zone, digest, table)
     }
     try await node.close()
   }
@@ -165,11 +167,7 @@ struct NodeVerifyTests {
   @Test("where the members' log is damaged nothing is built anew, and that is told")
   func spoiltMembers() async throws {
     let trial = try Trial()
-    let node = try await trial.node("anna", TestClock(Self.start))
-    let zone = try await node.createHousehold(named: "Home")
-    _ = try await node.addFolder(trial.shared)
-    try await addPerson(to: zone, of: node)
-    _ = try await node.sync()
+    let (node, zone) = try await synced(trial)
     let members = try #require(
       await node.allZones().first { $0.kind == .control && $0.database == .shared })
     try await node.loseFirstSegment(of: members.id)
@@ -184,11 +182,7 @@ struct NodeVerifyTests {
   @Test("records stay as they are where the log is damaged, and that is told")
   func spoiltLog() async throws {
     let trial = try Trial()
-    let node = try await trial.node("anna", TestClock(Self.start))
-    let zone = try await node.createHousehold(named: "Home")
-    _ = try await node.addFolder(trial.shared)
-    try await addPerson(to: zone, of: node)
-    _ = try await node.sync()
+    let (node, zone) = try await synced(trial)
     let digest = try await node.digest(of: zone)
     try await node.loseFirstSegment(of: zone)
     let after = try await node.repair()
