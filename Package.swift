@@ -44,20 +44,28 @@ let package = Package(
       name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CMalloc"),
+    .systemLibrary(name: "CProcess"),
     .target(name: "HearthCRDT", swiftSettings: settings),
-    .target(name: "HearthCrypto", dependencies: ["CSodium", "CZstd"], swiftSettings: settings),
     .target(
-      name: "HearthSync", dependencies: ["HearthCRDT", "HearthCrypto"], swiftSettings: settings),
+      name: "HearthCrypto", dependencies: ["CSodium", "CZstd", "CProcess"],
+      swiftSettings: settings),
+    .target(
+      name: "HearthMembership", dependencies: ["HearthCRDT", "HearthCrypto"],
+      swiftSettings: settings),
+    .target(
+      name: "HearthSync", dependencies: ["HearthCRDT", "HearthCrypto", "HearthMembership"],
+      swiftSettings: settings),
     .target(
       name: "HearthStore",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthSync", .product(name: "GRDB", package: "GRDB.swift"),
+        "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync",
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: settings),
     .target(
       name: "HearthTransport",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthSync",
+        "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOTLS", package: "swift-nio"),
@@ -76,16 +84,18 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .target(
-      name: "Household", dependencies: ["HearthCRDT", "HearthSync"], swiftSettings: settings),
+      name: "Household", dependencies: ["HearthCRDT", "HearthMembership", "HearthSync"],
+      swiftSettings: settings),
     .target(
       name: "Hearth",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "HearthTransport",
+        "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthStore",
+        "HearthTransport",
       ], swiftSettings: settings),
     .target(
       name: "HearthCLI",
       dependencies: [
-        "Hearth", "Household", "HearthCRDT", "HearthSync", "CQREncode",
+        "Hearth", "Household", "HearthCRDT", "HearthMembership", "HearthSync", "CQREncode",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(
@@ -104,7 +114,8 @@ let package = Package(
     .executableTarget(
       name: "hearth-bench",
       dependencies: [
-        "Hearth", "Household", "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "CZstd",
+        "Hearth", "Household", "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync",
+        "HearthStore", "CZstd",
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks/Sources/hearth-bench", swiftSettings: settings),
     .executableTarget(
@@ -124,7 +135,8 @@ let package = Package(
       dependencies: ["CSimVFS", .product(name: "GRDBSQLite", package: "GRDB.swift")],
       path: "Simulations/Sources/SimDisk", swiftSettings: settings),
     .target(
-      name: "TestSupport", dependencies: ["HearthCRDT", "HearthCrypto", "HearthSync"],
+      name: "TestSupport",
+      dependencies: ["HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync"],
       path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
       name: "HearthCRDTTests", dependencies: ["HearthCRDT", "TestSupport"],
@@ -132,35 +144,60 @@ let package = Package(
     .testTarget(
       name: "HearthCryptoTests", dependencies: ["HearthCrypto", "TestSupport"],
       swiftSettings: settings),
+    .target(
+      name: "MembershipPromises", path: "Tests/MembershipPromises", swiftSettings: settings),
+    .target(
+      name: "PromiseTranslation",
+      dependencies: ["MembershipPromises", "HearthMembership", "HearthCRDT", "HearthCrypto"],
+      path: "Tests/PromiseTranslation", swiftSettings: settings),
+    .executableTarget(
+      name: "membership-promises",
+      dependencies: [
+        "MembershipPromises", "PromiseTranslation",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], path: "Tests/PromiseRunner", swiftSettings: settings),
+    .testTarget(
+      name: "HearthMembershipTests",
+      dependencies: [
+        "HearthMembership", "HearthCRDT", "HearthCrypto", "MembershipPromises",
+        "PromiseTranslation", "TestSupport",
+      ],
+      swiftSettings: settings),
     .testTarget(
       name: "HearthSyncTests",
-      dependencies: ["HearthSync", "HearthCRDT", "HearthCrypto", "Household", "TestSupport"],
+      dependencies: [
+        "HearthMembership", "HearthSync", "HearthCRDT", "HearthCrypto", "Household", "TestSupport",
+      ],
       exclude: ["Golden"],
       swiftSettings: settings),
     .testTarget(
       name: "HearthStoreTests",
       dependencies: [
-        "HearthStore", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
+        "HearthStore", "HearthMembership", "HearthSync", "HearthCRDT", "HearthCrypto",
+        "TestSupport",
         .product(name: "GRDB", package: "GRDB.swift"),
       ], exclude: ["Golden"], swiftSettings: settings),
     .testTarget(
       name: "HearthTests",
       dependencies: [
-        "Hearth", "Household", "HearthStore", "HearthSync", "HearthCRDT", "HearthCrypto",
+        "Hearth", "Household", "HearthStore", "HearthMembership", "HearthSync", "HearthCRDT",
+        "HearthCrypto",
         "HearthTransport", "HearthRelay", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",
       dependencies: [
-        "HearthTransport", "HearthRelay", "HearthSync", "HearthCRDT", "HearthCrypto",
+        "HearthTransport", "HearthRelay", "HearthMembership", "HearthSync", "HearthCRDT",
+        "HearthCrypto",
         "TestSupport", .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: settings),
     .testTarget(
       name: "HearthRelayTests",
       dependencies: [
-        "HearthRelay", "hearth-relay", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
+        "HearthRelay", "hearth-relay", "HearthMembership", "HearthSync", "HearthCRDT",
+        "HearthCrypto", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -169,15 +206,17 @@ let package = Package(
       ], swiftSettings: settings),
     .testTarget(
       name: "HouseholdTests",
-      dependencies: ["Household", "HearthCRDT", "HearthSync", "TestSupport"], exclude: ["Oracles"],
+      dependencies: ["Household", "HearthCRDT", "HearthMembership", "HearthSync", "TestSupport"],
+      exclude: ["Oracles"],
       swiftSettings: settings),
     .testTarget(
-      name: "HearthCLITests", dependencies: ["HearthCLI", "Household", "HearthCRDT"],
+      name: "HearthCLITests",
+      dependencies: ["HearthCLI", "Household", "HearthCRDT", "HearthMembership"],
       swiftSettings: settings),
     .testTarget(
       name: "SimDiskTests",
       dependencies: [
-        "SimDisk", "HearthStore", "HearthSync", "Household", "TestSupport",
+        "SimDisk", "HearthStore", "HearthMembership", "HearthSync", "Household", "TestSupport",
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Simulations/Tests/SimDiskTests", swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
@@ -185,7 +224,7 @@ let package = Package(
       name: "FamilyModel", path: "Simulations/Sources/FamilyModel", swiftSettings: settings),
     .target(
       name: "FamilyTranslation",
-      dependencies: ["FamilyModel", "Household", "HearthSync", "HearthCRDT"],
+      dependencies: ["FamilyModel", "Household", "HearthMembership", "HearthSync", "HearthCRDT"],
       path: "Simulations/Sources/FamilyTranslation", swiftSettings: settings),
     .testTarget(
       name: "FamilyModelTests", dependencies: ["FamilyModel"],
@@ -205,16 +244,19 @@ if isSimulation {
     .target(
       name: "HearthSim",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "HearthTransport",
+        "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthStore",
+        "HearthTransport",
         "HearthRelay", "Household", "SimDisk", "FamilyModel", "FamilyTranslation",
       ], path: "Simulations/Sources/HearthSim", swiftSettings: settings),
     .executableTarget(
       name: "hearth-sim",
       dependencies: [
-        "HearthSim", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "HearthSim", "MembershipPromises", "PromiseTranslation",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Simulations/Sources/hearth-sim", swiftSettings: settings),
     .testTarget(
-      name: "HearthSimTests", dependencies: ["HearthSim", "HearthCRDT", "HearthSync"],
+      name: "HearthSimTests",
+      dependencies: ["HearthSim", "HearthCRDT", "HearthMembership", "HearthSync"],
       path: "Simulations/Tests/HearthSimTests", swiftSettings: settings),
   ]
 }

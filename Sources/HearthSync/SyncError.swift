@@ -18,6 +18,8 @@ package struct SyncError: Error, Sendable {
     package static let malformed = Code(rawValue: "malformed")
     /// A signature, hash or key that does not fit.
     package static let notAuthentic = Code(rawValue: "notAuthentic")
+    /// An answer whose signer is not shown to have let this device in.
+    package static let unproven = Code(rawValue: "unproven")
     /// The person or device may not do this.
     package static let notAllowed = Code(rawValue: "notAllowed")
     /// An invitation whose time is over.

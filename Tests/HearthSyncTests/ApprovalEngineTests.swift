@@ -4,6 +4,7 @@ import HearthCrypto
 import TestSupport
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 @Suite("Joining by approval, on engines")
@@ -37,9 +38,9 @@ struct ApprovalEngineTests {
       try family.members[2].open(request: request.bytes, to: family.group)
     }
     #expect(throws: SyncError(.notAuthentic, "")) {
-      try family.members[1].accept(answer: answer.bytes, to: opened)
+      try family.members[1].open(answer: answer.bytes, to: opened, asked: request.hash)
     }
-    _ = try newcomer.accept(answer: answer.bytes, to: opened)
+    try family.enter(&newcomer, with: answer, by: 2, opened, request)
     family.members.append(newcomer)
     try family.meet([0, 1, 2, 3])
     for member in 0..<4 {
@@ -78,7 +79,7 @@ struct ApprovalEngineTests {
         deviceName: "tablet", slot: number)
       let read = try family.members[admin].open(request: request.bytes, to: family.group)
       let answer = try family.members[admin].approve(read, named: "Home", nowMilliseconds: now)
-      _ = try newcomer.accept(answer: answer.bytes, to: opened)
+      try family.enter(&newcomer, with: answer, by: admin, opened, request)
       family.members.append(newcomer)
       try family.meet(Array(family.members.indices))
       for member in family.members.indices {
@@ -109,5 +110,18 @@ struct ApprovalEngineTests {
       try family.members[0].open(
         request: request.bytes + [UInt8](repeating: 0, count: 4_096), to: family.group)
     }
+  }
+}
+
+extension EngineFamily {
+  /// Takes a member's answer, with the members' log as that member has it.
+  mutating func enter(
+    _ newcomer: inout Engine<MemoryStore>, with answer: NamedBlob, by member: Int,
+    _ capsule: InvitationCapsule, _ request: SentRequest
+  ) throws {
+    let log = try published(member, control)
+    try newcomer.accept(
+      newcomer.open(answer: answer.bytes, to: capsule, asked: request.hash)
+    ) { _ = try $0.receive(log, in: control, nowMilliseconds: EngineFamily.now) }
   }
 }

@@ -2,6 +2,7 @@ import HearthCRDT
 import TestSupport
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 @Suite("Citations")

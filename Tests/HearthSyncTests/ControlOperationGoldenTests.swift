@@ -2,6 +2,7 @@ import HearthCRDT
 import HearthCrypto
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 private let page = "reference/control-operations.md"
@@ -38,7 +39,7 @@ struct ControlOperationGoldenTests {
 
   @Test("an unknown kind is recognised and its content passed over")
   func unknownKind() throws {
-    for kind in [0, 24, 255] as [UInt8] {
+    for kind in [0, 25, 255] as [UInt8] {
       #expect(try ControlOperation(decoding: [kind, 1, 2, 3]) == .unknown(kind: kind))
     }
   }

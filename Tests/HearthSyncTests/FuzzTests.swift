@@ -3,6 +3,7 @@ import HearthCrypto
 import TestSupport
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 /// Damaged bytes against every decoder of this module: a typed error or the one spelling, no trap.

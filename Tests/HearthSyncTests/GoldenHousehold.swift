@@ -2,6 +2,7 @@ import HearthCRDT
 import HearthCrypto
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 /// Fixed people, devices and keys, so that every run makes the same bytes.

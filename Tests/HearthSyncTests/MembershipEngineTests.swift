@@ -4,6 +4,7 @@ import HearthCrypto
 import TestSupport
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 private let now = EngineFamily.now
@@ -504,9 +505,12 @@ struct MembershipEngineTests {
   @Test("What makes the next key is sealed under the one that others have, also after a restart")
   func restartUnderOldKeys() throws {
     var family = try EngineFamily(3)
+    let invitation = try family.members[0].invite(
+      to: family.group, named: "Home", role: .member, maximumUses: 1,
+      expiresMilliseconds: EngineFamily.now * 2, nowMilliseconds: EngineFamily.now)
     try family.remove(2, by: 0)
     let late = try family.arrive(
-      by: family.capsule, with: family.secret, meeting: 0, as: EngineFamily.id(9))
+      by: invitation.capsule, with: invitation.secret, meeting: 0, as: EngineFamily.id(9))
     #expect(try family.members[late].zone(family.control).isEpochOver)
     family.members[late] = try EngineFamily.reopened(family.members[late])
     try family.members[late].maintain(nowMilliseconds: now)

@@ -3,6 +3,7 @@ import HearthCrypto
 import TestSupport
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 /// Steps of a family of engines in which people come and go.

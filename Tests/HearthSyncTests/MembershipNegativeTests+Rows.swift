@@ -3,6 +3,7 @@ import HearthCrypto
 import TestSupport
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 private let now = EngineFamily.now

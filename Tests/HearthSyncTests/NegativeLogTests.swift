@@ -3,6 +3,7 @@ import HearthCrypto
 import TestSupport
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 private let now = EngineFamily.now
@@ -82,14 +83,20 @@ struct NegativeLogTests {
     let answer = try family.members[0].approve(
       try family.members[0].open(request: request.bytes, to: family.group), named: "Home",
       nowMilliseconds: now)
-    let given = try newcomer.accept(answer: answer.bytes, to: opened)
+    let given = try newcomer.open(answer: answer.bytes, to: opened, asked: request.hash)
     let today = try family.published(0, family.control)
-    for (log, isIn) in [(lastWeek, false), (today, true)] {
-      _ = try newcomer.receive(log, in: family.control, nowMilliseconds: now)
-      #expect(newcomer.membership(of: family.group).isActive(newcomer.device) == isIn)
-      let frontier = try newcomer.controlZone(of: family.group).frontier
-      #expect(frontier.covers(given.controlFrontier) == isIn)
+    #expect(throws: SyncError(.unproven, "")) {
+      try newcomer.accept(given) {
+        _ = try $0.receive(lastWeek, in: family.control, nowMilliseconds: now)
+      }
     }
+    #expect(newcomer.zones.isEmpty && newcomer.membership(of: family.group).people.isEmpty)
+    try newcomer.accept(given) {
+      _ = try $0.receive(today, in: family.control, nowMilliseconds: now)
+    }
+    #expect(newcomer.membership(of: family.group).isActive(newcomer.device))
+    let frontier = try newcomer.controlZone(of: family.group).frontier
+    #expect(frontier.covers(given.capsule.controlFrontier))
   }
 
   @Test("Negative 18: a member's snapshot with an altered row is not taken; the log is")

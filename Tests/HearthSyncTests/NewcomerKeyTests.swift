@@ -3,13 +3,14 @@ import HearthCrypto
 import TestSupport
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 @Suite("Keys and snapshots where newcomers read from their joining on")
 struct NewcomerKeyTests {
   private let now = EngineFamily.now
 
-  @Test("A household whose newcomers read everything makes no key and gives no byte more")
+  @Test("Where newcomers read everything only a link that is used up makes a key")
   func unchanged() throws {
     var world = try NewcomerWorld()
     let names = try world.names
@@ -21,9 +22,10 @@ struct NewcomerKeyTests {
     let nina = try world.follow(made)
     let otto = try world.askAndEnter(asking, approvedBy: 0)
     try world.sync(all: [0, 1, 2, nina, otto])
-    // The rule, two invitations, who joined and who was let in: and nothing but these.
+    // The rule, two invitations, who joined and who was let in, the closing of the link that was
+    // used up with the key that goes with it, the confirmation: and no other key.
     let kinds = world.family.membership(0).audit().dropFirst(before).map(\.operation.kind)
-    #expect(kinds.sorted() == [3, 3, 5, 7, 21])
+    #expect(kinds.sorted() == [2, 3, 3, 4, 5, 7, 21, 24])
     #expect(try world.names == names)
     #expect(world.shelf.snapshots.isEmpty)
     #expect(try world.openable(by: nina) == world.names)

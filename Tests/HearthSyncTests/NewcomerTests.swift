@@ -3,6 +3,7 @@ import HearthCrypto
 import TestSupport
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 @Suite("Newcomers who read from their joining on")

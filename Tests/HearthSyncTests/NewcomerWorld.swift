@@ -3,6 +3,7 @@ import HearthCrypto
 import TestSupport
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 /// A transport in memory.
@@ -130,7 +131,11 @@ struct NewcomerWorld {
     let answer = try family.members[member].approve(
       request, named: "Home", nowMilliseconds: NewcomerWorld.now)
     try sync(member)
-    _ = try engine.accept(answer: answer.bytes, to: opened)
+    let control = try family.published(member, family.control)
+    let (id, now) = (family.control, NewcomerWorld.now)
+    try engine.accept(engine.open(answer: answer.bytes, to: opened, asked: asked.hash)) {
+      _ = try $0.receive(control, in: id, nowMilliseconds: now)
+    }
     family.members.append(engine)
     try sync(family.members.count - 1)
     return family.members.count - 1

@@ -4,6 +4,7 @@ import Household
 import TestSupport
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 private let now = EngineFamily.now
@@ -123,6 +124,34 @@ struct PatchedClientTests {
       let events = try family.members[judge].store.events(of: schema.id, in: family.zone)
       let isAllowed = role == .child && PatchedClientTests.childMay.contains(schema.id)
       #expect(events.count == (isAllowed ? 1 : 0), "\(role): \(schema.name)")
+    }
+  }
+
+  @Test(
+    "A forged closing or merge of people changes nothing when folding, unless an admin wrote it",
+    arguments: [Role.member, .admin])
+  func forAdmins(role: Role) throws {
+    var family = try EngineFamily(1)
+    let client = try family.join(by: 0, role: role)
+    let judge = try judge(joining: &family)
+    try family.meet([0, client, judge])
+    let types = [HouseholdSchema.close, HouseholdSchema.personMerge]
+    var forge = try Forge(family.members[client], family.zone)
+    let changes = types.map { type in
+      forge.change(operations: { dot in
+        let id = eventID(in: family.zone, type: type, dot: dot, index: 0)
+        return [
+          Operation(
+            RecordKey(type: type, id: id), .event([EventField(FieldID(.register, 1), .int(6))]))
+        ]
+      })
+    }
+    let report = try family.members[judge].receive(
+      [try forge.seal(changes)], in: family.zone, nowMilliseconds: now)
+    #expect(report.applied == changes.count && report.refused.isEmpty)
+    for type in types {
+      let events = try family.members[judge].store.events(of: type, in: family.zone)
+      #expect(events.count == (role == .admin ? 1 : 0), "\(role): \(type)")
     }
   }
 }

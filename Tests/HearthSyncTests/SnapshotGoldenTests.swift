@@ -2,6 +2,7 @@ import HearthCRDT
 import HearthCrypto
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 private func marks(_ pairs: [(Author, UInt64)]) -> Frontier { Frontier(pairs) }

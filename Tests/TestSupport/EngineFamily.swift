@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthSync
 
 /// A household of engines over memory stores, joined and in step, that exchange by hand.

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 /// Applies changes of one zone to its records, within one transaction of the store.
 ///

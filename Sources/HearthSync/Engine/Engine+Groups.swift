@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 /// What a person who creates a group brings along.
 package struct GroupFounding: Sendable {

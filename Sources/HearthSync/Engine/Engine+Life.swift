@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 /// The unsealed end of an own log, from a change on.
 package struct OwnLogEnd: Equatable, Sendable {

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 extension Engine {
   /// Seals all own changes of a zone that no segment holds yet.

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 /// What came of receiving segments of one zone.
 package struct ReceiveReport: Sendable {
@@ -153,6 +154,7 @@ extension Engine {
       opened += open(
         blobs.map { (segmentDigest($0), $0) }.filter { !present.contains($0.0) }, with: opener,
         &unopened, &report)
+      opened = introduced(opened, membership, &unopened)
       var queue = CausalQueue(
         opened, control: draft.kind == .data ? try controlZone(of: draft.group).reached : nil,
         ends: ends, isOver: epochJudge(of: draft, isRebuilding: isRebuilding))
@@ -206,6 +208,39 @@ extension Engine {
     return opened
   }
 
+  /// Those of the segments whose authors are known, or have a place in the members' zone; others
+  /// wait.
+  ///
+  /// What somebody who belongs to the group has seen gets a place in any case: so all come to hold
+  /// the same logs, whatever reached them first.
+  private func introduced(
+    _ opened: [OpenedSegment], _ membership: Membership, _ unopened: inout [PendingSegment]
+  ) -> [OpenedSegment] {
+    guard opened.contains(where: { $0.introduction != nil }) else { return opened }
+    var room = membership.introductionRoom
+    var cited: Set<DeviceID> = []
+    for segment in opened where membership.isActive(segment.author.device) {
+      for change in segment.changes {
+        cited.formUnion(change.seen.increments.map(\.author.device))
+      }
+    }
+    var admitted: [DeviceID: Bool] = [:]
+    return opened.filter { segment in
+      guard let introduction = segment.introduction else { return true }
+      let device = segment.author.device
+      let isIn = admitted[device] ?? room.admit(introduction, isCited: cited.contains(device))
+      admitted[device] = isIn
+      guard !isIn else {
+        Probe.authorIntroducesItself.hit()
+        return true
+      }
+      Probe.strangerWaits.hit()
+      unopened.append(
+        PendingSegment(digest: segment.digest, reason: .author, bytes: segment.bytes))
+      return false
+    }
+  }
+
   /// How many bytes of segments may wait that nobody could verify yet: whoever can write to a
   /// folder can make some.
   static var maximumWaitingBytes: Int { 64 << 20 }
@@ -215,7 +250,7 @@ extension Engine {
   ) {
     for segment in segments {
       let name = deviceName(segment.author.device, in: zone)
-      let isOver = membership(of: zone.group).isEpochOfSegmentOver(segment, in: zone.id)
+      let isOver = membership(of: zone.group).isKnownOver(segment.epoch, of: zone.id)
       let reason =
         isOver
         ? "\(name) sealed it under a key that somebody has whose removal it cites"

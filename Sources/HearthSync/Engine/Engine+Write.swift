@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 extension Engine {
   /// What a transaction will be called, before it is written: event ids follow from it.

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 /// The sans-IO heart of a node: zones, keys, membership, and the rules by which changes are made,
 /// verified, ordered and applied.

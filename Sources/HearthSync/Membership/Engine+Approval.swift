@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 /// Somebody who asks to be let in by an invitation that needs an approval.
 package struct JoinRequest: Sendable {
@@ -15,6 +16,17 @@ package struct JoinRequest: Sendable {
   package var person: PersonID { admit.join.person }
   /// What the person calls the device.
   package var deviceName: String { admit.join.device.name }
+}
+
+/// A request as whoever asks keeps it.
+package struct SentRequest: Sendable {
+  /// The sealed request, to be published.
+  package let blob: NamedBlob
+  /// What the request says, as an answer to it names it.
+  package let hash: [UInt8]
+
+  package var name: BlobName { blob.name }
+  package var bytes: [UInt8] { blob.bytes }
 }
 
 /// Bytes with the name under which transports hold them.
@@ -45,7 +57,7 @@ extension Engine {
   package func requestToJoin(
     _ capsule: InvitationCapsule, with secret: InviteSecret, person: PersonID, personName: String,
     deviceName: String, slot: Int
-  ) throws -> NamedBlob {
+  ) throws -> SentRequest {
     guard let inbox = capsule.inbox else {
       throw SyncError(.invalidOperation, "this invitation lets in at once: there is nobody to ask")
     }
@@ -62,7 +74,9 @@ extension Engine {
     var sealed = ByteWriter()
     sealed.raw(inbox.epoch.array)
     sealed.raw(try SealedBox.seal(writer.bytes, to: BoxPublicKey(validating: inbox.boxKey)))
-    return NamedBlob(name: Engine.requestName(of: id, slot: slot), bytes: sealed.bytes)
+    return SentRequest(
+      blob: NamedBlob(name: Engine.requestName(of: id, slot: slot), bytes: sealed.bytes),
+      hash: hash)
   }
 
   /// Opens a request to a group; the bytes come from a transport and are not trusted.
@@ -149,9 +163,11 @@ extension Engine {
       role: membership.role(of: request.device) ?? .reader, expiresMilliseconds: .max,
       zones: try zoneGrants(of: request.group, to: key, for: request.person),
       controlFrontier: control.frontier)
+    let answer = JoinAnswer(
+      by: identity, showing: try ownCard(in: request.group), saying: capsule, to: request)
     return NamedBlob(
       name: Engine.answerName(to: request.device, of: request.group),
-      bytes: try SealedBox.seal(capsule.encoded, to: key))
+      bytes: try SealedBox.seal(answer.encoded, to: key))
   }
 
   /// Whether this device belongs to a group because somebody let it in by an invitation.
@@ -171,50 +187,5 @@ extension Engine {
   package func approver(of other: DeviceID, in group: GroupID) -> DeviceID? {
     if Mutant.putsOldAnswersBack.isActive { return device }
     return membership(of: group).approver(of: other)
-  }
-
-  /// Takes the answer to a request: the group's zones with their keys.
-  ///
-  /// The log that is fetched next proves that the group admitted this device.
-  ///
-  /// - Throws: `notAuthentic` if it is for another device or group.
-  package mutating func accept(
-    answer bytes: [UInt8], to capsule: InvitationCapsule
-  ) throws -> InvitationCapsule {
-    guard let body = try? identity.openSealed(bytes) else {
-      throw SyncError(.notAuthentic, "this answer is not for this device")
-    }
-    let answer: InvitationCapsule
-    do {
-      answer = try InvitationCapsule(decoding: body)
-    } catch let error as CodecError {
-      throw SyncError(.malformed, "the answer is malformed: \(error)", cause: error)
-    }
-    guard answer.group == capsule.group else {
-      throw SyncError(.notAuthentic, "this answer is of another group")
-    }
-    try take(answer.zones, of: answer.group, answer.database, with: identity.boxPair)
-    return answer
-  }
-}
-
-extension Membership {
-  fileprivate func approver(of device: DeviceID) -> DeviceID? {
-    guard let resolver = resolved?.resolver, let place = resolver.enrolment(of: device, .all),
-      case .admit = resolver.log.items[place].operation
-    else { return nil }
-    return resolver.log.items[place].device
-  }
-
-  fileprivate func isAdmitted(_ device: DeviceID, by invite: Identifier) -> Bool {
-    guard let resolver = resolved?.resolver else { return false }
-    if Mutant.settlesByAnyWayIn.isActive { return isActive(device) }
-    return (resolver.index.enrolments[device] ?? []).contains { place in
-      guard case .admit(let admit) = resolver.log.items[place].operation,
-        admit.join.invite == invite
-      else { return false }
-      return resolver.holds(place, .all)
-        && resolver.ending(of: device, enrolledBy: place, .all) == nil
-    }
   }
 }

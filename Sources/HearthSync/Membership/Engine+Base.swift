@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 extension Engine {
   /// An author of whose changes the snapshot that a zone began from may hold what they do not count
@@ -35,43 +36,9 @@ extension Engine {
     let epoch = try membership.epochs(of: id).first {
       try EpochKey.tag(ofID: $0.grant.epoch) == tag
     }
-    return heads.first { membership.isMisjudged($0, in: id, byMakerOf: epoch) }?.author
-  }
-}
-
-extension Membership {
-  /// Whether a snapshot under an epoch may hold what a log does not count for, or lack what counts.
-  ///
-  /// What takes something away makes new keys in the same step, or the next who writes makes them.
-  /// So whoever sealed under an epoch judged by everything that the epoch's author had seen.
-  fileprivate func isMisjudged(
-    _ head: LogHead, in zone: ZoneID, byMakerOf epoch: EpochRecord?
-  ) -> Bool {
-    guard let resolver = resolved?.resolver else { return false }
-    let device = head.author.device
-    let people = Set((resolver.index.enrolments[device] ?? []).compactMap(resolver.enrolledPerson))
-    let grounds = people.sorted().flatMap {
-      resolver.endings(of: device, $0) + resolver.demotions(of: $0)
-    }
-    func isKnown(_ place: Int) -> Bool {
-      epoch.map { resolver.log.sees($0.place, place) } ?? false
-    }
-    let dot = Dot(author: head.author, sequence: head.sequence)
-    func isKnown(_ id: RecordID) -> Bool {
-      resolver.log.items.indices.contains { resolver.log.items[$0].id == id && isKnown($0) }
-    }
-    if isOverruled(dot, in: zone, at: head.controlSeen) {
-      return !grounds.allSatisfy { !resolver.isLive[$0] || isKnown($0) }
-        || !resolver.strikersOfJoining(of: device).allSatisfy { isKnown($0) }
-    }
-    // What was struck later counted when the snapshot was made.
-    return grounds.contains { place in
-      guard !resolver.isLive[place], isKnown(place),
-        case .overruled(let striker, _) = resolver.reason(place),
-        dot.sequence > resolver.log.items[place].operation.cut?.sequence(of: dot.author, in: zone)
-          ?? 0
-      else { return false }
-      return !isKnown(striker)
-    }
+    return heads.first { head in
+      let dot = Dot(author: head.author, sequence: head.sequence)
+      return membership.isMisjudged(dot, in: id, at: head.controlSeen, byMakerOf: epoch)
+    }?.author
   }
 }

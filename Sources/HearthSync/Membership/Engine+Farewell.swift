@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 // What those learn who hold a link that was closed, and no key of today.
 extension Engine {
@@ -17,7 +18,8 @@ extension Engine {
     for operation in operations {
       let control = try controlZone(of: group)
       guard case .inviteClose(let invite) = operation,
-        let epoch = membership(of: group).controlEpoch(of: invite, in: control),
+        let epoch = membership(of: group).controlEpoch(
+          of: invite, in: control.id, held: control.heldEpochs),
         epoch != control.currentEpoch?.id
       else {
         rest.append(operation)
@@ -63,9 +65,8 @@ extension Engine {
   /// a closing of its invitation, speaks against it.
   package func entryRefusal(to group: GroupID) -> String? {
     let membership = membership(of: group)
-    guard let resolver = membership.resolved?.resolver else { return nil }
-    if let place = resolver.enrolment(of: device, .all) {
-      guard case .join(let join) = resolver.log.items[place].operation,
+    if let entry = membership.entry(of: device) {
+      guard case .join(let join) = entry,
         let closer = (try? closer(of: join.invite, in: group)) ?? nil
       else { return nil }
       return "\(closer) closed the invitation"
@@ -122,18 +123,5 @@ extension Engine {
       body.starts(with: secret.publicKeys.inviteID)
     else { return nil }
     return String(validating: body.dropFirst(secret.publicKeys.inviteID.count), as: UTF8.self)
-  }
-}
-
-extension Membership {
-  /// The key of the control zone with which an invitation's holder begins, if it lets in at once
-  /// and the key is held.
-  fileprivate func controlEpoch(of invite: Identifier, in control: ZoneState) -> [UInt8]? {
-    guard let resolver = resolved?.resolver, let made = resolver.invite(invite, .all),
-      made.operation.admission == .auto
-    else { return nil }
-    return epochs(of: control.id)
-      .filter { resolver.log.sees(made.place, $0.place) && control.holdsEpoch($0.grant.epoch) }
-      .max { $0.depth < $1.depth }?.grant.epoch
   }
 }

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 
 /// Two segments of one author that contradict each other.
 struct ForkEvidence: Sendable {
@@ -107,13 +108,11 @@ extension Engine {
 
   /// Finds out where the logs end whose two histories were shown.
   mutating func learnForks(of group: GroupID, _ membership: Membership) throws {
-    guard let resolver = membership.resolved?.resolver else { return }
     if let control = zones.firstIndex(where: { $0.group == group && $0.kind == .control }) {
       zones[control].forkEnds = membership.forks.ends
     }
-    for place in resolver.index.forkProofs where resolver.isLive[place] {
-      guard case .forkProof(let proof) = resolver.log.items[place].operation,
-        let zone = zones.firstIndex(where: { $0.id == proof.zone && $0.group == group }),
+    for proof in membership.forkProofs() {
+      guard let zone = zones.firstIndex(where: { $0.id == proof.zone && $0.group == group }),
         zones[zone].kind == .data,
         let end = forkEnd(proof, in: zones[zone], membership)
       else { continue }

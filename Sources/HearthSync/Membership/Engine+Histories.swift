@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 // A log of a control zone that has two histories is shown whole, and all of it counts.
 extension Engine {
@@ -48,7 +49,7 @@ extension Engine {
   ) -> ShownSegment? {
     guard segmentDigest(bytes) == digest, case .opened(let segment)? = try? opener.open(bytes)
     else { return nil }
-    return ShownSegment(segment, of: opener.zone.id)
+    return segment.shown(in: opener.zone.id)
   }
 
   // MARK: Showing
@@ -120,17 +121,17 @@ extension Engine {
       let held = try held(of: life, from: start, in: control)
       let applied = held.filter { stored.contains($0.digest) }
       // All of it or nothing: in pieces it would count as several histories.
-      if !applied.allSatisfy({ tree.holds(Stretch($0)) }) {
-        for segment in applied where ledger.takes(Stretch(segment)) {
-          tree.add(Stretch(segment))
+      if !applied.allSatisfy({ tree.holds($0.stretch) }) {
+        for segment in applied where ledger.takes(segment.stretch) {
+          tree.add(segment.stretch)
           due.append(segment)
         }
       }
       for segment in held where !stored.contains(segment.digest) {
-        guard tree.mayTake(Stretch(segment), from: start),
-          ledger.takes(Stretch(segment), isApplied: false, hasApplied: !applied.isEmpty)
+        guard tree.mayTake(segment.stretch, from: start),
+          ledger.takes(segment.stretch, isApplied: false, hasApplied: !applied.isEmpty)
         else { continue }
-        tree.add(Stretch(segment))
+        tree.add(segment.stretch)
         due.append(segment)
       }
     }
@@ -227,15 +228,19 @@ private struct ShownParts {
   }
 }
 
-extension ShownSegment {
-  /// What an opened segment says of the group.
-  init(_ segment: OpenedSegment, of zone: ZoneID) {
-    digest = segment.digest
-    author = segment.author
-    first = segment.first
-    chain = segment.chain
-    changes = segment.changes.map { change in
-      let hash = segment.hash(after: change.dot.sequence)
+extension OpenedSegment {
+  /// Its changes by number and content.
+  fileprivate var stretch: Stretch {
+    Stretch(
+      author: author,
+      nodes: (first...last).map { .init(sequence: $0, hash: hash(after: $0)) },
+      before: .init(sequence: first - 1, hash: chain[0]))
+  }
+
+  /// What it says of the group.
+  fileprivate func shown(in zone: ZoneID) -> ShownSegment {
+    let shown = changes.map { change in
+      let hash = hash(after: change.dot.sequence)
       var citations: [Citation] = []
       let events = change.operations.enumerated().compactMap {
         index, operation -> ShownChange.Event? in
@@ -257,5 +262,6 @@ extension ShownSegment {
       return ShownChange(
         seen: change.seen, time: change.time, citations: citations, events: events)
     }
+    return ShownSegment(digest: digest, author: author, first: first, chain: chain, changes: shown)
   }
 }

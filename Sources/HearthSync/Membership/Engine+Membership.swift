@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 // What the engine does when it learns of membership operations.
 extension Engine {
@@ -15,8 +16,7 @@ extension Engine {
     for _ in 0..<ShownHistories.maximumDepth {
       for (digest, segment) in shown.opened { openedShown[digest] = segment }
       let membership = Membership(
-        group: group, items: items, forks: shown.forks,
-        proofs: memberships[group]?.resolved?.resolver.proofs ?? ProofBook())
+        group: group, items: items, forks: shown.forks, known: memberships[group])
       memberships[group] = membership
       for place in zones.indices where zones[place].group == group {
         zones[place].recognise(membership.cards.keys.sorted())
@@ -136,7 +136,7 @@ extension Engine {
       guard let key = learnt.epoch(id: epoch.grant.epoch) else { continue }
       for earlier in epoch.grant.history
       where learnt.epoch(id: earlier.epoch) == nil
-        && membership.follows(epoch, toKey: earlier.epoch, of: zone, epochs)
+        && membership.follows(epoch, toKey: earlier.epoch, of: zone.kind, epochs)
       {
         if let opened = try? key.unwrapHistory(earlier.sealed, expectingID: earlier.epoch) {
           learnt.learn(opened)
@@ -169,7 +169,7 @@ extension Engine {
     let zone = zones[place]
     let isLeft = !isLoading || Mutant.sealsUnderLastLearnt.isActive
     let held = Set(zone.epochs.map(\.id))
-    let chosen = membership.writableEpoch(of: zone.id, held: held)?.grant.epoch
+    let chosen = membership.writableEpoch(of: zone.id, zone.kind, held: held)?.grant.epoch
     if isLeft, zone.kind == .control, let chosen, chosen != zone.currentEpoch?.id {
       try store.transaction {
         for author in zone.heads.map(\.author) where author.device == device {
@@ -276,23 +276,5 @@ extension Engine {
       isNew = true
     }
     return isNew
-  }
-}
-
-extension Membership {
-  /// The keys of an epoch that were handed on once more, by anybody.
-  func addedWraps(of epoch: [UInt8], zone: ZoneID) -> [ControlOperation.Wrap] {
-    guard let resolver = resolved?.resolver else { return [] }
-    return resolver.index.wrapAdds.flatMap { place -> [ControlOperation.Wrap] in
-      guard case .wrapAdd(let added) = resolver.log.items[place].operation, added.zone == zone,
-        added.epoch == epoch
-      else { return [] }
-      return added.wraps
-    }
-  }
-
-  /// Whether a segment's epoch is over by what is known here.
-  func isEpochOfSegmentOver(_ segment: OpenedSegment, in zone: ZoneID) -> Bool {
-    isOver(segment.epoch, of: zone, in: .all)
   }
 }

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 // What people do to a group: each call is one transaction of the control zone, or nothing.
 extension Engine {
@@ -28,12 +29,16 @@ extension Engine {
         : try draft.writeClosings(
           among: operations, in: group, nowMilliseconds: nowMilliseconds)
       guard !operations.isEmpty else { return }
+      let all =
+        operations
+        + draft.confirmations(
+          beside: operations, in: group, nowMilliseconds: nowMilliseconds)
       let control = try draft.controlZone(of: group).id
       let dot = try draft.nextDot(in: control)
       ids = operations.indices.map {
         eventID(in: control, type: ControlOperation.type, dot: dot, index: $0)
       }
-      _ = try draft.writeControl(operations, group: group, nowMilliseconds: nowMilliseconds)
+      _ = try draft.writeControl(all, group: group, nowMilliseconds: nowMilliseconds)
       let membership = draft.membership(of: group)
       if let void = membership.voided.first(where: { ids.contains($0.id) }) {
         throw SyncError(.notAllowed, membership.words(for: void))
@@ -41,6 +46,21 @@ extension Engine {
     }
     self = draft
     return ids
+  }
+
+  /// What is to be confirmed with operations of an owner or admin, who has seen it by now.
+  private func confirmations(
+    beside operations: [ControlOperation], in group: GroupID, nowMilliseconds: UInt64
+  ) -> [ControlOperation] {
+    let isApart = operations.contains { operation in
+      switch operation {
+      case .inviteCreate, .inviteClose, .setRole, .transferOwner, .setPolicy, .admit: false
+      default: operation.kind != 2
+      }
+    }
+    let rank = membership(of: group).role(of: device)?.rank ?? 0
+    guard !isApart, rank >= Role.admin.rank else { return [] }
+    return confirmations(in: group, nowMilliseconds: nowMilliseconds)
   }
 
   /// Removes a person: whose devices read and write no more, and whose changes beyond those that
@@ -58,7 +78,10 @@ extension Engine {
       throw SyncError(.notFound, "there is no such person in the group")
     }
     let devices = Set(membership.devices.filter { $0.person == person }.map(\.id))
-    let closings = closings(in: group) { membership.device($0.creator)?.person == person }
+    let closings = closings(in: group) {
+      membership.device($0.creator)?.person == person
+        || $0.operation.admission == .auto && $0.joins.contains(person)
+    }
     let removal = ControlOperation.removeMember(
       .init(person: person, cut: cut(of: logs(of: person, in: membership), in: group)))
     let keys =

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 // The private database: a group whose only member is the person, shared by the person's devices.
 extension Engine {

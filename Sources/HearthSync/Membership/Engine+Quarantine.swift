@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 
 /// Changes of one log that count for nothing, as their device was removed.
 package struct QuarantinedChanges: Equatable, Sendable {
@@ -113,18 +114,5 @@ extension Engine {
       try draft.reissue(changes.map { (zone.id, $0) }, now: nowMilliseconds, isOwnLife: false)
     }
     self = draft
-  }
-}
-
-extension Membership {
-  /// What was adopted by those who may.
-  func adoptions() -> [ControlOperation.Adopt] {
-    guard let resolver = resolved?.resolver else { return [] }
-    return resolver.log.items.indices.compactMap { place in
-      guard resolver.isLive[place],
-        case .adopt(let adopt) = resolver.log.items[place].operation
-      else { return nil }
-      return adopt
-    }
   }
 }

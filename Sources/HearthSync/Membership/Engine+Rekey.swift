@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 // New epochs: when, for whom, and what heals a bad one.
 extension Engine {
@@ -160,26 +161,48 @@ extension Engine {
     zones.filter { $0.group == group }.map(\.id)
   }
 
-  /// Does what is due without anybody asking: new keys where one is over, old or doubled,
-  /// complaints about keys that cannot be opened, and what heals those of others.
-  package mutating func maintain(nowMilliseconds: UInt64) throws {
+  /// Does what is due without anybody asking: confirms joinings, closes invitations that are over,
+  /// makes new keys where one is over, old or doubled, complains about keys that cannot be opened,
+  /// and heals those of others.
+  ///
+  /// - Parameter isComplete: whether every transport was read without failure. What a stale view
+  ///   would decide wrongly waits until one was.
+  package mutating func maintain(isComplete: Bool = true, nowMilliseconds: UInt64) throws {
     for group in Set(zones.filter { !isRetired($0) }.map(\.group)).sorted() {
       guard let role = membership(of: group).role(of: device) else { continue }
       var operations = try complaints(in: group)
-      let closings = closings(in: group, role, nowMilliseconds: nowMilliseconds)
+      var closings: [ControlOperation] = []
+      if isComplete {
+        try turnAwayLate(in: group, nowMilliseconds: nowMilliseconds)
+        operations += confirmations(in: group, nowMilliseconds: nowMilliseconds)
+        closings = self.closings(in: group, role, nowMilliseconds: nowMilliseconds)
+      }
       Probe.inviteOver.hit(if: !closings.isEmpty)
       operations += closings
       try heal(in: group, nowMilliseconds: nowMilliseconds)
       if role != .reader {
         let due = zones.filter { zone in
           zone.group == group
-            && (!closings.isEmpty || isRekeyDue(zone, nowMilliseconds: nowMilliseconds))
+            && (closings.contains { exposes($0, zone) }
+              || (isComplete || zone.isEpochOver)
+                && isRekeyDue(zone, nowMilliseconds: nowMilliseconds))
         }
         operations += try grants(of: due.map(\.id), in: group, without: [])
       }
       guard !operations.isEmpty else { continue }
       _ = try perform(operations, in: group, nowMilliseconds: nowMilliseconds)
     }
+  }
+
+  /// Whether a closing leaves the keys of a zone with somebody who did not join.
+  ///
+  /// Those of the members' log only where the link was not used up by people who are in.
+  private func exposes(_ closing: ControlOperation, _ zone: ZoneState) -> Bool {
+    guard case .inviteClose(let id) = closing else { return false }
+    return zone.kind == .data
+      || membership(of: zone.group).invites.contains {
+        $0.operation.invite == id && $0.usesLeft > 0
+      }
   }
 
   private func isRekeyDue(_ zone: ZoneState, nowMilliseconds: UInt64) -> Bool {
@@ -241,18 +264,5 @@ extension Engine {
   /// The fact under which a zone's number of changes is kept, as it was when an epoch was learnt.
   static func epochFact(_ epoch: [UInt8]) -> String {
     "epoch." + (Identifier(bytes: Array(epoch.prefix(16)))?.hex ?? "")
-  }
-
-  /// Closes invitations whose time is over by this device's clock, where it may.
-  private func closings(
-    in group: GroupID, _ role: Role, nowMilliseconds: UInt64
-  ) -> [ControlOperation] {
-    guard role.rank >= Role.admin.rank else { return [] }
-    return membership(of: group).invites
-      .filter { invite in
-        !invite.isClosed && invite.usesLeft > 0
-          && invite.operation.expiresMilliseconds < nowMilliseconds
-      }
-      .map { .inviteClose(invite: $0.operation.invite) }
   }
 }

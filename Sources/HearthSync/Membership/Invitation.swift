@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 /// What an invitation's secret opens: how to reach the group, and its keys.
 ///

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 
 /// A derived table that the store keeps in step with the records, in the same transaction.
 ///

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 
 /// A zone as the store keeps it.
 package struct StoredZone: Equatable, Sendable {

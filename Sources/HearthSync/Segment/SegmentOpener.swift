@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 /// A segment that was verified and opened.
 struct OpenedSegment {
@@ -14,6 +15,8 @@ struct OpenedSegment {
   let changes: [Change]
   /// The chain hash before the first change, then after each.
   let chain: [[UInt8]]
+  /// What vouches for its author where the log does not name it.
+  var introduction: Introduction?
 
   /// Whether the segment continues, or contains, the history that ends in a head.
   func agrees(with head: LogHead) -> Bool {
@@ -91,7 +94,8 @@ struct SegmentOpener {
   /// A segment of a device that is not known yet.
   ///
   /// In the control zone the device may introduce itself: its first change carries the keys that
-  /// hash to its id, and the signature is then verified with those. Elsewhere the segment waits.
+  /// hash to its id, and what vouches for it. The signature is then verified with those keys.
+  /// Elsewhere, and while nothing here vouches for it, the segment waits.
   private func openUnknown(
     _ bytes: [UInt8], digest: Identifier?, _ header: EnvelopeHeader, authorTag: Identifier
   ) throws -> OpeningResult {
@@ -107,14 +111,15 @@ struct SegmentOpener {
     guard let author = changes.first?.dot.author,
       zone.authorTag(of: author.device) == authorTag
     else { throw SyncError(.notAuthentic, "the author inside is not the one outside") }
-    guard let card = introduction(in: changes, of: author.device) else {
+    guard let introduction = introduction(in: changes, of: author.device) else {
+      Probe.authorUnknown.hit()
       return .waits(.author)
     }
-    try verify(bytes, author: author, card: card)
-    Probe.authorIntroducesItself.hit()
-    return .opened(
-      try finish(
-        bytes, digest: digest, header, author: author, changes: changes, epoch: epoch))
+    try verify(bytes, author: author, card: introduction.card)
+    var opened = try finish(
+      bytes, digest: digest, header, author: author, changes: changes, epoch: epoch)
+    opened.introduction = introduction
+    return .opened(opened)
   }
 
   /// The changes of a segment whose author is not known yet; nil if there are none to be read.
@@ -129,23 +134,17 @@ struct SegmentOpener {
     return try? decode(body, header)
   }
 
-  /// The keys by which a device introduces itself: those of a genesis or join that hash to its id.
-  private func introduction(in changes: [Change], of device: DeviceID) -> DeviceCard? {
+  /// What vouches for a device that the log does not name: an invitation or recovery words, with
+  /// keys that hash to its id.
+  private func introduction(in changes: [Change], of device: DeviceID) -> Introduction? {
     for change in changes {
       for operation in change.operations where operation.key.type == ControlOperation.type {
         guard case .event(let fields) = operation.body,
           let body = fields.first(where: { $0.field == ControlOperation.bodyField })?.value.bytes,
           let control = try? ControlOperation(decoding: body)
         else { continue }
-        switch control {
-        case .genesis(let genesis) where Membership.deviceID(of: genesis.device) == device:
-          return genesis.device
-        case .join(let join) where Membership.deviceID(of: join.device) == device:
-          return join.device
-        case .recover(let recover) where Membership.deviceID(of: recover.device) == device:
-          return recover.device
-        default: continue
-        }
+        let found = membership.introduction(control, at: change.dot, in: zone.group)
+        if let found { return found }
       }
     }
     return nil

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 /// A segment ready to be stored and published.
 struct SealedSegment {

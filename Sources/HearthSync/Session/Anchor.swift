@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 
 /// The port to the small file beside the database by which a node knows its own data again.
 package protocol AnchorFile {
@@ -34,9 +35,6 @@ package struct Anchor: Equatable, Sendable {
   let generation: UInt64
   let incarnation: UInt64
   let sealed: [Sealed]
-
-  /// What is found where the node ended while it wrote the marks.
-  static let interruption = "this node was interrupted while it noted where it stands"
 
   private static let factName = "anchor"
   private static let version: UInt8 = 1
@@ -149,7 +147,7 @@ package struct Anchor: Equatable, Sendable {
     // One generation ahead: the node ended between writing the file and noting it. Nothing tells
     // then whether the folder was copied as well.
     guard anchor.generation == notedGeneration else {
-      return .moved(interruption)
+      return .moved(LifeBeginning.interruption)
     }
     guard try mark(of: file, generation: notedGeneration) == noted else {
       Probe.anchorCopied.hit()

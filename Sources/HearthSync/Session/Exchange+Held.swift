@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 // What a transport held after the last round, to see whether it was set back to an old copy.
 extension Engine {

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 
 // What a device had not given to anybody when it was removed. It counts for nothing, but an admin
 // may adopt it: so it must reach the others, where the transport still takes it.

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 // Which names of a listing are believed; decision 0019 says why it is so.
 extension Engine {
@@ -119,7 +120,7 @@ extension Engine {
     let membership = membership(of: zone.group)
     guard membership.card(of: device) != nil else { return nil }
     // Under the key of a removal that came to nothing, say.
-    let isLost = membership.isLost(keyTagged: header.epochTag, of: zone)
+    let isLost = membership.isLost(keyTagged: header.epochTag, of: zone.id, zone.kind)
     return isLost && !Mutant.believesClosedFiles.isActive ? .closed : .signed
   }
 

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 // What newcomers begin from who are not given the keys of before; decision 0051 says why it is so.
 extension Engine {

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 /// How a person's recovery capsule stands on a transport.
 package enum RecoveryCapsuleState: String, Sendable {
@@ -238,13 +239,19 @@ extension Engine {
     return isNew
   }
 
-  /// The grants in segments of the control zone that opened and wait for what came before them.
+  /// The grants in segments of the control zone that wait for what came before them, or for what
+  /// vouches for their authors: the id of an epoch commits to its key, whoever tells of it.
   private func waitingGrants(of group: GroupID) throws -> [ControlOperation.EpochGrant] {
     let control = try controlZone(of: group)
     let opener = SegmentOpener(zone: control, membership: membership(of: group))
     return try store.pending(in: control.id).flatMap { pending -> [ControlOperation.EpochGrant] in
-      guard case .opened(let segment)? = try? opener.open(pending.bytes) else { return [] }
-      return segment.changes.flatMap(\.operations).compactMap { operation in
+      let changes: [Change]
+      switch try? opener.open(pending.bytes) {
+      case .opened(let segment): changes = segment.changes
+      case .waits(.author): changes = opener.changesOfUnknown(pending.bytes) ?? []
+      case .waits, nil: return []
+      }
+      return changes.flatMap(\.operations).compactMap { operation in
         guard operation.key.type == ControlOperation.type,
           case .event(let fields) = operation.body,
           let body = fields.first(where: { $0.field == ControlOperation.bodyField })?.value.bytes,
@@ -274,40 +281,28 @@ extension Engine {
     of group: GroupID, besides told: inout Set<DeviceID>, _ nowMilliseconds: UInt64
   ) throws {
     let membership = membership(of: group)
-    guard let resolver = membership.resolved?.resolver else { return }
     let before = told
-    let uses = resolver.index.recovered.merging(resolver.index.words) { $0 + $1 }
-    for (person, places) in uses.sorted(by: { $0.key < $1.key }) {
-      for place in places.sorted() where resolver.isLive[place] {
-        let item = resolver.log.items[place]
-        guard item.device != device, let text = words(on: item, by: person, membership) else {
-          continue
-        }
-        told.insert(item.device)
-        guard try store.fact(Engine.recoveryFact(item.id)) == nil else { continue }
-        let isNoNews =
-          group == privateGroup && before.contains(item.device)
-          || resolver.index.enrolments[device]?.contains {
-            resolver.isLive[$0] && resolver.log.sees($0, place)
-          } ?? false
-        // One use of the words is written into every group of the person, and is one piece of news.
-        let earlier = (resolver.index.recovered[person] ?? []).count {
-          $0 < place && resolver.isLive[$0] && resolver.log.items[$0].device == item.device
-        }
-        let use =
-          if case .recover = item.operation {
-            Engine.recoveryFact(of: person, by: item.device, after: earlier)
-          } else { Engine.recoveryFact(item.id) }
-        let isTold = try store.fact(use) != nil
-        try store.transaction {
-          try store.setFact(Engine.recoveryFact(item.id), Engine.bytes(of: nowMilliseconds))
-          guard !isNoNews, !isTold else { return }
-          try store.setFact(use, Engine.bytes(of: nowMilliseconds))
-          try store.add(
-            Notice(
-              kind: .recovery, zone: try? controlZone(of: group).id, device: item.device,
-              text: text, milliseconds: nowMilliseconds))
-        }
+    for use in membership.recoveryUses() {
+      guard use.device != device, let text = words(on: use, membership) else { continue }
+      told.insert(use.device)
+      guard try store.fact(Engine.recoveryFact(use.id)) == nil else { continue }
+      let isNoNews =
+        group == privateGroup && before.contains(use.device)
+        || membership.came(device, after: use)
+      // One use of the words is written into every group of the person, and is one piece of news.
+      let news =
+        if case .recover = use.operation {
+          Engine.recoveryFact(of: use.person, by: use.device, after: use.earlierUses)
+        } else { Engine.recoveryFact(use.id) }
+      let isTold = try store.fact(news) != nil
+      try store.transaction {
+        try store.setFact(Engine.recoveryFact(use.id), Engine.bytes(of: nowMilliseconds))
+        guard !isNoNews, !isTold else { return }
+        try store.setFact(news, Engine.bytes(of: nowMilliseconds))
+        try store.add(
+          Notice(
+            kind: .recovery, zone: try? controlZone(of: group).id, device: use.device,
+            text: text, milliseconds: nowMilliseconds))
       }
     }
   }
@@ -335,11 +330,10 @@ extension Engine {
   }
 
   /// What is to be told of an operation; nil where it is nothing.
-  private func words(
-    on item: ControlItem, by person: PersonID, _ membership: Membership
-  ) -> String? {
+  private func words(on use: RecoveryUse, _ membership: Membership) -> String? {
+    let person = use.person
     let name = membership.person(person)?.name ?? "somebody"
-    switch item.operation {
+    switch use.operation {
     case .recover(let recover):
       let others =
         recover.revokesOthers ? ", and all other devices of \(name) were revoked with it" : ""
@@ -358,12 +352,12 @@ extension Engine {
         "\(name)'s recovery words were used to add the device \(recover.device.name)\(others): "
         + "if that was not \(name), remove the device and ask \(name) to make new words"
     case .rotateRecovery where membership.person(of: device)?.id == person:
-      let maker = membership.device(item.device)?.card.name ?? "another device"
+      let maker = membership.device(use.device)?.card.name ?? "another device"
       let isBeaten = membership.voided.contains { void in
         guard case .rotateRecovery = void.operation, void.version.dot.author.device == device,
           case .overruled(let id, _) = void.reason
         else { return false }
-        return id == item.id
+        return id == use.id
       }
       return isBeaten
         ? "the recovery words made on this device do not hold: those made on \(maker) at the same "
@@ -372,13 +366,5 @@ extension Engine {
           + "before opens nothing new"
     default: return nil
     }
-  }
-}
-
-extension Membership {
-  /// Whether a person is alone with one device and has no recovery words: whoever loses that
-  /// device then loses everything that nobody else keeps.
-  package func isAtRisk(_ person: PersonID) -> Bool {
-    recoveryKeys(of: person) == nil && devices.count { $0.person == person } == 1
   }
 }

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 // The snapshot half of an exchange; decision 0016 says why it is so.
 extension Engine {
@@ -15,11 +16,22 @@ extension Engine {
   ) throws {
     let zone = try zone(id)
     guard zone.kind == .data, zone.frontier.isEmpty, !listing.snapshots.isEmpty else { return }
-    for candidate in try candidates(for: zone, on: transport, listing, &report) {
+    let candidates = try candidates(for: zone, on: transport, listing, &report)
+    let introducers = introducers(in: zone.group)
+    for candidate in candidates {
       do {
+        let isIntroduced = isIntroduced(candidate, introducers)
+        guard isIntroduced || candidates.contains(where: { mayVouch($0, for: candidate) }) else {
+          try tellUnbelieved(candidate, introducers, in: zone, listing, &report)
+          continue
+        }
         var chunks = [candidate.first]
         for name in candidate.snapshot.chunks.dropFirst() {
           chunks.append(try fetch(name, from: transport, &report))
+        }
+        guard try isIntroduced || isVouched(candidate, chunks, by: candidates, in: zone) else {
+          try tellUnbelieved(candidate, introducers, in: zone, listing, &report)
+          continue
         }
         try bootstrap(id, from: chunks, nowMilliseconds: nowMilliseconds)
         report.begunFromSnapshots += 1
@@ -36,9 +48,15 @@ extension Engine {
   }
 
   /// A snapshot whose first chunk was verified.
-  private struct Candidate {
+  struct Candidate {
     let snapshot: SnapshotPlan.Complete
     let first: [UInt8]
+    let header: EnvelopeHeader
+    /// The device that made it.
+    let maker: DeviceID?
+    /// The person whose device it is.
+    let person: PersonID?
+    let frontier: Frontier
     let weight: UInt64
   }
 
@@ -74,9 +92,7 @@ extension Engine {
           throw SyncError(.notAuthentic, fault)
         }
         let frontier = Frontier(heads.map { ($0.author, $0.sequence) })
-        candidates.append(
-          Candidate(
-            snapshot: snapshot, first: first, weight: SnapshotPlan.weight(of: frontier)))
+        candidates.append(try candidate(snapshot, first, reaching: frontier, in: zone))
       } catch {
         guard Engine.isOfSnapshot(error) else { throw error }
         Probe.snapshotNoCandidate.hit()
@@ -199,7 +215,7 @@ extension Engine {
     guard let role = membership.role(of: device), role.rank >= Role.admin.rank,
       zone.heads.allSatisfy({ $0.forkedAt == nil || membership.withholdsKeys && isEnded($0, zone) }
       ),
-      membership.withholdsKeys
+      try membership.withholdsKeys || store.baseSnapshot(of: id) != nil
         || SnapshotPlan.pays(stored, applied: zone.frontier, beyond: Frontier())
     else { return }
     let keys = Set(keysForNewcomers(of: zone).map { Identifier($0.tag) })
@@ -214,6 +230,7 @@ extension Engine {
     guard
       try SnapshotPlan.pays(stored, applied: zone.frontier, beyond: reached)
         || isSnapshotNeeded(by: keys, of: zone, beyond: reached, stored: stored)
+        || isOwnWordNeeded(of: zone, known: known, holding: listing)
     else { return }
     guard let epoch = zone.currentEpoch.map({ Identifier($0.tag) }) else { return }
     let chunks = try snapshot(of: id)

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 
 extension Engine {
   /// Exchanges what is new with one transport: takes first, then gives.
@@ -14,10 +15,12 @@ extension Engine {
   ///   - anchorFile: where the node notes how far its logs are sealed, before anything sealed
   ///     leaves it.
   ///   - check: how many files are read again that were whole before.
+  ///   - isComplete: whether every other transport was read without failure before.
   package mutating func exchange(
     over transport: some Transport, named name: String,
     carrying carried: CarriedGroups = .everything,
-    anchorFile: some AnchorFile, checking check: FileCheck = .some, nowMilliseconds: UInt64
+    anchorFile: some AnchorFile, checking check: FileCheck = .some,
+    isComplete: Bool = true, nowMilliseconds: UInt64
   ) throws -> TransportReport {
     var report = TransportReport(setting: name)
     let life = incarnation
@@ -34,7 +37,7 @@ extension Engine {
         }
       }
       report.isRefusedWhole = listings.isEmpty && !report.refusals.isEmpty
-      try maintain(nowMilliseconds: nowMilliseconds)
+      try maintain(isComplete: isComplete, nowMilliseconds: nowMilliseconds)
       for zone in listings.keys.sorted() where isMember(of: zone) || isFormer(of: zone) {
         _ = try seal(zone)
       }
@@ -59,6 +62,27 @@ extension Engine {
     } catch let error as TransportError {
       Probe.roundFailed.hit()
       report.failure = "\(error)"
+    }
+    return report
+  }
+
+  /// Takes what is new on one transport and gives nothing.
+  ///
+  /// - Throws: `TransportError` where it cannot be read.
+  package mutating func take(
+    from transport: some Transport, named name: String,
+    carrying carried: CarriedGroups = .everything, anchorFile: some AnchorFile,
+    nowMilliseconds: UInt64
+  ) throws -> TransportReport {
+    var report = TransportReport(setting: name)
+    for zone in exchangedZones(carried) {
+      do {
+        _ = try pull(
+          zone, from: transport, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds, &report)
+      } catch let error as TransportError where error.code == .relayRefused {
+        // The exchange that follows tells why.
+        continue
+      }
     }
     return report
   }

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 /// What a recovery capsule says: who the words are of, and which groups they lead to.
 ///

@@ -80,6 +80,14 @@ package struct TransportReport: Sendable {
     waiting = round.waiting
   }
 
+  /// Adds what was read from the same transport before.
+  package mutating func addTaken(_ before: TransportReport) {
+    received += before.received
+    receivedBytes += before.receivedBytes
+    begunFromSnapshots += before.begunFromSnapshots
+    for problem in before.problems { note(problem) }
+  }
+
   /// How many things that were put right are named; the others are counted.
   package static var maximumMended: Int { 200 }
 

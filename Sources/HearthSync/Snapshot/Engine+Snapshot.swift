@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 extension Engine {
   /// The zone's digest: equal on every replica that holds the same changes.
@@ -9,6 +10,12 @@ extension Engine {
     let state = try self.zone(zone)
     var hasher = Engine.digestHasher()
     try SnapshotWriter(zone: state).write(from: store) { hasher.update($0) }
+    return hasher.finalize()
+  }
+
+  static func digest(ofStream stream: [UInt8]) -> [UInt8] {
+    var hasher = digestHasher()
+    hasher.update(stream)
     return hasher.finalize()
   }
 
@@ -140,9 +147,7 @@ extension Engine {
       links.formUnion([chunk.header.linkBefore, chunk.header.linkAfter])
       usedEpoch = chunk.epoch
     }
-    var hasher = Engine.digestHasher()
-    hasher.update(stream)
-    let digest = hasher.finalize()
+    let digest = Engine.digest(ofStream: stream)
     guard let usedEpoch, links == [try usedEpoch.link(digest)] else {
       throw SyncError(.notAuthentic, "the snapshot's content does not have the digest it names")
     }

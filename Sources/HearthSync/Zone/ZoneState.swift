@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 /// One zone as the engine works with it: its keys, and how far every author's log is applied.
 package struct ZoneState: Sendable {
@@ -62,6 +63,9 @@ package struct ZoneState: Sendable {
 
   /// Whether the key of the epoch is held whose tag a sealed thing shows.
   func holdsEpoch(tagged tag: Identifier) -> Bool { epochs.contains { Identifier($0.tag) == tag } }
+
+  /// The ids of the epochs whose keys are held.
+  var heldEpochs: Set<[UInt8]> { Set(epochs.map(\.id)) }
 
   /// How many keys are held.
   package var epochCount: Int { epochs.count }

@@ -2,6 +2,7 @@ import HearthCRDT
 import TestSupport
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 @Suite("Doors of relays")
@@ -18,6 +19,9 @@ struct DoorTests {
   @Test("Whoever was not known to the maker of a key, nor knew of the key, was passed by")
   func passedBy() throws {
     var family = try EngineFamily(2)
+    let invitation = try family.members[0].invite(
+      to: family.group, named: "Home", role: .member, maximumUses: 1,
+      expiresMilliseconds: EngineFamily.now * 2, nowMilliseconds: EngineFamily.now)
     try family.remove(1, by: 0)
     let kim = try family.join(by: 0, role: .child, person: nil)
     let device = family.members[kim].device
@@ -26,7 +30,7 @@ struct DoorTests {
     // By a link from before the removal one reads nothing that was written since.
     let anna = try family.published(0, family.control)
     let cleo = try family.arrive(
-      by: family.capsule, with: family.secret, meeting: 0, as: EngineFamily.id(200))
+      by: invitation.capsule, with: invitation.secret, meeting: 0, as: EngineFamily.id(200))
     _ = try family.members[cleo].receive(
       anna, in: family.control, nowMilliseconds: EngineFamily.now)
     try family.members[cleo].maintain(nowMilliseconds: EngineFamily.now)

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 /// A key by which a mailbox may be opened, with what it is of.
 package struct MailboxKey: Sendable, Equatable {

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 
 /// What an entry of a mailbox is called: the spelling of every name at a relay.
 ///

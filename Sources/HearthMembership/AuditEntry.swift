@@ -1,0 +1,83 @@
+import HearthCRDT
+
+/// One operation of a group's control log, as an audit tells it.
+package struct AuditEntry: Sendable {
+  /// The id of its event.
+  package let id: RecordID
+  /// When it was written, by the clock of the device that wrote it.
+  package let time: HybridTime
+  /// The device that wrote it.
+  package let device: DeviceID
+  /// Whose device that was when it wrote; nil for a stranger.
+  package let person: PersonID?
+  package let operation: ControlOperation
+  /// Which of several histories of its device's log it is in, from 1; nil in a log that has one.
+  package let history: Int?
+  /// Why it has no effect, in words; nil where it has.
+  package let void: String?
+  /// Why it makes a new key: what left the keys of before with somebody who may not read any more.
+  package let exposures: [Exposure]
+
+  /// What left keys with somebody who may not read any more.
+  package struct Exposure: Sendable {
+    package let operation: ControlOperation
+    /// The person whose device wrote it, or who joined without effect.
+    package let person: PersonID?
+  }
+}
+
+extension Membership {
+  /// Every operation of the control log, causes first: who did what, when, by which device.
+  package func audit() -> [AuditEntry] {
+    guard let resolver = resolved?.resolver else { return [] }
+    let words = Dictionary(
+      voided.map { ($0.id, self.words(for: $0)) }, uniquingKeysWith: { first, _ in first })
+    let exposures = exposures(in: resolver)
+    return resolver.log.items.indices.map { place in
+      let item = resolver.log.items[place]
+      return AuditEntry(
+        id: item.id, time: item.version.time, device: item.device,
+        person: resolver.person(place) ?? device(item.device)?.person,
+        operation: item.operation, history: item.branch.map { history($0) }, void: words[item.id],
+        exposures: exposures[place] ?? [])
+    }
+  }
+
+  /// What each new key was made for, by its operation: what its author had seen, and the author of
+  /// no earlier key of the zone.
+  private func exposures(in resolver: ControlResolver) -> [Int: [AuditEntry.Exposure]] {
+    let all = resolver.exposures(of: .data)
+    var covered: [ZoneID: Set<Int>] = [:]
+    var found: [Int: [AuditEntry.Exposure]] = [:]
+    for (place, item) in resolver.log.items.enumerated() where !all.isEmpty {
+      guard case .epoch(let grant) = item.operation else { continue }
+      for exposure in all where resolver.log.sees(place, exposure) {
+        guard covered[grant.zone, default: []].insert(exposure).inserted else { continue }
+        found[place, default: []].append(
+          .init(
+            operation: resolver.log.items[exposure].operation,
+            person: resolver.person(exposure)))
+      }
+    }
+    return found
+  }
+
+  /// The place of a run among those of its life.
+  private func history(_ run: Int) -> Int {
+    let life = forks.runs[run].life
+    return forks.runs[...run].count { $0.life == life }
+  }
+
+  /// How far a device said that it had got, and when; nil if it never did.
+  package func lastHeard(of device: DeviceID) -> (
+    time: HybridTime, frontiers: [ControlOperation.ZoneFrontier]
+  )? {
+    guard let resolver = resolved?.resolver else { return nil }
+    for place in (resolver.index.writings[device] ?? []).reversed() where resolver.isLive[place] {
+      if case .heartbeat(let frontiers) = resolver.log.items[place].operation {
+        return (resolver.log.items[place].version.time, frontiers)
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,240 @@
+import HearthCRDT
+
+/// A change of a control zone as a shown segment holds it.
+package struct ShownChange: Sendable {
+  /// One operation in it.
+  package struct Event: Sendable {
+    /// The id that the operation goes by, with the content in it: the two histories of one log
+    /// give the same event ids.
+    package let id: RecordID
+    package let eventID: RecordID
+    package let operation: ControlOperation
+
+    package init(id: RecordID, eventID: RecordID, operation: ControlOperation) {
+      self.id = id
+      self.eventID = eventID
+      self.operation = operation
+    }
+  }
+
+  package let seen: FrontierDifference
+  package let time: HybridTime
+  package let citations: [Citation]
+  package let events: [Event]
+
+  package init(seen: FrontierDifference, time: HybridTime, citations: [Citation], events: [Event]) {
+    self.seen = seen
+    self.time = time
+    self.citations = citations
+    self.events = events
+  }
+}
+
+/// A segment of a control zone that was shown, verified and opened.
+package struct ShownSegment: Sendable {
+  package let digest: Identifier
+  package let author: Author
+  package let first: UInt64
+  /// The chain hash before the first change, then after each.
+  package let chain: [[UInt8]]
+  package let changes: [ShownChange]
+
+  package init(
+    digest: Identifier, author: Author, first: UInt64, chain: [[UInt8]], changes: [ShownChange]
+  ) {
+    self.digest = digest
+    self.author = author
+    self.first = first
+    self.chain = chain
+    self.changes = changes
+  }
+
+  package var last: UInt64 { first + UInt64(changes.count) - 1 }
+
+  /// A change of a log with its content.
+  package struct Node: Hashable {
+    package let sequence: UInt64
+    package let hash: [UInt8]
+
+    package init(sequence: UInt64, hash: [UInt8]) {
+      self.sequence = sequence
+      self.hash = hash
+    }
+  }
+
+  /// Its changes by number and content.
+  package var nodes: [Node] {
+    changes.indices.map { Node(sequence: first + UInt64($0), hash: chain[$0 + 1]) }
+  }
+}
+
+/// The logs of a control zone that have more than one history, each as a tree.
+///
+/// A pure function of the shown segments. Up to the first change of two contents such a log is like
+/// any other; from there on each stretch without a further fork is a run, to be folded like a log
+/// of its own that had seen the runs below it. Nobody chooses between them.
+package struct ControlForks: Sendable {
+  /// A stretch of one history in which no other begins.
+  package struct Run: Sendable {
+    package let life: Author
+    /// The run that it goes on from; nil for the part that all histories have in common.
+    let parent: Int?
+    package let first: UInt64
+    let hashes: [[UInt8]]
+    package let changes: [ShownChange]
+
+    var last: UInt64 { first + UInt64(changes.count) - 1 }
+  }
+
+  /// A place in a run as somebody cites it.
+  struct Place: Hashable {
+    let life: Author
+    let sequence: UInt64
+    let hash: [UInt8]
+  }
+
+  /// For each life with two histories the first change that has two contents.
+  package let ends: [Author: UInt64]
+  /// In order of life, first change and content.
+  package let runs: [Run]
+  /// The shown segments by digest.
+  let segments: [Identifier: ShownSegment]
+  /// The runs of each forked life, in order.
+  private let lives: [Author: Range<Int>]
+  /// The run that holds a change of a content.
+  private let places: [Place: Int]
+
+  /// No forks.
+  package init() {
+    self.init([:])
+  }
+
+  init(_ segments: [Identifier: ShownSegment]) {
+    self.segments = segments
+    var ends: [Author: UInt64] = [:]
+    var runs: [Run] = []
+    var lives: [Author: Range<Int>] = [:]
+    let shown = Dictionary(grouping: segments.values, by: \.author)
+    for life in shown.keys.sorted() {
+      let tree = LifeTree(shown[life] ?? [])
+      guard let end = tree.end else { continue }
+      ends[life] = end
+      let offset = runs.count
+      runs += tree.runs(of: life, from: end).map { run in
+        Run(
+          life: life, parent: run.parent.map { $0 + offset }, first: run.first,
+          hashes: run.hashes, changes: run.changes)
+      }
+      lives[life] = offset..<runs.count
+    }
+    var places: [Place: Int] = [:]
+    for (number, run) in runs.enumerated() {
+      for (place, hash) in run.hashes.enumerated() {
+        let cited = Place(
+          life: run.life, sequence: run.first + UInt64(place),
+          hash: Array(hash.prefix(Citation.hashBytes)))
+        if places[cited] == nil { places[cited] = number }
+      }
+    }
+    self.ends = ends
+    self.runs = runs
+    self.lives = lives
+    self.places = places
+  }
+
+  /// The runs of a life, in order of first change and content: parents come before their children.
+  func runs(of life: Author) -> Range<Int> {
+    lives[life] ?? 0..<0
+  }
+
+  /// The run in which a change of this content is; nil for one that nobody has shown.
+  func run(of life: Author, at sequence: UInt64, hash: [UInt8]) -> Int? {
+    places[
+      Place(life: life, sequence: sequence, hash: Array(hash.prefix(Citation.hashBytes)))]
+  }
+
+  /// A run and those that it goes on from, the last first.
+  func line(to run: Int) -> [Int] {
+    var line = [run]
+    while let parent = runs[line[line.count - 1]].parent { line.append(parent) }
+    return line
+  }
+
+  /// What tells whether a life's histories are the same in two folds.
+  package func outline(of life: Author) -> [[UInt8]] {
+    runs(of: life).map { runs[$0].hashes.last ?? [] }
+  }
+}
+
+/// The changes of one life that were shown, by content.
+private struct LifeTree {
+  typealias Node = ShownSegment.Node
+
+  struct Run {
+    var parent: Int?
+    let first: UInt64
+    var hashes: [[UInt8]]
+    var changes: [ShownChange]
+  }
+
+  private var contents: [UInt64: Set<[UInt8]>] = [:]
+  private var changes: [Node: ShownChange] = [:]
+  private var children: [Node: [[UInt8]]] = [:]
+
+  init(_ segments: [ShownSegment]) {
+    for segment in segments.sorted(by: { $0.digest < $1.digest }) {
+      contents[segment.first - 1, default: []].insert(segment.chain[0])
+      for (place, change) in segment.changes.enumerated() {
+        let node = Node(sequence: segment.first + UInt64(place), hash: segment.chain[place + 1])
+        contents[node.sequence, default: []].insert(node.hash)
+        guard changes.updateValue(change, forKey: node) == nil else { continue }
+        let before = Node(sequence: node.sequence - 1, hash: segment.chain[place])
+        children[before, default: []].append(node.hash)
+      }
+    }
+  }
+
+  /// The first change of which two contents are shown; nil if there is none.
+  var end: UInt64? {
+    contents.filter { $0.value.count > 1 }.keys.min().map { max(1, $0) }
+  }
+
+  /// The runs from a change on, in order of first change and content.
+  func runs(of life: Author, from end: UInt64) -> [Run] {
+    var open: [(start: Node, parent: Int?)] = (contents[end] ?? []).map {
+      (Node(sequence: end, hash: $0), nil)
+    }
+    var found: [Run] = []
+    while let (start, parent) = open.popLast() {
+      guard let change = changes[start] else { continue }
+      var run = Run(parent: parent, first: start.sequence, hashes: [start.hash], changes: [change])
+      var node = start
+      while let next = children[node], next.count == 1 {
+        node = Node(sequence: node.sequence + 1, hash: next[0])
+        guard let change = changes[node] else { break }
+        run.hashes.append(node.hash)
+        run.changes.append(change)
+      }
+      found.append(run)
+      for hash in children[node] ?? [] {
+        open.append((Node(sequence: node.sequence + 1, hash: hash), found.count - 1))
+      }
+    }
+    return LifeTree.ordered(found)
+  }
+
+  private static func ordered(_ runs: [Run]) -> [Run] {
+    let order = runs.indices.sorted { left, right in
+      runs[left].first != runs[right].first
+        ? runs[left].first < runs[right].first
+        : runs[left].hashes[0].lexicographicallyPrecedes(runs[right].hashes[0])
+    }
+    var places = [Int](repeating: 0, count: runs.count)
+    for (place, old) in order.enumerated() { places[old] = place }
+    return order.map { old in
+      var run = runs[old]
+      run.parent = run.parent.map { places[$0] }
+      return run
+    }
+  }
+}

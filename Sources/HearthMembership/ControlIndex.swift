@@ -1,0 +1,144 @@
+import HearthCRDT
+import HearthCrypto
+
+/// The operations of a control log by whom and what they concern, in the log's order, with effect
+/// or without.
+///
+/// Questions about a device or a person touch the few operations that concern it, not the log.
+package struct ControlIndex: Sendable {
+  /// The operations that began the group: one, or the same in several histories of a log.
+  private(set) var geneses: [Int] = []
+  /// Operations that make a device one of the group.
+  package private(set) var enrolments: [DeviceID: [Int]] = [:]
+  /// Operations that end a device.
+  package private(set) var revocations: [DeviceID: [Int]] = [:]
+  /// Operations that let a person in, further devices included.
+  package private(set) var additions: [PersonID: [Int]] = [:]
+  /// Operations that end a person's membership.
+  package private(set) var removals: [PersonID: [Int]] = [:]
+  /// Operations that end every other device of a person.
+  package private(set) var recoveries: [PersonID: [Int]] = [:]
+  /// Operations that make a device one of a person by recovery words.
+  package private(set) var recovered: [PersonID: [Int]] = [:]
+  /// Operations that set a role of a person; handing over sets two.
+  package private(set) var roles: [PersonID: [Int]] = [:]
+  /// Operations that set the keys of a person's recovery words.
+  package private(set) var words: [PersonID: [Int]] = [:]
+  /// The same by the device that wrote them.
+  private(set) var wordsByDevice: [DeviceID: [Int]] = [:]
+  package private(set) var invites: [Identifier: [Int]] = [:]
+  package private(set) var uses: [Identifier: [Int]] = [:]
+  package private(set) var closings: [Identifier: [Int]] = [:]
+  private(set) var transfers: [RecordID: [Int]] = [:]
+  private(set) var acceptances: [Int] = []
+  private(set) var policies: [Int] = []
+  private(set) var epochs: [Int] = []
+  package private(set) var wrapAdds: [Int] = []
+  package private(set) var complaints: [Int] = []
+  package private(set) var forkProofs: [Int] = []
+  /// Explicit confirmations by the operation that they confirm.
+  private(set) var confirmations: [RecordID: [Int]] = [:]
+  /// Epochs by the devices that are handed their keys.
+  private(set) var wraps: [DeviceID: [Int]] = [:]
+  /// Operations after which somebody may not read any more.
+  private(set) var exposures: [Int] = []
+  /// Operations by kind.
+  private(set) var kinds: [UInt8: [Int]] = [:]
+  /// Everything written by a device.
+  package private(set) var writings: [DeviceID: [Int]] = [:]
+
+  init(_ log: ControlLog, group: GroupID) {
+    for (place, item) in log.items.enumerated() { add(place, item, group: group) }
+  }
+
+  /// Adds an operation that comes after all others.
+  mutating func add(_ place: Int, _ item: ControlItem, group: GroupID) {
+    writings[item.device, default: []].append(place)
+    kinds[item.operation.kind, default: []].append(place)
+    addKeys(place, item)
+    addPeople(place, item, group: group)
+  }
+
+  private mutating func addKeys(_ place: Int, _ item: ControlItem) {
+    switch item.operation {
+    case .epoch(let grant):
+      epochs.append(place)
+      for wrap in grant.wraps { wraps[wrap.recipient, default: []].append(place) }
+    case .wrapAdd: wrapAdds.append(place)
+    case .complaint: complaints.append(place)
+    case .forkProof: forkProofs.append(place)
+    case .confirm(let targets):
+      for target in targets { confirmations[target, default: []].append(place) }
+    case .removeMember, .leave, .revokeDevice, .inviteClose, .join: exposures.append(place)
+    case .recover(let recover) where recover.revokesOthers: exposures.append(place)
+    default: break
+    }
+  }
+
+  private mutating func addPeople(_ place: Int, _ item: ControlItem, group: GroupID) {
+    switch item.operation {
+    case .genesis(let genesis):
+      guard geneses.isEmpty || item.branch != nil, Membership.groupID(of: genesis) == group,
+        item.shown == item.device
+      else { return }
+      geneses.append(place)
+      addPerson(place, genesis.founder, item.device)
+    case .join(let join):
+      addPerson(place, join.person, item.device)
+      uses[join.invite, default: []].append(place)
+    case .admit(let admit):
+      addPerson(place, admit.join.person, item.shown ?? item.device)
+      uses[admit.join.invite, default: []].append(place)
+    case .recover(let recover):
+      enrolments[item.device, default: []].append(place)
+      recovered[recover.person, default: []].append(place)
+      if recover.revokesOthers { recoveries[recover.person, default: []].append(place) }
+    case .removeMember(let removal): removals[removal.person, default: []].append(place)
+    case .revokeDevice(let revocation):
+      revocations[revocation.device, default: []].append(place)
+    case .setRole(let change): roles[change.person, default: []].append(place)
+    case .setRecovery, .rotateRecovery: wordsByDevice[item.device, default: []].append(place)
+    case .transferOwner: transfers[item.eventID, default: []].append(place)
+    case .acceptOwner: acceptances.append(place)
+    case .inviteCreate(let invite): invites[invite.invite, default: []].append(place)
+    case .inviteClose(let invite): closings[invite, default: []].append(place)
+    case .setPolicy: policies.append(place)
+    case .leave, .epoch, .incarnate, .forkProof, .adopt, .complaint, .wrapAdd, .confirm,
+      .heartbeat, .branch, .unknown:
+      break
+    }
+  }
+
+  private mutating func addPerson(_ place: Int, _ person: PersonID, _ device: DeviceID) {
+    enrolments[device, default: []].append(place)
+    additions[person, default: []].append(place)
+    roles[person, default: []].append(place)
+  }
+
+  /// Notes what concerns the author's own person, once that is known.
+  mutating func note(_ place: Int, _ item: ControlItem, _ verdict: Verdict) {
+    guard let person = verdict.person else { return }
+    switch item.operation {
+    case .leave: ControlIndex.insert(place, into: &removals[person, default: []])
+    case .setRecovery, .rotateRecovery: words[person, default: []].append(place)
+    case .acceptOwner:
+      for person in [verdict.formerOwner, person].compactMap({ $0 }) {
+        ControlIndex.insert(place, into: &roles[person, default: []])
+      }
+    default: break
+    }
+  }
+
+  private static func insert(_ place: Int, into places: inout [Int]) {
+    places.insert(place, at: places.partitionPoint { $0 > place })
+  }
+}
+
+extension Membership {
+  /// The id of the device that would show these keys, valid or not.
+  package static func cardID(of card: DeviceCard) -> DeviceID {
+    let domain: Domain = "HRTH/device/v1"
+    return Identifier(bytes: Blake2b.hash(domain.bytes + card.signKey + card.boxKey, count: 16))
+      ?? Identifier(high: 0, low: 0)
+  }
+}

@@ -1,0 +1,249 @@
+import HearthCRDT
+
+extension Frontier {
+  /// How many changes are known, which grows with whatever is seen.
+  var total: UInt64 { entries.reduce(0) { $0 &+ $1.sequence } }
+}
+
+/// One control operation with its place in the causal order.
+package struct ControlItem: Sendable {
+  /// The id that it goes by: that of its event, with the content where the log has two histories.
+  package let id: RecordID
+  /// The id of its event.
+  package let eventID: RecordID
+  package let version: Version
+  /// Where it stands among the causes: its change, of the history in which it is.
+  package private(set) var position: Dot
+  /// Everything its author states to have seen, its own earlier changes included.
+  package private(set) var cause: Frontier
+  package let operation: ControlOperation
+  /// What its change cites by content.
+  package let citations: [Citation]
+  /// The run of a forked log that holds it; nil in logs of one history.
+  package let branch: Int?
+  /// The device whose keys it shows, valid or not; nil for one that shows none.
+  let shown: DeviceID?
+
+  package init(
+    id: RecordID, version: Version, cause: Frontier, operation: ControlOperation,
+    citations: [Citation] = [], eventID: RecordID? = nil, branch: Int? = nil
+  ) {
+    self.id = id
+    self.eventID = eventID ?? id
+    self.version = version
+    position = version.dot
+    self.cause = cause
+    self.operation = operation
+    self.citations = citations
+    self.branch = branch
+    shown = operation.card.map(Membership.cardID)
+  }
+
+  /// The device that wrote it.
+  package var device: DeviceID { version.dot.author.device }
+
+  /// The same as if its author had seen more.
+  func having(seen more: Frontier) -> ControlItem {
+    var item = self
+    item.cause = cause.joined(with: more)
+    return item
+  }
+
+  /// The same at a place of the fold.
+  func placed(at position: Dot, cause: Frontier) -> ControlItem {
+    var item = self
+    item.position = position
+    item.cause = cause
+    return item
+  }
+}
+
+/// A group's control operations in the one order on which every replica agrees: causes first, and
+/// among the others by Lamport number, author and number in the author's log.
+package struct ControlLog: Sendable {
+  package private(set) var items: [ControlItem]
+  /// What citations mean where logs have more than one history.
+  let forked: ForkedCauses
+  private(set) var causality: Causality
+  /// The change that holds each operation.
+  private(set) var changes: [Int]
+  /// Changes whose authors state less than what they cite had seen, in logs with incarnations.
+  private var open: Set<Dot> = []
+
+  /// Orders items that come in any order.
+  ///
+  /// The Lamport number of a change is one more than the greatest of those it had seen, so it says
+  /// nothing but what the causes say: no clock counts. O(c·a + n log n) for n items of c changes by
+  /// a authors.
+  init(_ said: [ControlItem], forks: ControlForks = ControlForks()) {
+    var unordered = said
+    forked = ForkedCauses(forks, items: &unordered)
+    let knowledge = DeviceKnowledge(unordered)
+    var statements: [Causality.Statement] = []
+    var places: [Dot: Int] = [:]
+    places.reserveCapacity(unordered.count)
+    for item in unordered where places[item.position] == nil {
+      places[item.position] = statements.count
+      statements.append(
+        Causality.Statement(
+          position: item.position, stated: item.cause, known: knowledge.cause(of: item)))
+    }
+    // What earlier incarnations add to an operation nobody who has seen it can state.
+    let hasMore = statements.contains { $0.known != $0.stated }
+    causality = Causality(statements, isChecked: forked.isEmpty && !hasMore)
+    if hasMore, forked.isEmpty {
+      let stated = Causality(statements.map(\.asStated), isChecked: true)
+      open = Set(zip(stated.order, stated.isOpen).filter(\.1).map(\.0))
+    }
+    for (change, dot) in causality.order.enumerated() { places[dot] = change }
+    let keyed = unordered.indices.map { place -> (change: Int, place: Int) in
+      (places[unordered[place].position] ?? 0, place)
+    }
+    let lamport = causality.lamport
+    let sorted = keyed.sorted { left, right in
+      let (one, other) = (unordered[left.place], unordered[right.place])
+      if left.change != right.change {
+        let numbers = (lamport[left.change], lamport[right.change])
+        return numbers.0 != numbers.1 ? numbers.0 < numbers.1 : one.position < other.position
+      }
+      let phases = (one.operation.phase, other.operation.phase)
+      return phases.0 != phases.1 ? phases.0 < phases.1 : one.id < other.id
+    }
+    items = sorted.map { unordered[$0.place] }
+    changes = sorted.map(\.change)
+  }
+
+  /// Whether an operation is in the past of a later one.
+  ///
+  /// Operations of one change see those that come before them in it. O(1).
+  package func sees(_ later: Int, _ earlier: Int) -> Bool {
+    if Mutant.comparesClocks.isActive {
+      return earlier < later && items[earlier].version.time < items[later].version.time
+    }
+    guard earlier < later else { return false }
+    return changes[later] == changes[earlier] || causality.sees(changes[later], changes[earlier])
+  }
+
+  /// Whether neither of two operations had seen the other.
+  package func areConcurrent(_ one: Int, _ other: Int) -> Bool {
+    one != other && !sees(one, other) && !sees(other, one)
+  }
+
+  /// Whether an operation's author states to have seen something without what that had seen.
+  func isOpen(_ place: Int) -> Bool {
+    causality.isOpen[changes[place]] || open.contains(items[place].position)
+  }
+
+  /// Whether an operation is beyond what the author of another had seen.
+  ///
+  /// Not where another history of that author's log had seen it, or is the operation's own: nobody
+  /// unsees by contradicting himself what happened meanwhile.
+  func isBeyond(_ place: Int, _ line: Int) -> Bool {
+    guard place != line, !sees(line, place) else { return false }
+    guard !forked.isEmpty else { return true }
+    return !areBranches(line, place)
+      && forked.beside[items[line].position.author]?.covers(items[place].position) != true
+  }
+
+  /// Whether two operations are in two histories of one incarnation.
+  package func areBranches(_ one: Int, _ other: Int) -> Bool {
+    items[one].version.dot.author == items[other].version.dot.author && areConcurrent(one, other)
+  }
+}
+
+extension ControlLog {
+  /// Adds the operations of a change whose author had seen all others, and that nobody has seen;
+  /// false for any other.
+  ///
+  /// Not where the author's device has another incarnation, or a log has two histories: there more
+  /// is known than what is stated.
+  mutating func append(_ change: [ControlItem]) -> Bool {
+    guard let position = change.first?.position, forked.isEmpty,
+      causality.isAll(change[0].cause, except: position.author),
+      items.allSatisfy({ item in
+        !item.cause.covers(position) && item.position != position
+          && (item.device != position.author.device
+            || item.position.author == position.author
+              && item.position.sequence < position.sequence)
+      })
+    else { return false }
+    causality.append(position)
+    items += ControlLog.inOrder(change)
+    while changes.count < items.count { changes.append(causality.order.count - 1) }
+    return true
+  }
+
+  /// The items that are not here, if all others are the same; nil if anything else has changed.
+  func news(in all: [ControlItem]) -> [ControlItem]? {
+    guard forked.isEmpty, all.count >= items.count else { return nil }
+    var places: [RecordID: Int] = [:]
+    for place in items.indices where places.updateValue(place, forKey: items[place].id) != nil {
+      return nil
+    }
+    let news = all.filter { item in
+      guard let place = places[item.id] else { return true }
+      let known = items[place]
+      return known.version != item.version || known.cause != item.cause
+        || known.operation != item.operation
+    }
+    return news.count == all.count - items.count && news.allSatisfy { places[$0.id] == nil }
+      ? news : nil
+  }
+
+  private static func inOrder(_ change: [ControlItem]) -> [ControlItem] {
+    change.sorted { one, other in
+      let phases = (one.operation.phase, other.operation.phase)
+      return phases.0 != phases.1 ? phases.0 < phases.1 : one.id < other.id
+    }
+  }
+}
+
+/// What each device has shown to know: nobody unsees it by beginning a new incarnation.
+///
+/// An operation counts as having seen what earlier incarnations of its device had seen in
+/// operations that had not seen it. Without this a stolen device could write from a new incarnation
+/// as if it were the first day. Incarnations are in order of their number; one that is earlier than
+/// the incarnation in which the device came does not count at all. A device with one incarnation is
+/// not touched. Only what is written in operations counts, so it is the same in every order of
+/// arrival.
+private struct DeviceKnowledge {
+  /// The causes of the operations of each incarnation of devices with several, in order of number.
+  private var incarnations: [DeviceID: [Log]] = [:]
+
+  /// The causes of the operations of one incarnation, or of one history of it.
+  private struct Log {
+    let incarnation: UInt64
+    let causes: [(sequence: UInt64, cause: Frontier)]
+  }
+
+  init(_ items: [ControlItem]) {
+    let authors = Set(items.map(\.position.author))
+    let several = Dictionary(grouping: authors, by: \.device).filter { $0.value.count > 1 }
+    guard !several.isEmpty else { return }
+    let logs = Dictionary(
+      grouping: items.filter { several[$0.device] != nil }, by: \.position.author)
+    for (device, authors) in several {
+      incarnations[device] = authors.sorted().map { author in
+        let own = logs[author] ?? []
+        return Log(
+          incarnation: own.first?.version.dot.author.incarnation ?? 0,
+          causes: own.map { (sequence: $0.position.sequence, cause: $0.cause) }
+            .sorted { $0.sequence < $1.sequence })
+      }
+    }
+  }
+
+  /// What an operation's author is known to have seen.
+  ///
+  /// Along one incarnation what was seen only grows, so the last cause that had not seen the
+  /// operation tells all.
+  func cause(of item: ControlItem) -> Frontier {
+    guard let logs = incarnations[item.device] else { return item.cause }
+    let incarnation = item.version.dot.author.incarnation
+    return logs.reduce(item.cause) { known, log in
+      guard log.incarnation < incarnation else { return known }
+      let beyond = log.causes.partitionPoint { $0.cause.covers(item.position) }
+      return beyond > 0 ? known.joined(with: log.causes[beyond - 1].cause) : known
+    }
+  }
+}

@@ -1,0 +1,252 @@
+import HearthCRDT
+
+/// One membership operation: the body of an event in a group's control zone.
+package enum ControlOperation: Equatable, Sendable {
+  /// Creates the group; its hash is the group's id.
+  case genesis(Genesis)
+  /// Announces a key of a zone and hands it to devices.
+  case epoch(EpochGrant)
+  /// Lets somebody who holds the invitation's secret join.
+  case inviteCreate(InviteCreate)
+  /// Ends an invitation.
+  case inviteClose(invite: Identifier)
+  /// Makes the author's device a device of the group.
+  case join(Join)
+  /// Tells that the author's device starts a new life.
+  case incarnate(Incarnate)
+  /// Lets in somebody who asked, by an invitation that needs an approval.
+  case admit(Admit)
+  /// Ends a person's membership.
+  case removeMember(RemoveMember)
+  /// Ends a device's membership, its person stays.
+  case revokeDevice(RevokeDevice)
+  /// Gives a person another role.
+  case setRole(SetRole)
+  /// Offers the group to another person.
+  case transferOwner(TransferOwner)
+  /// Takes an offer of the group, named by the id of its event.
+  case acceptOwner(transfer: RecordID)
+  /// Ends the author's own membership.
+  case leave(Cut)
+  /// Names the keys of the author's recovery words.
+  case setRecovery(SetRecovery)
+  /// Replaces the keys of the author's recovery words.
+  case rotateRecovery(RotateRecovery)
+  /// Makes the author's device a device of a person who has the recovery words.
+  case recover(Recover)
+  /// Shows two contradicting segments of one author.
+  case forkProof(ForkProof)
+  /// Tells that the author has written again what a removed device had written.
+  case adopt(Adopt)
+  /// Tells that the author cannot open the key that an epoch hands it.
+  case complaint(Complaint)
+  /// Hands the key of an epoch to devices once more.
+  case wrapAdd(WrapAdd)
+  /// Sets the rules of the group.
+  case setPolicy(Policy)
+  /// Tells how far the author's device has got.
+  case heartbeat([ZoneFrontier])
+  /// Shows a part of a sealed segment of a log of the control zone that has two histories.
+  case branch(BranchPart)
+  /// Makes joinings and hand-overs final, named by the ids of their operations.
+  case confirm([RecordID])
+  /// An operation of a newer version: kept, forwarded, not understood.
+  case unknown(kind: UInt8)
+}
+
+// MARK: - As records
+
+extension ControlOperation {
+  /// The type of the events that carry operations.
+  package static let type = TypeID.event(1, keepsCause: true)
+  /// The field that holds an operation's bytes.
+  package static let bodyField = FieldID(.register, 1)
+  /// The field that holds the chain hashes of what the operation's change newly saw.
+  package static let citationField = FieldID(.register, 2)
+  /// The longest name of a person, device or zone, in bytes.
+  package static let maximumNameBytes = 256
+  /// The most zones of a group, wraps of one grant, and chains of one cut.
+  package static let maximumItems = 1_024
+  /// The most epochs that one grant follows or whose keys it hands on.
+  package static let maximumPrevious = 16
+  /// The longest sealed key, in bytes.
+  package static let maximumSealedBytes = 256
+  /// The longest segment that a proof of a fork shows, in bytes: two of them fit one value.
+  package static let maximumEvidenceBytes = 240 * 1_024
+  /// The most parts in which one segment of a control zone is shown: as many as the longest has.
+  package static let maximumParts = 5
+
+  /// The operation that an event carries; nil if its bytes are not one.
+  package init?(_ event: EventState) {
+    guard case .bytes(let body) = event[ControlOperation.bodyField],
+      let operation = try? ControlOperation(decoding: body)
+    else { return nil }
+    self = operation
+  }
+
+  /// The kinds of which logs are searched.
+  enum Kind: UInt8 {
+    case removeMember = 8
+    case revokeDevice = 9
+    case setRole = 10
+    case leave = 13
+    case setRecovery = 14
+    case rotateRecovery = 15
+    case recover = 16
+  }
+
+  /// The first byte.
+  package var kind: UInt8 {
+    switch self {
+    case .genesis: 1
+    case .epoch: 2
+    case .inviteCreate: 3
+    case .inviteClose: 4
+    case .join: 5
+    case .incarnate: 6
+    case .admit: 7
+    case .removeMember: 8
+    case .revokeDevice: 9
+    case .setRole: 10
+    case .transferOwner: 11
+    case .acceptOwner: 12
+    case .leave: 13
+    case .setRecovery: 14
+    case .rotateRecovery: 15
+    case .recover: 16
+    case .forkProof: 17
+    case .adopt: 18
+    case .complaint: 19
+    case .wrapAdd: 20
+    case .setPolicy: 21
+    case .heartbeat: 22
+    case .branch: 23
+    case .confirm: 24
+    case .unknown(let kind): kind
+    }
+  }
+
+  /// The person whom it lets in, or whose further device; nil for one that lets nobody in.
+  var comer: PersonID? {
+    switch self {
+    case .genesis(let genesis): genesis.founder
+    case .join(let join): join.person
+    case .admit(let admit): admit.join.person
+    case .recover(let recover): recover.person
+    default: nil
+    }
+  }
+
+  /// The keys that it shows of a device that comes by it.
+  var card: DeviceCard? {
+    switch self {
+    case .genesis(let genesis): genesis.device
+    case .join(let join): join.device
+    case .admit(let admit): admit.join.device
+    case .recover(let recover): recover.device
+    default: nil
+    }
+  }
+
+  /// Which operations of one change come first: beginnings, closings, what changes people, keys.
+  package var phase: Int {
+    switch self {
+    case .genesis, .join, .recover: 0
+    case .inviteClose: 1
+    case .epoch, .wrapAdd: 3
+    default: 2
+    }
+  }
+}
+
+// MARK: - Bytes
+
+extension ControlOperation {
+  /// The canonical bytes: a kind, then the fields in order.
+  package var encoded: [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(kind)
+    switch self {
+    case .genesis(let genesis): genesis.encode(into: &writer)
+    case .epoch(let grant): grant.encode(into: &writer)
+    case .inviteCreate(let invite): invite.encode(into: &writer)
+    case .inviteClose(let id), .acceptOwner(let id): writer.identifier(id)
+    case .join(let join): join.encode(into: &writer)
+    case .incarnate(let incarnate): incarnate.encode(into: &writer)
+    case .admit(let admit): admit.encode(into: &writer)
+    case .removeMember(let removal): removal.encode(into: &writer)
+    case .revokeDevice(let revocation): revocation.encode(into: &writer)
+    case .setRole(let change): change.encode(into: &writer)
+    case .transferOwner(let transfer): transfer.encode(into: &writer)
+    case .leave(let cut): cut.encode(into: &writer)
+    case .setRecovery(let recovery): recovery.encode(into: &writer)
+    case .rotateRecovery(let rotation): rotation.encode(into: &writer)
+    case .recover(let recover): recover.encode(into: &writer)
+    case .forkProof(let proof): proof.encode(into: &writer)
+    case .adopt(let adopt): adopt.encode(into: &writer)
+    case .complaint(let complaint): complaint.encode(into: &writer)
+    case .wrapAdd(let added): added.encode(into: &writer)
+    case .setPolicy(let policy): policy.encode(into: &writer)
+    case .heartbeat(let frontiers): writer.list(frontiers)
+    case .branch(let part): part.encode(into: &writer)
+    case .confirm(let targets):
+      writer.varint(targets.count)
+      for target in targets { writer.identifier(target) }
+    case .unknown: break
+    }
+    return writer.bytes
+  }
+
+  /// Reads an operation; one of an unknown kind is recognised as such.
+  package init(decoding bytes: [UInt8]) throws(CodecError) {
+    var reader = ByteReader(bytes)
+    let kind = try reader.byte("operation kind")
+    switch kind {
+    case 1: self = .genesis(try Genesis(from: &reader))
+    case 2: self = .epoch(try EpochGrant(from: &reader))
+    case 3: self = .inviteCreate(try InviteCreate(from: &reader))
+    case 4: self = .inviteClose(invite: try reader.identifier("invite"))
+    case 5: self = .join(try Join(from: &reader))
+    case 6: self = .incarnate(try Incarnate(from: &reader))
+    case 7: self = .admit(try Admit(from: &reader))
+    case 8: self = .removeMember(try RemoveMember(from: &reader))
+    case 9: self = .revokeDevice(try RevokeDevice(from: &reader))
+    case 10: self = .setRole(try SetRole(from: &reader))
+    case 11: self = .transferOwner(try TransferOwner(from: &reader))
+    case 12: self = .acceptOwner(transfer: try reader.identifier("transfer"))
+    case 13: self = .leave(try Cut(from: &reader))
+    case 14: self = .setRecovery(try SetRecovery(from: &reader))
+    case 15: self = .rotateRecovery(try RotateRecovery(from: &reader))
+    case 16: self = .recover(try Recover(from: &reader))
+    case 17: self = .forkProof(try ForkProof(from: &reader))
+    case 18: self = .adopt(try Adopt(from: &reader))
+    case 19: self = .complaint(try Complaint(from: &reader))
+    case 20: self = .wrapAdd(try WrapAdd(from: &reader))
+    case 21: self = .setPolicy(try Policy(from: &reader))
+    case 22: self = .heartbeat(try reader.list("frontiers", itemBytes: 17))
+    case 23: self = .branch(try BranchPart(from: &reader))
+    case 24: self = .confirm(try ControlOperation.targets(from: &reader))
+    default:
+      self = .unknown(kind: kind)
+      return
+    }
+    try reader.finish()
+  }
+
+  /// The ids of what is confirmed, strictly rising.
+  private static func targets(
+    from reader: inout ByteReader
+  ) throws(CodecError) -> [RecordID] {
+    let count = try reader.count(
+      "confirmed operations", itemBytes: Identifier.byteCount, atMost: maximumItems)
+    var targets: [RecordID] = []
+    for _ in 0..<count {
+      let target = try reader.identifier("confirmed operation")
+      guard targets.last.map({ $0 < target }) ?? true else {
+        throw CodecError(.notCanonical, "confirmed operations", offset: reader.offset)
+      }
+      targets.append(target)
+    }
+    return targets
+  }
+}

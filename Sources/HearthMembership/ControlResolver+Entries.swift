@@ -1,0 +1,259 @@
+import HearthCRDT
+import HearthCrypto
+
+// How devices come into the group: the genesis, joinings, approvals, recoveries, by their own past.
+extension ControlResolver {
+  mutating func judgeGenesis(
+    _ place: Int, _ genesis: ControlOperation.Genesis, _ verdict: inout Verdict
+  ) {
+    guard index.geneses.contains(place), proofs.isCard(genesis.device) else {
+      verdict.refusal = .badProof
+      return
+    }
+    verdict.person = genesis.founder
+    verdict.given = .owner
+    verdict.rank = Role.owner.rank
+    verdict.enrolment = place
+    verdict.membership = place
+    verdict.admitted = place
+  }
+
+  mutating func judgeJoin(
+    _ place: Int, _ join: ControlOperation.Join, _ verdict: inout Verdict
+  ) {
+    verdict.person = join.person
+    verdict.enrolment = place
+    guard log.items[place].shown == log.items[place].device else {
+      verdict.refusal = .badProof
+      return
+    }
+    verdict.refusal = judgeUse(place, join, admission: .auto, &verdict)
+    verdict.membership = verdict.admitted
+    verdict.rank = role(of: join.person, .past(place))?.rank ?? verdict.given?.rank ?? 0
+  }
+
+  mutating func judgeAdmit(
+    _ place: Int, _ admit: ControlOperation.Admit, _ verdict: inout Verdict
+  ) -> VoidReason? {
+    let author = verdict
+    if let reason = require(.admin, &verdict) { return reason }
+    var entry = Verdict()
+    let refusal = judgeUse(place, admit.join, admission: .approve, &entry)
+    verdict.given = entry.given
+    verdict.isEntry = true
+    verdict.invite = entry.invite
+    verdict.admitted = entry.admitted
+    if let refusal { return refusal }
+    guard let role = entry.given ?? role(of: admit.join.person, .past(place)) else {
+      return .noSubject
+    }
+    if admit.join.person != author.person, let reason = grant(role, &verdict) { return reason }
+    let claim = ProofBook.Claim(
+      domain: Membership.possessionDomain, sign: admit.join.device.signKey, box: [],
+      message: Membership.joinHash(of: admit.join, group: group), signature: admit.possession)
+    return proofs.holds(claim) ? nil : .badProof
+  }
+
+  mutating func judgeRecover(
+    _ place: Int, _ recover: ControlOperation.Recover, _ verdict: inout Verdict
+  ) {
+    let item = log.items[place]
+    let past = View.past(place)
+    verdict.person = recover.person
+    verdict.enrolment = place
+    verdict.membership = addition(of: recover.person, past)
+    verdict.admitted = verdict.membership
+    guard item.shown == item.device, proofs.isCard(recover.device)
+    else {
+      verdict.refusal = .badProof
+      return
+    }
+    guard let role = role(of: recover.person, past) else {
+      verdict.refusal = .noSubject
+      return
+    }
+    guard enrolment(of: item.device, past) == nil else {
+      verdict.refusal = .alreadyThere
+      return
+    }
+    verdict.rank = role.rank
+    let isProven = recoveryKeys(of: recover.person, past).map { root in
+      holds(
+        recover.signature, of: recover.signedBody, Membership.recoverDomain, by: root.keys.sign,
+        place)
+    }
+    verdict.refusal = isProven == true ? nil : .badProof
+  }
+
+  mutating func holds(
+    _ signature: [UInt8], of body: [UInt8], _ domain: Domain, by key: [UInt8], _ place: Int
+  ) -> Bool {
+    let claim = ProofBook.Claim(
+      domain: domain, sign: key, box: [],
+      message: Membership.signedBytes(
+        group: group, dot: log.items[place].version.dot, body),
+      signature: signature)
+    return !signature.isEmpty && proofs.holds(claim)
+  }
+
+  // MARK: Invitations
+
+  /// The most devices that a person may have had in one membership, and invitations to oneself.
+  static var maximumDevices: Int { 64 }
+  /// How many joinings by one invitation are looked at beyond those that it allows.
+  static var spareUses: Int { 16 }
+
+  /// What joining at once and being let in have in common: an invitation that holds.
+  ///
+  /// The signature is checked after all that costs less. What a confirmation overcomes is told
+  /// last.
+  private mutating func judgeUse(
+    _ place: Int, _ join: ControlOperation.Join, admission: ControlOperation.Admission,
+    _ verdict: inout Verdict
+  ) -> VoidReason? {
+    let past = View.past(place)
+    verdict.isEntry = true
+    guard let invite = invite(join.invite, past) ?? struckInvite(join.invite, past) else {
+      return .noSubject
+    }
+    verdict.invite = invite.place
+    guard invite.operation.admission == admission else { return .wrongInvitation }
+    guard enrolment(of: enrolledDevice(place), past) == nil else {
+      return .alreadyThere
+    }
+    if let reason = judgePerson(place, join, invite.operation, by: invite.place, &verdict) {
+      return reason
+    }
+    let attempt = (index.uses[join.invite] ?? []).partitionPoint { $0 >= place }
+    guard
+      attempt < invite.operation.maximumUses + ControlResolver.spareUses
+        || confirmations[place] != nil
+    else {
+      // Nobody pays for checking the signatures of a crowd; who was confirmed is checked all the
+      // same.
+      verdict.isContested = admission == .auto
+      return .usedUp
+    }
+    guard proofs.isProven(join, by: invite.operation, group: group) else { return .badProof }
+    verdict.isProven = true
+    let objection = objection(to: place, join, by: invite)
+    verdict.isContested = objection != nil && admission == .auto
+    return objection
+  }
+
+  /// The invitation of an id that a line took the effect from: who came by it and was confirmed by
+  /// somebody who did not know stays.
+  private func struckInvite(
+    _ id: Identifier, _ view: View
+  ) -> (place: Int, operation: ControlOperation.InviteCreate)? {
+    guard case .past(let later) = view,
+      let place = index.invites[id]?.first(where: {
+        log.sees(later, $0) && strikes[$0] != nil && verdicts[$0].refusal == nil
+      }),
+      case .inviteCreate(let operation) = log.items[place].operation
+    else { return nil }
+    return (place, operation)
+  }
+
+  /// What speaks against a use of an invitation that its author had seen.
+  private func objection(
+    to place: Int, _ join: ControlOperation.Join,
+    by invite: (place: Int, operation: ControlOperation.InviteCreate)
+  ) -> VoidReason? {
+    let past = View.past(place)
+    // Who approves somebody has seen more than the invitation.
+    guard isLive[invite.place] || invite.operation.admission == .approve else { return .closed }
+    guard !isLive[invite.place] || mayStillInvite(invite.place, invite.operation, past) else {
+      return .closed
+    }
+    let time = log.items[place].version.time.milliseconds
+    guard time <= invite.operation.expiresMilliseconds else { return .expired }
+    let isClosed =
+      live.closings[join.invite]?.contains { holds($0, past) && log.sees($0, invite.place) }
+      ?? false
+    guard !isClosed || Mutant.closedStillAdmits.isActive else { return .closed }
+    let used = (live.uses[join.invite] ?? []).count { use in
+      use < place && holds(use, past) && inviter(of: use) == invite.place
+    }
+    guard used < invite.operation.maximumUses else { return .usedUp }
+    return isOverByRemoval(place, join, by: invite) ? .closed : nil
+  }
+
+  /// Whether an invitation that lets in at once had ended with a removal that a joining had seen.
+  ///
+  /// With that of somebody who came by it, and for somebody who was removed with that of the own
+  /// person: nobody comes back by one from before. By approval somebody of rank decides.
+  private func isOverByRemoval(
+    _ place: Int, _ join: ControlOperation.Join,
+    by invite: (place: Int, operation: ControlOperation.InviteCreate)
+  ) -> Bool {
+    guard invite.operation.admission == .auto else { return false }
+    let past = View.past(place)
+    return (live.removalsOfUsers[invite.place] ?? []).contains { holds($0, past) }
+      || (live.removals[join.person] ?? []).reversed().contains {
+        !log.sees(invite.place, $0) && holds($0, past)
+      }
+  }
+
+  /// Whether the invitation lets in the person who is named.
+  ///
+  /// A present person's further device needs an invitation for that very person, by a device of
+  /// that person or by somebody of higher rank. So does the name of somebody who was here before,
+  /// unless the device is known to have been theirs.
+  private mutating func judgePerson(
+    _ place: Int, _ join: ControlOperation.Join, _ invite: ControlOperation.InviteCreate,
+    by made: Int, _ verdict: inout Verdict
+  ) -> VoidReason? {
+    let past = View.past(place)
+    if let person = invite.person, person != join.person { return .wrongInvitation }
+    if let membership = addition(of: join.person, past) {
+      verdict.admitted = membership
+      guard invite.person == join.person,
+        person(made) == join.person || rank(made) > role(of: join.person, past)?.rank ?? .max
+      else { return .alreadyThere }
+      let devices = (live.furtherDevices[join.person] ?? []).count { holds($0, past) }
+      return devices < ControlResolver.maximumDevices ? nil : .tooMany
+    }
+    verdict.given = invite.role
+    verdict.admitted = place
+    let wasHere = live.beginnings[join.person]?.contains { holds($0, past) } ?? false
+    guard wasHere, invite.person == nil else { return nil }
+    let wasTheirs =
+      live.enrolments[enrolledDevice(place)]?.contains {
+        holds($0, past) && enrolledPerson($0) == join.person
+      } ?? false
+    return wasTheirs ? nil : .alreadyThere
+  }
+
+  mutating func judgeInvite(
+    _ place: Int, _ invite: ControlOperation.InviteCreate, _ person: PersonID,
+    _ verdict: inout Verdict
+  ) -> VoidReason? {
+    guard invite.maximumUses > 0, self.invite(invite.invite, .past(place)) == nil else {
+      return .alreadyThere
+    }
+    // To oneself: a further device, whatever the role.
+    if invite.person == person {
+      let made = (live.invitesMade[person] ?? []).count {
+        isToOneself($0) && holds($0, .past(place))
+      }
+      return made < ControlResolver.maximumDevices * 2 ? nil : .tooMany
+    }
+    if let invited = invite.person, addition(of: invited, .past(place)) != nil {
+      return requireAbove(invited, place, &verdict)
+    }
+    return require(.admin, &verdict) ?? grant(invite.role, &verdict)
+  }
+
+  private func isToOneself(_ place: Int) -> Bool {
+    guard case .inviteCreate(let invite) = log.items[place].operation else { return false }
+    return invite.person == person(place)
+  }
+
+  func judgeClosing(
+    _ place: Int, _ id: Identifier, _ verdict: inout Verdict
+  ) -> VoidReason? {
+    guard let invite = invite(id, .past(place)) else { return .noSubject }
+    return person(invite.place) == verdict.person ? nil : require(.admin, &verdict)
+  }
+}

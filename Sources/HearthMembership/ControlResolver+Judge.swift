@@ -1,0 +1,114 @@
+import HearthCRDT
+import HearthCrypto
+
+// What an author's role allows, judged by what the author had seen.
+extension ControlResolver {
+  /// What an operation is to the group by its own past.
+  mutating func judge(_ place: Int) -> Verdict {
+    let item = log.items[place]
+    var verdict = Verdict()
+    guard !log.isOpen(place) else {
+      verdict.refusal = .openCauses
+      return verdict
+    }
+    switch item.operation {
+    case .genesis(let genesis): judgeGenesis(place, genesis, &verdict)
+    case .join(let join): judgeJoin(place, join, &verdict)
+    case .recover(let recover): judgeRecover(place, recover, &verdict)
+    default:
+      guard let enrolment = enrolment(of: item.device, .past(place)),
+        let person = enrolledPerson(enrolment), let role = role(of: person, .past(place)),
+        item.version.dot.author.incarnation >= firstIncarnation(enrolment)
+      else {
+        verdict.refusal = .notADevice
+        judgeEnded(place, &verdict)
+        return verdict
+      }
+      verdict.person = person
+      verdict.rank = role.rank
+      verdict.enrolment = enrolment
+      verdict.membership = verdicts[enrolment].admitted
+      verdict.refusal = judgeMembers(place, person, role, &verdict)
+    }
+    return verdict
+  }
+
+  /// Notes under which enrolment a device wrote that was at its end by then.
+  ///
+  /// What ended it may turn out to be void, and lines have to reach what counts again then.
+  private func judgeEnded(_ place: Int, _ verdict: inout Verdict) {
+    guard
+      let enrolment = live.enrolments[log.items[place].device]?.last(where: {
+        holds($0, .past(place))
+      }), let person = enrolledPerson(enrolment), let membership = verdicts[enrolment].admitted
+    else { return }
+    verdict.person = person
+    verdict.enrolment = enrolment
+    verdict.membership = membership
+    verdict.rank = role(of: person, since: membership, .past(place))?.rank ?? 0
+  }
+
+  /// The author is known to be a device of the group.
+  private mutating func judgeMembers(
+    _ place: Int, _ person: PersonID, _ role: Role, _ verdict: inout Verdict
+  ) -> VoidReason? {
+    switch log.items[place].operation {
+    case .inviteCreate(let invite): return judgeInvite(place, invite, person, &verdict)
+    case .inviteClose(let id): return judgeClosing(place, id, &verdict)
+    case .admit(let admit): return judgeAdmit(place, admit, &verdict)
+    case .removeMember(let removal):
+      return removal.person == person ? .ownerStays : requireAbove(removal.person, place, &verdict)
+    case .revokeDevice(let revocation):
+      guard let subject = self.person(of: revocation.device, .past(place)) else {
+        return .noSubject
+      }
+      return subject == person ? nil : requireAbove(subject, place, &verdict)
+    case .setRole(let change): return judgeRole(place, change, role, &verdict)
+    case .transferOwner(let transfer): return judgeTransfer(place, transfer, &verdict)
+    case .acceptOwner: return judgeAcceptance(place, &verdict)
+    case .leave: return role == .owner ? .ownerStays : nil
+    case .setRecovery(let set):
+      guard recoveryKeys(of: person, .past(place)) == nil, !hasNamedTwice(place, person) else {
+        return .alreadyThere
+      }
+      return areRecoveryKeys(set.keys) ? nil : .badProof
+    case .rotateRecovery(let rotation): return judgeRotation(place, rotation, person)
+    case .adopt: return require(.admin, &verdict)
+    case .setPolicy(let policy):
+      if let reason = require(.admin, &verdict) { return reason }
+      return policy.minimumSuite >= minimumSuite(.past(place)) ? nil : .grantsTooMuch
+    case .epoch: return role == .reader ? .needs(.child) : nil
+    case .confirm, .wrapAdd, .incarnate, .forkProof, .complaint, .heartbeat, .branch, .unknown,
+      .genesis, .join, .recover:
+      return nil
+    }
+  }
+
+  /// The incarnation in which a device came into the group, where it said so itself: earlier ones,
+  /// which would not count as knowing what it has known since, say nothing.
+  private func firstIncarnation(_ enrolment: Int) -> UInt64 {
+    let author = log.items[enrolment].version.dot.author
+    return author.device == enrolledDevice(enrolment) ? author.incarnation : 0
+  }
+
+  func require(_ role: Role, _ verdict: inout Verdict) -> VoidReason? {
+    verdict.needs = max(verdict.needs, role.rank)
+    return verdict.rank >= role.rank ? nil : .needs(role)
+  }
+
+  /// Whether the author is of a higher rank than a person it concerns, and an admin at least.
+  func requireAbove(
+    _ person: PersonID, _ place: Int, _ verdict: inout Verdict
+  ) -> VoidReason? {
+    guard let role = role(of: person, .past(place)) else { return .noSubject }
+    if let reason = require(.admin, &verdict) { return reason }
+    verdict.needs = max(verdict.needs, role.rank + 1)
+    return verdict.rank > role.rank ? nil : .notBelow
+  }
+
+  /// Whether a role may be granted by the author.
+  func grant(_ role: Role, _ verdict: inout Verdict) -> VoidReason? {
+    verdict.needs = max(verdict.needs, role.rank + 1)
+    return role.rank < verdict.rank ? nil : .grantsTooMuch
+  }
+}

@@ -1,0 +1,102 @@
+import HearthCRDT
+import HearthCrypto
+
+// Roles, hand-overs, recovery words and rules, by their author's past.
+extension ControlResolver {
+  func judgeRole(
+    _ place: Int, _ change: ControlOperation.SetRole, _ own: Role, _ verdict: inout Verdict
+  ) -> VoidReason? {
+    verdict.given = change.role
+    if change.person == verdict.person {
+      if own == .owner { return .ownerStays }
+      return change.role.rawValue < own.rawValue ? nil : .grantsTooMuch
+    }
+    return requireAbove(change.person, place, &verdict) ?? grant(change.role, &verdict)
+  }
+
+  mutating func judgeTransfer(
+    _ place: Int, _ transfer: ControlOperation.TransferOwner, _ verdict: inout Verdict
+  ) -> VoidReason? {
+    if let reason = require(.owner, &verdict) { return reason }
+    // To oneself: nobody may take it any more who has seen that.
+    guard addition(of: transfer.to, .past(place)) != nil, let person = verdict.person else {
+      return .noSubject
+    }
+    // Without words whoever holds an unlocked device could give the group away.
+    guard let root = recoveryKeys(of: person, .past(place)) else { return .noWords }
+    return holds(
+      transfer.signature, of: transfer.signedBody, Membership.transferDomain,
+      by: root.keys.sign, place) ? nil : .badProof
+  }
+
+  func judgeAcceptance(_ place: Int, _ verdict: inout Verdict) -> VoidReason? {
+    let past = View.past(place)
+    guard let offer = offer(takenBy: place), holds(offer, past),
+      case .transferOwner(let transfer) = log.items[offer].operation, transfer.to == verdict.person,
+      let owner = person(offer), owner != verdict.person
+    else { return .noSubject }
+    // An offer holds while its maker is the owner and has made no other since.
+    let later = live.transfers[live.transfers.partitionPoint { $0 > offer }...]
+    let isSuperseded = later.contains { holds($0, past) && log.sees($0, offer) }
+    guard self.owner(past) == owner, !isSuperseded else { return .expired }
+    verdict.formerOwner = owner
+    return nil
+  }
+
+  mutating func judgeRotation(
+    _ place: Int, _ rotation: ControlOperation.RotateRecovery, _ person: PersonID
+  ) -> VoidReason? {
+    let past = View.past(place)
+    guard let root = recoveryKeys(of: person, past) else { return .noSubject }
+    guard areRecoveryKeys(rotation.keys) else { return .badProof }
+    let isAgreed: Bool
+    switch rotation.consent {
+    case .recovery(let signature):
+      isAgreed = holds(
+        signature, of: rotation.signedBody, Membership.rotationDomain, by: root.keys.sign, place)
+    case .device(let device, let signature):
+      guard device != log.items[place].device, self.person(of: device, past) == person,
+        let enrolment = enrolment(of: device, past), let card = log.items[enrolment].operation.card
+      else { return .noSubject }
+      guard mayConsent(enrolment, to: place, of: root.place) else { return .notIndependent }
+      isAgreed = holds(
+        signature, of: rotation.signedBody, Membership.rotationDomain, by: card.signKey, place)
+    }
+    return isAgreed ? nil : .badProof
+  }
+
+  /// Whether an author's device had named first words of the person twice, in two histories of one
+  /// incarnation: whoever did that names none any more, or it would replace words in two steps.
+  func hasNamedTwice(_ place: Int, _ person: PersonID) -> Bool {
+    let own = (index.wordsByDevice[log.items[place].device] ?? []).filter { log.sees(place, $0) }
+    return own.contains { one in own.contains { log.areBranches(one, $0) } }
+  }
+
+  /// Whether a second device's consent to new words says more than the asking device's.
+  ///
+  /// Both were in the group when the present words were named, so nobody who comes by a device
+  /// later makes one up for this; and the asking device did not let the second one in.
+  private func mayConsent(_ second: Int, to place: Int, of words: Int) -> Bool {
+    let asking = log.items[place].device
+    guard let first = enrolment(of: asking, .past(place)), log.sees(words, first),
+      log.sees(words, second)
+    else { return false }
+    return inviter(of: second).map { log.items[$0].device } != asking
+  }
+
+  mutating func areRecoveryKeys(_ keys: ControlOperation.RecoveryKeys) -> Bool {
+    let claim = ProofBook.Claim(
+      domain: "HRTH/recovery-keys/v1", sign: keys.sign, box: keys.box, message: [], signature: [])
+    return proofs.holds(claim)
+  }
+
+  /// The least suite that is accepted: the greatest that was ever asked for.
+  package func minimumSuite(_ view: View) -> UInt8 {
+    index.policies.reduce(1) { floor, place in
+      guard holds(place, view), case .setPolicy(let policy) = log.items[place].operation else {
+        return floor
+      }
+      return max(floor, policy.minimumSuite)
+    }
+  }
+}

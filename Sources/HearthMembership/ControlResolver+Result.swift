@@ -1,0 +1,116 @@
+import HearthCRDT
+
+// The state of a group when everything is decided.
+extension ControlResolver {
+  var genesis: ControlOperation.Genesis? {
+    guard let place = index.geneses.first(where: { isLive[$0] }),
+      case .genesis(let genesis) = log.items[place].operation
+    else { return nil }
+    return genesis
+  }
+
+  /// The people who are in the group, or those who were, in order of id.
+  func people(areFormer: Bool) -> [Membership.Person] {
+    index.additions.keys.sorted().compactMap { id in
+      let present = addition(of: id, .all)
+      guard (present == nil) == areFormer else { return nil }
+      let beginnings = (index.additions[id] ?? []).filter { isLive[$0] && given($0) != nil }
+      guard let first = present.flatMap({ beginning(of: id, through: $0) }) ?? beginnings.last
+      else { return nil }
+      return Membership.Person(
+        id: id, name: name(first), role: role(of: id, .all) ?? lastRole(of: id),
+        since: log.items[first].version.time)
+    }
+  }
+
+  /// The operation that let a person in who is in now, before its further devices.
+  func beginning(of person: PersonID, through place: Int) -> Int? {
+    index.additions[person]?.last { isLive[$0] && given($0) != nil && $0 <= place }
+  }
+
+  private func lastRole(of person: PersonID) -> Role {
+    for place in (index.roles[person] ?? []).reversed() where isLive[place] {
+      if case .acceptOwner = log.items[place].operation { return .admin }
+      if let role = given(place) { return role }
+    }
+    return .reader
+  }
+
+  private func name(_ place: Int) -> String {
+    switch log.items[place].operation {
+    case .genesis(let genesis): genesis.founderName
+    case .join(let join): join.personName
+    case .admit(let admit): admit.join.personName
+    default: ""
+    }
+  }
+
+  /// Every device that was ever enrolled, in order of id.
+  func devices() -> [Membership.Device] {
+    index.enrolments.keys.sorted().compactMap { id in
+      let active = enrolment(of: id, .all)
+      guard let place = active ?? index.enrolments[id]?.last(where: { isLive[$0] }),
+        let card = log.items[place].operation.card, let person = enrolledPerson(place)
+      else { return nil }
+      return Membership.Device(
+        id: id, person: person, card: card, since: log.items[place].version.time,
+        isActive: active != nil)
+    }
+  }
+
+  /// The keys that devices showed, by the id that they hash to.
+  func cards() -> [DeviceID: DeviceCard] {
+    var cards: [DeviceID: DeviceCard] = [:]
+    for (device, places) in index.enrolments {
+      let shown = places.first { log.items[$0].shown == device }
+      cards[device] = shown.flatMap { log.items[$0].operation.card }
+    }
+    return cards
+  }
+
+  func invites() -> [Membership.Invite] {
+    let found = index.invites.values.compactMap { $0.first { isLive[$0] } }
+    let ordered = found.sorted { log.items[$0].version < log.items[$1].version }
+    return ordered.compactMap { place in
+      guard case .inviteCreate(let operation) = log.items[place].operation else { return nil }
+      let uses = (index.uses[operation.invite] ?? []).filter { isLive[$0] }
+      return Membership.Invite(
+        operation: operation, creator: log.items[place].device,
+        version: log.items[place].version,
+        isClosed: !(live.closings[operation.invite] ?? []).isEmpty
+          || operation.admission == .auto && !(live.removalsOfUsers[place] ?? []).isEmpty,
+        joins: uses.compactMap(enrolledPerson))
+    }
+  }
+
+  func offers() -> [Membership.Offer] {
+    let owner = owner(.all)
+    let taken = Set(
+      index.acceptances.filter { isLive[$0] }.compactMap { place -> RecordID? in
+        guard case .acceptOwner(let id) = log.items[place].operation else { return nil }
+        return id
+      })
+    let places = index.transfers.values.joined().sorted().filter {
+      isLive[$0] && person($0) == owner && !taken.contains(log.items[$0].eventID)
+    }
+    return places.compactMap { place in
+      guard case .transferOwner(let transfer) = log.items[place].operation, let owner,
+        transfer.to != owner, addition(of: transfer.to, .all) != nil,
+        !places.contains(where: { log.sees($0, place) })
+      else { return nil }
+      return Membership.Offer(
+        id: log.items[place].eventID, from: owner, to: transfer.to,
+        since: log.items[place].version.time)
+    }
+  }
+
+  func voided() -> [VoidedOperation] {
+    log.items.indices.compactMap { place in
+      reason(place).map {
+        VoidedOperation(
+          id: log.items[place].id, version: log.items[place].version,
+          operation: log.items[place].operation, reason: $0)
+      }
+    }
+  }
+}

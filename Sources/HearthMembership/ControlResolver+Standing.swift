@@ -1,0 +1,206 @@
+import HearthCRDT
+
+// Who belonged to the group, as what, in somebody's eyes.
+extension ControlResolver {
+  /// The operations that are taken into account.
+  package enum View {
+    /// What the author of an operation had seen.
+    case past(Int)
+    /// What somebody had seen, as ``ControlResolver/cited(_:)`` tells it.
+    case frontier(Frontier)
+    /// Everything.
+    case all
+  }
+
+  /// Whether an operation counts and is in view.
+  package func holds(_ place: Int, _ view: View) -> Bool {
+    guard isLive[place] else { return false }
+    return switch view {
+    case .past(let later): log.sees(later, place)
+    case .frontier(let frontier): frontier.covers(log.items[place].position)
+    case .all: true
+    }
+  }
+
+  /// The operation by which a device belongs to the group; nil if it does not.
+  package func enrolment(of device: DeviceID, _ view: View) -> Int? {
+    live.enrolments[device]?.last { place in
+      holds(place, view) && ending(of: device, enrolledBy: place, view) == nil
+    }
+  }
+
+  /// The operation that ended an enrolment; nil while none has.
+  ///
+  /// Nobody ends what they had not seen: a removal ends the membership that its author had seen,
+  /// with all its devices; a revocation, or a recovery that revokes the others, the enrolment.
+  package func ending(of device: DeviceID, enrolledBy enrolment: Int, _ view: View) -> Int? {
+    func ends(_ place: Int, _ seen: Int) -> Bool {
+      place > seen && place != enrolment && holds(place, view) && log.sees(place, seen)
+    }
+    if let place = live.revocations[device]?.last(where: { ends($0, enrolment) }) { return place }
+    guard let person = enrolledPerson(enrolment) else { return nil }
+    let recovery = live.recoveries[person]?.last {
+      log.items[$0].device != device && ends($0, enrolment)
+    }
+    if let recovery { return recovery }
+    guard let membership = verdicts[enrolment].admitted else { return nil }
+    return live.removals[person]?.last { ends($0, membership) }
+  }
+
+  /// Whose device an enrolment makes it.
+  package func enrolledPerson(_ place: Int) -> PersonID? { log.items[place].operation.comer }
+
+  /// The device that an enrolment lets in.
+  func enrolledDevice(_ place: Int) -> DeviceID {
+    log.items[place].shown ?? log.items[place].device
+  }
+
+  /// The person whose device it is; nil for a stranger or a device that was removed.
+  package func person(of device: DeviceID, _ view: View) -> PersonID? {
+    enrolment(of: device, view).flatMap(enrolledPerson)
+  }
+
+  /// The joining by which a person belongs to the group; nil if it does not.
+  package func addition(of person: PersonID, _ view: View) -> Int? {
+    guard let beginnings = live.beginnings[person] else { return nil }
+    let removals = live.removals[person] ?? []
+    return beginnings.last { place in
+      // Only what comes later in the order can have seen it.
+      holds(place, view)
+        && !removals[removals.partitionPoint { $0 > place }...]
+          .contains { log.sees($0, place) && holds($0, view) }
+    }
+  }
+
+  /// The owner: the last who took the group over, or the founder.
+  package func owner(_ view: View) -> PersonID? {
+    if Mutant.ownerByOffer.isActive, let offer = live.transfers.last(where: { holds($0, view) }),
+      case .transferOwner(let transfer) = log.items[offer].operation
+    {
+      return transfer.to
+    }
+    if let place = live.acceptances.last(where: { holds($0, view) }) { return person(place) }
+    return live.geneses.first { holds($0, view) }.flatMap(enrolledPerson)
+  }
+
+  /// A person's role; nil if the person does not belong to the group.
+  package func role(of person: PersonID, _ view: View) -> Role? {
+    addition(of: person, view).flatMap { role(of: person, since: $0, view) }
+  }
+
+  /// A person's role in a membership.
+  func role(of person: PersonID, since membership: Int, _ view: View) -> Role? {
+    if owner(view) == person { return .owner }
+    for place in (live.roles[person] ?? []).reversed() where holds(place, view) {
+      if case .acceptOwner = log.items[place].operation {
+        // Who hands the group over stays as an admin.
+        return .admin
+      }
+      // A role is that of the membership which its giver had seen.
+      guard place == membership || log.sees(place, membership) else { continue }
+      if let role = given(place) { return role == .owner ? .admin : role }
+    }
+    return nil
+  }
+
+  /// Whether an operation sets a role as such.
+  func isRole(_ place: Int) -> Bool {
+    if case .setRole = log.items[place].operation { return true }
+    return false
+  }
+
+  /// The offer that an acceptance takes: of several histories that of the one it had seen.
+  package func offer(takenBy place: Int) -> Int? {
+    guard case .acceptOwner(let id) = log.items[place].operation else { return nil }
+    let offers = index.transfers[id] ?? []
+    return offers.first { log.sees(place, $0) } ?? offers.first
+  }
+
+  /// The view of somebody who cites control heads by number.
+  package func cited(_ heads: Frontier) -> View { .frontier(log.forked.view(citing: heads)) }
+
+  /// The keys of a person's recovery words; nil if it has none.
+  package func recoveryKeys(
+    of person: PersonID, _ view: View
+  ) -> (place: Int, keys: ControlOperation.RecoveryKeys)? {
+    guard let place = live.words[person]?.last(where: { holds($0, view) }) else { return nil }
+    switch log.items[place].operation {
+    case .setRecovery(let set): return (place, set.keys)
+    case .rotateRecovery(let rotation): return (place, rotation.keys)
+    default: return nil
+    }
+  }
+
+  /// The card that an enrolment shows.
+  package func card(_ place: Int) -> DeviceCard? { log.items[place].operation.card }
+
+  /// The invitation that holds under an id.
+  package func invite(
+    _ id: Identifier, _ view: View
+  ) -> (place: Int, operation: ControlOperation.InviteCreate)? {
+    guard let place = live.invites[id]?.first(where: { holds($0, view) }),
+      case .inviteCreate(let operation) = log.items[place].operation
+    else { return nil }
+    return (place, operation)
+  }
+
+  /// The operation that made the invitation by which an enrolment came; nil for one without.
+  package func inviter(of enrolment: Int) -> Int? {
+    verdicts[enrolment].invite.flatMap { isLive[$0] ? $0 : nil }
+  }
+
+  /// Whether who made an invitation is still there, with a rank that may make it: an invitation
+  /// does not outlive its device or its maker's rank.
+  func mayStillInvite(
+    _ place: Int, _ invite: ControlOperation.InviteCreate, _ view: View
+  ) -> Bool {
+    guard let inviter = person(place), person(of: log.items[place].device, view) == inviter
+    else { return false }
+    if invite.person == inviter { return true }
+    guard let rank = role(of: inviter, view)?.rank else { return false }
+    return rank >= Role.admin.rank && invite.role.rank < rank
+  }
+
+  /// The rank with which an operation stands: its author's, less what lines took that its author
+  /// had not seen.
+  ///
+  /// Who hands the group over and writes as if before is an admin to those who know better; so is a
+  /// person of a lower role to those who know of that.
+  func standing(_ place: Int) -> Int {
+    if place < stock.standings.count { return stock.standings[place] }
+    guard let person = person(place) else { return rank(place) }
+    return standing(place, under: live.roles[person] ?? [])
+  }
+
+  /// The same under some of the operations that set the author's role.
+  func standing(_ place: Int, under roles: some Sequence<Int>) -> Int {
+    let person = person(place)
+    return roles.reduce(rank(place)) { rank, other in
+      guard rank > Role.child.rank else { return rank }
+      guard !log.sees(place, other), log.isBeyond(place, other) else { return rank }
+      switch log.items[other].operation {
+      case .acceptOwner:
+        return verdicts[other].formerOwner == person ? min(rank, Role.admin.rank) : rank
+      case .setRole(let change):
+        guard let membership = verdicts[place].membership, log.sees(other, membership),
+          self.person(other) == person || self.rank(other) > self.rank(place)
+        else { return rank }
+        return min(rank, change.role.rank)
+      default: return rank
+      }
+    }
+  }
+
+  /// The greatest rank of somebody else who had seen an operation and not its contradiction.
+  ///
+  /// 0 if nobody had. Who shows a history to the others only says that it is there.
+  func witness(of place: Int, beside other: Int) -> Int {
+    log.items.indices.reduce(0) { greatest, witness in
+      guard isLive[witness], log.items[witness].device != log.items[place].device,
+        log.sees(witness, place), !log.sees(witness, other)
+      else { return greatest }
+      if case .branch = log.items[witness].operation { return greatest }
+      return max(greatest, rank(witness))
+    }
+  }
+}

@@ -1,0 +1,387 @@
+import HearthCRDT
+
+/// Decides which operations of a control log have effect.
+///
+/// Seven principles, in `docs/decisions/0056-entry-is-final.md`. Each operation is judged by its
+/// own past first. Then conflicts are settled from the top: the chain of owners, then for each rank
+/// the joinings that give it, what the people of that rank did to their own devices, and what they
+/// did to others. What a rank settled is given for all below it; nothing depends on the order of
+/// arrival, as only causes, ranks and ids are looked at.
+///
+/// A pass judges every operation once, each by the few operations about its device and its person.
+/// There is a pass for each step that changed anything, as a rule one. All steps are one round. If
+/// something that turned out to be void took part in a round, another one begins without it, so
+/// what is void settles nothing.
+package struct ControlResolver: Sendable {
+  package let group: GroupID
+  package private(set) var log: ControlLog
+  package var index: ControlIndex
+  var proofs: ProofBook
+  /// The operations that count at the moment, by whom and what they concern.
+  private(set) var live = LiveIndex()
+  /// Which operations count.
+  package private(set) var isLive: [Bool]
+  /// What each operation is to the group by its own past.
+  private(set) var verdicts: [Verdict]
+  /// What a line of another operation took the effect from, with the reason.
+  private(set) var strikes: [VoidReason?]
+  /// What speaks against joinings that their own past allows.
+  private(set) var contests: [VoidReason?]
+  /// The operation that makes a joining or a hand-over final.
+  private(set) var confirmations: [Int?]
+  /// How often everything was judged.
+  package private(set) var passes = 0
+  /// Whether every operation counted in each pass, or in none.
+  private(set) var isSteady = true
+  /// The acceptances that count, where the chain of owners is settled; nil while it is followed.
+  private var handOvers: Set<Int>?
+  /// Acceptances that came to nothing, as their heir was not in.
+  private var aside: Set<Int> = []
+  /// Whose line took the effect from an operation.
+  private var strikers: [Int?]
+  /// Whether nothing lost or won its effect in this round.
+  private var isRoundSteady = true
+  /// What lines and confirmations weigh by, as of the last pass.
+  private(set) var stock = Stock()
+
+  init(
+    group: GroupID, items: [ControlItem], forks: ControlForks = ControlForks(), proofs: ProofBook
+  ) {
+    self.group = group
+    self.proofs = proofs
+    log = ControlLog(items, forks: forks)
+    index = ControlIndex(log, group: group)
+    let count = log.items.count
+    isLive = [Bool](repeating: false, count: count)
+    verdicts = [Verdict](repeating: Verdict(), count: count)
+    strikes = [VoidReason?](repeating: nil, count: count)
+    contests = [VoidReason?](repeating: nil, count: count)
+    confirmations = [Int?](repeating: nil, count: count)
+    strikers = [Int?](repeating: nil, count: count)
+    settle()
+    for place in log.items.indices where verdicts[place].refusal == nil {
+      index.note(place, log.items[place], verdicts[place])
+    }
+  }
+
+  /// The rank of an operation's author when it wrote, 0 for a stranger.
+  func rank(_ place: Int) -> Int { verdicts[place].rank }
+
+  /// The person whose device wrote an operation, or comes in by it.
+  package func person(_ place: Int) -> PersonID? { verdicts[place].person }
+
+  /// The role that an operation gives to the person whom it adds or sets; nil if none.
+  package func given(_ place: Int) -> Role? { verdicts[place].given }
+
+  /// Why an operation is void; nil for one that counts.
+  package func reason(_ place: Int) -> VoidReason? {
+    if isLive[place] { return nil }
+    let verdict = verdicts[place]
+    if let refusal = verdict.refusal, !verdict.isContested { return refusal }
+    if let reason = strikes[place] ?? verdict.refusal ?? contests[place] { return reason }
+    // What the chain of owners did not come to.
+    return verdict.formerOwner == nil ? nil : .expired
+  }
+
+  /// Whether a joining has no effect only because something speaks against it.
+  package func isWaiting(_ place: Int) -> Bool {
+    !isLive[place] && strikes[place] == nil && verdicts[place].isProven
+      && (verdicts[place].refusal == nil || verdicts[place].isContested)
+  }
+
+  // MARK: Passes
+
+  /// Judges every operation from a place on.
+  private mutating func pass(from start: Int) {
+    passes += 1
+    stock = Stock()
+    live.truncate(to: start)
+    let before = isLive
+    for place in start..<log.items.count { isLive[place] = false }
+    for place in start..<log.items.count { judgeOne(place) }
+    if isLive != before { isRoundSteady = false }
+  }
+
+  private mutating func judgeOne(_ place: Int) {
+    guard strikes[place] == nil else { return }
+    let verdict = judge(place)
+    verdicts[place] = verdict
+    if verdict.formerOwner != nil, !mayHandOver(place) { return }
+    let isConfirmed = confirmations[place] != nil
+    let isAllowed = verdict.refusal == nil || verdict.isContested && isConfirmed
+    guard isAllowed, contests[place] == nil || isConfirmed else { return }
+    isLive[place] = true
+    live.add(place, verdict, of: log)
+  }
+
+  private func mayHandOver(_ place: Int) -> Bool {
+    handOvers?.contains(place) != false && !aside.contains(place)
+  }
+
+  /// Takes the effect from operations, and judges again what may rest on them.
+  private mutating func strike(_ struck: [Strike]) {
+    let new = struck.filter { strikes[$0.place] == nil }
+    guard let first = new.map(\.place).min() else { return }
+    Probe.operationStruck.hit()
+    for strike in new where strikes[strike.place] == nil {
+      strikes[strike.place] = strike.reason
+      strikers[strike.place] = strike.by
+    }
+    pass(from: first)
+  }
+
+  /// How often everything is settled, as what turns out to be void may have taken part.
+  private static var maximumRounds: Int { 12 }
+
+  /// How many hand-overs are set aside one by one where their heir turns out not to be in.
+  private static var maximumAside: Int { 4 }
+
+  /// Settles conflicts; whatever happens there is one owner, who is in.
+  private mutating func settle() {
+    settleWithOwners()
+    for attempt in 0...ControlResolver.maximumAside {
+      guard let owner = owner(.all), addition(of: owner, .all) == nil else { return }
+      let isLast = attempt == ControlResolver.maximumAside
+      aside.formUnion(isLast ? live.acceptances : live.acceptances.suffix(1))
+      for place in log.items.indices where strikes[place] != nil { lift(place) }
+      settleWithOwners()
+    }
+  }
+
+  /// Settles conflicts from the top, until nothing that is void takes part in it.
+  ///
+  /// Each round begins with what was found void before: who waits, and what is beyond the line of
+  /// something that counts. At first nobody takes the group over, so whoever waits neither accepts
+  /// an offer nor lets others in as if it were the owner.
+  private mutating func settleWithOwners() {
+    if !index.acceptances.isEmpty {
+      handOvers = []
+      begin()
+      settleRanks()
+      if !isRoundSteady { isSteady = false }
+      for place in log.items.indices where strikes[place] != nil { lift(place) }
+    }
+    var known: [Assumption] = []
+    for _ in 0..<ControlResolver.maximumRounds {
+      handOvers = nil
+      begin()
+      settleOwners()
+      settleRanks()
+      let fallen = fallenStrikes()
+      if isRoundSteady, fallen.isEmpty { return }
+      isSteady = false
+      let found = assumption
+      guard known.last != found else { return }
+      known.append(found)
+      for place in fallen { lift(place) }
+    }
+  }
+
+  /// What a round begins with.
+  private struct Assumption: Equatable {
+    let struck: [Int?]
+    let contested: [Bool]
+    let confirmed: [Int?]
+  }
+
+  private var assumption: Assumption {
+    Assumption(struck: strikers, contested: contests.map { $0 != nil }, confirmed: confirmations)
+  }
+
+  /// Judges everything anew, but for what was found.
+  private mutating func begin() {
+    for place in index.acceptances { confirmations[place] = nil }
+    pass(from: 0)
+    isRoundSteady = true
+  }
+
+  /// What lost its effect to something that is void itself, or that would not take it any more.
+  private mutating func fallenStrikes() -> [Int] {
+    let struck = log.items.indices.filter { strikes[$0] != nil }
+    guard !struck.isEmpty else { return [] }
+    takeStock()
+    let lines = Lines(self)
+    return struck.filter { place in
+      guard let reason = strikes[place], let striker = strikers[place] else { return false }
+      return !lines.holds(Strike(place: place, by: striker, reason: reason))
+    }
+  }
+
+  private mutating func lift(_ place: Int) {
+    strikes[place] = nil
+    strikers[place] = nil
+  }
+
+  private mutating func settleRanks() {
+    for rank in [Role.owner.rank, Role.admin.rank, Role.member.rank, Role.child.rank] {
+      settleEntries(of: rank)
+      for kind in Lines.OwnKind.allCases { draw { $0.own(kind, of: rank) } }
+      settleEntries(of: rank)
+      draw { $0.overruled(by: rank) }
+      draw { $0.drawn(by: rank) }
+    }
+  }
+
+  /// Strikes what is beyond lines that are drawn by what counts now.
+  private mutating func draw(_ found: (inout Lines) -> [Strike]) {
+    takeStock()
+    var lines = Lines(self)
+    strike(found(&lines))
+  }
+
+  /// Finds out once between two passes how every operation stands.
+  private mutating func takeStock() {
+    if stock.standings.isEmpty { stock = Stock(self) }
+  }
+
+  /// Follows the chain of owners, from hand-over to hand-over.
+  private mutating func settleOwners() {
+    guard !index.acceptances.isEmpty else { return }
+    var taken: Set<Int> = []
+    var chain = OwnerChain(log)
+    while let step = chain.next(in: self) {
+      if step.isTaken { taken.insert(step.acceptance) }
+      confirmations[step.acceptance] = step.confirmation
+      strike(step.strikes)
+    }
+    handOvers = taken
+    if live.acceptances.contains(where: { !taken.contains($0) }) { pass(from: 0) }
+  }
+
+  /// How often joinings of one rank are looked at, as one may rest on another.
+  private static var maximumTurns: Int { 16 }
+
+  /// Decides about the joinings that give a rank.
+  private mutating func settleEntries(of rank: Int) {
+    for _ in 0..<ControlResolver.maximumTurns {
+      takeStock()
+      var first = log.items.count
+      for decision in Entries(self).decisions(of: rank) {
+        guard
+          contests[decision.place] != decision.contest
+            || confirmations[decision.place] != decision.confirmation
+        else { continue }
+        contests[decision.place] = decision.contest
+        confirmations[decision.place] = decision.confirmation
+        first = min(first, decision.place)
+      }
+      guard first < log.items.count else { return }
+      pass(from: first)
+    }
+  }
+}
+
+// MARK: - Further operations
+
+extension ControlResolver {
+  /// The same with a change whose author had seen everything; nil where all is settled anew.
+  ///
+  /// Such a change is beyond no line that it had not seen, draws none, and no conflict is settled
+  /// by what its author had seen, as it had seen both sides. So it changes nothing but what it
+  /// says, and what it confirms. What it confirms, or whom it lets in, is settled here only where
+  /// nothing was ever in doubt.
+  func adding(_ change: [ControlItem]) -> ControlResolver? {
+    var more = self
+    guard more.log.append(change) else { return nil }
+    for place in log.items.count..<more.log.items.count where !more.add(place) { return nil }
+    return more
+  }
+
+  private mutating func add(_ place: Int) -> Bool {
+    stock = Stock()
+    let item = log.items[place]
+    index.add(place, item, group: group)
+    isLive.append(false)
+    verdicts.append(Verdict())
+    strikes.append(nil)
+    strikers.append(nil)
+    contests.append(nil)
+    confirmations.append(nil)
+    judgeOne(place)
+    let isHandedOver = index.acceptances.contains {
+      confirmations[$0] == nil && (isLive[$0] || !isSteady)
+    }
+    guard !isHandedOver, settleAlone(place, item) else { return false }
+    if verdicts[place].refusal == nil { index.note(place, item, verdicts[place]) }
+    return true
+  }
+
+  /// Settles what a last operation lets in or confirms; false where that may concern others.
+  private mutating func settleAlone(_ place: Int, _ item: ControlItem) -> Bool {
+    let confirmed: [Int]
+    switch item.operation {
+    case .genesis, .acceptOwner: return false
+    case .join: return isSteady
+    case .admit:
+      guard isSteady, Entries(self).isCandidate(place) else { return isSteady }
+      confirmations[place] = place
+      live.truncate(to: place)
+      isLive[place] = false
+      judgeOne(place)
+      return true
+    case .confirm(let targets):
+      let ids = Set(targets)
+      guard !index.acceptances.contains(where: { ids.contains(log.items[$0].id) }) else {
+        return false
+      }
+      confirmed = index.uses.values.joined().filter { ids.contains(log.items[$0].id) }
+    case .epoch(let grant):
+      confirmed = grant.wraps.flatMap { index.enrolments[$0.recipient] ?? [] }
+    case .setRole(let change): confirmed = index.additions[change.person] ?? []
+    default: return true
+    }
+    guard isSteady else { return false }
+    for entry in confirmed where Entries(self).isCandidate(entry) {
+      guard isUndisputed(entry) else { return false }
+      confirmations[entry] = Entries(self).confirmation(of: entry)
+    }
+    return true
+  }
+
+  /// Whether a joining counts, and nobody else's joining depends on whether it is final.
+  private func isUndisputed(_ place: Int) -> Bool {
+    guard isLive[place], let person = enrolledPerson(place), let invite = verdicts[place].invite,
+      case .inviteCreate(let made) = log.items[invite].operation
+    else { return false }
+    return (index.uses[made.invite] ?? []).count <= made.maximumUses
+      && (index.additions[person] ?? []).count { verdicts[$0].given != nil } <= 1
+  }
+}
+
+/// What an operation is to the group by its own past.
+struct Verdict {
+  /// Why it has no effect; nil if its past allows it.
+  var refusal: VoidReason?
+  /// Whether it is refused only for what a confirmation overcomes.
+  var isContested = false
+  /// The rank of its author, 0 for a stranger.
+  var rank = 0
+  /// The rank that it needs.
+  var needs = 0
+  /// The person whose device wrote it, or comes in by it.
+  var person: PersonID?
+  /// The role that it gives to the person whom it adds or sets; nil if none.
+  var given: Role?
+  /// The enrolment by which its author's device belonged to the group, its own for a joining.
+  var enrolment: Int?
+  /// The joining by which the person belonged to the group.
+  var membership: Int?
+  /// The same of who comes in by it; nil if it lets nobody in.
+  var admitted: Int?
+  /// Whether it lets somebody in by an invitation.
+  var isEntry = false
+  /// The operation that made the invitation by which it lets somebody in.
+  var invite: Int?
+  /// Whether the invitation's holder is proven to have made it.
+  var isProven = false
+  /// From whom it takes the group over; nil if it is no hand-over.
+  var formerOwner: PersonID?
+}
+
+/// An operation that loses its effect.
+struct Strike {
+  let place: Int
+  /// What takes the effect from it.
+  let by: Int
+  let reason: VoidReason
+}

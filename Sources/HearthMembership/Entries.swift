@@ -1,0 +1,248 @@
+import HearthCRDT
+
+/// Decides about joinings: what speaks against each, and which are final.
+///
+/// A closing that had not seen a joining, the end of the invitation's maker, more uses than allowed
+/// and an earlier entry under the same person speak against it. A confirmation overcomes all of
+/// them.
+struct Entries {
+  /// What was found about one joining.
+  struct Decision {
+    let place: Int
+    let contest: VoidReason?
+    let confirmation: Int?
+  }
+
+  private let fold: ControlResolver
+  private var log: ControlLog { fold.log }
+
+  init(_ fold: ControlResolver) {
+    self.fold = fold
+  }
+
+  /// The decisions about every joining that gives a rank, in the log's order.
+  func decisions(of rank: Int) -> [Decision] {
+    let candidates = candidates(of: rank)
+    guard !candidates.isEmpty else { return [] }
+    var confirmations: [Int: Int] = [:]
+    for place in candidates { confirmations[place] = confirmation(of: place) }
+    var contests: [Int: VoidReason] = [:]
+    for place in candidates where confirmations[place] == nil {
+      contests[place] = contest(place)
+    }
+    // Who can never count uses up nothing.
+    contestDoubles(candidates, confirmations, &contests, onlyByFinal: true)
+    contestUses(candidates, confirmations, &contests)
+    contestDoubles(candidates, confirmations, &contests, onlyByFinal: false)
+    return candidates.map { place in
+      // Only a rival that is final as well speaks against what is final.
+      let contest = contests[place]
+      return Decision(
+        place: place, contest: contest,
+        confirmation: contest == nil ? confirmations[place] : nil)
+    }
+  }
+
+  /// The joinings of a rank that their own past allows, or would if they were confirmed.
+  private func candidates(of rank: Int) -> [Int] {
+    fold.index.uses.values.joined().filter { isCandidate($0) && entryRank($0) == rank }.sorted()
+  }
+
+  func isCandidate(_ place: Int) -> Bool {
+    let verdict = fold.verdicts[place]
+    return fold.strikes[place] == nil && verdict.isEntry
+      && (verdict.refusal == nil || verdict.isContested)
+  }
+
+  /// The rank that a joining gives: that of the role, or of the person whose further device it is.
+  private func entryRank(_ place: Int) -> Int {
+    if let given = fold.given(place) { return max(given.rank, Role.child.rank) }
+    guard let person = fold.enrolledPerson(place) else { return 0 }
+    return fold.role(of: person, .past(place))?.rank ?? 0
+  }
+
+  // MARK: Confirmation
+
+  /// The operation that makes a joining final, that of the highest rank: an approval, an explicit
+  /// confirmation, a role that was given since or a key that was sealed to the device, by somebody
+  /// of higher rank who had seen the joining.
+  ///
+  /// A further device is final too by another device of its person that was there before the
+  /// invitation.
+  func confirmation(of place: Int) -> Int? {
+    if case .admit = log.items[place].operation { return place }
+    let person = fold.given(place) == nil ? nil : fold.enrolledPerson(place)
+    let said =
+      (fold.index.confirmations[log.items[place].id] ?? [])
+      + (fold.index.wraps[fold.enrolledDevice(place)] ?? [])
+      + (person.flatMap { fold.live.roles[$0] } ?? []).filter { $0 != place && fold.isRole($0) }
+    var best: (place: Int, rank: Int)?
+    for other in said where fold.isLive[other] && log.sees(other, place) {
+      let rank = fold.standing(other)
+      guard rank > best?.rank ?? 0, mayConfirm(other, place) else { continue }
+      best = (other, rank)
+    }
+    return best?.place
+  }
+
+  private func mayConfirm(_ confirmation: Int, _ place: Int) -> Bool {
+    let rank = fold.standing(confirmation)
+    if rank >= Role.admin.rank, rank > entryRank(place) { return true }
+    guard fold.given(place) == nil, let invite = fold.inviter(of: place),
+      let own = fold.verdicts[confirmation].enrolment
+    else { return false }
+    return fold.person(confirmation) == fold.enrolledPerson(place) && log.sees(invite, own)
+  }
+
+  // MARK: Objections
+
+  /// What speaks against a joining by itself.
+  private func contest(_ place: Int) -> VoidReason? {
+    guard case .join(let join) = log.items[place].operation, let invite = fold.inviter(of: place)
+    else { return nil }
+    let maker = fold.person(invite)
+    let closing = (fold.live.closings[join.invite] ?? []).first { closing in
+      log.isBeyond(place, closing) && !log.sees(place, closing) && log.sees(closing, invite)
+        && (fold.person(closing) == maker || fold.standing(closing) > entryRank(place))
+    }
+    if let closing, !Mutant.closedStillAdmits.isActive {
+      return .overruled(by: log.items[closing].id, .invitationClosed)
+    }
+    let removal = (fold.live.removalsOfUsers[invite] ?? []).first {
+      log.isBeyond(place, $0) && !log.sees(place, $0)
+    }
+    return (removal ?? ending(ofMakerOf: invite, unseenBy: place)).map {
+      .overruled(by: log.items[$0].id, .invitationClosed)
+    }
+  }
+
+  /// The line that ended the maker of an invitation, or the rank for it, unseen by a joining.
+  private func ending(ofMakerOf invite: Int, unseenBy place: Int) -> Int? {
+    guard let person = fold.person(invite), let enrolment = fold.verdicts[invite].enrolment,
+      let membership = fold.verdicts[invite].membership,
+      case .inviteCreate(let made) = log.items[invite].operation
+    else { return nil }
+    func speaks(_ line: Int) -> Bool { log.isBeyond(place, line) && !log.sees(place, line) }
+    let device = log.items[invite].device
+    let lines =
+      (fold.live.revocations[device] ?? []).filter { log.sees($0, enrolment) }
+      + (fold.live.recoveries[person] ?? []).filter {
+        log.items[$0].device != device && log.sees($0, enrolment)
+      }
+      + (fold.live.removals[person] ?? []).filter { log.sees($0, membership) }
+    if let line = lines.first(where: speaks) { return line }
+    guard made.person != person else { return nil }
+    return (fold.live.roles[person] ?? []).first { line in
+      guard case .setRole(let change) = log.items[line].operation, speaks(line) else {
+        return false
+      }
+      return log.sees(line, membership)
+        && (change.role.rank < Role.admin.rank || change.role.rank <= made.role.rank)
+    }
+  }
+
+  /// Of more joinings than an invitation allows the confirmed ones count, then the first in order.
+  private func contestUses(
+    _ candidates: [Int], _ confirmations: [Int: Int], _ contests: inout [Int: VoidReason]
+  ) {
+    if Mutant.countsSeenUses.isActive { return }
+    let byInvite = Dictionary(grouping: candidates) { fold.inviter(of: $0) ?? -1 }
+    for (invite, uses) in byInvite.sorted(by: { $0.key < $1.key }) where invite >= 0 {
+      guard case .inviteCreate(let made) = log.items[invite].operation,
+        uses.count > made.maximumUses
+      else { continue }
+      var before = uses.filter { confirmations[$0] != nil }
+      for place in uses where confirmations[place] == nil && contests[place] == nil {
+        guard fold.verdicts[place].refusal == nil else { continue }
+        guard before.count >= made.maximumUses else {
+          before.append(place)
+          continue
+        }
+        // What a device did in another history of its log does not use up what others rest on.
+        let others = before.filter { log.forked.isEmpty || !log.areBranches($0, place) }
+        guard others.count >= made.maximumUses, let first = others.first else {
+          before.append(place)
+          continue
+        }
+        contests[place] = .overruled(by: log.items[first].id, .invitationUsedUp)
+      }
+    }
+  }
+
+  /// Of two entries under one person the confirmed one counts, then the first in order; the same of
+  /// two names of one device.
+  private func contestDoubles(
+    _ candidates: [Int], _ confirmations: [Int: Int], _ contests: inout [Int: VoidReason],
+    onlyByFinal: Bool
+  ) {
+    var final = confirmations
+    var against = contests
+    func isBefore(_ one: Int, _ other: Int) -> Bool {
+      let isFinal = (final[one] != nil, final[other] != nil)
+      if isFinal.0 != isFinal.1 { return isFinal.0 }
+      let ranks = (finality(final[one]), finality(final[other]))
+      if ranks.0 != ranks.1 { return ranks.0 > ranks.1 }
+      guard !log.forked.isEmpty, log.areBranches(one, other) else { return one < other }
+      let seen = (fold.witness(of: one, beside: other), fold.witness(of: other, beside: one))
+      return seen.0 != seen.1 ? seen.0 > seen.1 : one < other
+    }
+    func mark(
+      _ places: [Int], _ others: [Int], _ rule: VoidReason.Rule,
+      _ areDoubles: (Int, Int) -> Bool
+    ) {
+      for place in places where against[place] == nil {
+        let rival = (places + others).first { other in
+          other != place && against[other] == nil && (!onlyByFinal || final[other] != nil)
+            && log.areConcurrent(other, place)
+            && areDoubles(other, place) && isBefore(other, place)
+        }
+        guard let rival else { continue }
+        let reason = VoidReason.overruled(by: log.items[rival].id, rule)
+        contests[place] = reason
+        against[place] = reason
+      }
+    }
+    let counting = candidates.filter {
+      confirmations[$0] != nil || fold.verdicts[$0].refusal == nil
+    }
+    let all = Set(candidates)
+    let beginnings = Dictionary(grouping: counting.filter { fold.given($0) != nil }) {
+      fold.enrolledPerson($0) ?? .zero
+    }
+    for (person, places) in beginnings.sorted(by: { $0.key < $1.key }) {
+      // Entries that give other roles are rivals as well.
+      let rivals = (fold.index.additions[person] ?? []).filter { other in
+        !all.contains(other) && isCandidate(other) && fold.given(other) != nil
+      }
+      for rival in rivals {
+        final[rival] = confirmation(of: rival)
+        if final[rival] == nil, fold.verdicts[rival].refusal == nil {
+          against[rival] = fold.contests[rival] ?? contest(rival)
+        }
+      }
+      let standing = rivals.filter { final[$0] != nil || fold.verdicts[$0].refusal == nil }
+      guard places.count + standing.count > 1 else { continue }
+      mark(places, standing, .samePerson) { one, other in
+        // The same device, let in in two histories of one log, is let in.
+        !log.areBranches(one, other) || fold.enrolledDevice(one) != fold.enrolledDevice(other)
+      }
+    }
+    guard !log.forked.isEmpty else { return }
+    let byDevice = Dictionary(grouping: counting.filter { isOwnJoining($0) }) {
+      log.items[$0].device
+    }
+    for (_, places) in byDevice.sorted(by: { $0.key < $1.key }) where places.count > 1 {
+      mark(places, [], .deviceTwice) { one, other in
+        log.areBranches(one, other) && fold.enrolledPerson(one) != fold.enrolledPerson(other)
+      }
+    }
+  }
+
+  private func finality(_ confirmation: Int?) -> Int {
+    confirmation.map { fold.standing($0) } ?? 0
+  }
+
+  private func isOwnJoining(_ place: Int) -> Bool {
+    fold.enrolledDevice(place) == log.items[place].device
+  }
+}

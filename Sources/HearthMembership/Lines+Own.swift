@@ -1,0 +1,326 @@
+import HearthCRDT
+
+// What lines do that people draw through their own logs.
+extension Lines {
+  /// What people of a rank lose to what their own devices and words did.
+  mutating func own(_ kind: OwnKind, of rank: Int) -> [Strike] {
+    switch kind {
+    case .firstWords: return fallenWords(of: rank)
+    case .wordsByWords, .wordsByDevices:
+      return inTurn(
+        places(of: rank, .rotateRecovery).filter { isSignedByWords($0) == (kind == .wordsByWords) }
+      ) { $0.replaced(by: $1, rank) }
+    case .recovery: return inTurn(places(of: rank, .recover)) { $0.recovered(by: $1, rank) }
+    case .revocation: return revokedByOwn(of: rank)
+    case .leaving: return inTurn(places(of: rank, .leave)) { $0.left(by: $1, rank) }
+    case .ownRole: return inTurn(places(of: rank, .setRole)) { $0.lowered(by: $1, rank) }
+    }
+  }
+
+  /// Whether what an operation lost its effect to would still take it.
+  ///
+  /// Who counts as a witness may have changed since.
+  func holds(_ strike: Strike) -> Bool {
+    guard fold.isLive[strike.by] else { return false }
+    guard case .overruled(_, let rule) = strike.reason else { return true }
+    let rank = max(fold.standing(strike.by), Role.child.rank)
+    switch rule {
+    case .wordsReplaced:
+      if isWords(strike.place), isSignedByWords(strike.by) { return true }
+      return !isSettled(strike.place, beside: strike.by, rank)
+    case .hasLeft, .recoveryWords: return isSubject(strike.place, ownLine(strike.by, rank))
+    case .deviceRevoked:
+      return isWords(strike.place) && !isSettled(strike.place, beside: strike.by, rank)
+        || isSubject(strike.place, ownLine(strike.by, rank))
+    default: return true
+    }
+  }
+
+  private func isWords(_ place: Int) -> Bool {
+    switch log.items[place].operation {
+    case .setRecovery, .rotateRecovery: true
+    default: false
+    }
+  }
+
+  private mutating func left(by place: Int, _ rank: Int) -> [Strike] {
+    guard let person = fold.person(place) else { return [] }
+    let line = ownLine(place, rank)
+    let struck = writings(of: person, beyond: place).filter {
+      hasSeenMembership(place, of: $0) && isSubject($0, line) && !isKept($0, beside: place, rank)
+    }
+    return strikes(struck, by: place, .hasLeft)
+  }
+
+  private mutating func lowered(by place: Int, _ rank: Int) -> [Strike] {
+    guard case .setRole(let change) = log.items[place].operation,
+      change.person == fold.person(place)
+    else { return [] }
+    let line = ownLine(place, rank)
+    let struck = writings(of: change.person, beyond: place).filter {
+      needsMore($0, than: change.role) && !log.sees($0, place)
+        && hasSeenMembership(place, of: $0) && isSubject($0, line)
+    }
+    return strikes(struck, by: place, .rankLost)
+  }
+
+  /// Lets operations draw their lines in order; one that lost to an earlier one draws none.
+  private mutating func inTurn(
+    _ places: [Int], _ lines: (inout Lines, Int) -> [Strike]
+  ) -> [Strike] {
+    places.flatMap { isStruck($0) ? [] : lines(&self, $0) }
+  }
+
+  /// A line by the own person.
+  private struct OwnLine {
+    let place: Int
+    /// The last operations of people of higher rank that had not seen it, one of each author.
+    let witnesses: [Int]
+  }
+
+  /// - Parameter isMutual: whether the device that drew the line was revoked itself. Nobody ranks
+  ///   above the owner, so there admins' eyes have to do, or a stolen device would undo all that
+  /// the
+  ///   other one ever did.
+  private func ownLine(_ line: Int, _ rank: Int, isMutual: Bool = false) -> OwnLine {
+    let floor = isMutual ? min(rank, Role.member.rank) : rank
+    guard floor < Role.owner.rank else { return OwnLine(place: line, witnesses: []) }
+    let witnesses = fold.stock.eyes(above: floor, besides: fold.person(line)).compactMap {
+      let first = $0.places.partitionPoint { log.sees($0, line) }
+      return first > 0 ? $0.places[first - 1] : nil
+    }
+    return OwnLine(place: line, witnesses: witnesses)
+  }
+
+  /// Whether an operation is beyond a line of its own person, and nobody of higher rank had seen it
+  /// before seeing the line.
+  private func isSubject(_ place: Int, _ line: OwnLine) -> Bool {
+    guard log.isBeyond(place, line.place) else { return false }
+    switch log.items[place].operation {
+    case .acceptOwner: return false
+    case .transferOwner:
+      // What the words signed and another took is over.
+      if fold.live.acceptances.contains(where: { fold.offer(takenBy: $0) == place }) {
+        return false
+      }
+    default: break
+    }
+    return !line.witnesses.contains { log.sees($0, place) }
+  }
+
+  // MARK: Words
+
+  /// Whether words replace words with the consent of the old ones.
+  private func isSignedByWords(_ place: Int) -> Bool {
+    guard case .rotateRecovery(let rotation) = log.items[place].operation,
+      case .recovery = rotation.consent
+    else { return false }
+    return true
+  }
+
+  /// Words that a revoked device named or replaced beyond the line without the old words, and words
+  /// that two devices named first without knowing of each other.
+  ///
+  /// Nobody makes words after the fact and recovers by them. Of two first words neither holds, as
+  /// whoever lies about what was seen would choose which.
+  private mutating func fallenWords(of rank: Int) -> [Strike] {
+    let words = places(of: rank, .setRecovery, .rotateRecovery).filter { !isSignedByWords($0) }
+    let revoked = words.compactMap { place -> Strike? in
+      let revocation = (fold.live.revocations[log.items[place].device] ?? []).first {
+        log.isBeyond(place, $0) && !log.sees(place, $0)
+          && (fold.person($0) == fold.person(place)
+            ? !isSettled(place, beside: $0, rank) : fold.standing($0) > fold.standing(place))
+      }
+      return revocation.flatMap { strikes([place], by: $0, .deviceRevoked).first }
+    }
+    let first = places(of: rank, .setRecovery).filter { !isStruck($0) }
+    let byPerson = Dictionary(grouping: first) { fold.person($0) }
+    let doubled = first.compactMap { place -> Strike? in
+      let rival = (byPerson[fold.person(place)] ?? []).first { other in
+        guard log.areConcurrent(place, other) else { return false }
+        guard log.areBranches(place, other) else {
+          return !isSettled(place, beside: other, rank)
+        }
+        return fold.witness(of: place, beside: other) <= fold.witness(of: other, beside: place)
+      }
+      return rival.flatMap { strikes([place], by: $0, .wordsTwice).first }
+    }
+    return revoked + doubled
+  }
+
+  /// Recoveries by words that were replaced, and other words.
+  private mutating func replaced(by line: Int, _ rank: Int) -> [Strike] {
+    guard let person = fold.person(line) else { return [] }
+    let recoveries = (fold.live.furtherDevices[person] ?? []).filter { place in
+      if case .recover = log.items[place].operation { return true }
+      return false
+    }
+    // What the old words signed goes before other words, but not before a recovery that others had
+    // seen first.
+    let words = (fold.live.words[person] ?? []).filter {
+      areConcurrent($0, beyond: line)
+        && (isSignedByWords(line) || !isSettled($0, beside: line, rank))
+    }
+    let struck =
+      recoveries.filter {
+        areConcurrent($0, beyond: line) && !isSettled($0, beside: line, rank)
+      } + words
+    return strikes(struck, by: line, .wordsReplaced)
+  }
+
+  /// Whether others had seen an operation and not its rival, and nobody the rival alone: people of
+  /// higher rank, or admins where nobody is above.
+  private func isSettled(_ place: Int, beside rival: Int, _ rank: Int) -> Bool {
+    let floor = rank == Role.owner.rank ? Role.member.rank : rank
+    let eyes = fold.stock.eyes(above: floor, besides: fold.person(place))
+    /// Whether anybody had seen the one and not the other: the first who had seen the one tells.
+    func isSeen(_ one: Int, without other: Int) -> Bool {
+      eyes.contains { eye in
+        let first = eye.places.partitionPoint { log.sees($0, one) }
+        return first < eye.places.count && !log.sees(eye.places[first], other)
+      }
+    }
+    return isSeen(place, without: rival) && !isSeen(rival, without: place)
+  }
+
+  private mutating func recovered(by place: Int, _ rank: Int) -> [Strike] {
+    guard let person = fold.person(place), case .recover(let recover) = log.items[place].operation,
+      recover.revokesOthers
+    else { return [] }
+    let line = ownLine(place, rank)
+    // Of two recoveries at the same time both stand, and both devices are out.
+    let writings = writings(of: person, beyond: place, withRecoveries: false)
+    let struck = writings.filter { other in
+      log.items[other].device != log.items[place].device
+        && fold.verdicts[other].enrolment.map { log.sees(place, $0) } ?? false
+        && isSubject(other, line)
+    }
+    return strikes(struck, by: place, .recoveryWords)
+  }
+
+  // MARK: Devices
+
+  /// What revoked devices did beyond the lines of their own person's other devices.
+  ///
+  /// Two devices that revoke each other are both out, as nobody can tell which one was stolen,
+  /// unless somebody of higher rank had seen one of the revocations alone. A revocation by a device
+  /// that lost it to an earlier revocation draws no line.
+  private mutating func revokedByOwn(of rank: Int) -> [Strike] {
+    let all = places(of: rank, .revokeDevice).filter { isOwn($0) }
+    let byPerson = Dictionary(grouping: all) { fold.person($0) ?? .zero }
+    return byPerson.sorted { $0.key < $1.key }.flatMap { _, places -> [Strike] in
+      let byTarget = Dictionary(grouping: first(of: places), by: target)
+      let lines = byTarget.mapValues { places in
+        places.map { place in
+          let against = byTarget[log.items[place].device] ?? []
+          return ownLine(
+            place, rank,
+            isMutual: rank == Role.owner.rank && against.contains { isRevoked(place, back: $0) })
+        }
+      }
+      let lost = lost(lines, rank)
+      // Revocations that lead back to themselves leave each other standing: all devices are out.
+      let standing = Set(
+        lines.values.joined().map(\.place).filter { !lost.contains($0) }.map { aim(of: $0) })
+      return lines.values.joined().filter { !lost.contains($0.place) }
+        .sorted { $0.place < $1.place }.flatMap { line -> [Strike] in
+          let struck = (fold.index.writings[target(line.place)] ?? []).filter {
+            isInReach($0, of: line.place) && isStruck($0, by: line, rank)
+              && !standing.contains(aim(of: $0))
+          }
+          return strikes(struck, by: line.place, .deviceRevoked)
+        }
+    }
+  }
+
+  private func target(_ revocation: Int) -> DeviceID {
+    guard case .revokeDevice(let revoked) = log.items[revocation].operation else { return .zero }
+    return revoked.device
+  }
+
+  /// Which enrolment an author revokes.
+  private struct Aim: Hashable {
+    let author: Author
+    let device: DeviceID
+    let enrolments: Int
+  }
+
+  private func aim(of revocation: Int) -> Aim {
+    let device = target(revocation)
+    return Aim(
+      author: log.items[revocation].position.author, device: device,
+      enrolments: (fold.live.enrolments[device] ?? []).count { log.sees(revocation, $0) })
+  }
+
+  /// Of revocations of one enrolment by one author the first, which reaches as far as the others.
+  private func first(of revocations: [Int]) -> [Int] {
+    var aims: Set<Aim> = []
+    return revocations.filter { aims.insert(aim(of: $0)).inserted }
+  }
+
+  /// Whether a revocation ended the device that wrote another one, unseen by it.
+  private func isRevoked(_ place: Int, back revocation: Int) -> Bool {
+    isRevoked(place, by: revocation) && log.isBeyond(place, revocation)
+  }
+
+  /// The revocations that lose to others of the same person, by whom they revoke.
+  ///
+  /// Those that lose to one which loses to none, and so on. Where revocations lead back to
+  /// themselves, none of them is lost: all those devices are out.
+  private func lost(_ lines: [DeviceID: [OwnLine]], _ rank: Int) -> Set<Int> {
+    let strikers = lines.values.joined().map { victim in
+      let against = lines[log.items[victim.place].device] ?? []
+      return (
+        place: victim.place,
+        by: against.filter { isStruck(victim.place, by: $0, rank) }.map(\.place)
+      )
+    }
+    func next(_ lost: Set<Int>) -> Set<Int> {
+      Set(strikers.filter { $0.by.contains { !lost.contains($0) } }.map(\.place))
+    }
+    var lost: Set<Int> = []
+    while true {
+      let more = next(next(lost))
+      if more == lost { return lost }
+      lost = more
+    }
+  }
+
+  private func isStruck(_ place: Int, by line: OwnLine, _ rank: Int) -> Bool {
+    isRevoked(place, by: line.place) && isSubject(place, line)
+      && !isKept(place, beside: line.place, rank)
+  }
+
+  private func isOwn(_ line: Int) -> Bool {
+    guard case .revokeDevice(let revocation) = log.items[line].operation,
+      let person = fold.person(line)
+    else { return false }
+    return (fold.live.enrolments[revocation.device] ?? []).contains {
+      fold.enrolledPerson($0) == person && log.sees(line, $0)
+    }
+  }
+
+  /// Whether a revocation ended the enrolment under which an operation was written.
+  private func isRevoked(_ place: Int, by line: Int) -> Bool {
+    guard case .revokeDevice(let revocation) = log.items[line].operation,
+      log.items[place].device == revocation.device, fold.person(place) == fold.person(line),
+      let enrolment = fold.verdicts[place].enrolment
+    else { return false }
+    return log.sees(line, enrolment)
+  }
+
+  /// Whether an operation stands although another device of its person drew a line before it: what
+  /// the words signed, and what only takes away from the same person.
+  private func isKept(_ place: Int, beside line: Int, _ rank: Int) -> Bool {
+    switch log.items[place].operation {
+    case .recover: return true
+    case .leave:
+      // What a revoked device does once others know of that is not its person's will.
+      return !ownLine(place, rank).witnesses.contains { log.sees($0, line) }
+    case .revokeDevice(let revocation):
+      return revocation.device == log.items[line].device
+        && !ownLine(place, rank).witnesses.contains { log.sees($0, line) }
+    default: return isSignedByWords(place)
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import HearthCRDT
+
+/// The operations that count, by whom and what they concern, each list in the log's order.
+struct LiveIndex: Sendable {
+  private(set) var geneses: [Int] = []
+  /// Operations that make a device one of the group.
+  private(set) var enrolments: [DeviceID: [Int]] = [:]
+  /// Operations that end a device.
+  private(set) var revocations: [DeviceID: [Int]] = [:]
+  /// Operations that let a person in, without further devices.
+  private(set) var beginnings: [PersonID: [Int]] = [:]
+  /// Joinings of further devices, and recoveries.
+  private(set) var furtherDevices: [PersonID: [Int]] = [:]
+  /// Removals of a person, and leavings.
+  private(set) var removals: [PersonID: [Int]] = [:]
+  /// Recoveries that end every other device of a person.
+  private(set) var recoveries: [PersonID: [Int]] = [:]
+  /// Operations that set a role of a person; a hand-over sets two.
+  private(set) var roles: [PersonID: [Int]] = [:]
+  /// Operations that set the keys of a person's recovery words.
+  private(set) var words: [PersonID: [Int]] = [:]
+  private(set) var invites: [Identifier: [Int]] = [:]
+  /// Invitations that a person made.
+  private(set) var invitesMade: [PersonID: [Int]] = [:]
+  private(set) var uses: [Identifier: [Int]] = [:]
+  private(set) var closings: [Identifier: [Int]] = [:]
+  /// Removals of people who came by an invitation, by the operation that made it: with each of them
+  /// it ends.
+  private(set) var removalsOfUsers: [Int: [Int]] = [:]
+  /// The invitations by which a person came.
+  private var entrances: [PersonID: [(place: Int, invite: Int)]] = [:]
+  private(set) var transfers: [Int] = []
+  private(set) var acceptances: [Int] = []
+
+  /// Forgets everything from a place on.
+  mutating func truncate(to start: Int) {
+    if start == 0 {
+      self = LiveIndex()
+      return
+    }
+    for path in LiveIndex.byIdentifier {
+      for key in self[keyPath: path].keys {
+        LiveIndex.truncate(&self[keyPath: path][key, default: []], to: start)
+      }
+    }
+    for invite in removalsOfUsers.keys {
+      LiveIndex.truncate(&removalsOfUsers[invite, default: []], to: start)
+    }
+    for person in entrances.keys {
+      while let last = entrances[person]?.last, last.place >= start {
+        entrances[person]?.removeLast()
+      }
+    }
+    LiveIndex.truncate(&geneses, to: start)
+    LiveIndex.truncate(&transfers, to: start)
+    LiveIndex.truncate(&acceptances, to: start)
+  }
+
+  private static var byIdentifier: [WritableKeyPath<LiveIndex, [Identifier: [Int]]>] {
+    [
+      \.enrolments, \.revocations, \.beginnings, \.furtherDevices, \.removals, \.recoveries,
+      \.roles, \.words, \.invites, \.invitesMade, \.uses, \.closings,
+    ]
+  }
+
+  private static func truncate(_ places: inout [Int], to start: Int) {
+    while let last = places.last, last >= start { places.removeLast() }
+  }
+
+  /// Adds an operation that counts.
+  mutating func add(_ place: Int, _ verdict: Verdict, of log: ControlLog) {
+    let item = log.items[place]
+    switch item.operation {
+    case .genesis(let genesis):
+      geneses.append(place)
+      enrol(place, item.device, genesis.founder, verdict)
+    case .join(let join):
+      enrol(place, item.device, join.person, verdict)
+      uses[join.invite, default: []].append(place)
+    case .admit(let admit):
+      enrol(place, item.shown ?? item.device, admit.join.person, verdict)
+      uses[admit.join.invite, default: []].append(place)
+    case .recover(let recover):
+      enrolments[item.device, default: []].append(place)
+      furtherDevices[recover.person, default: []].append(place)
+      if recover.revokesOthers { recoveries[recover.person, default: []].append(place) }
+    case .removeMember(let removal):
+      removals[removal.person, default: []].append(place)
+      for entrance in (entrances[removal.person] ?? []).reversed()
+      where log.sees(place, entrance.place) {
+        removalsOfUsers[entrance.invite, default: []].append(place)
+        break
+      }
+    case .leave:
+      if let person = verdict.person { removals[person, default: []].append(place) }
+    case .revokeDevice(let revocation):
+      revocations[revocation.device, default: []].append(place)
+    case .setRole(let change): roles[change.person, default: []].append(place)
+    case .setRecovery, .rotateRecovery:
+      if let person = verdict.person { words[person, default: []].append(place) }
+    case .inviteCreate(let invite):
+      invites[invite.invite, default: []].append(place)
+      if let person = verdict.person { invitesMade[person, default: []].append(place) }
+    case .inviteClose(let invite): closings[invite, default: []].append(place)
+    case .transferOwner: transfers.append(place)
+    case .acceptOwner:
+      acceptances.append(place)
+      for person in [verdict.formerOwner, verdict.person].compactMap({ $0 }) {
+        roles[person, default: []].append(place)
+      }
+    default: break
+    }
+  }
+
+  private mutating func enrol(
+    _ place: Int, _ device: DeviceID, _ person: PersonID, _ verdict: Verdict
+  ) {
+    enrolments[device, default: []].append(place)
+    if verdict.given == nil {
+      furtherDevices[person, default: []].append(place)
+    } else {
+      beginnings[person, default: []].append(place)
+      roles[person, default: []].append(place)
+      if let invite = verdict.invite { entrances[person, default: []].append((place, invite)) }
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import HearthCRDT
+
+/// A joining that has no effect because something speaks against it, until somebody confirms it.
+package struct WaitingEntry: Sendable {
+  /// The id of its operation, by which it is confirmed.
+  package let id: RecordID
+  package let person: PersonID
+  package let personName: String
+  package let device: DeviceID
+  package let deviceName: String
+  /// The role that it asks for; nil for a person's further device.
+  package let role: Role?
+  package let invite: Identifier
+  /// When it was written, by the clock of the device that wrote it.
+  package let since: HybridTime
+  package let reason: VoidReason
+}
+
+extension Membership {
+  /// The joinings that wait for an owner or admin, in the log's order.
+  package var waiting: [WaitingEntry] {
+    guard let resolver = resolved?.resolver else { return [] }
+    return resolver.log.items.indices.compactMap { place in
+      guard resolver.isWaiting(place), let reason = resolver.reason(place),
+        case .join(let join) = resolver.log.items[place].operation
+      else { return nil }
+      return WaitingEntry(
+        id: resolver.log.items[place].id, person: join.person, personName: join.personName,
+        device: resolver.log.items[place].device, deviceName: join.device.name,
+        role: resolver.given(place), invite: join.invite,
+        since: resolver.log.items[place].version.time, reason: reason)
+    }
+  }
+
+  /// What a device may make final and nobody has: joinings and hand-overs that count.
+  package struct Unconfirmed: Sendable {
+    /// The ids of those that are in time by the asking device's clock, strictly rising.
+    package var inTime: [RecordID] = []
+    /// The devices that came by an invitation whose time was over, in the log's order.
+    package var late: [DeviceID] = []
+  }
+
+  /// What counts and waits to be made final by a device.
+  ///
+  /// Whoever confirms judges by their own clock whether an invitation's time was over, as a joiner
+  /// may say any time. Where an admin had closed an expired invitation before hearing of a joining
+  /// in time, that joining is in time too. O(n) for n operations.
+  ///
+  /// - Parameter graceMilliseconds: how long files may take from one device to another.
+  package func unconfirmed(
+    by device: DeviceID, nowMilliseconds: UInt64, graceMilliseconds: UInt64
+  ) -> Unconfirmed {
+    var found = Unconfirmed()
+    guard let resolver = resolved?.resolver, let own = resolver.enrolment(of: device, .all),
+      let person = resolver.enrolledPerson(own), let role = resolver.role(of: person, .all)
+    else { return found }
+    for place in resolver.log.items.indices
+    where resolver.confirmations[place] == nil
+      && resolver.mayConfirm(place, person, role, enrolledBy: own)
+    {
+      let end = resolver.expiry(place)?.addingReportingOverflow(graceMilliseconds).partialValue
+      let isInTime = end.map { nowMilliseconds <= max($0, graceMilliseconds) } ?? true
+      let item = resolver.log.items[place]
+      if resolver.isLive[place] {
+        if isInTime { found.inTime.append(item.id) } else { found.late.append(item.device) }
+      } else if isInTime, resolver.isWaitingForExpiry(place) {
+        found.inTime.append(item.id)
+      }
+    }
+    found.inTime.sort()
+    return found
+  }
+
+  /// The ids of joinings that wait and that a device may make final, strictly rising.
+  package func confirmable(by device: DeviceID) -> Set<RecordID> {
+    guard let resolver = resolved?.resolver, let own = resolver.enrolment(of: device, .all),
+      let person = resolver.enrolledPerson(own), let role = resolver.role(of: person, .all)
+    else { return [] }
+    return Set(
+      resolver.log.items.indices.filter {
+        resolver.isWaiting($0) && resolver.mayConfirm($0, person, role, enrolledBy: own)
+      }.map { resolver.log.items[$0].id })
+  }
+}
+
+extension ControlResolver {
+  /// When the invitation of a joining is over; nil for what has none.
+  fileprivate func expiry(_ place: Int) -> UInt64? {
+    guard let invite = verdicts[place].invite,
+      case .inviteCreate(let made) = log.items[invite].operation
+    else { return nil }
+    return made.expiresMilliseconds
+  }
+
+  /// Whether nothing speaks against a joining but closings of an invitation whose time was over, by
+  /// people who had not seen it.
+  fileprivate func isWaitingForExpiry(_ place: Int) -> Bool {
+    guard isWaiting(place), verdicts[place].refusal == nil,
+      case .overruled(_, .invitationClosed)? = contests[place],
+      case .join(let join) = log.items[place].operation, let invite = inviter(of: place),
+      case .inviteCreate(let made) = log.items[invite].operation,
+      mayStillInvite(invite, made, .all), (live.removalsOfUsers[invite] ?? []).isEmpty
+    else { return false }
+    let closings = live.closings[join.invite] ?? []
+    return (live.uses[join.invite] ?? []).count < made.maximumUses
+      && closings.allSatisfy {
+        log.items[$0].version.time.milliseconds >= made.expiresMilliseconds
+      }
+  }
+
+  /// Whether somebody who has seen everything may make a joining or a hand-over final.
+  fileprivate func mayConfirm(
+    _ place: Int, _ person: PersonID, _ role: Role, enrolledBy own: Int
+  ) -> Bool {
+    switch log.items[place].operation {
+    case .join(let join):
+      let rank =
+        given(place)?.rank ?? self.role(of: join.person, .past(place))?.rank ?? Role.owner.rank
+      if role.rank >= Role.admin.rank, role.rank > max(rank, Role.child.rank) { return true }
+      guard given(place) == nil, join.person == person, let invite = inviter(of: place) else {
+        return false
+      }
+      return log.sees(invite, own)
+    case .acceptOwner:
+      return self.person(place) != person && role.rank >= Role.admin.rank
+    default: return false
+    }
+  }
+}

@@ -1,0 +1,276 @@
+import HearthCRDT
+
+/// What a change of records counts for.
+package enum Judgement: Equatable, Sendable {
+  /// It counts as written by somebody of this role.
+  case counts(Role)
+  /// It has no effect anywhere.
+  case void(VoidCause)
+
+  /// Why a change has no effect.
+  package enum VoidCause: String, Sendable {
+    /// Its device was not one of the group's at the heads that it cites.
+    case notADevice
+    /// Its device or person was removed, and it is beyond what the remover had.
+    case beyondCut
+  }
+}
+
+extension Membership {
+  /// What a change counts for.
+  ///
+  /// Two questions. What its author was, at the control heads that the change cites; those never
+  /// go back along a log. And whether it is beyond the cut of a removal that has effect, be it
+  /// cited or not: then it is void, or counts for the lower role where a role was lost. O(k log a)
+  /// for the k operations about the device and its person.
+  package func judge(
+    _ dot: Dot, in zone: ZoneID, at heads: Frontier
+  ) -> Judgement {
+    guard let resolver = resolved?.resolver else { return .void(.notADevice) }
+    let device = dot.author.device
+    let view = resolver.view(of: device, citing: heads)
+    guard let enrolment = resolver.enrolment(of: device, view),
+      let person = resolver.enrolledPerson(enrolment),
+      let role = resolver.role(of: person, view)
+    else { return .void(.notADevice) }
+    let endings = resolver.endings(of: device, person).filter {
+      resolver.isLive[$0] && resolver.concerns($0, enrolment)
+    }
+    guard resolver.isWithin(dot, zone, endings) || Mutant.ignoresCut.isActive else {
+      Probe.changeVoid.hit()
+      return .void(.beyondCut)
+    }
+    Probe.cutHolds.hit(if: !endings.isEmpty)
+    var lowest = role
+    for place in resolver.demotions(of: person)
+    where resolver.isLive[place] && !resolver.holds(place, view) {
+      guard case .setRole(let change) = resolver.log.items[place].operation,
+        change.role.rawValue < lowest.rawValue, resolver.concerns(place, enrolment),
+        dot.sequence > change.cut.sequence(of: dot.author, in: zone)
+      else { continue }
+      if Mutant.demotionLooksBack.isActive { continue }
+      Probe.changeDemoted.hit()
+      lowest = change.role
+    }
+    return .counts(lowest)
+  }
+
+  /// Whether something that its author did not know of decides what a change counts for: it is
+  /// beyond the cut of a removal, or of a role that was lost, or its author never came to belong.
+  package func isOverruled(_ dot: Dot, in zone: ZoneID, at heads: Frontier) -> Bool {
+    switch judge(dot, in: zone, at: heads) {
+    case .void(.beyondCut): return true
+    case .void(.notADevice):
+      return resolved.map { !$0.resolver.strikersOfJoining(of: dot.author.device).isEmpty } ?? false
+    case .counts(let role):
+      guard let resolver = resolved?.resolver else { return false }
+      let view = resolver.view(of: dot.author.device, citing: heads)
+      return resolver.person(of: dot.author.device, view)
+        .map { resolver.role(of: $0, view) != role } ?? false
+    }
+  }
+
+  /// Whether a snapshot under an epoch may hold what a log does not count for, or lack what counts.
+  ///
+  /// What takes something away makes new keys in the same step, or the next who writes makes them.
+  /// So whoever sealed under an epoch judged by everything that the epoch's author had seen.
+  ///
+  /// - Parameters:
+  ///   - dot: the last change of the log in the snapshot.
+  ///   - heads: what its author had seen of the control zone at it.
+  package func isMisjudged(
+    _ dot: Dot, in zone: ZoneID, at heads: Frontier, byMakerOf epoch: EpochRecord?
+  ) -> Bool {
+    guard let resolver = resolved?.resolver else { return false }
+    let device = dot.author.device
+    let people = Set((resolver.index.enrolments[device] ?? []).compactMap(resolver.enrolledPerson))
+    let grounds = people.sorted().flatMap {
+      resolver.endings(of: device, $0) + resolver.demotions(of: $0)
+    }
+    func isKnown(_ place: Int) -> Bool {
+      epoch.map { resolver.log.sees($0.place, place) } ?? false
+    }
+    func isKnown(_ id: RecordID) -> Bool {
+      resolver.log.items.indices.contains { resolver.log.items[$0].id == id && isKnown($0) }
+    }
+    if isOverruled(dot, in: zone, at: heads) {
+      return !grounds.allSatisfy { !resolver.isLive[$0] || isKnown($0) }
+        || !resolver.strikersOfJoining(of: device).allSatisfy { isKnown($0) }
+    }
+    // What was struck later counted when the snapshot was made.
+    return grounds.contains { place in
+      guard !resolver.isLive[place], isKnown(place),
+        case .overruled(let striker, _) = resolver.reason(place),
+        dot.sequence > resolver.log.items[place].operation.cut?.sequence(of: dot.author, in: zone)
+          ?? 0
+      else { return false }
+      return !isKnown(striker)
+    }
+  }
+
+  /// Whether anything was ever taken away from anybody: a device, a role, or their joining.
+  package var hasCuts: Bool {
+    guard let resolver = resolved?.resolver else { return false }
+    return devices.count < allDevices.count || resolver.hasStruckJoinings
+      || resolver.index.roles.keys.contains { !resolver.demotions(of: $0).isEmpty }
+  }
+
+  /// Whether anybody ever tried to take something away from anybody.
+  package var hasTriedCuts: Bool {
+    guard let resolver = resolved?.resolver else { return false }
+    let index = resolver.index
+    return !(index.removals.isEmpty && index.revocations.isEmpty && index.recoveries.isEmpty)
+      || resolver.hasStruckJoinings
+      || index.roles.keys.contains { !resolver.demotions(of: $0).isEmpty }
+  }
+
+  /// Whose device wrote a change, at the control heads that the change cites; nil for a stranger.
+  package func author(of dot: Dot, at heads: Frontier) -> PersonID? {
+    guard let resolver = resolved?.resolver else { return nil }
+    let device = dot.author.device
+    if let person = resolver.person(of: device, resolver.cited(heads)) { return person }
+    guard !resolver.log.forked.isEmpty else { return nil }
+    return resolver.person(
+      of: device, .frontier(resolver.log.forked.view(citing: heads, isGenerous: true)))
+  }
+
+  /// What decides about a device's changes, to be compared between two folds: each operation with
+  /// the cut that it sets, if it sets one.
+  package func grounds(of device: DeviceID) -> [RecordID: Ground] {
+    guard let resolver = resolved?.resolver else { return [:] }
+    var places = resolver.index.enrolments[device] ?? []
+    for person in Set(places.compactMap(resolver.enrolledPerson)).sorted() {
+      places += resolver.endings(of: device, person)
+      places += resolver.index.roles[person] ?? []
+      places += resolver.index.additions[person] ?? []
+    }
+    var grounds: [RecordID: Ground] = [:]
+    for place in places where resolver.isLive[place] {
+      let item = resolver.log.items[place]
+      grounds[item.id] = Ground(place: place, dot: item.version.dot, cut: item.operation.cut)
+    }
+    return grounds
+  }
+
+  /// The cuts among grounds of this fold that were set at the same time as one of others.
+  package func cuts(in grounds: [RecordID: Ground], besides changed: [RecordID: Ground]) -> [Cut] {
+    guard let log = resolved?.resolver.log else { return [] }
+    return grounds.compactMap { id, ground in
+      changed[id] == nil
+        && changed.values.contains { log.areConcurrent($0.place, ground.place) }
+        ? ground.cut : nil
+    }
+  }
+
+  /// Whether a device was ended as such: revoked, or replaced by recovery words; not with its
+  /// person, who left or was removed and may have come back with another one.
+  package func isRevoked(_ id: DeviceID) -> Bool {
+    guard let resolver = resolved?.resolver, let person = device(id)?.person else { return false }
+    let recoveries = (resolver.index.recoveries[person] ?? []).filter {
+      resolver.log.items[$0].device != id
+    }
+    return ((resolver.index.revocations[id] ?? []) + recoveries).contains { resolver.isLive[$0] }
+  }
+
+  /// One operation that decides about changes.
+  package struct Ground {
+    /// Where it stands in the order of its fold.
+    let place: Int
+    package let dot: Dot
+    package let cut: Cut?
+  }
+}
+
+extension ControlOperation {
+  /// How far logs were known to somebody who took something away.
+  var cut: Cut? {
+    switch self {
+    case .removeMember(let removal): removal.cut
+    case .revokeDevice(let revocation): revocation.cut
+    case .leave(let cut): cut
+    case .recover(let recover): recover.revokesOthers ? recover.cut : nil
+    case .setRole(let change): change.cut
+    default: nil
+    }
+  }
+}
+
+extension ControlResolver {
+  /// What a device that cites these control heads had seen.
+  ///
+  /// Whose own joining has two histories stands by the one that the cited number may mean.
+  func view(of device: DeviceID, citing heads: Frontier) -> View {
+    let view = cited(heads)
+    guard enrolment(of: device, view) == nil, !log.forked.isEmpty else { return view }
+    return .frontier(log.forked.view(citing: heads, isGenerous: true))
+  }
+
+  /// The operations that end a device or its person, whether they have effect or not.
+  func endings(of device: DeviceID, _ person: PersonID) -> [Int] {
+    let removals = (index.removals[person] ?? []).filter { place in
+      if case .leave = log.items[place].operation { return self.person(place) == person }
+      return true
+    }
+    return (index.revocations[device] ?? []) + removals
+      + (index.recoveries[person] ?? []).filter { log.items[$0].device != device }
+  }
+
+  /// What of the same time went before a device's joinings, or before what those rest on.
+  ///
+  /// Who had not heard of that took the device for one of the group's, and counted its changes.
+  /// O(n) for each joining without effect in a log of n operations.
+  func strikersOfJoining(of device: DeviceID) -> [RecordID] {
+    guard !Mutant.keepsUninvited.isActive else { return [] }
+    let dead = (index.enrolments[device] ?? []).filter { !isLive[$0] }
+    return dead.flatMap { place -> [RecordID] in
+      if case .overruled(let striker, _) = reason(place) { return [striker] }
+      // The invitation, say, or the joining of who made it.
+      return log.items.indices.prefix(place).compactMap { earlier in
+        guard case .overruled(let striker, _)? = reason(earlier), log.sees(place, earlier) else {
+          return nil
+        }
+        return striker
+      }
+    }
+  }
+
+  /// Whether there is a device that was taken for one of the group's and is none.
+  var hasStruckJoinings: Bool {
+    index.enrolments.keys.contains { !strikersOfJoining(of: $0).isEmpty }
+  }
+
+  /// Whether an operation that ends a device or its person, or lowers a role, concerns an
+  /// enrolment: nobody ends what they had not seen.
+  func concerns(_ ending: Int, _ enrolment: Int) -> Bool {
+    switch log.items[ending].operation {
+    case .revokeDevice, .recover: return log.sees(ending, enrolment)
+    default: return verdicts[enrolment].admitted.map { log.sees(ending, $0) } ?? false
+    }
+  }
+
+  /// The operations that lowered a person's role.
+  func demotions(of person: PersonID) -> [Int] {
+    (index.roles[person] ?? []).filter { place in
+      if case .setRole = log.items[place].operation { return true }
+      return false
+    }
+  }
+
+  /// Whether a change is within the cuts of the operations that ended its device.
+  ///
+  /// Of several of the same time the largest holds; one that had seen another holds as well.
+  fileprivate func isWithin(_ dot: Dot, _ zone: ZoneID, _ endings: [Int]) -> Bool {
+    func reaches(_ place: Int) -> Bool {
+      let cut = log.items[place].operation.cut
+      return dot.sequence <= (cut?.sequence(of: dot.author, in: zone) ?? 0)
+    }
+    return endings.allSatisfy { place in
+      reaches(place) || endings.contains { log.areConcurrent($0, place) && reaches($0) }
+    }
+  }
+
+  /// The devices that belong to the group in a view, in order of id.
+  func activeDevices(_ view: View) -> [DeviceID] {
+    index.enrolments.keys.filter { enrolment(of: $0, view) != nil }.sorted()
+  }
+}

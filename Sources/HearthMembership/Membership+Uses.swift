@@ -1,0 +1,109 @@
+import HearthCRDT
+
+// What an engine asks of the log in order to act on it.
+extension Membership {
+  /// The device that admitted another one; nil where nobody had to.
+  package func approver(of device: DeviceID) -> DeviceID? {
+    guard let resolver = resolved?.resolver, let place = resolver.enrolment(of: device, .all),
+      case .admit = resolver.log.items[place].operation
+    else { return nil }
+    return resolver.log.items[place].device
+  }
+
+  /// Whether a device belongs to the group by an admission that answered an invitation.
+  package func isAdmitted(_ device: DeviceID, by invite: Identifier) -> Bool {
+    guard let resolver = resolved?.resolver else { return false }
+    if Mutant.settlesByAnyWayIn.isActive { return isActive(device) }
+    return (resolver.index.enrolments[device] ?? []).contains { place in
+      guard case .admit(let admit) = resolver.log.items[place].operation,
+        admit.join.invite == invite
+      else { return false }
+      return resolver.holds(place, .all)
+        && resolver.ending(of: device, enrolledBy: place, .all) == nil
+    }
+  }
+
+  /// What was adopted by those who may.
+  package func adoptions() -> [ControlOperation.Adopt] {
+    guard let resolver = resolved?.resolver else { return [] }
+    return resolver.log.items.indices.compactMap { place in
+      guard resolver.isLive[place],
+        case .adopt(let adopt) = resolver.log.items[place].operation
+      else { return nil }
+      return adopt
+    }
+  }
+
+  /// Whether a person is alone with one device and has no recovery words: whoever loses that
+  /// device then loses everything that nobody else keeps.
+  package func isAtRisk(_ person: PersonID) -> Bool {
+    recoveryKeys(of: person) == nil && devices.count { $0.person == person } == 1
+  }
+
+  /// The operation by which a device belongs to the group; nil for one that does not.
+  package func entry(of device: DeviceID) -> ControlOperation? {
+    guard let resolver = resolved?.resolver else { return nil }
+    return resolver.enrolment(of: device, .all).map { resolver.log.items[$0].operation }
+  }
+
+  /// The person who made the invitation by which a device belongs to the group; nil for one that
+  /// came without.
+  package func inviter(of device: DeviceID) -> PersonID? {
+    guard let resolver = resolved?.resolver,
+      let invite = resolver.enrolment(of: device, .all).flatMap(resolver.inviter)
+    else { return nil }
+    return resolver.person(invite)
+  }
+
+  /// The proofs of contradicting segments that were shown by those who may, in the log's order.
+  package func forkProofs() -> [ControlOperation.ForkProof] {
+    guard let resolver = resolved?.resolver else { return [] }
+    return resolver.index.forkProofs.compactMap { place in
+      guard resolver.isLive[place],
+        case .forkProof(let proof) = resolver.log.items[place].operation
+      else { return nil }
+      return proof
+    }
+  }
+}
+
+/// An operation with effect that uses or changes somebody's recovery words.
+package struct RecoveryUse: Sendable {
+  /// The id of its operation.
+  package let id: RecordID
+  /// Whose words they are.
+  package let person: PersonID
+  /// The device that wrote it.
+  package let device: DeviceID
+  package let operation: ControlOperation
+  /// How many times the device had used the person's words before.
+  package let earlierUses: Int
+  let place: Int
+}
+
+extension Membership {
+  /// What was done with recovery words, people in order of id, of each in the log's order.
+  package func recoveryUses() -> [RecoveryUse] {
+    guard let resolver = resolved?.resolver else { return [] }
+    let uses = resolver.index.recovered.merging(resolver.index.words) { $0 + $1 }
+    return uses.sorted { $0.key < $1.key }.flatMap { person, places in
+      places.sorted().filter { resolver.isLive[$0] }.map { place in
+        let item = resolver.log.items[place]
+        let earlier = (resolver.index.recovered[person] ?? []).count {
+          $0 < place && resolver.isLive[$0] && resolver.log.items[$0].device == item.device
+        }
+        return RecoveryUse(
+          id: item.id, person: person, device: item.device, operation: item.operation,
+          earlierUses: earlier, place: place)
+      }
+    }
+  }
+
+  /// Whether a device came into the group with that use of words in its past.
+  package func came(_ device: DeviceID, after use: RecoveryUse) -> Bool {
+    guard let resolver = resolved?.resolver else { return false }
+    return resolver.index.enrolments[device]?.contains {
+      resolver.isLive[$0] && resolver.log.sees($0, use.place)
+    } ?? false
+  }
+}

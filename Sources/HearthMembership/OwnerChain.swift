@@ -1,0 +1,165 @@
+import HearthCRDT
+
+/// The chain of owners: from the founder, from hand-over to hand-over.
+///
+/// Each link is an offer that the owner signed with the recovery words, and its acceptance. It is
+/// followed before anything else is settled, as no device can undo what the words signed. What a
+/// former owner writes without having seen the acceptance counts as by an admin.
+struct OwnerChain {
+  /// One link of the chain.
+  struct Step {
+    let acceptance: Int
+    /// The operation that makes it final, if there is one.
+    let confirmation: Int?
+    let strikes: [Strike]
+    /// Whether it is one, or comes to nothing.
+    var isTaken = true
+  }
+
+  private var owner: PersonID?
+  private var last: Int?
+  /// All operations, apart by author.
+  private let parts: LogParts
+
+  init(_ log: ControlLog) {
+    parts = LogParts(log.items.indices, of: log)
+  }
+
+  /// The next link; nil at the end of the chain.
+  mutating func next(in fold: ControlResolver) -> Step? {
+    guard let owner = owner ?? fold.live.geneses.first.flatMap(fold.enrolledPerson) else {
+      return nil
+    }
+    let log = fold.log
+    let later = fold.live.acceptances.partitionPoint { $0 > last ?? -1 }
+    let candidates = fold.live.acceptances[later...].filter { place in
+      fold.verdicts[place].formerOwner == owner && place != last
+        && (last.map { log.sees(place, $0) } ?? true)
+    }
+    let judged = candidates.map { place in
+      (place, offer: fold.offer(takenBy: place) ?? place, final: confirmation(of: place, fold))
+    }
+    let winner = judged.min { one, other in
+      let finality = (weight(one.final, owner, fold), weight(other.final, owner, fold))
+      if finality.0 != finality.1 { return finality.0 > finality.1 }
+      return (one.offer, one.0) < (other.offer, other.0)
+    }
+    guard let (place, _, final) = winner else { return nil }
+    let end = final == nil ? endOfOffer(place, by: owner, fold) : nil
+    if let end = end ?? (final == nil ? recovery(from: place, by: owner, fold) : nil) {
+      let reason = VoidReason.overruled(by: log.items[end].id, .offerEnded)
+      return Step(
+        acceptance: place, confirmation: nil,
+        strikes: [Strike(place: place, by: end, reason: reason)], isTaken: false)
+    }
+    let losers = candidates.filter { log.areConcurrent($0, place) }
+      .map {
+        Strike(
+          place: $0, by: place, reason: .overruled(by: log.items[place].id, .twoTransfers))
+      }
+    let strikes = losers + lines(of: place, from: owner, fold)
+    self.owner = fold.person(place)
+    last = place
+    return Step(acceptance: place, confirmation: final, strikes: strikes)
+  }
+
+  /// How much a confirmation weighs: that of a third person more than the former owner's own, who
+  /// could confirm one hand-over after another.
+  private func weight(_ confirmation: Int?, _ owner: PersonID, _ fold: ControlResolver) -> Int {
+    guard let confirmation else { return 0 }
+    return fold.person(confirmation) == owner ? 1 : 2
+  }
+
+  /// The operation that makes an acceptance final: by the former owner, who had seen it, or an
+  /// explicit confirmation by an admin.
+  private func confirmation(of place: Int, _ fold: ControlResolver) -> Int? {
+    let heir = fold.person(place)
+    let former = fold.verdicts[place].formerOwner
+    let said = (fold.index.confirmations[fold.log.items[place].id] ?? []).first {
+      fold.isLive[$0] && fold.log.sees($0, place) && fold.person($0) != heir
+        && fold.person($0) != former && fold.rank($0) >= Role.admin.rank
+    }
+    if let said { return said }
+    return fold.log.items.indices.suffix(from: place + 1).first {
+      fold.isLive[$0] && fold.person($0) == former && fold.log.sees($0, place)
+    }
+  }
+
+  /// What ended an offer without having seen its acceptance: the former owner removed the heir or
+  /// withdrew the offer, and an admin who is neither had seen that and not the acceptance.
+  ///
+  /// Without a third person's eyes the hand-over holds: it was signed with the words, and a former
+  /// owner can date anything before it.
+  private func endOfOffer(_ place: Int, by owner: PersonID, _ fold: ControlResolver) -> Int? {
+    guard let heir = fold.person(place), let offer = fold.offer(takenBy: place) else { return nil }
+    let log = fold.log
+    let withdrawals = fold.live.transfers.filter { other in
+      guard case .transferOwner(let transfer) = log.items[other].operation else { return false }
+      return transfer.to == owner && log.sees(other, offer)
+    }
+    let removals = (fold.live.removals[heir] ?? []).filter { fold.person($0) == owner }
+    return (removals + withdrawals).first { end in
+      log.areConcurrent(end, place)
+        && log.items.indices.suffix(from: end + 1).contains { witness in
+          fold.isLive[witness] && fold.rank(witness) >= Role.admin.rank
+            && fold.person(witness) != heir && fold.person(witness) != owner
+            && log.sees(witness, end) && !log.sees(witness, place)
+        }
+    }
+  }
+
+  /// The recovery that revoked the device which made an offer, unseen by it, where an admin had
+  /// seen that and not the offer.
+  ///
+  /// That may be the heir: nobody takes what the words had ended in their own eyes.
+  private func recovery(
+    from place: Int, by owner: PersonID, _ fold: ControlResolver
+  ) -> Int? {
+    guard let offer = fold.offer(takenBy: place), let enrolment = fold.verdicts[offer].enrolment
+    else { return nil }
+    let log = fold.log
+    return (fold.live.recoveries[owner] ?? []).first { recovery in
+      log.items[recovery].device != log.items[offer].device && log.sees(recovery, enrolment)
+        && log.areConcurrent(recovery, offer) && log.isBeyond(offer, recovery)
+        && log.items.indices.suffix(from: recovery + 1).contains { witness in
+          fold.isLive[witness] && fold.rank(witness) >= Role.admin.rank
+            && fold.person(witness) != owner && log.sees(witness, recovery)
+            && !log.sees(witness, offer)
+        }
+    }
+  }
+
+  /// What a hand-over takes the effect from: what only an owner may, by the former owner; and what
+  /// takes something from the new owner, by anybody who had not seen it.
+  private func lines(
+    of place: Int, from owner: PersonID, _ fold: ControlResolver
+  ) -> [Strike] {
+    guard let heir = fold.person(place) else { return [] }
+    let log = fold.log
+    let id = log.items[place].id
+    return parts.concurrent(with: place, in: log).compactMap { other in
+      guard fold.isLive[other], log.isBeyond(other, place) else { return nil }
+      if isAgainst(other, heir, fold) {
+        return Strike(place: other, by: place, reason: .overruled(by: id, .transferWins))
+      }
+      guard fold.person(other) == owner, fold.verdicts[other].needs >= Role.owner.rank else {
+        return nil
+      }
+      return Strike(place: other, by: place, reason: .overruled(by: id, .rankLost))
+    }
+  }
+
+  /// Whether an operation takes something from the new owner: by others, or by leaving.
+  private func isAgainst(_ place: Int, _ heir: PersonID, _ fold: ControlResolver) -> Bool {
+    switch fold.log.items[place].operation {
+    case .leave: fold.person(place) == heir
+    case .setRole(let change): change.person == heir
+    case .removeMember(let removal): removal.person == heir
+    case .revokeDevice(let revocation):
+      fold.person(place) != heir
+        && (fold.live.enrolments[revocation.device] ?? [])
+          .contains { fold.enrolledPerson($0) == heir }
+    default: false
+    }
+  }
+}

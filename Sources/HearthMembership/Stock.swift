@@ -1,0 +1,45 @@
+import HearthCRDT
+
+/// How operations stand and who could have seen what, between two passes.
+struct Stock: Sendable {
+  /// The operations of one author and person that stand above a rank, in the log's order.
+  struct Eyes: Sendable {
+    let person: PersonID?
+    let places: [Int]
+  }
+
+  /// The rank with which each operation stands.
+  private(set) var standings: [Int] = []
+  /// Whoever stands above each rank.
+  private var eyes: [[Eyes]] = []
+
+  init() {}
+
+  init(_ fold: ControlResolver) {
+    let log = fold.log
+    var parts: [PersonID: LogParts] = [:]
+    for (person, places) in fold.live.roles where places.count > 4 {
+      parts[person] = LogParts(places, of: log)
+    }
+    standings = log.items.indices.map { place in
+      guard let person = fold.person(place), fold.rank(place) > Role.child.rank else {
+        return fold.rank(place)
+      }
+      let roles = parts[person].map { $0.concurrent(with: place, in: log) }
+      return fold.standing(place, under: roles ?? fold.live.roles[person] ?? [])
+    }
+    for floor in 0..<Role.owner.rank {
+      let above = log.items.indices.filter { fold.isLive[$0] && standings[$0] > floor }
+      eyes.append(
+        LogParts(above, of: log).authors.flatMap { part in
+          Dictionary(grouping: part) { fold.person($0) }
+            .map { Eyes(person: $0.key, places: $0.value) }
+        })
+    }
+  }
+
+  /// Whoever stands above a rank and is not a person.
+  func eyes(above rank: Int, besides person: PersonID?) -> [Eyes] {
+    rank < eyes.count ? eyes[rank].filter { $0.person != person } : []
+  }
+}

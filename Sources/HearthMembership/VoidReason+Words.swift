@@ -1,0 +1,72 @@
+import HearthCRDT
+
+extension Membership {
+  /// Why an operation has no effect, in words.
+  package func words(for void: VoidedOperation) -> String {
+    switch void.reason {
+    case .notADevice:
+      return "\(deviceName(void.version.dot.author.device)) did not belong to the group then"
+    case .needs(let role): return "only \(role.article) \(role.name) or higher may do this"
+    case .notBelow: return "whom it concerns is not of a lower rank"
+    case .grantsTooMuch: return "nobody gives more than is below their own rank"
+    case .noSubject: return "whom or what it concerns is not in the group"
+    case .badProof: return "a signature in it does not hold"
+    case .noWords: return "handing over needs recovery words: set some first"
+    case .notIndependent:
+      return "the second device came after the words or by this device: use the old words"
+    case .alreadyThere:
+      switch void.operation {
+      case .join, .admit:
+        return
+          "that person or device is there already: a further device comes by `hearth device add`, "
+          + "and who has no device left is removed first and then invited again"
+      default: return "it is there already"
+      }
+    case .usedUp: return "the invitation was used as often as it allows"
+    case .expired: return "its time was over"
+    case .closed: return "the invitation was closed"
+    case .wrongInvitation: return "the invitation is not for this"
+    case .openCauses:
+      return "its author states to have seen an operation without what that one had seen"
+    case .tooMany: return "nobody may have so many devices or invitations"
+    case .ownerStays: return "the owner must hand the group over first"
+    case .overruled(let id, let rule): return words(for: rule, by: id, void)
+    }
+  }
+
+  private func words(
+    for rule: VoidReason.Rule, by id: RecordID, _ void: VoidedOperation
+  ) -> String {
+    let author = person(of: void.version.dot.author.device)?.name ?? "its author"
+    let striker = resolved?.resolver.log.items.first { $0.id == id }
+    let other = striker.flatMap { person(of: $0.device)?.name } ?? "somebody"
+    switch rule {
+    case .authorRemoved:
+      return "\(author) was removed at the same time by \(other), whose rank is higher"
+    case .deviceRevoked: return "\(other) revoked the device that did it at the same time"
+    case .hasLeft: return "\(author) left at the same time"
+    case .rankLost: return "\(author) lost the rank for it at the same time, by \(other)"
+    case .removalAndGrant: return "\(other) decided otherwise at the same time, which goes before"
+    case .twoRoles: return "\(other) gave another role at the same time, which goes before"
+    case .transferWins: return "\(other) became the owner at the same time"
+    case .offerEnded: return "\(other) had ended the offer before it was taken"
+    case .twoTransfers: return "\(other) took the group over at the same time"
+    case .recoveryWords: return "\(other) revoked the device by recovery words at the same time"
+    case .wordsTwice:
+      return "another device of \(author) set recovery words at the same time: set them again"
+    case .wordsReplaced: return "\(other) replaced the recovery words at the same time"
+    case .invitationClosed: return "\(other) closed the invitation at the same time"
+    case .invitationUsedUp: return "others had joined by the invitation at the same time"
+    case .samePerson: return "another device joined under the same name at the same time"
+    case .deviceTwice: return "the device joined under another name in another history of its log"
+    }
+  }
+
+  private func deviceName(_ id: DeviceID) -> String {
+    device(id)?.card.name ?? "device \(id.hex.prefix(8))"
+  }
+}
+
+extension Role {
+  fileprivate var article: String { self == .owner || self == .admin ? "an" : "a" }
+}

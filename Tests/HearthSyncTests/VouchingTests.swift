@@ -1,0 +1,114 @@
+import HearthCRDT
+import HearthCrypto
+import TestSupport
+import Testing
+
+@testable import HearthMembership
+@testable import HearthSync
+
+@Suite("Whose snapshot a newcomer believes")
+struct VouchingTests {
+  private let now = NewcomerWorld.now
+
+  /// An owner and three admins.
+  private func world() throws -> NewcomerWorld {
+    var world = try NewcomerWorld(4)
+    for member in [1, 2] { try world.family.setRole(member, .admin, by: 0) }
+    try world.sync(all: [0, 1, 2, 3])
+    return world
+  }
+
+  /// Changes a record behind the log's back.
+  private func lie(_ member: Int, in world: NewcomerWorld) throws {
+    let family = world.family
+    let key = RecordKey(type: .record(7), id: EngineFamily.id(1))
+    let store = family.members[member].store
+    var state = try #require(try store.records([key], in: family.zone)[key])
+    let zone = try family.members[member].zone(family.zone)
+    let head = zone.head(of: family.members[0].author)
+    state.apply(
+      .assign(EngineFamily.register, .int(666)),
+      version: Version(
+        dot: Dot(author: head.author, sequence: head.sequence), time: head.time),
+      past: zone.frontier)
+    let changed = state
+    try store.transaction {
+      try store.save([RecordChange(key: key, state: changed, isNew: false)], in: family.zone)
+    }
+  }
+
+  private func publish(_ members: [Int], in world: NewcomerWorld) throws {
+    for member in members {
+      let chunks = try world.family.members[member].snapshot(of: world.family.zone)
+      let tag = try world.zone(0).tag
+      for (name, chunk) in zip(SnapshotPlan.names(of: chunks, zoneTag: tag), chunks) {
+        try world.shelf.publish(name, chunk)
+      }
+    }
+  }
+
+  /// Lets somebody in, who then takes what is on the shelf.
+  ///
+  /// - Returns: whether it began from a snapshot, after seeing that it shows what is true.
+  private func enter(_ world: inout NewcomerWorld, invitedBy member: Int) throws -> Bool {
+    let truth = try world.digest(0)
+    let made = try world.invite(by: member)
+    try world.sync(member)
+    var engine = try EngineFamily.engine()
+    let opened = try engine.beginJoining(
+      made.capsule, with: made.secret, nowMilliseconds: now)
+    var report = TransportReport(setting: "shelf")
+    try engine.pull(
+      world.family.control, from: world.shelf, anchorFile: ForgetfulAnchor(),
+      nowMilliseconds: now, &report)
+    try engine.finishJoining(
+      opened, with: made.secret, person: EngineFamily.id(900), personName: "Nina",
+      deviceName: "tablet", nowMilliseconds: now)
+    world.family.members.append(engine)
+    let number = world.family.members.count - 1
+    try world.sync(number)
+    #expect(try world.digest(number) == truth)
+    return world.reports[number]?.begunFromSnapshots == 1
+  }
+
+  @Test("The snapshot of who invited is believed, and nobody else's alone")
+  func inviter() throws {
+    for (makers, isBelieved) in [([1], true), ([0], false), ([3], false)] {
+      var world = try world()
+      try publish(makers, in: world)
+      #expect(try enter(&world, invitedBy: 1) == isBelieved, "by \(makers)")
+    }
+  }
+
+  @Test("A lying admin's snapshot is passed over, alone and beside the inviter's")
+  func liar() throws {
+    for (honest, isBelieved) in [([], false), ([1], true), ([2], false)] {
+      var world = try world()
+      try publish(honest, in: world)
+      try lie(3, in: world)
+      try publish([3], in: world)
+      #expect(try enter(&world, invitedBy: 1) == isBelieved, "beside \(honest)")
+    }
+  }
+
+  @Test("Two people who say the same are believed")
+  func twoPeople() throws {
+    var world = try world()
+    try publish([2, 3], in: world)
+    #expect(try enter(&world, invitedBy: 1))
+  }
+
+  @Test("Two devices of one person that lie alike are not")
+  func onePerson() throws {
+    var world = try world()
+    let person = try world.family.person(3)
+    let made = try world.invite(by: 3, role: .admin, person: person)
+    try world.sync(3)
+    let second = try world.follow(made, as: person)
+    try world.sync(all: [0, 1, 2, 3, second])
+    for member in [3, second] { try lie(member, in: world) }
+    #expect(try world.digest(3) == world.digest(second))
+    try publish([3, second], in: world)
+    #expect(try !enter(&world, invitedBy: 1))
+  }
+}
