@@ -1,5 +1,4 @@
 import CSodium
-import Glibc
 
 /// The start-up of libsodium, with its self test.
 ///
@@ -29,20 +28,6 @@ package enum Sodium {
 
   /// The state of the started library.
   static func state() throws -> State { try outcome.get() }
-
-  /// Forbids core dumps of this process, so that a crash writes no key to the disk.
-  ///
-  /// Sets both the soft and the hard limit of `RLIMIT_CORE` to zero; children inherit it and
-  /// nobody without privileges can raise it again.
-  /// - Throws: `initialisationFailed` when the kernel refuses.
-  package static func setCoreDumpsDisabled() throws {
-    var limit = rlimit(rlim_cur: 0, rlim_max: 0)
-    guard setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit) == 0 else {
-      throw CryptoError(
-        .initialisationFailed,
-        "Core dumps could not be switched off (errno \(errno)); check the process limits.")
-    }
-  }
 
   /// The version text of the linked libsodium, for `doctor`.
   package static var version: String { String(cString: sodium_version_string()) }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// A node's replica on SQLite: log, records, projections and the node's own facts.

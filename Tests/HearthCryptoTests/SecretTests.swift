@@ -97,10 +97,12 @@ struct SecretTests {
     #expect("\(CryptoError.Code.badKey)" == "badKey")
   }
 
-  @Test("core dumps can be switched off")
-  func coreDumps() throws {
-    try Sodium.setCoreDumpsDisabled()
-    try Sodium.setCoreDumpsDisabled()
+  @Test("the memory of a process can be hidden from core dumps and debuggers")
+  func hiddenMemory() throws {
+    try ProcessMemory.hide()
+    #expect(ProcessMemory.isHidden)
+    try ProcessMemory.hide()
+    #expect(ProcessMemory.isHidden)
   }
 
   @Test("hexadecimal and base 32 come back and refuse what is not theirs")

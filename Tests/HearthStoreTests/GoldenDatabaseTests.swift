@@ -73,7 +73,8 @@ struct GoldenDatabaseTests {
   private static func digest(_ store: ReplicaStore) throws -> String {
     var lines: [String] = []
     for zone in try store.zones() {
-      lines.append("\(zone)")
+      // The digest is from before the kinds of zones moved to a module of their own.
+      lines.append("\(zone)".replacing("HearthMembership.", with: "HearthSync."))
       lines += try store.heads(of: zone.id).sorted { $0.author < $1.author }.map { "\($0)" }
       for segment in try store.segments(of: zone.id) {
         lines.append("\(segment) \(try store.bytes(of: segment.digest, in: zone.id) ?? [])")

@@ -150,6 +150,22 @@ package struct ByteReader {
     }
   }
 
+  /// A byte that is 0 or 1.
+  package mutating func flag(_ item: String) throws(CodecError) -> Bool {
+    try choice(item) { $0 > 1 ? nil : $0 == 1 }
+  }
+
+  /// One of a few values that have numbers.
+  package mutating func choice<Value>(
+    _ item: String, _ value: (UInt8) -> Value?
+  ) throws(CodecError) -> Value {
+    let start = offset
+    guard let value = value(try byte(item)) else {
+      throw CodecError(.unknown, item, offset: start)
+    }
+    return value
+  }
+
   package mutating func frontier(_ item: String) throws(CodecError) -> Frontier {
     Frontier(sortedEntries: try entries(item))
   }

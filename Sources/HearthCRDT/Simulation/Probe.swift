@@ -9,6 +9,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case gapInLog = "engine.gap-in-log"
   case authorUnknown = "engine.author-unknown"
   case authorIntroducesItself = "engine.author-introduces-itself"
+  case strangerWaits = "engine.stranger-waits"
   case segmentRefused = "engine.segment-refused"
   case fileDecayed = "exchange.damaged-file-found"
   case fileRestored = "exchange.damaged-file-put-right"

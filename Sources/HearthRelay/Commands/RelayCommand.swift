@@ -22,6 +22,7 @@ package struct RelayCommand: ParsableCommand {
   /// Runs the command line of this process; options that cannot be end it with 64.
   package static func begin() -> Never {
     do {
+      try ProcessMemory.hide()
       var command = try parseAsRoot()
       try command.run()
       exit(withError: nil)

@@ -60,7 +60,6 @@ struct ServeCommand: ParsableCommand {
     configuration.maximumSessions = connections
     configuration.maximumSessionsPerAddress = connectionsPerAddress
     let logger = Logger(label: "hearth-relay") { JSONLogHandler(label: $0) }
-    try Sodium.setCoreDumpsDisabled()
     // Whatever is written belongs to this user alone, also in a folder that was there before.
     umask(0o077)
     let folder = try RelayFolder(path: folder.data)

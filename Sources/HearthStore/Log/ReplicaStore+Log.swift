@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 // The port's log half: zones, heads, changes, segments, pending, facts.

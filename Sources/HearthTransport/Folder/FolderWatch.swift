@@ -1,5 +1,6 @@
 import Glibc
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// One inotify queue over the directories of some zones; closed with the last reference.

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthSync
 
 // What a node decides about relays beside exchanging: which mailboxes there are and with which

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthSync
 
 // How the keys of mailboxes turn over at relays, and what is left for who is away meanwhile.
