@@ -14,7 +14,8 @@ package struct InvitationLink {
   package let relay: RelayAddress?
 
   private static let prefix = "hearth://join/v1/"
-  private static let maximumCharacters = 8 * 1024
+  /// The longest text that is read as a link.
+  package static let maximumCharacters = 8 * 1024
 
   init(secret: InviteSecret, folder: String?, relay: RelayAddress? = nil) {
     self.secret = secret

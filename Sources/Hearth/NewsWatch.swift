@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthSync
 import HearthTransport
 import Synchronization

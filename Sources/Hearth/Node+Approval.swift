@@ -1,6 +1,7 @@
 import Foundation
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthStore
 import HearthSync
 import HearthTransport
@@ -28,6 +29,10 @@ package struct PendingJoin: Codable, Equatable, Sendable {
   package var isPrivate: Bool?
   /// The digest of the answer that was taken; nil while there is none.
   var taken: String?
+  /// What the request says, as an answer names it; nil where an earlier version asked.
+  var requestHash: Data?
+  /// What is told of an answer that lies there and is not proven; nil while there is none.
+  package var unproven: String?
   /// Until when somebody can be let in by the invitation; nil where an earlier version asked.
   package var expiresMilliseconds: UInt64?
 
@@ -139,6 +144,7 @@ extension Node {
         ? requestNumber(group: capsule.group, invite: invite, device: device, person: wanted)
         : requestNumber(group: .zero, invite: .zero, device: device, person: wanted),
       secret: secret.text, capsule: Data(sealed), slot: slot, request: Data(request.bytes))
+    pending.requestHash = Data(request.hash)
     pending.expiresMilliseconds = capsule.expiresMilliseconds
     pending.personID = capsule.person?.hex
     pending.isPrivate = capsule.database == .personal ? true : nil
@@ -233,8 +239,8 @@ extension Node {
     let transport = try transport(join.folder)
     let secret = try InviteSecret(text: join.secret)
     let answer = try answer(to: join, of: group, on: transport)
-    if let answer {
-      guard try take(answer, to: join, of: group, over: transport) else { return false }
+    let isTaken = try answer.map { try take($0, to: &join, of: group, over: transport) } ?? false
+    if let answer, isTaken {
       if engine.isAdmitted(to: group, by: try identifier(secret.publicKeys.inviteID)) {
         try becomeOwner(of: join, in: group)
         join.taken = segmentDigest(answer).hex
@@ -245,37 +251,80 @@ extension Node {
       guard isIn(join) else { return false }
     }
     join.closedBy = try teller(of: secret, on: transport)
-    if join.closedBy == nil, answer == nil { try askAgain(&join, over: transport) }
+    // What lies there and is no answer keeps nobody from giving one.
+    if join.closedBy == nil, !isTaken { try askAgain(&join, over: transport) }
     return false
   }
 
   /// Takes the keys of an answer where this device is out, and what the transport has of the
   /// members.
   ///
-  /// - Returns: false where it is not an answer: anybody can put a file there.
+  /// - Returns: false where it is not an answer, or not proven: anybody can put a file there.
   private func take(
-    _ answer: [UInt8], to join: PendingJoin, of group: GroupID, over transport: any Transport
+    _ answer: [UInt8], to join: inout PendingJoin, of group: GroupID, over transport: any Transport
   ) throws -> Bool {
-    let secret = try InviteSecret(text: join.secret)
     var wasIn: Bool
     repeat {
       wasIn = engine.membership(of: group).isActive(device)
-      if !wasIn {
-        let opened = try engine.beginJoining(
-          Array(join.capsule), with: secret, nowMilliseconds: 0)
-        guard (try? engine.accept(answer: answer, to: opened)) != nil else { return false }
-      }
-      try admit(to: group, over: transport, as: [(device, engine.identity.boxPair)])
-      var report = TransportReport(setting: join.folder)
-      for zone in join.isPrivate == true
-        ? zones(of: group) : [try engine.controlZone(of: group).id]
-      {
-        try engine.pull(
-          zone, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
+      if wasIn {
+        try fetchMembers(of: group, into: &engine, over: transport, join)
+      } else {
+        do {
+          join.unproven = nil
+          try accept(answer, to: join, of: group, over: transport)
+        } catch let error as SyncError where error.code == .unproven {
+          join.unproven = error.message
+          return false
+        } catch is SyncError {
+          return false
+        }
       }
       // The news may tell that another way in was ended: then the answer is needed after all.
     } while wasIn && !engine.membership(of: group).isActive(device)
+    guard join.isPrivate == true else { return true }
+    var report = TransportReport(setting: join.folder)
+    for zone in zones(of: group) {
+      try engine.pull(
+        zone, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
+    }
     return true
+  }
+
+  /// Takes an answer that the members' log proves.
+  ///
+  /// - Throws: `unproven`, `notAuthentic`, `malformed`.
+  private func accept(
+    _ answer: [UInt8], to join: PendingJoin, of group: GroupID, over transport: any Transport
+  ) throws {
+    guard let hash = join.requestHash else {
+      throw SyncError(
+        .unproven,
+        "an earlier version of this program asked: use a new invitation, and let it answer that")
+    }
+    let secret = try InviteSecret(text: join.secret)
+    var draft = engine
+    let capsule = try draft.beginJoining(Array(join.capsule), with: secret, nowMilliseconds: 0)
+    let opened = try draft.open(answer: answer, to: capsule, asked: Array(hash))
+    try draft.accept(opened) { draft in
+      try fetchMembers(of: group, into: &draft, over: transport, join)
+    }
+    engine = draft
+  }
+
+  /// Fetches what a transport has of the members.
+  private func fetchMembers(
+    of group: GroupID, into engine: inout Engine<ReplicaStore>, over transport: any Transport,
+    _ join: PendingJoin
+  ) throws {
+    if let relay = transport as? RelayTransport {
+      try engine.admit(
+        to: group, over: relay, as: [(device, engine.identity.boxPair)], anchorFile: anchorFile,
+        nowMilliseconds: now())
+    }
+    var report = TransportReport(setting: join.folder)
+    try engine.pull(
+      engine.controlZone(of: group).id, from: transport, anchorFile: anchorFile,
+      nowMilliseconds: now(), &report)
   }
 
   /// Makes this node the person's as whose device a household let it in.
@@ -288,7 +337,7 @@ extension Node {
   }
 
   /// Who told that an invitation was closed.
-  private func teller(
+  func teller(
     of secret: InviteSecret, on transport: any Transport
   ) throws -> String? {
     let name = Engine<ReplicaStore>.farewellName(of: try identifier(secret.publicKeys.inviteID))

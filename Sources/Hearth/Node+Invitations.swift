@@ -1,6 +1,7 @@
 import Foundation
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthStore
 import HearthSync
 import HearthTransport
@@ -66,7 +67,11 @@ extension Node {
     let kept = try keptInvitations()
     guard !kept.isEmpty else { return }
     let open = try openInvitations()
-    if open.count < kept.count { try keep(open) }
+    if open.count < kept.count {
+      let stay = Set(open.map(\.invite))
+      // By approval one that is used up still takes questions, until it is closed.
+      try keep(kept.filter { stay.contains($0.invite) || !isOver($0) || !removed($0) })
+    }
     guard transport.canDecay || check == .all || round.isSetBack else { return }
     for invitation in open {
       let text = try SealedBox.open(Array(invitation.secret), with: engine.identity.boxPair)
@@ -84,6 +89,38 @@ extension Node {
       }
       try transport.publish(name, right)
       round.mended("the file of an invitation (\(name.scope.hex.prefix(8))), \(words)")
+    }
+  }
+
+  /// Whether an invitation is closed, or its time is over.
+  private func isOver(_ kept: KeptInvitation) -> Bool {
+    guard let group = Identifier(hex: kept.group), membership(of: group).isActive(device) else {
+      return true
+    }
+    let invite = membership(of: group).invites.first { $0.operation.invite.hex == kept.invite }
+    return invite.map { $0.isClosed || $0.operation.expiresMilliseconds <= now() } ?? true
+  }
+
+  /// Takes the capsule of an invitation that is over from every transport of its household.
+  ///
+  /// - Returns: whether nothing of it is left there.
+  private func removed(_ invitation: KeptInvitation) -> Bool {
+    do {
+      let text = try SealedBox.open(Array(invitation.secret), with: engine.identity.boxPair)
+      let secret = try InviteSecret(text: String(decoding: text, as: UTF8.self))
+      let name = BlobName(kind: .capsule, scope: try identifier(secret.rendezvousID))
+      guard let group = Identifier(hex: invitation.group) else { return true }
+      for setting in try transports(of: group) {
+        let transport = try transport(setting.path)
+        lay(name.scope, in: try .rendezvous(of: secret, mayCreate: false), on: transport)
+        try transport.remove(name)
+      }
+      return true
+    } catch let error as TransportError {
+      // A relay that does not let this device in any more keeps what it has.
+      return error.code == .relayRefused
+    } catch {
+      return true
     }
   }
 

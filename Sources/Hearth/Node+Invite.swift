@@ -1,6 +1,7 @@
 import Foundation
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthStore
 import HearthSync
 import HearthTransport
@@ -12,16 +13,19 @@ package struct InvitationTerms: Sendable {
   package var needsApproval = false
   /// Whether it is for a further device of this node's person.
   package var isToOneself = false
+  /// The person of lower rank whose new device it is for; nil for somebody new.
+  package var person: PersonID?
   package var maximumUses: Int
   package var expiresInMilliseconds: UInt64
 
   package init(
-    role: Role, needsApproval: Bool = false, isToOneself: Bool = false, maximumUses: Int,
-    expiresInMilliseconds: UInt64
+    role: Role, needsApproval: Bool = false, isToOneself: Bool = false,
+    person: PersonID? = nil, maximumUses: Int, expiresInMilliseconds: UInt64
   ) {
     self.role = role
     self.needsApproval = needsApproval
     self.isToOneself = isToOneself
+    self.person = person
     self.maximumUses = maximumUses
     self.expiresInMilliseconds = expiresInMilliseconds
   }
@@ -382,12 +386,18 @@ extension Node {
         cause: error)
     }
     guard let capsule else {
+      if let teller = try? teller(of: link.secret, on: transport) {
+        throw SyncError(
+          .used,
+          "this invitation was closed, as \(teller) told: ask \(teller) for a new one")
+      }
       throw HearthError(
         .notFound,
         isRelay
-          ? "the relay does not hold this invitation: it may have lost it, so ask for a new one"
-          : "the folder \(printable(path)) does not hold this invitation: wait until it has "
-            + "arrived there, or name the right folder with --folder PATH")
+          ? "the relay does not hold this invitation: it was closed or used, or the relay has lost "
+            + "it, so ask for a new one"
+          : "the folder \(printable(path)) does not hold this invitation: it was closed or used, "
+            + "or has not arrived there yet; or name the right folder with --folder PATH")
     }
     return capsule
   }

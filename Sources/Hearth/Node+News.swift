@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthStore
 import HearthSync
 
@@ -8,6 +9,8 @@ struct PeopleOutline: Equatable {
   let people: [PersonID: String]
   /// This person's devices, where they belong to the household.
   let ownDevices: [DeviceID: String]
+  /// Everybody else's devices that belong to the household.
+  let otherDevices: Set<DeviceID>
   let ownRole: Role?
 
   init(_ membership: Membership, own: PersonID?, device: DeviceID) {
@@ -17,6 +20,7 @@ struct PeopleOutline: Equatable {
       uniqueKeysWithValues: membership.devices.filter { $0.person == own }.map {
         ($0.id, $0.card.name)
       })
+    otherDevices = Set(membership.devices.filter { $0.person != own }.map(\.id))
     ownRole = membership.role(of: device)
   }
 }
@@ -83,10 +87,25 @@ extension Node {
         "you have a further device in \(place): \(name); if it is not yours, "
           + "`hearth device revoke \(added.hex.prefix(8))` ends it")
     }
+    for added in new.otherDevices.subtracting(old.otherDevices).sorted() {
+      if let text = enrolment(of: added, by: old, membership, in: place) { texts.append(text) }
+    }
     if let role = new.ownRole, let former = old.ownRole, role != former, old.owner == new.owner {
       texts.append("you are \(role.name) in \(place) now, were \(former.name)")
     }
     return texts
+  }
+
+  /// That somebody else let in a device for a person who was there before; nil where it came
+  /// otherwise.
+  private func enrolment(
+    of added: DeviceID, by old: PeopleOutline, _ membership: Membership, in place: String
+  ) -> String? {
+    guard let device = membership.device(added), let name = old.people[device.person],
+      let maker = membership.inviter(of: added), maker != device.person
+    else { return nil }
+    let by = membership.person(maker)?.name ?? "somebody"
+    return "\(by) let in a device for \(name) in \(place): \(device.card.name)"
   }
 
   private func departure(of person: PersonID, _ membership: Membership) -> String {

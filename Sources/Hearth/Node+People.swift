@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthStore
 import HearthSync
 import HearthTransport
@@ -89,6 +90,15 @@ extension Node {
   package func closeInvitation(_ invite: Identifier, of group: GroupID) throws {
     try engine.closeInvitation(invite, of: group, nowMilliseconds: now())
     announce()
+  }
+
+  /// Lets in somebody whose joining waits, as something speaks against it.
+  ///
+  /// - Throws: `notFound`, `notAllowed`.
+  package func confirm(_ entry: WaitingEntry, in group: GroupID) throws -> SyncReport {
+    try engine.confirm(entry.id, in: group, nowMilliseconds: now())
+    announce()
+    return try sync()
   }
 
   /// Offers the group to another person.

@@ -1,6 +1,7 @@
 import Foundation
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthStore
 import HearthSync
 import HearthTransport
@@ -91,7 +92,8 @@ extension Node {
         // A further device of a person has the person's role, whatever was asked for.
         let own = isToOneself ? membership.person(of: device) : nil
         return try draft.invite(
-          to: group, named: name, role: own?.role ?? role, admission: admission, person: own?.id,
+          to: group, named: name, role: own?.role ?? role, admission: admission,
+          person: own?.id ?? terms.person,
           maximumUses: terms.maximumUses,
           expiresMilliseconds: moment + terms.expiresInMilliseconds, nowMilliseconds: moment,
           secret: secret, companion: companion)

@@ -24,13 +24,17 @@ extension Node {
     try foundPrivate()
     try tellProgress()
     try keepRecovery()
-    for setting in try transports() {
+    let settings = try transports()
+    let taken = try takeFromAll(settings)
+    for setting in settings {
       do {
         let transport = try transport(setting.path)
         try admit(over: transport)
         var round = try engine.exchange(
           over: transport, named: setting.path, carrying: groups(over: setting),
-          anchorFile: anchorFile, checking: check, nowMilliseconds: now())
+          anchorFile: anchorFile, checking: check, isComplete: taken.isComplete,
+          nowMilliseconds: now())
+        if let before = taken.rounds[setting.path] { round.addTaken(before) }
         report.transports.append(round)
         try noticeSetBack(round)
         if round.failure == nil {
@@ -55,5 +59,39 @@ extension Node {
     try engine.noticeRecoveries(nowMilliseconds: now())
     try noticePeople(since: people)
     return report
+  }
+
+  /// What was read on every transport before anything is given.
+  private struct Taken {
+    var rounds: [String: TransportReport] = [:]
+    /// Whether no transport failed that has worked within a week.
+    var isComplete = true
+  }
+
+  /// How long a transport that fails holds back what a stale view would decide wrongly: 7 days.
+  private static let patienceMilliseconds: UInt64 = 7 * 24 * 60 * 60 * 1_000
+
+  /// Reads every transport before anything is decided: who joins over one of them must not be shut
+  /// out by what an older copy on another one says.
+  ///
+  /// With one transport its exchange reads first anyway.
+  private func takeFromAll(_ settings: [TransportSetting]) throws -> Taken {
+    var taken = Taken()
+    guard settings.count > 1 else { return taken }
+    for setting in settings {
+      do {
+        let transport = try transport(setting.path)
+        try admit(over: transport)
+        taken.rounds[setting.path] = try engine.take(
+          from: transport, named: setting.path, carrying: groups(over: setting),
+          anchorFile: anchorFile, nowMilliseconds: now())
+      } catch is TransportError {
+        let since = try lastFailure(of: setting)?.milliseconds ?? now()
+        if since + Node.patienceMilliseconds > now() { taken.isComplete = false }
+      } catch let error as SyncError where error.code != .corrupt {
+        taken.isComplete = false
+      }
+    }
+    return taken
   }
 }

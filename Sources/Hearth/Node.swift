@@ -1,6 +1,7 @@
 import Foundation
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthStore
 import HearthSync
 import HearthTransport
@@ -172,7 +173,8 @@ package actor Node {
     let secrets: [SecretBytes]
     do {
       if try KeyFile.mode(of: bytes) != .plain, passphrase == nil {
-        throw HearthError(.passphrase, "this node's key is protected: give its passphrase")
+        throw HearthError(
+          .passphrase, "this node's key is protected: give its passphrase, such as in a file")
       }
       secrets = try KeyFile.open(bytes, passphrase: try wrapped(passphrase))
     } catch let error as HearthError {
@@ -191,14 +193,24 @@ package actor Node {
       folder: folder, lock: lock, identity: try DeviceIdentity(master: try master.key()),
       schema: schema, profile: nil, now: now)
     try await node.recogniseItself(trustingFiles: trustingFiles)
+    try await node.followRules()
     return node
+  }
+
+  /// Whether a folder holds a key that only a passphrase opens.
+  package static func isProtected(at path: String) -> Bool {
+    let file = NodeFolder(path).keyFile
+    guard let bytes = try? DurableFile.read(file, atMost: KeyFile.maximumFileBytes),
+      let mode = try? KeyFile.mode(of: bytes)
+    else { return false }
+    return mode != .plain
   }
 
   private static func wrapped(_ passphrase: [UInt8]?) throws -> Passphrase? {
     guard var bytes = passphrase else { return nil }
     guard !bytes.isEmpty else {
       throw HearthError(
-        .passphrase, "the passphrase is empty: look into the file or variable that it comes from")
+        .passphrase, "the passphrase is empty: type one, or look into the file that it comes from")
     }
     return try Passphrase(consuming: &bytes)
   }
@@ -236,7 +248,12 @@ package actor Node {
 
   // MARK: Beginning and recognising
 
+  private func followRules() throws {
+    try engine.followMembershipRules(nowMilliseconds: now())
+  }
+
   private func found() throws {
+    try followRules()
     _ = try engine.createGroup(
       GroupFounding(
         database: .personal, zoneNames: [Node.privateName], person: person,

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 import Household
 
@@ -39,16 +40,13 @@ package struct CommonOptions: ParsableArguments {
 
   /// The passphrase, without the line's end; nil if none was given.
   ///
-  /// From the file that the flag or `HEARTH_PASSPHRASE_FILE` names, otherwise from
-  /// `HEARTH_PASSPHRASE`. There is no flag for the passphrase itself: others on the machine could
-  /// read it in the list of processes.
+  /// From the file that the flag or `HEARTH_PASSPHRASE_FILE` names. Neither a flag nor a variable
+  /// holds the passphrase itself: arguments stand in the list of processes, and every program that
+  /// a shell starts inherits its variables.
   func passphrase() throws -> [UInt8]? {
     let environment = ProcessInfo.processInfo.environment
     let named = environment["HEARTH_PASSPHRASE_FILE"].flatMap { $0.isEmpty ? nil : $0 }
-    guard let file = passphraseFile ?? named else {
-      guard let words = environment["HEARTH_PASSPHRASE"], !words.isEmpty else { return nil }
-      return Array(words.utf8)
-    }
+    guard let file = passphraseFile ?? named else { return nil }
     guard let data = FileManager.default.contents(atPath: file) else {
       throw CommandFailure(.failed, "the passphrase file \(file) cannot be read")
     }
@@ -57,10 +55,40 @@ package struct CommonOptions: ParsableArguments {
     return bytes
   }
 
+  /// The passphrase for a key that is there: the one given, or asked for on a terminal.
+  ///
+  /// Off a terminal nothing is asked: what is piped in belongs to the command.
+  private func passphraseOfKey() throws -> [UInt8]? {
+    if let given = try passphrase() { return given }
+    guard SecretInput.isTerminal, Node.isProtected(at: homePath) else { return nil }
+    return try SecretInput.line(asking: "the passphrase of this node's key:")
+  }
+
+  /// The passphrase for a key that is to be made: the one given, or typed twice.
+  ///
+  /// - Parameter isAsked: whether a passphrase is to be typed, or the first line of what is piped
+  ///   in.
+  func passphraseOfNewKey(isAsked: Bool) throws -> [UInt8]? {
+    guard isAsked else { return try passphrase() }
+    guard passphraseFile == nil else {
+      throw CommandFailure(
+        .usage, "--ask-passphrase and --passphrase-file exclude each other",
+        hint: "leave one of them out")
+    }
+    let typed = try SecretInput.line(
+      asking: "a passphrase for this node's key:", isAlwaysAsked: false)
+    guard SecretInput.isTerminal else { return typed }
+    guard try SecretInput.line(asking: "the same once more:") == typed else {
+      throw CommandFailure(
+        .usage, "the two passphrases differ", hint: "nothing was made: try again")
+    }
+    return typed
+  }
+
   /// Opens the node, waiting a moment for another command to end.
   func open() async throws -> Node {
     let node = try await Node.open(
-      at: homePath, passphrase: try passphrase(), schema: CommandSchema.node)
+      at: homePath, passphrase: try passphraseOfKey(), schema: CommandSchema.node)
     let values = try await SettingValues.load([.color], of: node, household: nil)
     Style.choose(flag: color, setting: values.color)
     if !json, ProgressLine.isShown { await node.tellTransfers(to: ProgressLine.tell) }
@@ -110,13 +138,13 @@ struct HouseholdContext {
     guard let last = asked.last else {
       return CommandFailure(
         .failed, "this node is in no household yet",
-        hint: "make one with `hearth household create NAME`, or join one with `hearth join LINK`")
+        hint: "make one with `hearth household create NAME`, or join one with `hearth join -`")
     }
     let pending = StandingText.Pending(last)
     return CommandFailure(
       .failed, "this node is in no household yet: \(StandingText.words(pending))",
       hint: pending.isOver
-        ? "`hearth join` with a new link"
+        ? "`hearth join -` with a new link"
         : "`hearth sync` looks whether it has; the number to compare is \(pending.number)")
   }
 

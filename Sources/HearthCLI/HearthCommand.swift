@@ -27,6 +27,7 @@ package struct HearthCommand: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     let arguments = leadingOptionsLast(Array(CommandLine.arguments.dropFirst()))
     do {
+      try OwnProcess.hideMemory()
       try refuseUnreadable(rawArguments())
       try refuseUnknownCommand(arguments)
       try refuseDashed(arguments)

@@ -75,6 +75,8 @@ package struct HouseholdError: Error, Equatable, CustomStringConvertible {
     package static let noChallenge = Code("no-challenge")
     /// The day's challenge is skipped already.
     package static let alreadySkipped = Code("already-skipped")
+    /// The two people are one already, or one of them counts as a third.
+    package static let badMerge = Code("bad-merge")
     /// The week or month cannot be closed: it is not over, is closed, or does not exist.
     package static let badPeriod = Code("bad-period")
   }

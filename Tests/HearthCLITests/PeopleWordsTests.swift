@@ -30,7 +30,7 @@ struct PeopleWordsTests {
     #expect(over.isOver)
     #expect(StandingText.words(over).contains("ended on 2026-09-21"))
     #expect(StandingText.words(over).contains("ask Anna for a new one"))
-    #expect(StandingText.lines(over).joined().contains("`hearth join`"))
+    #expect(StandingText.lines(over).joined().contains("`hearth join -`"))
   }
 
   @Test("An invitation that an earlier version followed is never said to be over by itself")

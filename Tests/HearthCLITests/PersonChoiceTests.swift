@@ -52,8 +52,9 @@ struct PersonChoiceTests {
   @Test("The ids are shown where a name is doubled, and only there")
   func shown() {
     let everybody = [person(1, "Eve"), person(2, "eve"), person(3, "Ada")]
-    #expect(PersonChoice.shown(everybody[0], among: everybody) == "Eve (00000001)")
-    #expect(PersonChoice.shown(everybody[2], among: everybody) == "Ada")
+    let names = ShownNames(everybody)
+    #expect(names.name(of: everybody[0].id) == "Eve (00000001)")
+    #expect(names.name(of: everybody[2].id) == "Ada")
     let failure = PersonChoice.several("Eve", Array(everybody.prefix(2)))
     #expect(failure.message == "\"Eve\" fits 2 people:\n  00000001  Eve\n  00000002  eve")
     #expect(failure.hint?.contains("the id in its place") == true)

@@ -20,7 +20,7 @@ struct ProgressLineTests {
         == "receiving 31.4 of 102.0 MB (12 of 214 files) from relay.example:7440")
     let given = TransferProgress(
       place: "/tmp/a\u{1B}[2Jb", direction: .giving, files: 1, bytes: 99_999)
-    #expect(ProgressScreen.words(given) == "sending 0.0 MB (1 file) to /tmp/a\u{FFFD}[2Jb")
+    #expect(ProgressScreen.words(given) == "sending 0.0 MB (1 file) to /tmp/a⟨U+001B⟩[2Jb")
   }
 
   @Test("a sum that was exceeded is not told")

@@ -6,6 +6,7 @@ import HearthTransport
 import Testing
 
 @testable import Hearth
+@testable import HearthMembership
 @testable import HearthSync
 
 extension Node {

@@ -1,5 +1,6 @@
 import Foundation
 import HearthCRDT
+import HearthMembership
 import HearthStore
 import HearthSync
 import Household

@@ -1,6 +1,7 @@
 import Foundation
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 import Testing
 

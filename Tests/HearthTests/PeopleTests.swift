@@ -1,5 +1,6 @@
 import Foundation
 import HearthCRDT
+import HearthMembership
 import HearthSync
 import Synchronization
 import Testing

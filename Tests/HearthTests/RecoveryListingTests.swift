@@ -2,6 +2,7 @@ import HearthCRDT
 import HearthCrypto
 import Testing
 
+@testable import HearthMembership
 @testable import HearthSync
 
 @Suite("Recovery listing")

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthRelay
 import HearthSync
 import HearthTransport

@@ -3,6 +3,7 @@ import HearthCRDT
 import Testing
 
 @testable import Hearth
+@testable import HearthMembership
 @testable import HearthSync
 
 @Suite("Snapshots over a folder")

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthSync
 import Testing
 
@@ -21,6 +22,7 @@ struct HouseholdRolePolicyTests {
     }
     #expect(allows(.child, HouseholdSchema.person, .insert))
     #expect(!allows(.child, HouseholdSchema.close, .event([])))
+    #expect(!allows(.child, HouseholdSchema.personMerge, .event([])))
     #expect(!allows(.child, HouseholdSchema.chore, .insert))
     #expect(!allows(.child, HouseholdSchema.chore, .assign(ChoreField.points, .int(99))))
     #expect(!allows(.child, HouseholdSchema.chore, .assign(ChoreField.archived, .bool(true))))
@@ -50,8 +52,9 @@ struct HouseholdRolePolicyTests {
       let body: Operation.Body = schema.id.isEvent ? .event([]) : .insert
       #expect(!allows(.reader, schema.id, body))
       for role in [Role.member, .admin, .owner] {
-        // What settles is for admins.
-        let isAllowed = role != .member || schema.id != HouseholdSchema.close
+        // What settles, and who counts as whom, is for admins.
+        let isForAdmins = [HouseholdSchema.close, HouseholdSchema.personMerge].contains(schema.id)
+        let isAllowed = role != .member || !isForAdmins
         #expect(allows(role, schema.id, body) == isAllowed)
       }
     }

@@ -53,7 +53,7 @@ struct ChallengeContext {
     if let ending = await node.ending(in: zone.group) {
       throw CommandFailure(
         .notAllowed, EndingText.line(ending, household: "your private database"),
-        hint: "`hearth device add` on another device of yours, then `hearth join` here")
+        hint: "`hearth device add` on another device of yours, then `hearth join -` here")
     }
     let (zone, today) = (zone.id, today)
     return try await node.write(to: zone) { source, dot in

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// Those who may close a week and undo what is in it.

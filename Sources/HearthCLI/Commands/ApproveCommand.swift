@@ -1,6 +1,7 @@
 import ArgumentParser
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// Lets in whoever asked.
@@ -14,6 +15,9 @@ struct ApproveCommand: AsyncParsableCommand {
 
       To refuse somebody, end the invitation by which they ask; the list tells its id. The newcomer
       is told with their next sync.
+
+      A joining by a link that was closed, used up or over waits as well: approve it only if you
+      know whose device it is.
 
       Examples:
         hearth approve                  who asks
@@ -42,8 +46,12 @@ struct ApproveCommand: AsyncParsableCommand {
       let usedBy: [String]?
       /// The household's invitation by which is asked, as `invite list` has it.
       let invitation: String?
+      /// The ids of members whose names look like this one; absent where there are none.
+      let looksLike: [String]?
     }
     let requests: [Item]
+    /// Joinings that wait, as something speaks against them; absent where there are none.
+    let joinings: [WaitingEntries.Item]?
   }
 
   private struct Document: Encodable {
@@ -61,29 +69,34 @@ struct ApproveCommand: AsyncParsableCommand {
     let waiting = try await context.node.waitingJoins(of: context.zone.group) + own
     guard let join else { return try await list(waiting, context, news) }
     guard let chosen = try find(join, among: waiting) else {
+      if let entry = try await WaitingEntries.find(join, in: context) {
+        return try await WaitingEntries.confirm(entry, in: context, isGiven: yes, options)
+      }
       throw try await refusal(of: join, among: waiting, context)
     }
     let request = chosen.request
     let name = Style.safe(request.personName)
-    if let typed, typed != chosen.number.filter(\.isNumber) {
-      throw CommandFailure(
-        .notAllowed, "the numbers differ: this request is not from the device that shows yours",
-        hint: "do not approve it; let \(name) read the number once more, or make a new invitation")
-    }
-    if typed == nil {
-      try Confirmation.ask(
-        "does \(name)'s \(Style.safe(request.deviceName)) show \(chosen.number)?", isGiven: yes)
-    }
     let me = await context.node.person
     let membership = await context.node.membership(of: context.zone.group)
     // An invitation for a further device names its person.
     let further = membership.invites.first { $0.operation.invite == request.invite }?
       .operation.person.flatMap { membership.person($0) }
     let isHousehold = request.group == context.zone.group
+    // Whoever is let in cannot be told from somebody else afterwards: this is said before.
     let twin =
       isHousehold && further == nil
       ? PersonChoice.warning(
         ofNewcomer: request.personName, nil, in: membership, context.zone.name) : nil
+    if let typed, typed != chosen.number.filter(\.isNumber) {
+      throw CommandFailure(
+        .notAllowed, "the numbers differ: this request is not from the device that shows yours",
+        hint: "do not approve it; let \(name) read the number once more, or make a new invitation")
+    }
+    if let twin, !options.json { Output.note(twin) }
+    if typed == nil {
+      try Confirmation.ask(
+        "does \(name)'s \(Style.safe(request.deviceName)) show \(chosen.number)?", isGiven: yes)
+    }
     let report = try await approve(chosen, among: waiting, context)
     try await context.node.close()
     if options.json {
@@ -100,7 +113,6 @@ struct ApproveCommand: AsyncParsableCommand {
       if !isOwn, waiting.contains(where: { $0.isOf(chosen.request.device, besides: chosen) }) {
         Output.print("\(Style.safe(request.deviceName)) shares your private database too")
       }
-      if let twin { Output.note(twin) }
       Output.note("next, on \(name)'s \(Style.safe(request.deviceName)): `hearth sync`")
     }
     try SyncText.check(report, isQuiet: true)
@@ -147,6 +159,9 @@ struct ApproveCommand: AsyncParsableCommand {
   private func list(
     _ waiting: [WaitingJoin], _ context: HouseholdContext, _ report: SyncReport
   ) async throws {
+    let membership = await context.node.membership(of: context.zone.group)
+    let names = ShownNames(of: membership)
+    let late = WaitingEntries.all(in: membership)
     try await context.node.close()
     if options.json {
       try Output.json(
@@ -156,12 +171,18 @@ struct ApproveCommand: AsyncParsableCommand {
               person: $0.request.personName, device: $0.request.deviceName,
               deviceId: $0.request.device.hex, role: $0.role.name, invitedBy: $0.inviterName,
               number: $0.number, usedBy: $0.usedBy,
-              invitation: $0.request.group == context.zone.group ? $0.request.invite.hex : nil)
-          }))
+              invitation: $0.request.group == context.zone.group ? $0.request.invite.hex : nil,
+              looksLike: ApproveCommand.lookAlikes(of: $0.request, among: names))
+          }, joinings: late.isEmpty ? nil : late))
+      return try SyncText.check(report, isQuiet: true)
+    }
+    WaitingEntries.show(late)
+    if waiting.isEmpty, !late.isEmpty {
+      return try SyncText.check(report, isQuiet: true)
     } else if waiting.isEmpty {
       Output.note("nobody asks to join \(Style.safe(context.zone.name))")
     } else {
-      for item in waiting { show(item, in: context.zone) }
+      for item in waiting { show(item, in: context.zone, names) }
       if waiting.contains(where: { $0.usedBy == nil }) {
         Output.note(
           "compare the number with the one on their device, then `hearth approve PERSON`; to "
@@ -175,11 +196,17 @@ struct ApproveCommand: AsyncParsableCommand {
     try SyncText.check(report, isQuiet: true)
   }
 
-  private func show(_ item: WaitingJoin, in zone: ZoneState) {
+  private static func lookAlikes(of request: JoinRequest, among names: ShownNames) -> [String]? {
+    let others = names.lookAlikes(ofNewcomer: request.personName)
+    return others.isEmpty ? nil : others.map(\.id.hex)
+  }
+
+  private func show(_ item: WaitingJoin, in zone: ZoneState, _ names: ShownNames) {
     let request = item.request
     let isOfHousehold = request.group == zone.group
+    let name = names.name(ofNewcomer: request.personName, on: request.device)
     Output.print(
-      "\(Style.bold(Style.safe(request.personName))) with \(Style.safe(request.deviceName)) "
+      "\(Style.bold(Style.safe(name))) with \(Style.safe(request.deviceName)) "
         + "(\(ShortID.text(request.device))), "
         + (isOfHousehold
           ? "as \(item.role.name), invited by \(Style.safe(item.inviterName)) with invitation "
@@ -213,7 +240,7 @@ struct ApproveCommand: AsyncParsableCommand {
     return CommandFailure(
       .failed, "\(ShownText.quoted(text)) does not ask to join by an invitation that is open",
       hint: waiting.isEmpty
-        ? "the newcomer runs `hearth join LINK` first, and the folder must have brought it here"
+        ? "the newcomer runs `hearth join -` first, and the folder must have brought it here"
         : "`hearth approve` lists who does")
   }
 

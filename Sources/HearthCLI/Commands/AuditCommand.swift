@@ -1,7 +1,9 @@
 import ArgumentParser
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
+import Household
 
 /// The control log in words.
 struct AuditCommand: AsyncParsableCommand {
@@ -9,7 +11,8 @@ struct AuditCommand: AsyncParsableCommand {
     commandName: "audit", abstract: "Who admitted whom, when, by which device.",
     discussion: """
       Everything that people and devices did to the membership of the household, oldest first.
-      Each line was signed by the device that it names. What had no effect says why.
+      Each line was signed by the device that it names. What had no effect says why. Also who was
+      merged into whom.
 
       Examples:
         hearth audit
@@ -42,29 +45,80 @@ struct AuditCommand: AsyncParsableCommand {
     let names = try await PeopleNames.of(context)
     let zones = await context.node.allZones().filter { $0.group == context.zone.group }
     let moment = try await MomentText.of(context)
+    let merges = try await context.read { try $0.personMerges() }
     try await context.node.close()
     let text = AuditText(names: names, zones: zones)
     let entries = names.membership.audit().filter { all || !AuditText.isRoutine($0.operation) }
+    let lines = AuditText.inOrder(entries.map { text.told($0) }, merges.map { text.told($0) })
     if options.json {
       return try Output.json(
         Document(
-          entries: entries.map { entry in
+          entries: lines.map { line in
             Document.Item(
-              id: entry.id.hex, at: MomentText.iso(entry.time.milliseconds),
-              person: entry.person.flatMap { names.membership.person($0)?.name },
-              personId: entry.person?.hex, device: names.name(of: entry.device),
-              deviceId: entry.device.hex, kind: AuditText.kind(entry.operation),
-              text: text.line(entry), voidReason: entry.void, history: entry.history)
+              id: line.id.hex, at: MomentText.iso(line.milliseconds),
+              person: line.person.flatMap { names.membership.person($0)?.name },
+              personId: line.person?.hex, device: names.name(of: line.device),
+              deviceId: line.device.hex, kind: line.kind, text: line.text,
+              voidReason: line.void, history: line.history)
           }))
     }
-    for entry in entries {
-      let time = Style.dim(moment.text(entry.time.milliseconds))
-      let device = Style.dim("(\(Style.safe(names.name(of: entry.device))))")
-      Output.print("\(time)  \(Style.safe(text.line(entry))) \(device)")
-      if let reason = entry.void {
+    for line in lines {
+      let time = Style.dim(moment.text(line.milliseconds))
+      let device = Style.dim("(\(Style.safe(names.name(of: line.device))))")
+      Output.print("\(time)  \(Style.safe(line.text)) \(device)")
+      if let reason = line.void {
         Output.print(Style.yellow("                  without effect: \(Style.safe(reason))"))
       }
     }
+  }
+}
+
+extension AuditText {
+  /// One line of the audit.
+  struct Told {
+    let id: Identifier
+    let milliseconds: UInt64
+    let person: PersonID?
+    let device: DeviceID
+    let kind: String
+    let text: String
+    var void: String?
+    var history: Int?
+  }
+
+  /// What was done to the membership.
+  func told(_ entry: AuditEntry) -> Told {
+    Told(
+      id: entry.id, milliseconds: entry.time.milliseconds, person: entry.person,
+      device: entry.device, kind: AuditText.kind(entry.operation), text: line(entry),
+      void: entry.void, history: entry.history)
+  }
+
+  /// Who was merged into whom, by the device that wrote it.
+  func told(_ merge: PersonMerge) -> Told {
+    let device = merge.version.dot.author.device
+    let author = names.membership.person(of: device)?.id
+    let who = author.map(person) ?? names.name(of: device)
+    func name(_ id: PersonID) -> String { people.name(of: id) ?? "somebody unknown" }
+    let deed =
+      merge.into.map { "merged \(name(merge.person)) into \(name($0))" }
+      ?? "took the merging of \(name(merge.person)) back"
+    return Told(
+      id: merge.event, milliseconds: merge.version.time.milliseconds, person: author,
+      device: device, kind: merge.into == nil ? "mergeUndo" : "merge", text: "\(who) \(deed)")
+  }
+
+  /// The lines of the membership in their order, with the others where their time puts them.
+  static func inOrder(_ lines: [Told], _ others: [Told]) -> [Told] {
+    var left = others[...]
+    var told: [Told] = []
+    for line in lines {
+      while let first = left.first, first.milliseconds < line.milliseconds {
+        told.append(left.removeFirst())
+      }
+      told.append(line)
+    }
+    return told + left
   }
 }
 
@@ -72,11 +126,18 @@ struct AuditCommand: AsyncParsableCommand {
 struct AuditText {
   let names: PeopleNames
   let zones: [ZoneState]
+  private let people: ShownNames
+
+  init(names: PeopleNames, zones: [ZoneState]) {
+    self.names = names
+    self.zones = zones
+    people = ShownNames(of: names.membership, withFormer: true)
+  }
 
   /// Whether devices do it by themselves.
   static func isRoutine(_ operation: ControlOperation) -> Bool {
     switch operation {
-    case .epoch, .wrapAdd, .heartbeat, .complaint, .branch: true
+    case .epoch, .wrapAdd, .heartbeat, .complaint, .branch, .confirm: true
     default: false
     }
   }
@@ -107,6 +168,7 @@ struct AuditText {
     case .setPolicy: "policy"
     case .heartbeat: "heartbeat"
     case .branch: "showHistory"
+    case .confirm: "confirm"
     case .unknown: "unknown"
     }
   }
@@ -123,7 +185,23 @@ struct AuditText {
       return "\(names.fullName(of: entry.device)) began a new life "
         + "(\(LifeBeginning.cause(of: life.reason)))\(history)"
     }
-    return "\(who) \(deed(entry.operation))\(history)"
+    return "\(who) \(deed(entry.operation))\(reason(entry.exposures))\(history)"
+  }
+
+  /// Why a new key was made.
+  private func reason(_ exposures: [AuditEntry.Exposure]) -> String {
+    let causes = exposures.map { exposure -> String in
+      switch exposure.operation {
+      case .join(let join): return "\(join.personName) holds a link and is not in"
+      case .removeMember(let removal): return "\(person(removal.person)) was removed"
+      case .revokeDevice(let revocation):
+        return "\(names.fullName(of: revocation.device)) was revoked"
+      case .leave: return "\(exposure.person.map(person) ?? "somebody") left"
+      case .inviteClose(let invite): return "the link \(ShortID.text(invite)) was closed"
+      default: return "\(exposure.person.map(person) ?? "somebody") recovered"
+      }
+    }
+    return causes.isEmpty ? "" : ", as " + Set(causes).sorted().joined(separator: " and ")
   }
 
   private func deed(_ operation: ControlOperation) -> String {
@@ -135,7 +213,11 @@ struct AuditText {
       return "joined with \(join.device.name), by \(inviter(of: join.invite))"
     case .admit(let admit):
       let join = admit.join
-      return "let in \(join.personName) with \(join.device.name), by \(inviter(of: join.invite))"
+      let name =
+        Membership.deviceID(of: join.device).map {
+          people.name(ofNewcomer: join.personName, on: $0)
+        } ?? join.personName
+      return "let in \(name) with \(join.device.name), by \(inviter(of: join.invite))"
     case .removeMember(let removal): return "removed \(person(removal.person))"
     case .revokeDevice(let revocation):
       return "revoked \(names.fullName(of: revocation.device))"
@@ -169,6 +251,8 @@ struct AuditText {
       return policy.newcomers == .full
         ? "let newcomers read everything" : "let newcomers read only what comes after them"
     case .heartbeat: return "told how far the device has got"
+    case .confirm(let targets):
+      return "confirmed \(Words.count(targets.count, "joining"))"
     case .branch(let part):
       return "showed a part of a history of the members' log that "
         + "\(names.fullName(of: part.author.device)) published beside another"
@@ -187,7 +271,7 @@ struct AuditText {
   }
 
   private func person(_ id: PersonID) -> String {
-    names.membership.person(id)?.name ?? "somebody unknown"
+    people.markedName(of: id) ?? "somebody unknown"
   }
 
   private func zone(_ id: ZoneID) -> String {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// Prints what two devices compare to know that they hold the same.

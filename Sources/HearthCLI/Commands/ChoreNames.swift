@@ -1,6 +1,7 @@
 import Foundation
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 import Household
 
@@ -54,7 +55,7 @@ enum ChoreNames {
     }
   }
 
-  /// The person meant, by name or by digits of the id.
+  /// The person meant, by name or by digits of the id; who counts as somebody else means that one.
   ///
   /// - Parameters:
   ///   - gate: who belongs to the household, and as what.
@@ -70,10 +71,11 @@ enum ChoreNames {
     let written = try book.people().map { PersonChoice(id: $0.id, name: $0.name) }
     let known = Set(written.map(\.id))
     let (people, former) = (gate.membership.people, gate.membership.formerPeople)
-    let others = (people + former).map(\.choice).filter { !known.contains($0.id) }
+    let others = (people + former).map(PersonChoice.init).filter { !known.contains($0.id) }
     let roles = Dictionary(uniqueKeysWithValues: people.map { ($0.id, $0.role) })
-    switch PersonChoice.find(
-      text, among: written + others, isPresent: { roles[$0.id] != nil })
+    switch one(
+      of: PersonChoice.find(text, among: written + others, isPresent: { roles[$0.id] != nil }),
+      written + others, book.merges)
     {
     case .one(let person):
       let hasRecord = known.contains(person.id)
@@ -89,6 +91,25 @@ enum ChoreNames {
         hint: nearest.isEmpty
           ? "see `hearth member` for everybody"
           : "did you mean " + RoleGate.either(nearest.map { ShownText.quoted($0.name) }) + "?")
+    }
+  }
+
+  /// The same with everybody as the person as whom they count: several may be one.
+  private static func one(
+    of match: NameMatch<PersonChoice>, _ everybody: [PersonChoice], _ merges: PersonMerges
+  ) -> NameMatch<PersonChoice> {
+    func one(_ choice: PersonChoice) -> PersonChoice {
+      let id = merges.one(choice.id)
+      return everybody.first { $0.id == id } ?? PersonChoice(id: id, name: choice.name)
+    }
+    switch match {
+    case .one(let choice): return .one(one(choice))
+    case .several(let found):
+      var different: [PersonChoice] = []
+      for choice in found.map(one) where !different.contains(choice) { different.append(choice) }
+      guard let only = different.first, different.count == 1 else { return .several(different) }
+      return .one(only)
+    case .none: return match
     }
   }
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// Compares two devices face to face.

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 import Household
 

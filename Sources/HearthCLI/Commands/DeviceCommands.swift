@@ -1,6 +1,7 @@
 import ArgumentParser
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// The devices of the household.
@@ -76,10 +77,11 @@ struct DeviceCommand: AsyncParsableCommand {
                 hasPrivateDatabase: personal.has(device))
             }))
       }
+      let people = ShownNames(of: membership, withFormer: all)
       let rows = shown.map { device in
         [
           ShortID.text(device.id), names.name(of: device.id),
-          membership.person(device.person)?.name ?? "nobody",
+          people.markedName(of: device.person) ?? "nobody",
           membership.role(of: device.id)?.name ?? "none",
           progress[device.id]?.seenMilliseconds.map(moment.text) ?? "",
           has(device, progress[device.id], moment),
@@ -108,15 +110,21 @@ struct DeviceCommand: AsyncParsableCommand {
   /// Makes an invitation to oneself.
   struct Add: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "add", abstract: "Make a link for a further device of yours.",
+      commandName: "add", abstract: "Make a link for a new device of yours, or of somebody else.",
       discussion: """
         The last line of the output is the link. On the new device: `hearth init --person NAME`
-        with your name, then `hearth join` and the link. It is yours then, with your role and
+        with your name, then `hearth join -` and the link. It is yours then, with your role and
         points, and shares your private database: the settings of scope person. With --approve the
         link carries no keys: an owner or admin lets the device into the household, and you into
         your private database (`hearth approve`).
+
+        With --for the device is somebody else's who lost theirs: an owner or admin makes the link
+        for a person of lower role, who keeps points, turns and badges. Equals and above come back
+        with their own recovery words or another device of theirs.
         """)
 
+    @Option(name: .customLong("for"), help: "Whose new device it is, if not yours.")
+    var owner: String?
     @Option(help: "How long the link is good: a number with m, h or d.") var expires = "1h"
     @Flag(help: "Whoever has the link only asks (`hearth approve`).") var approve = false
     @Flag(help: "Also show the link as a QR code.") var qr = false
@@ -124,12 +132,28 @@ struct DeviceCommand: AsyncParsableCommand {
 
     func run() async throws {
       let context = try await HouseholdContext.open(options)
-      let own = try await context.roleGate().requireMember()
-      try await InviteText.make(
-        InvitationTerms(
-          role: own.role, needsApproval: approve, isToOneself: true, maximumUses: 1,
-          expiresInMilliseconds: try Duration.milliseconds(expires)),
-        in: context, showsQR: qr, options)
+      let gate = await context.roleGate()
+      let own = try gate.requireMember()
+      var terms = InvitationTerms(
+        role: own.role, needsApproval: approve, isToOneself: true, maximumUses: 1,
+        expiresInMilliseconds: try Duration.milliseconds(expires))
+      if let owner {
+        let person = try await PeopleNames.of(context).person(owner)
+        if person.id != own.id {
+          let name = Style.safe(person.name)
+          guard person.role.rank < own.role.rank else {
+            throw CommandFailure(
+              .notAllowed, "only somebody of a higher role can let in a new device of \(name)",
+              hint: "\(name) comes back with recovery words (`hearth recover`), or makes a link "
+                + "with another device (`hearth device add`)")
+          }
+          try gate.requireAdmin(to: "let in a new device of \(name)")
+          terms.isToOneself = false
+          terms.person = person.id
+          terms.role = person.role
+        }
+      }
+      try await InviteText.make(terms, in: context, showsQR: qr, options)
     }
   }
 
@@ -255,8 +279,8 @@ struct DeviceCommand: AsyncParsableCommand {
         } else if left == 0 {
           let who = Style.safe(person)
           Output.note(
-            "\(who) comes back with recovery words (`hearth recover`); without them remove \(who) "
-              + "(`hearth member remove`) and invite \(who) again: nothing of theirs is lost")
+            "\(who) comes back with recovery words (`hearth recover`); without them an owner or "
+              + "admin lets in a new device: `hearth device add --for \(ShellText.word(who))`")
         }
       }
       try SyncText.check(report, isQuiet: true)

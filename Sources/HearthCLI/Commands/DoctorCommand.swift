@@ -1,6 +1,7 @@
 import ArgumentParser
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// Looks for what is not as it should be, and says how to mend it.
@@ -232,7 +233,7 @@ struct DoctorCommand: AsyncParsableCommand {
           Finding(
             "membership",
             "\(CheckText.name(zone)): this device joined, and the others do not take it: \(reason)",
-            remedy: "ask for a new invitation, and `hearth join` with it"))
+            remedy: "ask for a new invitation, and `hearth join -` with it"))
       }
     }
     guard let standing = try await node.privateStanding(), let ending = standing.ending else {

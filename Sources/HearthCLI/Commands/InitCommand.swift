@@ -9,7 +9,12 @@ struct InitCommand: AsyncParsableCommand {
     commandName: "init", abstract: "Make this device a node of yours.",
     discussion: """
       Makes the device's keys and an empty database in the node's folder. Nothing leaves the
-      device. An existing node is never replaced.
+      device. An existing node is never replaced. With a passphrase, the file with the device's
+      key cannot be used without it.
+
+      Examples:
+        hearth init --person Anna
+        hearth init --person Anna --ask-passphrase
       """)
 
   @Option(help: "Your name, as the others of the household will see it.")
@@ -17,6 +22,9 @@ struct InitCommand: AsyncParsableCommand {
 
   @Option(help: "This device's name; otherwise the machine's.")
   var device: String?
+
+  @Flag(help: "Ask for a passphrase that protects the node's key.")
+  var askPassphrase = false
 
   @OptionGroup var options: CommonOptions
 
@@ -34,7 +42,7 @@ struct InitCommand: AsyncParsableCommand {
     let deviceName = try Name.checked(
       device ?? ProcessInfo.processInfo.hostName,
       what: "the device's name")
-    let passphrase = try options.passphrase()
+    let passphrase = try options.passphraseOfNewKey(isAsked: askPassphrase)
     let node = try await Node.create(
       at: options.homePath, person: name, device: deviceName, passphrase: passphrase,
       schema: CommandSchema.node)
@@ -48,7 +56,7 @@ struct InitCommand: AsyncParsableCommand {
       Output.print("\(name)'s node on \(deviceName): device \(ShortID.text(id))")
       Output.print("home: \(options.homePath)")
       Output.note(
-        "next: `hearth household create NAME` to begin one, or `hearth join LINK` to join one")
+        "next: `hearth household create NAME` to begin one, or `hearth join -` to join one")
     }
     try await node.close()
   }

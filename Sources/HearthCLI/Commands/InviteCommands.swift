@@ -1,6 +1,7 @@
 import ArgumentParser
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// Invitations: making, listing and revoking them.
@@ -10,7 +11,8 @@ struct InviteCommand: AsyncParsableCommand {
     discussion: """
       The last line of the output is the link. Whoever has it can join until it expires, so give
       it to one person only, over a channel you trust. With --approve the link only lets somebody
-      ask, and you or another admin let them in: `hearth approve`.
+      ask, and you or another admin let them in: `hearth approve`. That is so by itself for admins
+      and for links that several people may use, unless you say --at-once.
 
       Examples:
         hearth invite                          one member, within a week
@@ -32,6 +34,9 @@ struct InviteCommand: AsyncParsableCommand {
     @Flag(help: "Whoever has the link only asks; an admin lets them in (`hearth approve`).")
     var approve = false
 
+    @Flag(help: "Whoever has the link is in at once, also as admin or with several uses.")
+    var atOnce = false
+
     @Option(help: "How long the link is good: a number with m, h or d.")
     var expires = "7d"
 
@@ -50,6 +55,10 @@ struct InviteCommand: AsyncParsableCommand {
       guard (1...Create.maximumUses).contains(uses) else {
         throw CommandFailure(.usage, "--uses must be 1 to \(Create.maximumUses)")
       }
+      guard !(approve && atOnce) else {
+        throw CommandFailure(.usage, "--approve and --at-once exclude each other")
+      }
+      let needsApproval = approve || !atOnce && (role == .admin || uses > 1)
       let duration = try Duration.milliseconds(expires)
       let context = try await HouseholdContext.open(options)
       let gate = await context.roleGate()
@@ -57,7 +66,8 @@ struct InviteCommand: AsyncParsableCommand {
       try gate.requireGiving(role)
       try await InviteText.make(
         InvitationTerms(
-          role: role, needsApproval: approve, maximumUses: uses, expiresInMilliseconds: duration),
+          role: role, needsApproval: needsApproval, maximumUses: uses,
+          expiresInMilliseconds: duration),
         in: context, showsQR: qr, options)
     }
   }
@@ -205,10 +215,10 @@ enum InviteText {
 
   /// `open`, `used`, `revoked` or `expired`.
   static func state(of invite: Membership.Invite, now: UInt64) -> String {
+    if invite.usesLeft == 0 { return "used" }
     if invite.isClosed {
       return invite.operation.expiresMilliseconds < now ? "expired" : "revoked"
     }
-    if invite.usesLeft == 0 { return "used" }
     return invite.operation.expiresMilliseconds < now ? "expired" : "open"
   }
 
@@ -231,7 +241,8 @@ enum InviteText {
           admission: terms.needsApproval ? "approve" : "auto", forOwnDevice: terms.isToOneself,
           uses: terms.maximumUses, expires: MomentText.iso(expiry)))
     } else {
-      introduce(terms, until: moment, in: context, to: name)
+      let membership = await node.membership(of: context.zone.group)
+      introduce(terms, until: moment, in: context, to: name, membership)
       if showsQR { QRText.show(link.text) }
       Output.print(link.text)
     }
@@ -248,7 +259,8 @@ enum InviteText {
 
   /// Says what a link is for and what to do with it.
   private static func introduce(
-    _ terms: InvitationTerms, until moment: String, in context: HouseholdContext, to name: String
+    _ terms: InvitationTerms, until moment: String, in context: HouseholdContext, to name: String,
+    _ membership: Membership
   ) {
     let place = Style.safe(context.zone.name)
     if terms.isToOneself {
@@ -260,7 +272,13 @@ enum InviteText {
       }
       Output.note(
         "on the new device: `hearth init --person \(ShellText.word(Style.safe(name)))`, then "
-          + "`hearth join` and this:")
+          + "`hearth join -` and paste this:")
+    } else if let person = terms.person {
+      let owner = Style.safe(membership.person(person)?.name ?? "somebody")
+      Output.note("a link for a new device of \(owner) in \(place), good until \(moment)")
+      Output.note(
+        "on the new device: `hearth init --person \(ShellText.word(owner))`, then "
+          + "`hearth join -` and paste this:")
     } else {
       Output.note(
         "an invitation to \(place) as \(terms.role.name), good for "
@@ -268,7 +286,8 @@ enum InviteText {
       if terms.needsApproval {
         Output.note("whoever has it asks, and you let them in: `hearth approve`")
       }
-      Output.note("on the other device: `hearth init --person NAME`, then `hearth join` and this:")
+      Output.note(
+        "on the other device: `hearth init --person NAME`, then `hearth join -` and paste this:")
     }
   }
 }

@@ -2,14 +2,24 @@ import ArgumentParser
 import Foundation
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// Joins a household.
 struct JoinCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "join", abstract: "Join a household by an invitation's link.")
+    commandName: "join", abstract: "Join a household by an invitation's link.",
+    discussion: """
+      Whoever has the link can join, so it belongs neither into a shell's history nor into the list
+      of processes: `hearth join -` reads it from standard input, and a terminal does not show it.
 
-  @Argument(help: "The link that `hearth invite` printed.")
+      Examples:
+        hearth join -                      then paste the link
+        hearth join - < link.txt
+        hearth join - --folder ~/Shared    where the folder is elsewhere on this device
+      """)
+
+  @Argument(help: "`-` to read the link that `hearth invite` printed, or the link itself.")
   var link: String
 
   @Option(
@@ -33,12 +43,23 @@ struct JoinCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let link = try InvitationLink(text: link)
+    let link = try InvitationLink(text: link == "-" ? JoinCommand.pasted() : link)
     let node = try await options.open()
     switch try await node.enter(by: link, folderOverride: folder) {
     case .joined(let zone): try await tell(joined: zone, on: node)
     case .asked(let pending): try await tell(asked: pending, on: node)
     }
+  }
+
+  /// The link on the first line of standard input.
+  private static func pasted() throws -> String {
+    let line = try SecretInput.line(
+      asking: "paste the link, the last line that `hearth invite` printed, and press Enter; it is "
+        + "not shown:", isAlwaysAsked: false, maximumBytes: InvitationLink.maximumCharacters)
+    guard let text = String(validating: line, as: UTF8.self) else {
+      throw CommandFailure(.usage, "what is on standard input is not UTF-8 text")
+    }
+    return text
   }
 
   private func tell(joined zone: ZoneID, on node: Node) async throws {
@@ -52,7 +73,9 @@ struct JoinCommand: AsyncParsableCommand {
     let isShared = standing.map { $0.devices.count > 1 && $0.pending == nil } ?? false
     let isFurther = membership.devices.count { $0.person == membership.person(of: own)?.id } > 1
     let name = await node.profile.personName
-    let people = membership.people.map(\.name).sorted()
+    let everybody = membership.people.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+    let people = everybody.map(\.name)
+    let shown = ShownNames(of: membership)
     let ways = try await node.transports(of: context.zone.group)
     try await node.close()
     if options.json {
@@ -63,7 +86,8 @@ struct JoinCommand: AsyncParsableCommand {
           privateDatabase: isShared))
     } else {
       Output.print("joined \(Style.safe(context.zone.name)) as \(role?.name ?? "nobody")")
-      Output.print("people: \(Style.safe(people.joined(separator: ", ")))")
+      let names = everybody.map { shown.markedName(of: $0.id) ?? $0.name }
+      Output.print("people: \(Style.safe(names.joined(separator: ", ")))")
       if isFurther {
         Output.print(
           "this device is \(Style.safe(name))'s now"

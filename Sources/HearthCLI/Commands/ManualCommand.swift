@@ -149,10 +149,6 @@ struct ManualPage {
         "HEARTH_PASSPHRASE_FILE",
         "A file that holds the passphrase of the node's key, where --passphrase-file names none."
       ),
-      (
-        "HEARTH_PASSPHRASE",
-        "The passphrase itself; other processes of yours can read it, so prefer a file."
-      ),
       ("XDG_DATA_HOME", "Where the node's folder \"hearth\" lies, where nothing else names it."),
       ("NO_COLOR", "Not empty: no colour, unless --color or the setting color says otherwise."),
       ("CLICOLOR_FORCE", "Not empty and not 0: colour off a terminal too."),

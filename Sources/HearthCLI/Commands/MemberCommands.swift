@@ -1,20 +1,25 @@
 import ArgumentParser
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
+import Household
 
 /// The people of the household.
 struct MemberCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "member", abstract: "The people of the household: list, role, remove, leave.",
+    commandName: "member",
+    abstract: "The people of the household: list, role, remove, merge, leave.",
     discussion: """
       Examples:
         hearth member                 who belongs to the household
         hearth member role Ben child  what Ben may do from now on
         hearth member remove Dan      Dan gets nothing new, whatever he keeps
+        hearth member merge Zoë Zoë   she was removed and came back: both are one
         hearth member leave           go yourself
       """,
-    subcommands: [List.self, SetRole.self, Remove.self, Leave.self], defaultSubcommand: List.self)
+    subcommands: [List.self, SetRole.self, Remove.self, Merge.self, Leave.self],
+    defaultSubcommand: List.self)
 
   /// Lists them.
   struct List: AsyncParsableCommand {
@@ -31,6 +36,10 @@ struct MemberCommand: AsyncParsableCommand {
         let since: String
         let devices: Int
         let isThisPerson: Bool
+        /// The ids of those whose names look like this one; absent where there are none.
+        let looksLike: [String]?
+        /// The ids of those who have gone and count as this person; absent where there are none.
+        let merged: [String]?
       }
       let members: [Item]
     }
@@ -41,25 +50,30 @@ struct MemberCommand: AsyncParsableCommand {
       let membership = await node.membership(of: context.zone.group)
       let moment = try await MomentText.of(context)
       let own = await node.person
+      let merges = try await context.read { $0.merges }
       let people = membership.people.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
       try await node.close()
       func devices(_ person: Membership.Person) -> Int {
         membership.devices.count { $0.person == person.id }
       }
+      let names = ShownNames(of: membership)
       if options.json {
         return try Output.json(
           Document(
             members: people.map { person in
-              Document.Item(
+              let others = names.lookAlikes(of: person.id)
+              let merged = merges.others(countingAs: person.id)
+              return Document.Item(
                 name: person.name, id: person.id.hex, role: person.role.name,
                 since: MomentText.iso(person.since.milliseconds),
-                devices: devices(person), isThisPerson: person.id == own)
+                devices: devices(person), isThisPerson: person.id == own,
+                looksLike: others.isEmpty ? nil : others.map(\.id.hex),
+                merged: merged.isEmpty ? nil : merged.map(\.hex))
             }))
       }
-      let everybody = people.map(\.choice)
       let rows = people.map { person in
         [
-          PersonChoice.shown(person.choice, among: everybody), person.role.name,
+          names.name(of: person.id) ?? person.name, person.role.name,
           "\(devices(person))",
           moment.text(person.since.milliseconds), person.id == own ? "you" : "",
         ]

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// Who answers for the household.

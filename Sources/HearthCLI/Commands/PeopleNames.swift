@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 import Household
 
@@ -41,7 +42,7 @@ struct PeopleNames: Sendable {
 
   /// The person meant, among those who belong to the household: by name, or by digits of the id.
   func person(_ text: String) throws -> Membership.Person {
-    let everybody = (membership.people + membership.formerPeople).map(\.choice)
+    let everybody = (membership.people + membership.formerPeople).map(PersonChoice.init)
     func present(_ choice: PersonChoice) -> Membership.Person? {
       membership.people.first { $0.id == choice.id }
     }
@@ -147,12 +148,12 @@ enum EndingText {
     switch ending.kind {
     case .revoked, .recovered:
       return hasOthers
-        ? "if the device is yours to use, `hearth device add` on another one, then `hearth join` "
+        ? "if the device is yours to use, `hearth device add` on another one, then `hearth join -` "
           + "with that link here; if you have no other one, \(words)"
         : words
     case .removed, .left, .overruled:
       return
-        "to come back, ask an owner or admin for an invitation, then `hearth join` with it here"
+        "to come back, ask an owner or admin for an invitation, then `hearth join -` with it here"
     }
   }
 }

@@ -1,5 +1,6 @@
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// What a round of syncing brought about people: who was let in, who waits, who is out.
@@ -14,11 +15,13 @@ struct PeopleNews: Sendable {
     _ node: Node, checking check: FileCheck = .some
   ) async throws -> (SyncReport, PeopleNews) {
     let known = try await node.notices().count
+    let before = await people(of: node)
     var report = try await node.sync(checking: check)
     var news = PeopleNews()
     news.remarks += try await node.notices().dropFirst(known)
       .filter { [.people, .recovery, .access, .newLife].contains($0.kind) }
       .map { Style.safe($0.text) }
+    news.remarks += await lookAlikes(on: node, since: before)
     let admitted = await node.lastAdmissions
     for zone in admitted {
       let context = try await HouseholdContext.of(zone, node: node)
@@ -40,7 +43,11 @@ struct PeopleNews: Sendable {
     }
     news.remarks += try await PrivateText.remarks(of: node)
     news.remarks += try await StrandedText.unsynced(on: node)
-    for pending in try await node.pendingJoins() where pending.isPrivate != true {
+    for pending in try await node.pendingJoins() {
+      if let unproven = pending.unproven {
+        news.remarks.append("not believed: \(Style.safe(unproven))")
+      }
+      guard pending.isPrivate != true else { continue }
       let standing = StandingText.Pending(pending)
       news.remarks.append(
         standing.isOver
@@ -60,13 +67,7 @@ struct PeopleNews: Sendable {
         }
         continue
       }
-      let waiting = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
-      if !waiting.isEmpty {
-        let names = waiting.map { Style.safe($0.request.personName) }
-        news.remarks.append(
-          "\(names.joined(separator: ", ")) asked to join \(Style.safe(zone.name)): "
-            + "`hearth approve`")
-      }
+      if let requests = try await requests(to: zone, on: node) { news.remarks.append(requests) }
       if try await node.awaitsSnapshot(in: zone.group) {
         news.remarks.append("\(Style.safe(zone.name)): \(StandingText.awaited)")
       }
@@ -79,6 +80,44 @@ struct PeopleNews: Sendable {
       }
     }
     return (report, news)
+  }
+
+  /// Who belongs to each household that this device is in.
+  private static func people(of node: Node) async -> [GroupID: Set<PersonID>] {
+    var people: [GroupID: Set<PersonID>] = [:]
+    for zone in await node.dataZones() where zone.database == .shared {
+      people[zone.group] = Set(await node.membership(of: zone.group).people.map(\.id))
+    }
+    return people
+  }
+
+  /// Warnings of those who have come since and whose names look like those of others.
+  private static func lookAlikes(
+    on node: Node, since before: [GroupID: Set<PersonID>]
+  ) async -> [String] {
+    var warnings: [String] = []
+    for zone in await node.dataZones() where zone.database == .shared {
+      guard let known = before[zone.group] else { continue }
+      let membership = await node.membership(of: zone.group)
+      for person in membership.people where !known.contains(person.id) {
+        let warning = PersonChoice.lookAlikeWarning(
+          ofNewcomer: person.name, person.id, in: membership, zone.name)
+        if let warning { warnings.append(warning) }
+      }
+    }
+    return warnings
+  }
+
+  /// Who asks to join a household; nil where nobody does.
+  private static func requests(to zone: ZoneState, on node: Node) async throws -> String? {
+    let waiting = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
+    guard !waiting.isEmpty else { return nil }
+    let known = await ShownNames(of: node.membership(of: zone.group))
+    let names = waiting.map {
+      Style.safe(known.name(ofNewcomer: $0.request.personName, on: $0.request.device))
+    }
+    return "\(names.joined(separator: ", ")) asked to join \(Style.safe(zone.name)): "
+      + "`hearth approve`"
   }
 
   /// Makes a newcomer, and a reader who was given another role, one of those who do chores.

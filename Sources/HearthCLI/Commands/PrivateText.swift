@@ -1,12 +1,13 @@
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// The person's private database in words.
 enum PrivateText {
   /// What to do where a device does not share it.
   static let remedy =
-    "`hearth device add` on another device of yours, then `hearth join` with that link here"
+    "`hearth device add` on another device of yours, then `hearth join -` with that link here"
 
   /// How the private database stands, for programs.
   struct Document: Encodable {
@@ -143,7 +144,7 @@ enum PrivateText {
     func hint(for devices: [Membership.Device]) -> String? {
       guard devices.contains(where: { has($0) == false }) else { return nil }
       return "a device without your private database gets it by `hearth device add` on one that "
-        + "has it, then `hearth join` with that link there"
+        + "has it, then `hearth join -` with that link there"
     }
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 import Household
 
@@ -95,9 +96,9 @@ struct QuarantineCommand: AsyncParsableCommand {
       let isHere = min(standing.onlyHere, standing.ownQuarantined) > 0
       return "you do not belong to \(place) any more and cannot take them over"
         + (isHere
-          ? ": keep this device's data, ask an owner or admin for an invitation, `hearth join` it "
-            + "on this device and `hearth sync`; then the others have them, and an admin can take "
-            + "them over"
+          ? ": keep this device's data, ask an owner or admin for an invitation, `hearth join -` "
+            + "with its link on this device and `hearth sync`; then the others have them, and an "
+            + "admin can take them over"
           : "; an owner or admin can, with `hearth quarantine` on their device")
     }
     let role = await context.node.membership(of: context.zone.group).role(

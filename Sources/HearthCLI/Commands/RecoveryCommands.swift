@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 import Household
 
@@ -298,6 +299,9 @@ struct RecoverCommand: AsyncParsableCommand {
   @Option(help: "This device's name; otherwise the machine's.")
   var device: String?
 
+  @Flag(help: "Ask for a passphrase that protects the new key, before the words.")
+  var askPassphrase = false
+
   @OptionGroup var options: CommonOptions
 
   private struct Document: Encodable {
@@ -324,7 +328,7 @@ struct RecoverCommand: AsyncParsableCommand {
   func run() async throws {
     let deviceName = try Name.checked(
       device ?? ProcessInfo.processInfo.hostName, what: "the device's name")
-    let passphrase = try options.passphrase()
+    let passphrase = try options.passphraseOfNewKey(isAsked: askPassphrase)
     let words: PersonWords
     do {
       words = try SecretInput.words(asking: "your twelve recovery words, in one line:")

@@ -1,5 +1,6 @@
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// How this node stands with the people of a household, for `hearth status`.
@@ -34,8 +35,20 @@ enum StandingText {
     let onlyHere: Int
     /// Changes that another device says to have and that no transport gave to this one.
     let withheld: [Withheld]
+    /// Somebody who asks to join under a name that looks like those of others.
+    struct LookAlike: Encodable {
+      let person: String
+      let device: String
+      /// The names that it looks like.
+      let looksLike: [String]
+    }
     /// Who asks to join, where this person may approve.
     let requests: [String]
+    /// Who joined by a link and waits, as something speaks against it, where this person may
+    /// approve.
+    let waiting: [String]
+    /// Those of them whose names look like those of people who are there.
+    let lookAlikes: [LookAlike]
     /// Who offers this person the household.
     let offeredBy: String?
 
@@ -58,8 +71,19 @@ enum StandingText {
         ? ranges.filter { $0.author.device == device }.reduce(0) { $0 + $1.changes.count } : 0
       onlyHere = isOver ? try await node.changesOnlyHere(in: zone.group) : 0
       withheld = try await StandingText.withheld(of: zone, on: node)
-      requests = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
-        .map(\.request.personName)
+      let waiting = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
+        .map(\.request)
+      requests = waiting.map(\.personName)
+      let confirmable = membership.confirmable(by: device)
+      self.waiting = membership.waiting.filter { confirmable.contains($0.id) }.map(\.personName)
+      let names = ShownNames(of: membership)
+      lookAlikes = waiting.compactMap { request in
+        let others = names.lookAlikes(ofNewcomer: request.personName)
+        return others.isEmpty
+          ? nil
+          : LookAlike(
+            person: request.personName, device: request.device.hex, looksLike: others.map(\.name))
+      }
       offeredBy = membership.offers.last { $0.to == own }.flatMap {
         membership.person($0.from)?.name
       }
@@ -76,8 +100,18 @@ enum StandingText {
       }
     }
     if !document.requests.isEmpty {
-      let names = document.requests.map { Style.safe($0) }.joined(separator: ", ")
-      lines.append(Style.yellow("\(names) asked to join: `hearth approve`"))
+      let marked = Set(document.lookAlikes.map(\.person))
+      let names =
+        document.requests.filter { !marked.contains($0) } + document.lookAlikes.map(words)
+      lines.append(
+        Style.yellow(
+          "\(Style.safe(names.joined(separator: ", "))) asked to join: `hearth approve`"))
+    }
+    if !document.waiting.isEmpty {
+      lines.append(
+        Style.yellow(
+          "\(Style.safe(document.waiting.joined(separator: ", "))) joined by a link that was over "
+            + "and waits: `hearth approve`"))
     }
     if let name = document.offeredBy {
       lines.append(
@@ -98,6 +132,11 @@ enum StandingText {
           + "`hearth quarantine`")
     }
     return lines + document.withheld.map { Style.yellow(line($0, kinds: kinds)) }
+  }
+
+  private static func words(_ newcomer: Document.LookAlike) -> String {
+    ShownNames.words(
+      newcomer.person, like: newcomer.looksLike, onDevice: String(newcomer.device.prefix(8)))
   }
 
   /// Why a newcomer lacks changes that are there, and what to do.
@@ -163,6 +202,8 @@ enum StandingText {
     let folder: String
     /// Who told that the invitation was closed; absent while it is open, as far as is known.
     let closedBy: String?
+    /// What is told of an answer that lies there and is not proven; absent where there is none.
+    let unproven: String?
     /// Until when somebody can be let in by the invitation; absent where that is not known.
     let expires: String?
     /// Whether nobody can be let in by the invitation any more, as far as is known.
@@ -177,6 +218,7 @@ enum StandingText {
       number = pending.number
       folder = pending.folder
       closedBy = pending.closedBy
+      unproven = pending.unproven
       expires = pending.expiresMilliseconds.map(MomentText.iso)
       isOver = pending.closedBy != nil || pending.isOver(at: now)
     }
@@ -215,13 +257,13 @@ enum StandingText {
         Style.yellow(
           "waiting:   the invitation to \(Style.safe(pending.household)) was closed, as "
             + "\(Style.safe(teller)) told: nobody will answer"),
-        "           ask \(inviter) for a new one, and `hearth join` with it",
+        "           ask \(inviter) for a new one, and `hearth join -` with it",
       ]
     }
     if pending.isOver {
       return [
         Style.yellow("waiting:   \(words(pending))"),
-        "           then `hearth join` with it",
+        "           then `hearth join -` with it",
       ]
     }
     return [
@@ -229,6 +271,6 @@ enum StandingText {
         + "and has not approved yet"
         + (pending.expires.map { "; the invitation is good until \($0)" } ?? ""),
       "           tell \(inviter) this number: \(pending.number); then `hearth sync`",
-    ]
+    ] + [pending.unproven].compactMap { $0 }.map { "           not believed: \(Style.safe($0))" }
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// Who this node is and how it stands.
@@ -134,7 +135,7 @@ struct StatusCommand: AsyncParsableCommand {
     Output.print("device:    \(document.device) (\(document.deviceId.prefix(8))\(life))")
     Output.print("home:      \(document.home)")
     if document.households.isEmpty && document.pendingJoins.isEmpty {
-      Output.print("household: none yet; `hearth household create NAME` or `hearth join LINK`")
+      Output.print("household: none yet; `hearth household create NAME` or `hearth join -`")
     }
     for household in document.households {
       Output.print("household: \(Style.bold(Style.safe(household.name))), \(words(household))")

@@ -1,5 +1,6 @@
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// What goes over none of a node's ways, in words: nobody else gets it, and no words bring it back.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Hearth
+import HearthMembership
 import HearthSync
 
 /// The ways by which this node reaches others.
@@ -84,7 +85,7 @@ struct TransportCommand: AsyncParsableCommand {
     Output.print("transport \(setting.number): \(setting.kind) \(setting.path)\(carried)")
     Output.note(
       isAlone
-        ? "next: `hearth household create NAME`, or `hearth join LINK`"
+        ? "next: `hearth household create NAME`, or `hearth join -`"
         : "next: `hearth sync`, or `hearth invite` to let somebody join")
   }
 

@@ -35,20 +35,21 @@ enum Output {
 
   /// Prints one JSON document; `schema` is added to its top level.
   ///
-  /// Keys are sorted, so equal values give equal bytes. The value must encode as an object.
+  /// Keys are sorted, so equal values give equal bytes. The value must encode as an object. What
+  /// does not show itself is escaped, see ``VisibleText``.
   static func json(_ value: some Encodable) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-    write(
-      String(decoding: try encoder.encode(Document(content: value)), as: UTF8.self) + "\n",
-      to: STDOUT_FILENO)
+    let text = String(decoding: try encoder.encode(Document(content: value)), as: UTF8.self)
+    write(VisibleText.escapingJSON(text) + "\n", to: STDOUT_FILENO)
   }
 
   /// Prints one JSON document in one line, for commands that go on; it brings its own `schema`.
   static func jsonLine(_ value: some Encodable, to descriptor: Int32 = STDOUT_FILENO) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    write(String(decoding: try encoder.encode(value), as: UTF8.self) + "\n", to: descriptor)
+    let text = String(decoding: try encoder.encode(value), as: UTF8.self)
+    write(VisibleText.escapingJSON(text) + "\n", to: descriptor)
   }
 
   /// Columns of the terminal on standard output; 0 where it is none.

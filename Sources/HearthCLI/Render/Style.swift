@@ -58,23 +58,8 @@ enum Style {
   static func green(_ text: String) -> String { wrap(text, "32") }
   static func yellow(_ text: String) -> String { wrap(text, "33") }
 
-  /// Text of others with its control characters made visible.
-  ///
-  /// Names and titles come from other devices; without this they could move the cursor, change
-  /// what was printed before, or make one line look like two.
-  static func safe(_ text: String) -> String {
-    var text = text
-    let isPlain = text.withUTF8 { $0.allSatisfy { (0x20..<0x7F).contains($0) } }
-    if isPlain { return text }
-    var result = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
-      let isDirection =
-        (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
-      result.append(isControl || isDirection ? "\u{FFFD}" : scalar)
-    }
-    return String(result)
-  }
+  /// Text of others with everything visible that does not show itself.
+  static func safe(_ text: String) -> String { VisibleText.shown(text) }
 
   private static func wrap(_ text: String, _ code: String) -> String {
     isOn ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text

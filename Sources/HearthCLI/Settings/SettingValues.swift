@@ -72,7 +72,8 @@ struct SettingValues: Sendable {
     if scope == .person, let ending = await node.ending(in: zone.group) {
       throw CommandFailure(
         .notAllowed, EndingText.line(ending, household: "your private database"),
-        hint: "`hearth device add` on another device of yours, then `hearth join` here; or set it "
+        hint:
+          "`hearth device add` on another device of yours, then `hearth join -` here; or set it "
           + "for this device alone with --scope device")
     }
     if scope == .household {

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// A person who may be meant by what somebody typed.
@@ -44,19 +45,8 @@ struct PersonChoice: Equatable, Sendable {
         + "device is whose")
   }
 
-  /// Names as they are shown in lists: with the id where somebody else has the same.
-  static func shown(_ person: PersonChoice, among everybody: [PersonChoice]) -> String {
-    isDoubled(person, among: everybody)
-      ? "\(person.name) (\(ShortID.text(person.id)))" : person.name
-  }
-
-  /// Whether somebody else has the person's name, without regard to case.
-  static func isDoubled(_ person: PersonChoice, among everybody: [PersonChoice]) -> Bool {
-    let folded = NameFolding.fold(person.name)
-    return everybody.contains { $0.id != person.id && NameFolding.fold($0.name) == folded }
-  }
-
-  /// What to say where a newcomer has the name of somebody who is there; nil where nobody has it.
+  /// What to say where a newcomer has the name of somebody who is there, or one that looks like
+  /// it; nil where nobody has.
   static func warning(
     ofNewcomer name: String, _ id: PersonID?, in membership: Membership, _ household: String
   ) -> String? {
@@ -65,13 +55,30 @@ struct PersonChoice: Equatable, Sendable {
       let other = membership.people.first(where: {
         $0.id != id && NameFolding.fold($0.name) == folded
       })
-    else { return nil }
+    else { return lookAlikeWarning(ofNewcomer: name, id, in: membership, household) }
     return "hearth: warning: \(Style.safe(household)) has another \(Style.safe(other.name)) "
       + "(\(ShortID.text(other.id))): where one of them is meant, write digits of the id, which "
       + "`hearth member` shows, in place of the name"
   }
 }
 
-extension Membership.Person {
-  var choice: PersonChoice { PersonChoice(id: id, name: name) }
+extension PersonChoice {
+  init(_ person: Membership.Person) { self.init(id: person.id, name: person.name) }
+
+  /// What to say where a newcomer's name can be taken for that of somebody who is there.
+  static func lookAlikeWarning(
+    ofNewcomer name: String, _ id: PersonID?, in membership: Membership, _ household: String
+  ) -> String? {
+    let skeleton = LookAlike.Skeleton(name)
+    let folded = NameFolding.fold(name)
+    guard
+      let other = membership.people.first(where: {
+        $0.id != id && NameFolding.fold($0.name) != folded
+          && LookAlike.Skeleton($0.name).isLike(skeleton)
+      })
+    else { return nil }
+    return "hearth: warning: the name \(Style.safe(name)) looks like that of "
+      + "\(Style.safe(other.name)) (\(ShortID.text(other.id))), who is somebody else in "
+      + Style.safe(household)
+  }
 }

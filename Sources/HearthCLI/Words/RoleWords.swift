@@ -1,5 +1,6 @@
 import Foundation
 import HearthCRDT
+import HearthMembership
 import HearthSync
 import Household
 
@@ -78,7 +79,7 @@ struct RoleGate: Sendable {
         .notAllowed,
         (ending ?? "this device does not belong to \(Style.safe(household))")
           + ": nothing that is written here reaches the others",
-        hint: "ask an owner or admin for an invitation, and `hearth join` it")
+        hint: "ask an owner or admin for an invitation, and `hearth join -` with its link")
     }
     return person
   }
@@ -138,6 +139,7 @@ struct RoleGate: Sendable {
     case HouseholdSchema.occurrence: return "change when a chore is due"
     case HouseholdSchema.setting: return "change the household's settings or names of devices"
     case HouseholdSchema.close: return "close a week or month"
+    case HouseholdSchema.personMerge: return "merge people"
     case HouseholdSchema.person: return "change people"
     default: return "do this"
     }

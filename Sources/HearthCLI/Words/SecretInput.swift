@@ -4,16 +4,20 @@ import Hearth
 
 /// Words that nobody else should see, as they come from a terminal or a pipe.
 enum SecretInput {
-  /// The longest line that is read; twelve words have far less.
+  /// The longest line of words that is read; twelve have far less.
   static let maximumBytes = 1024
 
   static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
   /// Reads one line, without its end; on a terminal after a question and without showing it.
   ///
-  /// - Parameter isAlwaysAsked: whether a program at the other end of a pipe needs the question.
-  /// - Throws: `CommandFailure` at the end of the input or beyond ``maximumBytes``.
-  static func line(asking question: String, isAlwaysAsked: Bool = true) throws -> [UInt8] {
+  /// - Parameters:
+  ///   - isAlwaysAsked: whether a program at the other end of a pipe needs the question.
+  ///   - limit: the most bytes that the line may have.
+  /// - Throws: `CommandFailure` at the end of the input or beyond the limit.
+  static func line(
+    asking question: String, isAlwaysAsked: Bool = true, maximumBytes limit: Int = maximumBytes
+  ) throws -> [UInt8] {
     if isAlwaysAsked || isTerminal { Output.note(question) }
     let shown = silence()
     defer { restore(shown) }
@@ -27,8 +31,8 @@ enum SecretInput {
       }
       if byte == UInt8(ascii: "\n") { return bytes }
       bytes.append(byte)
-      guard bytes.count <= maximumBytes else {
-        throw CommandFailure(.usage, "that is longer than \(maximumBytes) bytes")
+      guard bytes.count <= limit else {
+        throw CommandFailure(.usage, "that is longer than \(limit) bytes")
       }
     }
   }

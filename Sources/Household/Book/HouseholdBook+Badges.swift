@@ -17,7 +17,7 @@ extension HouseholdBook {
       let page = try source.rows(
         of: HouseholdProjection.points,
         in: RowRange(
-          ["person", "day"], prefix: [.id(person)], from: place, isExclusive: isLater,
+          ["person", "day"], prefix: [.id(merges.one(person))], from: place, isExclusive: isLater,
           isDescending: true, limit: pageRows))
       for row in page {
         guard let day = row[1].date else { continue }
@@ -78,7 +78,8 @@ extension HouseholdBook {
   }
 
   private func creditedDays(of person: PersonID) throws -> [(CivilDate, Int)] {
-    try source.rows(of: HouseholdProjection.points, where: [.id(person)]).compactMap { row in
+    try source.rows(of: HouseholdProjection.points, where: [.id(merges.one(person))]).compactMap {
+      row in
       guard let day = row[1].date, let credited = row[4].int, credited > 0 else { return nil }
       return (day, Int(credited))
     }
@@ -87,7 +88,7 @@ extension HouseholdBook {
   /// When something is due, by the chores that are not archived.
   private func dueRules() throws -> [DueRule] {
     try source.ids(of: HouseholdSchema.chore)
-      .compactMap { try ChoreFacts($0, from: source) }.filter { !$0.isArchived }
+      .compactMap { try ChoreFacts($0, from: source, merges: merges) }.filter { !$0.isArchived }
       .compactMap(DueRule.init)
   }
 

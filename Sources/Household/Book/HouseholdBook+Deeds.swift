@@ -79,8 +79,12 @@ extension HouseholdBook {
         verb: "set", title: "\(assigned[SettingField.key]?.text ?? "a setting"): \(value)")
     case HouseholdSchema.person:
       if let name = assigned[PersonField.name]?.text { return Deed(verb: "named", title: name) }
-      let name = try source.record(key)?.shown(PersonField.name)?.text
-      return Deed(verb: "changed", title: name ?? "a person")
+      return Deed(verb: "changed", title: try title(ofPerson: key.id))
+    case HouseholdSchema.personMerge:
+      let person = assigned[MergeField.person]?.identifier
+      let isUndone = (assigned[MergeField.into] ?? .null) == .null
+      return Deed(
+        verb: isUndone ? "took apart again" : "merged", title: try title(ofPerson: person))
     case HouseholdSchema.close:
       return Deed(verb: "closed", title: assigned[CloseField.period]?.text ?? "a period")
     default:
@@ -91,6 +95,12 @@ extension HouseholdBook {
   private static func verb(ofChore assigned: [FieldID: Value]) -> String {
     if assigned[ChoreField.created] != nil { return "added" }
     return assigned[ChoreField.archived]?.bool.map { $0 ? "archived" : "restored" } ?? "changed"
+  }
+
+  /// A person's name.
+  private func title(ofPerson id: PersonID?) throws -> String {
+    let key = id.map { RecordKey(type: HouseholdSchema.person, id: $0) }
+    return try key.flatMap { try source.record($0)?.shown(PersonField.name)?.text } ?? "a person"
   }
 
   /// A chore's title.

@@ -12,8 +12,9 @@ extension HouseholdBook {
 
   /// The ledger of a person, or of everybody, newest day first.
   package func ledger(of person: PersonID?) throws -> [LedgerEntry] {
-    try rows(RowRange(HistoryPlace.order, isDescending: true))
-      .filter { person == nil || $0.person == person }.map(entry)
+    let one = person.map { merges.one($0) }
+    return try rows(RowRange(HistoryPlace.order, isDescending: true))
+      .filter { one == nil || $0.person == one }.map(entry)
   }
 
   /// One entry of the ledger; nil if there is none of this id.
@@ -92,7 +93,8 @@ extension HouseholdBook {
     while true {
       let page = try rows(
         RowRange(
-          [column, "time", "event"], prefix: [.id(person)], from: place, isExclusive: true,
+          [column, "time", "event"], prefix: [.id(merges.one(person))], from: place,
+          isExclusive: true,
           isDescending: true, limit: pageRows))
       if let row = page.first(where: \.isValid) { return row }
       guard let last = page.last, page.count == pageRows else { return nil }

@@ -102,13 +102,13 @@ extension HouseholdBook {
     _ kind: PeriodKind, of person: PersonID
   ) throws -> [(CivilDate, points: Int, late: Int)] {
     var sums: [Int32: (points: Int, late: Int)] = [:]
-    for row in try source.rows(of: HouseholdProjection.points, where: [.id(person)]) {
+    for row in try source.rows(of: HouseholdProjection.points, where: [.id(merges.one(person))]) {
       if let day = row[1].date {
         sums[day.dayNumber, default: (0, 0)].points += Int(row[2].int ?? 0)
       }
     }
     let late = try source.rows(
-      of: HouseholdProjection.late, where: [.text(kind.rawValue), .id(person)])
+      of: HouseholdProjection.late, where: [.text(kind.rawValue), .id(merges.one(person))])
     for row in late {
       guard let day = row[2].date, let amount = row[4].int, let event = row[3].identifier else {
         continue
@@ -153,7 +153,7 @@ extension HouseholdBook {
   /// A person's points and completions in a period; late points where they are booked.
   func sums(of person: PersonID, _ period: Period) throws -> (points: Int, completions: Int) {
     guard let kind = PeriodKind(rawValue: period.rawValue) else {
-      let rows = try source.rows(of: HouseholdProjection.points, where: [.id(person)])
+      let rows = try source.rows(of: HouseholdProjection.points, where: [.id(merges.one(person))])
       return add(rows, through: .max)
     }
     let closed = ClosedDays(source, settings: settings)
@@ -163,12 +163,14 @@ extension HouseholdBook {
       try source.rows(
         of: HouseholdProjection.points,
         in: RowRange(
-          ["person", "day"], prefix: [.id(person)], from: [.int(first)], limit: days.count)),
+          ["person", "day"], prefix: [.id(merges.one(person))], from: [.int(first)],
+          limit: days.count)),
       through: last)
     let late = try source.rows(
       of: HouseholdProjection.late,
       in: RowRange(
-        ["period", "person", "day", "event"], prefix: [.text(kind.rawValue), .id(person)],
+        ["period", "person", "day", "event"],
+        prefix: [.text(kind.rawValue), .id(merges.one(person))],
         from: [.int(first)]))
     for row in late where (row[2].int ?? .max) <= last { sum.points += Int(row[4].int ?? 0) }
     return sum

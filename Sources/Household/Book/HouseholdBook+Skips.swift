@@ -20,20 +20,25 @@ extension HouseholdBook {
     var own: [(id: RecordID, state: EventState)] = []
     for id in try source.ids(of: HouseholdSchema.skip) {
       guard let state = try source.event(RecordKey(type: HouseholdSchema.skip, id: id)),
-        state[SkipField.by].identifier == person
+        isOf(person, state)
       else { continue }
       own.append((id, state))
     }
     own.sort { ($1.state.version, $1.id) < ($0.state.version, $0.id) }
     for (id, state) in own where try source.retractions(of: id).isEmpty {
       guard let chore = state[SkipField.chore].identifier, let skip = Skip(state),
-        let facts = try ChoreFacts(chore, from: source)
+        let facts = try ChoreFacts(chore, from: source, merges: merges)
       else { continue }
       return SkipEntry(
         event: id, chore: chore, choreTitle: facts.title,
         date: skip.key == .once ? nil : skip.key.occurrence?.date, version: skip.version)
     }
     return nil
+  }
+
+  /// Whether a person, or who counts as the same one, wrote a skip.
+  private func isOf(_ person: PersonID, _ skip: EventState) -> Bool {
+    skip[SkipField.by].identifier.map { merges.one($0) } == merges.one(person)
   }
 
   /// Takes a skip back for ever (R11).
@@ -50,7 +55,7 @@ extension HouseholdBook {
       throw HouseholdError(
         .alreadyUndone, "the skip \(event.hex) is undone already; nothing to do")
     }
-    guard state[SkipField.by].identifier == person else {
+    guard isOf(person, state) else {
       throw HouseholdError(.notYours, "the skip \(event.hex) is somebody else's; ask them")
     }
     _ = builder.event(

@@ -178,7 +178,8 @@ extension HouseholdBook {
       throw HouseholdError(
         .alreadyUndone, "\(quoted(row.title)) of \(row.day) is undone already; nothing to do")
     }
-    guard isAdministrator || row.person == person || row.recordedBy == person else {
+    let isOwn = [row.person, row.recordedBy].contains(merges.one(person))
+    guard isAdministrator || isOwn else {
       throw HouseholdError(
         .notYours,
         "\(quoted(row.title)) of \(row.day) was done by somebody else; ask them or an "
@@ -295,7 +296,9 @@ extension HouseholdBook {
   // MARK: - Finding what is meant
 
   private func facts(of id: RecordID) throws -> ChoreFacts {
-    guard let facts = try ChoreFacts(id, from: source) else { throw noSuchChore(id) }
+    guard let facts = try ChoreFacts(id, from: source, merges: merges) else {
+      throw noSuchChore(id)
+    }
     return facts
   }
 
@@ -342,7 +345,7 @@ extension HouseholdBook {
     let facts = schedule.facts
     if let day = try schedule.log.lastDay(of: key) {
       let done = try schedule.log.rows(of: key).filter { $0.kind != .undone }
-      let isFree = claimant.map { person in !done.contains { $0.person == person } }
+      let isFree = claimant.map { person in !done.contains { $0.person == merges.one(person) } }
       guard settings.duplicate == .each, isFree ?? false else {
         throw HouseholdError(
           .alreadyDone,

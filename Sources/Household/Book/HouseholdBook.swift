@@ -8,6 +8,8 @@ import HearthSync
 package struct HouseholdBook {
   /// The household's settings.
   package let settings: HouseholdSettings
+  /// Who counts as whom: whatever this book says of people is by it.
+  package let merges: PersonMerges
   let source: any ProjectionSource
   package let today: CivilDate
 
@@ -17,13 +19,15 @@ package struct HouseholdBook {
     self.source = source
     self.today = today
     settings = try HouseholdSettings(source: source)
+    merges = try PersonMerges(source: source)
   }
 
-  /// Everybody of the household, by name, then by id.
+  /// Everybody of the household, by name, then by id; who counts as somebody else is left out.
   package func people() throws -> [PersonView] {
     try source.ids(of: HouseholdSchema.person).compactMap { id in
       let key = RecordKey(type: HouseholdSchema.person, id: id)
-      guard let record = try source.record(key), !record.life.isDeleted else { return nil }
+      guard merges.one(id) == id, let record = try source.record(key), !record.life.isDeleted
+      else { return nil }
       return PersonView(
         id: id, name: record.shown(PersonField.name)?.text ?? "",
         email: record.shown(PersonField.email)?.text,
@@ -98,7 +102,7 @@ extension HouseholdBook {
   }
 
   func schedule(of chore: RecordID, inactive: [PersonID]? = nil) throws -> ChoreSchedule? {
-    guard let facts = try ChoreFacts(chore, from: source) else { return nil }
+    guard let facts = try ChoreFacts(chore, from: source, merges: merges) else { return nil }
     return ChoreSchedule(
       facts: facts, log: ChoreLog(source: source, chore: chore), settings: settings, today: today,
       inactive: try inactive ?? inactivePeople())
@@ -129,7 +133,7 @@ extension HouseholdBook {
       id: facts.chore, title: facts.title, note: facts.note, points: facts.points,
       assignment: facts.assignment, due: facts.due, time: facts.time, rule: facts.rule,
       tags: facts.tags, isArchived: facts.isArchived,
-      createdBy: facts.state.shown(ChoreField.createdBy)?.identifier,
+      createdBy: facts.createdBy,
       createdMilliseconds: UInt64(max(0, facts.state.shown(ChoreField.created)?.int ?? 0)),
       next: try views(of: schedule, through: today).first, concurrentValues: others,
       needsUpdate: (facts.ruleText != nil && facts.rule == nil)

@@ -1,7 +1,7 @@
 import HearthCRDT
 import HearthSync
 
-/// A completion as its author wrote it.
+/// A completion as its author wrote it, its people by whom they count as.
 struct Completion: Sendable {
   let id: RecordID
   let chore: RecordID
@@ -35,11 +35,16 @@ struct OccurrenceOverride: Sendable {
   let key: OccurrenceKey
   let due: CivilDate?
   let time: CivilTime?
-  let assignee: History?
   let isSkipped: Bool
+  /// Who was picked, and who counts as whom.
+  private let assignee: History?
+  private let merges: PersonMerges
 
-  /// Who was picked, or nil if nobody was.
-  var person: PersonID? { assignee?.shown?.value.identifier }
+  /// Who was picked, or was for somebody of this knowledge; nil if nobody was.
+  func person(seen: Frontier? = nil) -> PersonID? {
+    let shown = seen.map { assignee?.shown(asOf: $0) } ?? assignee?.shown
+    return shown?.value.identifier.map { merges.one($0) }
+  }
 }
 
 /// What people wrote about one chore, its completions left out: these are in the ledger.
@@ -51,9 +56,11 @@ struct ChoreFacts: Sendable {
   let skips: [Skip]
   /// In order of key.
   let overrides: [OccurrenceOverride]
+  /// Who counts as whom.
+  let merges: PersonMerges
 
   /// Reads a chore and what belongs to it; nil if there is no such chore.
-  init?(_ chore: RecordID, from source: any ProjectionSource) throws {
+  init?(_ chore: RecordID, from source: any ProjectionSource, merges: PersonMerges) throws {
     let key = RecordKey(type: HouseholdSchema.chore, id: chore)
     guard let state = try source.record(key) else { return nil }
     let skips = try source.ids(of: HouseholdSchema.skip, where: SkipField.chore, is: .id(chore))
@@ -69,10 +76,13 @@ struct ChoreFacts: Sendable {
     zone = source.zone
     self.chore = chore
     self.state = state
+    self.merges = merges
     self.skips = skips.sorted { ($0.1.version, $0.0) < ($1.1.version, $1.0) }
       .compactMap { Skip($0.1) }
-    self.overrides = overrides.filter { !$0.life.isDeleted }.compactMap { OccurrenceOverride($0) }
-      .sorted { $0.key < $1.key }
+    self.overrides = overrides.filter { !$0.life.isDeleted }.compactMap {
+      OccurrenceOverride($0, merges)
+    }
+    .sorted { $0.key < $1.key }
   }
 
   func override(of key: OccurrenceKey) -> OccurrenceOverride? {
@@ -88,7 +98,11 @@ extension ChoreFacts {
   var isArchived: Bool {
     state.life.isDeleted || state.shown(ChoreField.archived)?.bool ?? false
   }
-  var assignment: Assignment { ChoreFacts.assignment(state.shown(ChoreField.assignment)) }
+  var assignment: Assignment { assignment(state.shown(ChoreField.assignment)) }
+  /// Who added the chore; nil where nobody said.
+  var createdBy: PersonID? {
+    state.shown(ChoreField.createdBy)?.identifier.map { merges.one($0) }
+  }
   var due: CivilDate? { state.shown(ChoreField.due)?.date }
   var time: CivilTime? { state.shown(ChoreField.time)?.time }
   var ruleText: String? { state.shown(ChoreField.rule)?.text }
@@ -113,7 +127,7 @@ extension ChoreFacts {
 
   /// Who was assigned in the doer's eyes (R2).
   func assignment(asOf cause: Frontier) -> Assignment {
-    ChoreFacts.assignment(value(ChoreField.assignment, asOf: cause))
+    assignment(value(ChoreField.assignment, asOf: cause))
   }
 
   /// Who is assigned, or was for somebody of this knowledge.
@@ -126,8 +140,8 @@ extension ChoreFacts {
     return Int(min(max(points, 0), Int64(Validation.points.upperBound)))
   }
 
-  private static func assignment(_ value: Value?) -> Assignment {
-    value?.text.flatMap(Assignment.init(text:)) ?? .nobody
+  private func assignment(_ value: Value?) -> Assignment {
+    merges.one(value?.text.flatMap(Assignment.init(text:)) ?? .nobody)
   }
 }
 
@@ -147,14 +161,15 @@ extension ProjectionSource {
   }
 
   /// A completion; nil if there is none of this id, or it counts nowhere.
-  func completion(_ id: RecordID) throws -> Completion? {
-    try event(RecordKey(type: HouseholdSchema.completion, id: id)).flatMap { Completion(id, $0) }
+  func completion(_ id: RecordID, merges: PersonMerges) throws -> Completion? {
+    try event(RecordKey(type: HouseholdSchema.completion, id: id))
+      .flatMap { Completion(id, $0, merges) }
   }
 }
 
 extension Completion {
   /// Reads an event; nil if a field is missing or of another type, and it then counts nowhere.
-  init?(_ id: RecordID, _ event: EventState) {
+  init?(_ id: RecordID, _ event: EventState, _ merges: PersonMerges) {
     guard let cause = event.cause, let chore = event[CompletionField.chore].identifier,
       let person = event[CompletionField.person].identifier,
       let day = event[CompletionField.day].date, let doneAt = event[CompletionField.doneAt].int
@@ -164,11 +179,11 @@ extension Completion {
     version = event.version
     self.cause = cause
     key = event[CompletionField.key].int.map(OccurrenceKey.init(rawValue:))
-    self.person = person
+    self.person = merges.one(person)
     self.day = day
     self.doneAt = doneAt
     title = event[CompletionField.title].text ?? ""
-    recordedBy = event[CompletionField.recordedBy].identifier ?? person
+    recordedBy = merges.one(event[CompletionField.recordedBy].identifier ?? person)
   }
 }
 
@@ -185,8 +200,9 @@ extension Skip {
 }
 
 extension OccurrenceOverride {
-  init?(_ record: RecordState) {
+  init?(_ record: RecordState, _ merges: PersonMerges) {
     guard let key = record.shown(OccurrenceField.key)?.int else { return nil }
+    self.merges = merges
     self.key = OccurrenceKey(rawValue: key)
     due = record.shown(OccurrenceField.due)?.date
     time = record.shown(OccurrenceField.time)?.time

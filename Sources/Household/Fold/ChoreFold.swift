@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// A completion with all that decides whether it counts.
@@ -97,10 +98,8 @@ struct ChoreFold {
   /// Whether the doer was assigned, or was for somebody of this knowledge; whom the occurrence was
   /// given to wins over the chore's own assignment (R2, R18).
   private func isAssigned(_ completion: Completion, seen: Frontier?) -> Bool {
-    if let history = completion.key.flatMap({ facts.override(of: $0) })?.assignee {
-      let shown = seen.map { history.shown(asOf: $0) } ?? history.shown
-      if let person = shown?.value.identifier { return person == completion.person }
-    }
+    let override = completion.key.flatMap { facts.override(of: $0) }
+    if let person = override?.person(seen: seen) { return person == completion.person }
     return facts.assignment(seen: seen).includes(completion.person)
   }
 
@@ -111,7 +110,7 @@ struct ChoreFold {
     if Mutant.undoByClock.isActive, retraction.version < completion.version { return false }
     if try closed.isAdministrator(device) { return true }
     if device != completion.version.dot.author.device {
-      let person = try closed.member(of: device)?.id
+      let person = try closed.member(of: device).map { facts.merges.one($0.id) }
       guard person == completion.person || person == completion.recordedBy else {
         return false
       }

@@ -15,13 +15,13 @@ struct ChoreRefold {
     let old = try rows(of: parts)
     var completions = parts.completions
     for event in old.keys.sorted() where completions[event] == nil {
-      completions[event] = try source.completion(event)
+      completions[event] = try source.completion(event, merges: fold.facts.merges)
     }
     if parts.isWhole {
       let type = HouseholdSchema.completion
       let ids = try source.ids(of: type, where: CompletionField.chore, is: .id(chore))
       for id in ids where completions[id] == nil {
-        completions[id] = try source.completion(id)
+        completions[id] = try source.completion(id, merges: fold.facts.merges)
       }
     }
     let items = try completions.values.sorted { ($0.version, $0.id) < ($1.version, $1.id) }
@@ -170,7 +170,7 @@ private struct LateBookings {
     let known = Dictionary(uniqueKeysWithValues: items.map { ($0.completion.id, $0) })
     let all = try rows.compactMap { row -> FoldItem? in
       if let item = known[row.event] { return item }
-      return try source.completion(row.event).map(fold.item)
+      return try source.completion(row.event, merges: fold.facts.merges).map(fold.item)
     }
     .sorted {
       ($0.completion.version, $0.completion.id) < ($1.completion.version, $1.completion.id)

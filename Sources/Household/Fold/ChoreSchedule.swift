@@ -252,7 +252,7 @@ struct ChoreSchedule {
 extension ChoreSchedule {
   /// Whom an occurrence is for.
   func assignee(of opening: Opening) throws -> PersonID? {
-    if let person = facts.override(of: opening.key)?.person {
+    if let person = facts.override(of: opening.key)?.person() {
       Probe.assignedOnce.hit()
       return person
     }

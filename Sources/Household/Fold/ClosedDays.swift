@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// The two kinds of periods by which points are settled, each on its own.

@@ -5,7 +5,8 @@ import HearthSync
 /// history of challenges, kept in step with the records.
 ///
 /// A changed record refolds the occurrences it belongs to, or the end of its chain, and only rows
-/// that differ are written. A changed rule of payment refolds everything.
+/// that differ are written. A changed rule of payment refolds everything, and so does a merge of
+/// two people: rows name those as whom people count.
 package struct HouseholdProjection: Projection {
   /// Every completion with what it earned.
   static let ledger = "ledger"
@@ -21,7 +22,7 @@ package struct HouseholdProjection: Projection {
   static let chores = "chores"
 
   package let name = "household"
-  package let version = 5
+  package let version = 6
   package let tables = [
     ProjectionTable(
       HouseholdProjection.ledger,
@@ -63,7 +64,8 @@ package struct HouseholdProjection: Projection {
   package let types = [
     HouseholdSchema.chore, HouseholdSchema.occurrence, HouseholdSchema.setting,
     HouseholdSchema.completion, HouseholdSchema.retraction, HouseholdSchema.skip,
-    HouseholdSchema.close, HouseholdSchema.challengeAttempt, HouseholdSchema.challengeUndo,
+    HouseholdSchema.close, HouseholdSchema.personMerge, HouseholdSchema.challengeAttempt,
+    HouseholdSchema.challengeUndo,
   ]
   package let typesJudgedByAuthor = [HouseholdSchema.retraction, HouseholdSchema.close]
 
@@ -78,13 +80,14 @@ package struct HouseholdProjection: Projection {
     guard ofChallenges.count < keys.count else { return }
     let settings = try HouseholdSettings(source: source)
     let closed = ClosedDays(source, settings: settings)
-    var touched = TouchedChores(source: source, settings: settings)
+    let merges = try PersonMerges(source: source)
+    var touched = TouchedChores(source: source, settings: settings, merges: merges)
     if keys.contains(where: { $0.type == HouseholdSchema.close }) {
       try touched.touch(days: try closed.refresh(writer))
     }
     for key in keys { try touched.touch(key) }
     for (chore, parts) in touched.sorted() {
-      guard let facts = try ChoreFacts(chore, from: source) else { continue }
+      guard let facts = try ChoreFacts(chore, from: source, merges: merges) else { continue }
       let fold = ChoreFold(facts: facts, closed: closed, source: source)
       try ChoreRefold(fold: fold, source: source, writer: writer).run(parts)
       try ChoreRow(facts, from: source, settings: settings)
@@ -110,11 +113,13 @@ struct TouchedChores {
 
   private let source: any ProjectionSource
   private let settings: HouseholdSettings
+  private let merges: PersonMerges
   private var chores: [RecordID: Parts] = [:]
 
-  init(source: any ProjectionSource, settings: HouseholdSettings) {
+  init(source: any ProjectionSource, settings: HouseholdSettings, merges: PersonMerges) {
     self.source = source
     self.settings = settings
+    self.merges = merges
   }
 
   func sorted() -> [(RecordID, Parts)] {
@@ -141,6 +146,7 @@ struct TouchedChores {
       if settings.strictAssignee { parts.keys.insert(OccurrenceKey(rawValue: number)) }
       chores[chore] = parts
     case HouseholdSchema.setting: try touch(setting: key)
+    case HouseholdSchema.personMerge: try touchEverything(isPay: true)
     default: break
     }
   }
@@ -166,9 +172,14 @@ struct TouchedChores {
     let decidesPay = isOne(of: ["duplicate", "strict-assignee"])
     guard decidesPay || isOne(of: ["missed"]) else { return }
     Probe.policyChanged.hit()
+    try touchEverything(isPay: decidesPay)
+  }
+
+  /// Touches every chore; its completions too where what they pay or whom may be another.
+  private mutating func touchEverything(isPay: Bool) throws {
     for chore in try source.ids(of: HouseholdSchema.chore) {
       var parts = chores[chore] ?? Parts()
-      if decidesPay { parts.isWhole = true }
+      if isPay { parts.isWhole = true }
       chores[chore] = parts
     }
   }
@@ -180,7 +191,7 @@ struct TouchedChores {
   }
 
   private mutating func touch(completion id: RecordID) throws {
-    guard let completion = try source.completion(id) else { return }
+    guard let completion = try source.completion(id, merges: merges) else { return }
     var parts = chores[completion.chore] ?? Parts()
     parts.completions[id] = completion
     if let key = completion.key {

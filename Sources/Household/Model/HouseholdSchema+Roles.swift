@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 extension HouseholdSchema {
@@ -19,5 +20,6 @@ extension HouseholdSchema {
     retraction: .init(.writers),
     skip: .init(.writers),
     close: .init(.admins),
+    personMerge: .init(.admins),
   ])
 }

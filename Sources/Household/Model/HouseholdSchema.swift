@@ -19,6 +19,8 @@ package enum HouseholdSchema {
   package static let skip = TypeID.event(12, keepsCause: true)
   /// A week or month is settled: what comes later is booked in a later one (rule R10).
   package static let close = TypeID.event(13, keepsCause: true)
+  /// A person counts as another one, or as themselves again.
+  package static let personMerge = TypeID.event(16)
 
   /// Every type, for the store.
   package static let all = household + challenges
@@ -101,6 +103,13 @@ package enum HouseholdSchema {
         FieldSchema(CloseField.duplicate, "duplicate", .text),
         FieldSchema(CloseField.strict, "strict", .bool),
       ]),
+    RecordSchema(
+      personMerge, "person_merge",
+      [
+        FieldSchema(MergeField.person, "person", .bytes),
+        FieldSchema(MergeField.into, "into", .bytes),
+        FieldSchema(MergeField.by, "by", .bytes),
+      ]),
   ]
 }
 
@@ -174,6 +183,13 @@ enum CloseField {
   /// The settings that held when the period was closed; they hold for its days for ever.
   static let duplicate = FieldID(.register, 5)
   static let strict = FieldID(.register, 6)
+}
+
+enum MergeField {
+  static let person = FieldID(.register, 1)
+  /// Missing where the person counts as themselves again.
+  static let into = FieldID(.register, 2)
+  static let by = FieldID(.register, 3)
 }
 
 extension Value {

@@ -1,0 +1,154 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import HearthMembership
+import HearthSync
+import Household
+
+extension MemberCommand {
+  /// Lets somebody who has gone count as somebody who is here.
+  struct Merge: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "merge", abstract: "Let somebody who has gone count as somebody who is here.",
+      discussion: """
+        Who lost every device and the words, was removed and invited again is two people to the
+        household. Say that both are one: points, turns, chores and badges of the one who has gone
+        are from then on the other's, on every device. Nothing is rewritten, what both did counts
+        once, and no role or device goes from one to the other. Admins and the owner may do it, and
+        take it back.
+
+        Examples:
+          hearth member merge Zoë Zoë            the Zoë who was removed counts as the Zoë of now
+          hearth member merge 3f2a09bb Zoë       which one, by digits of the id (`hearth audit`)
+          hearth member merge --undo 3f2a09bb    she counts as herself again
+        """)
+
+    @Argument(help: "Who has gone.") var person: String
+    @Argument(help: "As whom to count; left out with --undo.") var into: String?
+    @Flag(help: "Let the person count as themselves again.") var undo = false
+    @OptionGroup var options: CommonOptions
+
+    private struct Document: Encodable {
+      let person: String
+      let personId: String
+      /// Absent where a merge is taken back.
+      let into: String?
+      let intoId: String?
+      let isUndone: Bool
+      /// What the one as whom the person counts has in all.
+      let points: Int
+    }
+
+    func run() async throws {
+      guard (into == nil) == undo else {
+        throw CommandFailure(
+          .usage, undo ? "--undo takes one person" : "say as whom the person is to count",
+          hint: undo
+            ? "`hearth member merge --undo PERSON`" : "`hearth member merge PERSON INTO`")
+      }
+      let context = try await HouseholdContext.open(options)
+      // Somebody may have come, gone or been merged elsewhere.
+      try await Telling.first(context.node)
+      let gate = await context.roleGate()
+      try gate.requireAdmin(to: "merge people")
+      let me = try gate.requireMember().id
+      let (person, into) = (person, into)
+      let (subject, other) = try await context.write { book, builder in
+        let subject = try Merge.subject(person, isUndo: into == nil, in: book, gate)
+        guard let into else {
+          try book.undoMerge(of: subject.id, by: me, in: &builder)
+          return (subject, PersonChoice?.none)
+        }
+        let other = try ChoreNames.person(into, in: book, gate, isToWork: true)
+        try book.merge(subject.id, into: other.id, by: me, in: &builder)
+        return (subject, other)
+      }
+      let points = try await context.read { try $0.points(of: subject.id).total }
+      let report = try await Telling.others(context.node)
+      if options.json {
+        try Output.json(
+          Document(
+            person: subject.name, personId: subject.id.hex, into: other?.name,
+            intoId: other?.id.hex, isUndone: undo, points: points))
+      } else {
+        tell(subject, other, points, ShownNames(of: gate.membership, withFormer: true))
+        Output.note(Telling.words(report))
+      }
+      try SyncText.check(report, isQuiet: true)
+    }
+
+    private func tell(
+      _ subject: PersonChoice, _ other: PersonChoice?, _ points: Int, _ names: ShownNames
+    ) {
+      let name = Style.safe(names.name(of: subject.id) ?? subject.name)
+      guard let other else {
+        return Output.print("\(name) counts as themselves again: \(points) points in all")
+      }
+      Output.print(
+        "\(name) counts as \(Style.safe(names.name(of: other.id) ?? other.name)) now: "
+          + "\(points) points in all")
+      Output.note(
+        "roles and devices stay as they are; to take it back: "
+          + "`hearth member merge --undo \(ShortID.text(subject.id))`")
+    }
+
+    /// Who is meant by the first name: of several those who have gone and count as themselves, or,
+    /// to take a merge back, those who count as somebody else.
+    ///
+    /// - Throws: a failure that says why somebody who is here cannot be merged.
+    private static func subject(
+      _ text: String, isUndo: Bool, in book: HouseholdBook, _ gate: RoleGate
+    ) throws -> PersonChoice {
+      let membership = gate.membership
+      let everybody = (membership.people + membership.formerPeople).map(PersonChoice.init)
+      let former = Set(membership.formerPeople.map(\.id))
+      func isMeant(_ choice: PersonChoice) -> Bool {
+        let isMerged = book.merges.one(choice.id) != choice.id
+        return isUndo ? isMerged : former.contains(choice.id) && !isMerged
+      }
+      switch PersonChoice.find(text, among: everybody, isPresent: isMeant) {
+      case .one(let choice):
+        if !isUndo, let present = membership.people.first(where: { $0.id == choice.id }) {
+          throw try refusal(of: present, in: membership, gate)
+        }
+        return choice
+      case .several(let found):
+        let isOne = Set(found.map { book.merges.one($0.id) }).count == 1
+        if isUndo, !found.contains(where: isMeant) { throw nobody(text, [], isUndo) }
+        // Where all are one already, the book says so.
+        if isOne, let merged = found.first(where: { book.merges.one($0.id) != $0.id }) {
+          return merged
+        }
+        throw PersonChoice.several(text, found)
+      case .none(let nearest): throw nobody(text, nearest, isUndo)
+      }
+    }
+
+    private static func nobody(
+      _ text: String, _ nearest: [PersonChoice], _ isUndo: Bool
+    ) -> CommandFailure {
+      CommandFailure(
+        .failed,
+        "there is no person \(ShownText.quoted(text)) who "
+          + (isUndo ? "counts as somebody else" : "has gone from this household"),
+        hint: nearest.isEmpty
+          ? "`hearth audit` tells who has gone, and who was merged into whom"
+          : "did you mean " + RoleGate.either(nearest.map { ShownText.quoted($0.name) }) + "?")
+    }
+
+    /// Why somebody who belongs to the household cannot be merged, and what to do.
+    private static func refusal(
+      of present: Membership.Person, in membership: Membership, _ gate: RoleGate
+    ) throws -> CommandFailure {
+      let name = Style.safe(present.name)
+      try gate.requireAbove(present, to: "merge \(name) into somebody")
+      let devices = membership.devices.count { $0.person == present.id }
+      return CommandFailure(
+        .failed,
+        "\(name) (\(ShortID.text(present.id))) belongs to \(Style.safe(gate.household)), with "
+          + "\(Words.count(devices, "device")); only who has gone can count as somebody else",
+        hint: "if that is no person of their own any more: "
+          + "`hearth member remove \(ShellText.word(present.name))`, then merge")
+    }
+  }
+}

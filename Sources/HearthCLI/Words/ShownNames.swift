@@ -1,0 +1,93 @@
+import HearthCRDT
+import HearthMembership
+import HearthSync
+
+/// The names of people as lists show them, so that nobody is taken for somebody else.
+///
+/// Behind a name that somebody else has too stands the person's id, and behind one that looks like
+/// somebody else's whose it looks like: `Аnna (looks like Anna; 3f2a09bb)`. Both of two such people
+/// are marked: a name does not tell who had it first. What is shown still is text of others, see
+/// ``Style/safe(_:)``.
+struct ShownNames: Sendable {
+  private struct Entry: Sendable {
+    let person: PersonChoice
+    let folded: String
+    let skeleton: LookAlike.Skeleton
+  }
+
+  private let entries: [Entry]
+  private let places: [PersonID: Int]
+  private let byFolded: [String: [Int]]
+  private let bySight: [String: [Int]]
+  private let byLetters: [String: [Int]]
+
+  init(_ everybody: [PersonChoice]) {
+    entries = everybody.map {
+      Entry(
+        person: $0, folded: NameFolding.fold($0.name), skeleton: LookAlike.Skeleton($0.name))
+    }
+    let entries = self.entries
+    places = Dictionary(
+      entries.indices.map { (entries[$0].person.id, $0) }, uniquingKeysWith: { first, _ in first })
+    byFolded = Dictionary(grouping: entries.indices) { entries[$0].folded }
+    bySight = Dictionary(grouping: entries.indices) { entries[$0].skeleton.bySight }
+    byLetters = Dictionary(grouping: entries.indices) { entries[$0].skeleton.byLetters }
+  }
+
+  /// Those who belong to a household, and those who did once if they are wanted.
+  init(of membership: Membership, withFormer: Bool = false) {
+    let people = membership.people + (withFormer ? membership.formerPeople : [])
+    self.init(people.map(PersonChoice.init))
+  }
+
+  /// A person's name with whatever tells it from the names of others; nil of a stranger.
+  func name(of id: PersonID) -> String? {
+    guard let place = places[id] else { return nil }
+    let person = entries[place].person
+    let isDoubled = byFolded[entries[place].folded, default: []].count > 1
+    let others = lookAlikes(of: id)
+    guard isDoubled || !others.isEmpty else { return person.name }
+    let marks = (others.isEmpty ? [] : [ShownNames.mark(others.map(\.name))]) + [ShortID.text(id)]
+    return "\(person.name) (\(marks.joined(separator: "; ")))"
+  }
+
+  /// A person's name, marked only where it looks like that of somebody else; nil of a stranger.
+  func markedName(of id: PersonID) -> String? {
+    guard let place = places[id] else { return nil }
+    return lookAlikes(of: id).isEmpty ? entries[place].person.name : name(of: id)
+  }
+
+  /// Others whose names are spelt otherwise and look like a person's.
+  func lookAlikes(of id: PersonID) -> [PersonChoice] {
+    guard let place = places[id] else { return [] }
+    return others(like: entries[place].skeleton, besides: entries[place].folded)
+  }
+
+  /// People whose names are spelt otherwise and look like a newcomer's.
+  func lookAlikes(ofNewcomer name: String) -> [PersonChoice] {
+    others(like: LookAlike.Skeleton(name), besides: NameFolding.fold(name))
+  }
+
+  /// A newcomer's name, marked with the device where it looks like that of somebody who is there.
+  func name(ofNewcomer name: String, on device: DeviceID) -> String {
+    let others = lookAlikes(ofNewcomer: name)
+    guard !others.isEmpty else { return name }
+    return ShownNames.words(name, like: others.map(\.name), onDevice: ShortID.text(device))
+  }
+
+  /// The name of somebody whose device is all that is known yet.
+  static func words(_ name: String, like others: [String], onDevice device: String) -> String {
+    "\(name) (\(mark(others)); device \(device))"
+  }
+
+  private func others(like skeleton: LookAlike.Skeleton, besides folded: String) -> [PersonChoice] {
+    let alike = Set(
+      bySight[skeleton.bySight, default: []] + byLetters[skeleton.byLetters, default: []])
+    return alike.filter { entries[$0].folded != folded }.map { entries[$0].person }
+      .sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+  }
+
+  private static func mark(_ others: [String]) -> String {
+    "looks like " + others.joined(separator: " and ")
+  }
+}

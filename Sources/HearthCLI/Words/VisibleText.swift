@@ -1,0 +1,141 @@
+/// Text of others with everything visible that does not show itself.
+///
+/// Names and titles come from other devices. Control characters could move the cursor or change
+/// what was printed before, marks of direction reorder a line, and invisible characters make two
+/// different names look the same.
+enum VisibleText {
+  /// The text with each character that does not show itself written as its number, such as
+  /// `⟨U+200B⟩`.
+  ///
+  /// What a script or an emoji needs stays: joiners between letters of scripts that have them,
+  /// joiners and presentation selectors within an emoji. Shown twice is shown once: the numbers
+  /// show themselves.
+  static func shown(_ text: String) -> String {
+    replacingHidden(in: text) { "⟨U+\(digits(of: $0))⟩" }
+  }
+
+  /// A JSON document with each such character written as its escape (RFC 8259, section 7).
+  ///
+  /// Programs read the same text; whoever looks at the document on a terminal sees what is there.
+  /// Line breaks stay, as none stands within a string of a document.
+  static func escapingJSON(_ document: String) -> String {
+    replacingHidden(in: document) { scalar in
+      scalar == "\n"
+        ? "\n" : String(scalar).utf16.map { "\\u" + padded($0) }.joined()
+    }
+  }
+
+  private static func replacingHidden(
+    in text: String, with words: (Unicode.Scalar) -> String
+  ) -> String {
+    var text = text
+    let isPlain = text.withUTF8 { $0.allSatisfy { (0x20..<0x7F).contains($0) } }
+    if isPlain { return text }
+    let scalars = Array(text.unicodeScalars)
+    var result = String.UnicodeScalarView()
+    for (place, scalar) in scalars.enumerated() {
+      if isHidden(scalar), !isNeeded(at: place, in: scalars) {
+        result.append(contentsOf: words(scalar).unicodeScalars)
+      } else {
+        result.append(scalar)
+      }
+    }
+    return String(result)
+  }
+
+  /// The number as Unicode writes it, with at least four digits.
+  private static func digits(of scalar: Unicode.Scalar) -> String {
+    let text = String(scalar.value, radix: 16, uppercase: true)
+    return String(repeating: "0", count: max(0, 4 - text.count)) + text
+  }
+
+  private static func padded(_ unit: UInt16) -> String {
+    let text = String(unit, radix: 16)
+    return String(repeating: "0", count: 4 - text.count) + text
+  }
+
+  // MARK: What does not show itself
+
+  /// Whether a character does not show itself, or is not known to.
+  ///
+  /// By its general category, and what Unicode says to be ignored where it cannot be displayed
+  /// (`Default_Ignorable_Code_Point`: variation selectors, fillers of Hangul, joiners); the empty
+  /// pattern of Braille is neither and looks like a space. Spaces of any width show themselves.
+  static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+    guard scalar.value >= 0x7F else { return scalar.value < 0x20 }
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,
+      .unassigned:
+      return true
+    default:
+      return scalar.properties.isDefaultIgnorableCodePoint || scalar == brailleBlank
+    }
+  }
+
+  private static let brailleBlank: Unicode.Scalar = "\u{2800}"
+  private static let joiner: Unicode.Scalar = "\u{200D}"
+  private static let nonJoiner: Unicode.Scalar = "\u{200C}"
+  private static let textSelector: Unicode.Scalar = "\u{FE0E}"
+  private static let emojiSelector: Unicode.Scalar = "\u{FE0F}"
+  private static let keycap: Unicode.Scalar = "\u{20E3}"
+
+  // MARK: What is needed
+
+  /// Whether a hidden character changes what is seen, where it stands.
+  private static func isNeeded(at place: Int, in scalars: [Unicode.Scalar]) -> Bool {
+    guard place > 0 else { return false }
+    let before = scalars[place - 1]
+    let after = place + 1 < scalars.count ? scalars[place + 1] : nil
+    switch scalars[place] {
+    case emojiSelector where isASCII(before): return isEmoji(before) && after == keycap
+    case emojiSelector, textSelector: return isEmoji(before)
+    case joiner where endsEmoji(place, in: scalars):
+      return after.map { !isASCII($0) && isEmoji($0) } ?? false
+    case joiner, nonJoiner: return joins(before, after)
+    default: return false
+    }
+  }
+
+  private static func isASCII(_ scalar: Unicode.Scalar) -> Bool { scalar.value < 0x80 }
+
+  private static func isEmoji(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.isEmoji }
+
+  /// Whether an emoji ends before a place, its presentation selector included.
+  private static func endsEmoji(_ place: Int, in scalars: [Unicode.Scalar]) -> Bool {
+    var last = scalars[place - 1]
+    if last == emojiSelector, place > 1 { last = scalars[place - 2] }
+    return !isASCII(last) && isEmoji(last)
+  }
+
+  /// Whether a joiner between two characters belongs to their script (after RFC 5892, appendix A).
+  ///
+  /// Joiners choose between forms of letters in the scripts of Arabic's kind and in those of India:
+  /// there between two letters or marks of one group of scripts, and after the mark that takes a
+  /// consonant's vowel away.
+  private static func joins(_ before: Unicode.Scalar, _ after: Unicode.Scalar?) -> Bool {
+    guard let group = joiningGroups.firstIndex(where: { $0.contains(before.value) }),
+      isLetterOrMark(before)
+    else { return false }
+    if before.properties.canonicalCombiningClass == .virama { return true }
+    guard let after, isLetterOrMark(after) else { return false }
+    return joiningGroups[group].contains(after.value)
+  }
+
+  /// Blocks of scripts whose letters joiners stand between.
+  private static let joiningGroups: [ClosedRange<UInt32>] = [
+    0x0600...0x08FF,  // Arabic, Syriac, N'Ko and their neighbours
+    0x0900...0x0DFF,  // Devanagari to Sinhala
+    0x0F00...0x0FFF,  // Tibetan
+    0x1000...0x109F,  // Myanmar
+    0x1780...0x17FF,  // Khmer
+    0x1800...0x18AF,  // Mongolian
+  ]
+
+  private static func isLetterOrMark(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .otherLetter, .modifierLetter, .nonspacingMark, .spacingMark:
+      !isHidden(scalar)
+    default: false
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import Hearth
+import HearthCRDT
+import HearthMembership
+import HearthSync
+
+/// Joinings that wait for an owner or admin, as something speaks against them.
+enum WaitingEntries {
+  /// One of them, as it is shown.
+  struct Item: Encodable {
+    let person: String
+    let device: String
+    let deviceId: String
+    /// Absent for a further device of somebody who is there.
+    let role: String?
+    let at: String
+    let reason: String
+  }
+
+  static func all(in membership: Membership) -> [Item] {
+    membership.waiting.map { entry in
+      Item(
+        person: entry.personName, device: entry.deviceName, deviceId: entry.device.hex,
+        role: entry.role?.name, at: MomentText.iso(entry.since.milliseconds),
+        reason: reason(of: entry, in: membership))
+    }
+  }
+
+  private static func reason(of entry: WaitingEntry, in membership: Membership) -> String {
+    membership.voided.first { $0.id == entry.id }.map { membership.words(for: $0) }
+      ?? "something speaks against it"
+  }
+
+  /// Lists them, with what to do.
+  static func show(_ items: [Item]) {
+    for item in items {
+      let role = item.role.map { "as \($0)" } ?? "as a further device"
+      Output.print(
+        "\(Style.bold(Style.safe(item.person))) with \(Style.safe(item.device)) "
+          + "(\(item.deviceId.prefix(8))), \(role), joined by a link and waits: "
+          + Style.safe(item.reason))
+    }
+    guard !items.isEmpty else { return }
+    Output.note(
+      "let somebody in who waits only if you know the device: `hearth approve DEVICE`; nobody "
+        + "else reads or writes")
+  }
+
+  /// The joining that is meant, by name or by digits of the device's id; nil if there is none.
+  static func find(_ text: String, in context: HouseholdContext) async throws -> WaitingEntry? {
+    let waiting = await context.node.membership(of: context.zone.group).waiting
+    let digits = text.lowercased()
+    if digits.utf8.count >= 4, digits.allSatisfy(\.isHexDigit),
+      let found = waiting.first(where: { $0.device.hex.hasPrefix(digits) })
+    {
+      return found
+    }
+    switch NameMatch(text, among: waiting, name: \.personName) {
+    case .one(let found): return found
+    case .several(let found):
+      let list = found.map { "  \(ShortID.text($0.device))  \(Style.safe($0.personName))" }
+      throw CommandFailure(
+        .failed,
+        "\(ShownText.quoted(text)) fits several joinings:\n" + list.joined(separator: "\n"),
+        hint: "write the device's id")
+    case .none: return nil
+    }
+  }
+
+  /// Lets somebody in whose joining waits.
+  static func confirm(
+    _ entry: WaitingEntry, in context: HouseholdContext, isGiven: Bool, _ options: CommonOptions
+  ) async throws {
+    struct Document: Encodable {
+      let person: String
+      let device: String
+      let role: String?
+    }
+    let membership = await context.node.membership(of: context.zone.group)
+    let name = Style.safe(entry.personName)
+    let device = "\(Style.safe(entry.deviceName)) (\(ShortID.text(entry.device)))"
+    try Confirmation.ask(
+      "let in \(name) with \(device), although \(reason(of: entry, in: membership))?",
+      isGiven: isGiven)
+    let report = try await context.node.confirm(entry, in: context.zone.group)
+    try await context.node.close()
+    if options.json {
+      try Output.json(
+        Document(
+          person: entry.personName, device: entry.deviceName, role: entry.role?.name))
+    } else {
+      Output.print("\(name) is in: what they wrote counts now")
+      Output.note("next, on \(name)'s \(Style.safe(entry.deviceName)): `hearth sync`")
+    }
+    try SyncText.check(report, isQuiet: true)
+  }
+}

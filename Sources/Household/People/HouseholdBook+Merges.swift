@@ -1,0 +1,65 @@
+import HearthCRDT
+import HearthSync
+
+extension HouseholdBook {
+  /// Everything that was said about who counts as whom, oldest first, what holds no more included.
+  package func personMerges() throws -> [PersonMerge] { try PersonMerge.all(in: source) }
+
+  /// Lets a person count as another one, with everything credited, assigned and written.
+  ///
+  /// Counts if its author is an admin or the owner. No record is rewritten, and no right, role or
+  /// device goes from one to the other.
+  ///
+  /// - Throws: `badMerge` if they are one already, or the person counts as a third one.
+  package func merge(
+    _ person: PersonID, into other: PersonID, by author: PersonID,
+    in builder: inout OperationBuilder
+  ) throws {
+    guard person != other else {
+      throw HouseholdError(
+        .badMerge, "a person cannot be merged into themselves; name two people")
+    }
+    guard merges.one(other) != person else {
+      throw HouseholdError(
+        .badMerge,
+        "\(try name(of: other)) counts as \(try name(of: person)) already; undo that first")
+    }
+    guard merges.one(person) == person else {
+      throw HouseholdError(
+        .badMerge,
+        "\(try name(of: person)) counts as \(try name(of: merges.one(person))) already; undo that "
+          + "first if it is wrong")
+    }
+    say(person, .id(other), author, &builder)
+  }
+
+  /// Lets a person count as themselves again.
+  ///
+  /// - Throws: `badMerge` if the person does so already.
+  package func undoMerge(
+    of person: PersonID, by author: PersonID, in builder: inout OperationBuilder
+  ) throws {
+    guard merges.one(person) != person else {
+      throw HouseholdError(
+        .badMerge, "\(try name(of: person)) is merged into nobody; there is nothing to undo")
+    }
+    say(person, .null, author, &builder)
+  }
+
+  private func say(
+    _ person: PersonID, _ into: Value, _ author: PersonID, _ builder: inout OperationBuilder
+  ) {
+    _ = builder.event(
+      HouseholdSchema.personMerge,
+      [
+        EventField(MergeField.person, .id(person)), EventField(MergeField.into, into),
+        EventField(MergeField.by, .id(author)),
+      ])
+  }
+
+  /// A person's own name with digits of the id, since the two mostly have one name.
+  private func name(of person: PersonID) throws -> String {
+    let record = try source.record(RecordKey(type: HouseholdSchema.person, id: person))
+    return "\(quoted(record?.shown(PersonField.name)?.text ?? "")) (\(person.hex.prefix(8)))"
+  }
+}
