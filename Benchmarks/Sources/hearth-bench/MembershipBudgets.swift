@@ -1,5 +1,6 @@
 import Foundation
 import HearthCRDT
+import HearthMembership
 import HearthStore
 import HearthSync
 
@@ -23,6 +24,7 @@ struct MembershipBudgets {
     try oneMore(than: family)
     try newKey(family[0])
     try folding()
+    ResolverBudgets(operations: 10_000).run()
   }
 
   private func oneMore(than family: [Replica]) throws {

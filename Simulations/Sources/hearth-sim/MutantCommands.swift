@@ -3,8 +3,8 @@ import Foundation
 import HearthSim
 
 /// What one seeded bug is tried on, in this order: what killed it when it was last looked for; a
-/// few seeds, which kill most; the plans that people wrote; months; plans that take long; more
-/// seeds.
+/// few seeds, which kill most; the oracle of membership; the plans that people wrote; months; plans
+/// that take long; more seeds.
 struct Hunt: Codable {
   let mutant: String
   var known: Trial?
@@ -16,7 +16,7 @@ struct Hunt: Codable {
 
   var trials: [Trial] {
     (known.map { [$0] } ?? []) + (0..<quick).map { Trial(seed: $0, mode: "quick") }
-      + plans.map { Trial(plan: $0) }
+      + [Trial(mode: PromiseTrial.mode)] + plans.map { Trial(plan: $0) }
       + (0..<deep).map { Trial(seed: $0, mode: "deep") } + longPlans.map { Trial(plan: $0) }
       + (min(quick, seeds)..<seeds).map { Trial(seed: $0, mode: "quick") }
   }
@@ -27,6 +27,15 @@ struct Hunt: Codable {
     var plan: String?
 
     var source: Simulator.Source { plan.map { .file($0) } ?? .seed(seed, mode: mode) }
+    /// What fails in it: which check, and how; nil where all hold.
+    func failure() throws -> (oracle: String?, text: String)? {
+      if mode == PromiseTrial.mode {
+        return PromiseTrial(from: seed).failure.map { ($0.oracle, $0.text) }
+      }
+      let outcome = try Simulator.run(source)
+      return outcome.failure.map { (outcome.oracle, $0) }
+    }
+
     var name: String {
       plan.map { URL(fileURLWithPath: $0).deletingPathExtension().lastPathComponent }
         ?? "\(mode) seed \(seed)"
@@ -101,15 +110,14 @@ struct HuntCommand: ParsableCommand {
       FileHandle.standardOutput.write(Data((trial.name + "\n").utf8))
       row.seeds += 1
       try Simulator.activate(mutant: hunt.mutant)
-      let outcome = try Simulator.run(trial.source)
-      guard let failure = outcome.failure else { continue }
+      guard let failure = try trial.failure() else { continue }
       // A run that fails without the bug as well says nothing of it.
       try Simulator.activate(mutant: nil)
-      guard try Simulator.run(trial.source).failure == nil else {
+      guard try trial.failure() == nil else {
         row.failsAnyway.append(trial.name)
         continue
       }
-      (row.oracle, row.by, row.failure) = (outcome.oracle, trial.name, failure)
+      (row.oracle, row.by, row.failure) = (failure.oracle, trial.name, failure.text)
       (row.trial, row.isKnown) = (trial, hunt.known != nil && place == 0)
       break
     }
@@ -202,7 +210,8 @@ struct Mutants: ParsableCommand {
   }
 
   private static func summary(_ rows: [MutantRow]) {
-    for oracle in Simulator.oracles + ["trap"] {
+    let others = Set(rows.compactMap(\.oracle)).subtracting(Simulator.oracles).sorted()
+    for oracle in Simulator.oracles + others {
       let killed = rows.filter { $0.oracle == oracle }.map(\.mutant)
       if !killed.isEmpty { print("\(oracle): \(killed.joined(separator: ", "))") }
     }

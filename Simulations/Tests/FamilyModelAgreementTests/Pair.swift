@@ -1,6 +1,7 @@
 import FamilyModel
 import FamilyTranslation
 import HearthCRDT
+import HearthMembership
 import HearthSync
 import Household
 import TestSupport

@@ -8,7 +8,8 @@ extension OrderCase {
   }
 
   /// The household's hardest rules.
-  static let household = credits + undoing + calendars + chains + people + periods + challenges
+  static let household =
+    credits + undoing + calendars + chains + people + merges + periods + challenges
 
   // MARK: Who is paid, and what
 

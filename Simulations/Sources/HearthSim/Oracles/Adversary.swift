@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthSync
 
 /// A removed device with everything that anybody ever stored, and its old keys (O9).

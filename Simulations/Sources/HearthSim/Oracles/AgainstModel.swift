@@ -2,6 +2,7 @@ import FamilyModel
 import FamilyTranslation
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthSync
 import Household
 

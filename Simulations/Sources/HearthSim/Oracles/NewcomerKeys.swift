@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthSync
 
 /// A newcomer who reads from the joining on, with everything that anybody ever stored, every key

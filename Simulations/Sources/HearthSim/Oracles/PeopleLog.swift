@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthStore
 import HearthSync
 
@@ -22,6 +23,8 @@ struct PeopleLog {
   struct Standing {
     var owner: PersonID?
     var roles: [PersonID: Role] = [:]
+    /// Where the membership of each person began who joined.
+    var begun: [PersonID: Int] = [:]
     /// Whose each device is, and the operation that made it so.
     var devices: [DeviceID: (person: PersonID, place: Int)] = [:]
   }
@@ -127,8 +130,8 @@ struct PeopleLog {
       case .admit(let admit): add(place, admit.join, endings, view, &state)
       case .recover(let recover):
         addDevice(place, of: recover.person, endings, &state)
-        if recover.revokesOthers { end(place, &state) }
-      case .removeMember, .revokeDevice, .leave: end(place, &state)
+        if recover.revokesOthers { end(place, endings, &state) }
+      case .removeMember, .revokeDevice, .leave: end(place, endings, &state)
       case .setRole(let change) where state.roles[change.person] != nil:
         state.roles[change.person] = change.role
       case .acceptOwner(let offer): handOver(place, offer, &state)
@@ -167,12 +170,41 @@ struct PeopleLog {
     addDevice(place, of: join.person, endings, &state)
     let after = endings.filter { !sees(place, $0) }
     guard state.roles[join.person] == nil,
-      !after.contains(where: { ends($0, nil, of: join.person) })
+      !after.contains(where: {
+        ends($0, nil, of: join.person) && !isBeyond(place, $0, nil, join.person, endings)
+      })
     else { return }
-    for other in view {
-      if case .inviteCreate(let invite) = entries[other].operation, invite.invite == join.invite {
+    // Who was confirmed stays, also where the invitation has lost its effect.
+    for entry in entries {
+      if case .inviteCreate(let invite) = entry.operation, invite.invite == join.invite {
         state.roles[join.person] = invite.role
+        state.begun[join.person] = place
       }
+    }
+  }
+
+  /// Whether an entry begins anew after an ending that another ending knows nothing beyond: nobody
+  /// ends what they had not seen.
+  private func isBeyond(
+    _ entry: Int, _ ending: Int, _ device: DeviceID?, _ person: PersonID, _ endings: [Int]
+  ) -> Bool {
+    guard !sees(ending, entry) else { return false }
+    return endings.contains { former in
+      guard former != ending, sees(entry, former), ends(former, device, of: person) else {
+        return false
+      }
+      return !entries.indices.contains { other in
+        isBeginning(other, of: person) && sees(other, former) && sees(ending, other)
+      }
+    }
+  }
+
+  private func isBeginning(_ place: Int, of person: PersonID) -> Bool {
+    switch entries[place].operation {
+    case .join(let join): join.person == person
+    case .admit(let admit): admit.join.person == person
+    case .recover(let recover): recover.person == person
+    default: false
     }
   }
 
@@ -180,15 +212,21 @@ struct PeopleLog {
     _ place: Int, of person: PersonID, _ endings: [Int], _ state: inout Standing
   ) {
     guard let device = entries[place].joiner else { return }
-    let isEnded = endings.contains { !sees(place, $0) && ends($0, device, of: person) }
+    let isEnded = endings.contains {
+      !sees(place, $0) && ends($0, device, of: person)
+        && !isBeyond(place, $0, device, person, endings)
+    }
     if !isEnded { state.devices[device] = (person, place) }
   }
 
-  private func end(_ place: Int, _ state: inout Standing) {
+  private func end(_ place: Int, _ endings: [Int], _ state: inout Standing) {
     for (device, owner) in state.devices where ends(place, device, of: owner.person) {
-      if !sees(owner.place, place) { state.devices[device] = nil }
+      if !sees(owner.place, place), !isBeyond(owner.place, place, device, owner.person, endings) {
+        state.devices[device] = nil
+      }
     }
     for person in state.roles.keys where ends(place, nil, of: person) {
+      if let begun = state.begun[person], isBeyond(begun, place, nil, person, endings) { continue }
       state.roles[person] = nil
     }
   }

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// What must hold of every members' log, however it was decided (O8).
@@ -77,10 +78,11 @@ struct PeopleRules {
     world.devices.first { $0.person == person }?.name ?? "somebody"
   }
 
-  /// No invitation lets in more than it allows, nor anybody after or beside its closing.
+  /// No invitation lets in more than it allows, nor anybody after or beside its closing, but for
+  /// those whom somebody of rank has confirmed: entry is final.
   private func invitationsHold() throws {
     var uses: [Identifier: [Int]] = [:]
-    for place in log.entries.indices where log.entries[place].isLive {
+    for place in log.entries.indices where log.entries[place].isLive && !isConfirmed(place) {
       switch log.entries[place].operation {
       case .join(let join): uses[join.invite, default: []].append(place)
       case .admit(let admit): uses[admit.join.invite, default: []].append(place)
@@ -98,6 +100,25 @@ struct PeopleRules {
         let late = (uses[id] ?? []).contains { !log.sees(place, $0) }
         if late { throw fail("a closed invitation let somebody in") }
       default: break
+      }
+    }
+  }
+
+  /// Whether an owner or admin says in an operation with effect that somebody's joining holds, or
+  /// seals a key to the device: both know of it.
+  private func isConfirmed(_ place: Int) -> Bool {
+    let entry = log.entries[place]
+    guard case .join(let join) = entry.operation else { return false }
+    return log.entries.indices.contains { later in
+      guard log.entries[later].isLive, log.sees(later, place) else { return false }
+      let then = log.standing(before: later)
+      guard let author = then.devices[log.entries[later].dot.author.device]?.person,
+        author != join.person, then.roles[author]?.rank ?? 0 >= Role.admin.rank
+      else { return false }
+      switch log.entries[later].operation {
+      case .confirm(let entries): return entries.contains(entry.id)
+      case .epoch(let grant): return grant.wraps.contains { $0.recipient == entry.joiner }
+      default: return false
       }
     }
   }

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthStore
 import HearthSync
 import HearthTransport
@@ -48,9 +49,15 @@ struct Reach {
         // A reader's device is in, and cannot write the record of its person.
       }
       try fresh.exchange(at: world.now)
-      if way == .folder { fresh.giveFiles(to: member) }
-      world.net?.outwaitLiveLines()
-      try member.exchange(at: world.now)
+      // Somebody may have made a key beside the invitation: whoever let the device in gives it.
+      for _ in 0..<2 {
+        if way == .folder { fresh.giveFiles(to: member) }
+        world.net?.outwaitLiveLines()
+        try member.exchange(at: world.now)
+        if way == .folder { member.giveFiles(to: fresh) }
+        world.net?.outwaitLiveLines()
+        try fresh.exchange(at: world.now)
+      }
     } catch let violation as Violation {
       throw violation
     } catch {
@@ -106,8 +113,13 @@ struct Reach {
       try fresh.start(at: world.now)
       guard try fresh.join(secret, at: world.now) != nil else { return }
       try fresh.exchange(at: world.now)
-      fresh.giveFiles(to: host)
-      try host.exchange(at: world.now)
+      // Somebody may have made a key beside the invitation: whoever let the device in gives it.
+      for _ in 0..<2 {
+        fresh.giveFiles(to: host)
+        try host.exchange(at: world.now)
+        host.giveFiles(to: fresh)
+        try fresh.exchange(at: world.now)
+      }
     } catch let violation as Violation {
       throw violation
     } catch {

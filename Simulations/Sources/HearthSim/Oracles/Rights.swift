@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthSync
 import Household
 
@@ -10,7 +11,8 @@ enum Rights {
   ]
   /// - Parameter person: who does it.
   static func allow(_ operation: Operation, _ role: Role, by person: PersonID?) -> Bool {
-    if operation.key.type == HouseholdSchema.close { return role == .admin || role == .owner }
+    let isForAdmins = [HouseholdSchema.close, HouseholdSchema.personMerge]
+    if isForAdmins.contains(operation.key.type) { return role == .admin || role == .owner }
     switch role {
     case .reader: return false
     case .child:

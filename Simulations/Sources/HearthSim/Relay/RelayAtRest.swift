@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthRelay
 import HearthStore
 import HearthSync

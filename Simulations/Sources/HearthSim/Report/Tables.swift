@@ -51,7 +51,9 @@ enum Tables {
   /// Seeded bugs against the checks that caught them, with how many seeds it took.
   static func mutants(_ rows: [ReportData.MutantRow]) -> String {
     let caught = Set(rows.compactMap(\.oracle))
-    let oracles = Simulator.oracles.filter { caught.contains($0) }
+    let oracles =
+      Simulator.oracles.filter { caught.contains($0) }
+      + caught.subtracting(Simulator.oracles).sorted()
     var out = "<div class=\"wide\"><table class=\"grid kill\"><tr><th>seeded bug</th>"
     for oracle in oracles {
       out += "<th title=\"\(Markup.text(words(oracle)))\">\(oracle)</th>"

@@ -15,7 +15,7 @@ struct Commands {
   static let verbs = [
     "add", "edit", "complete", "undo", "skip", "archive", "restore", "tag", "untag", "assign",
     "assign-once", "move", "set", "rename-self", "delete-person",
-    "tally", "close", "undo-of", "challenge",
+    "tally", "close", "undo-of", "challenge", "merge", "part",
   ]
 
   /// Carries out a step that writes.
@@ -83,11 +83,24 @@ struct Commands {
       let first = try CivilDate(iso: text)
       try book.close(
         .week, first: first, last: first.adding(days: 6) ?? first, by: person, in: &builder)
+    case "merge", "part":
+      let named = try step.words.prefix(2).map { try self.person($0) }
+      guard let first = named.first else { throw StepFailure("merge WHO INTO, or part WHO") }
+      if step.verb == "part" {
+        try book.undoMerge(of: first, by: person, in: &builder)
+      } else {
+        try book.merge(first, into: named.last ?? first, by: person, in: &builder)
+      }
     case "rename-self":
       try book.createPerson(
         person, name: step.words.first ?? "", milliseconds: 0, in: &builder)
     default: throw StepFailure("there is no verb \(step.verb)")
     }
+  }
+
+  private func person(_ name: String) throws -> PersonID {
+    guard let person = people[name] else { throw StepFailure("there is no person \(name)") }
+    return person
   }
 
   private func chore(_ step: Step) throws -> RecordID {

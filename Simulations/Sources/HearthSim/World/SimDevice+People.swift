@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthStore
 import HearthSync
 import HearthTransport
@@ -8,7 +9,7 @@ import HearthTransport
 struct AskedJoin {
   let secret: InviteSecret
   let capsule: [UInt8]
-  let request: NamedBlob
+  let request: SentRequest
   let group: GroupID
 }
 
@@ -132,7 +133,7 @@ extension SimDevice {
     let request = try engine.requestToJoin(
       opened, with: secret, person: person, personName: name, deviceName: name, slot: slot)
     asked = AskedJoin(secret: secret, capsule: capsule, request: request, group: opened.group)
-    try publish(request, in: access)
+    try publish(request.blob, in: access)
   }
 
   /// Looks for the answer to what was asked, and takes it.
@@ -142,7 +143,7 @@ extension SimDevice {
     let access = try SimDevice.requestAccess(of: asked.secret)
     guard let answer = try answer(to: asked) else {
       if try fetch(asked.request.name, in: access) == nil {
-        try publish(asked.request, in: access)
+        try publish(asked.request.blob, in: access)
       }
       return
     }
@@ -155,9 +156,19 @@ extension SimDevice {
         if !wasIn {
           let opened = try engine.beginJoining(
             asked.capsule, with: asked.secret, nowMilliseconds: 0)
-          guard (try? engine.accept(answer: answer, to: opened)) != nil else { return nil }
+          guard
+            let given = try? engine.open(answer: answer, to: opened, asked: asked.request.hash)
+          else { return nil }
+          do {
+            try engine.accept(given) { engine in
+              for way in ways { try take(asked.group, over: way, &engine, now) }
+            }
+          } catch let error as SyncError where error.code == .unproven {
+            return nil
+          }
+        } else {
+          for way in ways { try take(asked.group, over: way, &engine, now) }
         }
-        for way in ways { try take(asked.group, over: way, &engine, now) }
       } while wasIn && !engine.membership(of: asked.group).isActive(engine.device)
       let invite = Identifier(bytes: asked.secret.publicKeys.inviteID) ?? .zero
       guard engine.isAdmitted(to: asked.group, by: invite) else { return nil }

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthStore
 import HearthSync
 import Household

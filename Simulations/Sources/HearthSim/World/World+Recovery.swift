@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthSync
 
 /// Recovery words, devices that are gone for good, and what comes back from words.
