@@ -10,7 +10,7 @@ SWIFT_PATHS := $(wildcard Sources Tests Simulations Benchmarks Examples Package.
 SHELL_SCRIPTS := $(shell grep -lx '.!/bin/sh' Scripts/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap demo test models lint docs install uninstall simulate bench clean
+.PHONY: help bootstrap demo test models lint docs install uninstall simulate prove bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -53,6 +53,9 @@ uninstall: ## Remove what `make install` put below PREFIX; nodes stay
 
 simulate: bootstrap ## Look for faults with simulated families (SIM_QUICK=1000 SIM_FROM=5000)
 	@Scripts/simulate
+
+prove: bootstrap ## Everything that takes longer than a pipeline may (about two hours)
+	@Scripts/prove
 
 bench: bootstrap ## Measure every budget beside its floor (BENCH_FLAGS="--n 10000 --m 40000")
 	$(SWIFT) build -c release --product hearth-bench

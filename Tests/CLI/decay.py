@@ -84,7 +84,9 @@ def a_newcomer_is_told(shelf):
 
 def without_being_told(shelf):
     """Each sync reads a few; in time all are right again, by whoever has them."""
+    # Ada confirms Ben's joining; Ben must have that before he can put it right.
     shelf.says("ada", ["sync"])
+    shelf.says("ben", ["sync"])
     whole = shelf.files()
     shelf.spoil(whole, "one bit")
     rounds = 0

@@ -4,8 +4,8 @@
     documents.py HEARTH
 
 Every fenced `sh` block of docs/start.md and README.md runs as it stands, line after line, on the
-node of the person whom the latest `hearth init` named. LINK stands for the link that `invite`
-printed. Blocks that call make are the pipeline's own. Every command that any document names in
+node of the person whom the latest `hearth init` named. What asks for a link (`hearth join -`) gets
+the one that `invite` printed, on standard input. Blocks that call make are the pipeline's own. Every command that any document names in
 backticks must exist.
 """
 import os
@@ -45,10 +45,9 @@ def walk(hearth, name):
             if not line.strip():
                 continue
             count += 1
-            line = re.sub(r"'?\bLINK\b'?", lambda _: "'%s'" % link, line)
             done = subprocess.run(
                 ["sh", "-c", line], capture_output=True, text=True, timeout=60, cwd=stage,
-                env=environment, stdin=subprocess.DEVNULL)
+                env=environment, input=link + "\n" if "hearth join -" in line else "")
             if done.returncode != 0:
                 failures.append(line)
                 print("FAILED %s: %s\n  exit %d: %s" % (

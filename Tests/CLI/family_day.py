@@ -203,16 +203,18 @@ def surroundings(stage):
 
 def passphrases(stage):
     home = ("--home", stage.path("safe"))
-    secret = stage.path("secret")
-    with open(secret, "w") as file:
-        file.write("correct horse battery\n")
+    secret, wrong = stage.path("secret"), stage.path("wrong")
+    for path, words in ((secret, "correct horse battery\n"), (wrong, "wrong\n")):
+        with open(path, "w") as file:
+            file.write(words)
     done = stage.run(*home, "init", "--person", "Sam", HEARTH_PASSPHRASE_FILE=secret)
     check(done.returncode == 0, "init with a passphrase: " + done.stderr)
     for status, options, environment in (
-        (4, [], {}), (4, [], {"HEARTH_PASSPHRASE": "wrong"}),
-        (0, [], {"HEARTH_PASSPHRASE": "correct horse battery"}),
+        (4, [], {}), (4, [], {"HEARTH_PASSPHRASE_FILE": wrong}),
         (0, [], {"HEARTH_PASSPHRASE_FILE": secret}), (0, ["--passphrase-file", secret], {}),
-        (0, ["--passphrase-file", secret], {"HEARTH_PASSPHRASE": "wrong"}),
+        (0, ["--passphrase-file", secret], {"HEARTH_PASSPHRASE_FILE": wrong}),
+        # A variable that holds the passphrase itself is not read.
+        (4, [], {"HEARTH_PASSPHRASE": "correct horse battery"}),
         (1, [], {"HEARTH_PASSPHRASE_FILE": stage.path("missing")}),
     ):
         done = stage.run(*home, *options, "status", **environment)

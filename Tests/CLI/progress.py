@@ -151,7 +151,7 @@ def main():
     family.says("ada", ["household", "create", "Home", "--time-zone", "UTC"])
     family.says("ada", ["transport", "add", "relay", address])
     check_none("nothing to do", at_terminal(family, "ada", "sync"))
-    link = family.says("ada", ["invite", "--uses", "5"], "hearth join").strip().splitlines()[-1]
+    link = family.says("ada", ["invite", "--uses", "5", "--at-once"], "hearth join").strip().splitlines()[-1]
 
     fill(family, "ada", NOTES, chance)
     line.rate = SLOW_BYTES_A_SECOND

@@ -275,7 +275,7 @@ def places(stage):
     stage.refuses("join over an own folder", 0, ["joined Home"], "dora", "join", link, keeps=False)
     os.rename(away, folder)
     stage.cases += 1
-    if "or `hearth join LINK`" not in added.stderr:
+    if "or `hearth join -`" not in added.stderr:
         stage.failures += 1
         print("FAILED transport add does not tell of joining: " + added.stderr)
     strange = stage.path("strange\x1b[31m\u202e")

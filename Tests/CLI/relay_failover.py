@@ -158,7 +158,7 @@ class Family(Nodes):
             if home == "ada":
                 self.says(home, ["household", "create", "Home", "--time-zone", "UTC"])
                 self.says(home, ["transport", "add", "relay", self.address(0)])
-                link = self.link(home, "--uses", "10", "--role", "admin")
+                link = self.link(home, "--uses", "10", "--role", "admin", "--at-once")
             else:
                 self.says(home, ["join", link], "joined Home")
                 self.move(home, number)

@@ -47,7 +47,7 @@ class Family(Nodes):
             self.says(home, ["init", "--person", home.title(), "--device", home])
         self.says("ada", ["household", "create", "Home", "--time-zone", "UTC"])
         self.says("ada", ["transport", "add", "relay", self.address("ada")])
-        link = self.says("ada", ["invite", "--uses", "5"], "hearth join").strip().splitlines()[-1]
+        link = self.says("ada", ["invite", "--uses", "5", "--at-once"], "hearth join").strip().splitlines()[-1]
         for home in HOMES[1:]:
             self.says(home, ["join", link], "joined Home")
             self.says(home, ["transport", "remove", "1"])

@@ -99,7 +99,7 @@ class Family(Nodes):
         self.says(first, ["init", "--person", PEOPLE[0], "--device", "first"])
         self.says(first, ["household", "create", "Home", "--time-zone", "UTC"])
         self.says(first, ["transport", "add", "relay", self.between.address(self.relay.address)])
-        link = self.link(first, "invite", "--uses", "10")
+        link = self.link(first, "invite", "--uses", "10", "--at-once")
         for person in PEOPLE:
             home = person.lower() + "1"
             if home != first:

@@ -100,7 +100,7 @@ def founding(family):
 def joining(family):
     """Three come by links, without any token: what they meet at belongs to the household."""
     for name, role in (("ben", "admin"), ("cleo", "member"), ("dan", "member")):
-        family.joins(name, family.link("ada", "--role", role))
+        family.joins(name, family.link("ada", "--role", role, "--at-once"))
     for name in ("ada", "ben", "cleo", "dan"):
         family.says(family.home(name), ["sync"])
     check(family.children().get(2, 0) >= 3, "meeting places: %r" % family.children())

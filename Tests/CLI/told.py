@@ -141,7 +141,7 @@ def stranded(home):
     home.sync("eve", "ben")
     home.says(
         "ben", ["device", "revoke", "Eve's phone"], "Eve has 0 devices left",
-        "Eve comes back with recovery words", "remove Eve", "invite Eve again")
+        "Eve comes back with recovery words", "hearth device add --for Eve")
     home.says("eve", ["sync"], "this device was revoked in Home by Ben")
     link = home.link("ben", "invite")
     home.says(
@@ -188,7 +188,10 @@ def sheets(home):
 
 
 def undone(home):
-    """A rescue by words is undone by what the lost device had decided before."""
+    """A rescue by words that nobody has seen is undone by what the lost device had decided before.
+
+    Had somebody of higher rank seen it, it would stay.
+    """
     home.join("gus", "Gus", "ben")
     old = home.words("gus")
     home.sync("gus")
@@ -197,7 +200,7 @@ def undone(home):
     home.says(
         "rescue", ["recover", "--transport", home.path("folder"), "--revoke-others"], "Gus is back",
         piped=old)
-    home.sync("rescue", "ben")
+    home.sync("rescue")
     home.back("gus")
     home.sync("gus", "ben")
     home.says("rescue", ["sync"], "this device does not belong to Home", "has no effect")

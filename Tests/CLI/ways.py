@@ -110,7 +110,8 @@ def others(ways):
     """Each newcomer reaches a household by its way; a further way carries that one alone."""
     (home, flat) = (ways.link("anna", "invite", "--household", "Home"),
                     ways.link("anna", "invite", "--household", "Flat"))
-    garden = ways.link("anna", "invite", "--household", "Garden", "--uses", "2")
+    garden = ways.link("anna", "invite", "--household", "Garden", "--uses", "2",
+                       "--at-once")
     ways.says("ben", ["init", "--person", "Ben", "--device", "tablet"])
     ways.says("ben", ["join", home], "joined Home")
     check(ways.lines("ben")[1]["everything"], "the first way does not carry everything")

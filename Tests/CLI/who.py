@@ -210,9 +210,13 @@ def stolen_words(family):
     family.sync("ada")
     done = family.run("lee", "sync")
     digits = family.json("thief", "status")["deviceId"][:8]
-    check("tell the owner or an admin of the household at once: they can remove that device with "
-          "`hearth device revoke %s`" % digits in done.stderr
-          and "words rotate" not in done.stderr, "lee: " + done.stderr)
+    if family.relay:
+        # The relay lets the device in no more; it hears of it from the private database.
+        check("tell the others of the household at once" in done.stderr, "lee: " + done.stderr)
+    else:
+        check("tell the owner or an admin of the household at once: they can remove that device "
+              "with `hearth device revoke %s`" % digits in done.stderr
+              and "words rotate" not in done.stderr, "lee: " + done.stderr)
     family.says("lee", ["doctor"], "this device was replaced", "hearth device add",
                 "recover with your words (`hearth recover`", status=PARTIAL)
     family.says("ada", ["device", "revoke", digits], "revoked")

@@ -1,6 +1,7 @@
 import HearthCRDT
 
 @testable import HearthCrypto
+@testable import HearthMembership
 @testable import HearthSync
 
 // What lies sealed is reached in two ways, by the first byte of an input: even, the rest is what

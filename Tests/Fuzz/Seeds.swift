@@ -2,6 +2,7 @@ import Glibc
 import HearthCRDT
 
 @testable import HearthCrypto
+@testable import HearthMembership
 @testable import HearthSync
 
 // Good inputs made by the code at hand, so that a changed format does not leave the fuzzer with

@@ -7,26 +7,31 @@ enum ImportRule {
     "CQREncode": [],
     "CPostgres": [],
     "CMalloc": [],
+    "CProcess": [],
     "HearthCRDT": [],
-    "HearthCrypto": ["CSodium", "CZstd", "Glibc"],
-    "HearthSync": ["HearthCRDT", "HearthCrypto"],
+    "HearthCrypto": ["CSodium", "CZstd", "CProcess", "Glibc"],
+    "HearthMembership": ["HearthCRDT", "HearthCrypto"],
+    "HearthSync": ["HearthCRDT", "HearthCrypto", "HearthMembership"],
     "HearthStore": [
-      "HearthCRDT", "HearthCrypto", "HearthSync", "GRDB", "GRDBSQLite", "Foundation",
+      "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "GRDB", "GRDBSQLite",
+      "Foundation",
     ],
     "HearthTransport": [
-      "HearthCRDT", "HearthCrypto", "HearthSync", "Foundation", "Glibc", "NIO*",
+      "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "Foundation", "Glibc", "NIO*",
     ],
     "HearthRelay": [
       "HearthCRDT", "HearthCrypto", "HearthSync", "Foundation", "Glibc", "Dispatch", "NIO*",
       "Logging", "GRDBSQLite", "CPostgres", "CMalloc", "ArgumentParser",
     ],
     "Hearth": [
-      "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "HearthTransport", "Logging",
+      "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthStore",
+      "HearthTransport", "Logging",
       "Foundation", "Glibc",
     ],
-    "Household": ["HearthCRDT", "HearthSync"],
+    "Household": ["HearthCRDT", "HearthMembership", "HearthSync"],
     "HearthCLI": [
-      "Hearth", "Household", "HearthCRDT", "HearthSync", "ArgumentParser", "Logging",
+      "Hearth", "Household", "HearthCRDT", "HearthMembership", "HearthSync", "ArgumentParser",
+      "Logging",
       "Foundation", "Glibc", "Dispatch", "CQREncode",
     ],
     "hearth-cli": ["HearthCLI", "ArgumentParser"],
@@ -34,12 +39,15 @@ enum ImportRule {
   ]
 
   /// Modules without a clock, a thread, a file or an operating system.
-  static let pureModules: Set<String> = ["HearthCRDT", "HearthSync", "Household"]
+  static let pureModules: Set<String> = [
+    "HearthCRDT", "HearthMembership", "HearthSync", "Household",
+  ]
 
   /// What simulations may import beside each other: the real engine, store, relay log and domain.
   static let simulations: Set<String> = [
-    "HearthCRDT", "HearthCrypto", "HearthSync", "HearthStore", "HearthTransport",
-    "HearthRelay", "Household", "GRDB", "GRDBSQLite", "Foundation", "Glibc", "ArgumentParser",
+    "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthStore",
+    "HearthTransport", "HearthRelay", "Household", "GRDB", "GRDBSQLite", "Foundation", "Glibc",
+    "ArgumentParser", "MembershipPromises", "PromiseTranslation",
   ]
 
   /// Modules of `Simulations` that judge the real code, so they may know none of it.

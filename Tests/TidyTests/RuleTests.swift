@@ -59,7 +59,8 @@ struct RuleTests {
       ("HearthCLI", "HearthStore"), ("HearthCLI", "HearthTransport"),
       ("HearthCLI", "HearthCrypto"), ("HearthStore", "HearthTransport"),
       ("HearthTransport", "GRDB"), ("HearthSync", "HearthStore"), ("Household", "Hearth"),
-      ("HearthCrypto", "HearthCRDT"), ("hearth-cli", "Hearth"), ("HearthRelay", "HearthStore"),
+      ("HearthCrypto", "HearthCRDT"), ("HearthMembership", "HearthSync"), ("hearth-cli", "Hearth"),
+      ("HearthRelay", "HearthStore"),
     ])
   func layering(module: String, imported: String) {
     let file = source("import \(imported)", path: "Sources/\(module)/A.swift")
@@ -123,7 +124,7 @@ struct RuleTests {
   func pureRows() {
     for module in ImportRule.pureModules {
       let row = ImportRule.table[module] ?? ["no row"]
-      #expect(row.isSubset(of: ["HearthCRDT", "HearthCrypto", "HearthSync"]))
+      #expect(row.isSubset(of: ["HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync"]))
     }
   }
 
@@ -186,6 +187,20 @@ struct RuleTests {
       #expect(found.map(\.line) == [2])
     }
     #expect(MarkerRule.violations(path: "a", text: "HA" + "CKATHON xx" + "x to" + "do") == [])
+  }
+
+  // MARK: Secrets
+
+  @Test("a variable that holds a secret is found, one that names a file is not")
+  func secretVariables() {
+    func found(_ text: String) -> [Int] {
+      SecretVariableRule.violations(path: "a", text: text).map(\.line)
+    }
+    let own = "HEARTH_" + "PASSPHRASE"
+    #expect(found("let a = 1\nlet b = environment[\"\(own)\"]") == [2])
+    #expect(found("\(own)=words hearth list") == [1])
+    #expect(found("getenv(\"RELAY_" + "TOKEN\")") == [1])
+    #expect(found("\(own)_FILE HEARTH_HOME HEARTH_KEYS environment[\"HOME\"]") == [])
   }
 
   // MARK: Sizes

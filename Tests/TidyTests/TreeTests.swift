@@ -48,6 +48,14 @@ struct TreeTests {
     }
   }
 
+  @Test("no variable of the environment holds a secret")
+  func secretVariables() throws {
+    let sources = PackageTree.files(below: "Sources").filter { $0.hasSuffix(".swift") }
+    for path in sources + scripts() {
+      expectNone(SecretVariableRule.violations(path: path, text: try PackageTree.text(of: path)))
+    }
+  }
+
   @Test("files, lines and functions stay short")
   func sizes() throws {
     let manifest = SourceText(
