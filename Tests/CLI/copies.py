@@ -81,6 +81,11 @@ def people(places, home):
 
 
 def together(places):
+    """The original knows of the new life and goes on by itself: a used-up link needs new keys."""
+    places.meet("ben", "cleo", "dan", "eve", "copy")
+    for home in ("ben", "cleo"):
+        said = places.says(home, ["log"], "Ada's laptop began a new life")
+        check("two places" not in said, "%s raises an alarm before the original goes on" % home)
     everybody = ("ada", "ben", "cleo", "dan", "eve", "copy")
     places.meet(*everybody)
     places.meet(*everybody)
@@ -97,9 +102,6 @@ def together(places):
                 "Ada's laptop began a new life (its files were restored or copied)")
     places.says("ada", ["log"], "a device with this one's keys works elsewhere too",
                 "hearth device revoke")
-    for home in ("ben", "cleo"):
-        said = places.says(home, ["log"], "Ada's laptop began a new life")
-        check("two places" not in said, "%s raises an alarm before the original goes on" % home)
     places.says("ada", ["status"], "a device with this one's keys works elsewhere too")
     places.says("ada", ["doctor"], "copy: a device with this one's keys works elsewhere too",
                 "remedy: if that was not you", status=2)
