@@ -318,7 +318,8 @@ extension Node {
   ) throws {
     if let relay = transport as? RelayTransport {
       try engine.admit(
-        to: group, over: relay, as: [(device, engine.identity.boxPair)], anchorFile: anchorFile,
+        to: group, over: relay, as: [(engine.device, engine.identity.boxPair)],
+        anchorFile: anchorFile,
         nowMilliseconds: now())
     }
     var report = TransportReport(setting: join.folder)

@@ -202,7 +202,10 @@ struct PeopleRules {
         victims = writings { $0.person == change.person }.filter { needsAdmin($0) }
       default: continue
       }
-      for victim in victims where log.areConcurrent(striker, victim) && !isAcceptance(victim) {
+      for victim in victims
+      where log.areConcurrent(striker, victim) && !isAcceptance(victim)
+        && hadSeen(striker, whatAllowed: victim)
+      {
         let (one, other) = (rank(striker), rank(victim))
         guard one <= other || log.author(striker) == log.author(victim) else {
           throw fail(
@@ -218,6 +221,21 @@ struct PeopleRules {
     return log.entries.indices.filter {
       log.entries[$0].isLive && devices.contains(log.entries[$0].dot.author.device)
     }
+  }
+
+  /// Whether whoever drew a line had seen the entry under which somebody wrote: nobody ends what
+  /// they had not seen, and who comes again begins anew.
+  private func hadSeen(_ line: Int, whatAllowed place: Int) -> Bool {
+    let then = log.standing(before: place)
+    let device = log.entries[place].dot.author.device
+    guard let (person, enrolment) = then.devices[device] else {
+      // By a joining that lets in who was not there.
+      return log.entries[place].joiner != device || log.sees(line, place)
+    }
+    guard case .revokeDevice = log.entries[line].operation else {
+      return then.begun[person].map { log.sees(line, $0) } ?? true
+    }
+    return log.sees(line, enrolment)
   }
 
   private func isAcceptance(_ place: Int) -> Bool {
