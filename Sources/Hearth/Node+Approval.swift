@@ -282,6 +282,10 @@ extension Node {
       // The news may tell that another way in was ended: then the answer is needed after all.
     } while wasIn && !engine.membership(of: group).isActive(device)
     guard join.isPrivate == true else { return true }
+    if let relay = transport as? RelayTransport {
+      // The answer brought the keys of the records' mailbox.
+      relay.directory.zones = try engine.relayAccesses(joining: group, carrying: relay.carried)
+    }
     var report = TransportReport(setting: join.folder)
     for zone in zones(of: group) {
       try engine.pull(
