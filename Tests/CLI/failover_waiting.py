@@ -56,6 +56,8 @@ class Waiting(threading.Thread):
         nodes.says("hal", ["init", "--person", "Hal", "--device", "laptop"])
         nodes.says("hal", ["join", link], "joined Hut")
         nodes.says("gus", ["sync"])
+        # The link is used up: Gus closed it and made new keys, which Hal takes.
+        nodes.says("hal", ["sync"])
 
     def streams(self):
         wait_until(lambda: self.primary.psql(
