@@ -38,7 +38,7 @@ package struct ControlResolver: Sendable {
   /// Acceptances that came to nothing, as their heir was not in.
   private var aside: Set<Int> = []
   /// Whose line took the effect from an operation.
-  private var strikers: [Int?]
+  private(set) var strikers: [Int?]
   /// Whether nothing lost or won its effect in this round.
   private var isRoundSteady = true
   /// What lines and confirmations weigh by, as of the last pass.
@@ -103,9 +103,9 @@ package struct ControlResolver: Sendable {
   }
 
   private mutating func judgeOne(_ place: Int) {
-    guard strikes[place] == nil else { return }
     let verdict = judge(place)
     verdicts[place] = verdict
+    guard strikes[place] == nil else { return }
     if verdict.formerOwner != nil, !mayHandOver(place) { return }
     let isConfirmed = confirmations[place] != nil
     let isAllowed = verdict.refusal == nil || verdict.isContested && isConfirmed

@@ -68,21 +68,39 @@ struct Entries {
   /// of higher rank who had seen the joining.
   ///
   /// A further device is final too by another device of its person that was there before the
-  /// invitation.
+  /// invitation. A role and a key speak of a person and a device, which may have joined more than
+  /// once: they confirm no joining that their author knew to wait or to be over.
   func confirmation(of place: Int) -> Int? {
     if case .admit = log.items[place].operation { return place }
     let person = fold.given(place) == nil ? nil : fold.enrolledPerson(place)
-    let said =
-      (fold.index.confirmations[log.items[place].id] ?? [])
-      + (fold.index.wraps[fold.enrolledDevice(place)] ?? [])
+    let said = fold.index.confirmations[log.items[place].id] ?? []
+    let implied =
+      (fold.index.wraps[fold.enrolledDevice(place)] ?? [])
       + (person.flatMap { fold.live.roles[$0] } ?? []).filter { $0 != place && fold.isRole($0) }
     var best: (place: Int, rank: Int)?
-    for other in said where fold.isLive[other] && log.sees(other, place) {
-      let rank = fold.standing(other)
-      guard rank > best?.rank ?? 0, mayConfirm(other, place) else { continue }
-      best = (other, rank)
+    func weigh(_ others: [Int], _ isMeant: (Int) -> Bool) {
+      for other in others where fold.isLive[other] && log.sees(other, place) {
+        let rank = fold.standing(other)
+        guard rank > best?.rank ?? 0, mayConfirm(other, place), isMeant(other) else { continue }
+        best = (other, rank)
+      }
+    }
+    weigh(said) { _ in true }
+    if let invite = fold.verdicts[place].invite, !implied.isEmpty {
+      let device = fold.enrolledDevice(place)
+      weigh(implied) { other in
+        !isKnownToWait(place, by: invite, to: other)
+          && fold.ending(of: device, enrolledBy: place, .past(other)) == nil
+      }
     }
     return best?.place
+  }
+
+  /// Whether the author of an operation knew what speaks against a joining.
+  private func isKnownToWait(_ place: Int, by invite: Int, to other: Int) -> Bool {
+    if let line = fold.strikers[invite] { return log.sees(other, line) }
+    return fold.verdicts[place].refusal != nil
+      || objection(to: place, by: invite) { log.sees(other, $0) } != nil
   }
 
   private func mayConfirm(_ confirmation: Int, _ place: Int) -> Bool {
@@ -98,31 +116,40 @@ struct Entries {
 
   /// What speaks against a joining by itself.
   private func contest(_ place: Int) -> VoidReason? {
-    guard case .join(let join) = log.items[place].operation, let invite = fold.inviter(of: place)
-    else { return nil }
-    let maker = fold.person(invite)
-    let closing = (fold.live.closings[join.invite] ?? []).first { closing in
-      log.isBeyond(place, closing) && !log.sees(place, closing) && log.sees(closing, invite)
-        && (fold.person(closing) == maker || fold.standing(closing) > entryRank(place))
+    guard case .join = log.items[place].operation, let invite = fold.inviter(of: place) else {
+      return nil
     }
-    if let closing, !Mutant.closedStillAdmits.isActive {
-      return .overruled(by: log.items[closing].id, .invitationClosed)
-    }
-    let removal = (fold.live.removalsOfUsers[invite] ?? []).first {
-      log.isBeyond(place, $0) && !log.sees(place, $0)
-    }
-    return (removal ?? ending(ofMakerOf: invite, unseenBy: place)).map {
+    return objection(to: place, by: invite) { _ in true }.map {
       .overruled(by: log.items[$0].id, .invitationClosed)
     }
   }
 
-  /// The line that ended the maker of an invitation, or the rank for it, unseen by a joining.
-  private func ending(ofMakerOf invite: Int, unseenBy place: Int) -> Int? {
+  /// The first line that ended an invitation unseen by a joining, of those that are asked for: a
+  /// closing, the removal of somebody who used it, or the end of its maker.
+  private func objection(
+    to place: Int, by invite: Int, _ isAskedFor: (Int) -> Bool
+  ) -> Int? {
+    guard case .inviteCreate(let made) = log.items[invite].operation else { return nil }
+    let maker = fold.person(invite)
+    func speaks(_ line: Int) -> Bool {
+      log.isBeyond(place, line) && !log.sees(place, line) && isAskedFor(line)
+    }
+    let closing = (fold.live.closings[made.invite] ?? []).first { closing in
+      speaks(closing) && log.sees(closing, invite)
+        && (fold.person(closing) == maker || fold.standing(closing) > entryRank(place))
+    }
+    if let closing, !Mutant.closedStillAdmits.isActive { return closing }
+    return (fold.live.removalsOfUsers[invite] ?? []).first(where: speaks)
+      ?? ending(ofMakerOf: invite, made, where: speaks)
+  }
+
+  /// The first line that ended the maker of an invitation, or the rank for it.
+  private func ending(
+    ofMakerOf invite: Int, _ made: ControlOperation.InviteCreate, where speaks: (Int) -> Bool
+  ) -> Int? {
     guard let person = fold.person(invite), let enrolment = fold.verdicts[invite].enrolment,
-      let membership = fold.verdicts[invite].membership,
-      case .inviteCreate(let made) = log.items[invite].operation
+      let membership = fold.verdicts[invite].membership
     else { return nil }
-    func speaks(_ line: Int) -> Bool { log.isBeyond(place, line) && !log.sees(place, line) }
     let device = log.items[invite].device
     let lines =
       (fold.live.revocations[device] ?? []).filter { log.sees($0, enrolment) }

@@ -166,6 +166,42 @@ struct MembershipRuleTests {
     #expect(world.fold().role(of: world.hands[subject].id) == .member)
   }
 
+  @Test(
+    "A key or a role confirms no joining that its author knew to wait", arguments: [true, false])
+  func confirmedByMistake(isKey: Bool) throws {
+    var world = World()
+    let admin = world.member(.admin, by: .auto)
+    let subject = world.addHand(person: 70)
+    world.settle()
+    // A removed admin's link, which lets in a member.
+    world.remove(0, world.hands[admin].person)
+    let link = world.invite(admin, .member)
+    world.tell(subject, admin)
+    let waiting = world.join(subject, link)
+    world.settle()
+    #expect(world.reason(waiting) == .closed)
+    // The owner's link lets in the same device as a child, and a key or role follows.
+    let other = world.invite(0, .child)
+    world.settle()
+    let joined = world.join(subject, other)
+    world.settle()
+    if isKey {
+      let wrap = ControlOperation.Wrap(
+        recipient: world.hands[subject].id, sealed: [UInt8](repeating: 1, count: 80))
+      world.write(
+        0,
+        .epoch(
+          .init(
+            zone: Identifier(high: 2, low: 2), epoch: [UInt8](repeating: 3, count: 32),
+            previous: [], wraps: [wrap])))
+    } else {
+      world.setRole(0, world.hands[subject].person, .reader)
+    }
+    #expect(world.reason(waiting) == .closed)
+    #expect(world.reason(joined) == nil)
+    #expect(world.fold().role(of: world.hands[subject].id) == (isKey ? .child : .reader))
+  }
+
   @Test("Two people under one name: the first in order is in")
   func doubles() throws {
     var world = World()

@@ -242,10 +242,13 @@ struct PeopleLog {
   // MARK: What changes count for
 
   /// The entries with effect that end a device after it was enrolled for the last time in view.
+  ///
+  /// One that knows only an earlier enrolment, which was over by then, does not end this one.
   func endings(of device: DeviceID, _ person: PersonID, after enrolment: Int) -> [Int] {
-    entries.indices.filter {
-      entries[$0].isLive && $0 != enrolment && ends($0, device, of: person)
-        && !sees(enrolment, $0)
+    let endings = entries.indices.filter { entries[$0].isLive && isEnding($0) }
+    return endings.filter {
+      $0 != enrolment && ends($0, device, of: person) && !sees(enrolment, $0)
+        && !isBeyond(enrolment, $0, device, person, endings)
     }
   }
 

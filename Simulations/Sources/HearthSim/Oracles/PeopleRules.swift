@@ -104,22 +104,37 @@ struct PeopleRules {
     }
   }
 
-  /// Whether an owner or admin says in an operation with effect that somebody's joining holds, or
-  /// seals a key to the device: both know of it.
+  /// Whether an owner or admin, or for a further device an older one of the person, says in an
+  /// operation with effect that a joining holds, or seals a key to the device: both know of it.
   private func isConfirmed(_ place: Int) -> Bool {
     let entry = log.entries[place]
     guard case .join(let join) = entry.operation else { return false }
     return log.entries.indices.contains { later in
       guard log.entries[later].isLive, log.sees(later, place) else { return false }
       let then = log.standing(before: later)
-      guard let author = then.devices[log.entries[later].dot.author.device]?.person,
-        author != join.person, then.roles[author]?.rank ?? 0 >= Role.admin.rank
-      else { return false }
+      guard let author = then.devices[log.entries[later].dot.author.device] else { return false }
+      if author.person == join.person {
+        // An older device of the person may confirm a further one.
+        guard isFurtherDevice(place, join, beside: author.place) else { return false }
+      } else {
+        guard then.roles[author.person]?.rank ?? 0 >= Role.admin.rank else { return false }
+      }
       switch log.entries[later].operation {
       case .confirm(let entries): return entries.contains(entry.id)
       case .epoch(let grant): return grant.wraps.contains { $0.recipient == entry.joiner }
       default: return false
       }
+    }
+  }
+
+  /// Whether a joining brings a further device of somebody, by an invitation of after an older one.
+  private func isFurtherDevice(
+    _ place: Int, _ join: ControlOperation.Join, beside older: Int
+  ) -> Bool {
+    guard log.standing(before: place).roles[join.person] != nil else { return false }
+    return log.entries.indices.contains { other in
+      guard case .inviteCreate(let invite) = log.entries[other].operation else { return false }
+      return invite.invite == join.invite && log.sees(other, older)
     }
   }
 

@@ -43,7 +43,7 @@ struct WordsLead {
     for place in log.entries.indices where log.entries[place].isLive && log.sees(place, naming) {
       guard case .epoch(let grant) = log.entries[place].operation,
         log.standing(before: place).roles[person] != nil,
-        !wasGone(person, before: place, log)
+        !wasGone(person, log.entries[naming].dot.author.device, before: place, log)
       else { continue }
       SimProbe.keysForWords.hit()
       let wrap = grant.recovery.first { $0.recipient == person }
@@ -70,11 +70,14 @@ struct WordsLead {
     }
   }
 
-  /// Whether the maker of a key took somebody for gone by what was overruled later: the next key
-  /// leads the words to this one, as the way back shows.
-  private func wasGone(_ person: PersonID, before place: Int, _ log: PeopleLog) -> Bool {
+  /// Whether the maker of a key took somebody, or the device that named the words, for gone by what
+  /// was overruled later: the next key leads the words to this one, as the way back shows.
+  private func wasGone(
+    _ person: PersonID, _ device: DeviceID, before place: Int, _ log: PeopleLog
+  ) -> Bool {
     log.entries.indices.contains { other in
-      !log.entries[other].isLive && log.sees(place, other) && log.ends(other, nil, of: person)
+      !log.entries[other].isLive && log.sees(place, other)
+        && (log.ends(other, nil, of: person) || log.ends(other, device, of: person))
     }
   }
 
