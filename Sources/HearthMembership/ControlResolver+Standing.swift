@@ -98,9 +98,24 @@ extension ControlResolver {
       }
       // A role is that of the membership which its giver had seen.
       guard place == membership || log.sees(place, membership) else { continue }
-      if let role = given(place) { return role == .owner ? .admin : role }
+      if let role = given(place) {
+        return lowered(role == .owner ? .admin : role, of: person, after: place, view)
+      }
     }
     return nil
+  }
+
+  /// The role as somebody knew it who had seen one that lost to a lower role unseen by them.
+  ///
+  /// The person is of no higher rank either way, so what rests on the one that lost counts.
+  private func lowered(_ role: Role, of person: PersonID, after set: Int, _ view: View) -> Role {
+    guard case .past(let later) = view, let lost = live.overruledRoles[person] else { return role }
+    let known = lost.last { place in
+      place > set && log.sees(later, place)
+        && (strikers[place].map { !log.sees(later, $0) } ?? false)
+    }
+    guard let known, let other = given(known), other.rank < role.rank else { return role }
+    return other
   }
 
   /// Whether an operation sets a role as such.
@@ -188,6 +203,18 @@ extension ControlResolver {
         return min(rank, change.role.rank)
       default: return rank
       }
+    }
+  }
+
+  /// Whether an operation shows what a device of the group had seen: one that counts, or that only
+  /// asks for what its author may not do.
+  func isWitness(_ place: Int) -> Bool {
+    if isLive[place] { return true }
+    guard strikes[place] == nil, let enrolment = verdicts[place].enrolment, enrolment != place
+    else { return false }
+    switch verdicts[place].refusal {
+    case nil, .notADevice, .openCauses: return false
+    default: return !verdicts[place].isEntry
     }
   }
 

@@ -105,13 +105,22 @@ package struct ControlResolver: Sendable {
   private mutating func judgeOne(_ place: Int) {
     let verdict = judge(place)
     verdicts[place] = verdict
-    guard strikes[place] == nil else { return }
+    guard strikes[place] == nil else { return noteOverruled(place) }
     if verdict.formerOwner != nil, !mayHandOver(place) { return }
     let isConfirmed = confirmations[place] != nil
     let isAllowed = verdict.refusal == nil || verdict.isContested && isConfirmed
     guard isAllowed, contests[place] == nil || isConfirmed else { return }
     isLive[place] = true
     live.add(place, verdict, of: log)
+  }
+
+  /// Notes a role that lost to a lower one: its author and others acted by it meanwhile.
+  private mutating func noteOverruled(_ place: Int) {
+    guard case .overruled(_, .twoRoles) = strikes[place], verdicts[place].refusal == nil,
+      case .setRole(let change) = log.items[place].operation, let striker = strikers[place],
+      let winner = given(striker), winner.rank <= change.role.rank
+    else { return }
+    live.add(overruled: place, of: change.person)
   }
 
   private func mayHandOver(_ place: Int) -> Bool {
@@ -123,6 +132,8 @@ package struct ControlResolver: Sendable {
     let new = struck.filter { strikes[$0.place] == nil }
     guard let first = new.map(\.place).min() else { return }
     Probe.operationStruck.hit()
+    // Also what had no effect has been a witness so far.
+    isRoundSteady = false
     for strike in new where strikes[strike.place] == nil {
       strikes[strike.place] = strike.reason
       strikers[strike.place] = strike.by

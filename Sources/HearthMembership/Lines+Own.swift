@@ -28,6 +28,9 @@ extension Lines {
     case .wordsReplaced:
       if isWords(strike.place), isSignedByWords(strike.by) { return true }
       return !isSettled(strike.place, beside: strike.by, rank)
+    case .recoveryWords where isSignedByWords(strike.place):
+      // Such words would take the recovery instead.
+      return isSettled(strike.by, beside: strike.place, rank)
     case .hasLeft, .recoveryWords: return isSubject(strike.place, ownLine(strike.by, rank))
     case .deviceRevoked:
       return isWords(strike.place) && !isSettled(strike.place, beside: strike.by, rank)
@@ -172,7 +175,8 @@ extension Lines {
   /// higher rank, or admins where nobody is above.
   private func isSettled(_ place: Int, beside rival: Int, _ rank: Int) -> Bool {
     let floor = rank == Role.owner.rank ? Role.member.rank : rank
-    let eyes = fold.stock.eyes(above: floor, besides: fold.person(place))
+    var eyes = fold.stock.eyes(above: floor, besides: fold.person(place))
+    if rank == Role.owner.rank { eyes += loweredEyes(beside: place) }
     /// Whether anybody had seen the one and not the other: the first who had seen the one tells.
     func isSeen(_ one: Int, without other: Int) -> Bool {
       eyes.contains { eye in
@@ -181,6 +185,29 @@ extension Lines {
       }
     }
     return isSeen(place, without: rival) && !isSeen(rival, without: place)
+  }
+
+  /// The admins whom the owner's devices lowered beyond the line of a recovery.
+  ///
+  /// Whoever holds a device that is out does not choose who has seen that.
+  private func loweredEyes(beside place: Int) -> [Stock.Eyes] {
+    guard case .recover(let recover) = log.items[place].operation, recover.revokesOthers else {
+      return []
+    }
+    return fold.stock.lowered.compactMap { witness in
+      guard let person = fold.person(witness), person != recover.person else { return nil }
+      let roles = (fold.live.roles[person] ?? []).filter { !isBeyond($0, recovery: place) }
+      guard fold.standing(witness, under: roles) >= Role.admin.rank else { return nil }
+      return Stock.Eyes(person: person, places: [witness])
+    }
+  }
+
+  /// Whether a recovery would take the effect from an operation of its person.
+  private func isBeyond(_ place: Int, recovery: Int) -> Bool {
+    fold.person(place) == fold.person(recovery)
+      && log.items[place].device != log.items[recovery].device
+      && fold.verdicts[place].enrolment.map { log.sees(recovery, $0) } ?? false
+      && !log.sees(place, recovery) && log.isBeyond(place, recovery)
   }
 
   private mutating func recovered(by place: Int, _ rank: Int) -> [Strike] {

@@ -17,6 +17,8 @@ struct LiveIndex: Sendable {
   private(set) var recoveries: [PersonID: [Int]] = [:]
   /// Operations that set a role of a person; a hand-over sets two.
   private(set) var roles: [PersonID: [Int]] = [:]
+  /// Roles that lost to lower ones which their authors had not seen.
+  private(set) var overruledRoles: [PersonID: [Int]] = [:]
   /// Operations that set the keys of a person's recovery words.
   private(set) var words: [PersonID: [Int]] = [:]
   private(set) var invites: [Identifier: [Int]] = [:]
@@ -59,7 +61,7 @@ struct LiveIndex: Sendable {
   private static var byIdentifier: [WritableKeyPath<LiveIndex, [Identifier: [Int]]>] {
     [
       \.enrolments, \.revocations, \.beginnings, \.furtherDevices, \.removals, \.recoveries,
-      \.roles, \.words, \.invites, \.invitesMade, \.uses, \.closings,
+      \.roles, \.overruledRoles, \.words, \.invites, \.invitesMade, \.uses, \.closings,
     ]
   }
 
@@ -110,6 +112,11 @@ struct LiveIndex: Sendable {
       }
     default: break
     }
+  }
+
+  /// Adds a role that lost to another one.
+  mutating func add(overruled place: Int, of person: PersonID) {
+    overruledRoles[person, default: []].append(place)
   }
 
   private mutating func enrol(

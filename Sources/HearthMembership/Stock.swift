@@ -2,7 +2,8 @@ import HearthCRDT
 
 /// How operations stand and who could have seen what, between two passes.
 struct Stock: Sendable {
-  /// The operations of one author and person that stand above a rank, in the log's order.
+  /// The operations of one author and person that stand above a rank, in the log's order, with
+  /// those that their own past does not allow: their author had seen what it had seen all the same.
   struct Eyes: Sendable {
     let person: PersonID?
     let places: [Int]
@@ -10,6 +11,8 @@ struct Stock: Sendable {
 
   /// The rank with which each operation stands.
   private(set) var standings: [Int] = []
+  /// What admins wrote who stand lower by roles that they had not seen.
+  private(set) var lowered: [Int] = []
   /// Whoever stands above each rank.
   private var eyes: [[Eyes]] = []
 
@@ -28,8 +31,12 @@ struct Stock: Sendable {
       let roles = parts[person].map { $0.concurrent(with: place, in: log) }
       return fold.standing(place, under: roles ?? fold.live.roles[person] ?? [])
     }
+    let witnesses = log.items.indices.filter { fold.isWitness($0) }
+    lowered = witnesses.filter {
+      fold.rank($0) >= Role.admin.rank && standings[$0] < Role.admin.rank
+    }
     for floor in 0..<Role.owner.rank {
-      let above = log.items.indices.filter { fold.isLive[$0] && standings[$0] > floor }
+      let above = witnesses.filter { standings[$0] > floor }
       eyes.append(
         LogParts(above, of: log).authors.flatMap { part in
           Dictionary(grouping: part) { fold.person($0) }

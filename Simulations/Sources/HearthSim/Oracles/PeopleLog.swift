@@ -199,7 +199,8 @@ struct PeopleLog {
     }
   }
 
-  private func isBeginning(_ place: Int, of person: PersonID) -> Bool {
+  /// Whether an entry lets a person in, or a device of the person.
+  func isBeginning(_ place: Int, of person: PersonID) -> Bool {
     switch entries[place].operation {
     case .join(let join): join.person == person
     case .admit(let admit): admit.join.person == person

@@ -71,13 +71,15 @@ struct WordsLead {
   }
 
   /// Whether the maker of a key took somebody, or the device that named the words, for gone by what
-  /// was overruled later: the next key leads the words to this one, as the way back shows.
+  /// was overruled later, a rival entry as well: the next key leads the words to this one, as the
+  /// way back shows.
   private func wasGone(
     _ person: PersonID, _ device: DeviceID, before place: Int, _ log: PeopleLog
   ) -> Bool {
     log.entries.indices.contains { other in
       !log.entries[other].isLive && log.sees(place, other)
-        && (log.ends(other, nil, of: person) || log.ends(other, device, of: person))
+        && (log.ends(other, nil, of: person) || log.ends(other, device, of: person)
+          || log.isBeginning(other, of: person))
     }
   }
 
