@@ -7,7 +7,7 @@ extension ControlResolver {
   mutating func judge(_ place: Int) -> Verdict {
     let item = log.items[place]
     var verdict = Verdict()
-    guard !log.isOpen(place) else {
+    guard !log.isOpen(place) || Mutant.pastsMayBeOpen.isActive else {
       verdict.refusal = .openCauses
       return verdict
     }
@@ -103,7 +103,7 @@ extension ControlResolver {
     guard let role = role(of: person, .past(place)) else { return .noSubject }
     if let reason = require(.admin, &verdict) { return reason }
     verdict.needs = max(verdict.needs, role.rank + 1)
-    return verdict.rank > role.rank ? nil : .notBelow
+    return verdict.rank > role.rank || Mutant.ranksDoNotBind.isActive ? nil : .notBelow
   }
 
   /// Whether a role may be granted by the author.

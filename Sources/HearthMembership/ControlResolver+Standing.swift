@@ -35,7 +35,7 @@ extension ControlResolver {
   /// with all its devices; a revocation, or a recovery that revokes the others, the enrolment.
   package func ending(of device: DeviceID, enrolledBy enrolment: Int, _ view: View) -> Int? {
     func ends(_ place: Int, _ seen: Int) -> Bool {
-      place > seen && place != enrolment && holds(place, view) && log.sees(place, seen)
+      place != enrolment && holds(place, view) && hadSeen(place, seen)
     }
     if let place = live.revocations[device]?.last(where: { ends($0, enrolment) }) { return place }
     guard let person = enrolledPerson(enrolment) else { return nil }
@@ -67,9 +67,17 @@ extension ControlResolver {
     return beginnings.last { place in
       // Only what comes later in the order can have seen it.
       holds(place, view)
-        && !removals[removals.partitionPoint { $0 > place }...]
-          .contains { log.sees($0, place) && holds($0, view) }
+        && !removals[
+          (Mutant.endsWhatWasNotSeen.isActive ? 0 : removals.partitionPoint { $0 > place })...
+        ]
+        .contains { hadSeen($0, place) && holds($0, view) }
     }
+  }
+
+  /// Whether an ending's author had seen an entry; only what comes later in the order can have.
+  private func hadSeen(_ ending: Int, _ entry: Int) -> Bool {
+    if Mutant.endsWhatWasNotSeen.isActive { return !log.sees(entry, ending) }
+    return ending > entry && log.sees(ending, entry)
   }
 
   /// The owner: the last who took the group over, or the founder.

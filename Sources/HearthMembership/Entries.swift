@@ -72,6 +72,7 @@ struct Entries {
   /// once: they confirm no joining that their author knew to wait or to be over.
   func confirmation(of place: Int) -> Int? {
     if case .admit = log.items[place].operation { return place }
+    if Mutant.entryIsNeverFinal.isActive { return nil }
     let person = fold.given(place) == nil ? nil : fold.enrolledPerson(place)
     let said = fold.index.confirmations[log.items[place].id] ?? []
     let implied =
@@ -89,8 +90,9 @@ struct Entries {
     if let invite = fold.verdicts[place].invite, !implied.isEmpty {
       let device = fold.enrolledDevice(place)
       weigh(implied) { other in
-        !isKnownToWait(place, by: invite, to: other)
-          && fold.ending(of: device, enrolledBy: place, .past(other)) == nil
+        Mutant.keysConfirmWhoWaits.isActive
+          || !isKnownToWait(place, by: invite, to: other)
+            && fold.ending(of: device, enrolledBy: place, .past(other)) == nil
       }
     }
     return best?.place

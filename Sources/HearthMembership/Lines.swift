@@ -105,7 +105,7 @@ extension Lines {
       let rivals = subject.roles.concurrent(with: place, in: log).filter {
         let standing = fold.standing($0)
         return fold.given($0) != change.role
-          && (standing < rank || standing == rank && isLower(change.role, than: $0))
+          && (standing < rank || Mutant.lowerRankGoesFirst.isActive || standing == rank && isLower(change.role, than: $0))
       }
       return strikes(
         (removals + revocations).filter { areConcurrent($0, beyond: place) }, by: place,

@@ -140,6 +140,20 @@ package enum Mutant: String, CaseIterable, Sendable {
   case countsSeenUses
   /// A closed invitation still lets in.
   case closedStillAdmits
+  /// Who has seen an operation may say not to have seen what that one had seen.
+  case pastsMayBeOpen
+  /// Nobody's rank keeps them from touching others.
+  case ranksDoNotBind
+  /// A removal or revocation ends entries that its author had not seen.
+  case endsWhatWasNotSeen
+  /// Of two roles of one person that of the lower rank stands.
+  case lowerRankGoesFirst
+  /// Nothing makes a joining final.
+  case entryIsNeverFinal
+  /// A key or role confirms joinings that its author knew to wait.
+  case keysConfirmWhoWaits
+  /// What turned out to be void has taken part in settling the rest.
+  case settlesOnce
   /// New keys are made after the next write instead of with the removal.
   case rotatesAfterWrite
   /// New keys go to whoever was there before the removal.
