@@ -6,8 +6,8 @@ import HearthCRDT
 /// covers the rows of everything that it cites, so nobody can cite an operation and unsee what that
 /// one had seen.
 ///
-/// Building takes O(c·r) for c changes and rows of r marks; a question takes O(1), or O(log r) in a
-/// log of so many strangers that ``CausalRows`` hold no zeros.
+/// Building takes O(c·r) for c changes and rows of r blocks, and what changes newly saw; a question
+/// takes O(1).
 struct Causality: Sendable {
   /// A change as its author states it.
   struct Statement {
@@ -33,6 +33,8 @@ struct Causality: Sendable {
   private var ordinal: [UInt32] = []
   /// The last change of each author.
   private var last: [Int] = []
+  /// What is cited and not here.
+  private var missing = Frontier()
   /// The number of each author.
   private var columns: [Author: Int] = [:]
   private var rows: CausalRows
@@ -42,39 +44,67 @@ struct Causality: Sendable {
   /// - Parameter isChecked: whether statements that are not closed are to be told.
   init(_ statements: [Statement], isChecked: Bool) {
     var builder = CausalityBuilder(statements)
-    rows = CausalRows(changes: statements.count, authors: builder.authors)
-    var row = rows.row()
-    var stated = rows.row()
+    rows = CausalRows(changes: statements.count)
+    var crowd = Crowd(row: rows.row())
     while let next = builder.next() {
       let statement = statements[next.statement]
       let last = builder.last(of: next.author, before: next.ordinal)
       let own = last.map { column[$0] } ?? self.last.count
-      let cited = builder.changes(of: statement.known, except: next.author)
+      var row = rows.row()
       var greatest = 0
       if let last {
         rows.join(last, into: &row)
-        row.raise(own, to: next.ordinal)
+        rows.raise(own, to: next.ordinal, in: &row)
         greatest = lamport[last]
       }
-      for change in cited where row[column[change]] <= ordinal[change] {
-        // What was seen before was joined before, with all that it had seen.
-        row.raise(column[change], to: ordinal[change] + 1)
-        rows.join(change, into: &row)
-        greatest = max(greatest, lamport[change])
+      let isPlain = statement.known == statement.stated && !next.isForced
+      let isClean = !isChecked || (last.map { !isOpen[$0] } ?? true)
+      var isLie = false
+      if isPlain, isClean, !next.isNews, crowd.cause == statement.known {
+        rows.join(crowd.row, into: &row)
+        greatest = max(greatest, crowd.lamport)
+      } else {
+        let cited =
+          isPlain && isClean ? builder.cited(by: next) : builder.changes(of: statement.known)
+        var seen = rows.row()
+        var highest = 0
+        join(cited, into: &seen, &highest)
+        rows.join(seen, into: &row)
+        greatest = max(greatest, highest)
+        var isCrowd = isPlain && !next.isNews
+          && statement.known[statement.position.author] < statement.position.sequence
+        if isChecked {
+          var stated = rows.row()
+          state(statement, cited, builder, into: &stated)
+          isCrowd = isCrowd && rows.covers(stated, seen)
+          // What an earlier operation had shown to know is not to be stated again.
+          if let last, isClean { rows.join(last, into: &stated) }
+          rows.raise(own, to: .max, in: &stated)
+          isLie = next.isForced || !rows.covers(stated, row)
+        }
+        if isCrowd { crowd = Crowd(row: seen, cause: statement.known, lamport: highest) }
       }
-      if isChecked {
-        state(statement, cited, of: next, builder, into: &stated)
-        // What an earlier operation had shown to know is not to be stated again.
-        if let last, !isOpen[last] { rows.join(last, into: &stated) }
-        stated.raise(own, to: .max)
-      }
-      note(
-        statement.position, own, next.ordinal, lamport: greatest + 1,
-        isOpen: isChecked && (next.isForced || !stated.covers(row)))
+      note(statement.position, own, next.ordinal, lamport: greatest + 1, isOpen: isLie)
       rows.append(row)
-      stated.clear()
-      row.clear()
       builder.note(order.count - 1, for: next)
+    }
+    missing = builder.missing
+  }
+
+  /// Those who had seen the same, without anything left out.
+  private struct Crowd {
+    var row: CausalRows.Row
+    var cause: Frontier?
+    var lamport = 0
+  }
+
+  /// Adds changes with all that they had seen, and tells the greatest of their numbers.
+  private func join(_ cited: [Int], into row: inout CausalRows.Row, _ greatest: inout Int) {
+    // What was seen before was joined before, with all that it had seen.
+    for change in cited where rows.count(of: column[change], in: row) <= ordinal[change] {
+      rows.raise(column[change], to: ordinal[change] + 1, in: &row)
+      rows.join(change, into: &row)
+      greatest = max(greatest, lamport[change])
     }
   }
 
@@ -99,6 +129,17 @@ struct Causality: Sendable {
     rows.count(of: column[earlier], in: later) > ordinal[earlier]
   }
 
+  /// A row of nothing, to join rows into.
+  func row() -> CausalRows.Row { rows.row() }
+
+  /// Adds what a change had seen to a row.
+  func join(_ change: Int, into row: inout CausalRows.Row) { rows.join(change, into: &row) }
+
+  /// Whether a row holds a change.
+  func isSeen(_ change: Int, in row: CausalRows.Row) -> Bool {
+    rows.count(of: column[change], in: row) > ordinal[change]
+  }
+
   /// How many changes of an author a change had seen.
   func count(of author: Int, seenBy change: Int) -> Int {
     Int(rows.count(of: author, in: change))
@@ -115,31 +156,46 @@ struct Causality: Sendable {
   /// Adds a change whose author had seen every other one.
   ///
   /// O(a) for a authors, but for copies.
-  mutating func append(_ position: Dot) {
+  mutating func append(_ position: Dot, citing cause: Frontier) {
     var row = rows.row()
-    for change in last { row.raise(column[change], to: ordinal[change] + 1) }
+    for change in last { rows.raise(column[change], to: ordinal[change] + 1, in: &row) }
     let own = columns[position.author] ?? last.count
     let number = (last.map { lamport[$0] }.max() ?? 0) + 1
-    note(position, own, row[own], lamport: number, isOpen: false)
+    note(position, own, rows.count(of: own, in: row), lamport: number, isOpen: false)
     rows.append(row)
+    for entry in cause.entries {
+      let known = columns[entry.author].map { order[last[$0]].sequence } ?? 0
+      if entry.sequence > known { missing.advance(entry.author, to: entry.sequence) }
+    }
+  }
+
+  /// Whether a change may come after all others: nobody has cited it, and its device has no other
+  /// life, and no later change in this one.
+  func mayFollow(_ position: Dot) -> Bool {
+    !missing.covers(position)
+      && last.allSatisfy { change in
+        let dot = order[change]
+        return dot.author.device != position.author.device
+          || dot.author == position.author && dot.sequence < position.sequence
+      }
   }
 
   /// Marks what an author stated, and what its earlier incarnations had shown to know.
   private func state(
-    _ statement: Statement, _ cited: [Int], of next: CausalityBuilder.Next,
-    _ builder: CausalityBuilder, into row: inout CausalRows.Row
+    _ statement: Statement, _ cited: [Int], _ builder: CausalityBuilder,
+    into row: inout CausalRows.Row
   ) {
     guard statement.known != statement.stated else {
-      for change in cited { row.raise(column[change], to: ordinal[change] + 1) }
+      for change in cited { rows.raise(column[change], to: ordinal[change] + 1, in: &row) }
       return
     }
-    for change in builder.changes(of: statement.stated, except: next.author) {
-      row.raise(column[change], to: ordinal[change] + 1)
+    for change in builder.changes(of: statement.stated) {
+      rows.raise(column[change], to: ordinal[change] + 1, in: &row)
     }
     let more = statement.known.entries.filter { $0.sequence > statement.stated[$0.author] }
     let added = Frontier(more.map { ($0.author, $0.sequence) })
-    for change in builder.changes(of: added, except: next.author) {
-      row.raise(column[change], to: ordinal[change] + 1)
+    for change in builder.changes(of: added) {
+      rows.raise(column[change], to: ordinal[change] + 1, in: &row)
       rows.join(change, into: &row)
     }
   }
@@ -157,6 +213,14 @@ struct CausalityBuilder {
     let ordinal: UInt32
     /// Whether it comes before something that it states to have seen.
     let isForced: Bool
+    /// Whether only what its author's last change had not seen is noted of what it cites.
+    let isNews: Bool
+  }
+
+  /// So many changes of an author.
+  private struct Citation {
+    let author: Int
+    let count: Int
   }
 
   private struct Chain {
@@ -165,9 +229,15 @@ struct CausalityBuilder {
     var statements: [Int] = []
     /// The changes in the order, as far as they have their place.
     var changes: [Int] = []
-    /// How many entries of the next change's statement have their place, so that no entry is looked
-    /// at twice while the change waits.
-    var done = 0
+    /// What the next change cites, if that was looked up.
+    var cited: [Citation]?
+    /// Whether that is only what the last change had not seen.
+    var isNews = false
+    /// How many of these are not known to have their place, so that none is looked at twice while
+    /// the change waits.
+    var left = 0
+    /// Whether the last change came before something that it states to have seen.
+    var wasForced = false
   }
 
   private let statements: [Causality.Statement]
@@ -177,6 +247,10 @@ struct CausalityBuilder {
   /// Authors that wait for a number of changes of another.
   private var waiting: [[(author: Int, count: Int)]] = []
   private var remaining: Int
+  /// What is cited and not here.
+  private(set) var missing = Frontier()
+  /// What was looked up last, as many cite the same.
+  private var known: (frontier: Frontier, cited: [Citation]) = (Frontier(), [])
 
   init(_ statements: [Causality.Statement]) {
     self.statements = statements
@@ -216,13 +290,14 @@ struct CausalityBuilder {
     let ordinal = chains[author].changes.count
     return Next(
       statement: chains[author].statements[ordinal], author: author, ordinal: UInt32(ordinal),
-      isForced: isForced)
+      isForced: isForced, isNews: chains[author].isNews)
   }
 
   /// Notes the place of a change, and lets those go on that waited for it.
   mutating func note(_ change: Int, for next: Next) {
     chains[next.author].changes.append(change)
-    chains[next.author].done = 0
+    chains[next.author].cited = nil
+    chains[next.author].wasForced = next.isForced
     let count = chains[next.author].changes.count
     var woken: [Int] = []
     waiting[next.author].removeAll { waiter in
@@ -234,26 +309,28 @@ struct CausalityBuilder {
     for author in woken { schedule(author) }
   }
 
-  /// The last changes of others that a frontier covers, as far as they have their place.
-  func changes(of frontier: Frontier, except own: Int) -> [Int] {
-    var found: [Int] = []
-    forEachCited(frontier, from: 0) { _, author, count in
-      let placed = min(count, chains[author].changes.count)
-      if placed > 0, author != own { found.append(chains[author].changes[placed - 1]) }
-      return true
+  /// The last changes that the next one of an author cites, as far as they have their place.
+  func cited(by next: Next) -> [Int] { changes(chains[next.author].cited ?? []) }
+
+  /// The last changes that a frontier covers, as far as they have their place.
+  func changes(of frontier: Frontier) -> [Int] { changes(citations(frontier)) }
+
+  private func changes(_ cited: [Citation]) -> [Int] {
+    cited.compactMap { cited in
+      let placed = min(cited.count, chains[cited.author].changes.count)
+      return placed > 0 ? chains[cited.author].changes[placed - 1] : nil
     }
-    return found
   }
 
-  /// Calls the body with each entry's number, the cited author and how many of its changes are
-  /// cited, while it agrees.
-  private func forEachCited(
-    _ frontier: Frontier, from start: Int, _ body: (Int, Int, Int) -> Bool
-  ) {
-    let isSparse = start > 0 || frontier.entries.count * 8 < chains.count
+  /// How many changes of which authors a frontier covers.
+  private func citations(
+    _ frontier: Frontier, _ lacks: (Frontier.Entry) -> Void = { _ in }
+  ) -> [Citation] {
+    let isSparse = frontier.entries.count * 8 < chains.count
     var walk = 0
-    for number in start..<frontier.entries.count {
-      let entry = frontier.entries[number]
+    var found: [Citation] = []
+    found.reserveCapacity(frontier.entries.count)
+    for entry in frontier.entries {
       let place: Int
       if isSparse {
         place = chains.partitionPoint { !($0.author < entry.author) }
@@ -261,8 +338,10 @@ struct CausalityBuilder {
         while walk < chains.count, chains[walk].author < entry.author { walk += 1 }
         place = walk
       }
-      guard place < chains.count else { return }
-      guard chains[place].author == entry.author else { continue }
+      guard place < chains.count, chains[place].author == entry.author else {
+        lacks(entry)
+        continue
+      }
       let sequences = chains[place].sequences
       // Logs have no gaps as a rule: the place follows from the number.
       let guess = Int(clamping: min(entry.sequence, UInt64(sequences.count)))
@@ -270,29 +349,49 @@ struct CausalityBuilder {
         guess > 0 && sequences[guess - 1] <= entry.sequence
         && (guess == sequences.count || sequences[guess] > entry.sequence)
       let count = isExact ? guess : sequences.partitionPoint { $0 > entry.sequence }
-      guard count > 0 else { continue }
-      guard body(number, place, count) else { return }
+      if count > 0 { found.append(Citation(author: place, count: count)) }
+      if count == sequences.count, entry.sequence > sequences[count - 1] { lacks(entry) }
     }
+    return found
   }
 
-  /// Makes an author's next change ready, or lets it wait for the first thing it lacks.
-  private mutating func schedule(_ author: Int) {
+  /// Looks up what an author's next change cites.
+  private mutating func look(_ author: Int) {
+    var missing = missing
+    defer { self.missing = missing }
+    func lacks(_ entry: Frontier.Entry) { missing.advance(entry.author, to: entry.sequence) }
     let done = chains[author].changes.count
-    guard done < chains[author].statements.count else { return }
-    let statement = statements[chains[author].statements[done]]
-    var lacks: (author: Int, count: Int)?
-    var reached = chains[author].done
-    forEachCited(statement.known, from: reached) { number, cited, count in
-      reached = number
-      guard cited != author, chains[cited].changes.count < count else { return true }
-      lacks = (cited, count)
-      return false
+    let known = statements[chains[author].statements[done]].known
+    chains[author].isNews = false
+    if done > 0, !chains[author].wasForced {
+      let before = statements[chains[author].statements[done - 1]].known
+      let news = known.news(since: before)
+      chains[author].isNews = news.entries.count <= 8
+        || news.entries.count * 4 < known.entries.count
+      if chains[author].isNews { chains[author].cited = citations(news, lacks) }
     }
-    chains[author].done = reached
-    if let lacks {
-      waiting[lacks.author].append((author, lacks.count))
-    } else {
-      ready.append(author)
+    if !chains[author].isNews {
+      if self.known.frontier != known { self.known = (known, citations(known, lacks)) }
+      chains[author].cited = self.known.cited
     }
+    chains[author].left = chains[author].cited?.count ?? 0
+  }
+
+  /// Makes an author's next change ready, or lets it wait for the last thing it lacks.
+  private mutating func schedule(_ author: Int) {
+    guard chains[author].changes.count < chains[author].statements.count else { return }
+    if chains[author].cited == nil { look(author) }
+    let cited = chains[author].cited ?? []
+    var left = chains[author].left
+    defer { chains[author].left = left }
+    while left > 0 {
+      let next = cited[left - 1]
+      guard next.author == author || chains[next.author].changes.count >= next.count else {
+        waiting[next.author].append((author, next.count))
+        return
+      }
+      left -= 1
+    }
+    ready.append(author)
   }
 }

@@ -45,15 +45,16 @@ package struct ControlIndex: Sendable {
   /// Operations by kind.
   private(set) var kinds: [UInt8: [Int]] = [:]
   /// Everything written by a device.
-  package private(set) var writings: [DeviceID: [Int]] = [:]
+  private(set) var writings = GrowingLists<DeviceID>()
 
   init(_ log: ControlLog, group: GroupID) {
     for (place, item) in log.items.enumerated() { add(place, item, group: group) }
+    writings.share()
   }
 
   /// Adds an operation that comes after all others.
   mutating func add(_ place: Int, _ item: ControlItem, group: GroupID) {
-    writings[item.device, default: []].append(place)
+    writings.append(place, to: item.device)
     kinds[item.operation.kind, default: []].append(place)
     addKeys(place, item)
     addPeople(place, item, group: group)

@@ -159,15 +159,9 @@ extension ControlLog {
   /// is known than what is stated.
   mutating func append(_ change: [ControlItem]) -> Bool {
     guard let position = change.first?.position, forked.isEmpty,
-      causality.isAll(change[0].cause, except: position.author),
-      items.allSatisfy({ item in
-        !item.cause.covers(position) && item.position != position
-          && (item.device != position.author.device
-            || item.position.author == position.author
-              && item.position.sequence < position.sequence)
-      })
+      causality.mayFollow(position), causality.isAll(change[0].cause, except: position.author)
     else { return false }
-    causality.append(position)
+    causality.append(position, citing: change[0].cause)
     items += ControlLog.inOrder(change)
     while changes.count < items.count { changes.append(causality.order.count - 1) }
     return true

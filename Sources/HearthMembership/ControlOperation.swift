@@ -137,6 +137,12 @@ extension ControlOperation {
     }
   }
 
+  /// Whether it offers the group, or takes such an offer back.
+  var isOffer: Bool {
+    if case .transferOwner = self { return true }
+    return false
+  }
+
   /// The keys that it shows of a device that comes by it.
   var card: DeviceCard? {
     switch self {

@@ -172,10 +172,13 @@ extension ControlResolver {
       live.closings[join.invite]?.contains { holds($0, past) && log.sees($0, invite.place) }
       ?? false
     guard !isClosed || Mutant.closedStillAdmits.isActive else { return .closed }
-    let used = (live.uses[join.invite] ?? []).count { use in
-      use < place && holds(use, past) && inviter(of: use) == invite.place
+    let uses = live.uses[join.invite] ?? []
+    if uses.count >= invite.operation.maximumUses {
+      let used = uses.count { use in
+        use < place && holds(use, past) && inviter(of: use) == invite.place
+      }
+      guard used < invite.operation.maximumUses else { return .usedUp }
     }
-    guard used < invite.operation.maximumUses else { return .usedUp }
     return isOverByRemoval(place, join, by: invite) ? .closed : nil
   }
 
@@ -190,9 +193,18 @@ extension ControlResolver {
     guard invite.operation.admission == .auto else { return false }
     let past = View.past(place)
     return (live.removalsOfUsers[invite.place] ?? []).contains { holds($0, past) }
-      || (live.removals[join.person] ?? []).reversed().contains {
-        !log.sees(invite.place, $0) && holds($0, past)
-      }
+      || hasUnseenRemoval(of: join.person, from: invite.place, to: place)
+  }
+
+  /// Whether an operation had seen a removal of a person that an earlier one had not.
+  private func hasUnseenRemoval(of person: PersonID, from earlier: Int, to later: Int) -> Bool {
+    for place in (live.removals[person] ?? []).reversed() where log.sees(later, place) {
+      guard log.sees(earlier, place) else { return true }
+      // Who had seen this one had seen all that its author had seen.
+      guard let others = live.apartRemovals.besides(place) else { continue }
+      return others.contains { log.sees(later, $0) && !log.sees(earlier, $0) }
+    }
+    return false
   }
 
   /// Whether the invitation lets in the person who is named.

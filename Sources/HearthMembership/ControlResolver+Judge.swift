@@ -5,20 +5,19 @@ import HearthCrypto
 extension ControlResolver {
   /// What an operation is to the group by its own past.
   mutating func judge(_ place: Int) -> Verdict {
-    let item = log.items[place]
     var verdict = Verdict()
     guard !log.isOpen(place) || Mutant.pastsMayBeOpen.isActive else {
       verdict.refusal = .openCauses
       return verdict
     }
-    switch item.operation {
+    switch log.items[place].operation {
     case .genesis(let genesis): judgeGenesis(place, genesis, &verdict)
     case .join(let join): judgeJoin(place, join, &verdict)
     case .recover(let recover): judgeRecover(place, recover, &verdict)
     default:
-      guard let enrolment = enrolment(of: item.device, .past(place)),
+      guard let enrolment = enrolment(of: log.items[place].device, .past(place)),
         let person = enrolledPerson(enrolment), let role = role(of: person, .past(place)),
-        item.version.dot.author.incarnation >= firstIncarnation(enrolment)
+        log.items[place].version.dot.author.incarnation >= firstIncarnation(enrolment)
       else {
         verdict.refusal = .notADevice
         judgeEnded(place, &verdict)

@@ -68,8 +68,13 @@ extension ControlResolver {
   /// Whether an author's device had named first words of the person twice, in two histories of one
   /// incarnation: whoever did that names none any more, or it would replace words in two steps.
   func hasNamedTwice(_ place: Int, _ person: PersonID) -> Bool {
+    guard !log.forked.isEmpty else { return false }
     let own = (index.wordsByDevice[log.items[place].device] ?? []).filter { log.sees(place, $0) }
-    return own.contains { one in own.contains { log.areBranches(one, $0) } }
+    let lives = Dictionary(grouping: own) { log.items[$0].version.dot.author }
+    // What is one history has seen the one before, each in the log's order.
+    return lives.values.contains { life in
+      zip(life, life.dropFirst()).contains { !log.sees($1, $0) }
+    }
   }
 
   /// Whether a second device's consent to new words says more than the asking device's.
@@ -92,11 +97,15 @@ extension ControlResolver {
 
   /// The least suite that is accepted: the greatest that was ever asked for.
   package func minimumSuite(_ view: View) -> UInt8 {
-    index.policies.reduce(1) { floor, place in
-      guard holds(place, view), case .setPolicy(let policy) = log.items[place].operation else {
-        return floor
+    var floor: UInt8 = 1
+    // Nobody asks for less than what they had seen, so the last of each author tells.
+    for places in live.policies.values {
+      let seen = places.partitionPoint { !holds($0, view) }
+      guard seen > 0, case .setPolicy(let policy) = log.items[places[seen - 1]].operation else {
+        continue
       }
-      return max(floor, policy.minimumSuite)
+      floor = max(floor, policy.minimumSuite)
     }
+    return floor
   }
 }

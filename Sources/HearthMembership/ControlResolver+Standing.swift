@@ -24,9 +24,19 @@ extension ControlResolver {
 
   /// The operation by which a device belongs to the group; nil if it does not.
   package func enrolment(of device: DeviceID, _ view: View) -> Int? {
-    live.enrolments[device]?.last { place in
+    guard let enrolments = live.enrolments[device] else { return nil }
+    func stands(_ place: Int) -> Bool {
       holds(place, view) && ending(of: device, enrolledBy: place, view) == nil
     }
+    for place in enrolments.reversed() where holds(place, view) {
+      guard let end = ending(of: device, enrolledBy: place, view) else { return place }
+      // What ended this one ended all that it had seen, where they were the same person's.
+      guard log.sees(end, place), !live.isShared(device),
+        let others = live.apartEnrolments.besides(place)
+      else { continue }
+      return others.first(where: stands)
+    }
+    return nil
   }
 
   /// The operation that ended an enrolment; nil while none has.
@@ -34,17 +44,26 @@ extension ControlResolver {
   /// Nobody ends what they had not seen: a removal ends the membership that its author had seen,
   /// with all its devices; a revocation, or a recovery that revokes the others, the enrolment.
   package func ending(of device: DeviceID, enrolledBy enrolment: Int, _ view: View) -> Int? {
-    func ends(_ place: Int, _ seen: Int) -> Bool {
-      place != enrolment && holds(place, view) && hadSeen(place, seen)
+    /// The last that ends it; what comes before what it would have to have seen does not.
+    func last(of places: [Int]?, seeing seen: Int, but device: DeviceID? = nil) -> Int? {
+      guard let places else { return nil }
+      for place in places.reversed() {
+        guard place > seen || Mutant.endsWhatWasNotSeen.isActive else { return nil }
+        if place != enrolment, device == nil || log.items[place].device != device,
+          holds(place, view), hadSeen(place, seen)
+        {
+          return place
+        }
+      }
+      return nil
     }
-    if let place = live.revocations[device]?.last(where: { ends($0, enrolment) }) { return place }
+    if let place = last(of: live.revocations[device], seeing: enrolment) { return place }
     guard let person = enrolledPerson(enrolment) else { return nil }
-    let recovery = live.recoveries[person]?.last {
-      log.items[$0].device != device && ends($0, enrolment)
+    if let place = last(of: live.recoveries[person], seeing: enrolment, but: device) {
+      return place
     }
-    if let recovery { return recovery }
     guard let membership = verdicts[enrolment].admitted else { return nil }
-    return live.removals[person]?.last { ends($0, membership) }
+    return last(of: live.removals[person], seeing: membership)
   }
 
   /// Whose device an enrolment makes it.
@@ -55,6 +74,12 @@ extension ControlResolver {
     log.items[place].shown ?? log.items[place].device
   }
 
+  /// The devices that ever came as a person's, with effect or without, in order of id.
+  func everyDevice(of person: PersonID) -> [DeviceID] {
+    let enrolments = (index.additions[person] ?? []) + (index.recovered[person] ?? [])
+    return Set(enrolments.map(enrolledDevice)).sorted()
+  }
+
   /// The person whose device it is; nil for a stranger or a device that was removed.
   package func person(of device: DeviceID, _ view: View) -> PersonID? {
     enrolment(of: device, view).flatMap(enrolledPerson)
@@ -63,21 +88,27 @@ extension ControlResolver {
   /// The joining by which a person belongs to the group; nil if it does not.
   package func addition(of person: PersonID, _ view: View) -> Int? {
     guard let beginnings = live.beginnings[person] else { return nil }
-    let removals = live.removals[person] ?? []
-    return beginnings.last { place in
+    guard let removals = live.removals[person] else { return beginnings.last { holds($0, view) } }
+    func isOver(_ place: Int) -> Bool {
       // Only what comes later in the order can have seen it.
-      holds(place, view)
-        && !removals[
-          (Mutant.endsWhatWasNotSeen.isActive ? 0 : removals.partitionPoint { $0 > place })...
-        ]
-        .contains { hadSeen($0, place) && holds($0, view) }
+      for removal in removals.reversed() {
+        if removal < place, !Mutant.endsWhatWasNotSeen.isActive { return false }
+        if hadSeen(removal, place), holds(removal, view) { return true }
+      }
+      return false
     }
+    for place in beginnings.reversed() where holds(place, view) {
+      guard isOver(place) else { return place }
+      // What ended this membership ended all that it had seen.
+      guard let others = live.apartBeginnings.besides(place) else { continue }
+      return others.first { holds($0, view) && !isOver($0) }
+    }
+    return nil
   }
 
-  /// Whether an ending's author had seen an entry; only what comes later in the order can have.
+  /// Whether an ending's author had seen an entry.
   private func hadSeen(_ ending: Int, _ entry: Int) -> Bool {
-    if Mutant.endsWhatWasNotSeen.isActive { return !log.sees(entry, ending) }
-    return ending > entry && log.sees(ending, entry)
+    Mutant.endsWhatWasNotSeen.isActive ? !log.sees(entry, ending) : log.sees(ending, entry)
   }
 
   /// The owner: the last who took the group over, or the founder.
@@ -193,6 +224,14 @@ extension ControlResolver {
     if place < stock.standings.count { return stock.standings[place] }
     guard let person = person(place) else { return rank(place) }
     return standing(place, under: live.roles[person] ?? [])
+  }
+
+  /// Whether an operation may take rank from what its subject wrote: letting somebody in does not.
+  func mayLower(_ place: Int) -> Bool {
+    switch log.items[place].operation {
+    case .setRole, .acceptOwner: true
+    default: false
+    }
   }
 
   /// The same under some of the operations that set the author's role.

@@ -138,7 +138,30 @@ package struct ControlResolver: Sendable {
       strikes[strike.place] = strike.reason
       strikers[strike.place] = strike.by
     }
-    pass(from: first)
+    if !passOver(new.map(\.place)) { pass(from: first) }
+  }
+
+  /// Takes the effect from operations on which next to nothing rests, and judges that again; false
+  /// where more may rest on them.
+  ///
+  /// Offers matter to those who take them.
+  private mutating func passOver(_ places: [Int]) -> Bool {
+    guard let first = places.min(),
+      places.allSatisfy({ log.items[$0].operation.isOffer })
+    else { return false }
+    let lost = places.filter { isLive[$0] }
+    for place in lost {
+      isLive[place] = false
+      live.withdraw(place)
+      isRoundSteady = false
+    }
+    let later = index.acceptances[index.acceptances.partitionPoint { $0 > first }...]
+    guard later.allSatisfy({ strikes[$0] != nil || judge($0) == verdicts[$0] }) else {
+      return false
+    }
+    passes += 1
+    stock = Stock()
+    return true
   }
 
   /// How often everything is settled, as what turns out to be void may have taken part.
@@ -236,10 +259,9 @@ package struct ControlResolver: Sendable {
   }
 
   /// Strikes what is beyond lines that are drawn by what counts now.
-  private mutating func draw(_ found: (inout Lines) -> [Strike]) {
+  private mutating func draw(_ found: (Lines) -> [Strike]) {
     takeStock()
-    var lines = Lines(self)
-    strike(found(&lines))
+    strike(found(Lines(self)))
   }
 
   /// Finds out once between two passes how every operation stands.
@@ -362,7 +384,7 @@ extension ControlResolver {
 }
 
 /// What an operation is to the group by its own past.
-struct Verdict {
+struct Verdict: Equatable {
   /// Why it has no effect; nil if its past allows it.
   var refusal: VoidReason?
   /// Whether it is refused only for what a confirmation overcomes.

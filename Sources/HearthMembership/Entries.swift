@@ -219,12 +219,17 @@ struct Entries {
       _ places: [Int], _ others: [Int], _ rule: VoidReason.Rule,
       _ areDoubles: (Int, Int) -> Bool
     ) {
+      let near = Neighbours((places + others).sorted(), in: log)
       for place in places where against[place] == nil {
-        let rival = (places + others).first { other in
+        func isRival(_ other: Int) -> Bool {
           other != place && against[other] == nil && (!onlyByFinal || final[other] != nil)
             && log.areConcurrent(other, place)
             && areDoubles(other, place) && isBefore(other, place)
         }
+        // Nearly everything has seen what came before, or was seen by what came later.
+        let rival =
+          near.of(place, among: places).first(where: isRival)
+          ?? near.of(place, among: others).first(where: isRival)
         guard let rival else { continue }
         let reason = VoidReason.overruled(by: log.items[rival].id, rule)
         contests[place] = reason

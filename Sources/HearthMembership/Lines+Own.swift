@@ -3,7 +3,7 @@ import HearthCRDT
 // What lines do that people draw through their own logs.
 extension Lines {
   /// What people of a rank lose to what their own devices and words did.
-  mutating func own(_ kind: OwnKind, of rank: Int) -> [Strike] {
+  func own(_ kind: OwnKind, of rank: Int) -> [Strike] {
     switch kind {
     case .firstWords: return fallenWords(of: rank)
     case .wordsByWords, .wordsByDevices:
@@ -46,39 +46,30 @@ extension Lines {
     }
   }
 
-  private mutating func left(by place: Int, _ rank: Int) -> [Strike] {
+  private func left(by place: Int, _ rank: Int) -> [Strike] {
     guard let person = fold.person(place) else { return [] }
     let line = ownLine(place, rank)
-    let struck = writings(of: person, beyond: place).filter {
+    return strikeWritings(of: person, by: place, .hasLeft) {
       hasSeenMembership(place, of: $0) && isSubject($0, line) && !isKept($0, beside: place, rank)
     }
-    return strikes(struck, by: place, .hasLeft)
   }
 
-  private mutating func lowered(by place: Int, _ rank: Int) -> [Strike] {
+  private func lowered(by place: Int, _ rank: Int) -> [Strike] {
     guard case .setRole(let change) = log.items[place].operation,
       change.person == fold.person(place)
     else { return [] }
     let line = ownLine(place, rank)
-    let struck = writings(of: change.person, beyond: place).filter {
+    return strikeWritings(of: change.person, by: place, .rankLost) {
       needsMore($0, than: change.role) && !log.sees($0, place)
         && hasSeenMembership(place, of: $0) && isSubject($0, line)
     }
-    return strikes(struck, by: place, .rankLost)
   }
 
   /// Lets operations draw their lines in order; one that lost to an earlier one draws none.
-  private mutating func inTurn(
-    _ places: [Int], _ lines: (inout Lines, Int) -> [Strike]
+  private func inTurn(
+    _ places: [Int], _ lines: (Lines, Int) -> [Strike]
   ) -> [Strike] {
-    places.flatMap { isStruck($0) ? [] : lines(&self, $0) }
-  }
-
-  /// A line by the own person.
-  private struct OwnLine {
-    let place: Int
-    /// The last operations of people of higher rank that had not seen it, one of each author.
-    let witnesses: [Int]
+    places.flatMap { isStruck($0) ? [] : lines(self, $0) }
   }
 
   /// - Parameter isMutual: whether the device that drew the line was revoked itself. Nobody ranks
@@ -87,12 +78,8 @@ extension Lines {
   ///   other one ever did.
   private func ownLine(_ line: Int, _ rank: Int, isMutual: Bool = false) -> OwnLine {
     let floor = isMutual ? min(rank, Role.member.rank) : rank
-    guard floor < Role.owner.rank else { return OwnLine(place: line, witnesses: []) }
-    let witnesses = fold.stock.eyes(above: floor, besides: fold.person(line)).compactMap {
-      let first = $0.places.partitionPoint { log.sees($0, line) }
-      return first > 0 ? $0.places[first - 1] : nil
-    }
-    return OwnLine(place: line, witnesses: witnesses)
+    guard floor < Role.owner.rank else { return OwnLine(place: line, seen: JointSight()) }
+    return memo.line(line, above: floor, besides: fold.person(line), fold)
   }
 
   /// Whether an operation is beyond a line of its own person, and nobody of higher rank had seen it
@@ -108,7 +95,7 @@ extension Lines {
       }
     default: break
     }
-    return !line.witnesses.contains { log.sees($0, place) }
+    return !line.seen.holds(place, in: log)
   }
 
   // MARK: Words
@@ -126,7 +113,7 @@ extension Lines {
   ///
   /// Nobody makes words after the fact and recovers by them. Of two first words neither holds, as
   /// whoever lies about what was seen would choose which.
-  private mutating func fallenWords(of rank: Int) -> [Strike] {
+  private func fallenWords(of rank: Int) -> [Strike] {
     let words = places(of: rank, .setRecovery, .rotateRecovery).filter { !isSignedByWords($0) }
     let revoked = words.compactMap { place -> Strike? in
       let revocation = (fold.live.revocations[log.items[place].device] ?? []).first {
@@ -152,7 +139,7 @@ extension Lines {
   }
 
   /// Recoveries by words that were replaced, and other words.
-  private mutating func replaced(by line: Int, _ rank: Int) -> [Strike] {
+  private func replaced(by line: Int, _ rank: Int) -> [Strike] {
     guard let person = fold.person(line) else { return [] }
     let recoveries = (fold.live.furtherDevices[person] ?? []).filter { place in
       if case .recover = log.items[place].operation { return true }
@@ -210,19 +197,17 @@ extension Lines {
       && !log.sees(place, recovery) && log.isBeyond(place, recovery)
   }
 
-  private mutating func recovered(by place: Int, _ rank: Int) -> [Strike] {
+  private func recovered(by place: Int, _ rank: Int) -> [Strike] {
     guard let person = fold.person(place), case .recover(let recover) = log.items[place].operation,
       recover.revokesOthers
     else { return [] }
     let line = ownLine(place, rank)
     // Of two recoveries at the same time both stand, and both devices are out.
-    let writings = writings(of: person, beyond: place, withRecoveries: false)
-    let struck = writings.filter { other in
+    return strikeWritings(of: person, by: place, .recoveryWords, withRecoveries: false) { other in
       log.items[other].device != log.items[place].device
         && fold.verdicts[other].enrolment.map { log.sees(place, $0) } ?? false
         && isSubject(other, line)
     }
-    return strikes(struck, by: place, .recoveryWords)
   }
 
   // MARK: Devices
@@ -232,7 +217,7 @@ extension Lines {
   /// Two devices that revoke each other are both out, as nobody can tell which one was stolen,
   /// unless somebody of higher rank had seen one of the revocations alone. A revocation by a device
   /// that lost it to an earlier revocation draws no line.
-  private mutating func revokedByOwn(of rank: Int) -> [Strike] {
+  private func revokedByOwn(of rank: Int) -> [Strike] {
     let all = places(of: rank, .revokeDevice).filter { isOwn($0) }
     let byPerson = Dictionary(grouping: all) { fold.person($0) ?? .zero }
     return byPerson.sorted { $0.key < $1.key }.flatMap { _, places -> [Strike] in
@@ -251,12 +236,16 @@ extension Lines {
         lines.values.joined().map(\.place).filter { !lost.contains($0) }.map { aim(of: $0) })
       return lines.values.joined().filter { !lost.contains($0.place) }
         .sorted { $0.place < $1.place }.flatMap { line -> [Strike] in
-          let struck = (fold.index.writings[target(line.place)] ?? []).filter {
-            isInReach($0, of: line.place) && isStruck($0, by: line, rank)
-              && !standing.contains(aim(of: $0))
-          }
-          return strikes(struck, by: line.place, .deviceRevoked)
+          strikes(revoked(by: line, standing, rank), by: line.place, .deviceRevoked)
         }
+    }
+  }
+
+  /// What a revoked device wrote beyond the line of another one.
+  private func revoked(by line: OwnLine, _ standing: Set<Aim>, _ rank: Int) -> [Int] {
+    (fold.index.writings[target(line.place)] ?? []).filter {
+      isInReach($0, of: line.place) && isStruck($0, by: line, rank)
+        && !standing.contains(aim(of: $0))
     }
   }
 
@@ -314,7 +303,10 @@ extension Lines {
   }
 
   private func isStruck(_ place: Int, by line: OwnLine, _ rank: Int) -> Bool {
-    isRevoked(place, by: line.place) && isSubject(place, line)
+    // The device that wrote it is the one that is revoked.
+    fold.person(place) == fold.person(line.place)
+      && fold.verdicts[place].enrolment.map { log.sees(line.place, $0) } ?? false
+      && isSubject(place, line)
       && !isKept(place, beside: line.place, rank)
   }
 
@@ -343,10 +335,10 @@ extension Lines {
     case .recover: return true
     case .leave:
       // What a revoked device does once others know of that is not its person's will.
-      return !ownLine(place, rank).witnesses.contains { log.sees($0, line) }
+      return !ownLine(place, rank).seen.holds(line, in: log)
     case .revokeDevice(let revocation):
       return revocation.device == log.items[line].device
-        && !ownLine(place, rank).witnesses.contains { log.sees($0, line) }
+        && !ownLine(place, rank).seen.holds(line, in: log)
     default: return isSignedByWords(place)
     }
   }

@@ -12,25 +12,28 @@ struct Lines {
   }
 
   let fold: ControlResolver
-  /// What the devices of a person wrote, apart by author.
-  private var writings: [PersonID: LogParts] = [:]
-  /// What lost its effect already, as only the first line counts.
-  private var struck: Set<Int> = []
+  /// What was found so far.
+  let memo: LinesMemo
 
   var log: ControlLog { fold.log }
 
   init(_ fold: ControlResolver) {
     self.fold = fold
+    memo = LinesMemo(count: fold.log.items.count)
   }
 
   /// What an operation takes the effect from that still has it.
-  mutating func strikes(_ places: [Int], by line: Int, _ rule: VoidReason.Rule) -> [Strike] {
-    places.filter { struck.insert($0).inserted }.map {
-      Strike(place: $0, by: line, reason: .overruled(by: log.items[line].id, rule))
+  func strikes(_ places: [Int], by line: Int, _ rule: VoidReason.Rule) -> [Strike] {
+    let reason = VoidReason.overruled(by: log.items[line].id, rule)
+    var strikes: [Strike] = []
+    for place in places where !memo.struck[place] {
+      memo.struck[place] = true
+      strikes.append(Strike(place: place, by: line, reason: reason))
     }
+    return strikes
   }
 
-  func isStruck(_ place: Int) -> Bool { struck.contains(place) }
+  func isStruck(_ place: Int) -> Bool { memo.struck[place] }
 
   /// The operations of a kind and a rank that count.
   func places(of rank: Int, _ kinds: ControlOperation.Kind...) -> [Int] {
@@ -40,15 +43,24 @@ struct Lines {
     }
   }
 
-  /// What a person's devices wrote that counts and that the author of a line had not seen.
+  /// Takes the effect from what a person's devices wrote that counts, that the author of a line had
+  /// not seen and that fits.
   ///
-  /// Recoveries lose nothing to recoveries: those that the words made are left out there.
-  mutating func writings(
-    of person: PersonID, beyond line: Int, withRecoveries: Bool = true
-  ) -> [Int] {
-    let parts = writings[person] ?? writings(of: person, withRecoveries)
-    writings[person] = parts
-    return parts.unseen(by: line, in: log).filter { isInReach($0, of: line) }
+  /// Not from what had seen the line: that was judged by its own past, in which the line ended what
+  /// it was written under. Recoveries lose nothing to recoveries: those that the words made are
+  /// left out there.
+  func strikeWritings(
+    of person: PersonID, by line: Int, _ rule: VoidReason.Rule, withRecoveries: Bool = true,
+    where fits: (Int) -> Bool
+  ) -> [Strike] {
+    if memo.writings[person] == nil {
+      memo.writings[person] = writings(of: person, withRecoveries)
+    }
+    // What is struck is not looked at again.
+    let struck = memo.writings[person]?.take(concurrentWith: line, in: log) {
+      isInReach($0, of: line) && fits($0)
+    }
+    return strikes(struck ?? [], by: line, rule)
   }
 
   /// Whether an operation is beyond a line and counts, or would if something that its author had
@@ -61,18 +73,17 @@ struct Lines {
       && log.isBeyond(place, line) && (fold.isLive[place] || !log.sees(place, line))
   }
 
-  private func writings(of person: PersonID, _ withRecoveries: Bool) -> LogParts {
-    let enrolments = (fold.index.additions[person] ?? []) + (fold.index.recovered[person] ?? [])
-    let devices = Set(enrolments.map(fold.enrolledDevice)).sorted()
-    let all = devices.flatMap { fold.index.writings[$0] ?? [] }.filter { place in
+  private func writings(of person: PersonID, _ withRecoveries: Bool) -> OpenParts {
+    let written = fold.everyDevice(of: person).flatMap { fold.index.writings[$0] ?? [] }
+    let all = written.filter { place in
       if !withRecoveries, case .recover = log.items[place].operation { return false }
       return fold.person(place) == person
     }
-    return LogParts(all, of: log)
+    return OpenParts(all, of: log)
   }
 
   func areConcurrent(_ place: Int, beyond line: Int) -> Bool {
-    !struck.contains(place) && log.isBeyond(place, line) && !log.sees(place, line)
+    !isStruck(place) && log.isBeyond(place, line) && !log.sees(place, line)
   }
 }
 
@@ -81,41 +92,67 @@ struct Lines {
 extension Lines {
   /// What loses to a role that somebody of a rank gave: a removal, a revocation or another role by
   /// a lower rank, whose author had not seen it; of equal ranks the higher role.
-  mutating func overruled(by rank: Int) -> [Strike] {
-    var subjects: [PersonID: (removals: LogParts, revocations: LogParts, roles: LogParts)] = [:]
+  func overruled(by rank: Int) -> [Strike] {
+    var subjects: [PersonID: RoleRivals] = [:]
+    let log = log
     return places(of: rank, .setRole).flatMap { place -> [Strike] in
       guard case .setRole(let change) = log.items[place].operation else { return [] }
-      let person = change.person
-      let subject =
-        subjects[person]
-        ?? (
-          LogParts(fold.live.removals[person] ?? [], of: log),
-          LogParts(
-            devices(of: person).flatMap { fold.live.revocations[$0] ?? [] }.sorted(), of: log),
-          LogParts((fold.live.roles[person] ?? []).filter { fold.isRole($0) }, of: log)
-        )
-      subjects[person] = subject
-      let removals = subject.removals.concurrent(with: place, in: log).filter {
-        fold.person($0) != person && fold.standing($0) < rank
+      var subject = subjects[change.person] ?? rivals(for: change.person, rank)
+      subjects[change.person] = nil
+      defer { subjects[change.person] = subject }
+      var others: [Int] = []
+      var roles: [Int] = []
+      for number in subject.indices where subject[number].loses(to: change.role, rank) {
+        let taken = subject[number].places.take(concurrentWith: place, in: log) {
+          log.isBeyond($0, place)
+        }
+        if subject[number].given == nil { others += taken } else { roles += taken }
       }
-      let revocations = subject.revocations.concurrent(with: place, in: log).filter {
-        fold.person($0) != person && fold.standing($0) < rank
-          && change.role.rank >= fold.standing($0)
-      }
-      let rivals = subject.roles.concurrent(with: place, in: log).filter {
-        let standing = fold.standing($0)
-        return fold.given($0) != change.role
-          && (standing < rank || Mutant.lowerRankGoesFirst.isActive || standing == rank && isLower(change.role, than: $0))
-      }
-      return strikes(
-        (removals + revocations).filter { areConcurrent($0, beyond: place) }, by: place,
-        .removalAndGrant)
-        + strikes(rivals.filter { areConcurrent($0, beyond: place) }, by: place, .twoRoles)
+      return strikes(others, by: place, .removalAndGrant) + strikes(roles, by: place, .twoRoles)
     }
   }
 
-  private func isLower(_ role: Role, than rival: Int) -> Bool {
-    fold.given(rival).map { role.rawValue < $0.rawValue } ?? false
+  /// What may lose to roles of one person, by how it stands and what it gives.
+  private typealias RoleRivals = [RoleRival]
+
+  private struct RoleRival {
+    /// The role that is given; nil for removals and revocations.
+    let given: Role?
+    let isRevocation: Bool
+    let standing: Int
+    var places: OpenParts
+
+    func loses(to role: Role, _ rank: Int) -> Bool {
+      guard let given else { return standing < rank && (!isRevocation || role.rank >= standing) }
+      return given != role
+        && (standing < rank || Mutant.lowerRankGoesFirst.isActive
+          || standing == rank && role.rawValue < given.rawValue)
+    }
+  }
+
+  private func rivals(for person: PersonID, _ rank: Int) -> RoleRivals {
+    let removals = (fold.live.removals[person] ?? []).filter { fold.person($0) != person }
+    let revocations = devices(of: person).flatMap { fold.live.revocations[$0] ?? [] }.sorted()
+      .filter { fold.person($0) != person }
+    let roles = (fold.live.roles[person] ?? []).filter {
+      fold.isRole($0) && fold.given($0) != nil
+    }
+    var found: RoleRivals = []
+    for standing in 0...rank {
+      func add(_ all: [Int], given: Role? = nil, isRevocation: Bool = false) {
+        guard !all.isEmpty else { return }
+        found.append(
+          RoleRival(
+            given: given, isRevocation: isRevocation, standing: standing,
+            places: OpenParts(all, of: log)))
+      }
+      add(removals.filter { fold.standing($0) == standing })
+      add(revocations.filter { fold.standing($0) == standing }, isRevocation: true)
+      for role in Role.allCases {
+        add(roles.filter { fold.given($0) == role && fold.standing($0) == standing }, given: role)
+      }
+    }
+    return found
   }
 
   private func devices(of person: PersonID) -> [DeviceID] {
@@ -126,7 +163,7 @@ extension Lines {
   }
 
   /// What people of lower rank wrote beyond the lines that somebody of a rank drew.
-  mutating func drawn(by rank: Int) -> [Strike] {
+  func drawn(by rank: Int) -> [Strike] {
     places(of: rank, .removeMember, .revokeDevice, .setRole).flatMap { line -> [Strike] in
       switch log.items[line].operation {
       case .removeMember(let removal): removed(removal.person, by: line, rank)
@@ -137,15 +174,14 @@ extension Lines {
     }
   }
 
-  private mutating func removed(_ person: PersonID, by line: Int, _ rank: Int) -> [Strike] {
+  private func removed(_ person: PersonID, by line: Int, _ rank: Int) -> [Strike] {
     if Mutant.removalStrikesNothing.isActive { return [] }
-    let struck = writings(of: person, beyond: line).filter { place in
+    return strikeWritings(of: person, by: line, .authorRemoved) { place in
       isBelow(place, rank) && hasSeenMembership(line, of: place)
     }
-    return strikes(struck, by: line, .authorRemoved)
   }
 
-  private mutating func revoked(_ device: DeviceID, by line: Int, _ rank: Int) -> [Strike] {
+  private func revoked(_ device: DeviceID, by line: Int, _ rank: Int) -> [Strike] {
     let struck = (fold.index.writings[device] ?? []).filter { place in
       isInReach(place, of: line) && fold.person(place) != fold.person(line) && isBelow(place, rank)
         && fold.verdicts[place].enrolment.map { log.sees(line, $0) } ?? false
@@ -153,15 +189,14 @@ extension Lines {
     return strikes(struck, by: line, .authorRemoved)
   }
 
-  private mutating func demoted(
+  private func demoted(
     _ change: ControlOperation.SetRole, by line: Int, _ rank: Int
   ) -> [Strike] {
     guard change.person != fold.person(line) else { return [] }
-    let struck = writings(of: change.person, beyond: line).filter { place in
+    return strikeWritings(of: change.person, by: line, .rankLost) { place in
       isBelow(place, rank) && needsMore(place, than: change.role) && !log.sees(place, line)
         && hasSeenMembership(line, of: place)
     }
-    return strikes(struck, by: line, .rankLost)
   }
 
   /// Whether a line's author had seen the membership under which an operation was written: nobody

@@ -11,6 +11,12 @@ struct LiveIndex: Sendable {
   private(set) var beginnings: [PersonID: [Int]] = [:]
   /// Joinings of further devices, and recoveries.
   private(set) var furtherDevices: [PersonID: [Int]] = [:]
+  /// Beginnings and removals of a person, and enrolments of a device, that later ones had not seen.
+  private(set) var apartBeginnings = ApartPlaces()
+  private(set) var apartRemovals = ApartPlaces()
+  private(set) var apartEnrolments = ApartPlaces()
+  /// Devices that came as two people's, and with which operation.
+  private var shared: [DeviceID: Int] = [:]
   /// Removals of a person, and leavings.
   private(set) var removals: [PersonID: [Int]] = [:]
   /// Recoveries that end every other device of a person.
@@ -33,6 +39,8 @@ struct LiveIndex: Sendable {
   private var entrances: [PersonID: [(place: Int, invite: Int)]] = [:]
   private(set) var transfers: [Int] = []
   private(set) var acceptances: [Int] = []
+  /// Operations that set the rules, by the number of their author.
+  private(set) var policies: [Int: [Int]] = [:]
 
   /// Forgets everything from a place on.
   mutating func truncate(to start: Int) {
@@ -53,9 +61,16 @@ struct LiveIndex: Sendable {
         entrances[person]?.removeLast()
       }
     }
+    apartBeginnings.truncate(to: start)
+    apartRemovals.truncate(to: start)
+    apartEnrolments.truncate(to: start)
+    for (device, place) in shared where place >= start { shared[device] = nil }
     LiveIndex.truncate(&geneses, to: start)
     LiveIndex.truncate(&transfers, to: start)
     LiveIndex.truncate(&acceptances, to: start)
+    for author in policies.keys {
+      LiveIndex.truncate(&policies[author, default: []], to: start)
+    }
   }
 
   private static var byIdentifier: [WritableKeyPath<LiveIndex, [Identifier: [Int]]>] {
@@ -69,32 +84,37 @@ struct LiveIndex: Sendable {
     while let last = places.last, last >= start { places.removeLast() }
   }
 
+  /// Takes an offer out again.
+  mutating func withdraw(_ offer: Int) {
+    transfers.removeAll { $0 == offer }
+  }
+
   /// Adds an operation that counts.
   mutating func add(_ place: Int, _ verdict: Verdict, of log: ControlLog) {
-    let item = log.items[place]
-    switch item.operation {
+    switch log.items[place].operation {
     case .genesis(let genesis):
       geneses.append(place)
-      enrol(place, item.device, genesis.founder, verdict)
+      enrol(place, log.items[place].device, genesis.founder, verdict, log)
     case .join(let join):
-      enrol(place, item.device, join.person, verdict)
+      enrol(place, log.items[place].device, join.person, verdict, log)
       uses[join.invite, default: []].append(place)
     case .admit(let admit):
-      enrol(place, item.shown ?? item.device, admit.join.person, verdict)
+      enrol(
+        place, log.items[place].shown ?? log.items[place].device, admit.join.person, verdict, log)
       uses[admit.join.invite, default: []].append(place)
     case .recover(let recover):
-      enrolments[item.device, default: []].append(place)
+      addEnrolment(place, log.items[place].device, recover.person, of: log)
       furtherDevices[recover.person, default: []].append(place)
       if recover.revokesOthers { recoveries[recover.person, default: []].append(place) }
     case .removeMember(let removal):
-      removals[removal.person, default: []].append(place)
+      addRemoval(place, of: removal.person, in: log)
       for entrance in (entrances[removal.person] ?? []).reversed()
       where log.sees(place, entrance.place) {
         removalsOfUsers[entrance.invite, default: []].append(place)
         break
       }
     case .leave:
-      if let person = verdict.person { removals[person, default: []].append(place) }
+      if let person = verdict.person { addRemoval(place, of: person, in: log) }
     case .revokeDevice(let revocation):
       revocations[revocation.device, default: []].append(place)
     case .setRole(let change): roles[change.person, default: []].append(place)
@@ -110,6 +130,7 @@ struct LiveIndex: Sendable {
       for person in [verdict.formerOwner, verdict.person].compactMap({ $0 }) {
         roles[person, default: []].append(place)
       }
+    case .setPolicy: policies[log.causality.column[log.changes[place]], default: []].append(place)
     default: break
     }
   }
@@ -119,16 +140,37 @@ struct LiveIndex: Sendable {
     overruledRoles[person, default: []].append(place)
   }
 
+  /// Whether a device came as several people's.
+  func isShared(_ device: DeviceID) -> Bool { shared[device] != nil }
+
   private mutating func enrol(
-    _ place: Int, _ device: DeviceID, _ person: PersonID, _ verdict: Verdict
+    _ place: Int, _ device: DeviceID, _ person: PersonID, _ verdict: Verdict, _ log: ControlLog
   ) {
-    enrolments[device, default: []].append(place)
+    addEnrolment(place, device, person, of: log)
     if verdict.given == nil {
       furtherDevices[person, default: []].append(place)
     } else {
+      apartBeginnings.note(place, after: beginnings[person] ?? [], in: log)
       beginnings[person, default: []].append(place)
       roles[person, default: []].append(place)
       if let invite = verdict.invite { entrances[person, default: []].append((place, invite)) }
     }
+  }
+
+  private mutating func addRemoval(_ place: Int, of person: PersonID, in log: ControlLog) {
+    if let known = removals[person] { apartRemovals.note(place, after: known, in: log) }
+    removals[person, default: []].append(place)
+  }
+
+  private mutating func addEnrolment(
+    _ place: Int, _ device: DeviceID, _ person: PersonID, of log: ControlLog
+  ) {
+    if let known = enrolments[device] {
+      apartEnrolments.note(place, after: known, in: log)
+      if shared[device] == nil, let last = known.last, log.items[last].operation.comer != person {
+        shared[device] = place
+      }
+    }
+    enrolments[device, default: []].append(place)
   }
 }

@@ -33,23 +33,37 @@ struct LogParts: Sendable {
     starts.indices.dropLast().map { places[starts[$0]..<starts[$0 + 1]] }
   }
 
-  /// What the author of an operation had not seen.
-  func unseen(by place: Int, in log: ControlLog) -> [Int] {
-    var found: [Int] = []
-    for part in starts.indices.dropLast() where !log.sees(place, places[starts[part + 1] - 1]) {
-      let start = first(in: part) { !log.sees(place, places[$0]) }
-      for number in start..<starts[part + 1] where places[number] != place {
-        found.append(places[number])
+  var count: Int { places.count }
+  var authorCount: Int { starts.count - 1 }
+
+  subscript(number: Int) -> Int { places[number] }
+
+  /// The numbers of an author's operations.
+  func range(of part: Int) -> Range<Int> { starts[part]..<starts[part + 1] }
+
+  /// The number of the first operation of an author that the author of another had not seen.
+  func firstUnseen(in part: Int, by place: Int, in log: ControlLog) -> Int {
+    first(in: part) { !log.sees(place, places[$0]) }
+  }
+
+  /// Whether a condition holds for something that had seen one operation and not another.
+  func contains(
+    seeing one: Int, notSeeing other: Int, in log: ControlLog, where isMeant: (Int) -> Bool
+  ) -> Bool {
+    for part in starts.indices.dropLast() where log.sees(places[starts[part + 1] - 1], one) {
+      var number = first(in: part) { log.sees(places[$0], one) }
+      while number < starts[part + 1], !log.sees(places[number], other) {
+        if isMeant(places[number]) { return true }
+        number += 1
       }
     }
-    return found
+    return false
   }
 
   /// What neither had seen an operation nor was seen by its author.
   func concurrent(with place: Int, in log: ControlLog) -> [Int] {
     var found: [Int] = []
-    for part in starts.indices.dropLast()
-    where !log.sees(place, places[starts[part + 1] - 1]) && !log.sees(places[starts[part]], place) {
+    for part in starts.indices.dropLast() where !log.sees(place, places[starts[part + 1] - 1]) {
       var number = first(in: part) { !log.sees(place, places[$0]) }
       while number < starts[part + 1], !log.sees(places[number], place) {
         if places[number] != place { found.append(places[number]) }
@@ -68,5 +82,47 @@ struct LogParts: Sendable {
       if isBeyond(middle) { high = middle } else { low = middle + 1 }
     }
     return low
+  }
+}
+
+/// Operations apart by author, of which those that are done with are not looked at again.
+struct OpenParts: Sendable {
+  private let parts: LogParts
+  /// For each number the first from it on that is open, or one from which that is found.
+  private var next: [Int]
+
+  init(_ all: some Sequence<Int>, of log: ControlLog) {
+    parts = LogParts(all, of: log)
+    next = Array(0...parts.count)
+  }
+
+  /// Closes what is concurrent with an operation and fits, and gives it.
+  mutating func take(
+    concurrentWith place: Int, in log: ControlLog, where fits: (Int) -> Bool
+  ) -> [Int] {
+    var taken: [Int] = []
+    for part in 0..<parts.authorCount {
+      let range = parts.range(of: part)
+      var number = open(from: range.lowerBound)
+      guard number < range.upperBound else { continue }
+      number = open(from: max(number, parts.firstUnseen(in: part, by: place, in: log)))
+      while number < range.upperBound, !log.sees(parts[number], place) {
+        if parts[number] != place, fits(parts[number]) {
+          taken.append(parts[number])
+          next[number] = number + 1
+        }
+        number = open(from: number + 1)
+      }
+    }
+    return taken
+  }
+
+  /// The first open number from one on.
+  private mutating func open(from number: Int) -> Int {
+    var found = number
+    while next[found] != found { found = next[found] }
+    var step = number
+    while next[step] != found, step != found { (step, next[step]) = (next[step], found) }
+    return found
   }
 }

@@ -53,34 +53,34 @@ package struct Membership: Sendable {
   }
 
   /// The operation that began the group; nil while it has not arrived.
-  package let genesis: ControlOperation.Genesis?
+  package var genesis: ControlOperation.Genesis? { resolved?.resolver.genesis }
   /// The owner; nil only while the genesis has not arrived.
-  package let owner: PersonID?
+  package var owner: PersonID? { resolved?.resolver.owner(.all) }
   /// The people in order of id.
-  package let people: [Person]
+  package var people: [Person] { resolved?.people ?? [] }
   /// Those who were removed or have left, in order of id, with their last role.
-  package let formerPeople: [Person]
+  package var formerPeople: [Person] { resolved?.formerPeople ?? [] }
   /// The devices that belong to the group, in order of id.
-  package let devices: [Device]
+  package var devices: [Device] { resolved?.devices ?? [] }
   /// The same with those that belonged to it once.
-  package let allDevices: [Device]
+  package var allDevices: [Device] { resolved?.allDevices ?? [] }
   /// The invitations in order of time.
-  package let invites: [Invite]
+  package var invites: [Invite] { resolved?.invites ?? [] }
   /// The offers of the group that may be taken now.
-  package let offers: [Offer]
+  package var offers: [Offer] { resolved?.offers ?? [] }
   /// The operations that have no effect, in the log's order.
-  package let voided: [VoidedOperation]
+  package var voided: [VoidedOperation] { resolved?.voided ?? [] }
   /// How many operations have a kind this version does not know.
-  package let unknownOperations: Int
+  package var unknownOperations: Int { resolved?.unknownOperations ?? 0 }
   /// The least suite of segments that is accepted.
-  package let minimumSuite: UInt8
+  package var minimumSuite: UInt8 { resolved?.minimumSuite ?? 1 }
   /// The least suite that this program refuses to go below: what was asked for, as far as it knows
   /// it, so that nobody locks everybody out by asking for one that does not exist.
   package var acceptedSuite: UInt8 { Swift.max(1, Swift.min(minimumSuite, Envelope.suite)) }
   /// What newcomers may read.
-  package let newcomers: ControlOperation.Newcomers
+  package var newcomers: ControlOperation.Newcomers { resolved?.rule(.all) ?? .full }
   /// The keys of every device that introduced itself, to effect or not: each hashes to its id.
-  package let cards: [DeviceID: DeviceCard]
+  package var cards: [DeviceID: DeviceCard] { resolved?.cards ?? [:] }
   /// The logs of the control zone that have more than one history.
   package let forks: ControlForks
   /// How everything was decided; nil for a group of which nothing is known.
@@ -164,29 +164,6 @@ package struct Membership: Sendable {
   private init(_ resolved: ResolvedControl?, forks: ControlForks = ControlForks()) {
     self.resolved = resolved
     self.forks = forks
-    guard let resolver = resolved?.resolver else {
-      (genesis, owner, people, formerPeople) = (nil, nil, [], [])
-      (devices, allDevices) = ([], [])
-      (invites, offers, voided, unknownOperations) = ([], [], [], 0)
-      (minimumSuite, newcomers, cards) = (1, .full, [:])
-      return
-    }
-    genesis = resolver.genesis
-    owner = resolver.owner(.all)
-    people = resolver.people(areFormer: false)
-    formerPeople = resolver.people(areFormer: true)
-    allDevices = resolver.devices()
-    devices = allDevices.filter(\.isActive)
-    invites = resolver.invites()
-    offers = resolver.offers()
-    voided = resolver.voided()
-    unknownOperations = resolver.log.items.count {
-      if case .unknown = $0.operation { return true }
-      return false
-    }
-    minimumSuite = resolver.minimumSuite(.all)
-    newcomers = resolved?.rule(.all) ?? .full
-    cards = resolver.cards()
   }
 
   /// The device, if it belongs to the group or did.
@@ -231,21 +208,6 @@ package struct Membership: Sendable {
   /// The role of the person whose device it is; nil for one that does not belong to the group now.
   package func role(of device: DeviceID) -> Role? {
     isActive(device) ? person(of: device)?.role : nil
-  }
-}
-
-/// A decided control log, shared by the copies of a membership.
-final class ResolvedControl: Sendable {
-  let resolver: ControlResolver
-  /// The operations that changed what newcomers may read, in the log's order.
-  let ruleChanges: [Int]
-  /// The operations from which on newcomers are given new keys, in the log's order.
-  let thresholds: [Int]
-
-  init(_ resolver: ControlResolver) {
-    self.resolver = resolver
-    ruleChanges = resolver.ruleChanges()
-    thresholds = resolver.thresholds(ruleChanges)
   }
 }
 

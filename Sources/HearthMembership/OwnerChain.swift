@@ -80,9 +80,13 @@ struct OwnerChain {
         && fold.person($0) != former && fold.rank($0) >= Role.admin.rank
     }
     if let said { return said }
-    return fold.log.items.indices.suffix(from: place + 1).first {
-      fold.isLive[$0] && fold.person($0) == former && fold.log.sees($0, place)
-    }
+    guard let former else { return nil }
+    return fold.everyDevice(of: former).compactMap { device -> Int? in
+      let writings = fold.index.writings[device] ?? []
+      return writings[writings.partitionPoint { $0 > place }...].first {
+        fold.isLive[$0] && fold.person($0) == former && fold.log.sees($0, place)
+      }
+    }.min()
   }
 
   /// What ended an offer without having seen its acceptance: the former owner removed the heir or
@@ -100,10 +104,9 @@ struct OwnerChain {
     let removals = (fold.live.removals[heir] ?? []).filter { fold.person($0) == owner }
     return (removals + withdrawals).first { end in
       log.areConcurrent(end, place)
-        && log.items.indices.suffix(from: end + 1).contains { witness in
+        && parts.contains(seeing: end, notSeeing: place, in: log) { witness in
           fold.isLive[witness] && fold.rank(witness) >= Role.admin.rank
             && fold.person(witness) != heir && fold.person(witness) != owner
-            && log.sees(witness, end) && !log.sees(witness, place)
         }
     }
   }
@@ -121,10 +124,9 @@ struct OwnerChain {
     return (fold.live.recoveries[owner] ?? []).first { recovery in
       log.items[recovery].device != log.items[offer].device && log.sees(recovery, enrolment)
         && log.areConcurrent(recovery, offer) && log.isBeyond(offer, recovery)
-        && log.items.indices.suffix(from: recovery + 1).contains { witness in
+        && parts.contains(seeing: recovery, notSeeing: offer, in: log) { witness in
           fold.isLive[witness] && fold.rank(witness) >= Role.admin.rank
-            && fold.person(witness) != owner && log.sees(witness, recovery)
-            && !log.sees(witness, offer)
+            && fold.person(witness) != owner
         }
     }
   }

@@ -21,15 +21,20 @@ struct Stock: Sendable {
   init(_ fold: ControlResolver) {
     let log = fold.log
     var parts: [PersonID: LogParts] = [:]
-    for (person, places) in fold.live.roles where places.count > 4 {
-      parts[person] = LogParts(places, of: log)
+    var roles: [PersonID: [Int]] = [:]
+    for (person, places) in fold.live.roles {
+      let changes = places.filter(fold.mayLower)
+      guard !changes.isEmpty else { continue }
+      roles[person] = changes
+      if changes.count > 4 { parts[person] = LogParts(changes, of: log) }
     }
     standings = log.items.indices.map { place in
       guard let person = fold.person(place), fold.rank(place) > Role.child.rank else {
         return fold.rank(place)
       }
-      let roles = parts[person].map { $0.concurrent(with: place, in: log) }
-      return fold.standing(place, under: roles ?? fold.live.roles[person] ?? [])
+      guard let all = roles[person] else { return fold.rank(place) }
+      let near = parts[person].map { $0.concurrent(with: place, in: log) }
+      return fold.standing(place, under: near ?? all)
     }
     let witnesses = log.items.indices.filter { fold.isWitness($0) }
     lowered = witnesses.filter {

@@ -136,6 +136,27 @@ public struct Frontier: Hashable, Sendable {
     return FrontierDifference(increments: increments)
   }
 
+  /// The marks that are beyond those of an earlier frontier; all of them where nothing is alike.
+  ///
+  /// O(n), n the greater number of entries.
+  package func news(since earlier: Frontier) -> Frontier {
+    var news: [Entry] = []
+    var place = 0
+    for entry in entries {
+      while place < earlier.entries.count, earlier.entries[place].author < entry.author {
+        place += 1
+      }
+      guard place < earlier.entries.count, earlier.entries[place].author == entry.author,
+        earlier.entries[place].sequence >= entry.sequence
+      else {
+        news.append(entry)
+        continue
+      }
+      place += 1
+    }
+    return Frontier(sortedEntries: news)
+  }
+
   /// This frontier raised by a difference; nil where a mark would pass 2^63.
   package func raised(by difference: FrontierDifference) -> Frontier? {
     if difference.isEmpty { return self }

@@ -1,0 +1,84 @@
+import HearthCRDT
+
+/// A line by the own person.
+struct OwnLine {
+  let place: Int
+  /// What people of higher rank had seen before seeing it.
+  let seen: JointSight
+}
+
+/// What any of some operations had seen.
+struct JointSight {
+  private var row: CausalRows.Row?
+  /// The last of the operations in each change, which sees those before it.
+  private var changes: [Int: Int] = [:]
+
+  /// Nothing.
+  init() {}
+
+  init(_ witnesses: [Int], of log: ControlLog) {
+    guard !witnesses.isEmpty else { return }
+    var row = log.causality.row()
+    for witness in witnesses {
+      let change = log.changes[witness]
+      log.causality.join(change, into: &row)
+      changes[change] = max(changes[change] ?? 0, witness)
+    }
+    self.row = row
+  }
+
+  /// Whether one of the operations had seen another.
+  func holds(_ place: Int, in log: ControlLog) -> Bool {
+    guard let row else { return false }
+    let change = log.changes[place]
+    if log.causality.isSeen(change, in: row) { return true }
+    return changes[change].map { $0 > place } ?? false
+  }
+}
+
+/// Remembers what was found about lines while one step is settled.
+final class LinesMemo {
+  private struct Key: Hashable {
+    let place: Int
+    let floor: Int
+  }
+
+  private struct Watchers: Hashable {
+    let floor: Int
+    let person: PersonID?
+  }
+
+  /// What lost its effect already, as only the first line counts.
+  var struck: [Bool]
+  /// What the devices of a person wrote, apart by author.
+  var writings: [PersonID: OpenParts] = [:]
+  private var lines: [Key: OwnLine] = [:]
+  private var eyes: [Watchers: [Stock.Eyes]] = [:]
+  /// The last joint sight: as a rule the same people have seen no line.
+  private var last: (witnesses: [Int], seen: JointSight) = ([], JointSight())
+
+  init(count: Int) {
+    struck = [Bool](repeating: false, count: count)
+  }
+
+  /// A line with what people of higher rank had seen who had not seen it.
+  func line(
+    _ place: Int, above floor: Int, besides person: PersonID?, _ fold: ControlResolver
+  ) -> OwnLine {
+    let key = Key(place: place, floor: floor)
+    if let known = lines[key] { return known }
+    let watchers = Watchers(floor: floor, person: person)
+    let eyes = self.eyes[watchers] ?? fold.stock.eyes(above: floor, besides: person)
+    self.eyes[watchers] = eyes
+    // The last operations of people of higher rank that had not seen it, one of each author.
+    let witnesses = eyes.compactMap { eye -> Int? in
+      if let last = eye.places.last, !fold.log.sees(last, place) { return last }
+      let first = eye.places.partitionPoint { fold.log.sees($0, place) }
+      return first > 0 ? eye.places[first - 1] : nil
+    }
+    if witnesses != last.witnesses { last = (witnesses, JointSight(witnesses, of: fold.log)) }
+    let line = OwnLine(place: place, seen: last.seen)
+    lines[key] = line
+    return line
+  }
+}
