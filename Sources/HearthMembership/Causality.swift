@@ -71,7 +71,8 @@ struct Causality: Sendable {
         join(cited, into: &seen, &highest)
         rows.join(seen, into: &row)
         greatest = max(greatest, highest)
-        var isCrowd = isPlain && !next.isNews
+        var isCrowd =
+          isPlain && !next.isNews
           && statement.known[statement.position.author] < statement.position.sequence
         if isChecked {
           var stated = rows.row()
@@ -366,7 +367,8 @@ struct CausalityBuilder {
     if done > 0, !chains[author].wasForced {
       let before = statements[chains[author].statements[done - 1]].known
       let news = known.news(since: before)
-      chains[author].isNews = news.entries.count <= 8
+      chains[author].isNews =
+        news.entries.count <= 8
         || news.entries.count * 4 < known.entries.count
       if chains[author].isNews { chains[author].cited = citations(news, lacks) }
     }

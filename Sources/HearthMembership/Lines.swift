@@ -125,8 +125,7 @@ extension Lines {
     func loses(to role: Role, _ rank: Int) -> Bool {
       guard let given else { return standing < rank && (!isRevocation || role.rank >= standing) }
       return given != role
-        && (standing < rank || Mutant.lowerRankGoesFirst.isActive
-          || standing == rank && role.rawValue < given.rawValue)
+        && (standing < rank || standing == rank && role.rawValue < given.rawValue)
     }
   }
 
