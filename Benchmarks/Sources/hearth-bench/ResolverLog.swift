@@ -1,0 +1,179 @@
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+
+/// A control log without keys, whose operations have seen what is said.
+struct ResolverLog {
+  private(set) var items: [ControlItem] = []
+  let group: GroupID
+  private var invitations: UInt64 = 0
+  /// What everybody has seen who says nothing else.
+  var seen = Frontier()
+
+  init() {
+    let genesis = ControlOperation.Genesis(
+      nonce: Identifier(high: 1, low: 1), database: .shared,
+      controlZone: Identifier(high: 2, low: 2), zones: [], founder: ResolverLog.person(0),
+      founderName: "P", device: ResolverLog.card(0), createdMilliseconds: 0)
+    group = Membership.groupID(of: genesis)
+    write(0, .genesis(genesis))
+  }
+
+  private static func person(_ number: Int) -> PersonID {
+    Identifier(high: 3, low: UInt64(number))
+  }
+
+  private static func card(_ number: Int) -> DeviceCard {
+    let key = [UInt8(number & 0xff), UInt8(number >> 8)] + [UInt8](repeating: 7, count: 30)
+    return DeviceCard(signKey: key, boxKey: key, name: "D")
+  }
+
+  func author(_ device: Int) -> Author {
+    Author(device: Membership.cardID(of: ResolverLog.card(device)), incarnation: 1 << 32)
+  }
+
+  private func item(_ device: Int, _ operation: ControlOperation, _ cause: Frontier) -> ControlItem
+  {
+    let author = author(device)
+    let dot = Dot(author: author, sequence: seen[author] + 1)
+    return ControlItem(
+      id: Identifier(high: UInt64(device) + 1, low: dot.sequence),
+      version: Version(dot: dot, time: HybridTime(milliseconds: 1)), cause: cause,
+      operation: operation)
+  }
+
+  mutating func write(
+    _ device: Int, _ operation: ControlOperation, seen cause: Frontier? = nil
+  ) {
+    let item = item(device, operation, cause ?? seen)
+    items.append(item)
+    seen.advance(item.version.dot.author, to: item.version.dot.sequence)
+  }
+
+  /// A heartbeat of the founder that has seen everything.
+  func heartbeat() -> ControlItem {
+    item(
+      0, .heartbeat([]), Frontier(items.map { ($0.version.dot.author, $0.version.dot.sequence) }))
+  }
+
+  mutating func invite(
+    _ device: Int, _ role: Role, for person: Int? = nil, uses: Int = 1, seen: Frontier? = nil,
+    _ admission: ControlOperation.Admission = .auto
+  ) -> Identifier {
+    invitations += 1
+    let id = Identifier(high: 4, low: invitations)
+    let key = [UInt8](repeating: 5, count: 32)
+    write(
+      device,
+      .inviteCreate(
+        .init(
+          invite: id, signKey: key, boxKey: key, admission: admission, role: role,
+          person: person.map(ResolverLog.person), maximumUses: uses, expiresMilliseconds: .max)),
+      seen: seen)
+    return id
+  }
+
+  mutating func join(
+    _ device: Int, as person: Int, by invite: Identifier, seen: Frontier? = nil
+  ) {
+    write(
+      device,
+      .join(
+        .init(
+          invite: invite, person: ResolverLog.person(person), personName: "P",
+          device: ResolverLog.card(device), proof: [UInt8](repeating: 1, count: 64))), seen: seen)
+  }
+
+  mutating func bring(_ number: Int, _ role: Role) {
+    join(number, as: number, by: invite(0, role))
+  }
+
+  mutating func setRole(_ device: Int, _ person: Int, _ role: Role, seen: Frontier? = nil) {
+    write(
+      device,
+      .setRole(.init(person: ResolverLog.person(person), role: role, cut: Cut(entries: []))),
+      seen: seen)
+  }
+
+  mutating func remove(_ device: Int, _ person: Int, seen: Frontier? = nil) {
+    write(
+      device, .removeMember(.init(person: ResolverLog.person(person), cut: Cut(entries: []))),
+      seen: seen)
+  }
+
+  mutating func revoke(_ device: Int, _ other: Int, seen: Frontier? = nil) {
+    let id = Membership.cardID(of: ResolverLog.card(other))
+    write(device, .revokeDevice(.init(device: id, cut: Cut(entries: []))), seen: seen)
+  }
+
+  mutating func setWords(_ device: Int, seen: Frontier? = nil) {
+    let key = [UInt8](repeating: 6, count: 32)
+    write(device, .setRecovery(.init(keys: .init(sign: key, box: key, secrets: []))), seen: seen)
+  }
+
+  mutating func recover(
+    _ device: Int, as person: Int, seen: Frontier? = nil, revokesOthers: Bool = true
+  ) {
+    write(
+      device,
+      .recover(
+        .init(
+          person: ResolverLog.person(person), device: ResolverLog.card(device),
+          revokesOthers: revokesOthers, cut: Cut(entries: []),
+          signature: [UInt8](repeating: 1, count: 64))), seen: seen)
+  }
+
+  mutating func rotate(_ device: Int, _ second: Int?, seen: Frontier? = nil) {
+    let key = [UInt8](repeating: 6, count: 32)
+    let signature = [UInt8](repeating: 1, count: 64)
+    let consent: ControlOperation.RotateRecovery.Consent =
+      second.map {
+        .device(Membership.cardID(of: ResolverLog.card($0)), signature: signature)
+      } ?? .recovery(signature: signature)
+    write(
+      device,
+      .rotateRecovery(.init(keys: .init(sign: key, box: key, secrets: []), consent: consent)),
+      seen: seen)
+  }
+
+  mutating func admit(
+    _ hand: Int, _ device: Int, as person: Int, by invite: Identifier, seen: Frontier? = nil
+  ) {
+    let proof = [UInt8](repeating: 1, count: 64)
+    let join = ControlOperation.Join(
+      invite: invite, person: ResolverLog.person(person), personName: "P",
+      device: ResolverLog.card(device), proof: proof)
+    write(hand, .admit(.init(join: join, possession: proof)), seen: seen)
+  }
+
+  /// Makes a key of a zone and hands it to devices.
+  mutating func seal(_ device: Int, _ devices: [Int], seen: Frontier? = nil) {
+    let wraps = devices.map {
+      ControlOperation.Wrap(recipient: Membership.cardID(of: ResolverLog.card($0)), sealed: [1])
+    }
+    write(
+      device,
+      .epoch(
+        .init(
+          zone: Identifier(high: 3, low: 3), epoch: [UInt8](repeating: 7, count: 32), previous: [],
+          wraps: wraps.sorted { $0.recipient < $1.recipient })), seen: seen)
+  }
+
+  /// Offers the group; gives the id by which the offer is taken.
+  mutating func offer(_ device: Int, to person: Int, seen: Frontier? = nil) -> RecordID {
+    write(
+      device,
+      .transferOwner(
+        .init(to: ResolverLog.person(person), signature: [UInt8](repeating: 1, count: 64))),
+      seen: seen)
+    return items[items.count - 1].id
+  }
+
+  mutating func accept(_ device: Int, _ offer: RecordID, seen: Frontier? = nil) {
+    write(device, .acceptOwner(transfer: offer), seen: seen)
+  }
+
+  func fold() -> Membership {
+    Membership(group: group, items: items, proofs: ProofBook(isTrusting: true))
+  }
+}
