@@ -101,6 +101,8 @@ extension ControlResolver {
   /// The most devices that a person may have had in one membership, and invitations to oneself.
   static var maximumDevices: Int { 64 }
   /// How many joinings by one invitation are looked at beyond those that it allows.
+  ///
+  /// Only what its author might write at all is counted, so no member keeps newcomers out.
   static var spareUses: Int { 16 }
 
   /// What joining at once and being let in have in common: an invitation that holds.
@@ -124,9 +126,8 @@ extension ControlResolver {
     if let reason = judgePerson(place, join, invite.operation, by: invite.place, &verdict) {
       return reason
     }
-    let attempt = (index.uses[join.invite] ?? []).partitionPoint { $0 >= place }
     guard
-      attempt < invite.operation.maximumUses + ControlResolver.spareUses
+      live.attempts(at: invite.place) < invite.operation.maximumUses + ControlResolver.spareUses
         || confirmations[place] != nil
     else {
       // Nobody pays for checking the signatures of a crowd; who was confirmed is checked all the
@@ -134,6 +135,7 @@ extension ControlResolver {
       verdict.isContested = admission == .auto
       return .usedUp
     }
+    verdict.isAttempt = true
     guard proofs.isProven(join, by: invite.operation, group: group) else { return .badProof }
     verdict.isProven = true
     let objection = objection(to: place, join, by: invite)

@@ -105,6 +105,7 @@ package struct ControlResolver: Sendable {
   private mutating func judgeOne(_ place: Int) {
     let verdict = judge(place)
     verdicts[place] = verdict
+    if verdict.isAttempt, let invite = verdict.invite { live.note(attempt: place, at: invite) }
     guard strikes[place] == nil else { return noteOverruled(place) }
     if verdict.formerOwner != nil, !mayHandOver(place) { return }
     let isConfirmed = confirmations[place] != nil
@@ -406,6 +407,8 @@ struct Verdict: Equatable {
   var isEntry = false
   /// The operation that made the invitation by which it lets somebody in.
   var invite: Int?
+  /// Whether its proof was looked at.
+  var isAttempt = false
   /// Whether the invitation's holder is proven to have made it.
   var isProven = false
   /// From whom it takes the group over; nil if it is no hand-over.

@@ -35,6 +35,8 @@ struct LiveIndex: Sendable {
   /// Removals of people who came by an invitation, by the operation that made it: with each of them
   /// it ends.
   private(set) var removalsOfUsers: [Int: [Int]] = [:]
+  /// Joinings whose proof was looked at, by the operation that made the invitation.
+  private var attempts: [Int: [Int]] = [:]
   /// The invitations by which a person came.
   private var entrances: [PersonID: [(place: Int, invite: Int)]] = [:]
   private(set) var transfers: [Int] = []
@@ -52,6 +54,9 @@ struct LiveIndex: Sendable {
       for key in self[keyPath: path].keys {
         LiveIndex.truncate(&self[keyPath: path][key, default: []], to: start)
       }
+    }
+    for invite in attempts.keys {
+      LiveIndex.truncate(&attempts[invite, default: []], to: start)
     }
     for invite in removalsOfUsers.keys {
       LiveIndex.truncate(&removalsOfUsers[invite, default: []], to: start)
@@ -133,6 +138,14 @@ struct LiveIndex: Sendable {
     case .setPolicy: policies[log.causality.column[log.changes[place]], default: []].append(place)
     default: break
     }
+  }
+
+  /// How many joinings by an invitation were looked at so far.
+  func attempts(at invite: Int) -> Int { attempts[invite]?.count ?? 0 }
+
+  /// Notes that a joining was looked at, whether it counts or not.
+  mutating func note(attempt place: Int, at invite: Int) {
+    attempts[invite, default: []].append(place)
   }
 
   /// Adds a role that lost to another one.

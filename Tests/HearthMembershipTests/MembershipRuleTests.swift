@@ -202,6 +202,32 @@ struct MembershipRuleTests {
     #expect(world.fold().role(of: world.hands[subject].id) == (isKey ? .child : .reader))
   }
 
+  @Test("Who writes down uses of a link without the right to keeps nobody out")
+  func forgedUses() throws {
+    var world = World()
+    let child = world.member(.child, by: .auto)
+    let invite = world.invite(0, .member, .approve)
+    world.settle()
+    for number in 100..<140 {
+      let nobody = world.addHand(person: number)
+      let forged = world.write(
+        child,
+        .admit(
+          .init(
+            join: world.request(nobody, invite), possession: [UInt8](repeating: 1, count: 64))))
+      if number == 100 { #expect(world.reason(forged) == .needs(.admin)) }
+    }
+    world.settle()
+    let newcomer = world.addHand(person: 90)
+    let admitted = world.write(
+      0,
+      .admit(
+        .init(
+          join: world.request(newcomer, invite), possession: [UInt8](repeating: 1, count: 64))))
+    #expect(world.reason(admitted) == nil)
+    #expect(world.fold().role(of: world.hands[newcomer].id) == .member)
+  }
+
   @Test("Two people under one name: the first in order is in")
   func doubles() throws {
     var world = World()
