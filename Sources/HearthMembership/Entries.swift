@@ -227,10 +227,8 @@ struct Entries {
             && areDoubles(other, place) && isBefore(other, place)
         }
         // Nearly everything has seen what came before, or was seen by what came later.
-        let rival =
-          near.of(place, among: places).first(where: isRival)
-          ?? near.of(place, among: others).first(where: isRival)
-        guard let rival else { continue }
+        let near = near.of(place, among: places) + near.of(place, among: others)
+        guard let rival = near.first(where: isRival) else { continue }
         let reason = VoidReason.overruled(by: log.items[rival].id, rule)
         contests[place] = reason
         against[place] = reason

@@ -120,8 +120,8 @@ package struct Membership: Sendable {
   /// A change whose author had seen all others costs as much as it says, any other a whole fold. In
   /// a group of which a log has two histories, nothing is added but by folding all of it.
   package func adding(_ items: [ControlItem]) -> Membership {
-    guard let known = resolved?.resolver, known.log.forked.isEmpty else { return self }
-    guard !items.isEmpty else { return self }
+    guard let resolved, resolved.resolver.log.forked.isEmpty, !items.isEmpty else { return self }
+    let known = resolved.resolver
     var resolver = known
     let changes = Dictionary(grouping: items, by: \.position).values.sorted {
       let counts = ($0[0].cause.total, $1[0].cause.total)
@@ -134,7 +134,7 @@ package struct Membership: Sendable {
       }
       resolver = more
     }
-    return Membership(ResolvedControl(resolver))
+    return Membership(resolved.grown(to: resolver))
   }
 
   /// What its fold has checked, for the next one.

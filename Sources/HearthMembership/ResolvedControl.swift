@@ -1,63 +1,73 @@
 import HearthCRDT
-import Synchronization
 
-/// A decided control log, shared by the copies of a membership.
-///
-/// What follows from the decisions is worked out when it is first asked for, as most folds are
-/// followed by another before anybody asks for all of it.
+/// A decided control log with what follows from the decisions, shared by the copies of a
+/// membership.
 final class ResolvedControl: Sendable {
   let resolver: ControlResolver
-  private let lasting: (rules: Later<[Int]>, thresholds: Later<[Int]>) = (Later(), Later())
-  private let persons: (present: Later<[Membership.Person]>, former: Later<[Membership.Person]>) =
-    (Later(), Later())
-  private let machines: (present: Later<[Membership.Device]>, all: Later<[Membership.Device]>) =
-    (Later(), Later())
-  private let made: (invites: Later<[Membership.Invite]>, offers: Later<[Membership.Offer]>) =
-    (Later(), Later())
-  private let void = Later<[VoidedOperation]>()
-  private let shown = Later<[DeviceID: DeviceCard]>()
-  private let unknown = Later<Int>()
-  private let suite = Later<UInt8>()
+  /// The operations that changed what newcomers may read, in the log's order.
+  let ruleChanges: [Int]
+  /// The operations from which on newcomers are given new keys, in the log's order.
+  let thresholds: [Int]
+  let people: [Membership.Person]
+  let formerPeople: [Membership.Person]
+  let devices: [Membership.Device]
+  let allDevices: [Membership.Device]
+  let invites: [Membership.Invite]
+  let offers: [Membership.Offer]
+  let voided: [VoidedOperation]
+  let cards: [DeviceID: DeviceCard]
+  let minimumSuite: UInt8
+  let unknownOperations: Int
 
   init(_ resolver: ControlResolver) {
     self.resolver = resolver
-  }
-
-  /// The operations that changed what newcomers may read, in the log's order.
-  var ruleChanges: [Int] { lasting.rules.value { resolver.ruleChanges() } }
-  /// The operations from which on newcomers are given new keys, in the log's order.
-  var thresholds: [Int] { lasting.thresholds.value { resolver.thresholds(ruleChanges) } }
-  var people: [Membership.Person] { persons.present.value { resolver.people(areFormer: false) } }
-  var formerPeople: [Membership.Person] {
-    persons.former.value { resolver.people(areFormer: true) }
-  }
-  var devices: [Membership.Device] { machines.present.value { allDevices.filter(\.isActive) } }
-  var allDevices: [Membership.Device] { machines.all.value { resolver.devices() } }
-  var invites: [Membership.Invite] { made.invites.value { resolver.invites() } }
-  var offers: [Membership.Offer] { made.offers.value { resolver.offers() } }
-  var voided: [VoidedOperation] { void.value { resolver.voided() } }
-  var cards: [DeviceID: DeviceCard] { shown.value { resolver.cards() } }
-  var minimumSuite: UInt8 { suite.value { resolver.minimumSuite(.all) } }
-  var unknownOperations: Int {
-    unknown.value {
-      resolver.log.items.count {
-        if case .unknown = $0.operation { return true }
-        return false
-      }
+    ruleChanges = resolver.ruleChanges()
+    thresholds = resolver.thresholds(ruleChanges)
+    people = resolver.people(areFormer: false)
+    formerPeople = resolver.people(areFormer: true)
+    allDevices = resolver.devices()
+    devices = allDevices.filter(\.isActive)
+    invites = resolver.invites()
+    offers = resolver.offers()
+    voided = resolver.voided()
+    cards = resolver.cards()
+    minimumSuite = resolver.minimumSuite(.all)
+    unknownOperations = resolver.log.items.count {
+      if case .unknown = $0.operation { return true }
+      return false
     }
   }
-}
 
-/// What is worked out once, when somebody first asks for it.
-private final class Later<Value: Sendable>: Sendable {
-  private let known = Mutex<Value?>(nil)
+  /// The same log with operations that change none of what follows.
+  private init(_ resolver: ControlResolver, like known: ResolvedControl) {
+    self.resolver = resolver
+    ruleChanges = known.ruleChanges
+    thresholds = known.thresholds
+    people = known.people
+    formerPeople = known.formerPeople
+    devices = known.devices
+    allDevices = known.allDevices
+    invites = known.invites
+    offers = known.offers
+    voided = known.voided
+    cards = known.cards
+    minimumSuite = known.minimumSuite
+    unknownOperations = known.unknownOperations
+  }
 
-  /// The value, made now if nobody asked before.
-  func value(_ make: () -> Value) -> Value {
-    if let value = known.withLock({ $0 }) { return value }
-    // Not under the lock: two who ask at once find the same.
-    let value = make()
-    known.withLock { $0 = value }
-    return value
+  /// A log to which something was added, as ``ControlResolver/adding(_:)`` decides it.
+  ///
+  /// Keys, heartbeats and confirmations that count change nobody's standing there, so what follows
+  /// from the rest is not worked out again.
+  func grown(to resolver: ControlResolver) -> ResolvedControl {
+    let added = resolver.log.items.indices.dropFirst(self.resolver.log.items.count)
+    let isQuiet = added.allSatisfy {
+      guard resolver.isLive[$0] else { return false }
+      switch resolver.log.items[$0].operation {
+      case .heartbeat, .epoch, .wrapAdd, .complaint, .confirm: return true
+      default: return false
+      }
+    }
+    return isQuiet ? ResolvedControl(resolver, like: self) : ResolvedControl(resolver)
   }
 }

@@ -1,0 +1,85 @@
+import HearthCRDT
+import TestSupport
+import Testing
+
+@testable import HearthMembership
+
+/// Who had seen what, compared with sets that are closed in the plainest way.
+@Suite("Causes of a control log")
+struct CausalityTests {
+  /// What authors of some logs state to have seen: as a rule what others did, sometimes what does
+  /// not exist, what comes later, or exactly what another one stated.
+  private func statements(_ random: inout SplitMix64) -> [Causality.Statement] {
+    let authors = (0..<UInt64(random.below(90) + 1)).map {
+      Author(device: Identifier(high: 7, low: $0), incarnation: 1)
+    }
+    var written = Frontier()
+    var found: [Causality.Statement] = []
+    for _ in 0..<random.below(160) {
+      let author = authors[random.below(authors.count)]
+      let position = Dot(
+        author: author, sequence: written[author] + 1 + UInt64(random.below(2)))
+      let known = known(after: written, found, authors, by: position, &random)
+      found.append(Causality.Statement(position: position, stated: known, known: known))
+      written.advance(author, to: position.sequence)
+    }
+    return found
+  }
+
+  private func known(
+    after written: Frontier, _ found: [Causality.Statement], _ authors: [Author],
+    by position: Dot, _ random: inout SplitMix64
+  ) -> Frontier {
+    if random.oneIn(3), !found.isEmpty {
+      return random.pick(found).known
+    }
+    var known = written
+    if random.oneIn(2) {
+      known = Frontier(
+        written.entries.filter { _ in !random.oneIn(4) }.map {
+          ($0.author, $0.sequence - UInt64(random.below(Int($0.sequence))))
+        })
+    }
+    if random.oneIn(6) {
+      let other = authors[random.below(authors.count)]
+      known.advance(other, to: written[other] + 1 + UInt64(random.below(3)))
+    }
+    if random.oneIn(8) { known.advance(position.author, to: position.sequence + 1) }
+    return known
+  }
+
+  /// For each change in an order the changes that it had seen, with those that these had.
+  private func closed(_ statements: [Causality.Statement], in order: [Dot]) -> [Set<Int>] {
+    var rows: [Set<Int>] = []
+    for (place, position) in order.enumerated() {
+      var row: Set<Int> = []
+      for earlier in 0..<place {
+        let dot = order[earlier]
+        let isOwn = dot.author == position.author
+        let isCited = statements.contains { $0.position == position && $0.known.covers(dot) }
+        if isOwn || isCited { row.formUnion(rows[earlier].union([earlier])) }
+      }
+      rows.append(row)
+    }
+    return rows
+  }
+
+  @Test("Nobody unsees, whatever authors state", arguments: 0..<120)
+  func closes(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    let statements = statements(&random)
+    for isChecked in [true, false] {
+      let causality = Causality(statements, isChecked: isChecked)
+      #expect(Set(causality.order) == Set(statements.map(\.position)), "seed \(seed)")
+      let rows = closed(statements, in: causality.order)
+      for later in rows.indices {
+        for earlier in rows.indices where earlier < later {
+          guard causality.sees(later, earlier) != rows[later].contains(earlier) else { continue }
+          Issue.record(
+            "seed \(seed): \(causality.order[later]) and \(causality.order[earlier])")
+          return
+        }
+      }
+    }
+  }
+}
