@@ -249,7 +249,8 @@ package struct ControlResolver: Sendable {
   }
 
   private mutating func settleRanks() {
-    for rank in [Role.owner.rank, Role.admin.rank, Role.member.rank, Role.child.rank] {
+    let ranks = [Role.owner.rank, Role.admin.rank, Role.member.rank, Role.child.rank]
+    for rank in Mutant.lowerRankGoesFirst.isActive ? ranks.reversed() : ranks {
       settleEntries(of: rank)
       for kind in Lines.OwnKind.allCases { draw { $0.own(kind, of: rank) } }
       settleEntries(of: rank)

@@ -125,7 +125,8 @@ extension Lines {
     func loses(to role: Role, _ rank: Int) -> Bool {
       guard let given else { return standing < rank && (!isRevocation || role.rank >= standing) }
       return given != role
-        && (standing < rank || standing == rank && role.rawValue < given.rawValue)
+        && (standing < rank || Mutant.lowerRankGoesFirst.isActive
+          || standing == rank && role.rawValue < given.rawValue)
     }
   }
 
@@ -137,7 +138,7 @@ extension Lines {
       fold.isRole($0) && fold.given($0) != nil
     }
     var found: RoleRivals = []
-    for standing in 0...rank {
+    for standing in 0...(Mutant.lowerRankGoesFirst.isActive ? Role.owner.rank : rank) {
       func add(_ all: [Int], given: Role? = nil, isRevocation: Bool = false) {
         guard !all.isEmpty else { return }
         found.append(

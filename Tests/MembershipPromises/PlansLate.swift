@@ -167,11 +167,24 @@ func planT10(confirmed: Bool) -> Plan {
     [.exactlyOne([5, 6])] + (confirmed ? [.role(6, .member), .active(60), .inactive(50)] : []))
 }
 
+/// Principle 5: the owner and an admin set a member's role at once, and the owner's stands.
+func planRoles(ownerGives role: Role) -> Plan {
+  var world = World.founded(liars: [])
+  world.welcome(10, as: 1, .admin, host: 0)
+  world.welcome(50, as: 5, .member, host: 0)
+  world.syncAll([0, 10, 50])
+  world.write(10, .setRole(person: 5, role: .reader))
+  world.write(0, .setRole(person: 5, role: role))
+  return Plan(
+    "R5 \(role)", "the owner's role stands beside an admin's", world,
+    [.role(5, role), .role(1, .admin), .owner(0)])
+}
+
 /// All regression plans.
 ///
 /// The floods are small here; call `planT7` and `planT8` for more.
 package func regressionPlans() -> [Plan] {
-  [
+  [Role.child, .admin].map { planRoles(ownerGives: $0) } + [
     planT1(claimingAll: false), planT1(claimingAll: true), planT1Unremoved(), planT2(),
     planT3(late: false), planT3(late: true),
     planT4(closed: false), planT4(closed: true), planT4(closed: false, removedHelper: true),

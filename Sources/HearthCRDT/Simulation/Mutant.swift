@@ -146,6 +146,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case ranksDoNotBind
   /// A removal or revocation ends entries that its author had not seen.
   case endsWhatWasNotSeen
+  /// Of two roles of one person that of the lower rank stands.
+  case lowerRankGoesFirst
   /// Nothing makes a joining final.
   case entryIsNeverFinal
   /// A key or role confirms joinings that its author knew to wait.
