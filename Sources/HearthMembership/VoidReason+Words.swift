@@ -19,7 +19,7 @@ extension Membership {
       case .join, .admit:
         return
           "that person or device is there already: a further device comes by `hearth device add`, "
-          + "and who has no device left is removed first and then invited again"
+          + "or by `hearth device add --for PERSON` of an owner or admin"
       default: return "it is there already"
       }
     case .usedUp: return "the invitation was used as often as it allows"

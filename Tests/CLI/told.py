@@ -145,8 +145,9 @@ def stranded(home):
     home.says("eve", ["sync"], "this device was revoked in Home by Ben")
     link = home.link("ben", "invite")
     home.says(
-        "eve", ["join", link], "who has no device left is removed first", "invited again",
+        "eve", ["join", link], "is there already", "hearth device add --for PERSON",
         status=NOT_ALLOWED)
+    home.says("eve", ["add", "Too late"], "hearth device add --for Eve", status=NOT_ALLOWED)
     home.says("ben", ["member", "remove", "Eve"])
     home.says("eve", ["sync"])
     link = home.link("ben", "invite")

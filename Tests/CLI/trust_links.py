@@ -182,6 +182,14 @@ def t10(home):
     home.cannot_read(map(str.lower, others), "Secret of Ada", "Secret of Dora")
     for name in ("ben", "cleo"):
         home.arrived("dora", "join", name)
+    late = others[0]
+    synced = home.run("ada", "sync")
+    check("%s joined Home by a link that was no longer good" % late in synced.stdout + synced.stderr,
+          "a sync does not tell Ada that %s waits: %s" % (late, synced.stdout + synced.stderr))
+    numbered = home.run("ada", "approve", late, "--number", " ".join(["11111"] * 6))
+    check(numbered.returncode == 4 and "shows no number" in numbered.stderr,
+          "a number that nobody compared lets %s in: %s%s" % (
+              late, numbered.stdout, numbered.stderr))
     told = [line for name in ("ada", "dora") for line in (
         *home.told(name), *home.must(name, "audit", "--all").splitlines())]
     lines = {line.strip() for line in told if NEW_KEY.search(line)}

@@ -70,6 +70,7 @@ struct ApproveCommand: AsyncParsableCommand {
     guard let join else { return try await list(waiting, context, news) }
     guard let chosen = try find(join, among: waiting) else {
       if let entry = try await WaitingEntries.find(join, in: context) {
+        guard typed == nil else { throw WaitingEntries.hasNoNumber(entry) }
         return try await WaitingEntries.confirm(entry, in: context, isGiven: yes, options)
       }
       throw try await refusal(of: join, among: waiting, context)
@@ -187,7 +188,7 @@ struct ApproveCommand: AsyncParsableCommand {
         Output.note(
           "compare the number with the one on their device, then `hearth approve PERSON`; to "
             + "refuse, `hearth invite revoke INVITATION`")
-      } else {
+      } else if late.isEmpty {
         Output.note(
           "nobody can be let in: `hearth invite --approve` makes another invitation; "
             + "`hearth invite revoke INVITATION` tells those who wait")

@@ -68,6 +68,7 @@ struct PeopleNews: Sendable {
         continue
       }
       if let requests = try await requests(to: zone, on: node) { news.remarks.append(requests) }
+      if let waiting = await waiting(in: zone, on: node) { news.remarks.append(waiting) }
       if try await node.awaitsSnapshot(in: zone.group) {
         news.remarks.append("\(Style.safe(zone.name)): \(StandingText.awaited)")
       }
@@ -118,6 +119,17 @@ struct PeopleNews: Sendable {
     }
     return "\(names.joined(separator: ", ")) asked to join \(Style.safe(zone.name)): "
       + "`hearth approve`"
+  }
+
+  /// Who joined and waits, for those who may let them in; nil where nobody does.
+  private static func waiting(in zone: ZoneState, on node: Node) async -> String? {
+    let membership = await node.membership(of: zone.group)
+    let confirmable = membership.confirmable(by: await node.device)
+    let names = membership.waiting.filter { confirmable.contains($0.id) }
+      .map { Style.safe($0.personName) }
+    guard !names.isEmpty else { return nil }
+    return "\(names.joined(separator: ", ")) joined \(Style.safe(zone.name)) by a link that was no "
+      + "longer good, and waits: `hearth approve`"
   }
 
   /// Makes a newcomer, and a reader who was given another role, one of those who do chores.

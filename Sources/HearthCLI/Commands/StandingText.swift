@@ -110,8 +110,8 @@ enum StandingText {
     if !document.waiting.isEmpty {
       lines.append(
         Style.yellow(
-          "\(Style.safe(document.waiting.joined(separator: ", "))) joined by a link that was over "
-            + "and waits: `hearth approve`"))
+          "\(Style.safe(document.waiting.joined(separator: ", "))) joined by a link that was no "
+            + "longer good, and waits: `hearth approve`"))
     }
     if let name = document.offeredBy {
       lines.append(

@@ -79,9 +79,18 @@ struct RoleGate: Sendable {
         .notAllowed,
         (ending ?? "this device does not belong to \(Style.safe(household))")
           + ": nothing that is written here reaches the others",
-        hint: "ask an owner or admin for an invitation, and `hearth join -` with its link")
+        hint: wayBack)
     }
     return person
+  }
+
+  /// How this device gets in again.
+  private var wayBack: String {
+    guard let person, membership.people.contains(where: { $0.id == person.id }) else {
+      return "ask an owner or admin for an invitation, and `hearth join -` with its link"
+    }
+    return "run `hearth device add` on another device of yours, or ask an owner or admin for "
+      + "`hearth device add --for \(Style.safe(person.name))`; then `hearth join -` here"
   }
 
   /// Refuses whoever is no admin.

@@ -41,8 +41,8 @@ enum WaitingEntries {
     }
     guard !items.isEmpty else { return }
     Output.note(
-      "let somebody in who waits only if you know the device: `hearth approve DEVICE`; nobody "
-        + "else reads or writes")
+      "let somebody in only if you know whose device it is: `hearth approve DEVICE`; until then "
+        + "their changes do not count")
   }
 
   /// The joining that is meant, by name or by digits of the device's id; nil if there is none.
@@ -64,6 +64,15 @@ enum WaitingEntries {
         hint: "write the device's id")
     case .none: return nil
     }
+  }
+
+  /// Refuses a number for somebody who came by a link and shows none.
+  static func hasNoNumber(_ entry: WaitingEntry) -> CommandFailure {
+    let name = Style.safe(entry.personName)
+    return CommandFailure(
+      .notAllowed, "\(name) joined by a link and shows no number that could be compared",
+      hint: "ask \(name) whether \(Style.safe(entry.deviceName)) "
+        + "(\(ShortID.text(entry.device))) is theirs, then `hearth approve` without `--number`")
   }
 
   /// Lets somebody in whose joining waits.
