@@ -67,8 +67,7 @@ struct PeopleNews: Sendable {
         }
         continue
       }
-      if let requests = try await requests(to: zone, on: node) { news.remarks.append(requests) }
-      if let waiting = await waiting(in: zone, on: node) { news.remarks.append(waiting) }
+      news.remarks += try await comers(to: zone, on: node)
       if try await node.awaitsSnapshot(in: zone.group) {
         news.remarks.append("\(Style.safe(zone.name)): \(StandingText.awaited)")
       }
@@ -107,6 +106,11 @@ struct PeopleNews: Sendable {
       }
     }
     return warnings
+  }
+
+  /// Who asks to join a household, and who waits.
+  private static func comers(to zone: ZoneState, on node: Node) async throws -> [String] {
+    [try await requests(to: zone, on: node), await waiting(in: zone, on: node)].compactMap { $0 }
   }
 
   /// Who asks to join a household; nil where nobody does.
