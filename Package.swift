@@ -242,11 +242,23 @@ let package = Package(
 if isSimulation {
   package.targets += [
     .target(
+      name: "HostileMember",
+      dependencies: [
+        "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "Household",
+      ], path: "Simulations/Sources/HostileMember", swiftSettings: settings),
+    .executableTarget(
+      name: "hearth-hostile",
+      dependencies: [
+        "HostileMember", "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync",
+        "HearthStore", "HearthTransport", "Household",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], path: "Simulations/Sources/hearth-hostile", swiftSettings: settings),
+    .target(
       name: "HearthSim",
       dependencies: [
         "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthStore",
         "HearthTransport",
-        "HearthRelay", "Household", "SimDisk", "FamilyModel", "FamilyTranslation",
+        "HearthRelay", "Household", "SimDisk", "FamilyModel", "FamilyTranslation", "HostileMember",
       ], path: "Simulations/Sources/HearthSim", swiftSettings: settings),
     .executableTarget(
       name: "hearth-sim",

@@ -24,7 +24,7 @@ enum BannedCallRule {
       name: "Date()", pattern: #"\bDate\s*\(\s*\)|\bDate\.now\b"#,
       reason: "a clock inside makes a run unrepeatable",
       instead: "take `now` as a parameter",
-      homes: shells + ["Simulations/Sources/hearth-sim/"]),
+      homes: shells + ["Simulations/Sources/hearth-sim/", "Simulations/Sources/hearth-hostile/"]),
     BannedCall(
       name: "Clock.now", pattern: #"\b(Continuous|Suspending)Clock(\s*\(\s*\))?\.now\b"#,
       reason: "a clock inside makes a run unrepeatable",

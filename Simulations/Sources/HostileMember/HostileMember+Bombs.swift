@@ -1,0 +1,146 @@
+import HearthCRDT
+import HearthSync
+import Household
+
+/// Deeds that are small on the wire and meant to be dear for whoever reads them.
+extension HostileMember {
+  /// How much one change and one file of a bomb hold.
+  package struct Measure: Sendable {
+    /// Operations of one change.
+    package var perChange: Int
+    /// Operations of one file.
+    package var perFile: Int
+
+    package init(perChange: Int, perFile: Int) {
+      self.perChange = max(1, perChange)
+      self.perFile = max(1, perFile)
+    }
+  }
+
+  /// A field of each kind that no program declares, so that any record can have it.
+  package static func unknownField(_ kind: FieldKind) -> FieldID { FieldID(kind, 900) }
+
+  /// The record of the member's own person, which everybody but readers may change.
+  package var ownRecord: RecordKey { RecordKey(type: HouseholdSchema.person, id: person) }
+
+  /// A set with so many elements in the own person's record.
+  package mutating func setBomb(elements: Int, _ measure: Measure) throws -> [HostileFile] {
+    let (key, field) = (ownRecord, HostileMember.unknownField(.set))
+    return try bomb(elements, measure) { Operation(key, .include(field, .int(Int64($0)))) }
+  }
+
+  /// A history with so many values in the own person's record, one in each change.
+  package mutating func historyBomb(values: Int, perFile: Int) throws -> [HostileFile] {
+    let (key, field) = (ownRecord, HostileMember.unknownField(.history))
+    return try bomb(values, Measure(perChange: 1, perFile: perFile)) {
+      Operation(key, .assign(field, .int(Int64($0))))
+    }
+  }
+
+  /// Files that each follow a change which nobody will ever see.
+  package mutating func gapBomb(files: Int, _ measure: Measure) throws -> [HostileFile] {
+    let operation = Operation(ownRecord, .insert)
+    var found: [HostileFile] = []
+    for _ in 0..<files {
+      skip(1)
+      found += try bomb(measure.perFile, measure) { _ in operation }
+    }
+    return found
+  }
+
+  /// One record with so many fields of so many bytes, of which a little is chance, so that it
+  /// compresses as far as a file may.
+  package mutating func bigRecord(
+    _ key: RecordKey, fields: Int, bytesEach: Int
+  ) throws -> [HostileFile] {
+    var found: [HostileFile] = []
+    for number in 0..<fields {
+      let start = dice.letters(min(bytesEach, 1_024))
+      let text = start + String(repeating: "a", count: bytesEach - start.utf8.count)
+      let field = FieldID(.register, UInt16(1_000 + number))
+      found.append(try seal([change([Operation(key, .assign(field, .text(text)))])]))
+    }
+    return found
+  }
+
+  /// Files of a suite to come.
+  package mutating func newerSuite(files: Int, bytesEach: Int) throws -> [HostileFile] {
+    let next = head.sequence + 1
+    var found: [HostileFile] = []
+    for number in 0..<files {
+      found.append(
+        try sealOfNewerSuite(byteCount: bytesEach, first: next + UInt64(number)))
+    }
+    return found
+  }
+
+  /// A change in each of so many lives of this device: a chore, or nothing that is seen.
+  ///
+  /// - Parameter part: lives of different parts are different ones.
+  package mutating func lives(
+    _ number: Int, part: Int, addingChores addsChores: Bool = true
+  ) throws -> [HostileFile] {
+    var found: [HostileFile] = []
+    for life in 0..<number {
+      begin(life: UInt64(2 + part * number + life))
+      let operations =
+        addsChores
+        ? chore(title: "Life \(part)-\(life)", note: "") : [Operation(ownRecord, .insert)]
+      found.append(try seal([change(operations)]))
+    }
+    return found
+  }
+
+  /// Ordinary chores, a file each, with notes of so many bytes: what the deeds are measured by.
+  package mutating func honestChores(files: Int, noteBytes: Int) throws -> [HostileFile] {
+    var found: [HostileFile] = []
+    for number in 0..<files {
+      let note = dice.letters(noteBytes)
+      found.append(try seal([change(chore(title: "Honest \(number)", note: note))]))
+    }
+    return found
+  }
+
+  /// What adds a chore.
+  package mutating func chore(
+    _ id: RecordID? = nil, title: String, note: String
+  ) -> [Operation] {
+    let key = RecordKey(type: HouseholdSchema.chore, id: id ?? identifier())
+    var operations = [
+      Operation(key, .assign(FieldID(.register, 1), .text(title))),
+      Operation(key, .assign(FieldID(.history, 3), .int(1))),
+      Operation(key, .assign(FieldID(.history, 5), .text("nobody"))),
+      Operation(key, .assign(FieldID(.register, 11), .bytes(person.bytes))),
+      Operation(key, .assign(FieldID(.register, 12), .int(Int64(nowMilliseconds)))),
+    ]
+    if !note.isEmpty {
+      operations.append(Operation(key, .assign(FieldID(.register, 2), .text(note))))
+    }
+    return operations
+  }
+
+  /// A fresh id of a record.
+  package mutating func identifier() -> Identifier {
+    Identifier(high: dice.next(), low: dice.next())
+  }
+
+  /// So many operations, cut into changes and files.
+  package mutating func bomb(
+    _ number: Int, _ measure: Measure, _ operation: (Int) -> Operation
+  ) throws -> [HostileFile] {
+    var files: [HostileFile] = []
+    var changes: [Change] = []
+    var held = 0
+    for start in stride(from: 0, to: number, by: measure.perChange) {
+      let operations = (start..<min(number, start + measure.perChange)).map(operation)
+      if held > 0, held + operations.count > measure.perFile {
+        files.append(try seal(changes))
+        (changes, held) = ([], 0)
+      }
+      changes.append(change(operations))
+      held += operations.count
+    }
+    if !changes.isEmpty { files.append(try seal(changes)) }
+    return files
+  }
+}

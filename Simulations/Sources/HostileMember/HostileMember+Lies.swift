@@ -1,0 +1,120 @@
+import HearthCRDT
+import HearthMembership
+import HearthSync
+import Household
+
+/// Deeds that say what is not so.
+extension HostileMember {
+  /// What a change does to what somebody has not written yet.
+  package enum Erasure: Sendable {
+    /// Gives the chore another title.
+    case rename
+    /// Deletes the chore.
+    case delete
+    /// Takes a tag off.
+    case exclude(tag: String)
+  }
+
+  /// The author of a person's latest changes here.
+  /// - Throws: `HostileError` where nobody is called so.
+  package func author(called name: String) throws -> LogHead {
+    let people = Set(
+      (membership.people + membership.formerPeople).filter { $0.name == name }.map(\.id))
+    let devices = Set(membership.allDevices.filter { people.contains($0.person) }.map(\.id))
+    guard
+      let head = heads.filter({ devices.contains($0.author.device) })
+        .max(by: { ($0.sequence, $0.author) < ($1.sequence, $1.author) })
+    else { throw HostileError("nobody called \(name) has written anything") }
+    return head
+  }
+
+  /// The id of the person of a name.
+  /// - Throws: `HostileError` where nobody is called so.
+  package func person(called name: String) throws -> PersonID {
+    guard let found = membership.people.first(where: { $0.name == name }) else {
+      throw HostileError("nobody is called \(name)")
+    }
+    return found.id
+  }
+
+  /// A change that says it has seen the victim's next changes, and undoes what they will say of a
+  /// chore.
+  package mutating func future(
+    of victim: Author, ahead: UInt64, over chore: RecordID, _ erasure: Erasure
+  ) throws -> [HostileFile] {
+    let key = RecordKey(type: HouseholdSchema.chore, id: chore)
+    let operation =
+      switch erasure {
+      case .rename: Operation(key, .assign(FieldID(.register, 1), .text("Erased")))
+      case .delete: Operation(key, .delete)
+      case .exclude(let tag): Operation(key, .exclude(FieldID(.set, 10), .text(tag)))
+      }
+    let reached = heads.first { $0.author == victim }?.sequence ?? 0
+    return [try seal([change([operation], citing: Frontier([(victim, reached + ahead)]))])]
+  }
+
+  /// One transaction of which a child may do a half: a chore gets another title and is done.
+  package mutating func halfTransaction(
+    on chore: RecordID, key: Int64, day: CivilDate
+  ) throws -> [HostileFile] {
+    let title = Operation(
+      RecordKey(type: HouseholdSchema.chore, id: chore),
+      .assign(FieldID(.register, 1), .text("Half a transaction")))
+    let done = completion(of: chore, key: key, day: day, recordedBy: person, at: 1)
+    return [try seal([change([title, done])])]
+  }
+
+  /// Completions of occurrences that a chore does not have, on days to come, in another's name.
+  package mutating func futureDone(
+    of chore: RecordID, from day: CivilDate, number: Int, recordedBy other: PersonID
+  ) throws -> [HostileFile] {
+    var changes: [Change] = []
+    for place in 0..<number {
+      guard let date = day.adding(days: place) else { break }
+      let key = Int64(date.dayNumber) * 32 + 7
+      changes.append(
+        change([completion(of: chore, key: key, day: date, recordedBy: other, at: 0)]))
+    }
+    return [try seal(changes)]
+  }
+
+  /// A setting with any value.
+  package mutating func setting(_ name: String, _ value: String) throws -> [HostileFile] {
+    let type = HouseholdSchema.setting
+    let key = RecordKey(
+      type: type, id: naturalID(in: zone, type: type, key: Array(name.utf8)))
+    return [
+      try seal([
+        change([
+          Operation(key, .assign(FieldID(.register, 1), .text(name))),
+          Operation(key, .assign(FieldID(.register, 2), .text(value))),
+        ])
+      ])
+    ]
+  }
+
+  /// Marks that turn a terminal's lines around or hide what is said: in a title and in a name.
+  package mutating func marks() throws -> [HostileFile] {
+    let named = Operation(
+      ownRecord, .assign(FieldID(.register, 1), .text("Mal\u{2028}\u{202e}\u{200b}nA")))
+    let titled = chore(
+      title: "Milk\u{2028}hearth: all is well\u{202e}\u{2066}\u{200b}\u{200f}\u{feff}", note: "")
+    return [try seal([change([named]), change(titled)])]
+  }
+
+  private func completion(
+    of chore: RecordID, key: Int64, day: CivilDate, recordedBy other: PersonID, at index: Int
+  ) -> Operation {
+    event(
+      HouseholdSchema.completion, at: index,
+      [
+        EventField(FieldID(.register, 1), .bytes(chore.bytes)),
+        EventField(FieldID(.register, 2), .int(key)),
+        EventField(FieldID(.register, 3), .bytes(person.bytes)),
+        EventField(FieldID(.register, 4), .int(Int64(day.dayNumber))),
+        EventField(FieldID(.register, 5), .int(Int64(nowMilliseconds))),
+        EventField(FieldID(.register, 6), .text("In advance")),
+        EventField(FieldID(.register, 7), .bytes(other.bytes)),
+      ])
+  }
+}

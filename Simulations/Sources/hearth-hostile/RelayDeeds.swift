@@ -1,0 +1,138 @@
+import ArgumentParser
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+import HearthStore
+import HearthSync
+import HearthTransport
+import HostileMember
+
+/// Remembers nothing.
+private struct Forgetful: RelayMemory {
+  func load(_ name: String) -> [UInt8]? { nil }
+  func save(_ name: String, _ bytes: [UInt8]) {}
+}
+
+/// A node's way to a relay, without the node's rules.
+private struct RelayWay {
+  let home: HostileHome
+  let relay: RelayTransport
+  let group: GroupID
+
+  init(_ options: HomeOptions, _ address: String) throws {
+    home = try HostileHome(options.home)
+    let engine = home.engine
+    group = try engine.zone(home.zone).group
+    let identity = engine.identity
+    let link = RelayLink(
+      try RelayAddress(address),
+      RelayLink.Owner(
+        name: engine.device.hex, managerPair: { try identity.relayPair(relayID: $0) }))
+    relay = RelayTransport(link: link, memory: Forgetful(), digest: { segmentDigest($0) })
+    relay.directory.zones = try engine.relayAccesses(joining: group)
+    relay.directory.parents = engine.meetingPlaceParents(carrying: .everything)
+  }
+
+  /// The household's zones, the members' first.
+  var zones: [ZoneState] {
+    home.engine.zones.filter { $0.group == group }
+      .sorted { ($0.kind.rawValue, $0.id) < ($1.kind.rawValue, $1.id) }
+  }
+
+  /// A key that nobody else has.
+  func foreignKey() throws -> MailboxKey {
+    let epoch = try EpochKey.random(groupID: group.bytes, zoneID: home.zone.bytes)
+    return MailboxKey(id: epoch.id, root: try epoch.relayAccessRoot())
+  }
+
+  /// The names of everything in a mailbox.
+  func names(in access: MailboxAccess) throws -> [[UInt8]] {
+    try relay.open(access)
+    var found: Set<[UInt8]> = []
+    var after: UInt64 = 0
+    while true {
+      let question = RelayQuestion.list(after: after, limit: RelayLimits.maximumBatchItems)
+      guard case .reply(.listing(let page)) = try relay.link.ask(access.mailbox, question) else {
+        throw HostileError("the relay answers something else than a listing")
+      }
+      for header in page.headers where header.isLive { found.insert(header.name) }
+      guard page.through > after, page.through < page.head else { break }
+      after = page.through
+    }
+    return found.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  /// Takes everything out of a mailbox; gives how much that was.
+  func empty(_ access: MailboxAccess) throws -> Int {
+    let names = try names(in: access)
+    for start in stride(from: 0, to: names.count, by: RelayLimits.maximumBatchItems) {
+      let some = Array(names[start..<min(names.count, start + RelayLimits.maximumBatchItems)])
+      _ = try relay.link.ask(access.mailbox, .remove(some))
+    }
+    return names.count
+  }
+}
+
+/// `hearth-hostile seize`.
+struct Seize: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Empty the household's mailboxes at a relay and lock everybody out of them.",
+    discussion: "Each mailbox is tried as whatever the device still is there.")
+  @OptionGroup var options: HomeOptions
+  @Option(help: "The relay's address.") var relay: String
+
+  func run() throws {
+    let way = try RelayWay(options, relay)
+    var (emptied, seized) = (0, 0)
+    var refusals: [String] = []
+    for zone in way.zones {
+      guard var access = way.relay.directory.zones[zone.tag] else { continue }
+      access.mayCreate = false
+      do {
+        emptied += try way.empty(access)
+        access.keys.insert(try way.foreignKey(), at: 0)
+        way.relay.directory.zones[zone.tag] = access
+        try way.relay.rotate(zoneTag: zone.tag)
+        seized += 1
+      } catch {
+        refusals.append("\(zone.kind): \(error)")
+      }
+    }
+    print(#"{"removed":\#(emptied),"seized":\#(seized),"refused":\#(refusals.count)}"#)
+    for refusal in refusals { print(refusal) }
+  }
+}
+
+/// `hearth-hostile evict`.
+struct Evict: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Push out what is left at a relay for devices that were away.")
+  @OptionGroup var options: HomeOptions
+  @Option(help: "The relay's address.") var relay: String
+  @Option(help: "How many doors to nowhere are made.") var doors = 40
+  @Flag(help: "Empty the doors behind the keys that are known, instead of making others.")
+  var empty = false
+
+  func run() throws {
+    let way = try RelayWay(options, relay)
+    let control = try way.home.engine.controlZone(of: way.group)
+    guard let access = way.relay.directory.zones[control.tag] else {
+      throw HostileError("the household has no mailbox")
+    }
+    try way.relay.open(access)
+    let keys = empty ? access.keys : try (0..<doors).map { _ in try way.foreignKey() }
+    var (done, removed) = (0, 0)
+    var refusal: String?
+    for key in keys {
+      let door = MailboxAccess.door(of: control.tag, behind: key, mayCreate: !empty)
+      do {
+        if empty { removed += try way.empty(door) } else { try way.relay.open(door) }
+        done += 1
+      } catch {
+        refusal = "\(error)"
+      }
+    }
+    print(#"{"doors":\#(done),"removed":\#(removed),"refused":\#(keys.count - done)}"#)
+    if let refusal { print(refusal) }
+  }
+}
