@@ -51,9 +51,13 @@ package enum Simulator {
   package static let probes =
     SimProbe.allCases.map(\.rawValue) + Probe.allCases.map(\.rawValue)
     + DiskProbe.faults.map { "disk." + $0.rawValue }
-  /// Those that need no relay.
-  package static let probesWithoutRelay = probes.filter {
-    !$0.hasPrefix("relay.") && $0 != SimProbe.freshByRelay.rawValue
+  /// Those that a mode's plans can hit: the relay's where there is one, those of hostile members
+  /// where there are some.
+  package static func probes(ofMode mode: String) -> [String] {
+    probes.filter {
+      (mode == "relay" || !$0.hasPrefix("relay.") && $0 != SimProbe.freshByRelay.rawValue)
+        && (mode == "hostile" || !$0.hasPrefix("hostile."))
+    }
   }
 
   /// The plan that a source stands for.
@@ -62,7 +66,9 @@ package enum Simulator {
     case .file(let path): return try Plan.read(path)
     case .seed(let seed, let mode):
       guard let mode = Generator.Mode(rawValue: mode) else {
-        throw StepFailure("there is no mode \(mode): quick, deep, people, relay or newcomers")
+        throw StepFailure(
+          "there is no mode \(mode): "
+            + Generator.Mode.allCases.map(\.rawValue).joined(separator: ", "))
       }
       return Generator.plan(seed: seed, mode: mode)
     }

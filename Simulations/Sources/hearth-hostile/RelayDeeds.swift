@@ -87,7 +87,8 @@ struct Seize: ParsableCommand {
     var refusals: [String] = []
     for zone in way.zones {
       guard var access = way.relay.directory.zones[zone.tag] else { continue }
-      access.mayCreate = false
+      // Whoever may make a mailbox tries to open one that is there as its manager.
+      access.mayCreate = true
       do {
         emptied += try way.empty(access)
         access.keys.insert(try way.foreignKey(), at: 0)

@@ -21,7 +21,7 @@ struct Main: ParsableCommand {
 /// A seed or a plan's file, as people name them.
 struct SourceOptions: ParsableArguments {
   @Argument(help: "A seed, or the path of a plan's file.") var what: String
-  @Option(help: "quick, deep, people, relay or newcomers, for a seed.") var mode = "quick"
+  @Option(help: "quick, deep, people, relay, newcomers or hostile, for a seed.") var mode = "quick"
   @Option(help: "A seeded bug to make active.") var mutant: String?
 
   func source() throws -> Simulator.Source {

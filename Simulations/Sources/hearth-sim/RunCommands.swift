@@ -6,7 +6,7 @@ import HearthSim
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run many seeds and print what failed, how fast it went and what was never hit.")
-  @Option(help: "quick, deep, people, relay or newcomers.") var mode = "quick"
+  @Option(help: "quick, deep, people, relay, newcomers or hostile.") var mode = "quick"
   @Option(help: "The first seed.") var from: UInt64 = 0
   @Option(help: "How many seeds.") var count: UInt64 = 100
   @Option(help: "How many processes.") var jobs = ProcessInfo.processInfo.activeProcessorCount
@@ -59,7 +59,7 @@ struct Summary {
       sum.merge(outcome.probes) { $0 + $1 }
     }
     self.mode = mode
-    possible = mode == "relay" ? Simulator.probes : Simulator.probesWithoutRelay
+    possible = Simulator.probes(ofMode: mode)
   }
 
   func print() {

@@ -12,6 +12,7 @@ extension RecordState {
 
   /// Appends the state: versions used, life, fields.
   package func encode(into writer: inout ByteWriter, authors: AuthorTable, values: Values) {
+    let start = writer.count
     let versions = versionsUsed()
     writer.varint(versions.count)
     var time: UInt64 = 0
@@ -26,6 +27,7 @@ extension RecordState {
       writer.varint(UInt64(entry.id.rawValue))
       encode(entry, into: &writer, authors: authors, versions: versions, values: values)
     }
+    Work.stateBytes.add(writer.count - start)
   }
 
   /// Reads a state; values left out of the encoding are nil.

@@ -18,6 +18,8 @@ struct Generator {
     case relay
     /// What a quick seed is, with newcomers who read from their joining on.
     case newcomers
+    /// What a quick seed is, with a member whose program is changed.
+    case hostile
   }
 
   enum Family: CaseIterable {
@@ -40,7 +42,7 @@ struct Generator {
 
   private init(seed: UInt64, mode: Mode) {
     self.seed = seed
-    self.mode = mode == .relay || mode == .newcomers ? .quick : mode
+    self.mode = [.relay, .newcomers, .hostile].contains(mode) ? .quick : mode
     kind = mode
     chance = Chance(seed, domain: "plan", self.mode == .quick ? 0 : mode == .deep ? 1 : 2)
   }
@@ -81,6 +83,7 @@ struct Generator {
     recovery(through: end)
     if kind == .relay { relay(through: end) }
     if kind == .newcomers { newcomers(through: end) }
+    if kind == .hostile { hostile(through: end) }
     sortSteps()
     return plan
   }

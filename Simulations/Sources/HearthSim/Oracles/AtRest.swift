@@ -18,6 +18,7 @@ struct AtRest {
     guard let first = devices.first(where: { !$0.isOldBuild }) else { return }
     try ledgersAddUp(on: first)
     try AgainstModel(world, first).check()
+    try HonestWork(world, first).check()
     for device in devices { try logsAreWhole(on: device) }
     try storageIsBounded(devices)
     for device in devices { try filesAreWhole(on: device) }
@@ -82,8 +83,9 @@ struct AtRest {
       let waiting = try engine.store.pending(in: zone.id).filter { pending in
         // Evidence of two histories is kept.
         if pending.reason == .quarantine, !world.checker.forked.isEmpty { return false }
-        // What a changed program signed as if it were a newer one waits for that one.
-        if pending.reason == .format, world.forged.contains(pending.digest) { return false }
+        // What a changed program signed as if it were a newer one waits for that one, and what it
+        // left out for ever.
+        if world.forged.contains(pending.digest) { return false }
         guard pending.reason == .epoch, let frame = try? EnvelopeFrame(pending.bytes) else {
           return true
         }

@@ -21,6 +21,8 @@ enum Oracle: String, CaseIterable, Codable, Sendable {
   case hostileBytes = "O19"
   case integrity = "O20"
   case clocks = "O21"
+  /// What somebody's bytes cost others follows how many they are.
+  case cost = "CO"
   /// What a relay has told stays, gap-free, and who is shown another log is told.
   case relay = "RL"
   /// A scenario's own expectation.

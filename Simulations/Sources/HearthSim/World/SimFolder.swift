@@ -86,6 +86,8 @@ final class SimFolder: Transport {
   var willRemove: (FolderFile) -> Void = { _ in }
   private(set) var publishedFiles = 0
   private(set) var publishedBytes = 0
+  /// How many bytes the node read of it.
+  private(set) var fetchedBytes = 0
 
   // MARK: The port
 
@@ -127,12 +129,14 @@ final class SimFolder: Transport {
         .notFound, place: place(of: name), message: "the file is not there any more",
         remedy: "sync again")
     }
+    fetchedBytes += bytes.count
     return try verified(bytes, of: file)
   }
 
   func fetch(_ name: BlobName) throws -> [UInt8]? {
     try check()
     let file = FolderFile.blob(name)
+    fetchedBytes += files[file]?.count ?? 0
     return try files[file].map { try verified($0, of: file) }
   }
 

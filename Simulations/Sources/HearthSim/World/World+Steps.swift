@@ -18,6 +18,8 @@ extension World {
       try attempt(step, on: device) { try self.write(step, on: device) }
     } else if step.verb == "forge" {
       try attempt(step, on: device) { try self.forge(step, on: device) }
+    } else if step.verb == "hostile" {
+      try attempt(step, on: device) { try self.turnHostile(step, device) }
     } else if try !performOnPeople(step, device), try !performOnDevice(step, device),
       try !performOnDisk(step, device)
     {
@@ -232,7 +234,9 @@ extension World {
     let before = checker.frontiers(of: device)
     let author = try device.engine().author
     // In a healed world people let every file be read again.
+    let cost = Cost(before: device)
     let report = try device.sync(at: now, checking: isHealed ? .all : .some)
+    try cost.check(after: device, in: self)
     ledger.synced(report)
     if unaware.contains(device.index), try device.engine().author != author {
       try checker.rewritten(device, from: author, in: self)

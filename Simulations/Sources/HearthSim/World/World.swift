@@ -46,6 +46,10 @@ final class World {
   var ambushes: [Int: String] = [:]
   /// What no honest program made; some of it is passed on by honest ones, unread.
   var forged: Set<Identifier> = []
+  /// What members with changed programs claimed to have seen, and what they wrote over.
+  var lies: [Lie] = []
+  /// The most work that one exchange did.
+  var greatestCost = (operations: 0, stateBytes: 0)
   /// The anchors of the same instants.
   var anchors: [String: [UInt8]] = [:]
   var carrierRules: Plan.Carrier
@@ -120,6 +124,10 @@ final class World {
       try runEvents(until: nil)
       operations.end = devices.map(\.disk.operations)
       try Settling(self).run()
+      trace.note(
+        "cost", at: now, 0,
+        "most work of one exchange: \(greatestCost.operations) operations, "
+          + "\(greatestCost.stateBytes) bytes of records")
     } catch let thrown as Violation {
       violation = found ?? thrown
     } catch {
