@@ -1,0 +1,479 @@
+#!/usr/bin/env python3
+"""What a member with valid keys and a program that checks nothing may do to the others: nothing.
+
+    hostile.py HEARTH HEARTH_RELAY HEARTH_HOSTILE [ROW …] [--show]
+    hostile.py HEARTH HEARTH_RELAY HEARTH_HOSTILE --fuzz SECONDS [--seed N] [--show]
+
+HEARTH and HEARTH_RELAY are stock programs, HEARTH_HOSTILE is a simulation's build. Each row makes a
+household of its own, lets somebody do harm, and judges the victims: their sync takes at most twice
+the CPU time of one that brings as many honest bytes in the same run, and at most 200 MiB; list,
+add, done and sync go on; replicas come to be equal; the culprit is named; nothing honest is lost;
+newcomers join and write. A line for each row; rows that fail are named in the end.
+
+--fuzz lets seeds choose counts, sizes and shapes of what is written, and tells the worst of them.
+"""
+import json
+import os
+import sys
+import time
+import unicodedata
+
+import hostile_home as judge
+from hostile_home import Household, MIB, PARTIAL, Stuck, arguments
+
+VICTIMS = ["ann", "ben"]
+MOST_FAULTS_SHOWN = 8
+ROWS = {}
+
+
+def row(name, words, relay=False):
+    def keep(story):
+        ROWS[name] = (story, words, relay)
+        return story
+    return keep
+
+
+def suffer(home, deeds, culprits, victims=VICTIMS, before=None):
+    """The story of most rows: honest files, hostile files, and how the victims fare.
+
+    `before` is called between the two, once the files are written and nobody has seen them.
+    """
+    home.join("hal", "Hal")
+    home.everybody_knows(*victims)
+    stash, files, byte_count = home.prepare(*deeds)
+    home.figures.append("%d files, %d bytes" % (files, byte_count))
+    usual = home.usual(victims, "hal", files, byte_count)
+    told = home.tells(victims[0])
+    if before:
+        before()
+    home.release(stash)
+    for victim in victims:
+        cost = home.cost(victim, "sync")
+        if not home.within(victim + " sync", cost, usual[victim]["sync"]):
+            return False
+        home.holds(cost.status in (0, PARTIAL),
+                   "%s: sync: exit %d: %s" % (victim, cost.status, cost.said.strip()[:300]))
+        # What waits or was refused may not cost again, each time and for ever.
+        again = home.cost(victim, "sync")
+        if not home.within(victim + " sync again", again, usual[victim]["idle"]):
+            return False
+        shown = home.cost(victim, "list")
+        if not home.within(victim + " list", shown, usual[victim]["list"]):
+            return False
+        home.holds(shown.status == 0 and "Dishes" in shown.out and "Honest 0" in shown.out,
+                   "%s: list: exit %d: %s" % (victim, shown.status, shown.said.strip()[:300]))
+        for command in ("status", "verify"):
+            cost = home.cost(victim, command)
+            if not home.within("%s %s" % (victim, command), cost, usual[victim]["sync"]):
+                return False
+    home.works(victims)
+    home.equal(victims)
+    if culprits:
+        home.names(victims[0], told, *culprits)
+    home.welcomes(victims)
+    return True
+
+
+# H0: the oracle itself.
+
+@row("H0", "nobody does any harm: what is judged holds")
+def control(home):
+    home.join("mal", "Mal")
+    suffer(home, [("mal", "honest", "--number", "20", "--note-bytes", "200")], [])
+
+
+# H1: bombs in one's own record.
+
+def bomb(home, *deed):
+    home.join("cleo", "Cleo", "child")
+    suffer(home, [("cleo", *deed)], ["Cleo", "phone-cleo"])
+
+
+@row("H1.100k", "a child writes a set of 100,000 elements")
+def small_set(home):
+    bomb(home, "setbomb", "--elements", "100000")
+
+
+@row("H1.400k", "a child writes a set of 400,000 elements")
+def large_set(home):
+    bomb(home, "setbomb", "--elements", "400000")
+
+
+@row("H1.history", "a child writes a history of 20,000 values")
+def long_history(home):
+    bomb(home, "historybomb", "--values", "20000")
+
+
+# H2: files that wait for ever.
+
+@row("H2.reader", "a reader's 150 files each wait for a change that never comes")
+def reader_gaps(home):
+    home.join("rae", "Rae", "reader")
+    suffer(home, [("rae", "gapbomb", "--files", "150")], ["Rae", "phone-rae"])
+
+
+@row("H2.removed", "the same of a child that was removed")
+def removed_gaps(home):
+    home.join("cleo", "Cleo", "child")
+    home.sync("ben")
+    home.do("ann", "member", "remove", "Cleo", "--yes")
+    home.sync("ann", "ben")
+    suffer(home, [("cleo", "gapbomb", "--files", "150")], ["Cleo", "phone-cleo"])
+
+
+# H3, H8: at a relay.
+
+def exchanges(home, sender, receiver, title):
+    home.tries(sender, "add", title)
+    home.tries(sender, "sync", allowed=(0, PARTIAL))
+    home.tries(receiver, "sync", allowed=(0, PARTIAL))
+    home.holds(title in home.tries(receiver, "list"),
+               "%s does not get what %s wrote" % (receiver, sender))
+
+
+@row("H3", "whoever made a relay's mailbox is removed, empties it and changes its key", relay=True)
+def seized(home):
+    # The mailboxes are those that Dan's program makes: everybody else comes by a folder.
+    home.do("ann", "transport", "remove", home.relay.address)
+    home.do("ann", "transport", "add", "folder", home.path("folder"))
+    home.do("ben", "transport", "remove", home.relay.address)
+    home.do("ben", "transport", "add", "folder", home.path("folder"))
+    home.join("dan", "Dan", "admin")
+    home.relay.kill()
+    judge.shutil.rmtree(home.relay.data)
+    home.relay = judge.Relay(home.relay.program, home.relay.data)
+    for name in ("dan", *VICTIMS):
+        home.do(name, "transport", "add", "relay", home.relay.address)
+        home.sync(name)
+    home.everybody_knows(*VICTIMS, "dan")
+    for name in VICTIMS:
+        home.do(name, "transport", "remove", home.path("folder"))
+    told = home.tells("ann")
+    home.do("ann", "member", "remove", "Dan", "--yes")
+    home.sync(*VICTIMS, *VICTIMS)
+    home.figures.append(str(home.forge("dan", "seize", "--relay", home.relay.address)))
+    for turn in ("first", "second"):
+        exchanges(home, "ann", "ben", turn + " of Ann")
+        exchanges(home, "ben", "ann", turn + " of Ben")
+    home.works(VICTIMS)
+    home.equal(VICTIMS)
+    home.names("ann", told, "Dan", "phone-dan")
+    home.welcomes(VICTIMS)
+
+
+def away(home, *deed):
+    """Ben is away while Dan is removed and Cleo does harm at the relay; then he comes back."""
+    home.join("cleo", "Cleo", "child")
+    home.join("dan", "Dan")
+    home.everybody_knows("ann", "ben", "cleo")
+    home.do("ben", "add", "While Ben was away")
+    home.do("ann", "member", "remove", "Dan", "--yes")
+    home.sync("ann", "cleo", "ann")
+    home.figures.append(str(home.forge("cleo", "evict", "--relay", home.relay.address, *deed)))
+    home.tries("ann", "add", "While he could not see")
+    home.tries("ann", "sync", allowed=(0, PARTIAL))
+    home.tries("ben", "sync", allowed=(0, PARTIAL))
+    home.tries("ann", "sync", allowed=(0, PARTIAL))
+    home.tries("ben", "sync", allowed=(0, PARTIAL))
+    home.holds("While he could not see" in home.tries("ben", "list"),
+               "ben, who was away, gets nothing any more")
+    home.holds("While Ben was away" in home.tries("ann", "list"),
+               "ann does not get what ben wrote while he was away")
+    home.works(VICTIMS)
+    home.equal(VICTIMS)
+    home.welcomes(VICTIMS)
+
+
+@row("H8.others", "a child makes so many doors that those for who was away go", relay=True)
+def doors_pushed_out(home):
+    away(home)
+
+
+@row("H8.empty", "a child empties the doors for who was away", relay=True)
+def doors_emptied(home):
+    away(home, "--empty")
+
+
+# H4: a setting.
+
+@row("H4", "a member sets the time zone to Mars/Base")
+def bad_zone(home):
+    home.join("mal", "Mal")
+    suffer(home, [("mal", "badzone")], ["Mal", "phone-mal"])
+    for victim in VICTIMS:
+        for command in (("today",), ("week",), ("points",), ("leaderboard",), ("history",),
+                        ("settings",), ("export", "--json")):
+            home.tries(victim, *command)
+    # It can be put right by the ordinary command.
+    home.tries("ann", "settings", "set", "time-zone", "Europe/Vienna", "--scope", "household")
+
+
+# H5: what was not written yet.
+
+def erased(home, edit, keeps, *deed):
+    home.join("mal", "Mal")
+    home.everybody_knows(*VICTIMS, "mal")
+    stash, _, _ = home.prepare(("mal", "future", "--victim", "Ben", "--chore", "Dishes", *deed))
+    told = home.tells("ann")
+    home.release(stash)
+    home.sync(*VICTIMS)
+    home.do("ben", *edit)
+    home.sync("ben", "ann", "ben", "ann")
+    for victim in VICTIMS:
+        keeps(victim)
+    home.works(VICTIMS)
+    home.equal(VICTIMS)
+    home.names("ann", told, "Mal", "phone-mal")
+    home.welcomes(VICTIMS)
+
+
+@row("H5.edit", "a member cites Ben's next change and overwrites what it will say")
+def erased_edit(home):
+    def keeps(victim):
+        said = home.tries(victim, "list") + home.tries(victim, "conflicts")
+        home.holds("Plates of Ben" in said, "%s: Ben's title is lost" % victim)
+    erased(home, ["edit", "Dishes", "--title", "Plates of Ben"], keeps)
+
+
+@row("H5.delete", "a member cites Ben's next change and deletes what it will be about")
+def erased_record(home):
+    def keeps(victim):
+        home.holds("Plates of Ben" in home.tries(victim, "list"),
+                   "%s: Ben's chore is gone" % victim)
+    erased(home, ["edit", "Dishes", "--title", "Plates of Ben"], keeps, "--delete")
+
+
+@row("H5.exclude", "a member cites Ben's next change and takes off the tag that it will put on")
+def erased_tag(home):
+    def keeps(victim):
+        home.holds("Dishes" in home.tries(victim, "list", "--tag", "urgent"),
+                   "%s: Ben's tag is lost" % victim)
+    erased(home, ["edit", "Dishes", "--tag", "urgent"], keeps, "--exclude", "urgent")
+
+
+# H6, H7: places of authors.
+
+@row("H6", "a member's lives reach two replicas in another order, and there are too many for both")
+def planted(home):
+    home.join("mal", "Mal")
+    home.everybody_knows(*VICTIMS, "mal")
+    os.mkdir(home.path("other"))
+    home.do("ben", "transport", "remove", home.path("folder"))
+    home.do("ben", "transport", "add", "folder", home.path("other"))
+    home.sync("ben")
+    told = home.tells("ann")
+    for part, folder in enumerate(("folder", "other")):
+        stash, _, _ = home.prepare(("mal", "lives", "--number", "256", "--part", str(part)))
+        home.release(stash, folder)
+    home.tries("ann", "sync", allowed=(0, PARTIAL))
+    home.tries("ben", "sync", allowed=(0, PARTIAL))
+    for source, target in (("folder", "other"), ("other", "folder")) * 2:
+        judge.shutil.copytree(home.path(source), home.path(target), dirs_exist_ok=True)
+        home.tries("ann", "sync", allowed=(0, PARTIAL))
+        home.tries("ben", "sync", allowed=(0, PARTIAL))
+    home.do("ben", "transport", "remove", home.path("other"))
+    home.do("ben", "transport", "add", "folder", home.path("folder"))
+    for _ in range(2):
+        home.tries("ben", "sync", allowed=(0, PARTIAL))
+        home.tries("ann", "sync", allowed=(0, PARTIAL))
+    home.equal(VICTIMS)
+    home.works(VICTIMS)
+    home.names("ann", told, "Mal", "phone-mal")
+    home.welcomes(VICTIMS)
+
+
+@row("H7", "sixteen devices of a member have 256 lives each")
+def many_lives(home):
+    home.join("mal0", "Mal")
+    for number in range(1, 16):
+        home.add_device("mal%d" % number, "Mal", of="mal0")
+    home.sync("mal0", "ann", "ben")
+    home.everybody_knows(*VICTIMS)
+    suffer(home, [("mal%d" % number, "lives", "--number", "256", "--part", str(number))
+                  for number in range(16)], ["Mal", "phone-mal0", "device-mal"])
+
+
+# H9, H10: the household's rules.
+
+@row("H9", "a transaction of a member who is made a child meanwhile stands whole or not at all")
+def half(home):
+    home.join("mal", "Mal")
+    home.everybody_knows(*VICTIMS, "mal")
+    told = home.tells("ann")
+    stash, _, _ = home.prepare(("mal", "halftransaction", "--chore", "Dishes"))
+    home.do("ann", "member", "role", "Mal", "child")
+    home.sync(*VICTIMS)
+    home.release(stash)
+    for victim in VICTIMS:
+        home.tries(victim, "sync", allowed=(0, PARTIAL))
+        has_title = "Half a transaction" in home.tries(victim, "list", "--all")
+        entries = json.loads(home.tries(victim, "history", "--json") or "{}")
+        has_entry = "In advance" in json.dumps(entries) or "Mal" in json.dumps(entries)
+        home.holds(has_title == has_entry,
+                   "%s: of one transaction the title %s and the entry %s" % (
+                       victim, "stands" if has_title else "is gone",
+                       "stands" if has_entry else "is gone"))
+    home.works(VICTIMS)
+    home.equal(VICTIMS)
+    home.names("ann", told, "Mal", "phone-mal")
+    home.welcomes(VICTIMS)
+
+
+def credit(home, victim, person):
+    """What somebody has in all, as the entries behind it say."""
+    found = json.loads(home.tries(victim, "points", person, "--json") or "{}")
+    numbers = [value for key, value in flat(found) if "oint" in key or "total" in key.lower()]
+    return max([number for number in numbers if isinstance(number, int)], default=0)
+
+
+def flat(value, name=""):
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from flat(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from flat(inner, name)
+    else:
+        yield name, value
+
+
+@row("H10", "a child says that 200 occurrences to come are done, in Ann's name")
+def in_advance(home):
+    home.join("cleo", "Cleo", "child")
+    home.do("ann", "add", "Water", "--points", "5", "--every", "day")
+    home.sync("ann", "ben")
+    home.do("ben", "done", "Water")
+    home.sync("ben", "ann", "cleo")
+    suffer(home, [("cleo", "futuredone", "--chore", "Water", "--by", "Ann")],
+           ["Cleo", "phone-cleo"])
+    for victim in VICTIMS:
+        home.holds(credit(home, victim, "Cleo") == 0,
+                   "%s: Cleo has %d points" % (victim, credit(home, victim, "Cleo")))
+        home.holds(credit(home, victim, "Ben") >= 5, "%s: Ben's points are gone" % victim)
+        for line in home.tries(victim, "history").splitlines():
+            home.holds(not ("Cleo" in line and "Ann" in line),
+                       "%s: the history has it from Ann: %s" % (victim, line.strip()))
+
+
+# H11: the rest.
+
+@row("H11.suite", "64 forged files of a suite to come")
+def newer_suite(home):
+    home.join("mal", "Mal")
+    before = os.path.getsize(home.path("ann", "node.db"))
+    suffer(home, [("mal", "newersuite", "--files", "64")], ["Mal", "phone-mal"])
+    grown = os.path.getsize(home.path("ann", "node.db")) - before
+    home.figures.append("the database grew by %.1f MiB" % (grown / MIB))
+    home.holds(grown <= 16 * MIB, "the database keeps %.1f MiB of them" % (grown / MIB))
+
+
+@row("H11.record", "a member writes a chore of 100 MiB")
+def big_record(home):
+    home.join("mal", "Mal")
+    suffer(home, [("mal", "bigrecord", "--fields", "200")], ["Mal", "phone-mal"])
+
+
+def is_harmful(letter):
+    return letter in "\u2028\u2029" or unicodedata.category(letter) in ("Cf", "Cc") \
+        and letter not in "\n\t"
+
+
+@row("H11.marks", "a member's titles and names hold marks that terminals act upon")
+def marks(home):
+    home.join("mal", "Mal")
+    suffer(home, [("mal", "marks")], [])
+    for victim in VICTIMS:
+        for command in (("list",), ("list", "--all"), ("status",), ("log",), ("history",),
+                        ("member",), ("device",), ("leaderboard",), ("conflicts",), ("audit",),
+                        ("doctor",), ("today",), ("export", "--csv")):
+            said = home.cost(victim, *command).said
+            found = sorted({"U+%04X" % ord(one) for one in said if is_harmful(one)})
+            home.holds(not found, "%s: %s prints %s" % (
+                victim, " ".join(command), ", ".join(found)))
+
+
+# The fuzzer of costs.
+
+def fuzz(programs, seconds, first, shows):
+    """Shapes from seeds until the time is over: each in the same household, copied anew."""
+    home = Household(programs, shows)
+    worst = []
+    try:
+        home.join("mal", "Mal")
+        home.join("hal", "Hal")
+        home.everybody_knows("ann", "mal")
+        copies = judge.Copies(home, "ann")
+        # Honest bytes of three sizes: a start costs the same for a few of them and for many.
+        usual = []
+        for number, note in ((1, 100), (40, 400), (120, 4_000)):
+            victim = copies.fresh()
+            stash, _, taken = home.prepare(
+                ("hal", "honest", "--number", str(number), "--note-bytes", str(note)))
+            home.release(stash)
+            usual.append((taken, home.cost(victim, "sync").cpu, home.cost(victim, "list").cpu))
+            copies.end(victim)
+        seed, end = first, time.monotonic() + seconds
+        while time.monotonic() < end:
+            victim = copies.fresh()
+            stash, files, byte_count = home.prepare(("mal", "shape", "--seed", str(seed)))
+            words = home.told.splitlines()[0]
+            home.release(stash)
+            for command, place in (("sync", 1), ("list", 2)):
+                cost = home.cost(victim, command)
+                times = cost.cpu / judge.expected(usual, byte_count, place)
+                worst.append((times, cost.rss, seed, command, files, byte_count, str(cost), words))
+            copies.end(victim)
+            judge.shutil.rmtree(stash)
+            seed += 1
+    finally:
+        home.close()
+    print("%d shapes, seeds %d to %d" % (len(worst) // 2, first, first + len(worst) // 2 - 1))
+    for times, _, seed, command, files, byte_count, cost, words in sorted(worst)[-5:][::-1]:
+        print("%6.1f times the usual: seed %d, %s: %s; %d files, %d bytes: %s" % (
+            times, seed, command, cost, files, byte_count, words))
+    bad = [one for one in worst
+           if one[0] > judge.MOST_TIMES_USUAL or one[1] > judge.MOST_RSS_MIB]
+    print("%d of %d cost more than they may" % (len(bad), len(worst)))
+    return bool(bad)
+
+
+def option(name, default):
+    return int(sys.argv[sys.argv.index(name) + 1]) if name in sys.argv else default
+
+
+def main():
+    programs, chosen = arguments(list(ROWS))
+    shows = "--show" in sys.argv
+    if "--fuzz" in sys.argv:
+        sys.exit(1 if fuzz(programs, option("--fuzz", 60), option("--seed", 1), shows) else 0)
+    failed = []
+    for name in chosen:
+        story, words, relay = ROWS[name]
+        began = time.monotonic()
+        home = None
+        try:
+            home = Household(programs, shows, relay)
+            story(home)
+            faults, figures = home.faults, home.figures
+        except Stuck as stuck:
+            faults, figures = ["not judged: %s" % stuck], home.figures if home else []
+        finally:
+            if home:
+                home.close()
+        print("%s %-10s %s (%.0f s)" % (
+            "FAILED" if faults else "ok    ", name, words, time.monotonic() - began), flush=True)
+        for fault in faults if shows else faults[:MOST_FAULTS_SHOWN]:
+            print("         - " + fault.replace("\n", "\n           "))
+        if not shows and len(faults) > MOST_FAULTS_SHOWN:
+            print("         - and %d more" % (len(faults) - MOST_FAULTS_SHOWN))
+        if faults or shows:
+            print("         " + "\n         ".join(figures), flush=True)
+        if faults:
+            failed.append(name)
+    print("hostile: " + ("%d of %d rows fail: %s" % (len(failed), len(chosen), " ".join(failed))
+                         if failed else "%d rows hold" % len(chosen)))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

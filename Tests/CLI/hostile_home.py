@@ -1,0 +1,334 @@
+"""A household for hostile.py: what commands cost, what victims must still be able to do."""
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from nodes import Nodes, Relay
+
+PARTIAL, DAMAGED = 2, 7
+MIB = 1 << 20
+
+# What must hold of every victim, in figures.
+MOST_TIMES_USUAL = 2
+MOST_RSS_MIB = 200
+# What starting a program may vary by; a bomb that costs less than this is none.
+SLACK_SECONDS = 0.25
+# A command that takes more CPU time is ended, and has failed.
+LIMIT_SECONDS = 20
+# So that a bomb ends the program that reads it and not the machine.
+LIMIT_MEMORY_BYTES = 8 << 30
+# The honest bytes that victims are measured by, at the most; beyond them cost grows in proportion.
+MOST_HONEST_FILES = 400
+MOST_HONEST_BYTES = 4 * MIB
+# What a file holds beside the note of its chore, about; the longest note that people can write.
+FILE_OVERHEAD_BYTES, LONGEST_NOTE_BYTES = 700, 16 << 10
+
+
+class Stuck(Exception):
+    """A step that a row builds upon did not work, so nothing can be said of its promise."""
+
+
+class Cost:
+    """What a command said and what it took."""
+
+    def __init__(self, status, out, err, cpu, rss, seconds):
+        self.status, self.out, self.err = status, out, err
+        self.said = out + err
+        self.cpu, self.rss, self.seconds = cpu, rss, seconds
+
+    @property
+    def is_ended(self):
+        """Whether it had to be ended, or ended itself by a fault."""
+        return self.status < 0 or self.status > 127
+
+    def __str__(self):
+        how = "ended by signal %d after " % -self.status if self.status < 0 else ""
+        return "%s%.2f s CPU, %d MiB" % (how, self.cpu, self.rss)
+
+
+class Household(Nodes):
+    """Ann owns a household with Ben, a member; who else there is, each row says.
+
+    `faults` collects what does not hold; `figures` what was measured.
+    """
+
+    def __init__(self, programs, shows, relay=False):
+        super().__init__(programs.hearth, shows, "hearth-hostile-")
+        self.hostile = os.path.abspath(programs.hostile)
+        self.faults, self.figures = [], []
+        self.honest = 0
+        os.mkdir(self.path("folder"))
+        self.relay = Relay(programs.relay, self.path("relay-data")) if relay else None
+        place = ("relay", self.relay.address) if relay else ("folder", self.path("folder"))
+        self.do("ann", "init", "--person", "Ann", "--device", "laptop")
+        self.do("ann", "household", "create", "Home", "--time-zone", "UTC")
+        self.do("ann", "transport", "add", *place)
+        self.join("ben", "Ben")
+        self.do("ann", "add", "Dishes", "--points", "3")
+        self.do("ann", "add", "Plants", "--points", "5", "--every", "week")
+        self.sync("ann", "ben")
+
+    def close(self):
+        if self.relay:
+            self.relay.kill()
+        shutil.rmtree(self.root)
+
+    # Steps that a row builds upon.
+
+    def do(self, home, *arguments, allowed=(0,)):
+        """A command that has to work, whatever else."""
+        done = self.run(home, *arguments)
+        if done.returncode not in allowed:
+            raise Stuck("%s: hearth %s: exit %d: %s" % (
+                home, " ".join(arguments), done.returncode, (done.stdout + done.stderr).strip()))
+        return done.stdout
+
+    def sync(self, *homes):
+        for home in homes:
+            self.do(home, "sync", allowed=(0, PARTIAL))
+
+    def join(self, home, person, role="member", inviter="ann", device=None):
+        arguments = ["invite", "--role", role, *(["--at-once"] if role == "admin" else [])]
+        link = self.do(inviter, *arguments).strip().splitlines()[-1]
+        self.do(home, "init", "--person", person, "--device", device or "phone-" + home)
+        self.do(home, "join", link)
+        self.sync(home, inviter)
+
+    def add_device(self, home, person, of):
+        link = self.do(of, "device", "add").strip().splitlines()[-1]
+        self.do(home, "init", "--person", person, "--device", "device-" + home)
+        self.do(home, "join", link)
+        self.sync(home, of)
+
+    def everybody_knows(self, *homes):
+        for _ in range(2):
+            self.sync(*homes)
+
+    def forge(self, home, *arguments):
+        """Runs the hostile program; gives the files and bytes that it says it wrote."""
+        command = [self.hostile, arguments[0], "--home", self.path(home), *arguments[1:]]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=600, env=self.environment)
+        if self.shows:
+            print("$ hearth-hostile %s (%s)\n  %s" % (
+                " ".join(arguments), home, (done.stdout + done.stderr).strip()))
+        if done.returncode:
+            raise Stuck("hearth-hostile %s: %s" % (" ".join(arguments), done.stderr.strip()))
+        self.told = done.stdout
+        line = next(one for one in done.stdout.splitlines() if one.startswith("{"))
+        return json.loads(line)
+
+    def prepare(self, *deeds):
+        """Lets deeds be done into a folder of their own; gives it, its files and bytes."""
+        stash = tempfile.mkdtemp(prefix="stash-", dir=self.root)
+        written = [self.forge(deed[0], *deed[1:], "--folder", stash) for deed in deeds]
+        return stash, sum(one["files"] for one in written), sum(one["bytes"] for one in written)
+
+    def release(self, stash, folder="folder"):
+        shutil.copytree(stash, self.path(folder), dirs_exist_ok=True)
+
+    # What commands cost.
+
+    def cost(self, home, *arguments):
+        def limits():
+            resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_SECONDS, LIMIT_SECONDS + 2))
+            resource.setrlimit(resource.RLIMIT_AS, (LIMIT_MEMORY_BYTES, LIMIT_MEMORY_BYTES))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        # A fault of a Swift program would else be explained for a minute.
+        environment = dict(self.environment, SWIFT_BACKTRACE="enable=no")
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            began = time.monotonic()
+            process = subprocess.Popen(
+                self.command(home, *arguments), stdout=out, stderr=err, stdin=subprocess.DEVNULL,
+                env=environment, preexec_fn=limits)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            err.seek(0)
+            cost = Cost(
+                process.returncode, out.read().decode("utf-8", "replace"),
+                err.read().decode("utf-8", "replace"), usage.ru_utime + usage.ru_stime,
+                usage.ru_maxrss // 1024, time.monotonic() - began)
+        if self.shows:
+            print("$ hearth --home %s %s  (%s, exit %d)\n  %s" % (
+                home, " ".join(arguments), cost, cost.status,
+                cost.said.strip()[:2000].replace("\n", "\n  ")))
+        return cost
+
+    def usual(self, homes, honest, files, byte_count):
+        """What as many honest bytes cost: of each home the sync that takes them, a sync that takes
+        nothing, and a list."""
+        count = max(1, min(files, MOST_HONEST_FILES))
+        wanted = min(byte_count, MOST_HONEST_BYTES)
+        note = max(0, min(LONGEST_NOTE_BYTES, wanted // count - FILE_OVERHEAD_BYTES))
+        if note == LONGEST_NOTE_BYTES:
+            count = min(MOST_HONEST_FILES, max(count, wanted // LONGEST_NOTE_BYTES))
+        stash, _, taken = self.prepare(
+            (honest, "honest", "--number", str(count), "--note-bytes", str(note)))
+        self.release(stash)
+        self.honest = taken
+        times = max(1.0, byte_count / max(1, taken), files / count)
+        found = {}
+        for home in homes:
+            sync = self.cost(home, "sync")
+            shown = self.cost(home, "list")
+            if sync.status not in (0, PARTIAL) or shown.status:
+                raise Stuck("honest files do not work: " + sync.said + shown.said)
+            if "Honest 0" not in shown.out:
+                raise Stuck("honest files are not taken: " + sync.said + shown.out)
+            found[home] = {"sync": sync.cpu * times, "idle": self.cost(home, "sync").cpu,
+                           "list": shown.cpu, "rss": sync.rss}
+        return found
+
+    def within(self, what, cost, usual):
+        """The command must end as it should, and have taken no more than it may."""
+        most = MOST_TIMES_USUAL * usual + SLACK_SECONDS
+        self.figures.append("%s %s of at most %.2f s" % (what, cost, most))
+        if cost.is_ended:
+            return self.fault("%s: %s" % (what, cost))
+        if cost.cpu > most:
+            self.fault("%s took %.2f s CPU, usual are %.2f s" % (what, cost.cpu, usual))
+        if cost.rss > MOST_RSS_MIB:
+            self.fault("%s took %d MiB" % (what, cost.rss))
+        return True
+
+    def fault(self, words):
+        self.faults.append(words)
+        return False
+
+    def holds(self, is_so, words):
+        return bool(is_so) or self.fault(words)
+
+    # What victims must still be able to do.
+
+    def tries(self, home, *arguments, allowed=(0,)):
+        """A victim's command, which must succeed."""
+        done = self.cost(home, *arguments)
+        self.holds(
+            done.status in allowed, "%s: hearth %s: exit %d: %s" % (
+                home, " ".join(arguments), done.status, done.said.strip()[:300]))
+        return done.out
+
+    def works(self, homes):
+        """Everybody adds, does and exchanges; what one writes all get."""
+        for home in homes:
+            self.tries(home, "add", "After of " + home, "--points", "1")
+            self.tries(home, "sync", allowed=(0, PARTIAL))
+        for home in homes:
+            self.tries(home, "sync", allowed=(0, PARTIAL))
+            shown = self.tries(home, "list")
+            for other in homes:
+                self.holds("After of " + other in shown,
+                           "%s lacks what %s added" % (home, other))
+        last = homes[-1]
+        self.tries(last, "done", "After of " + homes[0])
+        self.tries(last, "sync", allowed=(0, PARTIAL))
+        self.tries(homes[0], "sync", allowed=(0, PARTIAL))
+        self.holds("After of " + homes[0] in self.tries(homes[0], "export", "--csv"),
+                   "what %s did does not reach %s" % (last, homes[0]))
+
+    def digest(self, home):
+        try:
+            zones = json.loads(self.cost(home, "digest", "--json").out)["zones"]
+        except (ValueError, KeyError):
+            return None
+        return sorted(zone["digest"] for zone in zones
+                      if zone["database"] == "shared" and zone["kind"] == "data")
+
+    def equal(self, homes):
+        for home in homes:
+            self.tries(home, "sync", allowed=(0, PARTIAL))
+        digests = [self.digest(home) for home in homes]
+        self.holds(digests[0] and all(one == digests[0] for one in digests),
+                   "the replicas of %s differ" % ", ".join(homes))
+
+    def welcomes(self, homes, name="nia"):
+        """A newcomer gets in, writes, and is read."""
+        try:
+            self.join(name, name.capitalize(), inviter=homes[0])
+            self.do(name, "add", "From " + name)
+            self.sync(name)
+        except (Stuck, subprocess.TimeoutExpired) as stuck:
+            return self.fault("a newcomer cannot join and write: %s" % str(stuck)[:300])
+        for home in homes:
+            self.tries(home, "sync", allowed=(0, PARTIAL))
+            self.holds("From " + name in self.tries(home, "list"),
+                       "%s does not read what a newcomer wrote" % home)
+        return self.equal([*homes, name])
+
+    def tells(self, home):
+        """The lines by which a person learns how things stand, numbers left out."""
+        lines = set()
+        for command in ("status", "doctor", "log"):
+            for line in self.cost(home, command).said.splitlines():
+                lines.add(re.sub(r"\d+", "#", re.sub(r"\b[0-9a-f]{8,}\b", "#", line)).strip())
+        return lines
+
+    def names(self, home, before, *culprits):
+        """Somebody who looks is told of the culprit: a line that names it and was not there."""
+        new = self.tells(home) - before
+        return self.holds(
+            any(culprit in line for line in new for culprit in culprits),
+            "neither status nor doctor nor log of %s names %s" % (home, culprits[0]))
+
+
+def arguments(row_names):
+    """The programs, rows and options of the command line."""
+    class Programs:
+        pass
+
+    programs, rest = Programs(), [one for one in sys.argv[1:] if not one.startswith("--")]
+    if len(rest) < 3:
+        raise SystemExit(__import__("__main__").__doc__)
+    programs.hearth, programs.relay, programs.hostile = rest[:3]
+    wanted = [one for one in rest[3:] if not one.isdigit()]
+    unknown = [one for one in wanted if not any(
+        row == one or row.startswith(one + ".") for row in row_names)]
+    if unknown:
+        raise SystemExit("there is no row %s; there are %s" % (
+            ", ".join(unknown), ", ".join(row_names)))
+    chosen = [row for row in row_names if not wanted or any(
+        row == one or row.startswith(one + ".") for one in wanted)]
+    return programs, chosen
+
+
+class Copies:
+    """Copies of a victim's home, each of which meets the folder as it was.
+
+    A copy notices that it is one and begins a new life, as it should: that is done before anything
+    is measured.
+    """
+
+    def __init__(self, home, victim):
+        self.home, self.victim, self.number = home, victim, 0
+        self.kept = home.path("kept")
+        shutil.copytree(home.path("folder"), self.kept)
+
+    def fresh(self):
+        self.number += 1
+        name = "%s-%d" % (self.victim, self.number)
+        shutil.copytree(self.home.path(self.victim), self.home.path(name))
+        self.home.do(name, "status", allowed=(0, PARTIAL))
+        return name
+
+    def end(self, name):
+        shutil.rmtree(self.home.path(name))
+        shutil.rmtree(self.home.path("folder"))
+        shutil.copytree(self.kept, self.home.path("folder"))
+
+
+def expected(usual, byte_count, place):
+    """What so many bytes cost, between and beyond what was measured, with the slack of a start."""
+    points = sorted((one[0], one[place]) for one in usual)
+    (low, first), (high, last) = points[0], points[-1]
+    for (left, a), (right, b) in zip(points, points[1:]):
+        if left <= byte_count <= right:
+            return SLACK_SECONDS + a + (b - a) * (byte_count - left) / (right - left)
+    return SLACK_SECONDS + (first if byte_count < low else last * byte_count / high)
