@@ -33,12 +33,22 @@ extension Generator {
     // Under other lives nothing of the present one follows.
     deeds.sort { $0 != "plant" && $1 == "plant" }
     step(at, name, "hostile", deeds)
+    let present = plan.devices.map(\.name).filter { $0 != name }
+    if deeds.contains("plant"), present.count > 1 {
+      // The two who meet other lives first hear nothing of each other meanwhile.
+      let ways = Array(present.prefix(2))
+      step(at - 1_000, "world", "cut", ways)
+      for way in ways { step(at + 60_000, way, "sync") }
+      step(at + 120_000, "world", "heal", ways)
+    }
     // Those who are lied about write on.
     for device in plan.devices where device.build == "current" && device.name != name {
-      let moment = at + chance.within(60_000...Generator.hour)
-      step(
-        moment, device.name, "edit", ["c\(chance.below(3))", "title=Canary \(chance.below(100))"])
-      step(moment + 1_000, device.name, "tag", ["c\(chance.below(3))", "t\(chance.below(4))"])
+      let moment = at + chance.within(180_000...Generator.hour)
+      for chore in 0..<3 {
+        let title = "title=Canary \(chance.below(100))"
+        step(moment + chore * 2_000, device.name, "edit", ["c\(chore)", title])
+        step(moment + chore * 2_000 + 1_000, device.name, "tag", ["c\(chore)", "t0"])
+      }
       step(moment + 60_000, device.name, "sync")
     }
   }

@@ -9,7 +9,7 @@ struct Cost {
   private let fetchedBytes: Int
 
   /// Operations that any exchange may read, whatever it brings: what waits is read again.
-  static let freeOperations = 8_000
+  static let freeOperations = 4_000
   /// Operations that a byte may stand for.
   static let operationsPerByte = 2
   /// Bytes of records that any exchange may write.

@@ -77,15 +77,13 @@ extension World {
   ) throws -> [HostileFile] {
     let own = member.head.author.device
     let victims = member.heads.filter { $0.author.device != own && $0.sequence > 0 }.map(\.author)
-    let chores = commands.chores.values.sorted()
-    guard !victims.isEmpty, !chores.isEmpty else { return [] }
+    guard !victims.isEmpty, let chore = commands.chores["c\(chance.below(3))"] else { return [] }
     (deed == "untag" ? SimProbe.hostileUntag : .hostileFuture).hit()
-    let chore = chance.pick(Array(chores.prefix(4)))
     let erasure: HostileMember.Erasure =
-      deed == "untag" ? .exclude(tag: "t\(chance.below(4))") : .rename
+      deed == "untag" ? .exclude(tag: "t0") : .rename
     let dot = member.nextDot
     let found = try member.future(
-      of: chance.pick(victims), ahead: UInt64(chance.within(1...12)), over: chore, erasure)
+      of: chance.pick(victims), ahead: UInt64(chance.within(1...6)), over: chore, erasure)
     let key = RecordKey(type: HouseholdSchema.chore, id: chore)
     let operation =
       switch erasure {
@@ -102,7 +100,7 @@ extension World {
     SimProbe.hostilePlant.hit()
     let others = devices.filter { $0.index != device.index && $0.usesFolder && $0.home != nil }
     for part in 0..<2 {
-      let place = part < others.count ? others[others.count - 1 - part] : device
+      let place = part < others.count ? others[part] : device
       for file in try member.lives(140, part: part, addingChores: false) { leave(file, place) }
       wakeCarriers(from: place.index)
     }
