@@ -14,6 +14,7 @@ struct Entries {
   }
 
   private let fold: ControlResolver
+  private let memo = Memo()
   private var log: ControlLog { fold.log }
 
   init(_ fold: ControlResolver) {
@@ -61,6 +62,26 @@ struct Entries {
     return fold.role(of: person, .past(place))?.rank ?? 0
   }
 
+  /// Who is in only by one of too many uses of an invitation, by the operation that made it.
+  private final class Memo {
+    var parties: [Int: Parties] = [:]
+  }
+
+  /// Whether who confirms a joining is in only by it, or by a rival use of the same invitation:
+  /// such a confirmation would decide about itself.
+  private func isParty(_ confirmation: Int, to place: Int) -> Bool {
+    guard let invite = fold.verdicts[place].invite,
+      case .inviteCreate(let made) = log.items[invite].operation,
+      let uses = fold.index.uses[made.invite], uses.count > made.maximumUses
+    else { return false }
+    let known =
+      memo.parties[invite]
+      ?? Parties(of: Set(uses.filter { fold.confirmations[$0] == nil }), Lines(fold))
+    var parties = known
+    defer { memo.parties[invite] = parties }
+    return parties.include(confirmation, of: Role.child.rank)
+  }
+
   // MARK: Confirmation
 
   /// The operation that makes a joining final, that of the highest rank: an approval, an explicit
@@ -82,7 +103,9 @@ struct Entries {
     func weigh(_ others: [Int], _ isMeant: (Int) -> Bool) {
       for other in others where fold.isLive[other] && log.sees(other, place) {
         let rank = fold.standing(other)
-        guard rank > best?.rank ?? 0, mayConfirm(other, place), isMeant(other) else { continue }
+        guard rank > best?.rank ?? 0, mayConfirm(other, place), isMeant(other),
+          !isParty(other, to: place)
+        else { continue }
         best = (other, rank)
       }
     }
@@ -176,25 +199,50 @@ struct Entries {
   ) {
     if Mutant.countsSeenUses.isActive { return }
     let byInvite = Dictionary(grouping: candidates) { fold.inviter(of: $0) ?? -1 }
-    for (invite, uses) in byInvite.sorted(by: { $0.key < $1.key }) where invite >= 0 {
+    for (invite, own) in byInvite.sorted(by: { $0.key < $1.key }) where invite >= 0 {
       guard case .inviteCreate(let made) = log.items[invite].operation,
-        uses.count > made.maximumUses
+        let all = fold.index.uses[made.invite], all.count > made.maximumUses
       else { continue }
-      var before = uses.filter { confirmations[$0] != nil }
-      for place in uses where confirmations[place] == nil && contests[place] == nil {
-        guard fold.verdicts[place].refusal == nil else { continue }
+      let decided = Set(own)
+      let uses = all.filter {
+        decided.contains($0)
+          || isCandidate($0) && fold.inviter(of: $0) == invite && !Mutant.countsUsesByRank.isActive
+      }
+      var before: [Int] = []
+      var others: [Int] = []
+      for place in uses {
+        let isOwn = decided.contains(place)
+        // Joinings that give another rank use up the same invitation.
+        if (isOwn ? confirmations[place] : confirmation(of: place)) != nil {
+          before.append(place)
+        } else if fold.verdicts[place].refusal == nil,
+          isOwn ? contests[place] == nil : contest(place) == nil && !isDouble(place)
+        {
+          others.append(place)
+        }
+      }
+      for place in others {
         guard before.count >= made.maximumUses else {
           before.append(place)
           continue
         }
         // What a device did in another history of its log does not use up what others rest on.
-        let others = before.filter { log.forked.isEmpty || !log.areBranches($0, place) }
-        guard others.count >= made.maximumUses, let first = others.first else {
+        let rivals = before.filter { log.forked.isEmpty || !log.areBranches($0, place) }
+        guard rivals.count >= made.maximumUses, let first = rivals.first else {
           before.append(place)
           continue
         }
+        guard decided.contains(place) else { continue }
         contests[place] = .overruled(by: log.items[first].id, .invitationUsedUp)
       }
+    }
+  }
+
+  /// Whether a joining waits because of another entry under the same person or device.
+  private func isDouble(_ place: Int) -> Bool {
+    switch fold.contests[place] {
+    case .overruled(_, .samePerson), .overruled(_, .deviceTwice): true
+    default: false
     }
   }
 

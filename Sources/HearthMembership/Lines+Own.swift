@@ -159,16 +159,21 @@ extension Lines {
   }
 
   /// Whether others had seen an operation and not its rival, and nobody the rival alone: people of
-  /// higher rank, or admins where nobody is above.
+  /// higher rank, and owners and admins in any case.
+  ///
+  /// Whoever stands there only by one of the two, or by what one of them ends, is no witness: who
+  /// holds a stolen device lets helpers in and promotes them.
   private func isSettled(_ place: Int, beside rival: Int, _ rank: Int) -> Bool {
-    let floor = rank == Role.owner.rank ? Role.member.rank : rank
+    let floor = min(rank, Role.member.rank)
     var eyes = fold.stock.eyes(above: floor, besides: fold.person(place))
     if rank == Role.owner.rank { eyes += loweredEyes(beside: place) }
+    var parties = Parties(of: [place, rival], self)
     /// Whether anybody had seen the one and not the other: the first who had seen the one tells.
     func isSeen(_ one: Int, without other: Int) -> Bool {
       eyes.contains { eye in
         let first = eye.places.partitionPoint { log.sees($0, one) }
         return first < eye.places.count && !log.sees(eye.places[first], other)
+          && !parties.include(eye.places[first], of: floor + 1)
       }
     }
     return isSeen(place, without: rival) && !isSeen(rival, without: place)
@@ -186,6 +191,22 @@ extension Lines {
       let roles = (fold.live.roles[person] ?? []).filter { !isBeyond($0, recovery: place) }
       guard fold.standing(witness, under: roles) >= Role.admin.rank else { return nil }
       return Stock.Eyes(person: person, places: [witness])
+    }
+  }
+
+  /// Whether a recovery that revokes or a revocation would take the effect from an operation of its
+  /// person, if nobody had seen that first.
+  func isEnded(_ place: Int, by line: Int) -> Bool {
+    if case .recover = log.items[line].operation { return isBeyond(place, recovery: line) }
+    return isRevoked(place, by: line) && log.isBeyond(place, line) && !log.sees(place, line)
+  }
+
+  /// Whether an operation ends devices of its person.
+  func mayEnd(_ place: Int) -> Bool {
+    switch log.items[place].operation {
+    case .recover(let recover): recover.revokesOthers
+    case .revokeDevice: true
+    default: false
     }
   }
 

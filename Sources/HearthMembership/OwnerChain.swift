@@ -46,7 +46,8 @@ struct OwnerChain {
     }
     guard let (place, _, final) = winner else { return nil }
     let end = final == nil ? endOfOffer(place, by: owner, fold) : nil
-    if let end = end ?? (final == nil ? recovery(from: place, by: owner, fold) : nil) {
+    let isConfirmed = final != nil && Mutant.silenceConfirmsWhatEnded.isActive
+    if let end = end ?? (isConfirmed ? nil : recovery(from: place, by: owner, fold)) {
       let reason = VoidReason.overruled(by: log.items[end].id, .offerEnded)
       return Step(
         acceptance: place, confirmation: nil,
@@ -73,20 +74,26 @@ struct OwnerChain {
   /// The operation that makes an acceptance final: by the former owner, who had seen it, or an
   /// explicit confirmation by an admin.
   private func confirmation(of place: Int, _ fold: ControlResolver) -> Int? {
-    let heir = fold.person(place)
-    let former = fold.verdicts[place].formerOwner
-    let said = (fold.index.confirmations[fold.log.items[place].id] ?? []).first {
-      fold.isLive[$0] && fold.log.sees($0, place) && fold.person($0) != heir
-        && fold.person($0) != former && fold.rank($0) >= Role.admin.rank
-    }
-    if let said { return said }
-    guard let former else { return nil }
+    if let said = thirdPersons(confirming: place, fold).first { return said }
+    guard let former = fold.verdicts[place].formerOwner else { return nil }
     return fold.everyDevice(of: former).compactMap { device -> Int? in
       let writings = fold.index.writings[device] ?? []
       return writings[writings.partitionPoint { $0 > place }...].first {
         fold.isLive[$0] && fold.person($0) == former && fold.log.sees($0, place)
       }
     }.min()
+  }
+
+  /// The confirmations of an acceptance by admins who were there before it, and are neither of the
+  /// two: whom the heir made an admin does not make the heir an owner.
+  private func thirdPersons(confirming place: Int, _ fold: ControlResolver) -> [Int] {
+    (fold.index.confirmations[fold.log.items[place].id] ?? []).filter { confirmation in
+      guard fold.isLive[confirmation], fold.log.sees(confirmation, place),
+        fold.rank(confirmation) >= Role.admin.rank, let person = fold.person(confirmation),
+        person != fold.person(place), person != fold.verdicts[place].formerOwner
+      else { return false }
+      return fold.role(of: person, .past(place))?.rank ?? 0 >= Role.admin.rank
+    }
   }
 
   /// What ended an offer without having seen its acceptance: the former owner removed the heir or
@@ -105,7 +112,7 @@ struct OwnerChain {
     return (removals + withdrawals).first { end in
       log.areConcurrent(end, place)
         && parts.contains(seeing: end, notSeeing: place, in: log) { witness in
-          fold.isLive[witness] && fold.rank(witness) >= Role.admin.rank
+          fold.isWitness(witness) && fold.rank(witness) >= Role.admin.rank
             && fold.person(witness) != heir && fold.person(witness) != owner
         }
     }
@@ -114,21 +121,29 @@ struct OwnerChain {
   /// The recovery that revoked the device which made an offer, unseen by it, where an admin had
   /// seen that and not the offer.
   ///
-  /// That may be the heir: nobody takes what the words had ended in their own eyes.
+  /// That may be the heir: nobody takes what the words had ended in their own eyes. No silence of
+  /// the same person confirms it then, but a third person may, who is not in by what the recovery
+  /// ended.
   private func recovery(
     from place: Int, by owner: PersonID, _ fold: ControlResolver
   ) -> Int? {
     guard let offer = fold.offer(takenBy: place), let enrolment = fold.verdicts[offer].enrolment
     else { return nil }
     let log = fold.log
-    return (fold.live.recoveries[owner] ?? []).first { recovery in
+    let found = (fold.live.recoveries[owner] ?? []).first { recovery in
       log.items[recovery].device != log.items[offer].device && log.sees(recovery, enrolment)
         && log.areConcurrent(recovery, offer) && log.isBeyond(offer, recovery)
         && parts.contains(seeing: recovery, notSeeing: offer, in: log) { witness in
-          fold.isLive[witness] && fold.rank(witness) >= Role.admin.rank
+          fold.isWitness(witness) && fold.rank(witness) >= Role.admin.rank
             && fold.person(witness) != owner
         }
     }
+    guard let found else { return nil }
+    var parties = Parties(of: [found], Lines(fold))
+    let isVouched = thirdPersons(confirming: place, fold).contains { confirmation in
+      !parties.include(confirmation, of: Role.admin.rank)
+    }
+    return isVouched ? nil : found
   }
 
   /// What a hand-over takes the effect from: what only an owner may, by the former owner; and what

@@ -2,8 +2,9 @@ import HearthCRDT
 
 /// How operations stand and who could have seen what, between two passes.
 struct Stock: Sendable {
-  /// The operations of one author and person that stand above a rank, in the log's order, with
-  /// those that their own past does not allow: their author had seen what it had seen all the same.
+  /// The operations of one author under one enrolment that stand above a rank, in the log's order,
+  /// with those that their own past does not allow: their author had seen what it had seen all the
+  /// same.
   struct Eyes: Sendable {
     let person: PersonID?
     let places: [Int]
@@ -44,8 +45,8 @@ struct Stock: Sendable {
       let above = witnesses.filter { standings[$0] > floor }
       eyes.append(
         LogParts(above, of: log).authors.flatMap { part in
-          Dictionary(grouping: part) { fold.person($0) }
-            .map { Eyes(person: $0.key, places: $0.value) }
+          Dictionary(grouping: part) { fold.verdicts[$0].enrolment }
+            .map { Eyes(person: fold.person($0.value[0]), places: $0.value) }
         })
     }
   }

@@ -90,7 +90,7 @@ package struct Checker {
       (.recovery, .recoverySilences), (.leaving, .leavingSilences),
     ]
     for (option, promise) in derived where strictness.contains(option) {
-      let weaker = Checker(history, strictness: strictness.subtracting(option))
+      let weaker = Checker(history, strictness: strictness.subtracting(option), seed: seed)
       if weaker.firstFound(resolve) != nil { continue }
       var result = Broken(
         promise: promise, reason: broken.reason, history: history, outcome: broken.outcome)

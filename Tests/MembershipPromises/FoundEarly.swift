@@ -7,7 +7,7 @@ package struct FoundHistory: Sendable {
 extension PromiseCheck {
   /// Every history that was found; none breaks a promise any more.
   package static var found: [FoundHistory] {
-    foundEarly() + foundLate() + foundLater() + foundLast()
+    foundEarly() + foundLate() + foundLater() + foundLast() + foundNewest()
   }
 }
 

@@ -137,6 +137,7 @@ extension Truth {
             kept[other] = true
           }
         }
+      case .setRole where isActedOn(time): kept[time] = true
       default: continue
       }
     }
@@ -151,6 +152,26 @@ extension Truth {
       }
     }
     return kept
+  }
+
+  /// Whether somebody lowered the own role without having seen that others had lowered it before,
+  /// and somebody else acted on that.
+  ///
+  /// In another order of the same acts it was the first to lower it. So whoever acted on it had the
+  /// right to, and silence would take from them what they knew.
+  private func isActedOn(_ time: Int) -> Bool {
+    let person = ledger.owner[ledger.device[time]]
+    guard case .setRole(person, _) = ledger.moves[time], !armed[time], sound[time], reach[time] > 0
+    else { return false }
+    return (time + 1..<ledger.count).contains { other in
+      guard armed[other], ledger.sees(other, time), ledger.owner[ledger.device[other]] != person
+      else { return false }
+      switch ledger.moves[other] {
+      case .revoke(let device): return ledger.owner[device] == person
+      case .remove(person), .setRole(person, _): return true
+      default: return false
+      }
+    }
   }
 
   /// The histories that must have the same outcome.

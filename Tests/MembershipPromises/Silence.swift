@@ -6,12 +6,17 @@ extension Act {
 }
 
 extension Act {
-  /// The same act with a deed that nobody may do: not even its author's knowledge counts.
+  /// A link that nobody ever made.
+  private static let noLink = 1_000_000_000
+
+  /// The same act as if it had never been: not even its author's knowledge counts.
   var meaningless: Act {
     Act(
-      id: id, device: device, sequence: sequence, deed: .close(invite: 1_000_000_000),
-      claims: claims)
+      id: id, device: device, sequence: sequence, deed: .close(invite: Act.noLink), claims: claims)
   }
+
+  /// Whether it is there only for others to have been seen.
+  package var isMeaningless: Bool { deed == .close(invite: Act.noLink) }
 }
 
 extension Standing {

@@ -10,7 +10,7 @@ struct MembershipPromisesCommand: ParsableCommand {
     abstract: "Check the resolver of membership against promises that know none of its rules.",
     subcommands: [
       Plans.self, Found.self, Random.self, Exhaustive.self, Worlds.self, BlindCommand.self,
-      Show.self,
+      Show.self, Digest.self,
     ])
 }
 

@@ -101,6 +101,15 @@ package enum PromiseAdapter {
         wraps: wraps.sorted { $0.recipient < $1.recipient }))
   }
 
+  /// Everything that is decided about a history, in words.
+  package static func decisions(_ said: [Act]) -> String {
+    let membership = fold(arrived(said))
+    let void = membership.voided.map { "\($0.id) \($0.reason)" }
+    let people = membership.people.map { "\($0.id) \($0.role)" }
+    let invites = membership.invites.map { "\($0.operation.invite) \($0.isClosed) \($0.joins)" }
+    return "\(void) \(people) \(membership.devices.map(\.id)) \(invites) \(membership.offers)"
+  }
+
   static func fold(_ acts: [Act]) -> Membership {
     Membership(
       group: group, items: items(acts), forks: ControlForks(), proofs: ProofBook(isTrusting: true))
@@ -143,7 +152,8 @@ package enum PromiseAdapter {
       }
     }
     var causes: [Int: Frontier] = [:]
-    return acts.compactMap { act in
+    var lies = OpenPasts()
+    let items = acts.compactMap { act -> ControlItem? in
       var cause = causes[act.device] ?? Frontier()
       // The change format states what was newly seen, so nobody can go back in it.
       let goesBack = cause.entries.contains { entry in
@@ -162,15 +172,13 @@ package enum PromiseAdapter {
           act, byID, confirmed: { device in (entries[device] ?? []).filter(isSeen).map(id) },
           isSeen: isSeen)
       else { return nil }
-      // Not even a heartbeat: that would tell what was seen.
-      let said =
-        goesBack ? ControlOperation.inviteClose(invite: Identifier(high: 0, low: 0)) : operation
+      let dot = Dot(author: author(act.device), sequence: UInt64(act.sequence) + 1)
       return ControlItem(
-        id: id(act),
-        version: Version(
-          dot: Dot(author: author(act.device), sequence: UInt64(act.sequence) + 1),
-          time: HybridTime(milliseconds: clock(act))), cause: cause, operation: said)
+        id: id(act), version: Version(dot: dot, time: HybridTime(milliseconds: clock(act))),
+        cause: lies.stated(cause, by: dot, isOpen: goesBack || act.isMeaningless),
+        operation: operation)
     }
+    return lies.isEmpty ? items : items + lies.items
   }
 
   /// Clocks tell nothing: each author writes what it likes, so any will do.

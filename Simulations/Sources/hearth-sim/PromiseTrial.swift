@@ -1,8 +1,8 @@
 import MembershipPromises
 import PromiseTranslation
 
-/// The oracle of membership as one trial of a seeded bug: its regression plans, then random
-/// histories from a seed on.
+/// The oracle of membership as one trial of a seeded bug: its regression plans and found
+/// histories, then random ones from a seed on.
 struct PromiseTrial {
   /// The mode under which a trial of this kind is written down.
   static let mode = "promises"
@@ -16,6 +16,11 @@ struct PromiseTrial {
     for plan in PromiseCheck.plans {
       if let failure = plan.failure(PromiseAdapter.resolve) {
         return ("plan \(plan.name)", failure)
+      }
+    }
+    for found in PromiseCheck.found {
+      if let broken = Checker(found.history).firstBroken(PromiseAdapter.resolve) {
+        return ("promise \(broken.promise.rawValue)", "found \(found.name): \(broken.reason)")
       }
     }
     for seed in from..<(from + PromiseTrial.histories) {

@@ -154,6 +154,12 @@ package enum Mutant: String, CaseIterable, Sendable {
   case keysConfirmWhoWaits
   /// What turned out to be void has taken part in settling the rest.
   case settlesOnce
+  /// Who stands there only by one side of a dispute is a witness of it.
+  case partiesAreWitnesses
+  /// A former owner's silence confirms a hand-over that recovery words had ended.
+  case silenceConfirmsWhatEnded
+  /// Joinings that give different ranks do not use up the same invitation.
+  case countsUsesByRank
   /// New keys are made after the next write instead of with the removal.
   case rotatesAfterWrite
   /// New keys go to whoever was there before the removal.

@@ -1,0 +1,92 @@
+import HearthCRDT
+
+/// Whose standing rests on operations in dispute, or on what these would end.
+///
+/// They are no witnesses of the dispute, whichever way it goes: the one who holds a stolen device
+/// would let in, or promote, whoever is needed.
+struct Parties {
+  /// The operations in dispute.
+  private let sides: Set<Int>
+  /// Those of them that would end devices.
+  private let lines: [Int]
+  private let rules: Lines
+  private var fold: ControlResolver { rules.fold }
+  /// The operations that were looked at.
+  private var known: [Int: Bool] = [:]
+
+  init(of sides: Set<Int>, _ rules: Lines) {
+    self.sides = sides
+    self.rules = rules
+    lines = sides.filter(rules.mayEnd)
+  }
+
+  /// Whether the author of an operation had a rank only by what is in dispute.
+  mutating func include(_ place: Int, of rank: Int) -> Bool {
+    if Mutant.partiesAreWitnesses.isActive { return false }
+    let grounds = grounds(of: place, rank)
+    for ground in grounds.all { settle(ground) }
+    return isGroundless(grounds)
+  }
+
+  /// Finds out about an operation and all that it rests on.
+  ///
+  /// Each is looked at once, without recursion, as anybody may make a chain of any length.
+  private mutating func settle(_ place: Int) {
+    var open = [place]
+    while let next = open.last {
+      guard known[next] == nil else {
+        open.removeLast()
+        continue
+      }
+      guard !isInDispute(next) else {
+        known[next] = true
+        continue
+      }
+      let grounds = grounds(of: next, fold.verdicts[next].needs)
+      let unknown = grounds.all.filter { known[$0] == nil }
+      if unknown.isEmpty { known[next] = isGroundless(grounds) }
+      open += unknown
+    }
+  }
+
+  /// On what an operation rests, all of it earlier.
+  private struct Grounds {
+    /// How its author came in, and by what invitation it lets somebody in.
+    var entries: [Int] = []
+    /// What gave its author the rank that it needs, any of which will do; nil if it needs none.
+    var roles: [Int]?
+
+    var all: [Int] { entries + (roles ?? []) }
+  }
+
+  private func grounds(of place: Int, _ rank: Int) -> Grounds {
+    let verdict = fold.verdicts[place]
+    var grounds = Grounds()
+    grounds.entries = [verdict.enrolment, verdict.membership, verdict.admitted, verdict.invite]
+      .compactMap { $0 }.filter { $0 < place }
+    // A new person's rank is the invitation's.
+    guard rank > Role.child.rank, let person = verdict.person,
+      verdict.enrolment != place || verdict.admitted != place
+    else { return grounds }
+    grounds.roles = (fold.live.roles[person] ?? []).filter {
+      fold.log.sees(place, $0) && given(by: $0, to: person) >= rank
+    }
+    return grounds
+  }
+
+  private func given(by place: Int, to person: PersonID) -> Int {
+    if case .acceptOwner = fold.log.items[place].operation {
+      return fold.person(place) == person ? Role.owner.rank : Role.admin.rank
+    }
+    return fold.given(place)?.rank ?? 0
+  }
+
+  private func isGroundless(_ grounds: Grounds) -> Bool {
+    grounds.entries.contains { known[$0] == true }
+      || grounds.roles.map { !$0.contains { known[$0] == false } } ?? false
+  }
+
+  private func isInDispute(_ place: Int) -> Bool {
+    sides.contains(place) || lines.contains { rules.isEnded(place, by: $0) }
+  }
+}
