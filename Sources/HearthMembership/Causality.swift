@@ -29,6 +29,8 @@ struct Causality: Sendable {
   private(set) var isOpen: [Bool] = []
   /// The author of each change, numbered in order of their first changes.
   private(set) var column: [Int] = []
+  /// The first change of its author that had seen just as much of others.
+  private(set) var sight: [Int] = []
   /// The place of each change in its author's log, from 0.
   private var ordinal: [UInt32] = []
   /// The last change of each author.
@@ -85,7 +87,9 @@ struct Causality: Sendable {
         }
         if isCrowd { crowd = Crowd(row: seen, cause: statement.known, lamport: highest) }
       }
+      let isSame = last != nil && !next.isForced && builder.hasNoNews(next)
       note(statement.position, own, next.ordinal, lamport: greatest + 1, isOpen: isLie)
+      if isSame, let last { sight[order.count - 1] = sight[last] }
       rows.append(row)
       builder.note(order.count - 1, for: next)
     }
@@ -113,6 +117,7 @@ struct Causality: Sendable {
     _ position: Dot, _ own: Int, _ ordinal: UInt32, lamport number: Int, isOpen isLie: Bool
   ) {
     isOpen.append(isLie)
+    sight.append(order.count)
     order.append(position)
     lamport.append(number)
     column.append(own)
@@ -312,6 +317,11 @@ struct CausalityBuilder {
 
   /// The last changes that the next one of an author cites, as far as they have their place.
   func cited(by next: Next) -> [Int] { changes(chains[next.author].cited ?? []) }
+
+  /// Whether an author's next change cites nothing of others that the one before had not cited.
+  func hasNoNews(_ next: Next) -> Bool {
+    next.isNews && (chains[next.author].cited ?? []).allSatisfy { $0.author == next.author }
+  }
 
   /// The last changes that a frontier covers, as far as they have their place.
   func changes(of frontier: Frontier) -> [Int] { changes(citations(frontier)) }

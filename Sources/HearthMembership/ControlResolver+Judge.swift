@@ -15,10 +15,7 @@ extension ControlResolver {
     case .join(let join): judgeJoin(place, join, &verdict)
     case .recover(let recover): judgeRecover(place, recover, &verdict)
     default:
-      guard let enrolment = enrolment(of: log.items[place].device, .past(place)),
-        let person = enrolledPerson(enrolment), let role = role(of: person, .past(place)),
-        log.items[place].version.dot.author.incarnation >= firstIncarnation(enrolment)
-      else {
+      guard let (enrolment, person, role) = authority(place).standing else {
         verdict.refusal = .notADevice
         judgeEnded(place, &verdict)
         return verdict
@@ -30,6 +27,15 @@ extension ControlResolver {
       verdict.refusal = judgeMembers(place, person, role, &verdict)
     }
     return verdict
+  }
+
+  /// Whose device wrote an operation, and in what role, by its own past.
+  func findAuthority(_ place: Int, _ sight: Int) -> Authority {
+    guard let enrolment = enrolment(of: log.items[place].device, .past(place)),
+      let person = enrolledPerson(enrolment), let role = role(of: person, .past(place)),
+      log.items[place].version.dot.author.incarnation >= firstIncarnation(enrolment)
+    else { return Authority(sight: sight, standing: nil) }
+    return Authority(sight: sight, standing: (enrolment, person, role))
   }
 
   /// Notes under which enrolment a device wrote that was at its end by then.

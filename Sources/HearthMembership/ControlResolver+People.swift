@@ -29,6 +29,11 @@ extension ControlResolver {
       by: root.keys.sign, place) ? nil : .badProof
   }
 
+  /// How often a group is handed over, as each time everything after it is judged anew.
+  ///
+  /// Only an owner with recovery words gets there; the last owner keeps the group.
+  static var maximumHandOvers: Int { 32 }
+
   func judgeAcceptance(_ place: Int, _ verdict: inout Verdict) -> VoidReason? {
     let past = View.past(place)
     guard let offer = offer(takenBy: place), holds(offer, past),
@@ -39,6 +44,8 @@ extension ControlResolver {
     let later = live.transfers[live.transfers.partitionPoint { $0 > offer }...]
     let isSuperseded = later.contains { holds($0, past) && log.sees($0, offer) }
     guard self.owner(past) == owner, !isSuperseded else { return .expired }
+    let before = live.acceptances.count { holds($0, past) }
+    guard before < ControlResolver.maximumHandOvers else { return .tooMany }
     verdict.formerOwner = owner
     return nil
   }

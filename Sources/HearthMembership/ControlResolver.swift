@@ -41,6 +41,8 @@ package struct ControlResolver: Sendable {
   private(set) var strikers: [Int?]
   /// Whether nothing lost or won its effect in this round.
   private var isRoundSteady = true
+  /// How the author of each log stood at its last operation of this pass.
+  private var authorities: [Int: Authority] = [:]
   /// What lines and confirmations weigh by, as of the last pass.
   private(set) var stock = Stock()
 
@@ -95,6 +97,7 @@ package struct ControlResolver: Sendable {
   private mutating func pass(from start: Int) {
     passes += 1
     stock = Stock()
+    authorities.removeAll(keepingCapacity: true)
     live.truncate(to: start)
     let before = isLive
     for place in start..<log.items.count { isLive[place] = false }
@@ -102,8 +105,22 @@ package struct ControlResolver: Sendable {
     if isLive != before { isRoundSteady = false }
   }
 
+  /// How an operation's author stood, in its own past.
+  mutating func authority(_ place: Int) -> Authority {
+    let change = log.changes[place]
+    let (log, sight) = (log.causality.column[change], log.causality.sight[change])
+    // Who has heard nothing and changed nothing since stands as before.
+    if let known = authorities[log], known.sight == sight { return known }
+    let found = findAuthority(place, sight)
+    authorities[log] = found
+    return found
+  }
+
   private mutating func judgeOne(_ place: Int) {
     let verdict = judge(place)
+    if !log.items[place].operation.leavesAuthor(verdict.person) {
+      authorities[log.causality.column[log.changes[place]]] = nil
+    }
     verdicts[place] = verdict
     if verdict.isAttempt, let invite = verdict.invite { live.note(attempt: place, at: invite) }
     guard strikes[place] == nil else { return noteOverruled(place) }
@@ -157,9 +174,12 @@ package struct ControlResolver: Sendable {
       isRoundSteady = false
     }
     let later = index.acceptances[index.acceptances.partitionPoint { $0 > first }...]
-    guard later.allSatisfy({ strikes[$0] != nil || judge($0) == verdicts[$0] }) else {
-      return false
+    for acceptance in later where strikes[acceptance] == nil {
+      // Not in the log's order.
+      authorities.removeAll(keepingCapacity: true)
+      guard judge(acceptance) == verdicts[acceptance] else { return false }
     }
+    authorities.removeAll(keepingCapacity: true)
     passes += 1
     stock = Stock()
     return true
@@ -334,11 +354,27 @@ extension ControlResolver {
     contests.append(nil)
     confirmations.append(nil)
     judgeOne(place)
-    let isHandedOver = index.acceptances.contains {
-      confirmations[$0] == nil && (isLive[$0] || !isSteady)
-    }
-    guard !isHandedOver, settleAlone(place, item) else { return false }
+    guard settleHandOvers(place), settleAlone(place, item) else { return false }
     if verdicts[place].refusal == nil { index.note(place, item, verdicts[place]) }
+    return true
+  }
+
+  /// Settles which hand-overs a last operation makes final, as one by a former owner; false where
+  /// that may make another one win.
+  private mutating func settleHandOvers(_ place: Int) -> Bool {
+    for acceptance in index.acceptances where confirmations[acceptance] == nil {
+      guard let owner = verdicts[acceptance].formerOwner, person(place) == owner else { continue }
+      if isLive[acceptance] {
+        confirmations[acceptance] = place
+      } else if !isSteady {
+        guard let winner = strikers[acceptance], verdicts[winner].formerOwner == owner,
+          let taken = offer(takenBy: acceptance), let won = offer(takenBy: winner)
+        else { return false }
+        // One that a third person confirmed, or that was offered first, wins all the same.
+        let isVouched = confirmations[winner].map { person($0) != owner } ?? false
+        guard isVouched || (won, winner) < (taken, acceptance) else { return false }
+      }
+    }
     return true
   }
 
@@ -414,6 +450,28 @@ struct Verdict: Equatable {
   var isProven = false
   /// From whom it takes the group over; nil if it is no hand-over.
   var formerOwner: PersonID?
+}
+
+/// How the author of an operation stood.
+struct Authority {
+  /// What its author had seen of others, as ``Causality`` numbers it.
+  let sight: Int
+  /// Nil for somebody who did not belong to the group.
+  let standing: (enrolment: Int, person: PersonID, role: Role)?
+}
+
+extension ControlOperation {
+  /// Whether it leaves the standing of its own author as it is, with effect or without.
+  fileprivate func leavesAuthor(_ person: PersonID?) -> Bool {
+    switch self {
+    case .heartbeat, .epoch, .wrapAdd, .complaint, .confirm, .branch, .forkProof, .adopt,
+      .setPolicy, .inviteCreate, .inviteClose, .setRecovery, .rotateRecovery:
+      true
+    case .setRole(let change): change.person != person
+    case .removeMember(let removal): removal.person != person
+    default: false
+    }
+  }
 }
 
 /// An operation that loses its effect.

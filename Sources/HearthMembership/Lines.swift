@@ -19,7 +19,7 @@ struct Lines {
 
   init(_ fold: ControlResolver) {
     self.fold = fold
-    memo = LinesMemo(count: fold.log.items.count)
+    memo = LinesMemo(struck: fold.strikes.map { $0 != nil })
   }
 
   /// What an operation takes the effect from that still has it.

@@ -57,8 +57,8 @@ final class LinesMemo {
   /// The last joint sight: as a rule the same people have seen no line.
   private var last: (witnesses: [Int], seen: JointSight) = ([], JointSight())
 
-  init(count: Int) {
-    struck = [Bool](repeating: false, count: count)
+  init(struck: [Bool]) {
+    self.struck = struck
   }
 
   /// A line with what people of higher rank had seen who had not seen it.
