@@ -54,7 +54,7 @@ uninstall: ## Remove what `make install` put below PREFIX; nodes stay
 simulate: bootstrap ## Look for faults with simulated families (SIM_QUICK=1000 SIM_FROM=5000)
 	@Scripts/simulate
 
-prove: bootstrap ## Everything that takes longer than a pipeline may (about two hours)
+prove: bootstrap ## Everything that takes longer than a pipeline may: it says how long, and goes on to the end
 	@Scripts/prove
 
 bench: bootstrap ## Measure every budget beside its floor (BENCH_FLAGS="--n 10000 --m 40000")
