@@ -100,7 +100,7 @@ extension Node {
         isAlone
           ? "nobody could join yet: add a way to reach this household first, "
             + "`hearth transport add relay ADDRESS` or `hearth transport add folder PATH`"
-          : "nobody could join yet: \(state.name) goes over none of your ways: "
+          : "nobody could join yet: \(state.name) is carried by none of your transports: "
             + "`hearth transport carry NUMBER --also \(ShellText.word(state.name))` "
             + "(see `hearth transport list`)")
     }
@@ -394,10 +394,12 @@ extension Node {
       throw HearthError(
         .notFound,
         isRelay
-          ? "the relay does not hold this invitation: it was closed or used, or the relay has lost "
-            + "it, so ask for a new one"
-          : "the folder \(printable(path)) does not hold this invitation: it was closed or used, "
-            + "or has not arrived there yet; or name the right folder with --folder PATH")
+          ? "the relay does not hold this invitation any more: it was used as often as it could "
+            + "be, was closed, or its time is over; ask whoever sent the link for a new one"
+          : "the folder \(printable(path)) does not hold this invitation: it was used as often as "
+            + "it could be, was closed, or its time is over; then ask whoever sent the link for a new "
+            + "one. If the link is new, wait until the folder has brought the invitation, or name "
+            + "the right folder with --folder PATH")
     }
     return capsule
   }

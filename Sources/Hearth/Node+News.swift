@@ -49,6 +49,11 @@ extension Node {
       guard new != old, membership.isActive(device) else { continue }
       let zone = engine.zones.first { $0.group == group && $0.kind == .data }
       let place = zone.map { shown($0).name } ?? "the household"
+      try store.transaction {
+        for text in outdated(in: membership, place, from: old, to: new) {
+          try store.removeNotices(of: .people, in: zone?.id, saying: text)
+        }
+      }
       for text in news(of: membership, in: place, from: old, to: new) {
         try store.transaction {
           try store.add(
@@ -70,12 +75,17 @@ extension Node {
     }
     for (person, name) in old.people.sorted(by: { $0.key < $1.key }) where new.people[person] == nil
     {
-      texts.append(
-        "\(name) does not belong to \(place) any more: \(departure(of: person, membership))")
+      texts.append(Node.departure(of: name, from: place, departure(of: person, membership)))
     }
     for (person, name) in new.people.sorted(by: { $0.key < $1.key }) where old.people[person] == nil
     {
-      texts.append("\(name) belongs to \(place) now")
+      if let (remover, reason) = voidRemoval(of: person, membership) {
+        texts.append(
+          "\(name) belongs to \(place) again: the removal by \(remover) has no effect, as \(reason)"
+        )
+      } else {
+        texts.append("\(name) belongs to \(place) now")
+      }
     }
     for (lost, name) in old.ownDevices.sorted(by: { $0.key < $1.key })
     where new.ownDevices[lost] == nil {
@@ -94,6 +104,34 @@ extension Node {
       texts.append("you are \(role.name) in \(place) now, were \(former.name)")
     }
     return texts
+  }
+
+  /// What was told of removals that have no effect any more.
+  private func outdated(
+    in membership: Membership, _ place: String, from old: PeopleOutline, to new: PeopleOutline
+  ) -> [String] {
+    new.people.sorted { $0.key < $1.key }.compactMap { person, name in
+      guard old.people[person] == nil, let (remover, _) = voidRemoval(of: person, membership)
+      else { return nil }
+      return Node.departure(of: name, from: place, "removed by \(remover)")
+    }
+  }
+
+  /// Who removed somebody in vain, and why that has no effect; nil where nobody did.
+  private func voidRemoval(
+    of person: PersonID, _ membership: Membership
+  ) -> (remover: String, reason: String)? {
+    for entry in membership.audit().reversed() {
+      guard let reason = entry.void, case .removeMember(let removal) = entry.operation,
+        removal.person == person
+      else { continue }
+      return (entry.person.flatMap { membership.person($0)?.name } ?? "somebody", reason)
+    }
+    return nil
+  }
+
+  private static func departure(of name: String, from place: String, _ how: String) -> String {
+    "\(name) does not belong to \(place) any more: \(how)"
   }
 
   /// That somebody else let in a device for a person who was there before; nil where it came

@@ -86,6 +86,21 @@ extension Node {
     try engine.zones.contains { try $0.group == group && engine.awaitsSnapshot($0.id) }
   }
 
+  /// The names of those whose snapshot this device believes alone and waits for, where it waits for
+  /// one.
+  package func awaitedVoices(in group: GroupID) -> [String] {
+    engine.awaitedVoices(in: group).map(\.name)
+  }
+
+  /// Who made the snapshot that a zone of a group began from, and who attests something else; nil
+  /// where nobody does.
+  package func refutedBase(in group: GroupID) throws -> (maker: String, others: [String])? {
+    for zone in engine.zones where zone.group == group && zone.kind == .data {
+      if let refuted = try engine.refutedBase(of: zone.id) { return refuted }
+    }
+    return nil
+  }
+
   /// Closes an invitation, with new keys where it carried the old ones.
   package func closeInvitation(_ invite: Identifier, of group: GroupID) throws {
     try engine.closeInvitation(invite, of: group, nowMilliseconds: now())
@@ -108,7 +123,7 @@ extension Node {
   package func transferOwner(
     of group: GroupID, to person: PersonID, words: consuming [UInt8]
   ) throws {
-    guard engine.membership(of: group).recoveryKeys(of: self.person) != nil else {
+    guard let present = engine.membership(of: group).recoveryKeys(of: self.person) else {
       throw HearthError(
         .notAllowed,
         "handing the household over needs recovery words, so that nobody does it with a stolen "
@@ -116,6 +131,12 @@ extension Node {
     }
     var text = words
     let root = try RecoveryWords(consuming: &text).root()
+    guard root.publicKeys.sign == present.sign else {
+      throw HearthError(
+        .notAllowed,
+        "these are not the owner's recovery words: nothing was offered; if you replaced the words, "
+          + "take the newest sheet (`hearth words check` tells whether a sheet is the right one)")
+    }
     _ = try engine.transferOwner(
       of: group, to: person, signing: { root.sign(domain: $0, $1) }, nowMilliseconds: now())
     announce()

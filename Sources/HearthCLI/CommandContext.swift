@@ -126,7 +126,12 @@ struct HouseholdContext {
     if !usual.isEmpty, !HouseholdNames.zones(usual, among: shared).isEmpty {
       return try HouseholdNames.zone(usual, among: shared)
     }
-    let names = shared.map { Style.safe($0.name) }.joined(separator: ", ")
+    // One that this device was in once is worked on only where it is named, or the only one.
+    var present: [ZoneState] = []
+    for zone in shared where await node.ending(in: zone.group) == nil { present.append(zone) }
+    if present.count == 1, let zone = present.first { return zone }
+    let names = (present.isEmpty ? shared : present).map { Style.safe($0.name) }
+      .joined(separator: ", ")
     throw CommandFailure(
       .usage, "this node is in several households: \(names)",
       hint: "add --household NAME, or choose with `hearth settings set default-household NAME`")

@@ -99,13 +99,13 @@ struct ExitReport {
     if error is ExitCode, let unwritten { unwritten.finish() }
     if isJSON {
       try? Output.jsonLine(document, to: STDERR_FILENO)
-    } else if error is CommandFailure || !isOfParser {
+    } else if error is ExitCode {
+      HearthCommand.exit(withError: error)
+    } else {
       // A message may quote what others wrote.
       var text = "hearth: error: \(ExitReport.safe(document.error.message))"
       if let hint = document.error.hint { text += "\nhint: \(ExitReport.safe(hint))" }
       Output.note(text)
-    } else {
-      HearthCommand.exit(withError: error)
     }
     exit(document.error.exit)
   }
@@ -142,13 +142,21 @@ struct ExitReport {
     }
     if isOfParser {
       return document(
-        .usage, HearthCommand.message(for: error), hint: "`hearth help COMMAND` explains a command")
+        .usage, HearthCommand.message(for: error), hint: ExitReport.usage(of: error))
     }
     if let error = error as? HouseholdError {
       return document(ExitReport.status(of: error), error.message, reason: error.code.rawValue)
     }
     let word = Hearth.codeWord(of: error)
     return document(ExitReport.status(of: error), Hearth.words(of: error), reason: word)
+  }
+
+  /// How the command is used, where the argument parser says it.
+  private static func usage(of error: any Error) -> String {
+    let lines = HearthCommand.fullMessage(for: error).split(separator: "\n").map(String.init)
+    let usage = lines.first { $0.hasPrefix("Usage: ") }
+    return usage.map { "usage: \($0.dropFirst("Usage: ".count)); " } ?? ""
+      + "`hearth help COMMAND` explains a command"
   }
 
   private func document(

@@ -17,6 +17,17 @@ package struct AuditEntry: Sendable {
   package let void: String?
   /// Why it makes a new key: what left the keys of before with somebody who may not read any more.
   package let exposures: [Exposure]
+  /// The joinings that it makes final; empty for anything but a confirmation.
+  package let confirmed: [Confirmed]
+
+  /// A joining that was made final.
+  package struct Confirmed: Sendable {
+    package let personName: String
+    package let device: DeviceID
+    package let deviceName: String
+    /// Whether something spoke against it, so that it had to wait for somebody to decide.
+    package let hasWaited: Bool
+  }
 
   /// What left keys with somebody who may not read any more.
   package struct Exposure: Sendable {
@@ -39,7 +50,22 @@ extension Membership {
         id: item.id, time: item.version.time, device: item.device,
         person: resolver.person(place) ?? device(item.device)?.person,
         operation: item.operation, history: item.branch.map { history($0) }, void: words[item.id],
-        exposures: exposures[place] ?? [])
+        exposures: exposures[place] ?? [], confirmed: confirmed(by: place, in: resolver))
+    }
+  }
+
+  private func confirmed(
+    by place: Int, in resolver: ControlResolver
+  ) -> [AuditEntry.Confirmed] {
+    guard case .confirm(let targets) = resolver.log.items[place].operation else { return [] }
+    return resolver.log.items.indices.prefix(place).compactMap { entry in
+      guard targets.contains(resolver.log.items[entry].id),
+        case .join(let join) = resolver.log.items[entry].operation
+      else { return nil }
+      return AuditEntry.Confirmed(
+        personName: join.personName, device: resolver.log.items[entry].device,
+        deviceName: join.device.name,
+        hasWaited: resolver.hadToWait(entry, join, for: place))
     }
   }
 
@@ -79,5 +105,25 @@ extension Membership {
       }
     }
     return nil
+  }
+}
+
+extension ControlResolver {
+  /// Whether something spoke against a joining in the eyes of whoever made it final: the joining's
+  /// own past, a closing that had not seen it, or as many others who had joined by the invitation.
+  fileprivate func hadToWait(
+    _ entry: Int, _ join: ControlOperation.Join, for confirmation: Int
+  ) -> Bool {
+    if verdicts[entry].refusal != nil { return true }
+    func isKnown(_ place: Int) -> Bool { isLive[place] && log.sees(confirmation, place) }
+    let closings = (index.closings[join.invite] ?? []).filter {
+      isKnown($0) && !log.sees($0, entry) && !log.sees(entry, $0)
+    }
+    if !closings.isEmpty { return true }
+    guard let made = verdicts[entry].invite,
+      case .inviteCreate(let invite) = log.items[made].operation
+    else { return false }
+    let others = (index.uses[join.invite] ?? []).filter { $0 != entry && isKnown($0) }
+    return others.count >= invite.maximumUses
   }
 }

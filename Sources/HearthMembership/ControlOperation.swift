@@ -50,6 +50,8 @@ package enum ControlOperation: Equatable, Sendable {
   case branch(BranchPart)
   /// Makes joinings and hand-overs final, named by the ids of their operations.
   case confirm([RecordID])
+  /// Tells what a zone of records holds at one point.
+  case snapshotAttest(SnapshotAttest)
   /// An operation of a newer version: kept, forwarded, not understood.
   case unknown(kind: UInt8)
 }
@@ -95,6 +97,9 @@ extension ControlOperation {
     case recover = 16
   }
 
+  /// The kind of attestations.
+  static let attestKind: UInt8 = 25
+
   /// The first byte.
   package var kind: UInt8 {
     switch self {
@@ -122,6 +127,7 @@ extension ControlOperation {
     case .heartbeat: 22
     case .branch: 23
     case .confirm: 24
+    case .snapshotAttest: ControlOperation.attestKind
     case .unknown(let kind): kind
     }
   }
@@ -198,6 +204,7 @@ extension ControlOperation {
     case .confirm(let targets):
       writer.varint(targets.count)
       for target in targets { writer.identifier(target) }
+    case .snapshotAttest(let attest): attest.encode(into: &writer)
     case .unknown: break
     }
     return writer.bytes
@@ -232,6 +239,7 @@ extension ControlOperation {
     case 22: self = .heartbeat(try reader.list("frontiers", itemBytes: 17))
     case 23: self = .branch(try BranchPart(from: &reader))
     case 24: self = .confirm(try ControlOperation.targets(from: &reader))
+    case ControlOperation.attestKind: self = .snapshotAttest(try SnapshotAttest(from: &reader))
     default:
       self = .unknown(kind: kind)
       return

@@ -83,8 +83,8 @@ extension ControlResolver {
       if let reason = require(.admin, &verdict) { return reason }
       return policy.minimumSuite >= minimumSuite(.past(place)) ? nil : .grantsTooMuch
     case .epoch: return role == .reader ? .needs(.child) : nil
-    case .confirm, .wrapAdd, .incarnate, .forkProof, .complaint, .heartbeat, .branch, .unknown,
-      .genesis, .join, .recover:
+    case .confirm, .wrapAdd, .incarnate, .forkProof, .complaint, .heartbeat, .branch,
+      .snapshotAttest, .unknown, .genesis, .join, .recover:
       return nil
     }
   }

@@ -100,17 +100,7 @@ extension Membership {
     else { return [] }
     var introducers: Set<PersonID> = [person]
     for place in [own, resolver.addition(of: person, .all)].compactMap({ $0 }) {
-      let invite: Identifier
-      switch resolver.log.items[place].operation {
-      case .join(let join): invite = join.invite
-      case .admit(let admit):
-        invite = admit.join.invite
-        if let approver = resolver.person(place) { introducers.insert(approver) }
-      default: continue
-      }
-      if let made = resolver.invite(invite, .all)?.place, let inviter = resolver.person(made) {
-        introducers.insert(inviter)
-      }
+      introducers.formUnion(resolver.whoLetIn(by: place))
     }
     return introducers.sorted()
   }

@@ -134,6 +134,33 @@ extension Membership {
       of: device, .frontier(resolver.log.forked.view(citing: heads, isGenerous: true)))
   }
 
+  /// What a person was to the group in the eyes of a device that cites these control heads; nil of
+  /// somebody of whom it had not heard.
+  package func standing(
+    of person: PersonID, knownTo device: DeviceID, at heads: Frontier
+  ) -> RolePolicy.Standing? {
+    guard let resolver = resolved?.resolver else { return nil }
+    let view = resolver.view(of: device, citing: heads)
+    if let role = resolver.role(of: person, view) {
+      return RolePolicy.Standing(role: role, isPresent: true)
+    }
+    let last = resolver.index.additions[person]?.last {
+      resolver.holds($0, view) && resolver.given($0) != nil
+    }
+    return last.flatMap { resolver.role(of: person, since: $0, view) }
+      .map { RolePolicy.Standing(role: $0, isPresent: false) }
+  }
+
+  /// What decides what a person was to the group: each operation with whether it has effect.
+  package func standingGrounds(of person: PersonID) -> [RecordID: Bool] {
+    guard let resolver = resolved?.resolver else { return [:] }
+    let places = [resolver.index.additions, resolver.index.removals, resolver.index.roles]
+      .flatMap { $0[person] ?? [] }
+    return Dictionary(
+      places.map { (resolver.log.items[$0].id, resolver.isLive[$0]) },
+      uniquingKeysWith: { $0 || $1 })
+  }
+
   /// What decides about a device's changes, to be compared between two folds: each operation with
   /// the cut that it sets, if it sets one.
   package func grounds(of device: DeviceID) -> [RecordID: Ground] {

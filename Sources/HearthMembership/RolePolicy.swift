@@ -40,21 +40,53 @@ package struct RolePolicy: Sendable {
     package let delete: Roles
     /// Who may create and change only the record that has the id of its author's person.
     package let onlyOwn: Roles
+    /// Whom an event decides about; nil where it concerns no person in particular.
+    package let subject: Subject?
 
     package init(
       create: Roles, change: Roles, fields: [FieldID: Roles] = [:], delete: Roles,
-      onlyOwn: Roles = .none
+      onlyOwn: Roles = .none, subject: Subject? = nil
     ) {
       self.create = create
       self.change = change
       self.fields = fields
       self.delete = delete
       self.onlyOwn = onlyOwn
+      self.subject = subject
     }
 
     /// The same roles for everything.
-    package init(_ roles: Roles) {
-      self.init(create: roles, change: roles, delete: roles)
+    package init(_ roles: Roles, about subject: Subject? = nil) {
+      self.init(create: roles, change: roles, delete: roles, subject: subject)
+    }
+  }
+
+  /// A person about whom an event decides: only who ranks above may write it.
+  package struct Subject: Sendable {
+    /// The field that names the person.
+    package let person: FieldID
+    /// The field that names who takes the person's place.
+    ///
+    /// Where it names somebody, both must be
+    /// known and the person must have gone: nobody is replaced who can answer for themselves.
+    package let successor: FieldID
+
+    package init(person: FieldID, successor: FieldID) {
+      self.person = person
+      self.successor = successor
+    }
+  }
+
+  /// What a person was to the group in the eyes of an operation's author.
+  package struct Standing: Equatable, Sendable {
+    /// The role; of somebody who has gone the last one.
+    package let role: Role
+    /// Whether the person belonged to the group.
+    package let isPresent: Bool
+
+    package init(role: Role, isPresent: Bool) {
+      self.role = role
+      self.isPresent = isPresent
     }
   }
 
@@ -70,7 +102,43 @@ package struct RolePolicy: Sendable {
 
   /// Whether somebody of a role may do an operation.
   ///
-  /// - Parameter person: who it is; nil where nobody knows, who then has no record of their own.
+  /// - Parameters:
+  ///   - person: who it is; nil where nobody knows, who then has no record of their own.
+  ///   - standing: what somebody was to the group in that one's eyes; nil of a stranger.
+  package func allows(
+    _ operation: Operation, as role: Role, by person: PersonID?,
+    standing: (PersonID) -> Standing?
+  ) -> Bool {
+    allows(operation, as: role, by: person) && mayDecide(operation, as: role, standing)
+  }
+
+  /// The people whose standing decides whether an operation has effect.
+  package func subjects(of operation: Operation) -> [PersonID] {
+    guard let subject = rules[operation.key.type]?.subject, case .event(let fields) = operation.body
+    else { return [] }
+    return [subject.person, subject.successor].compactMap { RolePolicy.person($0, in: fields) }
+  }
+
+  private func mayDecide(
+    _ operation: Operation, as role: Role, _ standing: (PersonID) -> Standing?
+  ) -> Bool {
+    guard let subject = rules[operation.key.type]?.subject,
+      case .event(let fields) = operation.body,
+      let person = RolePolicy.person(subject.person, in: fields)
+    else { return true }
+    guard let known = standing(person), known.role.rank < role.rank else { return false }
+    guard let successor = RolePolicy.person(subject.successor, in: fields) else { return true }
+    return !known.isPresent && standing(successor) != nil
+  }
+
+  private static func person(_ field: FieldID, in fields: [EventField]) -> PersonID? {
+    guard case .bytes(let bytes)? = fields.first(where: { $0.field == field })?.value else {
+      return nil
+    }
+    return Identifier(bytes: bytes)
+  }
+
+  /// The same for operations that decide about nobody in particular.
   package func allows(_ operation: Operation, as role: Role, by person: PersonID?) -> Bool {
     guard role != .reader else { return false }
     let rule = rules[operation.key.type] ?? otherwise

@@ -7,9 +7,9 @@ extension Membership {
     case .notADevice:
       return "\(deviceName(void.version.dot.author.device)) did not belong to the group then"
     case .needs(let role): return "only \(role.article) \(role.name) or higher may do this"
-    case .notBelow: return "whom it concerns is not of a lower rank"
-    case .grantsTooMuch: return "nobody gives more than is below their own rank"
-    case .noSubject: return "whom or what it concerns is not in the group"
+    case .notBelow: return "the person it concerns does not rank below its author"
+    case .grantsTooMuch: return "a person can grant only roles below their own"
+    case .noSubject: return "the person, device or invitation it concerns is not in the group"
     case .badProof: return "a signature in it does not hold"
     case .noWords: return "handing over needs recovery words: set some first"
     case .notIndependent:
@@ -18,17 +18,17 @@ extension Membership {
       switch void.operation {
       case .join, .admit:
         return
-          "that person or device is there already: a further device comes by `hearth device add`, "
-          + "or by `hearth device add --for PERSON` of an owner or admin"
-      default: return "it is there already"
+          "that person or device is in the group already: add a further device with "
+          + "`hearth device add`, or have an owner or admin run `hearth device add --for PERSON`"
+      default: return "it exists already"
       }
     case .usedUp: return "the invitation was used as often as it allows"
-    case .expired: return "its time was over"
+    case .expired: return "it had expired"
     case .closed: return "the invitation was closed"
     case .wrongInvitation: return "the invitation is not for this"
     case .openCauses:
-      return "its author states to have seen an operation without what that one had seen"
-    case .tooMany: return "nobody may have so many devices or invitations"
+      return "its author claims to have seen an operation, but not what that operation builds on"
+    case .tooMany: return "there are too many devices or invitations of one person"
     case .ownerStays: return "the owner must hand the group over first"
     case .overruled(let id, let rule): return words(for: rule, by: id, void)
     }
@@ -45,9 +45,11 @@ extension Membership {
       return "\(author) was removed at the same time by \(other), whose rank is higher"
     case .deviceRevoked: return "\(other) revoked the device that did it at the same time"
     case .hasLeft: return "\(author) left at the same time"
-    case .rankLost: return "\(author) lost the rank for it at the same time, by \(other)"
-    case .removalAndGrant: return "\(other) decided otherwise at the same time, which goes before"
-    case .twoRoles: return "\(other) gave another role at the same time, which goes before"
+    case .rankLost: return "\(other) took the rank that it needs from \(author) at the same time"
+    case .removalAndGrant:
+      return "\(other) decided otherwise at the same time, and that decision takes precedence"
+    case .twoRoles:
+      return "\(other) gave another role at the same time, and that role takes precedence"
     case .transferWins: return "\(other) became the owner at the same time"
     case .offerEnded: return "\(other) had ended the offer before it was taken"
     case .twoTransfers: return "\(other) took the group over at the same time"

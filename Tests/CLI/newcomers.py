@@ -156,8 +156,11 @@ def late(family):
     family.says("cara", ["add", "cellar"])
     family.sync("cara")
     # Pia has everything else, and is told what is missing.
-    family.says("pia", ["sync"], "changes that newcomers cannot open are missing here")
-    family.says("pia", ["status"], "follows when an owner or admin has synced")
+    family.says("pia", ["sync"], "this device lacks changes that newcomers cannot open",
+                "waiting for a snapshot from Anna, or one that a second person attests")
+    family.says("pia", ["status"], "waiting for a snapshot from Anna")
+    check(family.household("pia")["standing"].get("awaitedFrom") == ["Anna"],
+          "Pia is not told whom she waits for")
     check(family.household("pia")["standing"]["awaitsSnapshot"], "Pia does not wait")
     check("attic" not in family.texts("pia"), "Pia opened what is closed")
     # What is closed is not kept back by anybody.

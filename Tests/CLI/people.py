@@ -99,7 +99,8 @@ def automatic_invitation(family):
     check(family.titles("ben") == ["Wash the dishes"], "Ben does not see the dishes")
     family.init("late", "Late", "phone")
     family.says(
-        "late", ["join", link], "used", status=FAILED)
+        "late", ["join", link], "could be used once, and Ben used it", "ask Ada",
+        status=FAILED)
     family.says("late", ["list"], "in no household", status=FAILED)
     family.sync("ada")
     listed = family.json("ada", "invite", "list").get("invitations", [])
@@ -150,9 +151,10 @@ def approved_invitation(family):
     family.says("late", ["sync"], "was closed, as Ada told", "ask for a new one")
     family.says("late", ["list"], "was closed, as Ada told", status=FAILED)
     family.says(
-        "ada", ["approve", "Late"], "Late asks by invitation " + invitation[:8], "over",
+        "ada", ["approve", "Late"], "Late asks with invitation " + invitation[:8], "ended",
         status=NOT_ALLOWED)
-    family.says("ada", ["approve", "Nobody"], "does not ask to join", status=FAILED)
+    family.says(
+        "ada", ["approve", "Nobody"], "is not the name of anybody who asks to join", status=FAILED)
 
 
 def roles(family):
@@ -204,7 +206,7 @@ def flatmate(family):
         check("Dan's new chore" not in titles, "%s took what Dan wrote afterwards" % home)
     # Every file of the folder is at Dan's hands, and he opens nothing new.
     shutil.copytree(family.path("folder"), family.path("island"), dirs_exist_ok=True)
-    family.says("dan", ["sync"], "you were removed from Home by Ada", "nothing new comes")
+    family.says("dan", ["sync"], "you were removed from Home by Ada", "receive nothing new")
     check("Secret party" not in family.titles("dan"), "Dan reads what came after him")
     family.says("dan", ["status"], "you were removed from Home by Ada")
     family.says(
@@ -233,9 +235,9 @@ def unsynced_work(family):
                 "hearth quarantine adopt")
     family.sync("ada")
     # Eli's phone learns of it in the very round in which it would have given its work.
-    family.says("eli", ["sync"], "you were removed from Home by Ada", "2 changes of yours",
+    family.says("eli", ["sync"], "you were removed from Home by Ada", "2 changes that you made",
                 "an owner or admin can take them over with `hearth quarantine adopt`")
-    family.says("eli", ["status"], "2 changes of yours", "nothing unsynced")
+    family.says("eli", ["status"], "2 changes that you made", "nothing unsynced")
     family.sync("ada", "cleo", "ben")
     for home in ("ada", "cleo"):
         check("Eli's idea" not in family.titles(home), "%s took what Eli had not synced" % home)
@@ -308,6 +310,13 @@ def handing_over(family):
     paper = family.path("paper")
     with open(paper, "w") as file:
         file.write(family.words("ada"))
+    wrong = family.path("other paper")
+    with open(wrong, "w") as file:
+        file.write(family.words("cleo"))
+    family.says(
+        "ada", ["owner", "transfer", "Cleo", "--words-file", wrong],
+        "these are not the owner's recovery words", "hearth words check", status=NOT_ALLOWED)
+    family.lacks("ada", ["owner"], "offered")
     family.says(
         "ada", ["owner", "transfer", "Cleo", "--words-file", paper], "offered to Cleo",
         "until Cleo accepts", "hearth owner accept")
@@ -319,7 +328,7 @@ def handing_over(family):
 
 def leaving(family):
     family.says("ada", ["done", "phone"], "done")
-    family.says("ada", ["member", "leave"], "you have left Home", "nothing new comes", "next:")
+    family.says("ada", ["member", "leave"], "you have left Home", "receive nothing new", "next:")
     family.sync("cleo", "ben")
     people = [item["name"] for item in family.json("cleo", "member", "list")["members"]]
     check(people == ["Ben", "Cleo"], "members after Ada left: %r" % people)
@@ -415,6 +424,47 @@ def two_zoes(family):
           and again.get("isUndone") is False, "member merge --json: %r" % again)
 
 
+def namesakes(family):
+    """Who has the very name of somebody who is there is marked where it matters who is who."""
+    ids = {item["name"]: item["personId"]
+           for item in family.json("ben", "leaderboard", "--all")["standings"]}
+    check(len(ids) >= 2 and all(len(one) == 32 for one in ids.values()), "ids: %r" % ids)
+    link = family.link("cleo", "invite", "--approve")
+    family.init("twin", "Ben", "watch")
+    asked = family.says("twin", ["join", link], "asked Home")
+    number = re.search(r"number: ([\d ]+)", asked).group(1).strip()
+    family.sync("cleo")
+    device = family.json("twin", "status")["deviceId"]
+    family.says("cleo", ["approve"],
+                "Ben (there is a Ben already, %s; device %s)" % (ids["Ben"][:8], device[:8]))
+    requests = family.json("cleo", "approve")["requests"]
+    check([item.get("sameName") for item in requests] == [[ids["Ben"]]], "approve: %r" % requests)
+    family.says("cleo", ["approve", device[:8], "--number", number], "is a member of Home now")
+    family.sync("twin", "cleo", "ben")
+    twin = family.json("twin", "member")["members"]
+    twins = sorted(item["id"] for item in twin if item["name"] == "Ben")
+    check(len(twins) == 2, "members: %r" % twin)
+    for home in ("cleo", "ben"):
+        family.says(home, ["leaderboard", "--all"], *("Ben (%s)" % one[:8] for one in twins))
+    family.says("twin", ["member", "leave", "--yes"], "you have left Home")
+    family.sync("cleo", "ben")
+    # A household that one has left is not asked about when there is one to choose.
+    family.says("twin", ["household", "create", "Attic", "--time-zone", "UTC"], "Attic")
+    family.says("twin", ["add", "Sweep", "--points", "1"], "added")
+    check(family.titles("twin") == ["Sweep"], "the household that was left is chosen")
+
+
+def usage(family):
+    """Whatever is wrong with a command line, the error has one form."""
+    for words in (["list", "--nonsense"], ["add"], ["done"], ["member", "role", "Ben"],
+                  ["invite", "--uses", "many"], ["nonsense"], ["points", "close", "--week"]):
+        done = family.run("ben", *words)
+        lines = done.stderr.splitlines()
+        check(done.returncode == USAGE and not done.stdout, "%r: %r" % (words, done))
+        check(lines and lines[0].startswith("hearth: error: ") and len(lines) == 2
+              and lines[1].startswith("hint: "), "%r says %r" % (words, lines))
+
+
 def audit(family):
     family.sync("ben", "cleo", "ben")
     said = family.says(
@@ -485,7 +535,7 @@ def main():
     family = Family(sys.argv[1], "--show" in sys.argv)
     for story in (beginning, automatic_invitation, approved_invitation, roles, flatmate,
                   unsynced_work, lost_phone, handing_over, leaving, revoked_invitation, two_zoes,
-                  audit, compare, questions, documents):
+                  namesakes, usage, audit, compare, questions, documents):
         if family.shows:
             print("\n--- " + story.__name__.replace("_", " "))
         story(family)

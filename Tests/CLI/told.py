@@ -145,7 +145,7 @@ def stranded(home):
     home.says("eve", ["sync"], "this device was revoked in Home by Ben")
     link = home.link("ben", "invite")
     home.says(
-        "eve", ["join", link], "is there already", "hearth device add --for PERSON",
+        "eve", ["join", link], "is in the group already", "hearth device add --for PERSON",
         status=NOT_ALLOWED)
     home.says("eve", ["add", "Too late"], "hearth device add --for Eve", status=NOT_ALLOWED)
     home.says("ben", ["member", "remove", "Eve"])
@@ -232,10 +232,10 @@ def lost_work(home):
     home.says("ida", ["add", "Ida's chore"])
     home.says("ben", ["member", "remove", "Ida"])
     # The folder still takes it with the sync that brings the news.
-    home.says("ida", ["sync"], "removed from Home by Ben", "1 change of yours",
+    home.says("ida", ["sync"], "removed from Home by Ben", "1 change that you made",
               "an owner or admin can take it over", "hearth quarantine")
     home.says("ida", ["status"], "you are no member",
-              "1 change of yours that the others had not seen counts for nothing",
+              "1 change that you made and the others had not received counts for nothing",
               "an owner or admin can take it over")
     standing = json.loads(home.run("ida", "status", "--json").stdout)["households"][0]["standing"]
     check((standing["ownQuarantined"], standing["onlyHere"]) == (1, 0), "standing: %r" % standing)

@@ -184,7 +184,7 @@ def t10(home):
         home.arrived("dora", "join", name)
     late = others[0]
     synced = home.run("ada", "sync")
-    check("%s joined Home by a link that was no longer good" % late in synced.stdout + synced.stderr,
+    check("%s joined Home with a link that was no longer valid" % late in synced.stdout + synced.stderr,
           "a sync does not tell Ada that %s waits: %s" % (late, synced.stdout + synced.stderr))
     numbered = home.run("ada", "approve", late, "--number", " ".join(["11111"] * 6))
     check(numbered.returncode == 4 and "shows no number" in numbered.stderr,
@@ -198,3 +198,10 @@ def t10(home):
     check([line for line in lines if REASON.search(line) or any(name in line for name in names)],
           "nothing says that a key was made because of %s, but %s" % (
               " and ".join(others), sorted(lines)))
+    # Who lets somebody in who had waited is told without `--all`, with both names.
+    home.must("ada", "approve", late, "--yes")
+    for name in ("ada", "dora"):
+        home.run(name, "sync")
+        lines = [line for line in home.must(name, "audit").splitlines() if "had waited" in line]
+        check(len(lines) == 1 and "Ada let in %s with " % late in lines[0],
+              "%s: the audit tells of who had waited: %r" % (name, lines))

@@ -16,8 +16,8 @@ struct ApproveCommand: AsyncParsableCommand {
       To refuse somebody, end the invitation by which they ask; the list tells its id. The newcomer
       is told with their next sync.
 
-      A joining by a link that was closed, used up or over waits as well: approve it only if you
-      know whose device it is.
+      Somebody who joined with a link that was closed, used up or expired waits for approval too:
+      approve it only if you know whose device it is.
 
       Examples:
         hearth approve                  who asks
@@ -48,6 +48,9 @@ struct ApproveCommand: AsyncParsableCommand {
       let invitation: String?
       /// The ids of members whose names look like this one; absent where there are none.
       let looksLike: [String]?
+      /// The ids of members who have this very name; absent where there are none, and for a further
+      /// device.
+      let sameName: [String]?
     }
     let requests: [Item]
     /// Joinings that wait, as something speaks against them; absent where there are none.
@@ -124,7 +127,7 @@ struct ApproveCommand: AsyncParsableCommand {
     let digits = typed.filter { !$0.isWhitespace && $0 != "-" }
     guard digits.allSatisfy({ $0.isASCII && $0.isNumber }), digits.count == numberDigits else {
       throw CommandFailure(
-        .usage, "\(ShownText.quoted(typed)) are not \(numberDigits) digits",
+        .usage, "\(ShownText.quoted(typed)) does not have \(numberDigits) digits",
         hint: "write the whole number that the newcomer's device shows, between quotes")
     }
     return digits
@@ -173,7 +176,8 @@ struct ApproveCommand: AsyncParsableCommand {
               deviceId: $0.request.device.hex, role: $0.role.name, invitedBy: $0.inviterName,
               number: $0.number, usedBy: $0.usedBy,
               invitation: $0.request.group == context.zone.group ? $0.request.invite.hex : nil,
-              looksLike: ApproveCommand.lookAlikes(of: $0.request, among: names))
+              looksLike: ApproveCommand.lookAlikes(of: $0.request, among: names),
+              sameName: ApproveCommand.namesakes(of: $0.request, in: membership, names))
           }, joinings: late.isEmpty ? nil : late))
       return try SyncText.check(report, isQuiet: true)
     }
@@ -183,15 +187,15 @@ struct ApproveCommand: AsyncParsableCommand {
     } else if waiting.isEmpty {
       Output.note("nobody asks to join \(Style.safe(context.zone.name))")
     } else {
-      for item in waiting { show(item, in: context.zone, names) }
+      for item in waiting { show(item, in: context.zone, membership, names) }
       if waiting.contains(where: { $0.usedBy == nil }) {
         Output.note(
           "compare the number with the one on their device, then `hearth approve PERSON`; to "
             + "refuse, `hearth invite revoke INVITATION`")
       } else if late.isEmpty {
         Output.note(
-          "nobody can be let in: `hearth invite --approve` makes another invitation; "
-            + "`hearth invite revoke INVITATION` tells those who wait")
+          "these requests can no longer be approved: `hearth invite --approve` makes another "
+            + "invitation; `hearth invite revoke INVITATION` tells those who wait")
       }
     }
     try SyncText.check(report, isQuiet: true)
@@ -202,10 +206,31 @@ struct ApproveCommand: AsyncParsableCommand {
     return others.isEmpty ? nil : others.map(\.id.hex)
   }
 
-  private func show(_ item: WaitingJoin, in zone: ZoneState, _ names: ShownNames) {
+  /// Those who have the name of somebody who asks to become a person of the household.
+  private static func namesakes(
+    of request: JoinRequest, in membership: Membership, _ names: ShownNames
+  ) -> [String]? {
+    guard isNewPerson(request, in: membership) else { return nil }
+    let namesakes = names.namesakes(ofNewcomer: request.personName)
+    return namesakes.isEmpty ? nil : namesakes.map(\.id.hex)
+  }
+
+  /// Whether somebody asks as a person of their own, and not with a further device of one.
+  private static func isNewPerson(_ request: JoinRequest, in membership: Membership) -> Bool {
+    membership.invites.contains {
+      $0.operation.invite == request.invite && $0.operation.person == nil
+    }
+  }
+
+  private func show(
+    _ item: WaitingJoin, in zone: ZoneState, _ membership: Membership, _ names: ShownNames
+  ) {
     let request = item.request
     let isOfHousehold = request.group == zone.group
-    let name = names.name(ofNewcomer: request.personName, on: request.device)
+    let name =
+      isOfHousehold && ApproveCommand.isNewPerson(request, in: membership)
+      ? names.name(ofRequester: request.personName, on: request.device)
+      : names.name(ofNewcomer: request.personName, on: request.device)
     Output.print(
       "\(Style.bold(Style.safe(name))) with \(Style.safe(request.deviceName)) "
         + "(\(ShortID.text(request.device))), "
@@ -234,12 +259,14 @@ struct ApproveCommand: AsyncParsableCommand {
     if let late {
       return CommandFailure(
         .notAllowed,
-        "\(Style.safe(late.personName)) asks by invitation \(ShortID.text(late.invite)), which is "
-          + "over: nobody is let in by it any more", hint: "`hearth invite --approve` makes another"
+        "\(Style.safe(late.personName)) asks with invitation \(ShortID.text(late.invite)), which "
+          + "has ended: it no longer lets anybody in", hint: "`hearth invite --approve` makes another"
       )
     }
     return CommandFailure(
-      .failed, "\(ShownText.quoted(text)) does not ask to join by an invitation that is open",
+      .failed,
+      "\(ShownText.quoted(text)) is not the name of anybody who asks to join with an open "
+        + "invitation",
       hint: waiting.isEmpty
         ? "the newcomer runs `hearth join -` first, and the folder must have brought it here"
         : "`hearth approve` lists who does")

@@ -48,7 +48,7 @@ struct AuditCommand: AsyncParsableCommand {
     let merges = try await context.read { try $0.personMerges() }
     try await context.node.close()
     let text = AuditText(names: names, zones: zones)
-    let entries = names.membership.audit().filter { all || !AuditText.isRoutine($0.operation) }
+    let entries = names.membership.audit().filter { all || !AuditText.isRoutine($0) }
     let lines = AuditText.inOrder(entries.map { text.told($0) }, merges.map { text.told($0) })
     if options.json {
       return try Output.json(
@@ -135,9 +135,10 @@ struct AuditText {
   }
 
   /// Whether devices do it by themselves.
-  static func isRoutine(_ operation: ControlOperation) -> Bool {
-    switch operation {
-    case .epoch, .wrapAdd, .heartbeat, .complaint, .branch, .confirm: true
+  static func isRoutine(_ entry: AuditEntry) -> Bool {
+    switch entry.operation {
+    case .confirm: !entry.confirmed.contains(where: \.hasWaited)
+    case .epoch, .wrapAdd, .heartbeat, .complaint, .branch, .snapshotAttest: true
     default: false
     }
   }
@@ -169,6 +170,7 @@ struct AuditText {
     case .heartbeat: "heartbeat"
     case .branch: "showHistory"
     case .confirm: "confirm"
+    case .snapshotAttest: "snapshotAttest"
     case .unknown: "unknown"
     }
   }
@@ -185,7 +187,29 @@ struct AuditText {
       return "\(names.fullName(of: entry.device)) began a new life "
         + "(\(LifeBeginning.cause(of: life.reason)))\(history)"
     }
+    if case .confirm(let targets) = entry.operation, !targets.isEmpty {
+      return "\(who) \(confirmation(entry.confirmed, of: targets.count))\(history)"
+    }
     return "\(who) \(deed(entry.operation))\(reason(entry.exposures))\(history)"
+  }
+
+  /// Who was made to stay; the name comes from the joining, which may be nobody's any more.
+  private func confirmation(_ confirmed: [AuditEntry.Confirmed], of count: Int) -> String {
+    func name(_ one: AuditEntry.Confirmed) -> String {
+      let person = names.membership.device(one.device)?.person
+      let shown = person.flatMap { people.markedName(of: $0) } ?? one.personName
+      return "\(shown) with \(one.deviceName)"
+    }
+    let waited = confirmed.filter(\.hasWaited).map(name)
+    let others = confirmed.filter { !$0.hasWaited }.map(name)
+    var deeds: [String] = []
+    if !waited.isEmpty {
+      deeds.append("let in \(waited.joined(separator: " and ")), who had waited")
+    }
+    if !others.isEmpty { deeds.append("confirmed \(others.joined(separator: " and "))") }
+    let rest = count - confirmed.count
+    if rest > 0 { deeds.append("confirmed \(Words.count(rest, "other operation"))") }
+    return deeds.joined(separator: ", and ")
   }
 
   /// Why a new key was made.
@@ -253,6 +277,8 @@ struct AuditText {
     case .heartbeat: return "told how far the device has got"
     case .confirm(let targets):
       return "confirmed \(Words.count(targets.count, "joining"))"
+    case .snapshotAttest(let attest):
+      return "attested what \(zone(attest.zone)) holds at the point of somebody's snapshot"
     case .branch(let part):
       return "showed a part of a history of the members' log that "
         + "\(names.fullName(of: part.author.device)) published beside another"

@@ -66,7 +66,7 @@ struct CompareCommand: AsyncParsableCommand {
     throw CommandFailure(
       .partial,
       other == nil
-        ? "the digits differ: one of the devices has changes that the other has not"
+        ? "the digits differ: one of the devices has changes that the other one lacks"
         : "the digits differ: the keys that you have of each other are not the same",
       hint: "`hearth sync` on both, then compare again")
   }
@@ -76,7 +76,7 @@ struct CompareCommand: AsyncParsableCommand {
     let read = typed.filter { !$0.isWhitespace && $0 != "-" }
     guard read.count == own.count, read.allSatisfy({ $0.isASCII && $0.isNumber }) else {
       throw CommandFailure(
-        .usage, "\(ShownText.quoted(typed)) are not \(own.count) digits",
+        .usage, "\(ShownText.quoted(typed)) does not have \(own.count) digits",
         hint: "write all that `hearth compare` prints on the other device, between quotes")
     }
     return read == own
@@ -96,7 +96,7 @@ struct CompareCommand: AsyncParsableCommand {
     case (true?, _):
       Output.print("equal: the keys you have of each other are the real ones")
     case (false?, nil):
-      Output.print("different: one of the devices has changes that the other has not")
+      Output.print("different: one of the devices has changes that the other one lacks")
       Output.note(
         "next: `hearth sync` on both and compare again; if they still differ, something on the "
           + "way holds changes back: see `hearth status` and `hearth device`")

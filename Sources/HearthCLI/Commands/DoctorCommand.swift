@@ -194,8 +194,8 @@ struct DoctorCommand: AsyncParsableCommand {
       return stranded.map {
         Finding(
           "transport",
-          "\($0.name) goes over none of your ways: nobody else gets what is new in it, and "
-            + "recovery words do not bring it back", remedy: $0.remedy + ", then `hearth sync`")
+          "\($0.name) is carried by none of your transports: nobody else gets what is new in "
+            + "it, and recovery words do not bring it back", remedy: $0.remedy + ", then `hearth sync`")
       }
     }
     guard try await node.transports().isEmpty else { return [] }
@@ -225,7 +225,7 @@ struct DoctorCommand: AsyncParsableCommand {
           Finding(
             "membership",
             EndingText.line(ending, household: zone.name)
-              + ": you keep what is here, and nothing new comes"
+              + ": you keep the data on this device and receive nothing new"
               + (own ? "; \(StandingText.lost(standing))" : ""),
             remedy: EndingText.remedy(ending, hasOthers: await hasOthers(zone, on: node))))
       } else if let reason = await node.entryRefusal(to: zone.group) {
@@ -265,7 +265,19 @@ struct DoctorCommand: AsyncParsableCommand {
         findings.append(
           Finding(
             "newcomer", "\(CheckText.name(zone)): \(StandingText.lacking)",
-            remedy: StandingText.remedyOfLacking))
+            remedy: StandingText.remedyOfLacking(
+              from: await node.awaitedVoices(in: zone.group))))
+      }
+      if let refuted = try await node.refutedBase(in: zone.group) {
+        findings.append(
+          Finding(
+            "snapshot",
+            "\(CheckText.name(zone)): it began from a snapshot by "
+              + "\(Style.safe(refuted.maker)), and "
+              + "\(Style.safe(refuted.others.joined(separator: " and "))) attested something else",
+            remedy:
+              "ask both, compare with `hearth digest`, and join anew with a link from the one "
+              + "you believe"))
       }
       findings += try await StandingText.withheld(of: zone, on: node).map {
         Finding(

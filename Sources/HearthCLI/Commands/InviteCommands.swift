@@ -143,7 +143,8 @@ struct InviteCommand: AsyncParsableCommand {
   /// Ends one.
   struct Revoke: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "revoke", abstract: "End an invitation, so that nobody joins by it any more.",
+      commandName: "revoke",
+      abstract: "End an invitation, so that nobody can join with it any more.",
       discussion: """
         Who has joined already stays. An invitation that lets in at once carries keys, so new ones
         are made.
@@ -190,7 +191,10 @@ struct InviteCommand: AsyncParsableCommand {
             id: invite.operation.invite.hex, role: invite.operation.role.name,
             joined: invite.joins.count))
       } else {
-        Output.print("revoked: nobody joins by invitation \(ShortID.text(invite.operation.invite))")
+        Output.print(
+          "revoked: nobody can join any more with invitation "
+            + ShortID.text(invite.operation.invite)
+        )
         if invite.operation.admission == .auto, own.role != .reader {
           Output.print("new keys were made, as its link carries the old ones")
         }

@@ -6,16 +6,17 @@ import HearthSync
 import Household
 
 extension MemberCommand {
-  /// Lets somebody who has gone count as somebody who is here.
+  /// Counts a former member as somebody who belongs to the household.
   struct Merge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "merge", abstract: "Let somebody who has gone count as somebody who is here.",
+      commandName: "merge",
+      abstract: "Count a former member as somebody who belongs to the household.",
       discussion: """
         Who lost every device and the words, was removed and invited again is two people to the
-        household. Say that both are one: points, turns, chores and badges of the one who has gone
-        are from then on the other's, on every device. Nothing is rewritten, what both did counts
-        once, and no role or device goes from one to the other. Admins and the owner may do it, and
-        take it back.
+        household. A merge makes them one: points, turns, chores and badges of the former member
+        count for the present one from then on, on every device. Nothing is rewritten, what both did
+        counts once, and no role or device moves from one to the other. Admins and the owner can
+        merge former members who ranked below them, and undo that.
 
         Examples:
           hearth member merge Zoë Zoë            the Zoë who was removed counts as the Zoë of now
@@ -23,7 +24,7 @@ extension MemberCommand {
           hearth member merge --undo 3f2a09bb    she counts as herself again
         """)
 
-    @Argument(help: "Who has gone.") var person: String
+    @Argument(help: "The former member.") var person: String
     @Argument(help: "As whom to count; left out with --undo.") var into: String?
     @Flag(help: "Let the person count as themselves again.") var undo = false
     @OptionGroup var options: CommonOptions
@@ -111,6 +112,9 @@ extension MemberCommand {
         if !isUndo, let present = membership.people.first(where: { $0.id == choice.id }) {
           throw try refusal(of: present, in: membership, gate)
         }
+        if let former = membership.formerPeople.first(where: { $0.id == choice.id }) {
+          try gate.requireAbove(former, to: "merge \(Style.safe(former.name)) into somebody")
+        }
         return choice
       case .several(let found):
         let isOne = Set(found.map { book.merges.one($0.id) }).count == 1
@@ -130,9 +134,9 @@ extension MemberCommand {
       CommandFailure(
         .failed,
         "there is no person \(ShownText.quoted(text)) who "
-          + (isUndo ? "counts as somebody else" : "has gone from this household"),
+          + (isUndo ? "counts as somebody else" : "used to belong to this household"),
         hint: nearest.isEmpty
-          ? "`hearth audit` tells who has gone, and who was merged into whom"
+          ? "`hearth audit` lists who left or was removed, and who was merged into whom"
           : "did you mean " + RoleGate.either(nearest.map { ShownText.quoted($0.name) }) + "?")
     }
 
@@ -146,7 +150,7 @@ extension MemberCommand {
       return CommandFailure(
         .failed,
         "\(name) (\(ShortID.text(present.id))) belongs to \(Style.safe(gate.household)), with "
-          + "\(Words.count(devices, "device")); only who has gone can count as somebody else",
+          + "\(Words.count(devices, "device")); only a former member can count as somebody else",
         hint: "if that is no person of their own any more: "
           + "`hearth member remove \(ShellText.word(present.name))`, then merge")
     }

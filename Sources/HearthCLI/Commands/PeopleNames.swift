@@ -133,8 +133,9 @@ enum EndingText {
     case .left: return "you have left \(place)"
     case .recovered: return "this device was replaced in \(place) by \(name)'s recovery words"
     case .overruled:
-      return "this device does not belong to \(place): what let it in has no effect, as "
-        + Style.safe(ending.reason ?? "somebody decided otherwise")
+      return
+        "this device does not belong to \(place): the operation that let it in has no effect, "
+        + "because " + Style.safe(ending.reason ?? "somebody decided otherwise")
     }
   }
 
@@ -153,7 +154,8 @@ enum EndingText {
         : words
     case .removed, .left, .overruled:
       return
-        "to come back, ask an owner or admin for an invitation, then `hearth join -` with it here"
+        "to come back, ask an owner or admin for an invitation, then run `hearth join -` with it "
+        + "here"
     }
   }
 }
@@ -197,11 +199,12 @@ enum Telling {
   /// What follows, where the others could be told or not.
   static func words(_ report: SyncReport) -> String {
     if report.transports.isEmpty {
-      return "nobody else can know yet: `hearth transport add folder PATH`, then `hearth sync`"
+      return
+        "nobody else can receive this yet: `hearth transport add folder PATH`, then `hearth sync`"
     }
     return report.transports.allSatisfy { $0.failure == nil }
-      ? "next: nothing; the others learn it with their next `hearth sync`"
-      : "next: `hearth sync` when the others can be reached again; until then nobody else knows, "
-        + "and nothing is in force for them"
+      ? "next: nothing; the others receive it with their next `hearth sync`"
+      : "next: `hearth sync` when the others can be reached again; until then nobody else has "
+        + "received it, and it has no effect for them"
   }
 }

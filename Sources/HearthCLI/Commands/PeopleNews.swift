@@ -60,7 +60,7 @@ struct PeopleNews: Sendable {
       if let ending = await node.ending(in: zone.group), ending.kind != .left {
         news.remarks.append(
           EndingText.line(ending, household: zone.name)
-            + ": you keep what is here, and nothing new comes")
+            + ": you keep the data on this device and receive nothing new")
         let standing = try await StandingText.Document(of: zone, on: node)
         if standing.ownQuarantined > 0 {
           news.remarks.append(StandingText.lost(standing))
@@ -69,7 +69,8 @@ struct PeopleNews: Sendable {
       }
       news.remarks += try await comers(to: zone, on: node)
       if try await node.awaitsSnapshot(in: zone.group) {
-        news.remarks.append("\(Style.safe(zone.name)): \(StandingText.awaited)")
+        let names = await node.awaitedVoices(in: zone.group)
+        news.remarks.append("\(Style.safe(zone.name)): \(StandingText.awaited(from: names))")
       }
       let membership = await node.membership(of: zone.group)
       let own = membership.person(of: await node.device)?.id
@@ -132,8 +133,8 @@ struct PeopleNews: Sendable {
     let names = membership.waiting.filter { confirmable.contains($0.id) }
       .map { Style.safe($0.personName) }
     guard !names.isEmpty else { return nil }
-    return "\(names.joined(separator: ", ")) joined \(Style.safe(zone.name)) by a link that was no "
-      + "longer good, and waits: `hearth approve`"
+    return "\(names.joined(separator: ", ")) joined \(Style.safe(zone.name)) with a link that was "
+      + "no longer valid, and waits: `hearth approve`"
   }
 
   /// Makes a newcomer, and a reader who was given another role, one of those who do chores.

@@ -222,6 +222,11 @@ struct LeaderboardCommand: AsyncParsableCommand {
   private struct Place: Encodable {
     let rank, points, completions: Int
     let name: String
+    let personId: String
+    /// The name with what tells it from the names of others.
+    let shown: String
+
+    private enum CodingKeys: String, CodingKey { case rank, points, completions, name, personId }
   }
 
   func run() async throws {
@@ -229,9 +234,14 @@ struct LeaderboardCommand: AsyncParsableCommand {
       throw CommandFailure(.usage, "--week, --month and --all exclude each other")
     }
     let period: Period = all ? .all : month ? .month : .week
-    let (places, days) = try await HouseholdContext.open(common).read { book in
-      let places = try book.leaderboard(period).map {
-        Place(rank: $0.rank, points: $0.points, completions: $0.completions, name: $0.name)
+    let context = try await HouseholdContext.open(common)
+    let (places, days) = try await context.read { book in
+      let standings = try book.leaderboard(period)
+      let names = ShownNames(standings.map { PersonChoice(id: $0.person, name: $0.name) })
+      let places = standings.map {
+        Place(
+          rank: $0.rank, points: $0.points, completions: $0.completions, name: $0.name,
+          personId: $0.person.hex, shown: names.name(of: $0.person) ?? $0.name)
       }
       let week = WeekKey(containing: book.today, weekStart: book.settings.weekStart)
       let days: (first: CivilDate, last: CivilDate)? =
@@ -250,7 +260,9 @@ struct LeaderboardCommand: AsyncParsableCommand {
     Output.print(
       days.map { "points of this \(word), \($0.first.iso) to \($0.last.iso)" }
         ?? "points of all time")
-    let rows = places.map { [String($0.rank), $0.name, String($0.points), String($0.completions)] }
+    let rows = places.map {
+      [String($0.rank), $0.shown, String($0.points), String($0.completions)]
+    }
     Output.print(
       Table(headers: ["RANK", "NAME", "POINTS", "DONE"], rows: rows, rightAligned: [0, 2, 3]).text)
   }

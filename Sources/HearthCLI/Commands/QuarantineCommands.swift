@@ -104,9 +104,9 @@ struct QuarantineCommand: AsyncParsableCommand {
     let role = await context.node.membership(of: context.zone.group).role(
       of: context.node.device)
     return role?.rank ?? 0 >= Role.admin.rank
-      ? "take over with `hearth quarantine adopt NUMBER`; or leave them, they do nothing"
+      ? "take over with `hearth quarantine adopt NUMBER`; or leave them: they have no effect"
       : "an owner or admin of \(place) can take them over, with `hearth quarantine` on their "
-        + "device; else they do nothing"
+        + "device; until then they have no effect"
   }
 
   /// Lists them.
@@ -131,7 +131,7 @@ struct QuarantineCommand: AsyncParsableCommand {
       for item in items {
         let reason =
           item.cause == Judgement.VoidCause.beyondCut.rawValue
-          ? "written after the removal, or before it and not seen by who removed"
+          ? "written after the removal, or before it and unknown to whoever removed the device"
           : "its device did not belong to the household"
         Output.print(
           "\(item.number). \(Words.count(item.changes, "change")) by \(Style.safe(item.person)) on "

@@ -95,7 +95,9 @@ struct WordsCommand: AsyncParsableCommand {
       let warnings =
         hasWay
         ? try await StrandedText.beyondWords(on: node)
-        : ["the words bring back nothing yet: there is no way to others; \(StrandedText.addWay)"]
+        : [
+          "the words cannot restore anything yet: there is no way to others; \(StrandedText.addWay)"
+        ]
       try await node.close()
       switch verdict {
       case .right:
@@ -204,7 +206,7 @@ struct WordsPrinting: ParsableArguments {
       }
       Output.print(cells.joined())
     }
-    Output.note("whoever has them and reaches your shared folder has all that lies there")
+    Output.note("anybody who has them and can reach your shared folder can read everything in it")
   }
 
   /// Asks for two of the words.
@@ -217,7 +219,7 @@ struct WordsPrinting: ParsableArguments {
       guard words.isWord(consuming: &typed, at: place) else {
         throw CommandFailure(
           .failed, "that is not word \(place); \(consequence)",
-          hint: "throw the paper away: the next words are others")
+          hint: "throw the paper away: the next words will be different")
       }
     }
   }

@@ -26,6 +26,14 @@ enum StandingText {
     let unopenedKeys: Int
     /// Whether there are changes that stay closed here until an owner or admin sums them up.
     let awaitsSnapshot: Bool
+    /// The names of those any one of whom can do so alone; absent where none is awaited.
+    ///
+    /// What two others say alike is believed as well.
+    let awaitedFrom: [String]?
+    /// Who made the snapshot that this device began from, where somebody attests something else.
+    let refutedSnapshotBy: String?
+    /// Who attests something else.
+    let refutedBy: [String]?
     /// Changes of removed devices that count for nothing and that nobody has taken over.
     let quarantined: Int
     /// Those of them that this device wrote, where it does not belong to the household any more.
@@ -62,6 +70,10 @@ enum StandingText {
       }
       unopenedKeys = await node.unopenedKeys(in: zone.group)
       awaitsSnapshot = try await node.awaitsSnapshot(in: zone.group)
+      awaitedFrom = awaitsSnapshot ? await node.awaitedVoices(in: zone.group) : nil
+      let refuted = try await node.refutedBase(in: zone.group)
+      refutedSnapshotBy = refuted?.maker
+      refutedBy = refuted?.others
       let ranges = try await node.quarantined(in: zone.group)
       quarantined = ranges.reduce(0) { $0 + $1.changes.count }
       let device = await node.device
@@ -94,7 +106,8 @@ enum StandingText {
   static func lines(_ document: Document, kinds: [String]) -> [String] {
     var lines: [String] = []
     if let ended = document.ended {
-      lines.append(Style.red("\(ended.text): you keep what is here, and nothing new comes"))
+      lines.append(
+        Style.red("\(ended.text): you keep the data on this device and receive nothing new"))
       if document.ownQuarantined > 0 {
         lines.append(Style.yellow(lost(document)))
       }
@@ -110,8 +123,8 @@ enum StandingText {
     if !document.waiting.isEmpty {
       lines.append(
         Style.yellow(
-          "\(Style.safe(document.waiting.joined(separator: ", "))) joined by a link that was no "
-            + "longer good, and waits: `hearth approve`"))
+          "\(Style.safe(document.waiting.joined(separator: ", "))) joined with a link that was no "
+            + "longer valid, and waits: `hearth approve`"))
     }
     if let name = document.offeredBy {
       lines.append(
@@ -120,11 +133,14 @@ enum StandingText {
     if document.unopenedKeys > 0 {
       lines.append(
         Style.red(
-          "\(Words.count(document.unopenedKeys, "key")) cannot be opened: others hand them over "
-            + "again when they sync, then `hearth sync` here"))
+          "\(Words.count(document.unopenedKeys, "key")) cannot be opened: another device hands them "
+            + "over again when it syncs; then run `hearth sync` here"))
     }
     if document.awaitsSnapshot, document.ended == nil {
-      lines.append(Style.yellow(awaited))
+      lines.append(Style.yellow(awaited(from: document.awaitedFrom ?? [])))
+    }
+    if let maker = document.refutedSnapshotBy {
+      lines.append(Style.red(refuted(maker, by: document.refutedBy ?? [])))
     }
     if document.quarantined > 0, document.ended == nil {
       lines.append(
@@ -140,10 +156,24 @@ enum StandingText {
   }
 
   /// Why a newcomer lacks changes that are there, and what to do.
-  static let awaited = lacking + ": " + remedyOfLacking
-  static let lacking = "changes that newcomers cannot open are missing here"
-  static let remedyOfLacking =
-    "what they come to follows when an owner or admin has synced, then `hearth sync` here"
+  static func awaited(from names: [String]) -> String {
+    lacking + ": " + remedyOfLacking(from: names)
+  }
+  static let lacking = "this device lacks changes that newcomers cannot open"
+
+  /// Whom a newcomer waits for: the people named, any one of them, or two others who say the same.
+  static func remedyOfLacking(from names: [String]) -> String {
+    let one = names.isEmpty ? "" : "\(RoleGate.either(names.map(Style.safe))), or "
+    return "waiting for a snapshot from \(one)one that a second person attests; once they have "
+      + "synced, run `hearth sync` here"
+  }
+
+  /// That the snapshot which this device began from is contradicted.
+  static func refuted(_ maker: String, by others: [String]) -> String {
+    "this device began from a snapshot by \(Style.safe(maker)), and "
+      + "\(Style.safe(others.joined(separator: " and "))) attested something else: ask both, "
+      + "compare with `hearth digest`, and join anew with a link from the one you believe"
+  }
 
   /// What somebody who is out wrote here in vain, and where it is.
   static func lost(_ document: Document) -> String {
@@ -156,8 +186,9 @@ enum StandingText {
       case let some:
         "\(some) of them \(some == 1 ? "is" : "are") on this device alone: `hearth quarantine`"
       }
-    return "\(Words.count(own, "change")) of yours that the others had not seen \(verb) for "
-      + "nothing, \(place)"
+    return
+      "\(Words.count(own, "change")) that you made and the others had not received \(verb) for "
+      + "nothing; \(place)"
   }
 
   /// - Parameter kinds: of what kind this node's transports are.

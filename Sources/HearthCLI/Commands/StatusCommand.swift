@@ -116,7 +116,7 @@ struct StatusCommand: AsyncParsableCommand {
     if options.json { return try Output.json(document) }
     show(document, moment, transports.map(\.setBackMilliseconds), stranded)
     for item in stranded where item.zone.database == .personal {
-      Output.print(Style.yellow("private:   goes over none of your ways: \(item.remedy)"))
+      Output.print(Style.yellow("private:   is carried by none of your transports: \(item.remedy)"))
     }
     for notice in notices.suffix(StatusCommand.shownNotices) {
       Output.print("notice:    \(NoticeText.line(notice, moment))")
@@ -157,7 +157,8 @@ struct StatusCommand: AsyncParsableCommand {
         Output.print(Style.yellow("           warning: \(warning)"))
       }
       for item in stranded where item.zone.id.hex == household.id {
-        Output.print(Style.yellow("           it goes over none of your ways: \(item.remedy)"))
+        Output.print(
+          Style.yellow("           it is carried by none of your transports: \(item.remedy)"))
       }
       for fork in household.forks {
         Output.print(

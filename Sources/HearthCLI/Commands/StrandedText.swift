@@ -51,7 +51,7 @@ enum StrandedText {
     let stranded = try await node.stranded(withUnshared: true)
       .map { Item($0, transports, among: zones) }
     return stranded.map {
-      "hearth: warning: \($0.name) goes over none of your ways now: "
+      "hearth: warning: \($0.name) is carried by none of your transports now: "
         + ($0.zone.database == .shared
           ? "nobody else gets what is new in it, and recovery words do not bring it back"
           : "no other device of yours gets it, and recovery words do not bring it back")
@@ -62,8 +62,8 @@ enum StrandedText {
   /// What recovery words do not bring back, as nothing of it lies anywhere.
   static func beyondWords(on node: Node) async throws -> [String] {
     try await items(on: node).map {
-      "the words do NOT bring back \($0.name): it goes over none of your ways; \($0.remedy), then "
-        + "`hearth sync`"
+      "the words do NOT bring back \($0.name): it is carried by none of your transports; "
+        + "\($0.remedy), then `hearth sync`"
     }
   }
 
@@ -75,8 +75,8 @@ enum StrandedText {
     return stranded.filter { item in
       statuses.contains { $0.zone.group == item.zone.group && $0.unsynced > 0 }
     }.map {
-      "hearth: warning: \($0.name) goes over none of your ways, and has changes that nobody else "
-        + "has: \($0.remedy)"
+      "hearth: warning: \($0.name) is carried by none of your transports, and has changes that "
+        + "nobody else has: \($0.remedy)"
     }
   }
 }

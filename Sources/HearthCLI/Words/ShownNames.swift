@@ -75,6 +75,26 @@ struct ShownNames: Sendable {
     return ShownNames.words(name, like: others.map(\.name), onDevice: ShortID.text(device))
   }
 
+  /// The same of somebody who asks to become a person of the household: also marked where somebody
+  /// has that very name, as one of two namesakes cannot be told from the other afterwards.
+  func name(ofRequester name: String, on device: DeviceID) -> String {
+    let others = lookAlikes(ofNewcomer: name)
+    let namesakes = namesakes(ofNewcomer: name)
+    guard !namesakes.isEmpty else { return self.name(ofNewcomer: name, on: device) }
+    let ids = namesakes.map { ShortID.text($0.id) }.joined(separator: " and ")
+    let marks =
+      ["there is a \(namesakes[0].name) already, \(ids)"]
+      + (others.isEmpty ? [] : [ShownNames.mark(others.map(\.name))])
+      + ["device \(ShortID.text(device))"]
+    return "\(name) (\(marks.joined(separator: "; ")))"
+  }
+
+  /// People who have a newcomer's name, in order of id.
+  func namesakes(ofNewcomer name: String) -> [PersonChoice] {
+    byFolded[NameFolding.fold(name), default: []].map { entries[$0].person }
+      .sorted { $0.id < $1.id }
+  }
+
   /// The name of somebody whose device is all that is known yet.
   static func words(_ name: String, like others: [String], onDevice device: String) -> String {
     "\(name) (\(mark(others)); device \(device))"

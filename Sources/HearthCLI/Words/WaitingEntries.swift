@@ -36,12 +36,12 @@ enum WaitingEntries {
       let role = item.role.map { "as \($0)" } ?? "as a further device"
       Output.print(
         "\(Style.bold(Style.safe(item.person))) with \(Style.safe(item.device)) "
-          + "(\(item.deviceId.prefix(8))), \(role), joined by a link and waits: "
+          + "(\(item.deviceId.prefix(8))), \(role), joined by link and waits for approval: "
           + Style.safe(item.reason))
     }
     guard !items.isEmpty else { return }
     Output.note(
-      "let somebody in only if you know whose device it is: `hearth approve DEVICE`; until then "
+      "let them in only if you know whose device it is: `hearth approve DEVICE`; until then "
         + "their changes do not count")
   }
 
@@ -70,7 +70,7 @@ enum WaitingEntries {
   static func hasNoNumber(_ entry: WaitingEntry) -> CommandFailure {
     let name = Style.safe(entry.personName)
     return CommandFailure(
-      .notAllowed, "\(name) joined by a link and shows no number that could be compared",
+      .notAllowed, "\(name) joined by link and has no number to compare",
       hint: "ask \(name) whether \(Style.safe(entry.deviceName)) "
         + "(\(ShortID.text(entry.device))) is theirs, then `hearth approve` without `--number`")
   }

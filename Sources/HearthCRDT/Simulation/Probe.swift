@@ -82,6 +82,8 @@ package enum Probe: String, CaseIterable, Sendable {
   case snapshotForNewcomers = "snapshot.snapshot-for-newcomers"
   case snapshotOfFormerAdmin = "snapshot.snapshot-of-former-admin"
   case snapshotTakenLater = "snapshot.snapshot-taken-later"
+  case snapshotAttested = "snapshot.snapshot-attested"
+  case snapshotUnbelieved = "snapshot.snapshot-unbelieved"
   // The relay's client
   case doorPassed = "relay.door-passed"
   case doorRefilled = "relay.door-refilled"

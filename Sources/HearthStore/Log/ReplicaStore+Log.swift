@@ -338,6 +338,15 @@ extension ReplicaStore: Store {
     try statement.bind(notice.text).bind(notice.milliseconds).execute()
   }
 
+  /// Takes back notices that turned out not to be true.
+  package func removeNotices(of kind: Notice.Kind, in zone: ZoneID?, saying text: String) throws {
+    let statement = try connection.statement(
+      "DELETE FROM hearth_notices WHERE kind = ? AND zone IS ? AND text = ?")
+    try statement.bind(kind.rawValue)
+    if let zone { try statement.bind(zone) } else { try statement.bindNull() }
+    try statement.bind(text).execute()
+  }
+
   /// The notices to the node's person, oldest first.
   package func notices() throws -> [Notice] {
     try connection.run { _ in

@@ -15,6 +15,8 @@ struct Applier<S: Store> {
   /// Where a record stands among them.
   private var places: [RecordKey: Int] = [:]
   private var events: [(RecordKey, EventState)] = []
+  /// The people whose standing decided whether an operation has effect.
+  private var subjects: Set<PersonID> = []
 
   init(zone: ZoneID, store: S, policy: RolePolicy) {
     self.zone = zone
@@ -56,12 +58,14 @@ struct Applier<S: Store> {
   ///   - judgement: what the change counts for; nil in a control zone, whose operations are judged
   ///     when they are folded.
   ///   - person: who wrote it; nil in a control zone, and for a stranger.
+  ///   - standing: what a person was to the group in the author's eyes.
   mutating func apply(
-    _ change: Change, past: Frontier, as judgement: Judgement?, by person: PersonID?
+    _ change: Change, past: Frontier, as judgement: Judgement?, by person: PersonID?,
+    standing: (PersonID) -> RolePolicy.Standing?
   ) throws {
     let version = Version(dot: change.dot, time: change.time)
-    for (index, operation) in change.operations.enumerated()
-    where operation.isWellFormed && allows(operation, judgement, person) {
+    for (index, operation) in change.operations.enumerated() where operation.isWellFormed {
+      guard allows(operation, judgement, person, standing) else { continue }
       let key = operation.key
       if case .event(let fields) = operation.body {
         guard key.id == eventID(in: zone, type: key.type, dot: change.dot, index: index) else {
@@ -81,14 +85,43 @@ struct Applier<S: Store> {
     }
   }
 
-  private func allows(
-    _ operation: Operation, _ judgement: Judgement?, _ person: PersonID?
+  private mutating func allows(
+    _ operation: Operation, _ judgement: Judgement?, _ person: PersonID?,
+    _ standing: (PersonID) -> RolePolicy.Standing?
   ) -> Bool {
     switch judgement {
-    case nil: true
-    case .void: false
+    case nil: return true
+    case .void: return false
     case .counts(let role):
-      policy.allows(operation, as: role, by: person) || Mutant.foldsAnyRole.isActive
+      if policy.allows(operation, as: role, by: person) {
+        subjects.formUnion(policy.subjects(of: operation))
+      }
+      return policy.allows(operation, as: role, by: person, standing: standing)
+        || Mutant.foldsAnyRole.isActive
+    }
+  }
+
+  /// Remembers whose standing decided, so that the zone is judged anew where that changes.
+  ///
+  /// At most as many as there are events of those types.
+  private mutating func noteSubjects() throws {
+    guard !subjects.isEmpty else { return }
+    let name = Applier.subjectsName(of: zone)
+    let known = Set(try Applier.subjects(in: store.fact(name) ?? []))
+    if !subjects.isSubset(of: known) {
+      try store.setFact(name, known.union(subjects).sorted().flatMap(\.bytes))
+    }
+    subjects = []
+  }
+
+  /// Under which name a store keeps the people whose standing decided in a zone.
+  static func subjectsName(of zone: ZoneID) -> String { "subjects.\(zone.hex)" }
+
+  /// Reads what is kept under ``subjectsName(of:)``.
+  static func subjects(in bytes: [UInt8]) throws -> [PersonID] {
+    var reader = ByteReader(bytes)
+    return try (0..<bytes.count / Identifier.byteCount).map { _ in
+      try reader.identifier("subject")
     }
   }
 
@@ -100,6 +133,7 @@ struct Applier<S: Store> {
     try store.insert(events, in: zone)
     try store.updateProjections(
       for: slots.map(\.key) + events.map(\.0), in: zone)
+    try noteSubjects()
     slots.removeAll()
     places.removeAll()
     events.removeAll()

@@ -264,9 +264,10 @@ extension Engine {
       let judgement =
         zone.kind == .data
         ? membership(of: zone.group).judge(change.dot, in: zone.id, at: controlSeen) : nil
+      let membership = membership(of: zone.group)
       try applier.apply(
-        change, past: past, as: judgement,
-        by: membership(of: zone.group).author(of: change.dot, at: controlSeen))
+        change, past: past, as: judgement, by: membership.author(of: change.dot, at: controlSeen)
+      ) { membership.standing(of: $0, knownTo: change.dot.author.device, at: controlSeen) }
       try applier.flush()
       try advance(&head, over: change, hash: hash)
       zones[place].set(head)

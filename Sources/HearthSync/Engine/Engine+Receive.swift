@@ -282,7 +282,11 @@ extension Engine {
       try applier.apply(
         item.change, past: item.past, as: judgement,
         by: judgement == nil
-          ? nil : membership.author(of: item.change.dot, at: item.controlSeen))
+          ? nil : membership.author(of: item.change.dot, at: item.controlSeen)
+      ) {
+        membership.standing(
+          of: $0, knownTo: item.change.dot.author.device, at: item.controlSeen)
+      }
       let lead = clock.receive(item.change.time, nowMilliseconds: nowMilliseconds)
       if lead > 0 { leads[item.change.dot.author.device, default: 0].raise(to: lead) }
     }

@@ -66,12 +66,15 @@ extension Engine {
     if Mutant.logApart.isActive {
       try store.transaction { try store.append(bytes, dot: change.dot, to: zone) }
     }
+    let membership = membership(of: state.group)
+    let heads = try known(ofControl: state.group, head)
     try store.transaction {
       var applier = Applier(zone: zone, store: store, policy: policy)
       try applier.prepare(for: CollectionOfOne(change))
       try applier.apply(
         change, past: past, as: try ownJudgement(of: operations, in: state, change.dot),
-        by: membership(of: state.group).person(of: device)?.id)
+        by: membership.person(of: device)?.id
+      ) { membership.standing(of: $0, knownTo: device, at: heads) }
       if !Mutant.logApart.isActive { try store.append(bytes, dot: change.dot, to: zone) }
       if change.dot.sequence % UInt64(Engine.headInterval) == 0
         || bytes.count >= Engine.headBytes
@@ -92,21 +95,30 @@ extension Engine {
   ) throws -> Judgement? {
     guard state.kind == .data else { return nil }
     let heads = try known(ofControl: state.group, state.head(of: author))
-    let judgement = membership(of: state.group).judge(dot, in: state.id, at: heads)
+    let membership = membership(of: state.group)
+    let judgement = membership.judge(dot, in: state.id, at: heads)
     guard case .counts(let role) = judgement else {
       throw SyncError(
         .notAllowed,
         "this device does not belong to \(state.name) any more: ask an owner or admin for an "
           + "invitation, and join again")
     }
-    let person = membership(of: state.group).person(of: device)?.id
-    if let refused = operations.first(where: { !policy.allows($0, as: role, by: person) }) {
+    let person = membership.person(of: device)?.id
+    func isAllowed(_ operation: Operation) -> Bool {
+      policy.allows(operation, as: role, by: person) {
+        membership.standing(of: $0, knownTo: device, at: heads)
+      }
+    }
+    if let refused = operations.first(where: { !isAllowed($0) }) {
       throw SyncError(
         .notAllowed,
         role == .reader
           ? "you are a reader here: readers see everything, change nothing"
-          : "you are a \(role.name) here and may not do this (\(refused.key.type)): ask an "
-            + "owner or admin")
+          : policy.allows(refused, as: role, by: person)
+            ? "it concerns somebody who is not below you, or belongs to the group still: "
+              + "nothing was written"
+            : "you are a \(role.name) here and may not do this (\(refused.key.type)): ask an "
+              + "owner or admin")
     }
     return judgement
   }

@@ -53,7 +53,7 @@ extension Engine {
     let membership = membership(of: group)
     for zone in zones where zone.group == group && zone.kind == .data {
       if Mutant.keepsOldJudgement.isActive { continue }
-      if isAffected(zone, before, membership) || isBeyondFork(zone) {
+      if try isAffected(zone, before, membership) || isBeyondFork(zone) {
         Probe.zoneRejudged.hit()
         try rebuild(zone.id, nowMilliseconds: nowMilliseconds)
       }
@@ -75,8 +75,9 @@ extension Engine {
   /// Whether something that decides about the changes of a zone has changed.
   private func isAffected(
     _ zone: ZoneState, _ before: Membership, _ after: Membership
-  ) -> Bool {
+  ) throws -> Bool {
     if citesOtherHistory(zone, before.forks, after.forks) { return true }
+    if try isSubjectAffected(zone, before, after) { return true }
     for device in Set(zone.heads.map(\.author.device)).sorted() {
       let old = before.grounds(of: device)
       let new = after.grounds(of: device)
@@ -97,6 +98,18 @@ extension Engine {
       }
     }
     return false
+  }
+
+  /// Whether somebody about whom changes of a zone decide stood otherwise with the group than was
+  /// known: an operation of which their authors may have known gained or lost effect.
+  private func isSubjectAffected(
+    _ zone: ZoneState, _ before: Membership, _ after: Membership
+  ) throws -> Bool {
+    guard let fact = try store.fact(Applier<S>.subjectsName(of: zone.id)) else { return false }
+    return try Applier<S>.subjects(in: fact).contains { person in
+      let new = after.standingGrounds(of: person)
+      return before.standingGrounds(of: person).contains { new[$0.key] != $0.value }
+    }
   }
 
   /// Whether changes of a zone cite a log of the control zone whose histories are others now.

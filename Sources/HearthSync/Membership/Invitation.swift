@@ -357,7 +357,8 @@ extension Engine {
     guard let invite = membership.invites.first(where: { $0.operation.invite == id }) else {
       throw SyncError(.notFound, "the household's log does not hold this invitation")
     }
-    if invite.isClosed {
+    let users = invite.joins.compactMap { membership.person($0)?.name }
+    if invite.isClosed, invite.usesLeft > 0 || users.isEmpty {
       throw SyncError(
         .used, "this invitation was closed: ask \(capsule.inviterName) for a new one")
     }
@@ -367,10 +368,11 @@ extension Engine {
         "\(closer) closed this invitation: ask \(capsule.inviterName) for a new one")
     }
     guard invite.usesLeft > 0 else {
-      let names = invite.joins.compactMap { membership.person($0)?.name }
+      let times =
+        invite.operation.maximumUses == 1 ? "once" : "\(invite.operation.maximumUses) times"
       throw SyncError(
         .used,
-        "this invitation was already used by \(names.joined(separator: ", ")): ask "
+        "this invitation could be used \(times), and \(users.joined(separator: ", ")) used it: ask "
           + "\(capsule.inviterName) for a new one")
     }
     var join = ControlOperation.Join(

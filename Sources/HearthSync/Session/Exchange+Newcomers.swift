@@ -164,10 +164,16 @@ extension Engine {
     guard isOutdated || !closed.isEmpty else { return false }
     let control = try controlZone(of: zone.group).reached
     var tried = try triedSnapshots(of: zone)
-    for candidate in try laterSnapshots(
+    let later = try laterSnapshots(
       of: zone, beyond: isOutdated ? nil : closed, on: transport, listing, &report)
-    where !tried.contains(candidate.group) {
+    let words = later.map(\.word)
+    for (candidate, word) in later where !tried.contains(candidate.group) {
       do {
+        let isBelieved = try isBelieved(word, in: zone)
+        guard isBelieved || words.contains(where: { mayVouch($0, for: word, zone) }) else {
+          try tellUnbelieved(candidate, word, in: zone, listing, &report)
+          continue
+        }
         let chunks = try candidate.chunks.map { try fetch($0, from: transport, &report) }
         guard let first = chunks.first else { continue }
         let heads = try heads(
@@ -175,6 +181,10 @@ extension Engine {
         ).heads
         if let fault = SnapshotPlan.fault(in: heads, of: zone, control: control, listing: listing) {
           throw SyncError(.notAuthentic, fault)
+        }
+        guard try isBelieved || isVouched(word, chunks, by: words, in: zone) else {
+          try tellUnbelieved(candidate, word, in: zone, listing, &report)
+          continue
         }
         let waiting = try rest(id, on: chunks, isOutdated: isOutdated, nowMilliseconds)
         guard let waiting else {
@@ -210,7 +220,7 @@ extension Engine {
   private func laterSnapshots(
     of zone: ZoneState, beyond closed: [Dot]?, on transport: some Transport,
     _ listing: TransportListing, _ report: inout TransportReport
-  ) throws -> [SnapshotPlan.Complete] {
+  ) throws -> [(snapshot: SnapshotPlan.Complete, word: SnapshotWord)] {
     let known = try knownSnapshots(of: zone, on: transport, listing, &report).filter { snapshot in
       guard !snapshot.frontier.isEmpty, zone.holdsEpoch(tagged: snapshot.epoch) else {
         return false
@@ -219,15 +229,19 @@ extension Engine {
         snapshot.frontier[$0.author] > zone.head(of: $0.author).sequence
       } ?? true
     }
-    let weights = Dictionary(
-      known.map { ($0.group, SnapshotPlan.weight(of: $0.frontier)) },
-      uniquingKeysWith: { first, _ in first })
+    let words = Dictionary(
+      known.map { ($0.group, word(of: $0, in: zone)) }, uniquingKeysWith: { first, _ in first })
     let present = try store.baseSnapshot(of: zone.id).flatMap {
       SnapshotPlan.names(of: try Engine.chunks(of: $0), zoneTag: zone.tag).first?.group
     }
     return SnapshotPlan.sorted(listing.snapshots).complete
-      .filter { weights[$0.group] != nil && $0.group != present }
-      .sorted { (weights[$0.group] ?? 0, $0.group) > (weights[$1.group] ?? 0, $1.group) }
+      .compactMap { snapshot in
+        words[snapshot.group].flatMap { snapshot.group == present ? nil : (snapshot, $0) }
+      }
+      .sorted {
+        (SnapshotPlan.weight(of: $0.word.frontier), $0.snapshot.group)
+          > (SnapshotPlan.weight(of: $1.word.frontier), $1.snapshot.group)
+      }
   }
 
   /// Puts a zone on another snapshot: its own log is applied to that, then what waits.

@@ -17,20 +17,21 @@ extension Engine {
     let zone = try zone(id)
     guard zone.kind == .data, zone.frontier.isEmpty, !listing.snapshots.isEmpty else { return }
     let candidates = try candidates(for: zone, on: transport, listing, &report)
-    let introducers = introducers(in: zone.group)
+    let words = candidates.map(\.word)
     for candidate in candidates {
       do {
-        let isIntroduced = isIntroduced(candidate, introducers)
-        guard isIntroduced || candidates.contains(where: { mayVouch($0, for: candidate) }) else {
-          try tellUnbelieved(candidate, introducers, in: zone, listing, &report)
+        let isBelieved = try isBelieved(candidate.word, in: zone)
+        guard isBelieved || words.contains(where: { mayVouch($0, for: candidate.word, zone) })
+        else {
+          try tellUnbelieved(candidate.snapshot, candidate.word, in: zone, listing, &report)
           continue
         }
         var chunks = [candidate.first]
         for name in candidate.snapshot.chunks.dropFirst() {
           chunks.append(try fetch(name, from: transport, &report))
         }
-        guard try isIntroduced || isVouched(candidate, chunks, by: candidates, in: zone) else {
-          try tellUnbelieved(candidate, introducers, in: zone, listing, &report)
+        guard try isBelieved || isVouched(candidate.word, chunks, by: words, in: zone) else {
+          try tellUnbelieved(candidate.snapshot, candidate.word, in: zone, listing, &report)
           continue
         }
         try bootstrap(id, from: chunks, nowMilliseconds: nowMilliseconds)
@@ -51,12 +52,7 @@ extension Engine {
   struct Candidate {
     let snapshot: SnapshotPlan.Complete
     let first: [UInt8]
-    let header: EnvelopeHeader
-    /// The device that made it.
-    let maker: DeviceID?
-    /// The person whose device it is.
-    let person: PersonID?
-    let frontier: Frontier
+    let word: SnapshotWord
     let weight: UInt64
   }
 
@@ -91,8 +87,7 @@ extension Engine {
         {
           throw SyncError(.notAuthentic, fault)
         }
-        let frontier = Frontier(heads.map { ($0.author, $0.sequence) })
-        candidates.append(try candidate(snapshot, first, reaching: frontier, in: zone))
+        candidates.append(try candidate(snapshot, first, heads, in: zone))
       } catch {
         guard Engine.isOfSnapshot(error) else { throw error }
         Probe.snapshotNoCandidate.hit()
@@ -141,7 +136,8 @@ extension Engine {
       else { continue }
       throw SyncError(
         .snapshotContradicted,
-        "what it says of \(fork.author) at change \(head.sequence) is not what that device wrote",
+        "what \(try nameOfMaker(of: first, in: zone)) says in it of \(fork.author) at change "
+          + "\(head.sequence) is not what that device wrote",
         cause: BaseContradiction(author: fork.author))
     }
   }
@@ -221,15 +217,17 @@ extension Engine {
     let keys = Set(keysForNewcomers(of: zone).map { Identifier($0.tag) })
     let known = try knownSnapshots(of: zone, on: transport, listing, &report)
     let mayServe = try epochsForAllMembers(known.map(\.epoch), of: zone)
-    let newest = known.filter {
-      zone.frontier.covers($0.frontier)
+    let serving = try known.filter {
+      try zone.frontier.covers($0.frontier) && !isRefuted(word(of: $0, in: zone), in: zone)
         && (!membership.withholdsKeys || keys.contains($0.epoch) && mayServe.contains($0.epoch))
     }
-    .max { SnapshotPlan.weight(of: $0.frontier) < SnapshotPlan.weight(of: $1.frontier) }
-    let reached = newest?.frontier ?? Frontier()
+    let isAsked = membership.person(of: device).map { membership.isAskedForWord($0.id) } ?? false
+    let said = try serving.filter { try !isAsked || isSaid(word(of: $0, in: zone), in: zone) }
     guard
-      try SnapshotPlan.pays(stored, applied: zone.frontier, beyond: reached)
-        || isSnapshotNeeded(by: keys, of: zone, beyond: reached, stored: stored)
+      try SnapshotPlan.pays(
+        stored, applied: zone.frontier, beyond: SnapshotPlan.furthest(of: serving))
+        || isSnapshotNeeded(
+          by: keys, of: zone, beyond: SnapshotPlan.furthest(of: said), stored: stored)
         || isOwnWordNeeded(of: zone, known: known, holding: listing)
     else { return }
     guard let epoch = zone.currentEpoch.map({ Identifier($0.tag) }) else { return }
@@ -238,6 +236,8 @@ extension Engine {
     guard let group = names.first?.group else { return }
     var own = KnownSnapshot(
       group: group, isOwn: true, maker: zone.authorTag(of: device), epoch: epoch,
+      mark: Engine.mark(of: zone.heads),
+      link: try chunks.first.map { try Envelope.parseHeader($0).linkBefore } ?? Engine.noLink,
       frontier: Frontier())
     // Begun, so that a later round can remove what a cut left; done only with the last chunk.
     try remember([own], of: zone)
@@ -311,6 +311,10 @@ struct KnownSnapshot {
   let maker: Identifier
   /// The tag of the epoch that it is sealed under.
   let epoch: Identifier
+  /// Stands for its heads, as in an attestation; zero if it is not acceptable.
+  let mark: Identifier
+  /// Its digest, masked by the key of its epoch; zero if it is not acceptable.
+  let link: Bytes32
   /// How far it reaches; nowhere if it is not acceptable.
   var frontier: Frontier
 }
@@ -343,17 +347,19 @@ extension Engine {
         (epoch, maker) = (Identifier(header.epochTag), Identifier(header.authorTag))
         let (heads, isOwn) = try heads(
           ofSnapshot: first, of: snapshot.chunks.count, zone: zone, isAccepted: false)
-        let frontier = Frontier(heads.map { ($0.author, $0.sequence) })
         known.append(
           KnownSnapshot(
-            group: snapshot.group, isOwn: isOwn, maker: maker, epoch: epoch, frontier: frontier))
+            group: snapshot.group, isOwn: isOwn, maker: maker, epoch: epoch,
+            mark: Engine.mark(of: heads), link: header.linkBefore,
+            frontier: Frontier(heads.map { ($0.author, $0.sequence) })))
         good += 1
       } catch {
         guard Engine.isOfSnapshot(error) else { throw error }
         guard Engine.isLasting(error) || closed.contains(epoch) else { continue }
         known.append(
           KnownSnapshot(
-            group: snapshot.group, isOwn: false, maker: maker, epoch: epoch, frontier: Frontier()))
+            group: snapshot.group, isOwn: false, maker: maker, epoch: epoch, mark: .zero,
+            link: Engine.noLink, frontier: Frontier()))
       }
     }
     if known.count > remembered.count { try remember(known, of: zone) }
@@ -370,17 +376,23 @@ extension Engine {
     return isSo
   }
 
+  private static var noLink: Bytes32 {
+    Bytes32(exactly: [UInt8](repeating: 0, count: Bytes32.count))
+  }
+
   private static func memoryName(of zone: ZoneState) -> String { "snapshots.by.\(zone.id.hex)" }
 
   func remembered(of zone: ZoneState) throws -> [KnownSnapshot] {
     guard let bytes = try store.fact(Engine.memoryName(of: zone)) else { return [] }
     var reader = ByteReader(bytes)
     var known: [KnownSnapshot] = []
-    for _ in 0..<(try reader.count("snapshots", itemBytes: 50)) {
+    for _ in 0..<(try reader.count("snapshots", itemBytes: 98)) {
       known.append(
         KnownSnapshot(
           group: try reader.identifier("group"), isOwn: try reader.byte("own") == 1,
           maker: try reader.identifier("maker"), epoch: try reader.identifier("epoch"),
+          mark: try reader.identifier("mark"),
+          link: Bytes32(exactly: try reader.raw(Bytes32.count, "link")),
           frontier: try reader.frontier("frontier")))
     }
     try reader.finish()
@@ -399,6 +411,8 @@ extension Engine {
       writer.byte(item.isOwn ? 1 : 0)
       writer.identifier(item.maker)
       writer.identifier(item.epoch)
+      writer.identifier(item.mark)
+      writer.raw(item.link.array)
       writer.frontier(item.frontier)
     }
     try store.transaction { try store.setFact(Engine.memoryName(of: zone), writer.bytes) }

@@ -2,40 +2,115 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-// Whose snapshot a newcomer believes; decision 0058 says why it is so.
+/// What a snapshot says, and who says it: all by which a newcomer decides whether to believe it.
+struct SnapshotWord {
+  /// The device that made it; nil for one that is not known here.
+  let maker: DeviceID?
+  /// The person whose device it is.
+  let person: PersonID?
+  /// The tag of the epoch that it is sealed under.
+  let epoch: Identifier
+  /// Stands for its heads, as in an attestation.
+  let mark: Identifier
+  /// Its digest, masked by the key of its epoch.
+  let link: Bytes32
+  let frontier: Frontier
+}
+
+// Whose snapshot a newcomer believes; decisions 0058 and 0065 say why it is so.
 extension Engine {
   /// A snapshot whose first chunk was verified.
   func candidate(
-    _ snapshot: SnapshotPlan.Complete, _ first: [UInt8], reaching frontier: Frontier,
-    in zone: ZoneState
+    _ snapshot: SnapshotPlan.Complete, _ first: [UInt8], _ heads: [LogHead], in zone: ZoneState
   ) throws -> Candidate {
     let header = try Envelope.parseHeader(
       first, minimumSuite: membership(of: zone.group).acceptedSuite)
     let maker = zone.deviceByTag[Identifier(header.authorTag)]
+    let frontier = Frontier(heads.map { ($0.author, $0.sequence) })
+    let word = SnapshotWord(
+      maker: maker, person: maker.flatMap { membership(of: zone.group).person(of: $0)?.id },
+      epoch: Identifier(header.epochTag), mark: Engine.mark(of: heads), link: header.linkBefore,
+      frontier: frontier)
     return Candidate(
-      snapshot: snapshot, first: first, header: header, maker: maker,
-      person: maker.flatMap { membership(of: zone.group).person(of: $0)?.id }, frontier: frontier,
-      weight: SnapshotPlan.weight(of: frontier))
+      snapshot: snapshot, first: first, word: word, weight: SnapshotPlan.weight(of: frontier))
   }
 
-  /// Those whose snapshot this device believes alone; nil where it believes every owner and admin.
+  /// What a snapshot says that was looked into before.
+  func word(of known: KnownSnapshot, in zone: ZoneState) -> SnapshotWord {
+    let maker = zone.deviceByTag[known.maker]
+    return SnapshotWord(
+      maker: maker, person: maker.flatMap { membership(of: zone.group).person(of: $0)?.id },
+      epoch: known.epoch, mark: known.mark, link: known.link, frontier: known.frontier)
+  }
+
+  /// Stands for the end of every log: its author, number and chain hash.
+  static func mark(of heads: [LogHead]) -> Identifier {
+    var writer = ByteWriter(capacity: heads.count * 64)
+    for head in heads.filter({ $0.sequence > 0 }).sorted(by: { $0.author < $1.author }) {
+      writer.author(head.author)
+      writer.varint(head.sequence)
+      writer.raw(head.hash)
+    }
+    return derivedIdentifier("HRTH/point/v1", writer.bytes)
+  }
+
+  // MARK: Belief
+
+  /// Those whose word alone this device believes, its own person included.
   ///
-  /// Where keys are withheld from newcomers nobody could take the changes one by one instead.
-  func introducers(in group: GroupID) -> [PersonID]? {
+  /// Where keys are withheld from newcomers nobody could take the changes one by one instead. So if
+  /// nobody who let this device in can make a snapshot any more, the owner speaks for them.
+  func introducers(in group: GroupID) -> [PersonID] {
     let membership = membership(of: group)
-    return membership.withholdsKeys ? nil : membership.introducers(of: device)
+    let introducers = membership.introducers(of: device)
+    guard membership.withholdsKeys, let owner = membership.owner,
+      let own = membership.person(of: device)?.id, !introducers.contains(owner)
+    else { return introducers }
+    let canSpeak = introducers.contains { person in
+      person != own
+        && membership.people.contains { $0.id == person && $0.role.rank >= Role.admin.rank }
+    }
+    return canSpeak ? introducers : (introducers + [owner]).sorted()
   }
 
-  /// Whether a snapshot is by this device, its person, or who let one of them in.
-  func isIntroduced(_ candidate: Candidate, _ introducers: [PersonID]?) -> Bool {
-    guard let introducers else { return true }
-    return candidate.maker == device || candidate.person.map(introducers.contains) ?? false
+  /// The others whose word alone this device believes and who can give it, in order of id.
+  package func awaitedVoices(in group: GroupID) -> [Membership.Person] {
+    let membership = membership(of: group)
+    let own = membership.person(of: device)?.id
+    let introducers = introducers(in: group)
+    return membership.people.filter {
+      $0.id != own && introducers.contains($0.id) && $0.role.rank >= Role.admin.rank
+    }
   }
 
-  /// Whether a snapshot is another person's and reaches just as far.
-  func mayVouch(_ other: Candidate, for candidate: Candidate) -> Bool {
-    guard let maker = candidate.person, let second = other.person else { return false }
-    return maker != second && other.frontier == candidate.frontier
+  /// Whether a snapshot is by somebody whose word this device believes alone, or was attested by
+  /// one, or by somebody whose word adds to the maker's.
+  func isBelieved(_ word: SnapshotWord, in zone: ZoneState) throws -> Bool {
+    let introducers = introducers(in: zone.group)
+    if word.maker == device { return true }
+    guard let maker = word.person else { return false }
+    if introducers.contains(maker) { return true }
+    let membership = membership(of: zone.group)
+    return try voices(for: word, in: zone).contains {
+      introducers.contains($0) || membership.isIndependent($0, of: maker)
+    }
+  }
+
+  /// Who attested what a snapshot says, the maker left out.
+  private func voices(for word: SnapshotWord, in zone: ZoneState) throws -> [PersonID] {
+    guard let epoch = zone.epochs.first(where: { Identifier($0.tag) == word.epoch }) else {
+      return []
+    }
+    return try membership(of: zone.group).attestations(of: zone.id).filter {
+      try $0.mark == word.mark && $0.person != word.person && epoch.link($0.digest) == word.link
+    }.map(\.person)
+  }
+
+  /// Whether a snapshot is by somebody whose word adds to another one's, and reaches just as far.
+  func mayVouch(_ other: SnapshotWord, for word: SnapshotWord, _ zone: ZoneState) -> Bool {
+    guard let maker = word.person, let second = other.person else { return false }
+    return other.mark == word.mark
+      && membership(of: zone.group).isIndependent(second, of: maker)
   }
 
   /// Whether another person's snapshot says the same, whatever key it is under.
@@ -43,39 +118,55 @@ extension Engine {
   /// The link in the other's signed first chunk is over the digest of the whole, so nothing more of
   /// it is fetched.
   func isVouched(
-    _ candidate: Candidate, _ chunks: [[UInt8]], by candidates: [Candidate], in zone: ZoneState
+    _ word: SnapshotWord, _ chunks: [[UInt8]], by words: [SnapshotWord], in zone: ZoneState
   ) throws -> Bool {
     var container = ByteWriter(capacity: chunks.reduce(0) { $0 + $1.count + 4 })
     container.varint(chunks.count)
     for chunk in chunks { container.blob(chunk) }
     let digest = Engine.digest(
       ofStream: try openSnapshot(container.bytes, zone: zone, isAccepted: false))
-    return try candidates.contains { other in
-      guard mayVouch(other, for: candidate),
-        let link = try zone.epoch(tag: other.header.epochTag)?.link(digest)
+    return try words.contains { other in
+      guard mayVouch(other, for: word, zone),
+        let epoch = zone.epochs.first(where: { Identifier($0.tag) == other.epoch })
       else { return false }
-      return other.header.linkBefore == link && other.header.linkAfter == link
+      return try epoch.link(digest) == other.link
     }
   }
 
   /// Tells for whom a newcomer waits, where it cannot take the changes one by one.
   func tellUnbelieved(
-    _ candidate: Candidate, _ introducers: [PersonID]?, in zone: ZoneState,
+    _ snapshot: SnapshotPlan.Complete, _ word: SnapshotWord, in zone: ZoneState,
     _ listing: TransportListing, _ report: inout TransportReport
   ) throws {
-    guard !SnapshotPlan.holdsBeginnings(of: candidate.frontier, in: zone, listing) else { return }
-    let membership = membership(of: zone.group)
-    let maker = candidate.maker.flatMap { membership.person(of: $0)?.name } ?? "somebody"
-    let names = (introducers ?? []).compactMap { membership.person($0) }
-      .filter { $0.role.rank >= Role.admin.rank }.map(\.name)
+    guard
+      try !closedTags(in: zone).isEmpty
+        || !SnapshotPlan.holdsBeginnings(of: word.frontier, in: zone, listing)
+    else { return }
+    Probe.snapshotUnbelieved.hit()
+    let maker = word.maker.flatMap { membership(of: zone.group).person(of: $0)?.name }
+    let names = awaitedVoices(in: zone.group).map(\.name)
     let wanted = names.isEmpty ? "" : "a snapshot by \(names.joined(separator: " or ")), or "
     report.problems.append(
       TransportProblem(
-        place: SnapshotPlan.place(of: candidate.snapshot.group),
-        fault: "\(maker) made this snapshot, who did not let this device in: it is not believed, "
-          + "and the changes that it sums up are not here",
-        remedy: "awaits \(wanted)the same from a second owner or admin: let them sync",
+        place: SnapshotPlan.place(of: snapshot.group),
+        fault: "\(maker ?? "somebody") made this snapshot and did not let this device in: it is "
+          + "not believed, and this device cannot read the changes that it sums up",
+        remedy: "this device waits for \(wanted)a second person who attests this one: ask them to "
+          + "sync",
         hidesData: true))
+  }
+
+  // MARK: Own word
+
+  /// Whether those who rely on this person believe a snapshot: it is this person's, attested by
+  /// this person, or attested by somebody whose word adds to the maker's.
+  func isSaid(_ word: SnapshotWord, in zone: ZoneState) throws -> Bool {
+    let membership = membership(of: zone.group)
+    guard let own = membership.person(of: device)?.id, let maker = word.person else { return false }
+    if maker == own { return true }
+    return try voices(for: word, in: zone).contains {
+      $0 == own || membership.isIndependent($0, of: maker)
+    }
   }
 
   /// Whether those whom this person lets in need a snapshot of this person's own: a transport holds
@@ -84,12 +175,11 @@ extension Engine {
     of zone: ZoneState, known: [KnownSnapshot], holding listing: TransportListing
   ) throws -> Bool {
     let membership = membership(of: zone.group)
-    guard !membership.withholdsKeys, try store.baseSnapshot(of: zone.id) != nil,
-      let own = membership.person(of: device)?.id
-    else { return false }
-    let isSaid = known.contains { snapshot in
-      !snapshot.frontier.isEmpty
-        && zone.deviceByTag[snapshot.maker].flatMap { membership.person(of: $0)?.id } == own
+    guard !membership.withholdsKeys, try store.baseSnapshot(of: zone.id) != nil else {
+      return false
+    }
+    let isSaid = try known.contains {
+      try !$0.frontier.isEmpty && self.isSaid(word(of: $0, in: zone), in: zone)
     }
     return !isSaid && !SnapshotPlan.holdsBeginnings(of: zone.frontier, in: zone, listing)
   }
@@ -109,5 +199,10 @@ extension SnapshotPlan {
         SyncPlan.TagAuthor(
           tag: zone.authorTag(of: entry.author.device), incarnation: entry.author.incarnation))
     }
+  }
+
+  /// How far the snapshot reaches that covers most; nowhere if there is none.
+  static func furthest(of known: [KnownSnapshot]) -> Frontier {
+    known.max { weight(of: $0.frontier) < weight(of: $1.frontier) }?.frontier ?? Frontier()
   }
 }

@@ -38,6 +38,12 @@ extension Engine {
       }
       report.isRefusedWhole = listings.isEmpty && !report.refusals.isEmpty
       try maintain(isComplete: isComplete, nowMilliseconds: nowMilliseconds)
+      for zone in listings.keys.sorted() where isMember(of: zone) {
+        guard let listing = listings[zone] else { continue }
+        try attest(
+          zone, on: transport, holding: listing, nowMilliseconds: nowMilliseconds, &report)
+        try tellRefutedBase(of: zone, &report)
+      }
       for zone in listings.keys.sorted() where isMember(of: zone) || isFormer(of: zone) {
         _ = try seal(zone)
       }

@@ -10,6 +10,8 @@ extension HouseholdSchema {
 
   /// What each role may do: children do chores, take back and skip, and keep their own name; what
   /// costs or gives points and what plans is for members, what settles for admins and the owner.
+  ///
+  /// Who counts as whom is said by who ranks above, of somebody who has gone (decision 0057).
   package static let rolePolicy = RolePolicy([
     person: .init(
       create: .writers, change: .writers, delete: .members, onlyOwn: .init(.child)),
@@ -20,6 +22,7 @@ extension HouseholdSchema {
     retraction: .init(.writers),
     skip: .init(.writers),
     close: .init(.admins),
-    personMerge: .init(.admins),
+    personMerge: .init(
+      .admins, about: .init(person: MergeField.person, successor: MergeField.into)),
   ])
 }

@@ -22,6 +22,8 @@ final class OrderFamily {
   let old: SimDevice
   /// A member whose household is still empty.
   let newcomer: SimDevice
+  /// Two who were members and were removed: only such people can be merged into others.
+  let ghosts: [SimDevice]
   private let founded: [DiskImage]
 
   private var all: [SimDevice] { writers + [reader, old, newcomer] }
@@ -29,7 +31,7 @@ final class OrderFamily {
   private var settled: [SimDevice] { writers + [reader, old] }
 
   init() throws {
-    let devices = try ["Ada", "Ben", "Cleo", "Dan", "Otto", "Eve"].enumerated().map {
+    let devices = try ["Ada", "Ben", "Cleo", "Dan", "Otto", "Eve", "Fay", "Gus"].enumerated().map {
       let declared = Plan.Device(name: $1, build: $1 == "Otto" ? "old" : "current")
       let disk = SimDisk(seed: UInt64($0))
       return try SimDevice(index: $0, device: declared, seed: 1, disk: disk)
@@ -39,16 +41,27 @@ final class OrderFamily {
     guard let home = devices[0].home else { throw StepFailure("the household has no zone") }
     self.home = home
     (writers, reader, old, newcomer) = (Array(devices[..<3]), devices[3], devices[4], devices[5])
-    let roles: [Role] = [.admin, .member, .admin, .member, .member]
+    ghosts = Array(devices[6...])
+    let roles: [Role] = [.admin, .member, .admin, .member, .member, .member, .member]
     for (device, role) in zip(devices.dropFirst(), roles) {
       try OrderFamily.admit(device, as: role, by: devices[0], to: home)
     }
     let control = try devices[0].engine().controlZone(of: devices[0].engine().zone(home).group).id
     for _ in 0..<2 {
       try OrderFamily.exchange(control, among: devices)
-      try OrderFamily.exchange(home, among: Array(devices[..<5]))
+      try OrderFamily.exchange(home, among: Array(devices[..<5] + devices[6...]))
     }
-    founded = try devices.map { device in
+    let group = try devices[0].engine().zone(home).group
+    for ghost in ghosts {
+      devices[0].takeTurn()
+      let person = ghost.person
+      try devices[0].withEngine { engine in
+        try engine.remove(person, from: group, nowMilliseconds: OrderFamily.start)
+      }
+    }
+    for _ in 0..<2 { try OrderFamily.exchange(control, among: Array(devices[..<6])) }
+    for ghost in ghosts { try ghost.close() }
+    founded = try devices[..<6].map { device in
       try device.close()
       return device.disk.image()
     }

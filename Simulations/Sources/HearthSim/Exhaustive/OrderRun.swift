@@ -38,7 +38,9 @@ struct OrderRun {
     plan.startMilliseconds = askedAt
     world = World(plan)
     world.devices = family.writers + [family.reader]
-    for device in world.devices { world.commands.people[device.name] = device.person }
+    for device in world.devices + family.ghosts {
+      world.commands.people[device.name] = device.person
+    }
   }
 
   /// Runs the case.

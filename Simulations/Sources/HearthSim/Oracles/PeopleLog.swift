@@ -23,6 +23,8 @@ struct PeopleLog {
   struct Standing {
     var owner: PersonID?
     var roles: [PersonID: Role] = [:]
+    /// The last role of each person who has gone.
+    var formerRoles: [PersonID: Role] = [:]
     /// Where the membership of each person began who joined.
     var begun: [PersonID: Int] = [:]
     /// Whose each device is, and the operation that made it so.
@@ -228,6 +230,7 @@ struct PeopleLog {
     }
     for person in state.roles.keys where ends(place, nil, of: person) {
       if let begun = state.begun[person], isBeyond(begun, place, nil, person, endings) { continue }
+      state.formerRoles[person] = state.roles[person]
       state.roles[person] = nil
     }
   }
@@ -295,6 +298,8 @@ struct PeopleLog {
 struct ChangeRoles {
   private var roles: [Dot: Role] = [:]
   private var persons: [Dot: PersonID] = [:]
+  /// Changes that merge somebody whom their author may not merge; a change merges one at most.
+  private var overreaching: Set<Dot> = []
   /// How much of the members' log the author of each change had seen.
   private(set) var heads: [Dot: Frontier] = [:]
   private(set) var voids = 0
@@ -318,6 +323,11 @@ struct ChangeRoles {
       guard let standing = memo?.standing else { continue }
       roles[dot] = log.role(of: dot, in: zone, at: past, standing)
       persons[dot] = standing.devices[dot.author.device]?.person
+      if let role = roles[dot],
+        change.operations.contains(where: { !Rights.mayDecide($0, role, standing) })
+      {
+        overreaching.insert(dot)
+      }
       if roles[dot] == nil { voids += 1 }
     }
     if voids > 0 { SimProbe.changesVoid.hit() }
@@ -329,7 +339,9 @@ struct ChangeRoles {
   /// Whether an operation of a change has effect, as far as people are concerned.
   func allows(_ operation: Operation, of dot: Dot) -> Bool {
     guard let role = roles[dot] else { return false }
-    let isAllowed = Rights.allow(operation, role, by: persons[dot])
+    let isAllowed =
+      Rights.allow(operation, role, by: persons[dot])
+      && !(overreaching.contains(dot) && Rights.isMerge(operation))
     if !isAllowed { SimProbe.operationOverRole.hit() }
     return isAllowed
   }

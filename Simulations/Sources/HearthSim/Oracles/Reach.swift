@@ -65,7 +65,7 @@ struct Reach {
         .garbage, fresh, "\(member.name)'s further device cannot join: \(error)")
     }
     try world.throwFound()
-    if try waitsForAdmin(fresh, in: home) { return SimProbe.waitsForAdmin.hit() }
+    if try waitsForAdmin(fresh, meeting: member, in: home) { return SimProbe.waitsForAdmin.hit() }
     SimProbe.furtherReached.hit()
     guard try fresh.agrees(with: member, in: home) else {
       throw world.fail(
@@ -76,14 +76,18 @@ struct Reach {
     }
   }
 
-  /// Whether a device that cannot open all of before waits for a snapshot, and nobody is left
-  /// who may give one.
-  private func waitsForAdmin(_ device: SimDevice, in home: ZoneID) throws -> Bool {
+  /// Whether a device that cannot open all of before waits for a snapshot, and the one that it
+  /// meets cannot give one that it would believe.
+  private func waitsForAdmin(
+    _ device: SimDevice, meeting other: SimDevice, in home: ZoneID
+  ) throws -> Bool {
     guard try device.engine().awaitsSnapshot(home) else { return false }
-    let membership = try device.membership()
-    return !membership.devices.contains {
-      membership.role(of: $0.id)?.rank ?? 0 >= Role.admin.rank
-    }
+    let person = try other.membership().person(of: other.deviceID)?.id
+    let group = try device.engine().zone(home).group
+    let waited = try device.engine().awaitedVoices(in: group).map(\.id)
+    let own = try device.membership().person(of: device.deviceID)
+    let isOwn = own?.id == person && own?.role.rank ?? 0 >= Role.admin.rank
+    return !isOwn && !(person.map(waited.contains) ?? false)
   }
 
   /// All that anybody ever stored, also what was merged, replaced and removed since, leads where

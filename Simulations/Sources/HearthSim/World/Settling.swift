@@ -254,7 +254,7 @@ struct Settling {
     return true
   }
 
-  /// Whether somebody waits for a snapshot, and no owner or admin is there to give one.
+  /// Whether somebody waits for a snapshot, and nobody is there whose word they would believe.
   private func waitsForAdmin(_ members: [SimDevice]) throws -> Bool {
     let waiting = try members.filter { member in
       try member.home.map { try member.engine().awaitsSnapshot($0) } ?? false
@@ -264,8 +264,17 @@ struct Settling {
     guard areEqual(others) else { return false }
     // Who waits itself can sum up nothing for others.
     let isLed = try members.contains { member in
-      try member.membership().role(of: member.deviceID)?.rank ?? 0 >= Role.admin.rank
-        && !waiting.contains { $0 === member }
+      let membership = try member.membership()
+      guard membership.role(of: member.deviceID)?.rank ?? 0 >= Role.admin.rank,
+        !waiting.contains(where: { $0 === member }),
+        let person = membership.person(of: member.deviceID)?.id
+      else { return false }
+      // Who waits believes those who let them in, and nobody else alone.
+      return try waiting.contains { other in
+        guard let home = other.home else { return false }
+        let group = try other.engine().zone(home).group
+        return try other.engine().awaitedVoices(in: group).contains { $0.id == person }
+      }
     }
     guard !waiting.isEmpty, !isLed else { return false }
     SimProbe.waitsForAdmin.hit()

@@ -1,0 +1,155 @@
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+
+// Checking what others sum up, and saying so; decision 0065 says why it is so.
+extension Engine {
+  /// Attests what a zone holds here where a snapshot of somebody else's ends at the same point, and
+  /// tells of one that says something else.
+  ///
+  /// Done by itself, and once for each point: a small operation in the members' log. Only by who
+  /// has the changes themselves, as whoever began from a snapshot knows no more than its maker said.
+  /// Where newcomers read everything they can take the changes, so only owners and admins look.
+  /// Costs a digest of the zone for each such snapshot.
+  mutating func attest(
+    _ id: ZoneID, on transport: some Transport, holding listing: TransportListing,
+    nowMilliseconds: UInt64, _ report: inout TransportReport
+  ) throws {
+    let zone = try zone(id)
+    let membership = membership(of: zone.group)
+    let least = membership.withholdsKeys ? Role.member : .admin
+    guard zone.kind == .data, !listing.snapshots.isEmpty, let own = membership.person(of: device),
+      let role = membership.role(of: device), role.rank >= least.rank
+    else { return }
+    let mark = Engine.mark(of: zone.heads)
+    let others = try knownSnapshots(of: zone, on: transport, listing, &report)
+      .filter { !$0.frontier.isEmpty && $0.mark == mark }
+      .map { (place: SnapshotPlan.place(of: $0.group), word: word(of: $0, in: zone)) }
+      .filter { $0.word.person != own.id }
+    guard !others.isEmpty, let current = zone.currentEpoch,
+      try store.baseSnapshot(of: id) == nil
+    else { return }
+    let digest = try checkedDigest(of: zone, at: mark, under: Identifier(current.tag))
+    let attest = ControlOperation.SnapshotAttest(zone: id, mark: mark, digest: digest)
+    if !membership.hasAttested(device, attest) {
+      Probe.snapshotAttested.hit()
+      _ = try perform([.snapshotAttest(attest)], in: zone.group, nowMilliseconds: nowMilliseconds)
+    }
+    for (place, word) in others where try isRefuted(word, in: zone) {
+      report.problems.append(
+        TransportProblem(
+          place: place,
+          fault: "\(try nameOfMaker(word, in: zone)) made this snapshot, and it shows something "
+            + "else than the changes that it sums up",
+          remedy: "tell the household's owner: whoever begins from it sees something wrong",
+          hidesData: false))
+    }
+  }
+
+  /// The digest of a zone at a point, worked out once for a point and an epoch: what takes changes
+  /// back makes a new epoch.
+  private func checkedDigest(
+    of zone: ZoneState, at mark: Identifier, under epoch: Identifier
+  ) throws -> [UInt8] {
+    let name = "attested.\(zone.id.hex)"
+    let key = mark.bytes + epoch.bytes
+    if let fact = try store.fact(name), fact.starts(with: key),
+      fact.count == key.count + ControlOperation.SnapshotAttest.digestBytes
+    {
+      return Array(fact.dropFirst(key.count))
+    }
+    let digest = try digest(of: zone.id)
+    try store.transaction { try store.setFact(name, key + digest) }
+    return digest
+  }
+
+  // MARK: What is wrong
+
+  /// Whether this person attested something else than a snapshot says, where both judged alike.
+  func isRefuted(_ word: SnapshotWord, in zone: ZoneState) throws -> Bool {
+    guard let own = membership(of: zone.group).person(of: device)?.id, word.person != own else {
+      return false
+    }
+    return try refuters(of: word, in: zone, heads: zone.heads).contains(own)
+  }
+
+  /// The people who attested something else than a snapshot says, at the same point.
+  ///
+  /// What a removal takes back counts for one who knew of it and not for another. So where anything
+  /// of before the point is void, nobody is accused.
+  private func refuters(
+    of word: SnapshotWord, in zone: ZoneState, heads: [LogHead]
+  ) throws -> [PersonID] {
+    let membership = membership(of: zone.group)
+    let said = membership.attestations(of: zone.id).filter {
+      $0.mark == word.mark && $0.person != word.person
+    }
+    guard !said.isEmpty, let epoch = zone.epochs.first(where: { Identifier($0.tag) == word.epoch })
+    else { return [] }
+    let links = try said.map { (person: $0.person, link: try epoch.link($0.digest)) }
+    let agreeing = Set(links.filter { $0.link == word.link }.map(\.person))
+    let refuting = Set(links.map(\.person)).subtracting(agreeing).sorted()
+    guard !refuting.isEmpty, !isAnythingVoid(in: zone, heads: heads) else { return [] }
+    return refuting
+  }
+
+  private func isAnythingVoid(in zone: ZoneState, heads: [LogHead]) -> Bool {
+    let membership = membership(of: zone.group)
+    return !zone.forkEnds.isEmpty
+      || heads.contains {
+        membership.isOverruled(
+          Dot(author: $0.author, sequence: $0.sequence), in: zone.id, at: $0.controlSeen)
+      }
+  }
+
+  /// Tells where somebody who has the changes says something else than the snapshot that a zone
+  /// began from.
+  func tellRefutedBase(of id: ZoneID, _ report: inout TransportReport) throws {
+    guard let refuted = try refutedBase(of: id) else { return }
+    report.problems.append(
+      TransportProblem(
+        place: "zone \(try zone(id).name)",
+        fault: "it began from a snapshot by \(refuted.maker), and "
+          + "\(refuted.others.joined(separator: " and ")), who has the changes themselves, attests "
+          + "something else",
+        remedy: "ask both, and compare with `hearth digest`; then join anew with a link of the one "
+          + "whom you believe",
+        hidesData: true))
+  }
+
+  /// Who made the snapshot that a zone began from, and who attests something else; nil where nobody
+  /// does.
+  package func refutedBase(of id: ZoneID) throws -> (maker: String, others: [String])? {
+    let zone = try zone(id)
+    let membership = membership(of: zone.group)
+    guard zone.kind == .data, !membership.attestations(of: id).isEmpty,
+      let base = try store.baseSnapshot(of: id)
+    else { return nil }
+    let chunks = try Engine.chunks(of: base)
+    guard let first = chunks.first else { return nil }
+    let header = try Envelope.parseHeader(first, minimumSuite: membership.acceptedSuite)
+    let heads = try heads(ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: true).heads
+    let maker = zone.deviceByTag[Identifier(header.authorTag)]
+    let word = SnapshotWord(
+      maker: maker, person: maker.flatMap { membership.person(of: $0)?.id },
+      epoch: Identifier(header.epochTag), mark: Engine.mark(of: heads), link: header.linkBefore,
+      frontier: Frontier(heads.map { ($0.author, $0.sequence) }))
+    let others = try refuters(of: word, in: zone, heads: heads)
+    guard !others.isEmpty else { return nil }
+    return (
+      try nameOfMaker(word, in: zone), others.compactMap { membership.person($0)?.name }
+    )
+  }
+
+  private func nameOfMaker(_ word: SnapshotWord, in zone: ZoneState) throws -> String {
+    word.maker.flatMap { membership(of: zone.group).person(of: $0)?.name } ?? "somebody unknown"
+  }
+
+  /// The name of the person whose device made a snapshot.
+  func nameOfMaker(of first: [UInt8], in zone: ZoneState) throws -> String {
+    let membership = membership(of: zone.group)
+    let header = try Envelope.parseHeader(first, minimumSuite: membership.acceptedSuite)
+    let maker = zone.deviceByTag[Identifier(header.authorTag)]
+    return maker.flatMap { membership.person(of: $0)?.name } ?? "somebody unknown"
+  }
+}
