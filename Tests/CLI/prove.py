@@ -3,7 +3,7 @@
 
     prove.py
 
-Nothing is built: `swift` and `python3` are stand-ins that fail where they are told to.
+Nothing is built: `swift`, `python3`, the models and the fuzzers are stand-ins that fail where they are told to.
 """
 import os
 import re
@@ -37,7 +37,7 @@ class Stage:
             os.makedirs(self.path(folder))
         for name in ("bin/" + product for product in PRODUCTS):
             self.stand_in(name)
-        for name in ("path/swift", "path/python3"):
+        for name in ("path/swift", "path/python3", "Scripts/models", "Scripts/fuzz"):
             self.stand_in(name)
 
     def path(self, *names):
