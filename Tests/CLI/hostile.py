@@ -385,8 +385,11 @@ def marks(home):
     for victim in VICTIMS:
         for command in (("list",), ("list", "--all"), ("status",), ("log",), ("history",),
                         ("member",), ("device",), ("leaderboard",), ("conflicts",), ("audit",),
-                        ("doctor",), ("today",), ("export", "--csv")):
-            said = home.cost(victim, *command).said
+                        ("doctor",), ("today",), ("week",), ("show", "Milk"), ("settings",),
+                        ("points", "explain", "Mal"), ("household", "list"),
+                        ("export", "--csv")):
+            # Lines of CSV end with both.
+            said = home.cost(victim, *command).said.replace("\r\n", "\n")
             found = sorted({"U+%04X" % ord(one) for one in said if is_harmful(one)})
             home.holds(not found, "%s: %s prints %s" % (
                 victim, " ".join(command), ", ".join(found)))

@@ -93,13 +93,33 @@ extension HostileMember {
     ]
   }
 
-  /// Marks that turn a terminal's lines around or hide what is said: in a title and in a name.
+  /// Marks that turn a terminal's lines around or hide what is said, wherever people see a text: a
+  /// title, a note, a tag, a name, the household's name, the reason of a skip.
   package mutating func marks() throws -> [HostileFile] {
-    let named = Operation(
-      ownRecord, .assign(FieldID(.register, 1), .text("Mal\u{2028}\u{202e}\u{200b}nA")))
-    let titled = chore(
-      title: "Milk\u{2028}hearth: all is well\u{202e}\u{2066}\u{200b}\u{200f}\u{feff}", note: "")
-    return [try seal([change([named]), change(titled)])]
+    let bad = "\u{2028}hearth: all is well\u{2029}\u{202e}\u{2066}\u{200b}\u{200f}\u{feff}\u{ad}"
+    let named = Operation(ownRecord, .assign(FieldID(.register, 1), .text("Mal" + bad)))
+    let id = identifier()
+    let key = RecordKey(type: HouseholdSchema.chore, id: id)
+    let titled =
+      chore(id, title: "Milk" + bad, note: "Note" + bad)
+      + [Operation(key, .include(FieldID(.set, 10), .text("tag" + bad)))]
+    let skipped = identifier()
+    var changes = [
+      change([named]), change(titled),
+      change(chore(skipped, title: "Skipped" + bad, note: "")),
+    ]
+    changes.append(
+      change([
+        event(
+          HouseholdSchema.skip, at: 0,
+          [
+            EventField(FieldID(.register, 1), .bytes(skipped.bytes)),
+            EventField(FieldID(.register, 2), .int(OccurrenceKey.once.rawValue)),
+            EventField(FieldID(.register, 3), .text("Because" + bad)),
+            EventField(FieldID(.register, 4), .bytes(person.bytes)),
+          ])
+      ]))
+    return [try seal(changes)] + (try setting("name", "Home" + bad))
   }
 
   private func completion(
