@@ -69,17 +69,18 @@ package struct HostileMember {
     device = engine.device
     secret = try ZoneSecret.recovered(stored.wrappedSecret, by: engine.identity, zoneID: zone.bytes)
     membership = engine.membership(of: state.group)
-    guard let device = membership.allDevices.first(where: { $0.id == engine.device }) else {
+    guard let member = membership.allDevices.first(where: { $0.id == engine.device }) else {
       throw HostileError("this device does not belong to the household of \(zone.hex)")
     }
-    person = device.person
+    person = member.person
     heads = state.heads
     known = state.frontier
     control = try engine.controlZone(of: state.group).frontier
     zoneTag = state.tag
     authorTag = state.authorTag(of: engine.device)
     head = state.head(of: engine.author)
-    dice = Dice(seed: seed)
+    // Two devices with one seed do not give their records the same ids.
+    dice = Dice(seed: seed &+ device.low)
   }
 
   /// Goes on under another life of the device, whose log is empty.
