@@ -337,6 +337,15 @@ def flat(value, name=""):
         yield name, value
 
 
+def objects(value):
+    """Every object of a JSON document."""
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, (dict, list)):
+            yield from objects(inner)
+
+
 @row("H10", "a child says that 200 occurrences to come are done, in Ann's name")
 def in_advance(home):
     home.join("cleo", "Cleo", "child")
@@ -350,9 +359,12 @@ def in_advance(home):
         home.holds(credit(home, victim, "Cleo") == 0,
                    "%s: Cleo has %d points" % (victim, credit(home, victim, "Cleo")))
         home.holds(credit(home, victim, "Ben") >= 5, "%s: Ben's points are gone" % victim)
-        for line in home.tries(victim, "history").splitlines():
-            home.holds(not ("Cleo" in line and "Ann" in line),
-                       "%s: the history has it from Ann: %s" % (victim, line.strip()))
+        for command in ("history", "export"):
+            told = json.loads(home.tries(victim, command, "--json") or "{}")
+            foreign = [one for one in objects(told)
+                       if "Cleo" in one.values() and "Ann" in one.values()]
+            home.holds(not foreign, "%s: by %s Ann has recorded %d entries of Cleo: %s" % (
+                victim, command, len(foreign), foreign[:1]))
 
 
 # H11: the rest.
