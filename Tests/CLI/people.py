@@ -349,7 +349,8 @@ def revoked_invitation(family):
     # The one of the flatmate's time is used; the approved one too.
     check(len(opened) == 1 and opened[0]["usesLeft"] == 3, "open invitations: %r" % opened)
     family.says(
-        "cleo", ["invite", "revoke", opened[0]["id"][:8]], "nobody joins", "new keys", "next:")
+        "cleo", ["invite", "revoke", opened[0]["id"][:8]], "nobody can join any more",
+        "new keys", "next:")
     family.init("eve", "Eve", "phone")
     family.says("eve", ["join", link], "was closed", status=FAILED)
     family.says("cleo", ["invite", "revoke", "ffff"], "no invitation", status=FAILED)

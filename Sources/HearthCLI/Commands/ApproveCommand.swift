@@ -260,8 +260,8 @@ struct ApproveCommand: AsyncParsableCommand {
       return CommandFailure(
         .notAllowed,
         "\(Style.safe(late.personName)) asks with invitation \(ShortID.text(late.invite)), which "
-          + "has ended: it no longer lets anybody in", hint: "`hearth invite --approve` makes another"
-      )
+          + "has ended: it no longer lets anybody in",
+        hint: "`hearth invite --approve` makes another")
     }
     return CommandFailure(
       .failed,

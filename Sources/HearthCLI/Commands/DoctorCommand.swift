@@ -195,7 +195,8 @@ struct DoctorCommand: AsyncParsableCommand {
         Finding(
           "transport",
           "\($0.name) is carried by none of your transports: nobody else gets what is new in "
-            + "it, and recovery words do not bring it back", remedy: $0.remedy + ", then `hearth sync`")
+            + "it, and recovery words do not bring it back",
+          remedy: $0.remedy + ", then `hearth sync`")
       }
     }
     guard try await node.transports().isEmpty else { return [] }
@@ -242,7 +243,7 @@ struct DoctorCommand: AsyncParsableCommand {
     return findings + [
       Finding(
         "membership",
-        EndingText.line(ending, household: "your private database") + ": nothing new comes",
+        EndingText.line(ending, household: "your private database") + ": it receives nothing new",
         remedy: standing.devices.isEmpty
           ? EndingText.recovering
           : "\(PrivateText.remedy); if you have no other one, \(EndingText.recovering)")

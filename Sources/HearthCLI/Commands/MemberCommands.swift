@@ -291,7 +291,7 @@ struct MemberCommand: AsyncParsableCommand {
         )
       } else {
         Output.print("you have left \(place), with \(Words.count(devices, "device"))")
-        Output.print("you keep what is on this device; nothing new comes")
+        Output.print("you keep the data on this device and receive nothing new")
         if let words = ChoreNames.words(onChores: chores, leftBy: nil) { Output.note(words) }
         Output.note("next: nothing; the others make new keys when they learn it")
       }

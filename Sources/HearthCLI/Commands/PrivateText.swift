@@ -60,7 +60,7 @@ enum PrivateText {
   static func lines(_ document: Document) -> [String] {
     var lines: [String] = []
     if let ended = document.ended {
-      lines.append(Style.red("private:   \(ended): nothing new comes"))
+      lines.append(Style.red("private:   \(ended): it receives nothing new"))
     } else if document.isShared {
       let own = UnsyncedText.words(
         document.unsynced, membership: document.unsyncedMembership, isOver: false)
