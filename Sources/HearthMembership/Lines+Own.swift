@@ -255,18 +255,26 @@ extension Lines {
       // Revocations that lead back to themselves leave each other standing: all devices are out.
       let standing = Set(
         lines.values.joined().map(\.place).filter { !lost.contains($0) }.map { aim(of: $0) })
+      var known: [Int: Bool] = [:]
+      /// Asked for each device that revokes an author's.
+      func isStanding(_ place: Int) -> Bool {
+        let isKnown = known[place] ?? standing.contains(aim(of: place))
+        known[place] = isKnown
+        return isKnown
+      }
       return lines.values.joined().filter { !lost.contains($0.place) }
         .sorted { $0.place < $1.place }.flatMap { line -> [Strike] in
-          strikes(revoked(by: line, standing, rank), by: line.place, .deviceRevoked)
+          strikes(revoked(by: line, rank, isStanding), by: line.place, .deviceRevoked)
         }
     }
   }
 
   /// What a revoked device wrote beyond the line of another one.
-  private func revoked(by line: OwnLine, _ standing: Set<Aim>, _ rank: Int) -> [Int] {
+  private func revoked(
+    by line: OwnLine, _ rank: Int, _ isStanding: (Int) -> Bool
+  ) -> [Int] {
     (fold.index.writings[target(line.place)] ?? []).filter {
-      isInReach($0, of: line.place) && isStruck($0, by: line, rank)
-        && !standing.contains(aim(of: $0))
+      isInReach($0, of: line.place) && isStruck($0, by: line, rank) && !isStanding($0)
     }
   }
 

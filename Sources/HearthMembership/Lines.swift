@@ -77,7 +77,7 @@ struct Lines {
     let written = fold.everyDevice(of: person).flatMap { fold.index.writings[$0] ?? [] }
     let all = written.filter { place in
       if !withRecoveries, case .recover = log.items[place].operation { return false }
-      return fold.person(place) == person
+      return fold.person(place) == person && !isStruck(place)
     }
     return OpenParts(all, of: log)
   }
