@@ -31,7 +31,8 @@ struct VisibleTextTests {
       0x115F...0x1160, 0x3164...0x3164, 0xFFA0...0xFFA0,  // fillers of Hangul
       0x17B4...0x17B5, 0x180B...0x180F,  // Khmer vowels, Mongolian selectors and separator
       0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F,  // widths, separators, directions
-      0x2800...0x2800, 0xFE00...0xFE0F, 0xFEFF...0xFEFF, 0xFFF0...0xFFFB,
+      0x2800...0x2800, 0x1D159...0x1D159, 0x16FE4...0x16FE4, 0xFE00...0xFE0F, 0xFEFF...0xFEFF,
+      0xFFF0...0xFFFB,
       0xE000...0xE001, 0xF8FF...0xF8FF,  // private use
       0x1BCA0...0x1BCA3, 0x1D173...0x1D17A,  // shorthand and music
       0xE0000...0xE01EF,  // tags and further selectors
@@ -82,6 +83,9 @@ struct VisibleTextTests {
   func noEmoji() {
     #expect(shown("a\u{FE0F}") == "a⟨U+FE0F⟩")
     #expect(shown("1\u{FE0F}") == "1⟨U+FE0F⟩")
+    #expect(shown("1\u{FE0E}") == "1⟨U+FE0E⟩")
+    #expect(shown("©\u{200D}®") == "©⟨U+200D⟩®")
+    #expect(shown("™\u{200D}🧹") == "™⟨U+200D⟩🧹")
     #expect(shown("1\u{FE0F}\u{20E2}") == "1⟨U+FE0F⟩\u{20E2}")
     #expect(shown("☎\u{FE0F}\u{FE0F}") == "☎\u{FE0F}⟨U+FE0F⟩")
     #expect(shown("☎\u{FE01}") == "☎⟨U+FE01⟩")
@@ -117,6 +121,31 @@ struct VisibleTextTests {
       #expect(shown("\(joiner)می") == "\(number)می")
       #expect(shown("می\(joiner)\(joiner)خ") == "می\(number)\(number)خ")
       #expect(shown("٣\(joiner)٤") == "٣\(number)٤")
+    }
+  }
+
+  @Test("As many marks as a letter can have stay, and none of a pile beyond them")
+  func piles() {
+    let most = VisibleText.maximumMarks
+    let fits = "a" + String(repeating: "\u{301}", count: most)
+    #expect(shown(fits + "b" + fits) == fits + "b" + fits)
+    #expect(shown(fits + "\u{301}\u{301}b") == fits + "⟨U+0301⟩⟨U+0301⟩b")
+    #expect(shown("שָּׁ֣לוֹם") == "שָּׁ֣לוֹם")
+  }
+
+  @Test("What is printed keeps line ends, tabs and emphasis, and no other control character")
+  func guarded() {
+    let plain = "a\tb\nc"
+    #expect(VisibleText.guarded(plain) == plain)
+    let emphasis = "\u{1B}[1mné\u{1B}[0m\n\u{1B}[30;47m█\u{1B}[0m"
+    #expect(VisibleText.guarded(emphasis) == emphasis)
+    for (text, shown) in [
+      ("\u{1B}[2Jx", "⟨U+001B⟩[2Jx"), ("\u{1B}]0;t\u{7}", "⟨U+001B⟩]0;t⟨U+0007⟩"),
+      ("\u{1B}[", "⟨U+001B⟩["), ("\u{1B}[31", "⟨U+001B⟩[31"), ("a\rb", "a⟨U+000D⟩b"),
+      ("a\u{2028}b", "a⟨U+2028⟩b"), ("a\r\nb", "a⟨U+000D⟩\nb"), ("x\u{9B}2J", "x⟨U+009B⟩2J"),
+      ("\u{202E}abc\n\u{AD}", "⟨U+202E⟩abc\n⟨U+00AD⟩"),
+    ] {
+      #expect(VisibleText.guarded(text) == shown)
     }
   }
 

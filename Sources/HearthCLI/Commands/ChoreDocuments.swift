@@ -53,6 +53,7 @@ struct OccurrenceDocument: Encodable, Sendable {
 
 /// A ledger entry in a JSON document.
 struct EntryDocument: Encodable, Sendable {
+  /// `person` did it, as `by` told, who signed it on `device`.
   let event, chore, title, person, by, day, kind, device: String
   let points: Int
   let milliseconds: UInt64
@@ -71,6 +72,9 @@ struct EntryDocument: Encodable, Sendable {
     milliseconds = entry.version.time.milliseconds
     late = entry.late.map(LateDocument.init)
   }
+
+  /// Who did it, and who told it where that is somebody else: their word, and no proof.
+  var who: String { person == by ? person : "\(person) (recorded by \(by))" }
 }
 
 /// A late adjustment in a JSON document.

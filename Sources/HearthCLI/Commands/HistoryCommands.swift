@@ -7,7 +7,7 @@ extension EntryDocument {
   /// Prints entries as a table.
   static func printTable(_ entries: [EntryDocument]) {
     let rows = entries.map {
-      [$0.day, $0.title, $0.person, String($0.points), $0.kind, String($0.event.prefix(12))]
+      [$0.day, $0.title, $0.who, String($0.points), $0.kind, String($0.event.prefix(12))]
     }
     let late = entries.flatMap { entry in
       entry.late.map { "\(entry.day) \(Style.safe(entry.title)): \($0.words)" }
@@ -90,7 +90,7 @@ struct ExportCommand: AsyncParsableCommand {
       ]
       lines.append(cells.map(ExportCommand.cell).joined(separator: ","))
     }
-    Output.print(lines.joined(separator: "\r\n") + "\r")
+    Output.data(lines.joined(separator: "\r\n") + "\r\n")
   }
 
   /// A cell, quoted where needed; one that a spreadsheet would run as a formula gets an apostrophe.

@@ -24,13 +24,24 @@ enum Output {
   }
 
   /// Prints a line of data.
+  ///
+  /// What others wrote is made visible where it is put into words. Whatever was not is so here: no
+  /// control character goes out but line ends, tabs and this program's own emphasis.
   static func print(_ text: String) {
-    write(text + "\n", to: STDOUT_FILENO)
+    write(VisibleText.guarded(text) + "\n", to: STDOUT_FILENO)
   }
 
   /// Prints a remark that is no data: what was done, what to do next.
   static func note(_ text: String) {
-    write(text + "\n", to: STDERR_FILENO)
+    write(VisibleText.guarded(text) + "\n", to: STDERR_FILENO)
+  }
+
+  /// Prints data of a format of its own as it is to files and programs; on a terminal it is shown
+  /// like other text.
+  static func data(_ text: String) {
+    let isShown = isatty(STDOUT_FILENO) == 1
+    write(
+      isShown ? VisibleText.guarded(text.replacing("\r\n", with: "\n")) : text, to: STDOUT_FILENO)
   }
 
   /// Prints one JSON document; `schema` is added to its top level.

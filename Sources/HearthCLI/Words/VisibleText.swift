@@ -25,6 +25,50 @@ enum VisibleText {
     }
   }
 
+  /// A whole text as it is printed, with each such character as its number but line ends, tabs and
+  /// emphasis (`ESC [ digits m`).
+  static func guarded(_ text: String) -> String {
+    var text = text
+    let isPlain = text.withUTF8 {
+      $0.allSatisfy { (0x20..<0x7F).contains($0) || $0 == 0x0A || $0 == 0x09 }
+    }
+    if isPlain { return text }
+    let scalars = Array(text.unicodeScalars)
+    var result = ""
+    var part = String.UnicodeScalarView()
+    func end() {
+      result += shown(String(part))
+      part.removeAll()
+    }
+    var place = 0
+    while place < scalars.count {
+      let emphasis = emphasisLength(at: place, in: scalars)
+      if emphasis > 0 || scalars[place] == "\n" || scalars[place] == "\t" {
+        end()
+        let count = max(1, emphasis)
+        result.unicodeScalars.append(contentsOf: scalars[place..<place + count])
+        place += count
+      } else {
+        part.append(scalars[place])
+        place += 1
+      }
+    }
+    end()
+    return result
+  }
+
+  /// How many characters from a place on are a sequence of emphasis; 0 if none is.
+  private static func emphasisLength(at place: Int, in scalars: [Unicode.Scalar]) -> Int {
+    guard scalars[place] == "\u{1B}", place + 1 < scalars.count, scalars[place + 1] == "[" else {
+      return 0
+    }
+    var end = place + 2
+    while end < scalars.count, ("0"..."9").contains(scalars[end]) || scalars[end] == ";" {
+      end += 1
+    }
+    return end < scalars.count && scalars[end] == "m" ? end + 1 - place : 0
+  }
+
   private static func replacingHidden(
     in text: String, with words: (Unicode.Scalar) -> String
   ) -> String {
@@ -33,8 +77,10 @@ enum VisibleText {
     if isPlain { return text }
     let scalars = Array(text.unicodeScalars)
     var result = String.UnicodeScalarView()
+    var marks = 0
     for (place, scalar) in scalars.enumerated() {
-      if isHidden(scalar), !isNeeded(at: place, in: scalars) {
+      marks = isMark(scalar) ? marks + 1 : 0
+      if isHidden(scalar) && !isNeeded(at: place, in: scalars) || marks > maximumMarks {
         result.append(contentsOf: words(scalar).unicodeScalars)
       } else {
         result.append(scalar)
@@ -68,11 +114,25 @@ enum VisibleText {
       .unassigned:
       return true
     default:
-      return scalar.properties.isDefaultIgnorableCodePoint || scalar == brailleBlank
+      return scalar.properties.isDefaultIgnorableCodePoint || blanks.contains(scalar)
     }
   }
 
-  private static let brailleBlank: Unicode.Scalar = "\u{2800}"
+  /// Characters that look like a space and are none: the empty pattern of Braille, a note of music
+  /// without a head, and the filler of the small script of Khitan.
+  private static let blanks: [Unicode.Scalar] = ["\u{2800}", "\u{1D159}", "\u{16FE4}"]
+
+  /// The most marks on one letter, more than any script has: a pile of them covers other lines.
+  static let maximumMarks = 8
+
+  private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+    guard scalar.value >= 0x300 else { return false }
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark: return true
+    default: return false
+    }
+  }
+
   private static let joiner: Unicode.Scalar = "\u{200D}"
   private static let nonJoiner: Unicode.Scalar = "\u{200C}"
   private static let textSelector: Unicode.Scalar = "\u{FE0E}"
@@ -88,9 +148,10 @@ enum VisibleText {
     let after = place + 1 < scalars.count ? scalars[place + 1] : nil
     switch scalars[place] {
     case emojiSelector where isASCII(before): return isEmoji(before) && after == keycap
+    case textSelector where isASCII(before): return false
     case emojiSelector, textSelector: return isEmoji(before)
     case joiner where endsEmoji(place, in: scalars):
-      return after.map { !isASCII($0) && isEmoji($0) } ?? false
+      return after.map(isPartOfEmoji) ?? false
     case joiner, nonJoiner: return joins(before, after)
     default: return false
     }
@@ -104,7 +165,12 @@ enum VisibleText {
   private static func endsEmoji(_ place: Int, in scalars: [Unicode.Scalar]) -> Bool {
     var last = scalars[place - 1]
     if last == emojiSelector, place > 1 { last = scalars[place - 2] }
-    return !isASCII(last) && isEmoji(last)
+    return isPartOfEmoji(last)
+  }
+
+  /// Whether joiners stand beside a character in emoji: signs of text such as © and ™ are none.
+  private static func isPartOfEmoji(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value >= 0x2190 && isEmoji(scalar)
   }
 
   /// Whether a joiner between two characters belongs to their script (after RFC 5892, appendix A).
