@@ -211,7 +211,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HearthCLITests",
-      dependencies: ["HearthCLI", "Household", "HearthCRDT", "HearthMembership"],
+      dependencies: [
+        "HearthCLI", "Hearth", "Household", "HearthCRDT", "HearthMembership", "HearthSync",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "SimDiskTests",

@@ -161,7 +161,8 @@ struct HouseholdContext {
       let settings = try HouseholdBook(source: source, today: CivilDate(dayNumber: 0)).settings
       return (settings.timeZone, settings.dayStartHour)
     }
-    let moment = try HouseholdClock(timeZone: zoneName).civil(
+    if !HouseholdClock.isKnown(zoneName) { try await SettingFaultText.warn(of: zone, on: node) }
+    let moment = try HouseholdClock(knownOrUTC: zoneName).civil(
       milliseconds: await node.nowMilliseconds())
     guard Int(moment.time.minuteOfDay) < startHour * 60 else { return moment }
     return (moment.date.adding(days: -1) ?? moment.date, moment.time)
@@ -200,8 +201,16 @@ struct HouseholdContext {
 struct HouseholdClock {
   private let calendar: Calendar
 
+  /// Whether this machine knows a time zone: two machines may know different ones.
+  static func isKnown(_ name: String) -> Bool { TimeZone(identifier: name) != nil }
+
+  /// The clock of a zone that somebody else may have set: UTC where this machine does not know it.
+  init(knownOrUTC name: String) throws {
+    try self.init(timeZone: HouseholdClock.isKnown(name) ? name : "UTC")
+  }
+
   init(timeZone name: String) throws {
-    guard let zone = TimeZone(identifier: name) else {
+    guard HouseholdClock.isKnown(name), let zone = TimeZone(identifier: name) else {
       throw CommandFailure(
         .usage, "time zone \(name) is not known on this machine",
         hint: "names look like Europe/Berlin")

@@ -42,10 +42,13 @@ package struct RolePolicy: Sendable {
     package let onlyOwn: Roles
     /// Whom an event decides about; nil where it concerns no person in particular.
     package let subject: Subject?
+    /// The field of an event that says about whom it is, and who may write it of themselves only.
+    package let ofThemselves: (field: FieldID, roles: Roles)?
 
     package init(
       create: Roles, change: Roles, fields: [FieldID: Roles] = [:], delete: Roles,
-      onlyOwn: Roles = .none, subject: Subject? = nil
+      onlyOwn: Roles = .none, subject: Subject? = nil,
+      ofThemselves: (field: FieldID, roles: Roles)? = nil
     ) {
       self.create = create
       self.change = change
@@ -53,6 +56,7 @@ package struct RolePolicy: Sendable {
       self.delete = delete
       self.onlyOwn = onlyOwn
       self.subject = subject
+      self.ofThemselves = ofThemselves
     }
 
     /// The same roles for everything.
@@ -100,6 +104,17 @@ package struct RolePolicy: Sendable {
     self.otherwise = otherwise
   }
 
+  /// The first of a transaction's operations that somebody of a role may not do; nil if they may do
+  /// all of it.
+  ///
+  /// - Parameters: as of ``allows(_:as:by:standing:)``.
+  package func refused(
+    _ operations: [Operation], as role: Role, by person: PersonID?,
+    standing: (PersonID) -> Standing?
+  ) -> Operation? {
+    operations.first { !allows($0, as: role, by: person, standing: standing) }
+  }
+
   /// Whether somebody of a role may do an operation.
   ///
   /// - Parameters:
@@ -143,6 +158,13 @@ package struct RolePolicy: Sendable {
     guard role != .reader else { return false }
     let rule = rules[operation.key.type] ?? otherwise
     if rule.onlyOwn.contains(Roles(role)), operation.key.id != person { return false }
+    if let (field, roles) = rule.ofThemselves, roles.contains(Roles(role)),
+      case .event(let fields) = operation.body
+    {
+      // Of several values of one field a reader takes the first, so none may name somebody else.
+      let named = fields.filter { $0.field == field }.map(\.value)
+      guard let person, named == [.bytes(person.bytes)] else { return false }
+    }
     let roles =
       switch operation.body {
       case .insert, .event: rule.create

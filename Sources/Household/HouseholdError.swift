@@ -65,6 +65,8 @@ package struct HouseholdError: Error, Equatable, CustomStringConvertible {
     package static let alreadyUndone = Code("already-undone")
     /// Only the doer, the recorder or an administrator may undo an entry.
     package static let notYours = Code("not-yours")
+    /// The occurrence comes after another one that is still to come.
+    package static let tooEarly = Code("too-early")
     /// The chore was done that day and is not due again until later.
     package static let doneThatDay = Code("done-that-day")
     /// The week or month is closed: only an administrator may undo in it.

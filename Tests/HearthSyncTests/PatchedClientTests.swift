@@ -91,7 +91,11 @@ struct PatchedClientTests {
             return [
               Operation(
                 RecordKey(type: schema.id, id: id),
-                .event(schema.fields.map { EventField($0.id, .int(66)) }))
+                .event(
+                  schema.fields.map { field in
+                    // Of itself, as far as it tells of anybody.
+                    EventField(field.id, field.name == "person" ? .bytes(own.bytes) : .int(66))
+                  }))
             ]
           }))
         continue

@@ -34,7 +34,7 @@ struct HouseholdFamilyTests {
       try book.addChore(
         ChoreDraft(
           title: "Dishes", note: "", points: 3, assignee: .nobody, due: Self.today, time: nil,
-          rule: nil, tags: []), by: anna, milliseconds: Self.noon, in: &builder)
+          rule: nil, tags: []), milliseconds: Self.noon, in: &builder)
     }
     try await Family.settle(nodes)
     var events: [RecordID] = []
@@ -43,7 +43,7 @@ struct HouseholdFamilyTests {
       events.append(
         try await node.book(zone) { book, builder in
           try book.complete(
-            chore, occurrence: nil, by: person, recordedBy: person, doneAt: (Self.today, nil),
+            chore, occurrence: nil, by: person, doneAt: (Self.today, nil),
             milliseconds: Self.noon, in: &builder)
         })
     }

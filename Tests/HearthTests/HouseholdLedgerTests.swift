@@ -49,7 +49,7 @@ struct HouseholdLedgerTests {
     let chores = try await write { book, builder in
       try rules.map { rule in
         try book.addChore(
-          ChoreDraft(title: "Cat", points: 5, rule: rule), by: anna, milliseconds: 1, in: &builder)
+          ChoreDraft(title: "Cat", points: 5, rule: rule), milliseconds: 1, in: &builder)
       }
     }
     var events: [RecordID] = []
@@ -60,7 +60,7 @@ struct HouseholdLedgerTests {
             let day = try CivilDate(
               dayNumber: Int(clock.milliseconds / HouseholdLedgerTests.dayMilliseconds))
             return try book.complete(
-              chore, occurrence: nil, by: anna, recordedBy: anna, doneAt: (day, nil),
+              chore, occurrence: nil, by: anna, doneAt: (day, nil),
               milliseconds: clock.milliseconds, in: &builder)
           })
       }
@@ -68,7 +68,7 @@ struct HouseholdLedgerTests {
     }
     try await write { book, builder in
       let days = try book.days(of: .week, named: nil)
-      try book.close(.week, first: days.first, last: days.last, by: anna, in: &builder)
+      try book.close(.week, first: days.first, last: days.last, in: &builder)
     }
     let undone = [events[12], events[13]]
     for event in undone {

@@ -146,11 +146,11 @@ struct NodeVerifyTests {
     let zone = try await node.createHousehold(named: "Home")
     let anna = await node.person
     let chore = try await write(to: zone, of: node) {
-      try $0.addChore(ChoreDraft(title: "Bins", points: 2), by: anna, milliseconds: 1, in: &$1)
+      try $0.addChore(ChoreDraft(title: "Bins", points: 2), milliseconds: 1, in: &$1)
     }
     let event = try await write(to: zone, of: node) {
       try $0.complete(
-        chore, occurrence: nil, by: anna, recordedBy: anna, doneAt: (today(), nil),
+        chore, occurrence: nil, by: anna, doneAt: (today(), nil),
         milliseconds: Self.start, in: &$1)
     }
     try await write(to: zone, of: node) {

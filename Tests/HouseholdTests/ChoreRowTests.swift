@@ -54,16 +54,13 @@ private struct BusyFamily {
     case 1, 2:
       let day = try CivilDate(dayNumber: home.day + random.below(40) - 20)
       try home.write(device) { try $0.moveOccurrence(chore, to: day, in: &$1) }
-    case 3, 4: try home.write(device) { try $0.skip(chore, reason: "", by: person, in: &$1) }
+    case 3, 4: try home.write(device) { try $0.skip(chore, reason: "", in: &$1) }
     case 5:
       guard let skip = skips.randomElement(using: &random) else { return }
       try home.write(device) { _, builder in
         _ = builder.event(
           HouseholdSchema.retraction,
-          [
-            EventField(RetractionField.event, .id(skip)),
-            EventField(RetractionField.by, .id(person)),
-          ])
+          [EventField(RetractionField.event, .id(skip))])
       }
     case 6: try home.write(device) { try $0.archive(chore, in: &$1) }
     case 7, 8: try home.write(device) { try $0.restore(chore, in: &$1) }

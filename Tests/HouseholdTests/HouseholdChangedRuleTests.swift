@@ -24,7 +24,7 @@ struct HouseholdChangedRuleTests {
 
   private func skip(_ chore: RecordID, _ key: OccurrenceKey? = nil, on device: Int = 0) throws {
     try home.write(device) {
-      try $0.skip(chore, occurrence: key, reason: "", by: home.people[device], in: &$1)
+      try $0.skip(chore, occurrence: key, reason: "", in: &$1)
     }
   }
 
@@ -92,9 +92,9 @@ struct HouseholdChangedRuleTests {
   @Test("R6: a chain opens after the last date that was closed by the calendar")
   func chainAfterClosedDate() throws {
     let done = try home.add(ChoreDraft(title: "Cat", points: 1, rule: try daily()))
-    try home.done(done, by: 0, on: 0, key: OccurrenceKey(try Occurrence(home.date(5))))
-    try change(done, to: chain(2))
-    #expect(try due(done) == 6)
+    try home.done(done, by: 0, on: 0, key: OccurrenceKey(try Occurrence(home.date(2))))
+    try change(done, to: chain(1))
+    #expect(try due(done) == 3)
     let skipped = try home.add(ChoreDraft(title: "Dog", points: 1, rule: try daily()))
     try skip(skipped)
     try change(skipped, to: chain(2))
@@ -249,12 +249,12 @@ struct HouseholdChangedRuleTests {
     try home.meet()
     home.day += 8
     try home.write(0) {
-      try $0.close(.week, first: home.date(3), last: home.date(9), by: home.people[0], in: &$1)
+      try $0.close(.week, first: home.date(3), last: home.date(9), in: &$1)
     }
     try home.set("duplicate", "each")
     home.day += 21
     try home.write(0) {
-      try $0.close(.month, first: home.date(-3), last: home.date(27), by: home.people[0], in: &$1)
+      try $0.close(.month, first: home.date(-3), last: home.date(27), in: &$1)
     }
     #expect(try home.kinds() == [.credited, .alsoDone])
     #expect(try home.total(1) == 0)

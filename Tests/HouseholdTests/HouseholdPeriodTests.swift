@@ -19,7 +19,7 @@ struct HouseholdPeriodTests {
   private func close(_ kind: PeriodKind = .week, on device: Int = 0) throws {
     let days = try home.book(device).days(of: kind, named: nil)
     try home.write(device) {
-      try $0.close(kind, first: days.first, last: days.last, by: home.people[device], in: &$1)
+      try $0.close(kind, first: days.first, last: days.last, in: &$1)
     }
   }
 
@@ -113,7 +113,7 @@ struct HouseholdPeriodTests {
     let days = try home.book().days(of: .week, named: nil)
     func close(_ device: Int) throws {
       try home.write(device) {
-        try $0.close(.week, first: days.first, last: days.last, by: home.people[0], in: &$1)
+        try $0.close(.week, first: days.first, last: days.last, in: &$1)
       }
     }
     // The owner's other device, which has not seen the work, closes first.
@@ -136,7 +136,7 @@ struct HouseholdPeriodTests {
     #expect(throws: HouseholdError(.badPeriod, "")) {
       let days = try home.book().days(of: .month, named: "2024-10")
       try home.write(0) {
-        try $0.close(.month, first: days.first, last: days.last, by: home.people[0], in: &$1)
+        try $0.close(.month, first: days.first, last: days.last, in: &$1)
       }
     }
     home.day += 3
@@ -159,7 +159,7 @@ struct HouseholdPeriodTests {
     #expect(try weeks(0) == [15, 35])
     try home.write(0) {
       try $0.close(
-        .week, first: home.date(-4), last: home.date(2), by: home.people[0], in: &$1)
+        .week, first: home.date(-4), last: home.date(2), in: &$1)
     }
     try home.set("week-start", "sa")
     try home.set("duplicate", "each")
@@ -263,8 +263,8 @@ struct HouseholdPeriodTests {
     func done(isEarly: Bool) throws {
       try home.write(0) { book, builder in
         _ = try book.complete(
-          chore, occurrence: nil, by: home.people[0], recordedBy: home.people[0],
-          doneAt: (home.today, nil), milliseconds: home.milliseconds, isEarly: isEarly,
+          chore, occurrence: nil, by: home.people[0], doneAt: (home.today, nil),
+          milliseconds: home.milliseconds, isEarly: isEarly,
           in: &builder)
       }
     }

@@ -7,19 +7,46 @@ import Testing
 
 @Suite("What each role may do in a household")
 struct HouseholdRolePolicyTests {
+  private static let own = Identifier(high: 1, low: 1)
+  private static let other = Identifier(high: 1, low: 2)
+
+  private func done(by person: PersonID) -> EventField {
+    EventField(CompletionField.person, .bytes(person.bytes))
+  }
+
+  @Test("A child tells of its own work only; members tell of everybody's")
+  func ofThemselves() {
+    let (own, other) = (HouseholdRolePolicyTests.own, HouseholdRolePolicyTests.other)
+    let type = HouseholdSchema.completion
+    for fields in [
+      [], [done(by: other)], [done(by: own), done(by: other)], [done(by: own), done(by: own)],
+      [EventField(CompletionField.person, .null)],
+    ] {
+      #expect(!allows(.child, type, .event(fields)), "\(fields)")
+      #expect(!allows(.reader, type, .event(fields)))
+      for role in [Role.member, .admin, .owner] { #expect(allows(role, type, .event(fields))) }
+    }
+    let event = Operation(
+      RecordKey(type: type, id: other), .event([done(by: own)]))
+    #expect(HouseholdSchema.rolePolicy.allows(event, as: .child, by: own))
+    #expect(!HouseholdSchema.rolePolicy.allows(event, as: .child, by: nil))
+  }
+
   private func allows(
     _ role: Role, _ type: TypeID, _ body: Operation.Body, isOwn: Bool = true
   ) -> Bool {
-    let own = Identifier(high: 1, low: 1)
-    let key = RecordKey(type: type, id: isOwn ? own : Identifier(high: 1, low: 2))
+    let own = HouseholdRolePolicyTests.own
+    let key = RecordKey(type: type, id: isOwn ? own : HouseholdRolePolicyTests.other)
     return HouseholdSchema.rolePolicy.allows(Operation(key, body), as: role, by: own)
   }
 
   @Test("Children do chores and take back, and change no chore, points, archive or setting")
   func children() {
-    for type in [HouseholdSchema.completion, HouseholdSchema.retraction, HouseholdSchema.skip] {
+    for type in [HouseholdSchema.retraction, HouseholdSchema.skip] {
       #expect(allows(.child, type, .event([])))
     }
+    #expect(
+      allows(.child, HouseholdSchema.completion, .event([done(by: HouseholdRolePolicyTests.own)])))
     #expect(allows(.child, HouseholdSchema.person, .insert))
     #expect(!allows(.child, HouseholdSchema.close, .event([])))
     #expect(!allows(.child, HouseholdSchema.personMerge, .event([])))

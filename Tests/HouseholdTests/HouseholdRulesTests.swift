@@ -92,8 +92,8 @@ struct HouseholdRulesTests {
     let chore = try home.add(ChoreDraft(title: "Leaves", points: 3, rule: try daily()))
     let completion = try home.write(1) { book, builder in
       try book.complete(
-        chore, occurrence: nil, by: home.people[1], recordedBy: home.people[1],
-        doneAt: (home.today, nil), milliseconds: home.milliseconds, in: &builder)
+        chore, occurrence: nil, by: home.people[1], doneAt: (home.today, nil),
+        milliseconds: home.milliseconds, in: &builder)
     }
     try home.write(0) { try $0.archive(chore, in: &$1) }
     try home.meet()
@@ -150,7 +150,7 @@ struct HouseholdRulesTests {
     try home.meet()
     #expect(try home.kinds().last == .credited)
     #expect(try home.total(0) == 8)
-    try home.write(0) { try $0.skip(chore, reason: "new one", by: home.people[0], in: &$1) }
+    try home.write(0) { try $0.skip(chore, reason: "new one", in: &$1) }
     #expect(try home.book().chore(chore)?.next?.due == home.date(23))
   }
 
@@ -299,7 +299,7 @@ struct HouseholdRulesTests {
   @Test("R15: work done concurrently with a skip counts")
   func skipped() throws {
     let chore = try home.add(ChoreDraft(title: "Bins", points: 5))
-    try home.write(0) { try $0.skip(chore, reason: "empty", by: home.people[0], in: &$1) }
+    try home.write(0) { try $0.skip(chore, reason: "empty", in: &$1) }
     #expect(try home.book(0).occurrences(through: home.date(9)).isEmpty)
     try home.done(chore, by: 1, on: 1)
     try home.meet()

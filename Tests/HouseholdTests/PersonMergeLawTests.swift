@@ -107,7 +107,7 @@ struct PersonMergeLawTests {
   func malformed() {
     let version = said(1, Self.ada, into: nil).version
     func read(_ fields: [EventField]) -> PersonMerge? {
-      PersonMerge(.zero, EventState(version: version, cause: nil, fields: fields))
+      PersonMerge(.zero, EventState(version: version, cause: nil, fields: fields), by: Self.ada)
     }
     #expect(read([]) == nil)
     #expect(read([EventField(MergeField.person, .int(3))]) == nil)

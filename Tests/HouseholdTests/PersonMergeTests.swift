@@ -17,13 +17,13 @@ struct PersonMergeTests {
   private func merge(_ ghost: Int = 2, into person: Int = 1, on device: Int = 0) throws {
     try home.write(device) {
       try $0.merge(
-        home.people[ghost], into: home.people[person], by: home.people[0], in: &$1)
+        home.people[ghost], into: home.people[person], in: &$1)
     }
   }
 
   private func undo(_ ghost: Int = 2, on device: Int = 0) throws {
     try home.write(device) {
-      try $0.undoMerge(of: home.people[ghost], by: home.people[0], in: &$1)
+      try $0.undoMerge(of: home.people[ghost], in: &$1)
     }
   }
 
@@ -166,7 +166,7 @@ struct PersonMergeTests {
     let chore = try home.add(try daily())
     let event = try home.done(chore, by: ghost, on: 2)
     home.day += 1
-    try home.write(2) { try $0.skip(chore, reason: "", by: home.people[ghost], in: &$1) }
+    try home.write(2) { try $0.skip(chore, reason: "", in: &$1) }
     try home.meet()
     #expect(throws: HouseholdError(.notYours, "")) {
       try home.write(1) { try $0.undo(event, by: home.people[now], in: &$1) }
@@ -194,7 +194,7 @@ struct PersonMergeTests {
     home.day += 3
     let days = try home.book().days(of: .week, named: nil)
     try home.write(0) {
-      try $0.close(.week, first: days.first, last: days.last, by: home.people[0], in: &$1)
+      try $0.close(.week, first: days.first, last: days.last, in: &$1)
     }
     try home.meet()
     #expect(try home.book().periods(.week, of: home.people[ghost]).map(\.points) == [5, 7])

@@ -71,7 +71,7 @@ final class TestHousehold {
   }
 
   func add(_ draft: ChoreDraft) throws -> RecordID {
-    let id = try write(0) { try $0.addChore(draft, by: people[0], milliseconds: 1, in: &$1) }
+    let id = try write(0) { try $0.addChore(draft, milliseconds: 1, in: &$1) }
     try meet()
     return id
   }
@@ -82,7 +82,7 @@ final class TestHousehold {
   ) throws -> RecordID {
     try write(device) { book, builder in
       try book.complete(
-        chore, occurrence: key, by: self.people[person], recordedBy: self.people[person],
+        chore, occurrence: key, by: self.people[person],
         doneAt: (try CivilDate(dayNumber: self.day - back), nil),
         milliseconds: self.milliseconds, isEarly: true, in: &builder)
     }

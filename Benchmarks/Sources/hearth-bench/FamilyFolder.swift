@@ -83,7 +83,7 @@ struct FamilyFolder {
       made += try await write { book, builder in
         try (have..<wanted).map { number in
           try book.addChore(
-            try FamilyFolder.draft(number, today, people), by: people[0], milliseconds: now,
+            try FamilyFolder.draft(number, today, people), milliseconds: now,
             in: &builder)
         }
       }
@@ -100,8 +100,8 @@ struct FamilyFolder {
       for (place, one) in open.enumerated() {
         let person = people[(day + place) % people.count]
         _ = try book.complete(
-          one.chore, occurrence: one.key, by: person, recordedBy: person,
-          doneAt: (today, nil), milliseconds: now, in: &builder)
+          one.chore, occurrence: one.key, by: person, doneAt: (today, nil), milliseconds: now,
+          in: &builder)
       }
     }
     done += open.count

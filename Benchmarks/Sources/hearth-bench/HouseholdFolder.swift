@@ -30,7 +30,7 @@ enum HouseholdFolder {
       let ids = try await write(zone, on: node, today) { book, builder in
         try range.map { number in
           try book.addChore(
-            try draft(number, today: today, person: person), by: person, milliseconds: now,
+            try draft(number, today: today, person: person), milliseconds: now,
             in: &builder)
         }
       }
@@ -39,7 +39,7 @@ enum HouseholdFolder {
         try await write(zone, on: node, today) { book, builder in
           for place in stride(from: day, to: ids.count, by: daysOfWork * 2) {
             _ = try book.complete(
-              ids[place], occurrence: nil, by: person, recordedBy: person, doneAt: (date, nil),
+              ids[place], occurrence: nil, by: person, doneAt: (date, nil),
               milliseconds: now, in: &builder)
           }
         }

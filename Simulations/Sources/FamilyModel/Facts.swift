@@ -55,7 +55,7 @@ package enum ModelFactKind: Hashable, Sendable {
   case completion(ModelCompletion)
   /// A completion or skip is taken back on the device of a person who has this role.
   case retraction(event: ModelID, by: ModelID, role: ModelRole)
-  /// An occurrence need not be done.
+  /// An occurrence need not be done, by who signed it.
   case skip(event: ModelID, chore: ModelID, key: Int64, by: ModelID, day: Int)
   /// What differs for one occurrence.
   case occurrenceOverride(chore: ModelID, key: Int64, ModelOverride)
@@ -70,6 +70,7 @@ package struct ModelCompletion: Hashable, Sendable {
   /// The occurrence; nil for what is done counted from completion.
   package let key: Int64?
   package let person: ModelID
+  /// Whose device signed it.
   package let recordedBy: ModelID
   package let day: Int
   package let doneAtMilliseconds: Int64

@@ -4,6 +4,9 @@
 /// code with it and imports nothing. All is computed from the set of facts, whatever their order;
 /// where the rules leave something open, the reading chosen here is called an assumption.
 ///
+/// Who wrote a fact is who signed it: the model is given nobody's word for it. Facts of void
+/// transactions are not given at all.
+///
 /// Not modelled: the closing of weeks and months (R10), so histories that are compared with the
 /// real household must contain none; the invariants over random families check closings there.
 /// Nor are what a writer refuses, rotation by chance (R18), and counts that end a rule.
@@ -168,8 +171,8 @@ package struct FamilyModel: Sendable {
   }
 
   /// The day this occurrence was moved to.
-  func overrideDue(_ chore: ModelID, _ key: Int64) -> Int? {
-    override(chore, key) { change -> Int?? in
+  func overrideDue(_ chore: ModelID, _ key: Int64, seenBy observer: ModelFact? = nil) -> Int? {
+    override(chore, key, seenBy: observer) { change -> Int?? in
       if case .due(let day) = change { .some(day) } else { nil }
     } ?? nil
   }
@@ -177,10 +180,14 @@ package struct FamilyModel: Sendable {
   // MARK: settings and people
 
   /// The shown value of a setting (R24): one register a key; nil is the default.
-  package func setting(_ key: String) -> String? {
+  ///
+  /// - Parameter observer: somebody in whose eyes it is asked; otherwise everybody's.
+  package func setting(_ key: String, seenBy observer: ModelFact? = nil) -> String? {
     shown(
       edits.compactMap { fact -> (fact: ModelFact, value: String?)? in
-        guard case .setting(key, let value) = fact.kind else { return nil }
+        guard case .setting(key, let value) = fact.kind, observer?.saw(fact) ?? true else {
+          return nil
+        }
         return (fact, value)
       }) ?? nil
   }

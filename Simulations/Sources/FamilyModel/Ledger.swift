@@ -1,6 +1,6 @@
 /// What became of one completion.
 package struct ModelEntry: Hashable, Sendable {
-  /// The four fates.
+  /// The five fates.
   package enum Kind: Hashable, Sendable {
     /// Counts for its occurrence.
     case credited
@@ -9,8 +9,11 @@ package struct ModelEntry: Hashable, Sendable {
     case alsoDone
     /// Taken back.
     case undone
-    /// Against a rule: an impossible time, a chore seen archived, not the assignee's.
+    /// Against a rule: an impossible time, a chore seen archived, an occurrence that the doer's
+    /// rule does not have or that was not to be done then, not the assignee's.
     case invalid
+    /// Of a day after tomorrow: it counts when that day comes.
+    case ahead
   }
 
   package let fact: ModelFact
@@ -45,10 +48,13 @@ extension FamilyModel {
     }
   }
 
-  /// Those that count for something: neither taken back nor against a rule.
+  /// Those that count for something: neither taken back, nor against a rule, nor of a day to come.
   func valid(of chore: ModelID) -> [Done] {
-    completions(of: chore).filter { !isUndone($0) && !isInvalid($0) }
+    completions(of: chore).filter { !isUndone($0) && !isInvalid($0) && !isAhead($0) }
   }
+
+  /// Work of a day after tomorrow counts when that day comes; tomorrow has come somewhere already.
+  private func isAhead(_ done: Done) -> Bool { done.what.day > today + 1 }
 
   /// R11: taken back by one who may, at whatever time, for ever.
   ///
@@ -72,7 +78,41 @@ extension FamilyModel {
     !hasPossibleTime(done)
       // R4: what was done without knowing of the archive counts, the rest does not.
       || isArchived(done.what.chore, seenBy: done.fact)
+      || !hasOccurrence(done)
       || !isAllowed(done)
+  }
+
+  /// R6: what is done is an occurrence that the chore's rule has, as the doer had seen it.
+  ///
+  /// Once done chores have the one occurrence 0; what is counted from completion names none.
+  /// Nobody does what they had not heard of. R8: what gave way to a later one by the day of the
+  /// work is not to be done any more, unless in the doer's household every one stays due. And of
+  /// what is not due by the day of the work, or the day after, the first alone can be done early.
+  private func hasOccurrence(_ done: Done) -> Bool {
+    let (chore, fact) = (done.what.chore, done.fact)
+    guard knows(chore, fact) else { return false }
+    guard let rule = rule(of: chore, seenBy: fact) else { return done.what.key == 0 }
+    if rule.isAfterCompletion { return done.what.key == nil }
+    guard let key = done.what.key, key % 32 == 0 else { return false }
+    let (date, day) = (Int(key / 32), done.what.day)
+    guard rule.falls(on: date) else { return false }
+    let due = min(date, overrideDue(chore, key, seenBy: fact) ?? date)
+    if due > day + 1 {
+      // Assumption: nobody does anything a year ahead.
+      if due - day > 366 { return false }
+      return !(max(day + 2, rule.anchor)..<max(date, day + 2, rule.anchor)).contains {
+        rule.falls(on: $0)
+      }
+    }
+    if setting("missed", seenBy: fact) == "stack" || date >= day { return true }
+    return !(date + 1...day).contains { rule.falls(on: $0) }
+  }
+
+  /// Whether somebody had seen anything of a chore.
+  func knows(_ chore: ModelID, _ observer: ModelFact) -> Bool {
+    edits.contains { fact in
+      if case .choreField(chore, _) = fact.kind { observer.saw(fact) } else { false }
+    }
   }
 
   /// R9: done at most five minutes after the change and seven days before it; the day is within
@@ -155,6 +195,8 @@ extension FamilyModel {
           .undone
         } else if isInvalid(done) {
           .invalid
+        } else if isAhead(done) {
+          .ahead
         } else {
           credited.contains(done.what.event) ? .credited : .alsoDone
         }

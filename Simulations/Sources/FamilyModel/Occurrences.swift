@@ -135,7 +135,7 @@ extension FamilyModel {
   private func skips(_ chore: ModelID) -> [(key: Int64, day: Int?, fact: ModelFact?)] {
     let events = facts.compactMap { fact -> (key: Int64, day: Int?, fact: ModelFact?)? in
       guard case .skip(let event, chore, let key, let by, let day) = fact.kind,
-        !isUndone(event, told: fact, ownedBy: [by])
+        !isUndone(event, told: fact, ownedBy: [by]), couldSkip(chore, key, fact)
       else { return nil }
       return (key, day, fact)
     }
@@ -145,6 +145,17 @@ extension FamilyModel {
       } == true
     }
     return events + marks.map { ($0, nil, nil) }
+  }
+
+  /// R6: what is skipped is an occurrence that the chore's rule has, as its author had seen it.
+  ///
+  /// Assumption: a link of a chain is numbered by what was done before it, so that nobody can say
+  /// of any number that it is none.
+  private func couldSkip(_ chore: ModelID, _ key: Int64, _ fact: ModelFact) -> Bool {
+    guard knows(chore, fact) else { return false }
+    guard let rule = rule(of: chore, seenBy: fact) else { return key == 0 }
+    if rule.isAfterCompletion { return key != 0 }
+    return key % 32 == 0 && rule.falls(on: Int(key / 32))
   }
 
   private func overriddenKeys(_ chore: ModelID) -> [Int64] {

@@ -25,13 +25,9 @@ package struct Translation {
     self.names = names
   }
 
-  package var facts: [ModelFact] { facts { _ in true } }
-
-  /// The facts of those operations that have effect; the others keep their places.
-  package func facts(where hasEffect: (Operation) -> Bool) -> [ModelFact] {
+  package var facts: [ModelFact] {
     operations.enumerated().flatMap { place, operation in
-      guard hasEffect(operation) else { return [ModelFact]() }
-      return kinds(operation).map {
+      kinds(operation).map {
         ModelFact(stamp: stamp, past: modelPast, place: place, kind: $0)
       }
     }
@@ -75,7 +71,7 @@ package struct Translation {
         return []
       }
       return [.occurrenceOverride(chore: place.chore, key: place.key, change)]
-    case (HouseholdSchema.setting, .assign(FieldID(.register, 2), let value)):
+    case (HouseholdSchema.setting, .assign(FieldID(.history, 2), let value)):
       return names.settings[operation.key.id].map { [.setting($0, value.text)] } ?? []
     case (HouseholdSchema.setting, .delete):
       return names.settings[operation.key.id].map { [.setting($0, nil)] } ?? []
@@ -93,7 +89,7 @@ package struct Translation {
     case FieldID(.history, 5): .assignment(assignment(value.text ?? "nobody"))
     case FieldID(.register, 6): .due(value.int.map(Int.init))
     case FieldID(.register, 7): .time(value.int.map(Int.init))
-    case FieldID(.register, 8): .rule(value.text.flatMap(rule))
+    case FieldID(.history, 8): .rule(value.text.flatMap(rule))
     case FieldID(.register, 9): .ruleFrom(value.int.map(Int.init))
     default: nil
     }
@@ -101,7 +97,7 @@ package struct Translation {
 
   private func override(_ field: FieldID, _ value: Value) -> ModelOverride? {
     switch field {
-    case FieldID(.register, 3): .due(value.int.map(Int.init))
+    case FieldID(.history, 3): .due(value.int.map(Int.init))
     case FieldID(.history, 4):
       .assignee(value.bytes.flatMap { Identifier(bytes: $0) }.map { ModelID($0) })
     case FieldID(.register, 5): .skipped(value == .bool(true))
@@ -152,12 +148,14 @@ package struct Translation {
     case HouseholdSchema.completion:
       return .completion(
         ModelCompletion(
-          event: id, chore: name(1), key: value(2).int, person: name(3), recordedBy: name(7),
+          event: id, chore: name(1), key: value(2).int, person: name(3),
+          recordedBy: ModelID(author.person),
           day: Int(int(4)), doneAtMilliseconds: int(5)))
     case HouseholdSchema.retraction:
       return .retraction(event: name(1), by: ModelID(author.person), role: author.role)
     case HouseholdSchema.skip:
-      return .skip(event: id, chore: name(1), key: int(2), by: name(4), day: Int(int(5)))
+      return .skip(
+        event: id, chore: name(1), key: int(2), by: ModelID(author.person), day: Int(int(5)))
     default: return nil
     }
   }

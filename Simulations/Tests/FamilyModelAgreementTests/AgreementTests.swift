@@ -22,7 +22,7 @@ private struct Chance {
 
 /// What may happen in the random histories of a test.
 enum Topic: CaseIterable {
-  case credit, edit, undo, skip, skew, strict, duplicate, missed, changeRule, once, move
+  case credit, edit, undo, skip, skew, strict, duplicate, missed, changeRule, once, move, forge
 }
 
 @Suite("The real household and the model agree on random histories")
@@ -60,9 +60,12 @@ struct AgreementTests {
   ) -> [Step] {
     switch chance.one(of: Topic.allCases.filter { topics.contains($0) }) {
     case .credit:
-      return chance.below(2) == 0
-        ? [.recordFor(chore, by: person, recordedBy: chance.below(3), on: device)]
-        : [.minutes(chance.below(300))]
+      return [.minutes(chance.below(300))]
+    case .forge:
+      let offset = chance.below(5) == 0 ? nil : chance.below(30) - 5
+      return [
+        .forged(chore, offset: offset, by: person, on: device, days: chance.below(12) - 4)
+      ]
     case .edit:
       switch chance.below(5) {
       case 0: return [.title(chore, "T\(chance.below(9))", on: device)]
@@ -160,6 +163,14 @@ struct AgreementTests {
     try expectAgreement(rules: [0, 1, 2, 3, 6, 7], together: together, [.changeRule, .undo])
     try expectAgreement(
       rules: [0, 1, 3, 6, 7], together: together, [.changeRule, .skip, .duplicate, .credit])
+  }
+
+  @Test("completions that no honest program writes", arguments: [true, false])
+  func forged(together: Bool) throws {
+    try expectAgreement(
+      rules: [0, 1, 2, 3, 4, 5], together: together, [.forge, .undo, .edit, .duplicate])
+    try expectAgreement(rules: [1, 2, 3, 6, 7], together: together, [.forge, .changeRule, .skip])
+    try expectAgreement(rules: [1, 2, 3, 9, 10], together: together, [.forge, .move, .missed])
   }
 
   @Test("clocks that are off by some minutes")

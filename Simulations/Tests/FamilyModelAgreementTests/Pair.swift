@@ -95,22 +95,39 @@ final class Pair {
 
   /// A chore known to all.
   func add(_ draft: ChoreDraft) throws -> RecordID {
-    let id = try write(0) { try $0.addChore(draft, by: people[0], milliseconds: 1, in: &$1) }
+    let id = try write(0) { try $0.addChore(draft, milliseconds: 1, in: &$1) }
     try meet()
     return id
   }
 
   @discardableResult
   func done(
-    _ chore: RecordID, by person: Int, on device: Int, key: OccurrenceKey? = nil, back: Int = 0,
-    recordedBy: Int? = nil
+    _ chore: RecordID, by person: Int, on device: Int, key: OccurrenceKey? = nil, back: Int = 0
   ) throws -> RecordID {
     try write(device) { book, builder in
       try book.complete(
         chore, occurrence: key, by: self.people[person],
-        recordedBy: self.people[recordedBy ?? person],
         doneAt: (try CivilDate(dayNumber: self.day - back), nil),
         milliseconds: self.milliseconds, isEarly: true, in: &builder)
+    }
+  }
+
+  /// Writes a completion that no honest program would, on a clock that shows its day.
+  func forge(
+    _ chore: RecordID, offset: Int?, by person: Int, on device: Int, day: Int
+  ) throws {
+    let skew = skewMinutes[device]
+    defer { skewMinutes[device] = skew }
+    skewMinutes[device] = (day - self.day) * 1440
+    let key: Value = try offset.map { .int(Int64(try Occurrence(try date($0)).key)) } ?? .null
+    try write(device) { _, builder in
+      let instant = Int64(self.milliseconds) + Int64(self.skewMinutes[device]) * 60_000
+      let values: [(UInt16, Value)] = [
+        (1, .bytes(chore.bytes)), (2, key), (3, .bytes(self.people[person].bytes)),
+        (4, .int(Int64(day))), (5, .int(instant)), (6, .text("forged")),
+      ]
+      _ = builder.event(
+        HouseholdSchema.completion, values.map { EventField(FieldID(.register, $0), $1) })
     }
   }
 

@@ -12,7 +12,9 @@ enum Step: Hashable, CustomStringConvertible {
   case skew(Int, on: Int)
   case done(Int, by: Int, on: Int, back: Int)
   case doneAt(Int, offset: Int, by: Int, on: Int)
-  case recordFor(Int, by: Int, recordedBy: Int, on: Int)
+  /// Written by a program that checks nothing: of the day so far from the first one, or of none, on
+  /// a clock that is so many days off.
+  case forged(Int, offset: Int?, by: Int, on: Int, days: Int)
   case skip(Int, on: Int)
   case undo(Int, by: Int, on: Int, asAdmin: Bool)
   case points(Int, Int, on: Int)
@@ -37,8 +39,9 @@ enum Step: Hashable, CustomStringConvertible {
       "done chore \(chore) by \(person) on \(device) back \(back)"
     case .doneAt(let chore, let offset, let person, let device):
       "done chore \(chore) of day \(offset) by \(person) on \(device)"
-    case .recordFor(let chore, let person, let recorder, let device):
-      "done chore \(chore) by \(person) recorded by \(recorder) on \(device)"
+    case .forged(let chore, let offset, let person, let device, let days):
+      "forged chore \(chore) of day \(offset.map(String.init) ?? "-") by \(person) on \(device) in "
+        + "\(days) days"
     case .skip(let chore, let device): "skip chore \(chore) on \(device)"
     case .undo(let place, let person, let device, let asAdmin):
       "undo entry \(place) by \(person) on \(device)\(asAdmin ? " as admin" : "")"
@@ -141,8 +144,9 @@ struct Story {
     case .doneAt(let chore, let offset, let person, let device):
       let key = OccurrenceKey(try Occurrence(try pair.date(offset)))
       try pair.done(chores[chore], by: person, on: device, key: key)
-    case .recordFor(let chore, let person, let recorder, let device):
-      try pair.done(chores[chore], by: person, on: device, recordedBy: recorder)
+    case .forged(let chore, let offset, let person, let device, let days):
+      try pair.forge(
+        chores[chore], offset: offset, by: person, on: device, day: pair.day + days)
     case .undo(let place, let person, let device, let asAdmin):
       let entries = pair.model(device).ledger
       if entries.isEmpty { return }
@@ -158,7 +162,7 @@ struct Story {
     switch step {
     case .skip(let chore, let device):
       try pair.write(device) {
-        try $0.skip(chores[chore], reason: "", by: pair.people[0], in: &$1)
+        try $0.skip(chores[chore], reason: "", in: &$1)
       }
     case .points(let chore, let points, let device):
       try pair.edit(chores[chore], on: device) { $0.points = points }

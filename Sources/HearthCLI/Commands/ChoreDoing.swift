@@ -32,7 +32,7 @@ struct DoneChore: AsyncParsableCommand {
       let event: RecordID
       do {
         event = try book.complete(
-          chore.id, occurrence: nil, by: person, recordedBy: me, doneAt: (day, named),
+          chore.id, occurrence: nil, by: person, doneAt: (day, named),
           milliseconds: done, nowMilliseconds: now, isEarly: early, in: &builder)
       } catch let error as HouseholdError where error.code == .doneThatDay {
         throw CommandFailure(
@@ -161,11 +161,10 @@ struct SkipChore: AsyncParsableCommand {
 
   func run() async throws {
     let household = try await HouseholdContext.open(common)
-    let me = await household.node.person
     let (name, reason) = (name, ShownText.normal(reason))
     let chore = try await household.write { book, builder in
       let chore = try ChoreNames.chore(name, in: book)
-      try book.skip(chore.id, reason: reason, by: me, in: &builder)
+      try book.skip(chore.id, reason: reason, in: &builder)
       return chore
     }
     let day = chore.next?.due

@@ -40,7 +40,7 @@ struct AddChore: AsyncParsableCommand {
     let title = typed ?? model.title
     let worth = try NumberWords.points(points ?? model.points)
     let today = try await household.today().date
-    let (me, now) = await (household.node.person, household.node.nowMilliseconds())
+    let now = await household.node.nowMilliseconds()
     let (draft, gate) = (self, await household.roleGate())
     let id = try await household.write { book, builder in
       var chore = ChoreDraft(title: ShownText.normal(title))
@@ -61,7 +61,7 @@ struct AddChore: AsyncParsableCommand {
       if let turns = try draft.turns.assignment(old: .nobody, in: book, gate) {
         chore.assignee = turns
       }
-      return try book.addChore(chore, by: me, milliseconds: now, in: &builder)
+      return try book.addChore(chore, milliseconds: now, in: &builder)
     }
     try ChoreDeed("added", id, ShownText.normal(title)).tell(
       common, "added \(ShownText.quoted(title)) (\(id.hex.prefix(8)))")

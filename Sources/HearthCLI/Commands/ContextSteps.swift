@@ -65,8 +65,7 @@ struct MomentText {
   /// In the time zone of a household; in UTC where this machine does not know it.
   static func of(_ context: HouseholdContext) async throws -> MomentText {
     let name = try await context.timeZoneName()
-    let clock = try (try? HouseholdClock(timeZone: name)) ?? HouseholdClock(timeZone: "UTC")
-    return MomentText(clock: clock)
+    return MomentText(clock: try HouseholdClock(knownOrUTC: name))
   }
 
   /// Date and minute.

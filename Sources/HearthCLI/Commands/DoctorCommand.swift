@@ -12,7 +12,7 @@ struct DoctorCommand: AsyncParsableCommand {
       Looks at the data, permissions, clocks, forks, copies of this device, transports, what they
       lack and what goes over none, every file of the shared folders, what others have and this
       device does not get, what recovery words need, whether this device still belongs to its
-      households, and free space.
+      households, what members wrote that cannot be, and free space.
       Exit code 7 if data is damaged, 2 if something else needs your attention.
       """)
 
@@ -143,7 +143,8 @@ struct DoctorCommand: AsyncParsableCommand {
               + "\(alike[0].fault)", remedy: remedy))
       }
     }
-    return findings + (try await withheld(from: node)) + (try await capsules(of: node))
+    findings += try await withheld(from: node) + (try await capsules(of: node))
+    return findings + (try await HouseholdFindings.all(on: node))
   }
 
   /// What keeps one way from serving, now or in the last round.

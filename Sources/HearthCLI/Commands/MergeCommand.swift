@@ -52,16 +52,15 @@ extension MemberCommand {
       try await Telling.first(context.node)
       let gate = await context.roleGate()
       try gate.requireAdmin(to: "merge people")
-      let me = try gate.requireMember().id
       let (person, into) = (person, into)
       let (subject, other) = try await context.write { book, builder in
         let subject = try Merge.subject(person, isUndo: into == nil, in: book, gate)
         guard let into else {
-          try book.undoMerge(of: subject.id, by: me, in: &builder)
+          try book.undoMerge(of: subject.id, in: &builder)
           return (subject, PersonChoice?.none)
         }
         let other = try ChoreNames.person(into, in: book, gate, isToWork: true)
-        try book.merge(subject.id, into: other.id, by: me, in: &builder)
+        try book.merge(subject.id, into: other.id, in: &builder)
         return (subject, other)
       }
       let points = try await context.read { try $0.points(of: subject.id).total }

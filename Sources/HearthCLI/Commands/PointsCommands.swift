@@ -176,7 +176,7 @@ struct ClosePeriod: AsyncParsableCommand {
     let named = week ?? period
     let days = try await household.write { book, builder in
       let days = try book.days(of: kind, named: named)
-      try book.close(kind, first: days.first, last: days.last, by: me, in: &builder)
+      try book.close(kind, first: days.first, last: days.last, in: &builder)
       return days
     }
     let people = try await household.read { book in

@@ -5,13 +5,15 @@ import HearthMembership
 import HearthSync
 import Household
 
-/// What removed devices wrote without effect.
+/// What was written without effect.
 struct QuarantineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "quarantine", abstract: "What removed devices wrote without effect.",
+    commandName: "quarantine", abstract: "What was written without effect.",
     discussion: """
       Changes that a removed person or revoked device wrote, and that whoever removed them had not
-      seen, count for nothing anywhere. They are kept, and an admin may take them over.
+      seen, count for nothing anywhere. Nor does a transaction of which the role of who wrote it does
+      not allow everything: it counts as a whole or not at all. They are kept, and an admin may take
+      them over.
 
       Examples:
         hearth quarantine           list them, with a number each
@@ -28,7 +30,7 @@ struct QuarantineCommand: AsyncParsableCommand {
     let first: UInt64
     let last: UInt64
     let changes: Int
-    let cause: String
+    let cause: QuarantinedChanges.Cause
     /// What they do, the first of it.
     let contents: [Content]
     /// How many things more.
@@ -82,7 +84,7 @@ struct QuarantineCommand: AsyncParsableCommand {
           device: names.name(of: range.author.device), deviceId: range.author.device.hex,
           zone: zones.first { $0.id == range.zone }?.name ?? "",
           first: range.changes.lowerBound, last: range.changes.upperBound,
-          changes: range.changes.count, cause: range.cause.rawValue, contents: contents.contents,
+          changes: range.changes.count, cause: range.cause, contents: contents.contents,
           more: contents.more))
     }
     return (found, items)
@@ -126,13 +128,19 @@ struct QuarantineCommand: AsyncParsableCommand {
       try await context.node.close()
       if options.json { return try Output.json(Document(quarantined: items)) }
       guard !items.isEmpty else {
-        return Output.note("the quarantine is empty: no removed device wrote anything unseen")
+        return Output.note(
+          "the quarantine is empty: no removed device wrote anything unseen, and nobody anything "
+            + "that their role does not allow")
       }
       for item in items {
         let reason =
-          item.cause == Judgement.VoidCause.beyondCut.rawValue
-          ? "written after the removal, or before it and unknown to whoever removed the device"
-          : "its device did not belong to the household"
+          switch item.cause {
+          case .beyondCut:
+            "written after the removal, or before it and unknown to whoever removed the device"
+          case .notADevice: "its device did not belong to the household"
+          case .beyondRole:
+            "\(item.changes == 1 ? "it holds" : "they hold") more than a role allows"
+          }
         Output.print(
           "\(item.number). \(Words.count(item.changes, "change")) by \(Style.safe(item.person)) on "
             + "\(Style.safe(item.device)), \(reason)")

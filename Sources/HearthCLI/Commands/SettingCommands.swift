@@ -58,6 +58,12 @@ private struct SettingsContext {
     return keys
   }
 
+  /// What is set for the household and cannot be.
+  func faults() async throws -> [SettingFaultText] {
+    guard let household else { return [] }
+    return try await SettingFaultText.all(of: household.zone, on: node)
+  }
+
   func values(_ keys: [SettingKey]) async throws -> SettingValues {
     try await SettingValues.load(keys, of: node, household: household?.zone)
   }
@@ -117,7 +123,7 @@ private func change(
   _ common: CommonOptions, _ key: SettingKey, _ value: String?, _ scope: SettingScope
 ) async throws {
   if let value {
-    guard key.isValid(value) else {
+    guard key.isOfHousehold || key.isValid(value) else {
       throw CommandFailure(
         .usage, "\(key.name) cannot be \(ShownText.quoted(value))", hint: "use \(key.values)")
     }
@@ -197,6 +203,8 @@ struct ListSettings: AsyncParsableCommand {
 
   private struct Document: Encodable {
     let settings: [SettingDocument]
+    /// What is set and cannot be.
+    let faults: [SettingFaultText]
   }
 
   func run() async throws {
@@ -208,11 +216,15 @@ struct ListSettings: AsyncParsableCommand {
     var keys: [SettingKey] = []
     for key in found { keys.append(try await context.known(key)) }
     let values = try await context.values(keys)
+    let faults = try await context.faults()
     try await context.node.close()
     let items = keys.map { SettingDocument($0, values) }
-    if common.json { return try Output.json(Document(settings: items)) }
+    if common.json { return try Output.json(Document(settings: items, faults: faults)) }
     let rows = items.map { [$0.key, $0.value, $0.source, $0.scopes.joined(separator: ", ")] }
     Output.print(
       Table(headers: ["SETTING", "VALUE", "FROM", "CAN BE SET FOR"], rows: rows).text)
+    for fault in faults {
+      Output.note("hearth: warning: \(fault.text)\n  remedy: \(fault.remedy)")
+    }
   }
 }

@@ -34,10 +34,17 @@ enum StandingText {
     let refutedSnapshotBy: String?
     /// Who attests something else.
     let refutedBy: [String]?
-    /// Changes of removed devices that count for nothing and that nobody has taken over.
+    /// Changes that count for nothing, of removed devices or beyond a role, and that nobody has
+    /// taken over.
     let quarantined: Int
     /// Those of them that this device wrote, where it does not belong to the household any more.
     let ownQuarantined: Int
+    /// Those of them that hold more than their author's role allows.
+    let beyondRole: Int
+    /// Those of these that this device wrote.
+    let ownBeyondRole: Int
+    /// What is set for the household and cannot be.
+    let settingFaults: [SettingFaultText]
     /// Those of this device's changes that no other device can have, where it does not belong to
     /// the household any more.
     let onlyHere: Int
@@ -81,6 +88,12 @@ enum StandingText {
       ownQuarantined =
         isOver
         ? ranges.filter { $0.author.device == device }.reduce(0) { $0 + $1.changes.count } : 0
+      let beyond = ranges.filter { $0.cause == .beyondRole }
+      beyondRole = beyond.reduce(0) { $0 + $1.changes.count }
+      ownBeyondRole =
+        isOver
+        ? 0 : beyond.filter { $0.author.device == device }.reduce(0) { $0 + $1.changes.count }
+      settingFaults = isOver ? [] : try await SettingFaultText.all(of: zone, on: node)
       onlyHere = isOver ? try await node.changesOnlyHere(in: zone.group) : 0
       withheld = try await StandingText.withheld(of: zone, on: node)
       let waiting = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
@@ -142,11 +155,26 @@ enum StandingText {
     if let maker = document.refutedSnapshotBy {
       lines.append(Style.red(refuted(maker, by: document.refutedBy ?? [])))
     }
-    if document.quarantined > 0, document.ended == nil {
+    let own = document.ownBeyondRole
+    if own > 0 {
       lines.append(
-        "\(Words.count(document.quarantined, "change")) of removed devices in quarantine: "
+        Style.yellow(
+          "\(Words.count(own, "change")) of yours \(own == 1 ? "holds" : "hold") more than your role "
+            + "allows and \(own == 1 ? "counts" : "count") for nothing: an owner or admin can take "
+            + "\(own == 1 ? "it" : "them") over with `hearth quarantine`"))
+    }
+    let removed = document.quarantined - document.beyondRole
+    if removed > 0, document.ended == nil {
+      lines.append(
+        "\(Words.count(removed, "change")) of removed devices in quarantine: `hearth quarantine`")
+    }
+    if document.beyondRole > own, document.ended == nil {
+      let others = document.beyondRole - own
+      lines.append(
+        "\(Words.count(others, "change")) of others beyond their roles in quarantine: "
           + "`hearth quarantine`")
     }
+    lines += document.settingFaults.map { Style.yellow("\($0.text); \($0.remedy)") }
     return lines + document.withheld.map { Style.yellow(line($0, kinds: kinds)) }
   }
 

@@ -38,7 +38,8 @@ struct SettingKey: Sendable {
   let values: String
   private let accepts: @Sendable (String) -> Bool
 
-  /// Whether the key can have the value; the household's own keys are checked where they are kept.
+  /// Whether the key can have the value; for the household's own keys what they can have instead is
+  /// told where they are kept.
   func isValid(_ value: String) -> Bool { accepts(value) }
 
   /// Whether the key is one of the household's own, which decide totals and have no overlay.
@@ -171,7 +172,10 @@ struct SettingKey: Sendable {
       }
     return SettingKey(
       name: name, meaning: meaning, scopes: [.household], usualScope: .household,
-      defaultValue: value, values: "", accepts: { _ in true })
+      defaultValue: value, values: "",
+      accepts: { value in
+        HouseholdSettings.advice(for: name, value: value) == nil && isKnownHere(name, value)
+      })
   }
 }
 

@@ -40,7 +40,9 @@ enum RoleWords {
     case .owner: "does what admins do, makes admins, and hands the household over"
     case .admin: "does what members do, invites, approves, removes, gives lower roles, closes weeks"
     case .member: "adds and changes chores, points and settings, and does chores"
-    case .child: "does chores, takes back and skips; changes no chores, points or settings"
+    case .child:
+      "does chores, takes back and skips; changes no chores, points or settings, and enters nothing "
+        + "for others"
     case .reader: "sees everything and changes nothing"
     }
   }
@@ -60,10 +62,11 @@ struct RoleGate: Sendable {
     let member = try requireMember()
     let role = member.role
     let policy = HouseholdSchema.rolePolicy
-    guard
-      let refused = operations.first(where: { !policy.allows($0, as: role, by: member.id) })
+    guard let refused = operations.first(where: { !policy.allows($0, as: role, by: member.id) })
     else { return }
-    let allowed = Role.allCases.filter { policy.allows(refused, as: $0, by: member.id) }
+    let allowed = Role.allCases.filter { role in
+      operations.allSatisfy { policy.allows($0, as: role, by: member.id) }
+    }
     let isNew = operations.contains {
       $0.key.type == HouseholdSchema.chore && RoleGate.field("created", isAssignedBy: $0)
     }
@@ -150,6 +153,7 @@ struct RoleGate: Sendable {
     case HouseholdSchema.close: return "close a week or month"
     case HouseholdSchema.personMerge: return "merge people"
     case HouseholdSchema.person: return "change people"
+    case HouseholdSchema.completion: return "enter what somebody else did"
     default: return "do this"
     }
   }

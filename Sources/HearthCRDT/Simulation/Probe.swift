@@ -57,6 +57,8 @@ package enum Probe: String, CaseIterable, Sendable {
   case zoneRejudged = "people.zone-rejudged"
   case changeVoid = "people.change-void"
   case changeDemoted = "people.change-demoted"
+  case transactionVoid = "people.transaction-void"
+  case datedAhead = "household.dated-ahead"
   case cutHolds = "people.cut-holds"
   case inviteOver = "people.invite-over"
   case closedBeforeInviting = "people.closed-before-inviting"

@@ -15,8 +15,10 @@ struct Applier<S: Store> {
   /// Where a record stands among them.
   private var places: [RecordKey: Int] = [:]
   private var events: [(RecordKey, EventState)] = []
-  /// The people whose standing decided whether an operation has effect.
+  /// The people whose standing decided whether a change has effect.
   private var subjects: Set<PersonID> = []
+  /// The changes that were found to count for nothing by what they hold.
+  private(set) var voids: [VoidChange] = []
 
   init(zone: ZoneID, store: S, policy: RolePolicy) {
     self.zone = zone
@@ -49,28 +51,27 @@ struct Applier<S: Store> {
 
   /// Applies a change whose records were prepared.
   ///
-  /// An operation that does not fit its type is void, as is an event whose id is not that of its
-  /// place in its author's log: nobody can create, or change, somebody else's event. Nor has an
-  /// operation any effect that its author's role does not allow, whatever program wrote it.
+  /// A change of records is one transaction and counts as one: it is void, all of it, if its
+  /// author's role does not allow everything in it, or if any operation is none that a program
+  /// writes. So nobody ever sees half of what somebody meant. An event whose id is not that of its
+  /// place in its author's log is such an operation: nobody can create, or change, somebody else's.
   ///
   /// - Parameters:
   ///   - past: everything the author had seen, its own earlier changes included.
   ///   - judgement: what the change counts for; nil in a control zone, whose operations are judged
-  ///     when they are folded.
+  ///     one by one when they are folded.
   ///   - person: who wrote it; nil in a control zone, and for a stranger.
   ///   - standing: what a person was to the group in the author's eyes.
   mutating func apply(
     _ change: Change, past: Frontier, as judgement: Judgement?, by person: PersonID?,
     standing: (PersonID) -> RolePolicy.Standing?
   ) throws {
+    if let judgement, !counts(change, judgement, person, standing) { return }
     let version = Version(dot: change.dot, time: change.time)
-    for (index, operation) in change.operations.enumerated() where operation.isWellFormed {
-      guard allows(operation, judgement, person, standing) else { continue }
+    for (index, operation) in change.operations.enumerated()
+    where judgement != nil || fits(operation, at: index, of: change.dot) {
       let key = operation.key
       if case .event(let fields) = operation.body {
-        guard key.id == eventID(in: zone, type: key.type, dot: change.dot, index: index) else {
-          continue
-        }
         let cause = key.type.keepsCause ? past : nil
         events.append((key, EventState(version: version, cause: cause, fields: fields)))
         continue
@@ -82,22 +83,6 @@ struct Applier<S: Store> {
         try store.supplyShownValues(to: &slots[place].state, of: key, in: zone)
       }
       slots[place].state.apply(operation.body, version: version, past: past)
-    }
-  }
-
-  private mutating func allows(
-    _ operation: Operation, _ judgement: Judgement?, _ person: PersonID?,
-    _ standing: (PersonID) -> RolePolicy.Standing?
-  ) -> Bool {
-    switch judgement {
-    case nil: return true
-    case .void: return false
-    case .counts(let role):
-      if policy.allows(operation, as: role, by: person) {
-        subjects.formUnion(policy.subjects(of: operation))
-      }
-      return policy.allows(operation, as: role, by: person, standing: standing)
-        || Mutant.foldsAnyRole.isActive
     }
   }
 
@@ -123,6 +108,36 @@ struct Applier<S: Store> {
     return try (0..<bytes.count / Identifier.byteCount).map { _ in
       try reader.identifier("subject")
     }
+  }
+
+  /// Whether a change of records counts: all of it, or nothing.
+  private mutating func counts(
+    _ change: Change, _ judgement: Judgement, _ person: PersonID?,
+    _ standing: (PersonID) -> RolePolicy.Standing?
+  ) -> Bool {
+    guard case .counts(let role) = judgement else { return false }
+    let areWhole = change.operations.enumerated().allSatisfy {
+      fits($0.element, at: $0.offset, of: change.dot)
+    }
+    for operation in change.operations where policy.allows(operation, as: role, by: person) {
+      subjects.formUnion(policy.subjects(of: operation))
+    }
+    let isAllowed =
+      policy.refused(change.operations, as: role, by: person, standing: standing) == nil
+      || Mutant.foldsAnyRole.isActive
+    guard areWhole && isAllowed else {
+      Probe.transactionVoid.hit()
+      voids.append(VoidChange(dot: change.dot, role: role, isMalformed: !areWhole))
+      return false
+    }
+    return true
+  }
+
+  /// Whether an operation fits its type, and an event has the id of its place.
+  private func fits(_ operation: Operation, at index: Int, of dot: Dot) -> Bool {
+    guard operation.isWellFormed else { return false }
+    guard case .event = operation.body else { return true }
+    return operation.key.id == eventID(in: zone, type: operation.key.type, dot: dot, index: index)
   }
 
   /// Writes everything back and brings the projections up to date.

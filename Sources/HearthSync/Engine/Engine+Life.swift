@@ -212,6 +212,8 @@ extension Engine {
   mutating func rebuildWithin(_ zone: ZoneID, nowMilliseconds: UInt64) throws {
     let place = try place(of: zone)
     let proven = zones[place].forkEnds
+    let voids = try roleVoids(of: zone)
+    try save(RoleVoids(), of: zone)
     let ends = zones[place].heads.filter { $0.forkedAt != nil && proven[$0.author] == nil }
     let segments = try store.segments(of: zone).sorted {
       ($0.author, $0.first) < ($1.author, $1.first)
@@ -242,6 +244,9 @@ extension Engine {
       zones[place].set(head)
       try store.save([head], of: zone)
     }
+    try tell(
+      of: try roleVoids(of: zone).changes(besides: voids), in: zones[place],
+      nowMilliseconds: nowMilliseconds)
     // What was not sealed yet may be what shows the histories of a log.
     if zones[place].kind == .control { try refreshMembership(of: zones[place].group) }
   }
@@ -269,6 +274,7 @@ extension Engine {
         change, past: past, as: judgement, by: membership.author(of: change.dot, at: controlSeen)
       ) { membership.standing(of: $0, knownTo: change.dot.author.device, at: controlSeen) }
       try applier.flush()
+      _ = try note(applier.voids, in: zone.id)
       try advance(&head, over: change, hash: hash)
       zones[place].set(head)
     }

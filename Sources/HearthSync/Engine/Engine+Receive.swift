@@ -20,6 +20,8 @@ package struct ReceiveReport: Sendable {
   var contradicted: [Dot] = []
   /// The contradictions that anybody can be shown.
   var evidence: [ForkEvidence] = []
+  /// The changes that count for nothing by what they hold.
+  var voids: [VoidChange] = []
 
   package init() {}
 
@@ -163,6 +165,8 @@ extension Engine {
       try checkBase(of: draft.id, against: queue.forks)
       refuse(queue.refused, in: draft, &report)
       try apply(queue, in: draft, &tickedClock, nowMilliseconds: nowMilliseconds, &report)
+      let voids = try note(report.voids, in: zone)
+      if !isRebuilding { try tell(of: voids, in: draft, nowMilliseconds: nowMilliseconds) }
       try settle(queue, pending: pending, unopened: unopened, draft: draft, &report)
       let hidden = isRebuilding ? [] : try hiddenForks(in: queue.covered, of: draft)
       try noteForks(
@@ -262,7 +266,7 @@ extension Engine {
     }
   }
 
-  private func deviceName(_ device: DeviceID, in zone: ZoneState) -> String {
+  func deviceName(_ device: DeviceID, in zone: ZoneState) -> String {
     membership(of: zone.group).device(device)?.card.name ?? "device \(device.hex.prefix(8))"
   }
 
@@ -292,6 +296,7 @@ extension Engine {
     }
     try applier.flush()
     try noteClocks(leads, in: zone, nowMilliseconds: nowMilliseconds)
+    report.voids = applier.voids
     report.applied = queue.ready.count
     report.authors = Set(queue.ready.map(\.change.dot.author)).sorted()
   }

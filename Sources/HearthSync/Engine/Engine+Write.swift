@@ -104,12 +104,10 @@ extension Engine {
           + "invitation, and join again")
     }
     let person = membership.person(of: device)?.id
-    func isAllowed(_ operation: Operation) -> Bool {
-      policy.allows(operation, as: role, by: person) {
-        membership.standing(of: $0, knownTo: device, at: heads)
-      }
+    let refused = policy.refused(operations, as: role, by: person) {
+      membership.standing(of: $0, knownTo: device, at: heads)
     }
-    if let refused = operations.first(where: { !isAllowed($0) }) {
+    if let refused {
       throw SyncError(
         .notAllowed,
         role == .reader

@@ -1,21 +1,39 @@
 import HearthCRDT
 import HearthMembership
 
-/// Changes of one log that count for nothing, as their device was removed.
+/// Changes of one log that count for nothing, as their device was removed or its person's role does
+/// not allow them.
 package struct QuarantinedChanges: Equatable, Sendable {
+  /// Why they count for nothing.
+  package enum Cause: String, Encodable, Sendable {
+    /// Their device was not one of the group's at the heads that they cite.
+    case notADevice
+    /// Their device or person was removed, and they are beyond what the remover had.
+    case beyondCut
+    /// Each holds something that its author's role does not allow.
+    case beyondRole
+
+    init(_ cause: Judgement.VoidCause) {
+      switch cause {
+      case .notADevice: self = .notADevice
+      case .beyondCut: self = .beyondCut
+      }
+    }
+  }
+
   package let zone: ZoneID
   package let author: Author
   /// Consecutive changes of the author's log.
   package let changes: ClosedRange<UInt64>
-  package let cause: Judgement.VoidCause
+  package let cause: Cause
 }
 
-// What removed devices wrote stays in the log, without effect: counted, listed, to be adopted.
+// What counts for nothing stays in the log, without effect: counted, listed, to be adopted.
 extension Engine {
   /// The changes of a group that are held without effect and that nobody has adopted.
   ///
-  /// In order of zone and author. Reads the logs of those devices only that may have some. O(size
-  /// of those logs).
+  /// In order of zone, author and number. Of what is void by a cut the logs of those devices are
+  /// read that may have some: O(size of those logs). What is void by a role was noted when it came.
   package func quarantined(in group: GroupID) throws -> [QuarantinedChanges] {
     let membership = membership(of: group)
     var found: [QuarantinedChanges] = []
@@ -30,13 +48,17 @@ extension Engine {
         guard isSuspect else { continue }
         found += try voids(of: head, in: zone, membership)
       }
+      found += try roleVoids(of: zone.id).all.map { author, changes in
+        QuarantinedChanges(zone: zone.id, author: author, changes: changes, cause: .beyondRole)
+      }
+      found.sort {
+        ($0.zone, $0.author, $0.changes.lowerBound) < ($1.zone, $1.author, $1.changes.lowerBound)
+      }
     }
     let adopted = membership.adoptions()
-    return found.filter { range in
-      !adopted.contains {
-        $0.zone == range.zone && $0.author == range.author
-          && $0.first <= range.changes.lowerBound && range.changes.upperBound <= $0.last
-      }
+    return found.flatMap { range in
+      adopted.filter { $0.zone == range.zone && $0.author == range.author && $0.first <= $0.last }
+        .reduce([range]) { rest, taken in rest.flatMap { $0.without(taken.first...taken.last) } }
     }
   }
 
@@ -48,10 +70,11 @@ extension Engine {
     for change in try logged(head.author, in: zone) where change.dot.sequence <= head.sequence {
       guard let raised = heads.raised(by: change.controlSeen) else { break }
       heads = raised
-      guard case .void(let cause) = membership.judge(change.dot, in: zone.id, at: heads) else {
+      guard case .void(let reason) = membership.judge(change.dot, in: zone.id, at: heads) else {
         continue
       }
       let sequence = change.dot.sequence
+      let cause = QuarantinedChanges.Cause(reason)
       if let last = found.last, last.cause == cause, last.changes.upperBound + 1 == sequence {
         found[found.count - 1] = QuarantinedChanges(
           zone: zone.id, author: head.author, changes: last.changes.lowerBound...sequence,
@@ -90,7 +113,8 @@ extension Engine {
       .filter { quarantined.changes.contains($0.dot.sequence) }
   }
 
-  /// Writes again, as this device's own, what a removed device had written without effect.
+  /// Writes again, as this device's own, what somebody had written without effect: each change as
+  /// the one transaction that it was.
   ///
   /// Events get new ids; records keep theirs. The control log tells who took over what.
   ///
@@ -114,5 +138,20 @@ extension Engine {
       try draft.reissue(changes.map { (zone.id, $0) }, now: nowMilliseconds, isOwnLife: false)
     }
     self = draft
+  }
+}
+
+extension QuarantinedChanges {
+  /// What is left of them beside some that were taken over.
+  fileprivate func without(_ taken: ClosedRange<UInt64>) -> [QuarantinedChanges] {
+    guard changes.overlaps(taken) else { return [self] }
+    func part(_ first: UInt64, _ last: UInt64) -> [QuarantinedChanges] {
+      [QuarantinedChanges(zone: zone, author: author, changes: first...last, cause: cause)]
+    }
+    let before =
+      changes.lowerBound < taken.lowerBound ? part(changes.lowerBound, taken.lowerBound - 1) : []
+    let after =
+      taken.upperBound < changes.upperBound ? part(taken.upperBound + 1, changes.upperBound) : []
+    return before + after
   }
 }

@@ -117,6 +117,8 @@ package struct Notice: Equatable, Sendable {
     case people
     /// A folder or relay was set back to an older state of itself.
     case transport
+    /// Somebody wrote what counts for nothing: more than a role allows, or what no program writes.
+    case void
   }
 
   package let kind: Kind

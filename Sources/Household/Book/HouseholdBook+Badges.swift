@@ -8,6 +8,7 @@ extension HouseholdBook {
   /// Reads the person's days from today back to the break.
   package func streak(of person: PersonID) throws -> Int {
     let rules = try dueRules()
+    guard try view.changes().isEmpty else { return try streak(of: creditedDays(of: person), rules) }
     let pageRows = 64
     var place: [Value] = [.day(today)]
     var length = 0
@@ -31,6 +32,19 @@ extension HouseholdBook {
       guard page.count == pageRows else { return length }
       isLater = true
     }
+  }
+
+  /// The same from all days on which somebody was credited, in order.
+  private func streak(of days: [(CivilDate, Int)], _ rules: [DueRule]) throws -> Int {
+    var length = 0
+    var expected = today
+    for (day, _) in days.reversed() where day <= today {
+      if isBroken(after: day, before: expected, rules) { return length }
+      length += 1
+      guard let before = day.adding(days: -1) else { return length }
+      expected = before
+    }
+    return length
   }
 
   /// The badges of the catalogue, and which of them a person has (R16).
@@ -77,12 +91,18 @@ extension HouseholdBook {
     return nil
   }
 
+  /// How often a person was credited on each day on which they were, in order of day.
   private func creditedDays(of person: PersonID) throws -> [(CivilDate, Int)] {
-    try source.rows(of: HouseholdProjection.points, where: [.id(merges.one(person))]).compactMap {
-      row in
-      guard let day = row[1].date, let credited = row[4].int, credited > 0 else { return nil }
-      return (day, Int(credited))
+    let one = merges.one(person)
+    var days: [CivilDate: Int] = [:]
+    for row in try source.rows(of: HouseholdProjection.points, where: [.id(one)]) {
+      guard let day = row[1].date, let credited = row[4].int, day <= lastCountedDay else {
+        continue
+      }
+      days[day] = Int(credited)
     }
+    for (day, more) in try view.corrections(of: one) { days[day, default: 0] += more.credits }
+    return days.filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
   /// When something is due, by the chores that are not archived.

@@ -104,21 +104,23 @@ extension HouseholdBook {
 
   func row(_ event: RecordID) throws -> LedgerRow? {
     try source.rows(of: HouseholdProjection.ledger, where: [.id(event)]).first
-      .flatMap(LedgerRow.init)
+      .flatMap(LedgerRow.init).map(view.shown)
   }
 
   private func rows(_ range: RowRange) throws -> [LedgerRow] {
     try source.rows(of: HouseholdProjection.ledger, in: range).compactMap(LedgerRow.init)
+      .map(view.shown)
   }
 
   /// The entry of a row, with what is booked late of it.
-  private func entry(_ row: LedgerRow) throws -> LedgerEntry {
+  func entry(_ row: LedgerRow) throws -> LedgerEntry {
     let range = RowRange(["event"], prefix: [.id(row.event)])
     let late = try source.rows(of: HouseholdProjection.late, in: range).compactMap { late in
       LateBooking(late, ownDay: row.day)
     }
     return LedgerEntry(
-      row, late: late.sorted { ($0.period.rawValue, $0.day) < ($1.period.rawValue, $1.day) })
+      row, isAhead: view.isAhead(row),
+      late: late.sorted { ($0.period.rawValue, $0.day) < ($1.period.rawValue, $1.day) })
   }
 }
 

@@ -42,8 +42,7 @@ extension HouseholdBook {
   ///
   /// - Throws: `badPeriod` if it is not over or closed already.
   package func close(
-    _ kind: PeriodKind, first: CivilDate, last: CivilDate, by person: PersonID,
-    in builder: inout OperationBuilder
+    _ kind: PeriodKind, first: CivilDate, last: CivilDate, in builder: inout OperationBuilder
   ) throws {
     guard last < today else {
       throw HouseholdError(
@@ -62,7 +61,6 @@ extension HouseholdBook {
       [
         EventField(CloseField.period, .text(kind.rawValue)),
         EventField(CloseField.first, .day(first)), EventField(CloseField.last, .day(last)),
-        EventField(CloseField.by, .id(person)),
         EventField(CloseField.duplicate, .text(settings.duplicate.rawValue)),
         EventField(CloseField.strict, .bool(settings.strictAssignee)),
       ])
@@ -75,7 +73,7 @@ extension HouseholdBook {
   package func periods(_ kind: PeriodKind, of person: PersonID) throws -> [PeriodSum] {
     let closed = ClosedDays(source, settings: settings)
     var found: [PeriodSum] = []
-    for (day, points, late) in try daySums(kind, of: person) {
+    for (day, points, late) in try daySums(kind, of: person) where day <= lastCountedDay {
       let number = Int(day.dayNumber)
       if let last = found.last, try period(kind, containing: number, closed) == bounds(of: last) {
         found[found.count - 1] = PeriodSum(
@@ -106,6 +104,9 @@ extension HouseholdBook {
       if let day = row[1].date {
         sums[day.dayNumber, default: (0, 0)].points += Int(row[2].int ?? 0)
       }
+    }
+    for (day, more) in try view.corrections(of: merges.one(person)) {
+      sums[day.dayNumber, default: (0, 0)].points += more.points
     }
     let late = try source.rows(
       of: HouseholdProjection.late, where: [.text(kind.rawValue), .id(merges.one(person))])
@@ -154,11 +155,14 @@ extension HouseholdBook {
   func sums(of person: PersonID, _ period: Period) throws -> (points: Int, completions: Int) {
     guard let kind = PeriodKind(rawValue: period.rawValue) else {
       let rows = try source.rows(of: HouseholdProjection.points, where: [.id(merges.one(person))])
-      return add(rows, through: .max)
+      return corrected(
+        add(rows, through: Int64(lastCountedDay.dayNumber)),
+        try view.corrections(of: merges.one(person)))
     }
     let closed = ClosedDays(source, settings: settings)
     let days = try self.period(kind, containing: Int(today.dayNumber), closed)
-    let (first, last) = (Int64(days.lowerBound), Int64(days.upperBound))
+    let first = Int64(days.lowerBound)
+    let last = Int64(min(days.upperBound, Int(lastCountedDay.dayNumber)))
     var sum = add(
       try source.rows(
         of: HouseholdProjection.points,
@@ -166,6 +170,11 @@ extension HouseholdBook {
           ["person", "day"], prefix: [.id(merges.one(person))], from: [.int(first)],
           limit: days.count)),
       through: last)
+    sum = corrected(
+      sum,
+      try view.corrections(of: merges.one(person)).filter {
+        (first...max(first, last)).contains(Int64($0.key.dayNumber))
+      })
     let late = try source.rows(
       of: HouseholdProjection.late,
       in: RowRange(
@@ -174,6 +183,13 @@ extension HouseholdBook {
         from: [.int(first)]))
     for row in late where (row[2].int ?? .max) <= last { sum.points += Int(row[4].int ?? 0) }
     return sum
+  }
+
+  private func corrected(
+    _ sum: (points: Int, completions: Int),
+    _ days: [CivilDate: (points: Int, times: Int, credits: Int)]
+  ) -> (points: Int, completions: Int) {
+    days.values.reduce(sum) { ($0.points + $1.points, $0.completions + $1.times) }
   }
 
   private func add(_ rows: [[Value]], through last: Int64) -> (points: Int, completions: Int) {

@@ -20,7 +20,7 @@ extension HouseholdBook {
     var own: [(id: RecordID, state: EventState)] = []
     for id in try source.ids(of: HouseholdSchema.skip) {
       guard let state = try source.event(RecordKey(type: HouseholdSchema.skip, id: id)),
-        isOf(person, state)
+        try isOf(person, state)
       else { continue }
       own.append((id, state))
     }
@@ -37,8 +37,8 @@ extension HouseholdBook {
   }
 
   /// Whether a person, or who counts as the same one, wrote a skip.
-  private func isOf(_ person: PersonID, _ skip: EventState) -> Bool {
-    skip[SkipField.by].identifier.map { merges.one($0) } == merges.one(person)
+  private func isOf(_ person: PersonID, _ skip: EventState) throws -> Bool {
+    try merges.one(source.writer(of: skip.version)) == merges.one(person)
   }
 
   /// Takes a skip back for ever (R11).
@@ -55,7 +55,7 @@ extension HouseholdBook {
       throw HouseholdError(
         .alreadyUndone, "the skip \(event.hex) is undone already; nothing to do")
     }
-    guard isOf(person, state) else {
+    guard try isOf(person, state) else {
       throw HouseholdError(.notYours, "the skip \(event.hex) is somebody else's; ask them")
     }
     _ = builder.event(
@@ -63,7 +63,6 @@ extension HouseholdBook {
       [
         EventField(RetractionField.event, .id(event)),
         EventField(RetractionField.chore, .id(chore)),
-        EventField(RetractionField.by, .id(person)),
       ])
   }
 }

@@ -26,8 +26,7 @@ extension HouseholdBook {
   ///
   /// - Throws: `badTitle`, `badNote`, `badPoints`, `badTags`, `badAssignment`.
   package func addChore(
-    _ draft: ChoreDraft, by person: PersonID, milliseconds: UInt64,
-    in builder: inout OperationBuilder
+    _ draft: ChoreDraft, milliseconds: UInt64, in builder: inout OperationBuilder
   ) throws -> RecordID {
     try Validation.title(draft.title)
     try Validation.note(draft.note)
@@ -44,14 +43,13 @@ extension HouseholdBook {
     if let time = draft.time { builder.append(key, .assign(ChoreField.time, .time(time))) }
     if let rule = draft.rule { builder.append(key, .assign(ChoreField.rule, .text(rule.text))) }
     for tag in draft.tags { builder.append(key, .include(ChoreField.tags, .text(tag))) }
-    builder.append(key, .assign(ChoreField.createdBy, .id(person)))
     builder.append(key, .assign(ChoreField.created, .milliseconds(milliseconds)))
     return id
   }
 
   /// Changes fields of a chore; a new rule holds from today on (R6).
   ///
-  /// - Throws: `noSuchChore` and what ``addChore(_:by:milliseconds:in:)`` throws.
+  /// - Throws: `noSuchChore` and what ``addChore(_:milliseconds:in:)`` throws.
   package func editChore(
     _ id: RecordID, _ edit: ChoreEdit, in builder: inout OperationBuilder
   ) throws {
@@ -107,9 +105,9 @@ extension HouseholdBook {
   /// - Parameter isEarly: also if the chore was done that day and is not due again until later,
   ///   which is most often the same work told twice.
   /// - Throws: `noSuchChore`, `choreArchived`, `badDay`, `noSuchOccurrence`, `alreadyDone`,
-  ///   `doneThatDay`.
+  ///   `doneThatDay`, `tooEarly`.
   package func complete(
-    _ id: RecordID, occurrence: OccurrenceKey?, by person: PersonID, recordedBy: PersonID,
+    _ id: RecordID, occurrence: OccurrenceKey?, by person: PersonID,
     doneAt: (day: CivilDate, time: CivilTime?), milliseconds: UInt64,
     nowMilliseconds: UInt64? = nil, isEarly: Bool = false, in builder: inout OperationBuilder
   ) throws -> RecordID {
@@ -117,6 +115,7 @@ extension HouseholdBook {
     let (schedule, key) = try target(id, occurrence, doneOn: doneAt.day, ignoringClosed: person)
     let facts = schedule.facts
     if !isEarly, occurrence == nil { try refuseTwice(schedule, on: doneAt.day) }
+    try refuseFarAhead(facts, key, on: doneAt.day)
     let isChain = facts.rule?.mode == .afterCompletion
     let instant = instant(
       on: doneAt.day, milliseconds, nowMilliseconds: nowMilliseconds ?? milliseconds)
@@ -129,7 +128,6 @@ extension HouseholdBook {
         EventField(CompletionField.day, .day(doneAt.day)),
         EventField(CompletionField.doneAt, .int(instant)),
         EventField(CompletionField.title, .text(facts.title)),
-        EventField(CompletionField.recordedBy, .id(recordedBy)),
       ])
   }
 
@@ -144,6 +142,22 @@ extension HouseholdBook {
       .doneThatDay,
       "\(quoted(schedule.facts.title)) was done on \(day) already, and is next due on \(due); say "
         + "that it was early if it was really done once more")
+  }
+
+  /// Refuses an occurrence that no reader would count yet: another one comes before it.
+  private func refuseFarAhead(
+    _ facts: ChoreFacts, _ key: OccurrenceKey, on day: CivilDate
+  ) throws {
+    guard let rule = facts.rule, rule.mode == .calendar, let occurrence = key.occurrence,
+      OccurrenceTime.isTooEarly(
+        occurrence, movedTo: facts.override(of: key)?.due, by: rule, on: day)
+    else { return }
+    let before = occurrence.date.adding(days: -1).flatMap { rule.latest(onOrBefore: $0) }
+    let first = before?.adding(days: -1) ?? occurrence.date
+    throw HouseholdError(
+      .tooEarly,
+      "\(quoted(facts.title)) of \(occurrence.date) comes too far ahead to be done on \(day)"
+        + (before.map { ": that of \($0) comes before it" } ?? "") + "; enter it from \(first) on")
   }
 
   /// An instant of today moved by whole days onto the day of the work.
@@ -201,7 +215,6 @@ extension HouseholdBook {
       [
         EventField(RetractionField.event, .id(event)),
         EventField(RetractionField.chore, .id(row.chore)),
-        EventField(RetractionField.by, .id(person)),
       ])
   }
 
@@ -209,7 +222,7 @@ extension HouseholdBook {
   ///
   /// - Throws: `badReason` and what `complete` throws.
   package func skip(
-    _ id: RecordID, occurrence: OccurrenceKey? = nil, reason: String, by person: PersonID,
+    _ id: RecordID, occurrence: OccurrenceKey? = nil, reason: String,
     in builder: inout OperationBuilder
   ) throws {
     guard reason.utf8.count <= Validation.maximumReasonBytes else {
@@ -223,7 +236,7 @@ extension HouseholdBook {
       [
         EventField(SkipField.chore, .id(id)), EventField(SkipField.key, .int(key.rawValue)),
         EventField(SkipField.reason, reason.isEmpty ? .null : .text(reason)),
-        EventField(SkipField.by, .id(person)), EventField(SkipField.day, .day(today)),
+        EventField(SkipField.day, .day(today)),
       ])
   }
 

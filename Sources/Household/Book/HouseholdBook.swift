@@ -12,6 +12,12 @@ package struct HouseholdBook {
   package let merges: PersonMerges
   let source: any ProjectionSource
   package let today: CivilDate
+  /// The last day of work that counts: tomorrow, as it is elsewhere already.
+  ///
+  /// What is dated later counts when that day comes, for every reader of the same day alike.
+  var lastCountedDay: CivilDate { view.lastDay }
+  /// The ledger as it counts today.
+  let view: LedgerView
 
   /// Opens the book; `today` is the civil date in the household's time zone, its day start
   /// considered.
@@ -20,6 +26,8 @@ package struct HouseholdBook {
     self.today = today
     settings = try HouseholdSettings(source: source)
     merges = try PersonMerges(source: source)
+    view = LedgerView(
+      source, settings: settings, merges: merges, lastDay: today.adding(days: 1) ?? .last)
   }
 
   /// Everybody of the household, by name, then by id; who counts as somebody else is left out.
@@ -59,9 +67,12 @@ package struct HouseholdBook {
   package func occurrences(through last: CivilDate) throws -> [OccurrenceView] {
     let inactive = try inactivePeople()
     var found: [OccurrenceView] = []
-    let open = ChoreRow.open(through: last)
-    for row in try source.rows(of: HouseholdProjection.chores, in: open) {
-      guard let id = row[0].identifier,
+    var seen: Set<RecordID> = []
+    let open = try source.rows(of: HouseholdProjection.chores, in: ChoreRow.open(through: last))
+    let ahead = try source.rows(
+      of: HouseholdProjection.chores, in: ChoreRow.doneAfter(lastCountedDay))
+    for row in open + ahead {
+      guard let id = row[0].identifier, seen.insert(id).inserted,
         let schedule = try schedule(of: id, inactive: inactive)
       else { continue }
       found += try views(of: schedule, through: last).filter { ($0.due ?? last) <= last }
@@ -104,7 +115,8 @@ extension HouseholdBook {
   func schedule(of chore: RecordID, inactive: [PersonID]? = nil) throws -> ChoreSchedule? {
     guard let facts = try ChoreFacts(chore, from: source, merges: merges) else { return nil }
     return ChoreSchedule(
-      facts: facts, log: ChoreLog(source: source, chore: chore), settings: settings, today: today,
+      facts: facts, log: ChoreLog(source: source, chore: chore, view: view),
+      settings: settings, today: today,
       inactive: try inactive ?? inactivePeople())
   }
 
@@ -117,6 +129,12 @@ extension HouseholdBook {
         points: facts.points, state: opening.due.map { $0 < today } ?? false ? .overdue : .open,
         missedBefore: opening.missedBefore)
     }
+  }
+
+  /// Who added a chore: whoever signed when it was made.
+  private func createdBy(_ facts: ChoreFacts) throws -> PersonID? {
+    guard case .register(let register)? = facts.state[ChoreField.created] else { return nil }
+    return merges.one(try source.writer(of: register.shown.version))
   }
 
   private func view(of schedule: ChoreSchedule) throws -> ChoreView {
@@ -133,7 +151,7 @@ extension HouseholdBook {
       id: facts.chore, title: facts.title, note: facts.note, points: facts.points,
       assignment: facts.assignment, due: facts.due, time: facts.time, rule: facts.rule,
       tags: facts.tags, isArchived: facts.isArchived,
-      createdBy: facts.createdBy,
+      createdBy: try createdBy(facts),
       createdMilliseconds: UInt64(max(0, facts.state.shown(ChoreField.created)?.int ?? 0)),
       next: try views(of: schedule, through: today).first, concurrentValues: others,
       needsUpdate: (facts.ruleText != nil && facts.rule == nil)

@@ -106,8 +106,10 @@ package enum LedgerKind: String, Sendable {
   case alsoDone = "also-done"
   /// Taken back.
   case undone
-  /// It breaks a rule: made after the chore was seen archived, or with an impossible time.
+  /// It breaks a rule, see ``CompletionFault``.
   case invalid
+  /// It is dated after tomorrow, and counts when that day comes.
+  case ahead
 }
 
 /// One completion with what it was worth.
@@ -120,7 +122,7 @@ package struct LedgerEntry: Equatable, Sendable {
   /// The chore's title when it was done.
   package let choreTitle: String
   package let kind: LedgerKind
-  /// Who recorded it.
+  /// Who recorded it, by the signature.
   package let by: PersonID
   /// The device it was recorded on.
   package let device: DeviceID
@@ -128,15 +130,15 @@ package struct LedgerEntry: Equatable, Sendable {
   /// What of it is booked in a later week or month, since its own was closed without it (R10).
   package let late: [LateBooking]
 
-  init(_ row: LedgerRow, late: [LateBooking]) {
+  init(_ row: LedgerRow, isAhead: Bool, late: [LateBooking]) {
     self.late = late
     event = row.event
     chore = row.chore
     person = row.person
     day = row.day
-    points = row.points
+    points = isAhead ? 0 : row.points
     choreTitle = row.title
-    kind = row.kind
+    kind = isAhead ? .ahead : row.kind
     by = row.recordedBy
     device = row.version.dot.author.device
     version = row.version

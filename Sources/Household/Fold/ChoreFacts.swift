@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// A completion as its author wrote it, its people by whom they count as.
@@ -14,6 +15,7 @@ struct Completion: Sendable {
   let day: CivilDate
   let doneAt: Int64
   let title: String
+  /// Who told it, by the signature.
   let recordedBy: PersonID
 
   /// Whether neither author had seen the other's event.
@@ -38,7 +40,12 @@ struct OccurrenceOverride: Sendable {
   let isSkipped: Bool
   /// Who was picked, and who counts as whom.
   private let assignee: History?
+  /// The days it was moved to.
+  private let moves: History?
   private let merges: PersonMerges
+
+  /// The day it was moved to for somebody of a knowledge.
+  func due(seen: Frontier) -> CivilDate? { moves?.shown(asOf: seen)?.value.date }
 
   /// Who was picked, or was for somebody of this knowledge; nil if nobody was.
   func person(seen: Frontier? = nil) -> PersonID? {
@@ -78,7 +85,7 @@ struct ChoreFacts: Sendable {
     self.state = state
     self.merges = merges
     self.skips = skips.sorted { ($0.1.version, $0.0) < ($1.1.version, $1.0) }
-      .compactMap { Skip($0.1) }
+      .compactMap { Skip($0.1) }.filter { ChoreFacts.has($0.key, state, asOf: $0.cause) }
     self.overrides = overrides.filter { !$0.life.isDeleted }.compactMap {
       OccurrenceOverride($0, merges)
     }
@@ -99,10 +106,6 @@ extension ChoreFacts {
     state.life.isDeleted || state.shown(ChoreField.archived)?.bool ?? false
   }
   var assignment: Assignment { assignment(state.shown(ChoreField.assignment)) }
-  /// Who added the chore; nil where nobody said.
-  var createdBy: PersonID? {
-    state.shown(ChoreField.createdBy)?.identifier.map { merges.one($0) }
-  }
   var due: CivilDate? { state.shown(ChoreField.due)?.date }
   var time: CivilTime? { state.shown(ChoreField.time)?.time }
   var ruleText: String? { state.shown(ChoreField.rule)?.text }
@@ -111,6 +114,12 @@ extension ChoreFacts {
   var tags: [String] { state.elements(ChoreField.tags).compactMap(\.text) }
 
   private func value(_ field: FieldID, asOf cause: Frontier) -> Value? {
+    ChoreFacts.value(field, state, asOf: cause)
+  }
+
+  private static func value(
+    _ field: FieldID, _ state: RecordState, asOf cause: Frontier
+  ) -> Value? {
     guard case .history(let history) = state[field] else { return nil }
     return history.shown(asOf: cause)?.value
   }
@@ -123,6 +132,32 @@ extension ChoreFacts {
   /// Whether the doer had seen the chore archived (R4).
   func isArchived(asOf cause: Frontier) -> Bool {
     value(ChoreField.archived, asOf: cause)?.bool ?? false
+  }
+
+  /// The rule in the eyes of somebody of a knowledge (R6).
+  func ruleText(asOf cause: Frontier) -> String? { value(ChoreField.rule, asOf: cause)?.text }
+
+  /// Whether somebody of a knowledge had seen the chore at all.
+  func wasThere(asOf cause: Frontier) -> Bool { ChoreFacts.wasThere(state, asOf: cause) }
+
+  private static func wasThere(_ state: RecordState, asOf cause: Frontier) -> Bool {
+    [ChoreField.points, ChoreField.rule, ChoreField.assignment, ChoreField.archived].contains {
+      value($0, state, asOf: cause) != nil
+    }
+  }
+
+  /// Whether the chore had an occurrence that could be skipped, for somebody of a knowledge.
+  ///
+  /// A rule that this program does not understand may have any. The links of a chain are numbered
+  /// as they are done, so that none is unknown.
+  private static func has(
+    _ key: OccurrenceKey, _ state: RecordState, asOf cause: Frontier
+  ) -> Bool {
+    guard wasThere(state, asOf: cause) else { return false }
+    guard let text = value(ChoreField.rule, state, asOf: cause)?.text else { return key == .once }
+    guard let rule = try? RecurrenceRule(text: text) else { return true }
+    guard rule.mode == .calendar else { return key != .once }
+    return key.occurrence.map(rule.isOccurrence) ?? false
   }
 
   /// Who was assigned in the doer's eyes (R2).
@@ -163,13 +198,21 @@ extension ProjectionSource {
   /// A completion; nil if there is none of this id, or it counts nowhere.
   func completion(_ id: RecordID, merges: PersonMerges) throws -> Completion? {
     try event(RecordKey(type: HouseholdSchema.completion, id: id))
-      .flatMap { Completion(id, $0, merges) }
+      .flatMap { Completion(id, $0, merges, by: try writer(of: $0.version)) }
+  }
+
+  /// Whose device signed something: who wrote it, whatever it says.
+  ///
+  /// The device itself stands for a person whom nobody knows: nobody else is named in its place.
+  func writer(of version: Version) throws -> PersonID {
+    let device = version.dot.author.device
+    return try member(of: device)?.id ?? device
   }
 }
 
 extension Completion {
   /// Reads an event; nil if a field is missing or of another type, and it then counts nowhere.
-  init?(_ id: RecordID, _ event: EventState, _ merges: PersonMerges) {
+  init?(_ id: RecordID, _ event: EventState, _ merges: PersonMerges, by author: PersonID) {
     guard let cause = event.cause, let chore = event[CompletionField.chore].identifier,
       let person = event[CompletionField.person].identifier,
       let day = event[CompletionField.day].date, let doneAt = event[CompletionField.doneAt].int
@@ -183,7 +226,7 @@ extension Completion {
     self.day = day
     self.doneAt = doneAt
     title = event[CompletionField.title].text ?? ""
-    recordedBy = merges.one(event[CompletionField.recordedBy].identifier ?? person)
+    recordedBy = merges.one(author)
   }
 }
 
@@ -205,6 +248,11 @@ extension OccurrenceOverride {
     self.merges = merges
     self.key = OccurrenceKey(rawValue: key)
     due = record.shown(OccurrenceField.due)?.date
+    if case .history(let history) = record[OccurrenceField.due] {
+      moves = history
+    } else {
+      moves = nil
+    }
     time = record.shown(OccurrenceField.time)?.time
     if case .history(let history) = record[OccurrenceField.assignee] {
       assignee = history

@@ -46,7 +46,7 @@ struct ChoreFold {
   /// Judges a completion by itself.
   func item(_ completion: Completion) throws -> FoldItem {
     FoldItem(
-      completion: completion, isValid: try isValid(completion),
+      completion: completion, isValid: try fault(of: completion) == nil,
       retractions: try source.retractions(of: completion.id)
         .filter { try isAllowed($0, of: completion) }.map(\.version.dot))
   }
@@ -76,28 +76,9 @@ struct ChoreFold {
     return outcomes
   }
 
-  /// Whether a completion counts, looking only at it and at what its author had seen.
-  private func isValid(_ completion: Completion) throws -> Bool {
-    Probe.doneWhileArchived.hit(if: facts.isArchived)
-    if Mutant.archiveWins.isActive, facts.isArchived { return false }
-    guard !facts.isArchived(asOf: completion.cause), ChoreFold.hasValidTime(completion) else {
-      return false
-    }
-    if let date = completion.key.flatMap(\.occurrence)?.date,
-      completion.day.days(until: date) > Validation.maximumDaysAhead
-    {
-      return false
-    }
-    let terms = try closed.terms(on: Int(completion.day.dayNumber))
-    guard terms.strictAssignee else { return true }
-    Probe.strictAssignee.hit()
-    return isAssigned(completion, seen: completion.cause)
-      || isAssigned(completion, seen: terms.seen)
-  }
-
   /// Whether the doer was assigned, or was for somebody of this knowledge; whom the occurrence was
   /// given to wins over the chore's own assignment (R2, R18).
-  private func isAssigned(_ completion: Completion, seen: Frontier?) -> Bool {
+  func isAssigned(_ completion: Completion, seen: Frontier?) -> Bool {
     let override = completion.key.flatMap { facts.override(of: $0) }
     if let person = override?.person(seen: seen) { return person == completion.person }
     return facts.assignment(seen: seen).includes(completion.person)
@@ -125,7 +106,7 @@ struct ChoreFold {
 
   /// The bounds of R9: the day fits the instant, which is neither ahead of the author's clock nor
   /// more than a week behind it (and a day for the zones' sake).
-  private static func hasValidTime(_ completion: Completion) -> Bool {
+  static func hasValidTime(_ completion: Completion) -> Bool {
     let written = Int64(completion.version.time.milliseconds)
     let (behind, overflow) = written.subtractingReportingOverflow(completion.doneAt)
     guard !overflow, behind >= -maximumLeadMilliseconds,

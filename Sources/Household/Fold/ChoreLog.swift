@@ -5,6 +5,8 @@ import HearthSync
 struct ChoreLog {
   let source: any ProjectionSource
   let chore: RecordID
+  /// For whom the rows count; nil for nobody in particular, to whom all work counts.
+  var view: LedgerView?
 
   /// How many rows a step back through time reads.
   private static let stepRows = 32
@@ -14,8 +16,14 @@ struct ChoreLog {
   private static let maximumDaysApart = Validation.maximumDaysBack + 5
   private static let millisecondsPerDay: UInt64 = 24 * 60 * 60 * 1000
 
+  /// Whether a row counts for its occurrence, paid or not.
+  func counts(_ row: LedgerRow) -> Bool { row.isValid && view?.isAhead(row) != true }
+
   private func rows(_ range: RowRange) throws -> [LedgerRow] {
-    try source.rows(of: HouseholdProjection.ledger, in: range).compactMap(LedgerRow.init)
+    let rows = try source.rows(of: HouseholdProjection.ledger, in: range)
+      .compactMap(LedgerRow.init)
+    guard let view else { return rows }
+    return try rows.map(view.shown)
   }
 
   /// Every row, in order of time.
@@ -55,7 +63,7 @@ struct ChoreLog {
   func last(where fits: (LedgerRow) -> Bool) throws -> LedgerRow? {
     var found: LedgerRow?
     try forEachFromLast { row in
-      if row.isValid, fits(row), found.map({ $0.version < row.version }) ?? true { found = row }
+      if counts(row), fits(row), found.map({ $0.version < row.version }) ?? true { found = row }
       return found == nil
     }
     return found
@@ -63,7 +71,7 @@ struct ChoreLog {
 
   /// The last day on which somebody did the occurrence; nil if nobody did.
   func lastDay(of key: OccurrenceKey) throws -> CivilDate? {
-    try rows(of: key).filter(\.isValid).map(\.day).max()
+    try rows(of: key).filter(counts).map(\.day).max()
   }
 
   /// The occurrences from a date on that somebody did.
@@ -71,7 +79,7 @@ struct ChoreLog {
     guard let first = try? Occurrence(date, slot: 0) else { return [] }
     let range = RowRange(
       ["chore", "key", "event"], prefix: [.id(chore)], from: [.int(Int64(first.key))])
-    return Set(try rows(range).filter(\.isValid).compactMap(\.key))
+    return Set(try rows(range).filter(counts).compactMap(\.key))
   }
 
   /// The first date on which something may be open after the work already done.
@@ -90,15 +98,32 @@ struct ChoreLog {
     var begin: UInt64?
     try forEachFromLast { row in
       if let begin, row.version.time.milliseconds < begin { return false }
-      guard row.isValid else { return true }
+      guard counts(row) else { return true }
       see(row)
-      if begin == nil {
-        let span = UInt64(ChoreLog.maximumDaysApart) * ChoreLog.millisecondsPerDay
-        begin = row.version.time.milliseconds - min(row.version.time.milliseconds, span)
-      }
+      if begin == nil { begin = ChoreLog.begin(near: row) }
       return true
     }
     if let row = try greatestKey() { see(row) }
+    return found
+  }
+
+  /// Since when the changes were made whose days may be later than that of a row.
+  private static func begin(near row: LedgerRow) -> UInt64 {
+    let span = UInt64(maximumDaysApart) * millisecondsPerDay
+    return row.version.time.milliseconds - min(row.version.time.milliseconds, span)
+  }
+
+  /// The last day of all work that is valid, also of what counts later.
+  func lastWorkDay() throws -> CivilDate? {
+    var found: CivilDate?
+    var begin: UInt64?
+    try forEachFromLast { row in
+      if let begin, row.version.time.milliseconds < begin { return false }
+      guard row.isValid else { return true }
+      found = max(found ?? row.day, row.day)
+      if begin == nil { begin = ChoreLog.begin(near: row) }
+      return true
+    }
     return found
   }
 
@@ -110,7 +135,7 @@ struct ChoreLog {
         RowRange(
           ["chore", "key", "event"], prefix: [.id(chore)], from: place, isExclusive: true,
           isDescending: true, limit: step))
-      if let row = page.first(where: { $0.isValid || $0.key == nil }) {
+      if let row = page.first(where: { counts($0) || $0.key == nil }) {
         return row.key == nil ? nil : row
       }
       guard let last = page.last, let key = last.key, page.count == step else {
@@ -128,7 +153,9 @@ struct ChoreLog {
     var counts: [PersonID: Int] = [:]
     try forEachFromLast { row in
       let age = row.day.days(until: day)
-      if row.kind == .credited, age >= 0, age < days { counts[row.person, default: 0] += 1 }
+      if row.kind == .credited, self.counts(row), age >= 0, age < days {
+        counts[row.person, default: 0] += 1
+      }
       return row.version.time >= begin
     }
     return counts
@@ -137,12 +164,33 @@ struct ChoreLog {
   /// How often it was done, under whatever rule.
   func count() throws -> Int {
     let row = try source.rows(of: HouseholdProjection.chains, where: [.id(chore)]).first
-    return Int(row?[1].int ?? 0)
+    return Int(row?[1].int ?? 0) + (try correction())
+  }
+
+  /// How much more, or less, work counts than there is.
+  private func correction() throws -> Int {
+    guard let view else { return 0 }
+    // The day of work is the UTC day of its instant or one beside it, and that lies at most a few
+    // minutes after its change.
+    let first =
+      Int64(view.lastDay.dayNumber) * Int64(ChoreLog.millisecondsPerDay)
+      - ChoreFold.maximumLeadMilliseconds
+    let begin = HybridTime(milliseconds: UInt64(max(0, first)))
+    var count = 0
+    try forEachFromLast { row in
+      if row.kind == .credited, view.isAhead(row) { count -= 1 }
+      return row.version.time >= begin
+    }
+    for change in try view.changes().values where change.stored.chore == chore {
+      count -= change.stored.kind == .credited ? 1 : 0
+      count += change.shown.kind == .credited ? 1 : 0
+    }
+    return count
   }
 
   /// How often it was done counted from completion.
   func chainCount() throws -> Int {
-    try all().count { $0.key == nil && $0.kind == .credited }
+    try all().count { $0.key == nil && $0.kind == .credited && counts($0) }
   }
 
   /// The last time it was done, by version; nil if it never was.
@@ -150,7 +198,7 @@ struct ChoreLog {
     var head: LedgerRow?
     var rows: [LedgerRow] = []
     try forEachFromLast { row in
-      guard row.isValid else { return true }
+      guard counts(row) else { return true }
       rows.append(row)
       if row.kind == .credited, head.map({ $0.version < row.version }) ?? true { head = row }
       return head == nil
@@ -160,7 +208,7 @@ struct ChoreLog {
     let members = try rows.filter { row in
       guard head.version <= row.version else { return false }
       guard row.event != head.event, let key = row.key else { return true }
-      let first = try self.rows(of: key).filter(\.isValid).map(\.version).min()
+      let first = try self.rows(of: key).filter(counts).map(\.version).min()
       return first.map { head.version <= $0 } ?? true
     }
     return Link(head: head, members: members)

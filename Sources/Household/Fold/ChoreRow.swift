@@ -19,12 +19,16 @@ struct ChoreRow: Equatable {
   let title: String
   let isArchived: Bool
   let due: Due
+  /// The last day of work told of: what is dated ahead does not count before that day comes, so the
+  /// chore may be open until then whatever `due` says.
+  let lastWorkDay: CivilDate?
 
-  private init(facts: ChoreFacts, due: Due) {
+  private init(facts: ChoreFacts, due: Due, lastWorkDay: CivilDate?) {
     chore = facts.chore
     title = facts.title
     isArchived = facts.isArchived
     self.due = due
+    self.lastWorkDay = lastWorkDay
   }
 
   /// The row of a chore, whose completions must be in the ledger already.
@@ -32,7 +36,9 @@ struct ChoreRow: Equatable {
     let schedule = ChoreSchedule(
       facts: facts, log: ChoreLog(source: source, chore: facts.chore), settings: settings,
       today: .first, inactive: [])
-    self.init(facts: facts, due: try ChoreRow.due(schedule))
+    self.init(
+      facts: facts, due: try ChoreRow.due(schedule),
+      lastWorkDay: facts.isArchived ? nil : try schedule.log.lastWorkDay())
   }
 
   /// The values of the row, in the order of the table.
@@ -43,7 +49,9 @@ struct ChoreRow: Equatable {
       case .always: .int(ChoreRow.always)
       case .from(let date): .day(date)
       }
-    return [.id(chore), .text(title), .bool(isArchived), day]
+    return [
+      .id(chore), .text(title), .bool(isArchived), day, lastWorkDay.map(Value.day) ?? .null,
+    ]
   }
 
   /// Before every day.
@@ -52,6 +60,11 @@ struct ChoreRow: Equatable {
   /// Those that may be open by a day; null is beyond no place, so it leaves out what never is.
   static func open(through last: CivilDate) -> RowRange {
     RowRange(["due"], from: [.day(last)], isDescending: true)
+  }
+
+  /// Those of which some work is dated after a day.
+  static func doneAfter(_ day: CivilDate) -> RowRange {
+    RowRange(["last_work"], from: [.day(day)], isExclusive: true)
   }
 
   /// A day before which nothing of the chore is due, whatever day it is.

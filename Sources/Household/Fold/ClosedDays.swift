@@ -18,7 +18,6 @@ struct PeriodClose: Sendable {
   let cause: Frontier
   let kind: PeriodKind
   let days: ClosedRange<Int>
-  let by: PersonID?
   let terms: Terms
 
   /// The rules that hold for the days of a period: those of its closing, or the present ones.
@@ -49,7 +48,6 @@ struct PeriodClose: Sendable {
     self.cause = cause
     self.kind = kind
     days = Int(first.dayNumber)...Int(last.dayNumber)
-    by = event[CloseField.by].identifier
     terms = Terms(duplicate: duplicate, strictAssignee: strict, seen: cause)
   }
 
@@ -65,6 +63,8 @@ final class ClosedDays {
   private var closes: [RecordID: PeriodClose?] = [:]
   private var owners: [PeriodKind: [Int: PeriodClose?]] = [:]
   private var members: [DeviceID: Membership.Person?] = [:]
+  /// The record of one setting, once it was read.
+  private var missedSetting: RecordState??
 
   init(_ source: any ProjectionSource, settings: HouseholdSettings) {
     self.source = source
@@ -78,6 +78,18 @@ final class ClosedDays {
     let member = try source.member(of: device)
     members[device] = .some(member)
     return member
+  }
+
+  /// What was to become of occurrences that nobody did, for somebody of a knowledge.
+  func missedPolicy(seen: Frontier) throws -> MissedPolicy {
+    if missedSetting == nil {
+      let key = HouseholdSettings.recordKey(of: "missed", in: source.zone)
+      missedSetting = .some(try source.record(key))
+    }
+    guard case .history(let history)? = missedSetting??[SettingField.value],
+      let text = history.shown(asOf: seen)?.value.text
+    else { return HouseholdSettings().missed }
+    return MissedPolicy(rawValue: text) ?? HouseholdSettings().missed
   }
 
   func isAdministrator(_ device: DeviceID) throws -> Bool {

@@ -22,7 +22,7 @@ package struct HouseholdProjection: Projection {
   static let chores = "chores"
 
   package let name = "household"
-  package let version = 6
+  package let version = 7
   package let tables = [
     ProjectionTable(
       HouseholdProjection.ledger,
@@ -57,8 +57,11 @@ package struct HouseholdProjection: Projection {
     ProjectionTable(
       HouseholdProjection.chores,
       key: [.init("chore", .bytes)],
-      columns: [.init("title", .text), .init("archived", .bool), .init("due", .int)],
-      indexes: [["title"], ["due"]]),
+      columns: [
+        .init("title", .text), .init("archived", .bool), .init("due", .int),
+        .init("last_work", .int),
+      ],
+      indexes: [["title"], ["due"], ["last_work"]]),
     ChallengeRows.table,
   ]
   package let types = [

@@ -27,6 +27,20 @@ struct LedgerRow: Equatable {
     version = completion.version
   }
 
+  /// The same row with another outcome.
+  init(_ row: LedgerRow, _ outcome: Outcome) {
+    event = row.event
+    chore = row.chore
+    person = row.person
+    day = row.day
+    points = outcome.points
+    kind = outcome.kind
+    key = row.key
+    title = row.title
+    recordedBy = row.recordedBy
+    version = row.version
+  }
+
   /// Reads a row back; nil if it is not one that this projection wrote.
   init?(_ row: [Value]) {
     guard row.count == 13, let event = row[0].identifier, let chore = row[1].identifier,

@@ -9,7 +9,8 @@ extension HouseholdSchema {
   ]
 
   /// What each role may do: children do chores, take back and skip, and keep their own name; what
-  /// costs or gives points and what plans is for members, what settles for admins and the owner.
+  /// costs or gives points, what plans and what tells of others' work is for members, what settles
+  /// for admins and the owner.
   ///
   /// Who counts as whom is said by who ranks above, of somebody who has gone (decision 0057).
   package static let rolePolicy = RolePolicy([
@@ -18,7 +19,9 @@ extension HouseholdSchema {
     chore: .init(.members),
     occurrence: .init(.members),
     setting: .init(.members),
-    completion: .init(.writers),
+    completion: .init(
+      create: .writers, change: .writers, delete: .writers,
+      ofThemselves: (CompletionField.person, .init(.child))),
     retraction: .init(.writers),
     skip: .init(.writers),
     close: .init(.admins),

@@ -2,6 +2,8 @@ import HearthCRDT
 
 /// The record types of a household and of a private database, and their fields: numbers never
 /// change and are never reused.
+///
+/// No field says who wrote a record or event: that is whoever signed it.
 package enum HouseholdSchema {
   /// A person: name and the like, under the person's id.
   package static let person = TypeID.record(1)
@@ -47,7 +49,6 @@ package enum HouseholdSchema {
         FieldSchema(ChoreField.rule, "rule", .text),
         FieldSchema(ChoreField.ruleFrom, "rule_from", .int),
         FieldSchema(ChoreField.tags, "tags", .text),
-        FieldSchema(ChoreField.createdBy, "created_by", .bytes),
         FieldSchema(ChoreField.created, "created", .int),
       ]),
     RecordSchema(
@@ -75,14 +76,12 @@ package enum HouseholdSchema {
         FieldSchema(CompletionField.day, "day", .int),
         FieldSchema(CompletionField.doneAt, "done_at", .int),
         FieldSchema(CompletionField.title, "title", .text),
-        FieldSchema(CompletionField.recordedBy, "recorded_by", .bytes),
       ]),
     RecordSchema(
       retraction, "retraction",
       [
         FieldSchema(RetractionField.event, "event", .bytes, indexed: true),
         FieldSchema(RetractionField.chore, "chore", .bytes, indexed: true),
-        FieldSchema(RetractionField.by, "by", .bytes),
       ]),
     RecordSchema(
       skip, "skip",
@@ -90,7 +89,6 @@ package enum HouseholdSchema {
         FieldSchema(SkipField.chore, "chore", .bytes, indexed: true),
         FieldSchema(SkipField.key, "key", .int),
         FieldSchema(SkipField.reason, "reason", .text),
-        FieldSchema(SkipField.by, "by", .bytes),
         FieldSchema(SkipField.day, "day", .int),
       ]),
     RecordSchema(
@@ -99,7 +97,6 @@ package enum HouseholdSchema {
         FieldSchema(CloseField.period, "period", .text),
         FieldSchema(CloseField.first, "first_day", .int),
         FieldSchema(CloseField.last, "last_day", .int),
-        FieldSchema(CloseField.by, "by", .bytes),
         FieldSchema(CloseField.duplicate, "duplicate", .text),
         FieldSchema(CloseField.strict, "strict", .bool),
       ]),
@@ -108,7 +105,6 @@ package enum HouseholdSchema {
       [
         FieldSchema(MergeField.person, "person", .bytes),
         FieldSchema(MergeField.into, "into", .bytes),
-        FieldSchema(MergeField.by, "by", .bytes),
       ]),
   ]
 }
@@ -130,17 +126,18 @@ enum ChoreField {
   static let assignment = FieldID(.history, 5)
   static let due = FieldID(.register, 6)
   static let time = FieldID(.register, 7)
-  static let rule = FieldID(.register, 8)
+  /// A history: which occurrences there are is what the doer saw (R6).
+  static let rule = FieldID(.history, 8)
   static let ruleFrom = FieldID(.register, 9)
   static let tags = FieldID(.set, 10)
-  static let createdBy = FieldID(.register, 11)
   static let created = FieldID(.register, 12)
 }
 
 enum OccurrenceField {
   static let chore = FieldID(.register, 1)
   static let key = FieldID(.register, 2)
-  static let due = FieldID(.register, 3)
+  /// A history: how early one may be done is what the doer saw.
+  static let due = FieldID(.history, 3)
   static let assignee = FieldID(.history, 4)
   static let skipped = FieldID(.register, 5)
   static let time = FieldID(.register, 6)
@@ -148,7 +145,8 @@ enum OccurrenceField {
 
 enum SettingField {
   static let key = FieldID(.register, 1)
-  static let value = FieldID(.register, 2)
+  /// A history: what becomes of what nobody did is what the doer saw (R8).
+  static let value = FieldID(.history, 2)
 }
 
 enum CompletionField {
@@ -158,20 +156,17 @@ enum CompletionField {
   static let day = FieldID(.register, 4)
   static let doneAt = FieldID(.register, 5)
   static let title = FieldID(.register, 6)
-  static let recordedBy = FieldID(.register, 7)
 }
 
 enum RetractionField {
   static let event = FieldID(.register, 1)
   static let chore = FieldID(.register, 2)
-  static let by = FieldID(.register, 3)
 }
 
 enum SkipField {
   static let chore = FieldID(.register, 1)
   static let key = FieldID(.register, 2)
   static let reason = FieldID(.register, 3)
-  static let by = FieldID(.register, 4)
   static let day = FieldID(.register, 5)
 }
 
@@ -179,7 +174,6 @@ enum CloseField {
   static let period = FieldID(.register, 1)
   static let first = FieldID(.register, 2)
   static let last = FieldID(.register, 3)
-  static let by = FieldID(.register, 4)
   /// The settings that held when the period was closed; they hold for its days for ever.
   static let duplicate = FieldID(.register, 5)
   static let strict = FieldID(.register, 6)
@@ -189,7 +183,6 @@ enum MergeField {
   static let person = FieldID(.register, 1)
   /// Missing where the person counts as themselves again.
   static let into = FieldID(.register, 2)
-  static let by = FieldID(.register, 3)
 }
 
 extension Value {

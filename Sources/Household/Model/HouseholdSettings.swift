@@ -72,6 +72,49 @@ package struct HouseholdSettings: Equatable, Sendable {
   /// What a household can be called, in words.
   package static let nameAdvice = "1 to 80 characters (at most \(maximumNameBytes) bytes)"
 
+  /// What is stored for keys that cannot have it, in order of key: the defaults hold instead.
+  ///
+  /// - Parameter accepts: what is known at the edge only, such as whether a time zone exists.
+  package static func faults(
+    in source: any ProjectionSource, accepts: (_ key: String, _ value: String) -> Bool
+  ) throws -> [SettingFault] {
+    try keys.compactMap { key in
+      guard let (value, version) = try stored(key, in: source) else { return nil }
+      let holds = HouseholdSettings().value(of: key)
+      guard let text = value.text else {
+        return SettingFault(
+          key: key, value: nil, holds: holds, by: try source.writer(of: version), version: version)
+      }
+      guard advice(for: key, value: text) != nil || !accepts(key, text) else { return nil }
+      return SettingFault(
+        key: key, value: text, holds: holds, by: try source.writer(of: version), version: version)
+    }
+  }
+
+  /// The shown value of a key, whatever it is, with who wrote it when; nil if unset.
+  private static func stored(
+    _ key: String, in source: any ProjectionSource
+  ) throws -> (value: Value, version: Version)? {
+    guard let record = try source.record(recordKey(of: key, in: source.zone)),
+      !record.life.isDeleted, case .history(let history)? = record[SettingField.value],
+      let shown = history.shown, shown.value != .null
+    else { return nil }
+    return (shown.value, shown.version)
+  }
+
+  /// What holds, as text.
+  private func value(of key: String) -> String {
+    switch key {
+    case "day-start": String(dayStartHour)
+    case "duplicate": duplicate.rawValue
+    case "missed": missed.rawValue
+    case "name": name
+    case "strict-assignee": strictAssignee ? "yes" : "no"
+    case "time-zone": timeZone
+    default: weekStart.code
+    }
+  }
+
   /// The stored value of a key; nil if unset.
   static func value(of key: String, in source: any ProjectionSource) throws -> String? {
     let record = try source.record(recordKey(of: key, in: source.zone))
@@ -86,7 +129,7 @@ package struct HouseholdSettings: Equatable, Sendable {
   }
 
   /// Whether a key can have a value, and if not, the values it can have, in words.
-  static func advice(for key: String, value: String) -> String? {
+  package static func advice(for key: String, value: String) -> String? {
     var trial = HouseholdSettings()
     guard value.utf8.count <= maximumValueBytes, trial.apply(key, value) else {
       switch key {
@@ -148,4 +191,16 @@ package struct HouseholdSettings: Equatable, Sendable {
         }
       }
   }
+}
+
+/// A stored setting that its key cannot have, whoever wrote it: the default holds instead.
+package struct SettingFault: Equatable, Sendable {
+  package let key: String
+  /// What is stored; nil for what is no text.
+  package let value: String?
+  /// What holds instead.
+  package let holds: String
+  /// Who wrote it, by the signature.
+  package let by: PersonID
+  package let version: Version
 }

@@ -12,8 +12,7 @@ extension HouseholdBook {
   ///
   /// - Throws: `badMerge` if they are one already, or the person counts as a third one.
   package func merge(
-    _ person: PersonID, into other: PersonID, by author: PersonID,
-    in builder: inout OperationBuilder
+    _ person: PersonID, into other: PersonID, in builder: inout OperationBuilder
   ) throws {
     guard person != other else {
       throw HouseholdError(
@@ -30,31 +29,24 @@ extension HouseholdBook {
         "\(try name(of: person)) counts as \(try name(of: merges.one(person))) already; undo that "
           + "first if it is wrong")
     }
-    say(person, .id(other), author, &builder)
+    say(person, .id(other), &builder)
   }
 
   /// Lets a person count as themselves again.
   ///
   /// - Throws: `badMerge` if the person does so already.
-  package func undoMerge(
-    of person: PersonID, by author: PersonID, in builder: inout OperationBuilder
-  ) throws {
+  package func undoMerge(of person: PersonID, in builder: inout OperationBuilder) throws {
     guard merges.one(person) != person else {
       throw HouseholdError(
         .badMerge, "\(try name(of: person)) is merged into nobody; there is nothing to undo")
     }
-    say(person, .null, author, &builder)
+    say(person, .null, &builder)
   }
 
-  private func say(
-    _ person: PersonID, _ into: Value, _ author: PersonID, _ builder: inout OperationBuilder
-  ) {
+  private func say(_ person: PersonID, _ into: Value, _ builder: inout OperationBuilder) {
     _ = builder.event(
       HouseholdSchema.personMerge,
-      [
-        EventField(MergeField.person, .id(person)), EventField(MergeField.into, into),
-        EventField(MergeField.by, .id(author)),
-      ])
+      [EventField(MergeField.person, .id(person)), EventField(MergeField.into, into)])
   }
 
   /// A person's own name with digits of the id, since the two mostly have one name.

@@ -71,7 +71,7 @@ package struct PersonMerge: Equatable, Sendable {
   package let person: PersonID
   /// As whom; nil where the person is to count as themselves again.
   package let into: PersonID?
-  /// Who said it.
+  /// Who said it, by the signature.
   package let by: PersonID
   /// When, and on which device.
   package let version: Version
@@ -87,13 +87,11 @@ package struct PersonMerge: Equatable, Sendable {
   }
 
   /// Reads an event; nil for one that says nothing here, which a newer version may have written.
-  init?(_ id: RecordID, _ event: EventState) {
+  init?(_ id: RecordID, _ event: EventState, by author: PersonID) {
     guard let person = event[MergeField.person].identifier else { return nil }
     let into = event[MergeField.into].identifier
     guard into != nil || event[MergeField.into] == .null, into != person else { return nil }
-    self.init(
-      event: id, person: person, into: into, by: event[MergeField.by].identifier ?? person,
-      version: event.version)
+    self.init(event: id, person: person, into: into, by: author, version: event.version)
   }
 
   /// Everything that was said in a zone, oldest first.
@@ -101,7 +99,9 @@ package struct PersonMerge: Equatable, Sendable {
     let type = HouseholdSchema.personMerge
     return try source.ids(of: type)
       .compactMap { id in
-        try source.event(RecordKey(type: type, id: id)).flatMap { PersonMerge(id, $0) }
+        try source.event(RecordKey(type: type, id: id)).flatMap {
+          PersonMerge(id, $0, by: try source.writer(of: $0.version))
+        }
       }
       .sorted { $0.isBefore($1) }
   }

@@ -71,7 +71,7 @@ struct AgainstModel {
           version: Version(dot: change.dot, time: change.time), past: past,
           operations: change.operations,
           author: (author?.id ?? .zero, AgainstModel.role(author?.role)), names: names
-        ).facts { roles.allows($0, of: change.dot) }
+        ).facts
     }
     return facts
   }

@@ -61,7 +61,7 @@ struct HonestWork {
       var past = seen
       past.advance(dot.author, to: dot.sequence - 1)
       for operation in change.operations
-      where operation.key.type == HouseholdSchema.chore && roles.allows(operation, of: dot) {
+      where operation.key.type == HouseholdSchema.chore && roles.role(dot) != nil {
         found.append(Write(dot: dot, past: past, operation: operation, isHonest: true))
       }
     }

@@ -297,9 +297,6 @@ struct PeopleLog {
 /// What each change of the household counts for, by the members' log of one device.
 struct ChangeRoles {
   private var roles: [Dot: Role] = [:]
-  private var persons: [Dot: PersonID] = [:]
-  /// Changes that merge somebody whom their author may not merge; a change merges one at most.
-  private var overreaching: Set<Dot> = []
   /// How much of the members' log the author of each change had seen.
   private(set) var heads: [Dot: Frontier] = [:]
   private(set) var voids = 0
@@ -321,28 +318,20 @@ struct ChangeRoles {
       }
       heads[dot] = past
       guard let standing = memo?.standing else { continue }
-      roles[dot] = log.role(of: dot, in: zone, at: past, standing)
-      persons[dot] = standing.devices[dot.author.device]?.person
-      if let role = roles[dot],
-        change.operations.contains(where: { !Rights.mayDecide($0, role, standing) })
-      {
-        overreaching.insert(dot)
+      guard let role = log.role(of: dot, in: zone, at: past, standing) else {
+        voids += 1
+        continue
       }
-      if roles[dot] == nil { voids += 1 }
+      // A transaction counts as one: all of it, or nothing.
+      let person = standing.devices[dot.author.device]?.person
+      let isAllowed = change.operations.allSatisfy {
+        Rights.allow($0, role, by: person) && Rights.mayDecide($0, role, standing)
+      }
+      if isAllowed { roles[dot] = role } else { SimProbe.operationOverRole.hit() }
     }
     if voids > 0 { SimProbe.changesVoid.hit() }
   }
 
   /// Nil for a change without effect.
   func role(_ dot: Dot) -> Role? { roles[dot] }
-
-  /// Whether an operation of a change has effect, as far as people are concerned.
-  func allows(_ operation: Operation, of dot: Dot) -> Bool {
-    guard let role = roles[dot] else { return false }
-    let isAllowed =
-      Rights.allow(operation, role, by: persons[dot])
-      && !(overreaching.contains(dot) && Rights.isMerge(operation))
-    if !isAllowed { SimProbe.operationOverRole.hit() }
-    return isAllowed
-  }
 }

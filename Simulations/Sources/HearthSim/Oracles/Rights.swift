@@ -40,6 +40,11 @@ enum Rights {
     case .reader: return false
     case .child:
       let type = operation.key.type
+      // What somebody else did a child does not tell.
+      if type == HouseholdSchema.completion, case .event(let fields) = operation.body {
+        let doer = fields.first { $0.field == FieldID(.register, 3) }?.value.bytes
+        return doer != nil && doer == person?.bytes
+      }
       if work.contains(type) { return true }
       if case .delete = operation.body { return false }
       return type == HouseholdSchema.person && operation.key.id == person

@@ -48,7 +48,7 @@ struct TallyModel {
         past[author] = sequence - 1
         let version = Version(dot: change.dot, time: change.time)
         for operation in change.operations
-        where Tally.types.contains(operation.key.type) && roles.allows(operation, of: change.dot) {
+        where Tally.types.contains(operation.key.type) && roles.role(change.dot) != nil {
           items[operation.key, default: []].append(
             Item(version: version, past: past, body: operation.body))
         }

@@ -32,7 +32,7 @@ struct Commands {
       switch step.verb {
       case "add":
         added = try book.addChore(
-          try commands.draft(step, book), by: device.person, milliseconds: now, in: &builder)
+          try commands.draft(step, book), milliseconds: now, in: &builder)
       case "edit": try book.editChore(try commands.chore(step), commands.edit(step), in: &builder)
       case "complete":
         try commands.complete(step, book, by: device.person, now: now, in: &builder)
@@ -45,7 +45,7 @@ struct Commands {
         try book.undo(entry.event, by: device.person, isAdministrator: true, in: &builder)
       case "skip":
         try book.skip(
-          try commands.chore(step), reason: step.value("because") ?? "", by: device.person,
+          try commands.chore(step), reason: step.value("because") ?? "",
           in: &builder)
       default: try commands.arrange(step, book, by: device.person, in: &builder)
       }
@@ -82,14 +82,14 @@ struct Commands {
       guard let text = step.words.first else { throw StepFailure("close FIRST-DAY-OF-WEEK") }
       let first = try CivilDate(iso: text)
       try book.close(
-        .week, first: first, last: first.adding(days: 6) ?? first, by: person, in: &builder)
+        .week, first: first, last: first.adding(days: 6) ?? first, in: &builder)
     case "merge", "part":
       let named = try step.words.prefix(2).map { try self.person($0) }
       guard let first = named.first else { throw StepFailure("merge WHO INTO, or part WHO") }
       if step.verb == "part" {
-        try book.undoMerge(of: first, by: person, in: &builder)
+        try book.undoMerge(of: first, in: &builder)
       } else {
-        try book.merge(first, into: named.last ?? first, by: person, in: &builder)
+        try book.merge(first, into: named.last ?? first, in: &builder)
       }
     case "rename-self":
       try book.createPerson(
@@ -122,7 +122,7 @@ struct Commands {
       day = try CivilDate(dayNumber: Int(now / 86_400_000))
     }
     _ = try book.complete(
-      try chore(step), occurrence: nil, by: doer, recordedBy: person, doneAt: (day, nil),
+      try chore(step), occurrence: nil, by: doer, doneAt: (day, nil),
       milliseconds: now, isEarly: step.words.contains("early"), in: &builder)
   }
 

@@ -35,7 +35,7 @@ extension World {
         let written = try device.write(at: self.now) { book, builder, now in
           added = try names.map { name in
             try book.addChore(
-              ChoreDraft(title: "Canary \(name)", points: 1), by: device.person,
+              ChoreDraft(title: "Canary \(name)", points: 1),
               milliseconds: now, in: &builder)
           }
         }

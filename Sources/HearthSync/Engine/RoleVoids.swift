@@ -1,0 +1,183 @@
+import HearthCRDT
+import HearthMembership
+
+/// A change that counts for nothing by what it holds.
+struct VoidChange: Equatable, Sendable {
+  let dot: Dot
+  /// What its author was when it counts as written.
+  let role: Role?
+  /// Whether it holds what no program writes, so that nobody can take it over.
+  let isMalformed: Bool
+}
+
+/// The changes of a zone that count for nothing since their authors' roles do not allow all of them.
+///
+/// Kept beside the records, so that nobody has to read every log to list them.
+struct RoleVoids: Equatable {
+  /// The most stretches of one author's log that are listed.
+  ///
+  /// So whoever writes void and other changes by turns fills no store. What comes later is void too,
+  /// and is told of, but cannot be taken over.
+  static let maximumStretches = 256
+
+  private var stretches: [Author: [ClosedRange<UInt64>]] = [:]
+
+  init() {}
+
+  /// The stretches, in order of author and number.
+  var all: [(author: Author, changes: ClosedRange<UInt64>)] {
+    stretches.sorted { $0.key < $1.key }.flatMap { author, changes in
+      changes.map { (author, $0) }
+    }
+  }
+
+  /// Notes a change; whether it was not noted before and there is room.
+  mutating func insert(_ dot: Dot) -> Bool {
+    var own = stretches[dot.author] ?? []
+    if own.contains(where: { $0.contains(dot.sequence) }) { return false }
+    if let last = own.last, last.upperBound + 1 == dot.sequence {
+      own[own.count - 1] = last.lowerBound...dot.sequence
+    } else {
+      guard own.count < RoleVoids.maximumStretches else { return false }
+      own.append(dot.sequence...dot.sequence)
+    }
+    stretches[dot.author] = own
+    return true
+  }
+
+  /// The changes that others have not.
+  func changes(besides others: RoleVoids) -> [VoidChange] {
+    all.flatMap { author, changes in
+      let known = others.stretches[author] ?? []
+      return changes.lazy.filter { sequence in !known.contains { $0.contains(sequence) } }
+        .map { VoidChange(dot: Dot(author: author, sequence: $0), role: nil, isMalformed: false) }
+    }
+  }
+
+  // MARK: Bytes
+
+  var bytes: [UInt8] {
+    var writer = ByteWriter(capacity: 256)
+    writer.varint(stretches.count)
+    for (author, changes) in stretches.sorted(by: { $0.key < $1.key }) {
+      writer.author(author)
+      writer.varint(changes.count)
+      for stretch in changes {
+        writer.varint(stretch.lowerBound)
+        writer.varint(stretch.upperBound - stretch.lowerBound)
+      }
+    }
+    return writer.bytes
+  }
+
+  /// Reads the bytes back.
+  ///
+  /// - Throws: `CodecError` for bytes that this type does not write.
+  init(_ bytes: [UInt8]) throws {
+    var reader = ByteReader(bytes)
+    let item = "void changes"
+    for _ in 0..<(try reader.varint(item, atMost: Limits.maximumAuthors)) {
+      let author = try reader.author(item)
+      var changes: [ClosedRange<UInt64>] = []
+      for _ in 0..<(try reader.varint(item, atMost: RoleVoids.maximumStretches)) {
+        let first = try reader.varint(item)
+        let (last, isOver) = first.addingReportingOverflow(try reader.varint(item))
+        guard !isOver else { throw CodecError(.beyondLimit, item, offset: 0) }
+        changes.append(first...last)
+      }
+      stretches[author] = changes
+    }
+    try reader.finish()
+  }
+}
+
+// A transaction counts as one. What that takes away is noted, and told to whom it concerns.
+extension Engine {
+  /// For how long one device's void changes are told of once only.
+  static var voidNoticeMilliseconds: UInt64 { 24 * 60 * 60 * 1000 }
+
+  func roleVoids(of zone: ZoneID) throws -> RoleVoids {
+    guard let bytes = try store.fact(Engine.voidsFact(zone)) else { return RoleVoids() }
+    return try RoleVoids(bytes)
+  }
+
+  func save(_ voids: RoleVoids, of zone: ZoneID) throws {
+    let name = Engine.voidsFact(zone)
+    if voids == RoleVoids() {
+      if try store.fact(name) != nil { try store.setFact(name, nil) }
+    } else {
+      try store.setFact(name, voids.bytes)
+    }
+  }
+
+  /// Notes void changes of a zone.
+  ///
+  /// - Returns: those to be told of.
+  func note(_ voids: [VoidChange], in zone: ZoneID) throws -> [VoidChange] {
+    guard !voids.isEmpty else { return [] }
+    var noted = try roleVoids(of: zone)
+    for void in voids where !void.isMalformed { _ = noted.insert(void.dot) }
+    try save(noted, of: zone)
+    return voids
+  }
+
+  /// Tells of void changes: of this device's own each time, of others' once a day for each device.
+  func tell(
+    of voids: [VoidChange], in zone: ZoneState, nowMilliseconds: UInt64
+  ) throws {
+    let byDevice = Dictionary(grouping: voids) { $0.dot.author.device }
+    for (device, voids) in byDevice.sorted(by: { $0.key < $1.key }) {
+      if device != self.device {
+        let fact = "void.told.\(zone.id.hex).\(device.hex)"
+        let told = try store.fact(fact).flatMap { try? Engine.number(of: $0) }
+        if let told, nowMilliseconds < told &+ Engine.voidNoticeMilliseconds { continue }
+        try store.setFact(fact, Engine.bytes(of: nowMilliseconds))
+      }
+      try store.add(
+        Notice(
+          kind: .void, zone: zone.id, device: device, text: words(for: voids, of: device, in: zone),
+          milliseconds: nowMilliseconds))
+    }
+  }
+
+  private func words(
+    for voids: [VoidChange], of device: DeviceID, in zone: ZoneState
+  ) -> String {
+    let count = voids.count == 1 ? "1 change" : "\(voids.count) changes"
+    let (verb, them) = voids.count == 1 ? ("counts", "it") : ("count", "them")
+    let member = membership(of: zone.group).person(of: device)
+    let way = "an owner or admin can look at \(them) and take \(them) over: `hearth quarantine`"
+    guard device != self.device else {
+      let role = member.map { ", as you are \(Engine.a($0.role)) there" } ?? ""
+      return "\(count) that you wrote on this device in \(zone.name) \(verb) for nothing\(role): "
+        + "what a transaction does counts as a whole or not at all; \(way)"
+    }
+    let name = deviceName(device, in: zone)
+    let owner = member.map { name.contains($0.name) ? name : "\(name) (\($0.name))" } ?? name
+    if voids.allSatisfy(\.isMalformed) {
+      return "\(owner) wrote \(count) in \(zone.name) that no program writes: \(them) "
+        + "\(verb) for nothing; look at the program on that device"
+    }
+    let role = (voids.compactMap(\.role).max { $0.rawValue < $1.rawValue } ?? member?.role).map {
+      " that \(Engine.a($0)) may not write"
+    }
+    return
+      "\(owner) wrote \(count) in \(zone.name)\(role ?? ""): \(voids.count == 1 ? "it" : "they")"
+      + " \(verb) for nothing, as a whole; \(way)"
+  }
+
+  private static func a(_ role: Role) -> String {
+    switch role {
+    case .owner: "the owner"
+    case .admin: "an admin"
+    case .member, .child, .reader: "a \(role.name)"
+    }
+  }
+
+  private static func voidsFact(_ zone: ZoneID) -> String { "void.changes." + zone.hex }
+
+  private static func number(of bytes: [UInt8]) throws -> UInt64 {
+    var reader = ByteReader(bytes)
+    return try reader.fixed64("time of a notice")
+  }
+}

@@ -1,0 +1,58 @@
+import HearthCRDT
+import HearthSync
+
+/// A completion that no unchanged program writes: it counts for nothing, or not yet.
+package struct EntryFault: Equatable, Sendable {
+  package let entry: LedgerEntry
+  /// Why it counts for nothing; nil for one that is dated ahead and counts when its day comes.
+  package let fault: CompletionFault?
+}
+
+extension HouseholdBook {
+  /// The completions that no unchanged program writes, in order of day: each device's first ones,
+  /// with how many there are of it and its kind.
+  ///
+  /// What a household with strict assignment refuses to pay is none. Reads the whole ledger: for
+  /// somebody who looks for what is wrong.
+  package func entryFaults() throws -> [(first: EntryFault, count: Int)] {
+    let closed = ClosedDays(source, settings: settings)
+    var found: [(first: EntryFault, count: Int)] = []
+    var folds: [RecordID: ChoreFold?] = [:]
+    var place: [Value] = []
+    while true {
+      let page = try source.rows(
+        of: HouseholdProjection.ledger,
+        in: RowRange(
+          HistoryPlace.order, from: place, isExclusive: true, limit: HouseholdBook.faultPageRows))
+      for row in page.compactMap(LedgerRow.init) {
+        place = HistoryPlace(row).values
+        let isAhead = view.isAhead(row)
+        guard isAhead || row.kind == .invalid else { continue }
+        var fault: CompletionFault?
+        if !isAhead {
+          if folds[row.chore] == nil {
+            folds[row.chore] = try ChoreFacts(row.chore, from: source, merges: merges).map {
+              ChoreFold(facts: $0, closed: closed, source: source)
+            }
+          }
+          guard let fold = folds[row.chore] ?? nil,
+            let completion = try source.completion(row.event, merges: merges),
+            let reason = try fold.fault(of: completion), reason != .notAssigned
+          else { continue }
+          fault = reason
+        }
+        let device = row.version.dot.author.device
+        if let known = found.firstIndex(where: {
+          $0.first.entry.device == device && $0.first.fault == fault
+        }) {
+          found[known].count += 1
+        } else if let entry = try entry(row.event) {
+          found.append((EntryFault(entry: entry, fault: fault), 1))
+        }
+      }
+      guard page.count == HouseholdBook.faultPageRows else { return found }
+    }
+  }
+
+  private static let faultPageRows = 500
+}

@@ -1,0 +1,89 @@
+import HearthCRDT
+import HearthSync
+
+/// Why a completion counts for nothing, whoever looks at it and whenever.
+///
+/// Each is asked of the completion's own words and of what its author had seen, so nothing that is
+/// written later changes the answer.
+package enum CompletionFault: String, CaseIterable, Sendable {
+  /// Its author had seen the chore archived (R4).
+  case archived
+  /// Its day does not fit its instant, or the instant not the time of its change (R9).
+  case impossibleTime = "impossible-time"
+  /// Its author had not seen the chore.
+  case unknownChore = "unknown-chore"
+  /// The chore had no such occurrence in its author's eyes (R6).
+  case noSuchOccurrence = "no-such-occurrence"
+  /// Another occurrence comes before it that was not due by the day of the work (R6).
+  case tooEarly = "too-early"
+  /// A later occurrence had taken its place by the day of the work (R8).
+  case superseded
+  /// Its doer was not assigned, in a household that asks for it (R2).
+  case notAssigned = "not-assigned"
+}
+
+/// How early and how late an occurrence may be done.
+enum OccurrenceTime {
+  /// Whether an occurrence lies too far ahead of the day of the work.
+  ///
+  /// What was due by that day may be done, by the day after for the zones' sake, and of the others
+  /// the first one: so nobody is paid today for a whole year. It lies more than a year ahead at no
+  /// time.
+  ///
+  /// - Parameter move: the day it was moved to, which may have brought it near.
+  static func isTooEarly(
+    _ occurrence: Occurrence, movedTo move: CivilDate?, by rule: RecurrenceRule, on day: CivilDate
+  ) -> Bool {
+    guard let tomorrow = day.adding(days: 1) else { return false }
+    let due = min(occurrence.date, move ?? occurrence.date)
+    guard due > tomorrow else { return false }
+    guard day.days(until: due) <= Validation.maximumDaysAhead else { return true }
+    let before = occurrence.date.adding(days: -1).flatMap { rule.latest(onOrBefore: $0) }
+    return before.map { $0 > tomorrow } ?? false
+  }
+
+  /// Whether a later occurrence was due by the day of the work.
+  static func isOver(_ occurrence: Occurrence, by rule: RecurrenceRule, on day: CivilDate) -> Bool {
+    guard occurrence.date < day, let latest = rule.latest(onOrBefore: day) else { return false }
+    return latest > occurrence.date
+  }
+}
+
+extension ChoreFold {
+  /// Why a completion counts for nothing, by its own words; nil if it counts.
+  func fault(of completion: Completion) throws -> CompletionFault? {
+    Probe.doneWhileArchived.hit(if: facts.isArchived)
+    if Mutant.archiveWins.isActive, facts.isArchived { return .archived }
+    let cause = completion.cause
+    if facts.isArchived(asOf: cause) { return .archived }
+    guard ChoreFold.hasValidTime(completion) else { return .impossibleTime }
+    guard facts.wasThere(asOf: cause) else { return .unknownChore }
+    if let fault = try occurrenceFault(of: completion) { return fault }
+    let terms = try closed.terms(on: Int(completion.day.dayNumber))
+    guard terms.strictAssignee else { return nil }
+    Probe.strictAssignee.hit()
+    let isOne =
+      isAssigned(completion, seen: cause) || isAssigned(completion, seen: terms.seen)
+    return isOne ? nil : .notAssigned
+  }
+
+  private func occurrenceFault(of completion: Completion) throws -> CompletionFault? {
+    let cause = completion.cause
+    guard let text = facts.ruleText(asOf: cause) else {
+      return completion.key == .once ? nil : .noSuchOccurrence
+    }
+    // What a newer version repeats by may have any occurrence.
+    guard let rule = try? RecurrenceRule(text: text) else { return nil }
+    guard rule.mode == .calendar else { return completion.key == nil ? nil : .noSuchOccurrence }
+    guard let key = completion.key, let occurrence = key.occurrence, rule.isOccurrence(occurrence)
+    else { return .noSuchOccurrence }
+    let move = facts.override(of: key)?.due(seen: cause)
+    if OccurrenceTime.isTooEarly(occurrence, movedTo: move, by: rule, on: completion.day) {
+      return .tooEarly
+    }
+    guard OccurrenceTime.isOver(occurrence, by: rule, on: completion.day),
+      try closed.missedPolicy(seen: cause) != .stack
+    else { return nil }
+    return .superseded
+  }
+}

@@ -1,0 +1,109 @@
+import HearthCRDT
+import HearthSync
+
+/// The ledger as it counts for somebody who looks on a day: as if what is dated later were not there.
+///
+/// The projection knows no present and holds all work. Only rows that are of one occurrence with
+/// what is dated ahead need another outcome; mostly nothing is dated ahead, and asking for that is
+/// all it costs. Reads when it is first asked.
+final class LedgerView {
+  private let source: any ProjectionSource
+  private let settings: HouseholdSettings
+  private let merges: PersonMerges
+  /// The last day of work that counts.
+  let lastDay: CivilDate
+  private var known: [RecordID: Change]?
+
+  /// A row that counts otherwise than the projection has it.
+  struct Change {
+    let stored: LedgerRow
+    let shown: LedgerRow
+  }
+
+  /// The most rows dated ahead, by day, whose occurrences are judged without them.
+  ///
+  /// So whoever writes more does not make reading slow. The others count for nothing all the same.
+  static let maximumAhead = 1000
+
+  init(
+    _ source: any ProjectionSource, settings: HouseholdSettings, merges: PersonMerges,
+    lastDay: CivilDate
+  ) {
+    self.source = source
+    self.settings = settings
+    self.merges = merges
+    self.lastDay = lastDay
+  }
+
+  /// Whether a row is one that counts later.
+  func isAhead(_ row: LedgerRow) -> Bool { row.isValid && row.day > lastDay }
+
+  /// A row with the outcome that it has on the day.
+  func shown(_ row: LedgerRow) throws -> LedgerRow { try changes()[row.event]?.shown ?? row }
+
+  /// The rows that count otherwise, by event.
+  func changes() throws -> [RecordID: Change] {
+    if let known { return known }
+    let found = try find()
+    known = found
+    return found
+  }
+
+  /// How much more, or less, a person has on each day than the sums say.
+  func corrections(of person: PersonID) throws -> [CivilDate: (
+    points: Int, times: Int, credits: Int
+  )] {
+    var days: [CivilDate: (points: Int, times: Int, credits: Int)] = [:]
+    for change in try changes().values where change.shown.person == person {
+      for (row, sign) in [(change.stored, -1), (change.shown, 1)] {
+        let isCredited = row.kind == .credited
+        days[row.day, default: (0, 0, 0)].points += sign * row.points
+        days[row.day, default: (0, 0, 0)].times += row.points != 0 || isCredited ? sign : 0
+        days[row.day, default: (0, 0, 0)].credits += isCredited ? sign : 0
+      }
+    }
+    return days
+  }
+
+  private func find() throws -> [RecordID: Change] {
+    guard let first = lastDay.adding(days: 1) else { return [:] }
+    let ahead = try source.rows(
+      of: HouseholdProjection.ledger,
+      in: RowRange(
+        HistoryPlace.order, from: [.day(first)], limit: LedgerView.maximumAhead)
+    ).compactMap(LedgerRow.init).filter(\.isValid)
+    guard !ahead.isEmpty else { return [:] }
+    Probe.datedAhead.hit()
+    let closed = ClosedDays(source, settings: settings)
+    var found: [RecordID: Change] = [:]
+    for (chore, rows) in Dictionary(grouping: ahead, by: \.chore).sorted(by: { $0.key < $1.key }) {
+      guard let facts = try ChoreFacts(chore, from: source, merges: merges) else { continue }
+      let fold = ChoreFold(facts: facts, closed: closed, source: source)
+      let present = try peers(of: rows, ChoreLog(source: source, chore: chore))
+      let items = try present.compactMap {
+        try source.completion($0.event, merges: merges).map(fold.item)
+      }
+      .sorted {
+        ($0.completion.version, $0.completion.id) < ($1.completion.version, $1.completion.id)
+      }
+      let outcomes = try fold.outcomes(of: items)
+      for row in present {
+        guard let outcome = outcomes[row.event],
+          outcome != Outcome(kind: row.kind, points: row.points)
+        else { continue }
+        found[row.event] = Change(stored: row, shown: LedgerRow(row, outcome))
+      }
+    }
+    return found
+  }
+
+  /// The rows that count on the day and may be of one occurrence with some that do not.
+  private func peers(of ahead: [LedgerRow], _ log: ChoreLog) throws -> [LedgerRow] {
+    let isChain = try ahead.contains { $0.key == nil } || log.hasRows(ofChain: true)
+    let rows =
+      isChain
+      ? try log.all()
+      : try Set(ahead.compactMap(\.key)).sorted().flatMap { try log.rows(of: $0) }
+    return rows.filter { $0.isValid && $0.day <= lastDay }
+  }
+}

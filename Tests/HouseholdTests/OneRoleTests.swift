@@ -1,0 +1,92 @@
+import HearthCRDT
+import HearthMembership
+import HearthSync
+import TestSupport
+import Testing
+
+@testable import Household
+
+/// What the stock commands put into one transaction is for one role, so that no role's loss takes
+/// away what another one may do.
+@Suite("One transaction, one role")
+struct OneRoleTests {
+  let home: TestHousehold
+
+  init() throws { home = try TestHousehold(devices: 1) }
+
+  /// The roles that may do each operation of what is written.
+  private func roles(
+    _ body: (HouseholdBook, inout OperationBuilder) throws -> Void
+  ) throws -> Set<[Role]> {
+    let before = home.changes.count
+    try home.write(0, body)
+    let operations = try #require(home.changes.dropFirst(before).first).operations
+    #expect(!operations.isEmpty)
+    return Set(
+      operations.map { operation in
+        Role.allCases.filter {
+          HouseholdSchema.rolePolicy.allows(operation, as: $0, by: home.people[0])
+        }
+      })
+  }
+
+  @Test("Each thing that the book writes is all for the same roles")
+  func book() throws {
+    let (me, other) = (home.people[0], home.people[1])
+    let rule = try RecurrenceRule(.daily, from: home.date(-9))
+    let chore = try home.add(ChoreDraft(title: "Cat", points: 1, rule: rule))
+    let everybody: [Role] = [.child, .member, .admin, .owner]
+    let members: [Role] = [.member, .admin, .owner]
+    let admins: [Role] = [.admin, .owner]
+    func expect(
+      _ wanted: [Role], _ name: String,
+      _ body: (HouseholdBook, inout OperationBuilder) throws -> Void
+    ) throws {
+      #expect(Set(try roles(body).map(Set.init)) == [Set(wanted)], "\(name)")
+    }
+    try expect(everybody, "own name") {
+      try $0.createPerson(me, name: "Ada", milliseconds: 1, in: &$1)
+    }
+    try expect(members, "others' name") {
+      try $0.createPerson(other, name: "Ben", email: "b@example.org", milliseconds: 1, in: &$1)
+    }
+    try expect(members, "add") { book, builder in
+      let draft = ChoreDraft(
+        title: "All", note: "n", points: 2, assignee: .person(other), due: try home.date(1),
+        time: try CivilTime(hour: 8, minute: 0), rule: rule, tags: ["a"])
+      _ = try book.addChore(draft, milliseconds: 1, in: &builder)
+    }
+    try expect(members, "edit") { book, builder in
+      var edit = ChoreEdit()
+      (edit.title, edit.points, edit.assignee, edit.addTags) = ("C", 3, .nobody, ["b"])
+      edit.rule = .some(rule)
+      try book.editChore(chore, edit, in: &builder)
+    }
+    try expect(members, "assign once") { try $0.assignOccurrence(chore, to: other, in: &$1) }
+    try expect(members, "move") { try $0.moveOccurrence(chore, to: try home.date(1), in: &$1) }
+    try expect(members, "setting") { try $0.set("duplicate", "each", in: &$1) }
+    try expect(everybody, "own work") { book, builder in
+      _ = try book.complete(
+        chore, occurrence: nil, by: me, doneAt: (home.today, nil), milliseconds: home.milliseconds,
+        in: &builder)
+    }
+    try expect(members, "others' work") { book, builder in
+      _ = try book.complete(
+        chore, occurrence: nil, by: other, doneAt: (home.today, nil),
+        milliseconds: home.milliseconds, isEarly: true, in: &builder)
+    }
+    let event = try #require(try home.book().lastUndoable(by: me)).event
+    try expect(everybody, "undo") { try $0.undo(event, by: me, in: &$1) }
+    try expect(everybody, "skip") { try $0.skip(chore, reason: "", in: &$1) }
+    let skip = try #require(try home.book().lastSkip(by: me)).event
+    try expect(everybody, "undo a skip") { try $0.undoSkip(skip, by: me, in: &$1) }
+    try expect(admins, "close") { book, builder in
+      let days = try book.days(of: .week, named: nil)
+      try book.close(.week, first: days.first, last: days.last, in: &builder)
+    }
+    try expect(admins, "merge") { try $0.merge(other, into: me, in: &$1) }
+    try expect(admins, "part") { try $0.undoMerge(of: other, in: &$1) }
+    try expect(members, "archive") { try $0.archive(chore, in: &$1) }
+    try expect(members, "restore") { try $0.restore(chore, in: &$1) }
+  }
+}
