@@ -8,6 +8,12 @@ package struct RunChange<Action: Sendable>: Sendable {
   package let past: Frontier
   /// What it did, in order.
   package let actions: [Action]
+
+  package init(version: Version, past: Frontier, actions: [Action]) {
+    self.version = version
+    self.past = past
+    self.actions = actions
+  }
 }
 
 /// A run: changes in an order in which each comes after what its author had seen.

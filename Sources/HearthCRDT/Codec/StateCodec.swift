@@ -47,7 +47,8 @@ extension RecordState {
       }
       versions.append(Version(dot: dot, time: HybridTime(rawValue: time)))
     }
-    let life = try RecordState.decodeLife(from: &reader, authors: authors, versions: versions)
+    let (life, charges) = try RecordState.decodeLife(
+      from: &reader, authors: authors, versions: versions)
     var table = VersionTable(versions)
     let fieldCount = try reader.count("fields", itemBytes: 2, atMost: Limits.maximumRecordFields)
     var entries: [Entry] = []
@@ -68,7 +69,7 @@ extension RecordState {
     if Mutant.dropsUnknownFields.isActive, case .exceptShown = values {
       entries.removeAll { values.carriesShown(of: $0.id) }
     }
-    self.init(life: life, sortedEntries: entries)
+    self.init(life: life, sortedEntries: entries, charges: charges)
   }
 
   /// The versions of all register and history values, in order of dot, each once.
@@ -133,29 +134,55 @@ extension RecordState {
   }
 
   /// A byte: bit 0 set where the writes differ from what the versions tell, bit 1 where somebody
-  /// deleted; then the writes, then the deletes, where their bit is set.
+  /// deleted, bit 2 where somebody used up some of the limits; then the writes, the deletes, and
+  /// what was used up, where their bit is set.
   private func encodeLife(
     into writer: inout ByteWriter, authors: AuthorTable, versions: [Version]
   ) {
     let isTold = life.writes == RecordState.writesTold(by: versions)
-    writer.byte((isTold ? 0 : 1) | (life.deletes.isEmpty ? 0 : 2))
+    writer.byte(
+      (isTold ? 0 : 1) | (life.deletes.isEmpty ? 0 : 2) | (charges.isEmpty ? 0 : 4))
     if !isTold { writer.frontier(life.writes, authors) }
     if !life.deletes.isEmpty { writer.frontier(life.deletes, authors) }
+    guard !charges.isEmpty else { return }
+    writer.varint(charges.entries.count)
+    for entry in charges.entries {
+      writer.dot(Dot(author: entry.author, sequence: entry.units), authors)
+      writer.varint(UInt64(entry.field.rawValue))
+    }
+  }
+
+  private static func decodeCharges(
+    from reader: inout ByteReader, authors: AuthorTable
+  ) throws(CodecError) -> RecordCharges {
+    let start = reader.offset
+    let number = try reader.count("charges", itemBytes: 3)
+    guard number > 0 else { throw CodecError(.notCanonical, "charges", offset: start) }
+    var entries: [RecordCharges.Entry] = []
+    entries.reserveCapacity(min(number, Limits.maximumReservation))
+    for _ in 0..<number {
+      let dot = try reader.dot("charge", authors)
+      entries.append(
+        RecordCharges.Entry(author: dot.author, field: try reader.field(), units: dot.sequence))
+    }
+    return try RecordCharges(checking: entries, at: start)
   }
 
   private static func decodeLife(
     from reader: inout ByteReader, authors: AuthorTable, versions: [Version]
-  ) throws(CodecError) -> Life {
+  ) throws(CodecError) -> (Life, RecordCharges) {
     let start = reader.offset
     let flags = try reader.byte("life")
-    guard flags < 4 else { throw CodecError(.unknown, "life", offset: start) }
+    guard flags < 8 else { throw CodecError(.unknown, "life", offset: start) }
     let told = writesTold(by: versions)
     let writes = flags & 1 == 0 ? told : try reader.frontier("writes", authors)
     let deletes = flags & 2 == 0 ? Frontier() : try reader.frontier("deletes", authors)
     guard flags & 1 == 0 || writes != told, flags & 2 == 0 || !deletes.isEmpty else {
       throw CodecError(.notCanonical, "life", offset: start)
     }
-    return Life(writes: writes, deletes: deletes)
+    let charges =
+      flags & 4 == 0 ? RecordCharges() : try decodeCharges(from: &reader, authors: authors)
+    return (Life(writes: writes, deletes: deletes), charges)
   }
 }
 

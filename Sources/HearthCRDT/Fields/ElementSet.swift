@@ -15,87 +15,148 @@ package struct ElementSet: Equatable, Sendable {
     }
   }
 
-  /// The elements in order of their canonical bytes.
-  package private(set) var elements: [Element]
+  /// The elements in order of their canonical bytes, in pieces that are neither empty nor longer
+  /// than ``maximumPiece``: putting one in moves the rest of its piece and not of the set.
+  private var pieces: [[Element]]
+
+  private static let maximumPiece = 512
 
   /// Takes elements in any order, without doubles.
   package init(_ elements: [Element] = []) {
-    self.elements = elements.sorted { ElementSet.precedes($0.value, $1.value) }
+    self.init(sortedElements: elements.sorted { ElementSet.precedes($0.value, $1.value) })
   }
 
   init(sortedElements: [Element]) {
-    elements = sortedElements
+    guard sortedElements.count > ElementSet.maximumPiece else {
+      pieces = sortedElements.isEmpty ? [] : [sortedElements]
+      return
+    }
+    let length = ElementSet.maximumPiece / 2
+    pieces = stride(from: 0, to: sortedElements.count, by: length).map {
+      Array(sortedElements[$0..<min($0 + length, sortedElements.count)])
+    }
+  }
+
+  /// The elements in order of their canonical bytes; O(n) where there are many.
+  package var elements: [Element] {
+    pieces.count == 1 ? pieces[0] : Array(pieces.joined())
   }
 
   /// The elements' values, in order of their canonical bytes.
-  package var values: [Value] { elements.map(\.value) }
+  package var values: [Value] { pieces.flatMap { $0.map(\.value) } }
+
+  /// Whether two sets have the same elements by the same additions, however they came to them.
+  package static func == (left: ElementSet, right: ElementSet) -> Bool {
+    left.elements == right.elements
+  }
 
   /// Adds an element; it takes the place of the additions the author had seen.
+  ///
+  /// O(log n) amortised.
   package mutating func include(_ value: Value, dot: Dot, past: Frontier) {
-    let place = Mutant.unorderedEncoding.isActive ? elements.count : position(of: value)
-    if place < elements.count, elements[place].value == value {
-      elements[place].additions.removeAll {
-        past.covers($0) || $0 == dot || Mutant.includeCoversUnseen.isActive
-      }
-      elements[place].additions.append(dot)
-      elements[place].additions.sort()
-      Probe.elementAddedTwice.hit(if: elements[place].additions.count > 1)
-    } else {
-      elements.insert(Element(value: value, additions: [dot]), at: place)
+    guard let (piece, place) = place(for: value) else {
+      pieces = [[Element(value: value, additions: [dot])]]
+      return
     }
+    if place < pieces[piece].count, pieces[piece][place].value == value {
+      ElementSet.add(dot, past: past, to: &pieces[piece][place])
+      return
+    }
+    pieces[piece].insert(Element(value: value, additions: [dot]), at: place)
+    if pieces[piece].count > ElementSet.maximumPiece {
+      let half = pieces[piece].count / 2
+      let rest = Array(pieces[piece][half...])
+      pieces[piece].removeSubrange(half...)
+      pieces.insert(rest, at: piece + 1)
+    }
+  }
+
+  private static func add(_ dot: Dot, past: Frontier, to element: inout Element) {
+    element.additions.removeAll {
+      past.covers($0) || $0 == dot || Mutant.includeCoversUnseen.isActive
+    }
+    element.additions.append(dot)
+    element.additions.sort()
+    Probe.elementAddedTwice.hit(if: element.additions.count > 1)
   }
 
   /// Removes the additions of an element that the author had seen, its own of this change too.
   package mutating func exclude(_ value: Value, dot: Dot, past: Frontier) {
-    let place = position(of: value)
-    guard place < elements.count, elements[place].value == value else { return }
-    elements[place].additions.removeAll {
+    guard let (piece, place) = place(for: value), place < pieces[piece].count,
+      pieces[piece][place].value == value
+    else { return }
+    pieces[piece][place].additions.removeAll {
       past.covers($0) || $0 == dot || Mutant.removesUnseenElements.isActive
     }
-    if elements[place].additions.isEmpty {
+    if pieces[piece][place].additions.isEmpty {
       Probe.elementRemoved.hit()
-      elements.remove(at: place)
+      pieces[piece].remove(at: place)
+      if pieces[piece].isEmpty { pieces.remove(at: piece) }
     } else {
       Probe.elementAddWins.hit()
     }
   }
 
   /// Merges two copies, given what each replica knows: commutative, associative, idempotent.
+  ///
+  /// O(n).
   package static func joined(
     _ left: ElementSet, knowing leftKnows: Frontier, _ right: ElementSet,
     knowing rightKnows: Frontier
   ) -> ElementSet {
     var result: [Element] = []
+    func keep(_ value: Value, _ additions: [Dot]) {
+      if !additions.isEmpty { result.append(Element(value: value, additions: additions)) }
+    }
+    let theirs = right.elements
+    var place = 0
+    func keepTheirs() {
+      keep(theirs[place].value, theirs[place].additions.filter { !leftKnows.covers($0) })
+      place += 1
+    }
     for element in left.elements {
-      let place = right.position(of: element.value)
-      let isShared = place < right.elements.count && right.elements[place].value == element.value
-      let twins = isShared ? right.elements[place].additions : []
-      var kept = element.additions.filter { twins.contains($0) || !rightKnows.covers($0) }
-      kept += twins.filter { !element.additions.contains($0) && !leftKnows.covers($0) }
-      if !kept.isEmpty { result.append(Element(value: element.value, additions: kept)) }
+      while place < theirs.count, precedes(theirs[place].value, element.value) { keepTheirs() }
+      let isShared = place < theirs.count && theirs[place].value == element.value
+      let twins = isShared ? theirs[place].additions : []
+      if isShared { place += 1 }
+      let kept = element.additions.filter { twins.contains($0) || !rightKnows.covers($0) }
+      keep(
+        element.value,
+        kept + twins.filter { !element.additions.contains($0) && !leftKnows.covers($0) })
     }
-    for element in right.elements {
-      let place = left.position(of: element.value)
-      if place < left.elements.count, left.elements[place].value == element.value { continue }
-      let kept = element.additions.filter { !leftKnows.covers($0) }
-      if !kept.isEmpty { result.append(Element(value: element.value, additions: kept)) }
-    }
-    return ElementSet(result)
+    while place < theirs.count { keepTheirs() }
+    return ElementSet(sortedElements: result)
   }
 
-  /// Where the element is or would be.
-  private func position(of value: Value) -> Int {
+  /// Where the element is or would be; nil if there are none.
+  private func place(for value: Value) -> (piece: Int, place: Int)? {
+    guard !pieces.isEmpty else { return nil }
+    if Mutant.unorderedEncoding.isActive {
+      return (pieces.count - 1, pieces[pieces.count - 1].count)
+    }
+    // The last piece that does not begin behind the value.
     var low = 0
-    var high = elements.count
+    var high = pieces.count
     while low < high {
       let middle = (low + high) / 2
-      if ElementSet.precedes(elements[middle].value, value) {
+      if ElementSet.precedes(value, pieces[middle][0].value) {
+        high = middle
+      } else {
+        low = middle + 1
+      }
+    }
+    let piece = max(0, low - 1)
+    low = 0
+    high = pieces[piece].count
+    while low < high {
+      let middle = (low + high) / 2
+      if ElementSet.precedes(pieces[piece][middle].value, value) {
         low = middle + 1
       } else {
         high = middle
       }
     }
-    return low
+    return (piece, low)
   }
 
   /// The order of canonical bytes, without making them.

@@ -22,31 +22,59 @@ package struct History: Equatable, Sendable {
 
   /// Every value, in order of dot.
   package private(set) var entries: [Entry]
+  /// The places' dots that no entry has replaced, in order; they follow from the entries, and are
+  /// kept so that a write by somebody who saw all need not look at each.
+  private var heads: [Dot]
 
   /// Takes entries in any order, without two of one dot.
   package init(_ entries: [Entry] = []) {
-    self.entries = entries.sorted { $0.version.dot < $1.version.dot }
+    self.init(sortedEntries: entries.sorted { $0.version.dot < $1.version.dot })
   }
 
   init(sortedEntries: [Entry]) {
     entries = sortedEntries
+    heads = sortedEntries.map(\.version.dot)
+    if entries.count > 1 {
+      var replaced: Set<Dot> = []
+      for entry in entries { replaced.formUnion(entry.replaced) }
+      heads.removeAll { replaced.contains($0) }
+    }
   }
 
   /// Writes a value over everything in the writer's past.
   ///
-  /// O(n), and O(log n) for a further write of the same change, which replaces the first one.
+  /// O(log n) for each author of values where the writer saw all values, which nearly every writer
+  /// did, and for a further write of the same change, which replaces the first one; else O(n).
   package mutating func assign(_ value: Value, version: Version, past: Frontier) {
     let place = position(of: version.dot)
     if place < entries.count, entries[place].version.dot == version.dot {
       entries[place] = Entry(version: version, value: value, replaced: entries[place].replaced)
       return
     }
+    let isSeen = isAllSeen(by: past)
     let replaced =
       Mutant.historyReplacesNothing.isActive
-      ? [] : current(in: { past.covers($0) }).map(\.version.dot)
+      ? [] : isSeen ? heads : current(in: past).map(\.version.dot)
     Probe.historyMerged.hit(if: replaced.count > 1)
-    Probe.historyConcurrent.hit(if: !entries.allSatisfy({ past.covers($0.version.dot) }))
+    Probe.historyConcurrent.hit(if: !isSeen)
     entries.insert(Entry(version: version, value: value, replaced: replaced), at: place)
+    if isSeen, !Mutant.historyReplacesNothing.isActive {
+      heads = [version.dot]
+    } else {
+      heads.removeAll { replaced.contains($0) }
+      heads.append(version.dot)
+      heads.sort()
+    }
+  }
+
+  /// Whether a change of an author may write: not where the author has given as many values as it
+  /// may.
+  ///
+  /// All of its own are before this one, as its changes come in order.
+  func accepts(_ dot: Dot, atMost limit: Int) -> Bool {
+    let place = position(of: dot)
+    let isRewritten = place < entries.count && entries[place].version.dot == dot
+    return isRewritten || place - position(of: Dot(author: dot.author, sequence: 0)) < limit
   }
 
   private func position(of dot: Dot) -> Int {
@@ -59,15 +87,34 @@ package struct History: Equatable, Sendable {
     return low
   }
 
+  /// The entries of each author that a knowledge covers, as ranges of places.
+  private func seen(by past: Frontier) -> [(seen: Range<Int>, all: Range<Int>)] {
+    var runs: [(seen: Range<Int>, all: Range<Int>)] = []
+    var start = 0
+    while start < entries.count {
+      let author = entries[start].version.dot.author
+      let end = position(of: Dot(author: author, sequence: .max))
+      let mark = past[author]
+      let seen = mark == .max ? end : position(of: Dot(author: author, sequence: mark + 1))
+      runs.append((start..<min(seen, end), start..<end))
+      start = end
+    }
+    return runs
+  }
+
+  private func isAllSeen(by past: Frontier) -> Bool {
+    seen(by: past).allSatisfy { $0.seen.upperBound == $0.all.upperBound }
+  }
+
   /// The values that nothing has replaced, in order of dot; more than one where concurrent.
-  package var current: [Entry] { current(in: { _ in true }) }
+  package var current: [Entry] { heads.map { entries[position(of: $0)] } }
 
   /// The value that is shown: the current one of the greatest version.
   package var shown: Entry? { current.max { $0.version < $1.version } }
 
   /// The value that somebody with this knowledge saw.
   package func shown(asOf past: Frontier) -> Entry? {
-    current(in: { past.covers($0) }).max { $0.version < $1.version }
+    current(in: past).max { $0.version < $1.version }
   }
 
   /// The union of two copies: commutative, associative and idempotent.
@@ -80,13 +127,23 @@ package struct History: Equatable, Sendable {
         })
   }
 
-  private func current(in isSeen: (Dot) -> Bool) -> [Entry] {
-    let seen = entries.filter { isSeen($0.version.dot) }
-    guard seen.count > 1 else { return seen }
-    var replaced: Set<Dot> = []
-    for entry in seen {
-      replaced.formUnion(entry.replaced)
+  /// The values in a knowledge that nothing in it has replaced.
+  private func current(in past: Frontier) -> [Entry] {
+    let runs = seen(by: past)
+    if runs.allSatisfy({ $0.seen.upperBound == $0.all.upperBound }) { return current }
+    // Only what stands now can, or what something unseen has replaced.
+    var candidates = Set(heads)
+    for run in runs {
+      for place in run.seen.upperBound..<run.all.upperBound {
+        candidates.formUnion(entries[place].replaced)
+      }
     }
-    return seen.filter { !replaced.contains($0.version.dot) }
+    candidates = candidates.filter { past.covers($0) }
+    for run in runs where !candidates.isEmpty {
+      for place in run.seen {
+        for dot in entries[place].replaced { candidates.remove(dot) }
+      }
+    }
+    return candidates.sorted().map { entries[position(of: $0)] }
   }
 }

@@ -23,16 +23,18 @@ package struct RecordState: Equatable, Sendable {
   package private(set) var life: Life
   /// The fields that were ever written, in order of number.
   package private(set) var entries: [Entry]
+  /// What each author has used up of the record's limits.
+  package private(set) var charges: RecordCharges
 
   /// A record that nobody has written.
   package init() {
-    life = Life()
-    entries = []
+    self.init(life: Life(), sortedEntries: [])
   }
 
-  init(life: Life, sortedEntries: [Entry]) {
+  init(life: Life, sortedEntries: [Entry], charges: RecordCharges = RecordCharges()) {
     self.life = life
     entries = sortedEntries
+    self.charges = charges
   }
 
   /// The state of a field; nil if it was never written.
@@ -84,39 +86,59 @@ package struct RecordState: Equatable, Sendable {
   ///   - body: what is done; it must fit the field's kind (``Operation/isWellFormed``).
   ///   - version: the change's dot and time.
   ///   - past: everything the author had seen, its own earlier changes included.
-  package mutating func apply(_ body: Operation.Body, version: Version, past: Frontier) {
+  ///   - limits: how much the author may put into the record.
+  /// - Returns: whether the operation counts: beyond a limit it is void, on every replica.
+  @discardableResult
+  package mutating func apply(
+    _ body: Operation.Body, version: Version, past: Frontier,
+    limits: RecordLimits = .standard
+  ) -> Bool {
+    if case .assign(let id, _) = body, case .history(let history) = self[id],
+      !history.accepts(version.dot, atMost: limits.historyValues)
+    {
+      return false
+    }
+    if let cost = limits.cost(of: body),
+      !charges.take(cost, by: version.dot.author, limit: limits.units)
+    {
+      return false
+    }
     switch body {
     case .event: preconditionFailure("an event is not applied to a record")
     case .delete:
       Probe.recordDeleted.hit()
       life.delete(version.dot, past: past)
-      return
+      return true
     case .insert: break
     case .assign(let id, let value): assign(id, value, version: version, past: past)
     case .count(let id, let delta):
-      var counter = Counter()
-      if case .counter(let present) = self[id] { counter = present }
-      counter.add(delta, dot: version.dot)
-      set(id, .counter(counter))
+      withField(id, or: .counter(Counter())) { field in
+        guard case .counter(var counter) = field else { return }
+        field = .counter(Counter())
+        counter.add(delta, dot: version.dot)
+        field = .counter(counter)
+      }
     case .include(let id, let value):
-      var set = elementSet(id)
-      set.include(value, dot: version.dot, past: past)
-      self.set(id, .set(set))
+      withElements(id) { $0.include(value, dot: version.dot, past: past) }
     case .exclude(let id, let value):
-      var set = elementSet(id)
-      set.exclude(value, dot: version.dot, past: past)
-      self.set(id, .set(set))
+      // Nothing is in a set to which nobody has added.
+      if self[id] != nil { withElements(id) { $0.exclude(value, dot: version.dot, past: past) } }
     }
     Probe.recordRevived.hit(if: !life.deletes.isEmpty && life.isDeleted)
     life.write(version.dot)
+    return true
   }
 
-  private mutating func assign(_ id: FieldID, _ value: Value, version: Version, past: Frontier) {
+  private mutating func assign(
+    _ id: FieldID, _ value: Value, version: Version, past: Frontier
+  ) {
     if id.kind == .history {
-      var history = History()
-      if case .history(let present) = self[id] { history = present }
-      history.assign(value, version: version, past: past)
-      set(id, .history(history))
+      withField(id, or: .history(History())) { field in
+        guard case .history(var history) = field else { return }
+        field = .history(History())
+        history.assign(value, version: version, past: past)
+        field = .history(history)
+      }
       return
     }
     let place = position(of: id)
@@ -126,21 +148,27 @@ package struct RecordState: Equatable, Sendable {
       register.assign(value, version: version, past: past)
       entries[place].field = .register(register)
     } else {
-      set(id, .register(Register(Sibling(version: version, value: value))))
+      withField(id, or: .register(Register(Sibling(version: version, value: value)))) { _ in }
     }
   }
 
-  private func elementSet(_ id: FieldID) -> ElementSet {
-    if case .set(let set) = self[id] { set } else { ElementSet() }
+  private mutating func withElements(_ id: FieldID, _ body: (inout ElementSet) -> Void) {
+    withField(id, or: .set(ElementSet())) { field in
+      guard case .set(var set) = field else { return }
+      // Held once only, or every change of it would copy all of it.
+      field = .set(ElementSet())
+      body(&set)
+      field = .set(set)
+    }
   }
 
-  private mutating func set(_ id: FieldID, _ field: Field) {
+  /// Changes a field in its place, after it was put there where it was not.
+  private mutating func withField(_ id: FieldID, or new: Field, _ body: (inout Field) -> Void) {
     let place = position(of: id)
-    if place < entries.count, entries[place].id == id {
-      entries[place].field = field
-    } else {
-      entries.insert(Entry(id: id, field: field), at: place)
+    if place == entries.count || entries[place].id != id {
+      entries.insert(Entry(id: id, field: new), at: place)
     }
+    body(&entries[place].field)
   }
 
   private func position(of id: FieldID) -> Int {
@@ -158,6 +186,9 @@ package struct RecordState: Equatable, Sendable {
 
 extension RecordState {
   /// Merges two copies, given what each replica knows: commutative, associative, idempotent.
+  ///
+  /// Of two copies that were cut at one limit, as both replicas take each author's log from its
+  /// start: the one that knows more of an author has what the other one has.
   package static func joined(
     _ left: RecordState, knowing leftKnows: Frontier, _ right: RecordState,
     knowing rightKnows: Frontier
@@ -169,7 +200,9 @@ extension RecordState {
         entries.append(Entry(id: id, field: field))
       }
     }
-    return RecordState(life: left.life.joined(with: right.life), sortedEntries: entries)
+    return RecordState(
+      life: left.life.joined(with: right.life), sortedEntries: entries,
+      charges: left.charges.joined(with: right.charges))
   }
 
   private static func joinedField(

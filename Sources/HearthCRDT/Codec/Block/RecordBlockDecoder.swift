@@ -274,15 +274,18 @@ private struct RecordBlockDecoder {
     from reader: inout ByteReader
   ) throws(CodecError) -> [RecordState] {
     let start = reader.offset
-    let lives = try reader.runs("lives", count: records, atMost: 3)
+    let lives = try reader.runs("lives", count: records, atMost: 7)
     let writes = try reader.frontiers(
       "writes", count: lives.reduce(0) { $0 + Int($1 & 1) }, authors)
     let deletes = try reader.frontiers(
-      "deletes", count: lives.reduce(0) { $0 + Int($1 >> 1) }, authors)
+      "deletes", count: lives.reduce(0) { $0 + Int($1 >> 1 & 1) }, authors)
+    let charges = try reader.charges(
+      count: lives.reduce(0) { $0 + Int($1 >> 2) }, authors)
     var states: [RecordState] = []
     states.reserveCapacity(records)
     var write = 0
     var delete = 0
+    var charge = 0
     for (record, flags) in lives.enumerated() {
       let told = RecordState(life: Life(), sortedEntries: entries[record]).writesTold
       var life = Life(writes: told)
@@ -300,7 +303,13 @@ private struct RecordBlockDecoder {
         life = Life(writes: life.writes, deletes: deletes[delete])
         delete += 1
       }
-      states.append(RecordState(life: life, sortedEntries: entries[record]))
+      var used = RecordCharges()
+      if flags & 4 != 0 {
+        used = charges[charge]
+        charge += 1
+      }
+      states.append(
+        RecordState(life: life, sortedEntries: entries[record], charges: used))
     }
     return states
   }

@@ -12,6 +12,7 @@ package struct RecordBlockEncoder {
   private var lives = RunColumnWriter()
   private var writes = DotListColumn()
   private var deletes = DotListColumn()
+  private var charges = ChargeColumn()
 
   /// The changes that the record being appended names.
   private var own: [ChangeKey] = []
@@ -41,9 +42,10 @@ package struct RecordBlockEncoder {
     }
     let isTold = state.areWritesTold
     let isDeleted = !state.life.deletes.isEmpty
-    lives.append((isTold ? 0 : 1) | (isDeleted ? 2 : 0))
+    lives.append((isTold ? 0 : 1) | (isDeleted ? 2 : 0) | (state.charges.isEmpty ? 0 : 4))
     if !isTold { writes.append(state.life.writes, authors) }
     if isDeleted { deletes.append(state.life.deletes, authors) }
+    if !state.charges.isEmpty { charges.append(state.charges, authors) }
   }
 
   /// Finds the changes that a record's registers and histories name, in order, each once.
@@ -96,6 +98,7 @@ package struct RecordBlockEncoder {
     writer.raw(lives.finish())
     writes.finish(into: &writer)
     deletes.finish(into: &writer)
+    charges.finish(into: &writer)
   }
 
   /// Count, authors, sequences, milliseconds, counters; all but the first as differences.

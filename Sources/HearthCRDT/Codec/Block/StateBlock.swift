@@ -30,7 +30,7 @@ package enum StateBlock {
 extension RecordState {
   /// What the record counts towards a full block: about the bytes it takes without compression.
   package var blockWeight: Int {
-    var items = 2 + life.deletes.entries.count
+    var items = 2 + life.deletes.entries.count + 2 * charges.entries.count
     var values = 0
     for entry in entries {
       switch entry.field {

@@ -1,0 +1,191 @@
+/// How much one author may put into one record: part of the merge rule.
+///
+/// An operation beyond a limit is void on every replica, so all cut alike. Each limit looks only at
+/// what the author itself wrote into the record before, and its log has one order: what has arrived
+/// from others decides nothing. A limit on all authors together could not be that, as it would
+/// have to refuse what came last. Source of the rule: `docs/decisions/0060`.
+package struct RecordLimits: Equatable, Sendable {
+  /// The most units one author may use up in one record.
+  package var units: UInt64
+  /// How many bytes of a value make a unit; shorter values take none of their own.
+  package var unitBytes: Int
+  /// Fields with numbers above this take a unit each.
+  package var freeFieldNumber: UInt16
+  /// The most values one author may give one history.
+  package var historyValues: Int
+
+  package init(units: UInt64, unitBytes: Int, freeFieldNumber: UInt16, historyValues: Int) {
+    self.units = units
+    self.unitBytes = unitBytes
+    self.freeFieldNumber = freeFieldNumber
+    self.historyValues = historyValues
+  }
+
+  /// The limits of every household.
+  package static let standard = RecordLimits(
+    units: Limits.maximumRecordUnits, unitBytes: Limits.recordUnitBytes,
+    freeFieldNumber: Limits.freeFieldNumber, historyValues: Limits.maximumHistoryValues)
+
+  /// What an operation uses up, and whether it adds to what its field has used or only raises it.
+  ///
+  /// A register keeps the author's last value only, so it counts with its largest; what sets and
+  /// histories were given counts for ever, because who removed it when differs between replicas.
+  func cost(of body: Operation.Body) -> (field: FieldID, units: UInt64, isAdded: Bool)? {
+    switch body {
+    case .event, .insert, .delete, .exclude: nil
+    case .assign(let id, let value):
+      charge(id, of(value) + of(id), isAdded: id.kind == .history)
+    case .count(let id, _): charge(id, of(id), isAdded: false)
+    case .include(let id, let value): (id, 1 + of(value), true)
+    }
+  }
+
+  private func charge(
+    _ id: FieldID, _ units: UInt64, isAdded: Bool
+  ) -> (field: FieldID, units: UInt64, isAdded: Bool)? {
+    units > 0 ? (id, units, isAdded) : nil
+  }
+
+  private func of(_ id: FieldID) -> UInt64 { id.number > freeFieldNumber ? 1 : 0 }
+
+  private func of(_ value: Value) -> UInt64 {
+    switch value {
+    case .null, .bool, .int: 0
+    case .text(let text): UInt64(text.utf8.count / unitBytes)
+    case .bytes(let bytes): UInt64(bytes.count / unitBytes)
+    }
+  }
+}
+
+extension Limits {
+  /// The most units of space that one author may use up in one record: a mebibyte of long values,
+  /// or as many elements of sets.
+  package static let maximumRecordUnits: UInt64 = 4_096
+  /// How many bytes of a value make a unit of space; shorter values are free.
+  package static let recordUnitBytes = 256
+  /// Fields up to this number are free; they are few, so they bound themselves.
+  package static let freeFieldNumber: UInt16 = 255
+  /// The most values that one author may give one history.
+  package static let maximumHistoryValues = 1_024
+}
+
+/// What each author has used up of a record's limits, field by field.
+///
+/// Grows only, and an author's part follows from its own log: the join takes the greater of each.
+/// Most records have none, because short values in fields of low numbers are free.
+package struct RecordCharges: Equatable, Sendable {
+  /// What one author's writes of one field have used up.
+  package struct Entry: Equatable, Sendable {
+    /// The author.
+    package let author: Author
+    /// The field.
+    package let field: FieldID
+    /// The units, at least 1.
+    package internal(set) var units: UInt64
+
+    static func < (left: Entry, right: Entry) -> Bool {
+      left.author != right.author ? left.author < right.author : left.field < right.field
+    }
+  }
+
+  /// In order of author, then of field.
+  package private(set) var entries: [Entry] = []
+
+  init() {}
+
+  init(sortedEntries: [Entry]) {
+    entries = sortedEntries
+  }
+
+  /// Takes what an encoding says, of which each author's part must be one that the rule lets come
+  /// about; at least one.
+  init(checking entries: [Entry], at offset: Int) throws(CodecError) {
+    var sum: UInt64 = 0
+    for (place, entry) in entries.enumerated() {
+      if place > 0, entries[place - 1].author != entry.author { sum = 0 }
+      guard place == 0 || entries[place - 1] < entry else {
+        throw CodecError(.notCanonical, "charges", offset: offset)
+      }
+      guard entry.units > 0, entry.units <= Limits.maximumRecordUnits,
+        sum + entry.units <= Limits.maximumRecordUnits
+      else { throw CodecError(.beyondLimit, "charges", offset: offset) }
+      sum += entry.units
+    }
+    self.entries = entries
+  }
+
+  /// Whether nobody has used up anything.
+  package var isEmpty: Bool { entries.isEmpty }
+
+  /// What an author has used up of the record in all; O(log n) and what is its own.
+  package func total(of author: Author) -> UInt64 {
+    var place = position(of: author, FieldID(rawValue: 0))
+    var sum: UInt64 = 0
+    while place < entries.count, entries[place].author == author {
+      sum += entries[place].units
+      place += 1
+    }
+    return sum
+  }
+
+  /// Takes an operation's cost; false, and nothing is taken, where it would pass the limit.
+  mutating func take(
+    _ cost: (field: FieldID, units: UInt64, isAdded: Bool), by author: Author, limit: UInt64
+  ) -> Bool {
+    let place = position(of: author, cost.field)
+    let isPresent =
+      place < entries.count && entries[place].author == author && entries[place].field == cost.field
+    let before = isPresent ? entries[place].units : 0
+    let after = cost.isAdded ? before + cost.units : max(before, cost.units)
+    guard after > before else { return true }
+    guard total(of: author) - before + after <= limit else {
+      return false
+    }
+    if isPresent {
+      entries[place].units = after
+    } else {
+      entries.insert(Entry(author: author, field: cost.field, units: after), at: place)
+    }
+    return true
+  }
+
+  /// Takes the greater of each: commutative, associative, idempotent.
+  ///
+  /// O(n).
+  func joined(with other: RecordCharges) -> RecordCharges {
+    if other.entries.isEmpty { return self }
+    var result: [Entry] = []
+    result.reserveCapacity(max(entries.count, other.entries.count))
+    var place = 0
+    for entry in entries {
+      while place < other.entries.count, other.entries[place] < entry {
+        result.append(other.entries[place])
+        place += 1
+      }
+      var joined = entry
+      if place < other.entries.count, !(entry < other.entries[place]) {
+        joined.units = max(entry.units, other.entries[place].units)
+        place += 1
+      }
+      result.append(joined)
+    }
+    result.append(contentsOf: other.entries[place...])
+    return RecordCharges(sortedEntries: result)
+  }
+
+  private func position(of author: Author, _ field: FieldID) -> Int {
+    let wanted = Entry(author: author, field: field, units: 0)
+    var low = 0
+    var high = entries.count
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle] < wanted { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
+
+extension FieldID {
+  /// The number without the bits of the kind.
+  var number: UInt16 { rawValue & (1 << 14 - 1) }
+}

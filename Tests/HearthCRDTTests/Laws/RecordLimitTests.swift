@@ -1,0 +1,261 @@
+import HearthCRDT
+import TestSupport
+import Testing
+
+private let title = FieldID(.register, 1)
+private let note = FieldID(.register, 300)
+private let cost = FieldID(.history, 2)
+private let tags = FieldID(.set, 4)
+private let others = FieldID(.set, 5)
+
+/// Limits so small that short runs come to them.
+private let small = RecordLimits(units: 2, unitBytes: 4, freeFieldNumber: 255, historyValues: 2)
+
+private func limited(_ limits: RecordLimits) -> ConvergentType<RecordState, Operation.Body> {
+  ConvergentType(
+    empty: RecordState(),
+    apply: { $1.apply($0, version: $2, past: $3, limits: limits) },
+    join: { RecordState.joined($0, knowing: $1, $2, knowing: $3) },
+    recode: { state, authors in
+      let table = AuthorTable(authors)
+      var writer = ByteWriter()
+      state.encode(into: &writer, authors: table, values: .all)
+      var reader = ByteReader(writer.bytes)
+      let again = try RecordState(from: &reader, authors: table, values: .all)
+      try reader.finish()
+      var second = ByteWriter()
+      again.encode(into: &second, authors: table, values: .all)
+      return (again, writer.bytes, second.bytes)
+    },
+    fault: { state, run, knowledge in
+      recordFault(state, counted(run, limits), knowledge)
+    })
+}
+
+/// The run without what passes a limit, by the definition: each author's log from its start.
+private func counted(
+  _ run: CausalRun<Operation.Body>, _ limits: RecordLimits
+) -> CausalRun<Operation.Body> {
+  var used: [Author: [FieldID: Int]] = [:]
+  var histories: [Author: [FieldID: Set<UInt64>]] = [:]
+  var result = run
+  result.changes = run.changes.map { change in
+    let author = change.version.dot.author
+    let actions = change.actions.filter { action in
+      var mine = used[author, default: [:]]
+      let (field, cost, isAdded) = price(of: action, limits)
+      if case .assign(let id, _) = action, id.kind == .history {
+        let written = histories[author, default: [:]][id, default: []]
+          .union([change.version.dot.sequence])
+        guard written.count <= limits.historyValues else { return false }
+      }
+      if let field, cost > 0 {
+        let before = mine[field, default: 0]
+        mine[field] = isAdded ? before + cost : max(before, cost)
+        let sum = mine.values.reduce(0, +)
+        guard sum <= Int(limits.units) || mine[field] == before else { return false }
+        used[author] = mine
+      }
+      if case .assign(let id, _) = action, id.kind == .history {
+        histories[author, default: [:]][id, default: []].insert(change.version.dot.sequence)
+      }
+      return true
+    }
+    return RunChange(version: change.version, past: change.past, actions: actions)
+  }
+  return result
+}
+
+private func price(
+  of action: Operation.Body, _ limits: RecordLimits
+) -> (FieldID?, Int, Bool) {
+  func bytes(_ value: Value) -> Int {
+    (value.text?.utf8.count ?? value.bytes?.count ?? 0) / limits.unitBytes
+  }
+  func far(_ id: FieldID) -> Int { id.rawValue & 0x3fff > limits.freeFieldNumber ? 1 : 0 }
+  return switch action {
+  case .assign(let id, let value): (id, bytes(value) + far(id), id.kind == .history)
+  case .count(let id, _): (id, far(id), false)
+  case .include(let id, let value): (id, 1 + bytes(value), true)
+  case .insert, .delete, .exclude, .event: (nil, 0, false)
+  }
+}
+
+/// A record that is changed where a check looks on.
+private final class Record {
+  var state = RecordState()
+
+  func apply(_ body: Operation.Body, version: Version, past: Frontier) -> Bool {
+    state.apply(body, version: version, past: past)
+  }
+}
+
+@Suite("Limits on what one author puts into a record")
+struct RecordLimitTests {
+  static let alphabets: [(name: String, actions: [[Operation.Body]])] = [
+    (
+      "set",
+      [
+        [.include(tags, .text("a")), .include(tags, .int(2))], [.exclude(tags, .text("a"))],
+        [.include(others, .text("12345678"))],
+      ]
+    ),
+    ("history", [[.assign(cost, .int(1))], [.assign(cost, .text("1234")), .delete]]),
+    (
+      "long values",
+      [
+        [.assign(title, .text("1234"))], [.assign(title, .text("12345678"))],
+        [.assign(note, .null)],
+      ]
+    ),
+  ]
+
+  @Test(
+    "every graph of four changes converges where the limits cut, in every order, for",
+    arguments: ["set", "history", "long values"])
+  func everyGraph(name: String) throws {
+    let alphabet = try #require(RecordLimitTests.alphabets.first { $0.name == name })
+    limited(small).checkAll(
+      upTo: 4, authors: 2, alphabet: alphabet.actions, clocks: [.backwards])
+    limited(small).checkAll(
+      upTo: 3, authors: 3, alphabet: alphabet.actions, clocks: [.stopped])
+  }
+
+  @Test("long runs of five authors converge where the limits cut", arguments: 0..<6)
+  func long(seed: Int) {
+    var random = SplitMix64(seed: UInt64(seed))
+    var limits = small
+    limits.units = 9
+    limits.historyValues = 5
+    let run = CausalRun<Operation.Body>.random(authors: 5, changes: 200, using: &random) { random in
+      (0..<random.below(3) + 1).map { _ in
+        let text = Value.text(String(repeating: "x", count: random.below(12)))
+        return switch random.below(10) {
+        case 0: .insert
+        case 1: .delete
+        case 2: .count(FieldID(.counter, UInt16(random.below(4)) + 254), 1)
+        case 3, 4: .include(tags, .int(Int64(random.below(40))))
+        case 5: .exclude(tags, .int(Int64(random.below(40))))
+        case 6: .assign(cost, text)
+        default: .assign(FieldID(.register, UInt16(random.below(4)) + 254), text)
+        }
+      }
+    }
+    limited(limits).check(run, seed: UInt64(seed), rounds: 4)
+  }
+
+  private func version(_ sequence: UInt64, _ number: Int = 1) -> Version {
+    Version(
+      dot: Dot(author: runAuthor(number), sequence: sequence),
+      time: HybridTime(milliseconds: 1_000 + sequence))
+  }
+
+  private func past(_ sequence: UInt64) -> Frontier {
+    Frontier([(runAuthor(1), sequence - 1)])
+  }
+
+  @Test("An author gives the sets of a record 4,096 elements, and not one more; others go on")
+  func elements() {
+    #expect(Limits.maximumRecordUnits == 4_096)
+    let record = Record()
+    for number in 0..<4_096 {
+      #expect(
+        record.apply(
+          .include(number % 2 == 0 ? tags : others, .int(Int64(9_000 - number))),
+          version: version(1), past: past(1)))
+    }
+    let full = record.state
+    #expect(!record.apply(.include(tags, .int(1)), version: version(2), past: past(2)))
+    #expect(record.state == full)
+    // What was taken away again was given all the same.
+    #expect(record.apply(.exclude(tags, .int(9_000)), version: version(2), past: past(2)))
+    #expect(!record.apply(.include(tags, .int(9_000)), version: version(3), past: past(3)))
+    #expect(record.state.elements(tags).count == 2_047)
+    #expect(record.apply(.assign(title, .int(1)), version: version(3), past: past(3)))
+    #expect(record.apply(.include(tags, .int(1)), version: version(1, 2), past: Frontier()))
+    #expect(record.state.elements(tags).count == 2_048)
+    #expect(record.state.charges.total(of: runAuthor(1)) == 4_096)
+    #expect(record.state.charges.total(of: runAuthor(2)) == 1)
+  }
+
+  @Test("Values up to 255 bytes are free, 256 take a unit; the longest of all fits")
+  func values() {
+    #expect(Limits.recordUnitBytes == 256)
+    let record = Record()
+    func assign(_ count: Int, _ field: FieldID, at sequence: UInt64) -> Bool {
+      record.apply(
+        .assign(field, .bytes([UInt8](repeating: 7, count: count))), version: version(sequence),
+        past: past(sequence))
+    }
+    #expect(assign(255, title, at: 1))
+    #expect(record.state.charges.isEmpty)
+    #expect(assign(256, title, at: 2))
+    #expect(record.state.charges.total(of: runAuthor(1)) == 1)
+    #expect(assign(Limits.maximumValueBytes, title, at: 3))
+    #expect(assign(1, title, at: 4))
+    #expect(record.state.charges.total(of: runAuthor(1)) == 2_048)
+    #expect(assign(Limits.maximumValueBytes, FieldID(.register, 2), at: 5))
+    #expect(!assign(256, FieldID(.register, 3), at: 6))
+    #expect(assign(255, FieldID(.register, 3), at: 7))
+    #expect(assign(Limits.maximumValueBytes, title, at: 8))
+  }
+
+  @Test("Fields up to number 255 are free, the next take a unit each")
+  func fields() {
+    #expect(Limits.freeFieldNumber == 255)
+    let record = Record()
+    for number in 1...255 as ClosedRange<UInt16> {
+      #expect(
+        record.apply(
+          .assign(FieldID(.register, number), .int(1)), version: version(1), past: past(1)))
+    }
+    #expect(record.state.charges.isEmpty)
+    for number in 256..<4_352 as Range<UInt16> {
+      #expect(
+        record.apply(.count(FieldID(.counter, number), 1), version: version(1), past: past(1)))
+    }
+    #expect(!record.apply(.count(FieldID(.counter, 4_352), 1), version: version(1), past: past(1)))
+    #expect(record.apply(.count(FieldID(.counter, 4_351), 1), version: version(2), past: past(2)))
+    #expect(record.state.entries.count == 255 + 4_096)
+  }
+
+  @Test("An author gives a history 1,024 values, and not one more; others go on")
+  func histories() {
+    #expect(Limits.maximumHistoryValues == 1_024)
+    let record = Record()
+    for sequence in 1...1_024 as ClosedRange<UInt64> {
+      #expect(
+        record.apply(
+          .assign(cost, .int(Int64(sequence))), version: version(sequence), past: past(sequence)))
+    }
+    #expect(!record.apply(.assign(cost, .int(0)), version: version(1_025), past: past(1_025)))
+    #expect(record.state.shown(cost) == .int(1_024))
+    #expect(record.apply(.assign(cost, .int(0)), version: version(1_024), past: past(1_024)))
+    #expect(record.state.shown(cost) == .int(0))
+    #expect(
+      record.apply(
+        .assign(cost, .int(5)), version: version(1, 2),
+        past: Frontier([(runAuthor(1), UInt64(1_024))])))
+    #expect(record.state.shown(cost) == .int(5))
+  }
+
+  @Test("What was used up is read back alone where it can have come about")
+  func charges() throws {
+    let table = AuthorTable([runAuthor(1)])
+    func decode(_ charges: [UInt8]) throws {
+      var reader = ByteReader([0, 5, 1, 0, 1] + charges + [0])
+      _ = try RecordState(from: &reader, authors: table, values: .all)
+      try reader.finish()
+    }
+    var most = ByteWriter()
+    most.varint(4_096)
+    var more = ByteWriter()
+    more.varint(4_097)
+    let field: [UInt8] = [1]
+    try decode([1, 0] + most.bytes + field)
+    #expect(throws: CodecError.self) { try decode([1, 0] + more.bytes + field) }
+    #expect(throws: CodecError.self) { try decode([2, 0] + most.bytes + [1, 0, 1, 2]) }
+    #expect(throws: CodecError.self) { try decode([0]) }
+    #expect(throws: CodecError.self) { try decode([2, 0, 1, 2, 0, 1, 2]) }
+  }
+}
