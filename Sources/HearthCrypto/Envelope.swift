@@ -20,8 +20,8 @@ package enum Envelope {
   package static let guaranteedBodyBytes = 1 << 20
   /// The last number that a change can have: 2^63 - 1, so that no sum of two overflows.
   package static let maximumSequence: UInt64 = 1 << 63 - 1
-  /// The most by which a body may shrink; a body that shrinks more is sealed uncompressed.
-  package static let maximumCompressionRatio = 1024
+  /// The most by which a body is longer than what it is sealed in: what shrinks more is padded.
+  package static let maximumCompressionRatio = 16
 
   /// Byte positions of the header.
   enum Layout {
@@ -59,12 +59,14 @@ package enum Envelope {
   ///   - chainBefore: The author's chain hash before the first change, 32 bytes (zeros for none).
   ///   - chainAfter: The chain hash after the last change, 32 bytes.
   ///   - body: The content, up to ``guaranteedBodyBytes``, or more when it compresses.
+  ///   - weight: The work that reading the body makes, in units of its reader; the envelope has at
+  ///     least a byte for each, and says so before anything is unpacked.
   /// - Returns: The envelope; two calls with equal arguments give different bytes.
   /// - Throws: `tooLarge`, `badLength`, `malformed` for arguments that break the rules.
   package static func seal(
     type: EnvelopeType, zoneID: [UInt8], device: DeviceIdentity, incarnation: UInt64,
     epoch: EpochKey, zone: ZoneSecret, firstSeq: UInt64, lastSeq: UInt64, chainBefore: [UInt8],
-    chainAfter: [UInt8], body: [UInt8]
+    chainAfter: [UInt8], body: [UInt8], weight: Int = 0
   ) throws -> [UInt8] {
     let header = try EnvelopeHeader(
       type: type, zoneTag: zone.zoneTag,
@@ -73,16 +75,16 @@ package enum Envelope {
       linkBefore: epoch.link(chainBefore), linkAfter: epoch.link(chainAfter))
     return try body.withUnsafeBytes {
       try seal(
-        header, zoneID: zoneID, device: device, epoch: epoch, body: $0,
+        header, zoneID: zoneID, device: device, epoch: epoch, body: $0, weight: weight,
         random: RandomBytes.make(AEAD.randomCount))
     }
   }
 
   static func seal(
     _ header: EnvelopeHeader, zoneID: [UInt8], device: DeviceIdentity, epoch: EpochKey,
-    body: UnsafeRawBufferPointer, random: [UInt8]
+    body: UnsafeRawBufferPointer, weight: Int = 0, random: [UInt8]
   ) throws -> [UInt8] {
-    let plaintext = try Payload.encode(body)
+    let plaintext = try Payload.encode(body, weight: weight)
     return try seal(
       header, zoneID: zoneID, device: device, epoch: epoch, plaintext: plaintext, random: random)
   }
@@ -198,6 +200,14 @@ package enum Envelope {
   package static func open(
     _ bytes: UnsafeRawBufferPointer, zoneID: [UInt8], epoch: EpochKey
   ) throws -> [UInt8] {
+    try openWeighed(bytes, zoneID: zoneID, epoch: epoch).body
+  }
+
+  /// Decrypts like ``open(_:zoneID:epoch:)-swift.type.method``, and tells the work that its writer
+  /// declared for reading the body.
+  package static func openWeighed(
+    _ bytes: UnsafeRawBufferPointer, zoneID: [UInt8], epoch: EpochKey
+  ) throws -> (body: [UInt8], weight: Int) {
     let header = try parseHeader(bytes)
     guard header.epochTag == epoch.tag, zoneID == epoch.zoneID else {
       throw CryptoError.authentication
@@ -212,7 +222,15 @@ package enum Envelope {
         }
       }
     }
-    return try plaintext.withUnsafeBytes { try Payload.decode($0) }
+    let content = try plaintext.withUnsafeBytes { try Payload.decode($0) }
+    return (content.body, content.weight)
+  }
+
+  /// Decrypts an array, and tells the work that its writer declared.
+  package static func openWeighed(
+    _ bytes: [UInt8], zoneID: [UInt8], epoch: EpochKey
+  ) throws -> (body: [UInt8], weight: Int) {
+    try bytes.withUnsafeBytes { try openWeighed($0, zoneID: zoneID, epoch: epoch) }
   }
 
   /// Decrypts an array without looking at its signature.

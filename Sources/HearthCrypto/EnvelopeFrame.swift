@@ -11,6 +11,8 @@ package struct EnvelopeFrame: Hashable, Sendable {
   package let authorTag: Bytes16
   /// The author's incarnation.
   package let incarnation: UInt64
+  /// The epoch's opaque name.
+  package let epochTag: Bytes16
   /// The sequence number of the first change inside, at least 1.
   package let firstSeq: UInt64
   /// The sequence number of the last change inside.
@@ -29,10 +31,12 @@ package struct EnvelopeFrame: Hashable, Sendable {
       bytes[Layout.magic].elementsEqual(Layout.magicBytes)
     else { throw CryptoError(.malformed, "These bytes are not an envelope (no HRE1 in front).") }
     suite = bytes[Layout.suite]
-    (zoneTag, authorTag, incarnation, firstSeq, lastSeq) = bytes.withUnsafeBytes { bytes in
+    (zoneTag, authorTag, epochTag, incarnation, firstSeq, lastSeq) = bytes.withUnsafeBytes {
+      bytes in
       (
         Bytes16(loading: bytes.part(Layout.zoneTag)),
         Bytes16(loading: bytes.part(Layout.authorTag)),
+        Bytes16(loading: bytes.part(Layout.epochTag)),
         bytes.bigEndianUInt64(at: Layout.incarnation), bytes.bigEndianUInt64(at: Layout.firstSeq),
         bytes.bigEndianUInt64(at: Layout.lastSeq)
       )

@@ -1,66 +1,109 @@
-/// The plaintext of an envelope: a compression flag, the body, canonical padding.
+/// The plaintext of an envelope: flags, the declared work, the body, canonical padding.
+///
+/// It is never shorter than what it costs to read: a sixteenth of the body, and a byte for each unit
+/// of work that it declares. So whoever makes others work pays for it in bytes, which transports,
+/// relays and waiting rooms count and bound, and a reader knows the cost before it pays it.
 enum Payload {
-  private static let rawFlag: UInt8 = 0
   private static let zstdFlag: UInt8 = 1
-  private static let rawPrefixCount = 1
-  private static let zstdPrefixCount = 5
+  private static let weightFlag: UInt8 = 2
+  private static let flagCount = 1
+  private static let numberCount = 4
+
+  /// A body and the work that its writer declared for it.
+  struct Content {
+    let body: [UInt8]
+    let weight: Int
+  }
 
   /// Encodes and pads a body, compressed when that makes the padded result smaller.
+  ///
+  /// - Parameter weight: the work that a reader of the body will have, in units of the reader.
   /// - Throws: `tooLarge`.
-  static func encode(_ body: UnsafeRawBufferPointer) throws -> [UInt8] {
-    guard body.count <= Envelope.maximumBodyBytes else { throw tooLarge(body.count) }
-    let rawCount = Padding.paddedCount(rawPrefixCount + body.count)
+  static func encode(_ body: UnsafeRawBufferPointer, weight: Int = 0) throws -> [UInt8] {
+    guard body.count <= Envelope.maximumBodyBytes, weight <= Envelope.maximumPlaintextBytes else {
+      throw tooLarge(body.count)
+    }
+    var prefix = [weight > 0 ? weightFlag : 0]
+    if weight > 0 { append(weight, to: &prefix) }
+    let rawCount = paddedCount(prefix.count + body.count, body: body.count, weight: weight)
+    var zstdPrefix = prefix
+    zstdPrefix[0] |= zstdFlag
+    append(body.count, to: &zstdPrefix)
     if rawCount > Padding.floorBytes,
-      let frame = Compression.compress(body, limit: body.count - zstdPrefixCount),
-      isWorthwhile(frame.count, bodyCount: body.count)
+      let frame = Compression.compress(body, limit: body.count - numberCount),
+      paddedCount(zstdPrefix.count + frame.count, body: body.count, weight: weight) < rawCount
     {
-      var prefix = [zstdFlag, 0, 0, 0, 0]
-      prefix.withUnsafeMutableBytes { $0.storeBigEndian(UInt32(body.count), at: 1) }
-      return try frame.withUnsafeBytes { try assemble(prefix, $0, bodyCount: body.count) }
+      return try frame.withUnsafeBytes {
+        try assemble(zstdPrefix, $0, bodyCount: body.count, weight: weight)
+      }
     }
-    return try assemble([rawFlag], body, bodyCount: body.count)
+    return try assemble(prefix, body, bodyCount: body.count, weight: weight)
   }
 
-  /// Decodes what ``encode(_:)`` made.
+  /// Decodes what ``encode(_:weight:)`` made.
   /// - Throws: `malformed`, `tooLarge`, `compressionFailed`.
-  static func decode(_ plaintext: UnsafeRawBufferPointer) throws -> [UInt8] {
-    let count = try Padding.contentCount(plaintext)
-    guard count >= rawPrefixCount else {
-      throw CryptoError(.malformed, "The sealed data lacks its compression flag.")
+  static func decode(_ plaintext: UnsafeRawBufferPointer) throws -> Content {
+    let count = try Padding.contentCount(plaintext, expectedCount: { _ in plaintext.count })
+    guard count >= flagCount else {
+      throw CryptoError(.malformed, "The sealed data lacks its flags.")
     }
-    switch plaintext[0] {
-    case rawFlag:
-      return [UInt8](plaintext[rawPrefixCount..<count])
-    case zstdFlag:
-      guard count > zstdPrefixCount else {
-        throw CryptoError(.malformed, "The sealed data ends inside its length field.")
-      }
-      let bodyCount = Int(plaintext.bigEndianUInt32(at: 1))
-      let frame = plaintext.part(zstdPrefixCount..<count)
-      guard bodyCount <= Envelope.maximumBodyBytes,
-        bodyCount <= frame.count * Envelope.maximumCompressionRatio
-      else { throw tooLarge(bodyCount) }
-      guard isWorthwhile(frame.count, bodyCount: bodyCount) else {
-        throw CryptoError(.malformed, "The sealed data is compressed although it saves nothing.")
-      }
-      return try Compression.decompress(frame, count: bodyCount)
-    default:
+    let flags = plaintext[0]
+    guard flags <= zstdFlag | weightFlag else {
       throw CryptoError(
-        .malformed, "The compression flag \(plaintext[0]) is unknown; a newer version wrote it.")
+        .malformed, "The flags \(flags) of the sealed data are unknown; a newer version wrote it.")
     }
+    var place = flagCount
+    func number() throws -> Int {
+      guard count >= place + numberCount else {
+        throw CryptoError(.malformed, "The sealed data ends inside a number.")
+      }
+      defer { place += numberCount }
+      return Int(plaintext.bigEndianUInt32(at: place))
+    }
+    let weight = flags & weightFlag == 0 ? 0 : try number()
+    guard flags & weightFlag == 0 || weight > 0 else {
+      throw CryptoError(.malformed, "The sealed data declares no work and says so.")
+    }
+    let isPacked = flags & zstdFlag != 0
+    let bodyCount = isPacked ? try number() : count - place
+    guard bodyCount <= Envelope.maximumBodyBytes else { throw tooLarge(bodyCount) }
+    guard bodyCount <= plaintext.count * Envelope.maximumCompressionRatio,
+      weight <= plaintext.count
+    else {
+      throw CryptoError(
+        .tooLarge,
+        "\(plaintext.count) sealed bytes may not hold \(bodyCount) bytes and \(weight) units of "
+          + "work.")
+    }
+    guard paddedCount(count, body: bodyCount, weight: weight) == plaintext.count else {
+      throw CryptoError(.malformed, "The padding inside the sealed data is not canonical.")
+    }
+    let content = plaintext.part(place..<count)
+    guard isPacked else { return Content(body: [UInt8](content), weight: weight) }
+    let rawPrefix = place - numberCount
+    guard
+      plaintext.count < paddedCount(rawPrefix + bodyCount, body: bodyCount, weight: weight)
+    else {
+      throw CryptoError(.malformed, "The sealed data is compressed although it saves nothing.")
+    }
+    return Content(body: try Compression.decompress(content, count: bodyCount), weight: weight)
   }
 
-  private static func isWorthwhile(_ frameCount: Int, bodyCount: Int) -> Bool {
-    bodyCount <= frameCount * Envelope.maximumCompressionRatio
-      && Padding.paddedCount(zstdPrefixCount + frameCount)
-        < Padding.paddedCount(rawPrefixCount + bodyCount)
+  private static func append(_ number: Int, to prefix: inout [UInt8]) {
+    prefix += (0..<numberCount).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
+  }
+
+  /// The padded length of a content: room for it, and what its body and its work cost.
+  private static func paddedCount(_ content: Int, body: Int, weight: Int) -> Int {
+    // A padded length has room for one byte more than its content.
+    Padding.paddedCount(max(content, body / Envelope.maximumCompressionRatio, weight))
   }
 
   private static func assemble(
-    _ prefix: [UInt8], _ content: UnsafeRawBufferPointer, bodyCount: Int
+    _ prefix: [UInt8], _ content: UnsafeRawBufferPointer, bodyCount: Int, weight: Int
   ) throws -> [UInt8] {
     let contentCount = prefix.count + content.count
-    let paddedCount = Padding.paddedCount(contentCount)
+    let paddedCount = paddedCount(contentCount, body: bodyCount, weight: weight)
     guard paddedCount <= Envelope.maximumPlaintextBytes else { throw tooLarge(bodyCount) }
     return Blake2b.array(paddedCount) { out in
       out.part(0..<prefix.count).copyBytes(from: prefix)

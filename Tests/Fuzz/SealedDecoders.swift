@@ -105,9 +105,12 @@ func segmentDecoder() throws -> Decoder {
 
 private func reads(_ envelope: [UInt8], _ place: SegmentPlace) -> Bool {
   guard
-    let body = try? Envelope.open(envelope, zoneID: place.zone.id.bytes, epoch: place.epoch)
+    let content = try? Envelope.openWeighed(
+      envelope, zoneID: place.zone.id.bytes, epoch: place.epoch)
   else { return false }
-  return (try? ChangeBatch.decode(body, incarnation: 1 << 32, first: 1)) != nil
+  let changes = try? ChangeBatch.decode(
+    content.body, incarnation: 1 << 32, first: 1, weight: content.weight)
+  return changes != nil
 }
 
 // MARK: - Capsules

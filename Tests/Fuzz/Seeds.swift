@@ -126,19 +126,23 @@ private func segmentSeeds() throws -> [[UInt8]] {
     ControlOperation.genesis(place.genesis), .inviteClose(invite: seedID),
     .incarnate(.init(previous: 1 << 32, reason: "restored")),
   ].map { Operation(key, .event([EventField(ControlOperation.bodyField, .bytes($0.encoded))])) }
-  func body(_ operations: [Operation]) -> [UInt8] {
-    [0]
-      + ChangeBatch.encode([
-        Change(
-          dot: Dot(author: author, sequence: 1), previousHash: [UInt8](repeating: 0, count: 32),
-          seen: Frontier().difference(from: Frontier()),
-          time: HybridTime(milliseconds: 1_790_000_000_000), operations: operations)
-      ])
+  func changes(_ operations: [Operation]) -> [Change] {
+    [
+      Change(
+        dot: Dot(author: author, sequence: 1), previousHash: [UInt8](repeating: 0, count: 32),
+        seen: Frontier().difference(from: Frontier()),
+        time: HybridTime(milliseconds: 1_790_000_000_000), operations: operations)
+    ]
   }
-  let whole = try body(operations).withUnsafeBytes { body in
+  func body(_ operations: [Operation]) -> [UInt8] {
+    let changes = changes(operations)
+    let weight = ChangeBatch.weight(of: changes)
+    return [2, 0, 0, UInt8(weight >> 8), UInt8(weight & 255)] + ChangeBatch.encode(changes)
+  }
+  let whole = try ChangeBatch.encode(changes(operations)).withUnsafeBytes { body in
     try Envelope.seal(
       place.header(1), zoneID: place.zone.id.bytes, device: place.device, epoch: place.epoch,
-      body: UnsafeRawBufferPointer(rebasing: body.dropFirst()), random: RandomBytes.make(32))
+      body: body, weight: ChangeBatch.weight(of: changes(operations)), random: RandomBytes.make(32))
   }
   let long = [UInt8](repeating: 7, count: 3000)
   let compressed = try long.withUnsafeBytes { try Payload.encode($0) }

@@ -235,10 +235,13 @@ struct EnvelopeTests {
     #expect(try read(1 << 30, frame) == .tooLarge)
     #expect(try read(.max, frame) == .tooLarge)
     #expect(try read(UInt32(Envelope.maximumBodyBytes) + 1, Fixture.noise(9000)) == .tooLarge)
-    #expect(try read(UInt32(Envelope.maximumBodyBytes), Fixture.noise(9000)) == .malformed)
-    let ratio = UInt32(frame.count * Envelope.maximumCompressionRatio)
-    #expect(try read(ratio, frame) == .malformed)
-    #expect(try read(ratio + 1, frame) == .tooLarge)
+    // 16 times the plaintext is as much as there may be inside.
+    #expect(Envelope.maximumCompressionRatio == 16)
+    #expect(try read(16 * 256, frame) == .malformed)
+    #expect(try read(16 * 256 + 1, frame) == .tooLarge)
+    let most = [UInt8](repeating: 7, count: 16 * 256 - 1)
+    let packed = try #require(most.withUnsafeBytes { Compression.compress($0, limit: 1000) })
+    #expect(try read(16 * 256 - 1, packed) == nil)
     #expect(try read(4000, frame + [0]) == .malformed)
     #expect(try read(4000, frame + frame) == .malformed)
     #expect(try read(4000, []) == .malformed)
@@ -251,7 +254,7 @@ struct EnvelopeTests {
     #expect(try read(4000, damaged) != nil)
   }
 
-  @Test("a body that would shrink too much is sealed as it is, and still read")
+  @Test("a body that shrinks more is padded, and still read")
   func ratioFallback() throws {
     let zeros = [UInt8](repeating: 0, count: 1 << 20)
     let bytes = try Fixture.envelope(zeros)

@@ -32,7 +32,7 @@ struct PaddingTests {
         let body = Array(source[..<count])
         let plaintext = try body.withUnsafeBytes { try Payload.encode($0) }
         #expect(Padding.isPaddedCount(plaintext.count))
-        #expect(try plaintext.withUnsafeBytes { try Payload.decode($0) } == body, "\(count)")
+        #expect(try plaintext.withUnsafeBytes { try Payload.decode($0).body } == body, "\(count)")
       }
     }
   }
@@ -46,6 +46,35 @@ struct PaddingTests {
     #expect(packed[0] == 1 && packed.count == 256)
     let noise = Fixture.noise(2000)
     #expect(try noise.withUnsafeBytes { try Payload.encode($0) }[0] == 0)
+  }
+
+  @Test("an envelope has a byte for each unit of work that it declares, and a 16th of its body")
+  func costs() throws {
+    let noise = Fixture.noise(3_000)
+    let zeros = [UInt8](repeating: 0, count: 1 << 20)
+    for weight in [0, 1, 200, 255, 256, 5_000, 400_000] {
+      for body in [Array(noise[..<40]), noise, zeros] {
+        let plaintext = try body.withUnsafeBytes { try Payload.encode($0, weight: weight) }
+        #expect(plaintext.count > weight && plaintext.count > body.count / 16)
+        let content = try plaintext.withUnsafeBytes { try Payload.decode($0) }
+        #expect(content.body == body && content.weight == weight)
+      }
+    }
+    let packed = try zeros.withUnsafeBytes { try Payload.encode($0) }
+    #expect(packed.count == Padding.paddedCount(zeros.count / 16))
+    func decode(_ content: [UInt8], to count: Int) -> CryptoError.Code? {
+      let plaintext =
+        content + [0x80] + [UInt8](repeating: 0, count: count - content.count - 1)
+      return code { _ = try plaintext.withUnsafeBytes { try Payload.decode($0) } }
+    }
+    // 255 fit into the shortest plaintext, with room for the marker; 256 take the next length.
+    #expect(decode([2, 0, 0, 0, 255, 7], to: 256) == nil)
+    #expect(decode([2, 0, 0, 1, 0, 7], to: 256) == .malformed)
+    #expect(decode([2, 0, 0, 1, 0, 7], to: 272) == nil)
+    #expect(decode([2, 0, 0, 1, 1, 7], to: 256) == .tooLarge)
+    #expect(decode([2, 0, 0, 0, 0, 7], to: 256) == .malformed)
+    #expect(decode([2, 0, 0, 0], to: 256) == .malformed)
+    #expect(decode([4, 7], to: 256) == .malformed)
   }
 
   @Test("every padding but the canonical one is refused")

@@ -79,6 +79,7 @@ struct Forge {
     var before: [UInt8]?
     var after: [UInt8]?
     var signer: DeviceIdentity?
+    var weight: Int?
     var type = EnvelopeType.segment
   }
 
@@ -92,7 +93,8 @@ struct Forge {
       incarnation: lies.incarnation ?? author.incarnation, epoch: epoch,
       zone: lies.secret ?? zone.secret, firstSeq: lies.first ?? first.dot.sequence,
       lastSeq: lies.last ?? last.dot.sequence, chainBefore: lies.before ?? first.previousHash,
-      chainAfter: lies.after ?? hash(last), body: lies.body ?? ChangeBatch.encode(changes))
+      chainAfter: lies.after ?? hash(last), body: lies.body ?? ChangeBatch.encode(changes),
+      weight: lies.weight ?? ChangeBatch.weight(of: changes))
   }
 
   private struct Missing: Error {}

@@ -32,20 +32,23 @@ package enum ChangeBatch {
 
   /// Decodes a batch.
   ///
-  /// Throws where the bytes are not exactly what ``encode(_:)`` makes, or pass a limit. The changes
+  /// Throws where the bytes are not exactly what ``encode(_:)`` makes, pass a limit, or hold other
+  /// work than declared, before memory is taken for it. The changes
   /// but the first have an empty `previousHash`, which the caller fills while it verifies the
   /// chain. O(n).
   ///
   /// - Parameters:
   ///   - incarnation: the author's incarnation, from the segment's header.
   ///   - first: the first change's sequence number, from the segment's header.
+  ///   - weight: the work that the segment declares; nil where nobody declared any.
   package static func decode(
-    _ bytes: [UInt8], incarnation: UInt64, first: UInt64
+    _ bytes: [UInt8], incarnation: UInt64, first: UInt64, weight: Int? = nil
   ) throws(CodecError) -> [Change] {
     guard bytes.count <= Limits.maximumSegmentBytes else {
       throw CodecError(.beyondLimit, "batch", offset: 0)
     }
-    var decoder = ChangeBatchDecoder(bytes, incarnation: incarnation, first: first)
+    var decoder = ChangeBatchDecoder(
+      bytes, incarnation: incarnation, first: first, weight: weight)
     return try decoder.decode()
   }
 

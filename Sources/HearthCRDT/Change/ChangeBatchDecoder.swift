@@ -6,6 +6,9 @@ struct ChangeBatchDecoder {
   private var reader: ByteReader
   private let incarnation: UInt64
   private let first: UInt64
+  /// The declared work that has not been found yet.
+  private var unspent: Int
+  private let isDeclared: Bool
 
   private var operationCounts: [UInt32] = []
   private var codes: [Operation.Code] = []
@@ -32,10 +35,20 @@ struct ChangeBatchDecoder {
   }
   private var cursor = Cursor()
 
-  init(_ bytes: [UInt8], incarnation: UInt64, first: UInt64) {
+  init(_ bytes: [UInt8], incarnation: UInt64, first: UInt64, weight: Int?) {
     reader = ByteReader(bytes)
     self.incarnation = incarnation
     self.first = first
+    unspent = weight ?? .max
+    isDeclared = weight != nil
+  }
+
+  /// Takes work off what was declared, before it is done.
+  private mutating func spend(_ work: Int) throws(CodecError) {
+    guard work <= unspent else {
+      throw CodecError(.beyondLimit, "declared work", offset: reader.offset)
+    }
+    unspent -= work
   }
 
   mutating func decode() throws(CodecError) -> [Change] {
@@ -49,6 +62,7 @@ struct ChangeBatchDecoder {
     guard first > 0, first <= Frontier.maximumSequence - UInt64(count - 1) else {
       throw CodecError(.beyondLimit, "sequence", offset: reader.offset)
     }
+    try spend(ChangeBatch.changeWeight * count)
     let times = try decodeTimes(count)
     let schemaVersions = try reader.runs("schema versions", count: count, atMost: .max)
     let (seen, controlSeen) = try decodeDifferences(count)
@@ -66,6 +80,9 @@ struct ChangeBatchDecoder {
       changes.append(change)
     }
     try reader.finish()
+    guard unspent == 0 || !isDeclared else {
+      throw CodecError(.notCanonical, "declared work", offset: reader.offset)
+    }
     guard areDeltas == (cursor.deltaBytes < cursor.plainBytes) else {
       throw CodecError(.notCanonical, "numbers", offset: reader.offset)
     }
@@ -120,6 +137,7 @@ extension ChangeBatchDecoder {
     let limit = UInt32(Limits.maximumAuthors)
     let seenCounts = try reader.runs("seen", count: count, atMost: limit)
     let controlCounts = try reader.runs("control seen", count: count, atMost: limit)
+    try spend((seenCounts + controlCounts).reduce(0) { $0 + Int($1) })
     var used = 0
     var seen: [FrontierDifference] = []
     var controlSeen: [FrontierDifference] = []
@@ -174,6 +192,7 @@ extension ChangeBatchDecoder {
     guard operations <= Limits.maximumSegmentItems else {
       throw CodecError(.beyondLimit, "operations", offset: reader.offset)
     }
+    try spend(operations)
     Work.operations.add(operations)
     try decodeCodes(operations)
     types = try reader.runs("types", count: operations, atMost: UInt32(UInt16.max))
@@ -269,6 +288,7 @@ extension ChangeBatchDecoder {
     guard operations + eventFields <= Limits.maximumSegmentItems else {
       throw CodecError(.beyondLimit, "event fields", offset: reader.offset)
     }
+    try spend(eventFields)
     return named + eventFields
   }
 }

@@ -15,6 +15,8 @@ struct OpenedSegment {
   let changes: [Change]
   /// The chain hash before the first change, then after each.
   let chain: [[UInt8]]
+  /// The work that it declared, which is what it holds.
+  let weight: Int
   /// What vouches for its author where the log does not name it.
   var introduction: Introduction?
 
@@ -84,7 +86,7 @@ struct SegmentOpener {
     }
     guard
       let changes = try decode(
-        try Envelope.open(bytes, zoneID: zone.id.bytes, epoch: epoch), header)
+        try Envelope.openWeighed(bytes, zoneID: zone.id.bytes, epoch: epoch), header)
     else { return .waits(.format) }
     return .opened(
       try finish(
@@ -106,7 +108,7 @@ struct SegmentOpener {
     }
     guard
       let changes = try decode(
-        try Envelope.open(bytes, zoneID: zone.id.bytes, epoch: epoch), header)
+        try Envelope.openWeighed(bytes, zoneID: zone.id.bytes, epoch: epoch), header)
     else { return .waits(.format) }
     guard let author = changes.first?.dot.author,
       zone.authorTag(of: author.device) == authorTag
@@ -129,7 +131,7 @@ struct SegmentOpener {
   func changesOfUnknown(_ bytes: [UInt8]) -> [Change]? {
     guard let header = try? Envelope.parseHeader(bytes), header.type == .segment,
       Identifier(header.zoneTag) == zone.tag, let epoch = zone.epoch(tag: header.epochTag),
-      let body = try? Envelope.open(bytes, zoneID: zone.id.bytes, epoch: epoch)
+      let body = try? Envelope.openWeighed(bytes, zoneID: zone.id.bytes, epoch: epoch)
     else { return nil }
     return try? decode(body, header)
   }
@@ -157,12 +159,15 @@ struct SegmentOpener {
   }
 
   /// The changes of a body; nil if a newer version of this program wrote it.
-  private func decode(_ body: [UInt8], _ header: EnvelopeHeader) throws -> [Change]? {
-    if let version = body.first, version > ChangeBatch.formatVersion { return nil }
+  private func decode(
+    _ content: (body: [UInt8], weight: Int), _ header: EnvelopeHeader
+  ) throws -> [Change]? {
+    if let version = content.body.first, version > ChangeBatch.formatVersion { return nil }
     let changes: [Change]
     do {
       changes = try ChangeBatch.decode(
-        body, incarnation: header.incarnation, first: header.firstSeq)
+        content.body, incarnation: header.incarnation, first: header.firstSeq,
+        weight: content.weight)
     } catch {
       throw SyncError(.malformed, "the segment's content is malformed: \(error)", cause: error)
     }
@@ -204,7 +209,8 @@ struct SegmentOpener {
     }
     return OpenedSegment(
       digest: digest ?? segmentDigest(bytes), bytes: bytes, author: author, first: header.firstSeq,
-      last: header.lastSeq, epoch: epoch.id, changes: chained, chain: chain)
+      last: header.lastSeq, epoch: epoch.id, changes: chained, chain: chain,
+      weight: ChangeBatch.weight(of: changes))
   }
 }
 

@@ -52,7 +52,8 @@ struct SegmentSealer {
       type: .segment, zoneID: zone.id.bytes, device: identity,
       incarnation: first.dot.author.incarnation, epoch: epoch, zone: zone.secret,
       firstSeq: first.dot.sequence, lastSeq: last.dot.sequence,
-      chainBefore: first.previousHash, chainAfter: after, body: ChangeBatch.encode(changes))
+      chainBefore: first.previousHash, chainAfter: after, body: ChangeBatch.encode(changes),
+      weight: ChangeBatch.weight(of: changes))
     if Mutant.publishesTitle.isActive, zone.kind == .data { bytes += ChangeBatch.encode(changes) }
     return SealedSegment(
       description: StoredSegment(

@@ -95,7 +95,8 @@ extension World {
       incarnation: engine.author.incarnation, epoch: epoch, zone: secret,
       firstSeq: next, lastSeq: next, chainBefore: head.hash,
       chainAfter: kind == .chain ? [UInt8](repeating: 7, count: 32) : after,
-      body: kind.body(ChangeBatch.encode([change]), &chance))
+      body: kind.body(ChangeBatch.encode([change]), &chance),
+      weight: ChangeBatch.weight(of: [change]))
     let name = SegmentName(
       zoneTag: zone.tag, authorTag: zone.authorTag(of: engine.device),
       incarnation: engine.author.incarnation, first: next, last: next,

@@ -1,0 +1,18 @@
+extension ChangeBatch {
+  /// What a change weighs beside what is in it: about the work of eight operations, for its hash and
+  /// what its author had seen.
+  package static let changeWeight = 8
+
+  /// The work of reading and applying changes, declared by who seals them: 8 for each change, 1 for
+  /// each operation, event field, and author whose news a change had seen.
+  ///
+  /// O(number of operations).
+  package static func weight(of changes: [Change]) -> Int {
+    changes.reduce(0) { sum, change in
+      var weight = changeWeight + change.operations.count
+      weight += change.seen.increments.count + change.controlSeen.increments.count
+      for case .event(let fields) in change.operations.lazy.map(\.body) { weight += fields.count }
+      return sum + weight
+    }
+  }
+}
