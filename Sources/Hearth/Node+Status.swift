@@ -85,7 +85,9 @@ extension Node {
         ).count
       }
       var counts: [PendingReason: Int] = [:]
-      for segment in try store.pending(in: zone.id) { counts[segment.reason, default: 0] += 1 }
+      for segment in try store.pendingEntries(in: zone.id) {
+        counts[segment.reason, default: 0] += 1
+      }
       return ZoneStatus(
         zone: zone, changes: zone.heads.reduce(0) { $0 + $1.sequence }, unsealed: unsealed,
         unsynced: Int(clamping: try engine.unsyncedCount(of: zone)),

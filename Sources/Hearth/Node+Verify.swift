@@ -157,7 +157,7 @@ extension Node {
       (found.segments, found.changes) = (audit.segments, audit.changes)
       found.faults = words(for: audit, of: zone)
       found.isLogSound = audit.findings.isEmpty
-      found.pending = try store.pending(in: zone.id).count
+      found.pending = try store.pendingEntries(in: zone.id).count
       found.digest = try digest(of: zone.id)
       if found.isLogSound, comparing,
         let fault = try engine.auditRecords(of: zone.id, nowMilliseconds: now())

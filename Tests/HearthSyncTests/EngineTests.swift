@@ -209,6 +209,8 @@ struct WriteLimitTests {
   func sizes() throws {
     var family = try EngineFamily(2)
     let field = FieldID(.register, 1)
+    // Each in a record of its own: together they would pass what one author may put into one.
+    var records = 0
     for (count, code) in [
       (Limits.maximumValueBytes, nil), (Limits.maximumValueBytes + 1, SyncError.Code.tooLarge),
     ] {
@@ -220,7 +222,11 @@ struct WriteLimitTests {
           .assign(field, value), .include(FieldID(.set, 2), value),
           .exclude(FieldID(.set, 2), value), .assign(FieldID(.history, 3), value),
         ]
-        for body in bodies { #expect(attempt(&family, [Operation(key, body)])?.code == code) }
+        for body in bodies {
+          records += 1
+          let own = RecordKey(type: key.type, id: EngineFamily.id(records))
+          #expect(attempt(&family, [Operation(own, body)])?.code == code)
+        }
       }
     }
     let many = { [Operation](repeating: Operation(key, .insert), count: $0) }

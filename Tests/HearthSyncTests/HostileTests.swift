@@ -132,9 +132,9 @@ struct HostileTests {
     #expect(error?.message.contains("join again") == true)
   }
 
-  @Test("Rubbish that nobody can verify fills at most 64 MiB, then is refused")
+  @Test("Rubbish that nobody can verify fills at most 4 MiB, then is refused")
   func waiting() throws {
-    #expect(Engine<MemoryStore>.maximumWaitingBytes == 64 << 20)
+    #expect(WaitingRoom.maximumUnverifiedBytes == 4 << 20)
     var family = try EngineFamily(1)
     let tag = try family.members[0].zone(family.zone).tag
     func rubbish(_ number: UInt8) -> [UInt8] {
@@ -144,7 +144,7 @@ struct HostileTests {
       bytes.replaceSubrange(62..<78, with: [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1])
       return bytes
     }
-    let fit = (64 << 20) / Envelope.maximumEnvelopeBytes
+    let fit = (4 << 20) / Envelope.maximumEnvelopeBytes
     let first = try family.members[0].receive(
       (0..<fit).map { rubbish(UInt8($0)) }, in: family.zone, nowMilliseconds: now)
     #expect(first.refused.isEmpty)
@@ -153,6 +153,10 @@ struct HostileTests {
       [rubbish(200), rubbish(201)], in: family.zone, nowMilliseconds: now)
     #expect(second.refused.count == 2)
     #expect(try family.members[0].store.pending(in: family.zone).count == fit)
+    // Nobody looks into it again.
+    let reads = family.members[0].store.pendingReads
+    _ = try family.members[0].receive([], in: family.zone, nowMilliseconds: now)
+    #expect(family.members[0].store.pendingReads == reads)
   }
 
   @Test("A file of an unknown suite that claims more changes than there can be is refused")

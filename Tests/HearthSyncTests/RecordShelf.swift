@@ -35,6 +35,8 @@ final class RecordShelf: Store {
   func removeSegment(_ digest: Identifier, in zone: ZoneID) throws {}
   func save(_ pending: PendingSegment, in zone: ZoneID) throws {}
   func pending(in zone: ZoneID) throws -> [PendingSegment] { [] }
+  func pendingEntries(in zone: ZoneID) throws -> [PendingEntry] { [] }
+  func bytes(ofPending digest: Identifier, in zone: ZoneID) throws -> [UInt8]? { nil }
   func removePending(_ digest: Identifier, in zone: ZoneID) throws {}
   func records(_ keys: [RecordKey], in zone: ZoneID) throws -> [RecordKey: RecordState] { [:] }
   func supplyShownValues(

@@ -32,6 +32,8 @@ package final class MemoryStore: Store {
   private var isInTransaction = false
   /// Counts down with each call that writes and throws at zero; off while nil.
   package var writesUntilFailure: Int?
+  /// How often the bytes of a waiting segment were read.
+  package private(set) var pendingReads = 0
 
   package init() {}
 
@@ -150,7 +152,17 @@ package final class MemoryStore: Store {
   }
 
   package func pending(in id: ZoneID) throws -> [PendingSegment] {
-    try zone(id).pending.values.sorted { $0.digest < $1.digest }
+    pendingReads += 1
+    return try zone(id).pending.values.sorted { $0.digest < $1.digest }
+  }
+
+  package func pendingEntries(in id: ZoneID) throws -> [PendingEntry] {
+    try zone(id).pending.values.map(\.entry).sorted { $0.digest < $1.digest }
+  }
+
+  package func bytes(ofPending digest: Identifier, in id: ZoneID) throws -> [UInt8]? {
+    pendingReads += 1
+    return try zone(id).pending[digest]?.bytes
   }
 
   package func removePending(_ digest: Identifier, in id: ZoneID) throws {

@@ -253,31 +253,6 @@ extension ReplicaStore: Store {
 
   // MARK: Pending
 
-  package func save(_ pending: PendingSegment, in zone: ZoneID) throws {
-    try connection.statement(
-      "INSERT OR REPLACE INTO hearth_pending(zone, digest, reason, bytes) VALUES(?, ?, ?, ?)"
-    )
-    .bind(try number(of: zone)).bind(pending.digest).bind(pending.reason.rawValue)
-    .bind(pending.bytes).execute()
-  }
-
-  package func pending(in zone: ZoneID) throws -> [PendingSegment] {
-    try connection.run { _ in
-      let statement = try connection.statement(
-        "SELECT digest, reason, bytes FROM hearth_pending WHERE zone = ? ORDER BY digest")
-      try statement.bind(try number(of: zone))
-      var result: [PendingSegment] = []
-      while try statement.step() {
-        result.append(
-          PendingSegment(
-            digest: try statement.identifier(0),
-            reason: PendingReason(rawValue: statement.text(1)) ?? .format,
-            bytes: statement.blob(2)))
-      }
-      return result
-    }
-  }
-
   package func removePending(_ digest: Identifier, in zone: ZoneID) throws {
     try connection.statement("DELETE FROM hearth_pending WHERE zone = ? AND digest = ?")
       .bind(try number(of: zone)).bind(digest).execute()

@@ -61,7 +61,9 @@ enum Migrations {
     """,
     """
     CREATE TABLE hearth_pending(
-      zone INTEGER NOT NULL, digest BLOB NOT NULL, reason TEXT NOT NULL, bytes BLOB NOT NULL,
+      zone INTEGER NOT NULL, digest BLOB NOT NULL, reason TEXT NOT NULL, wait BLOB NOT NULL,
+      author BLOB NOT NULL, incarnation INTEGER NOT NULL, first INTEGER NOT NULL,
+      last INTEGER NOT NULL, epoch BLOB NOT NULL, size INTEGER NOT NULL, bytes BLOB NOT NULL,
       PRIMARY KEY(zone, digest))
     """,
     """

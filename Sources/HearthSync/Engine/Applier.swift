@@ -19,6 +19,8 @@ struct Applier<S: Store> {
   private var subjects: Set<PersonID> = []
   /// The changes that were found to count for nothing by what they hold.
   private(set) var voids: [VoidChange] = []
+  /// A record into which each author wrote more than it may.
+  private(set) var overfull: [Author: RecordKey] = [:]
 
   init(zone: ZoneID, store: S, policy: RolePolicy) {
     self.zone = zone
@@ -82,7 +84,9 @@ struct Applier<S: Store> {
       if slots[place].state.needsShownValue(for: operation.body, past: past) {
         try store.supplyShownValues(to: &slots[place].state, of: key, in: zone)
       }
-      slots[place].state.apply(operation.body, version: version, past: past)
+      if !slots[place].state.apply(operation.body, version: version, past: past) {
+        overfull[change.dot.author] = overfull[change.dot.author] ?? key
+      }
     }
   }
 

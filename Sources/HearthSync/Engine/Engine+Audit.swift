@@ -121,8 +121,14 @@ extension Engine {
   private func openPending(
     of zone: ZoneID, with opener: SegmentOpener
   ) throws -> [OpenedSegment] {
-    try store.pending(in: zone).compactMap { pending in
-      guard case .opened(let opened)? = try? opener.open(pending.bytes) else { return nil }
+    // Only of those that were applied in part does anything count.
+    try store.pendingEntries(in: zone).compactMap { entry in
+      guard let device = opener.zone.deviceByTag[entry.authorTag],
+        entry.first
+          <= opener.zone.head(of: Author(device: device, incarnation: entry.incarnation)).sequence,
+        let bytes = try store.bytes(ofPending: entry.digest, in: zone),
+        case .opened(let opened)? = try? opener.open(bytes)
+      else { return nil }
       return opened
     }.sorted { ($0.author, $0.first) < ($1.author, $1.first) }
   }

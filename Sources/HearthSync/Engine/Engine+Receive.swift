@@ -96,8 +96,7 @@ extension Engine {
   /// what they say, but an epoch's id commits to its key. Of them only keys are taken under which
   /// something waits, so that nobody can fill the key ring.
   private mutating func learnKeys(from blobs: [[UInt8]], in zone: ZoneID) throws {
-    let waiting = try store.pending(in: zone)
-      .filter { $0.reason == .epoch || $0.reason == .author }.map(\.bytes)
+    let waiting = try keyBearers(in: zone, hasNews: !blobs.isEmpty)
     var isNew = true
     while isNew {
       let state = try self.zone(zone)
@@ -123,6 +122,19 @@ extension Engine {
     }
   }
 
+  /// The waiting segments that may hand on keys: those under keys that are known, and those of
+  /// strangers where there is anything new to try them with.
+  private func keyBearers(in zone: ZoneID, hasNews: Bool) throws -> [[UInt8]] {
+    let state = try self.zone(zone)
+    let readiness = try readiness(
+      of: state, membership(of: state.group), isRebuilding: false, hasNews: hasNews)
+    return try store.pendingEntries(in: zone)
+      .filter {
+        ($0.reason == .epoch || $0.reason == .author) && readiness.isReady($0, in: state)
+      }
+      .compactMap { try store.bytes(ofPending: $0.digest, in: zone) }
+  }
+
   /// The same while a zone is built anew: logs that were held back end where they ended before.
   mutating func receive(
     _ blobs: [[UInt8]], in zone: ZoneID, ends: [LogHead], isRebuilding: Bool = false,
@@ -137,40 +149,38 @@ extension Engine {
       draft = zones[place]
       report = ReceiveReport()
       tickedClock = clock
-      let pending = try store.pending(in: zone)
-      let opener = SegmentOpener(zone: draft, membership: membership)
-      var unopened: [PendingSegment] = []
-      var opened = open(
-        pending.map { ($0.digest, $0.bytes) }, with: opener, &unopened, &report)
-      // Evidence against an author is no part of the history that counts.
-      for segment in opened {
-        guard let end = ends.first(where: { $0.author == segment.author }),
-          !segment.agrees(with: end)
-        else { continue }
-        unopened.append(
-          PendingSegment(digest: segment.digest, reason: .quarantine, bytes: segment.bytes))
+      var intake = Intake(blobs, waiting: try store.pendingEntries(in: zone))
+      let readiness = try readiness(
+        of: draft, membership, isRebuilding: isRebuilding, hasNews: intake.hasFresh)
+      intake.sort(in: draft) { readiness.isReady($0, in: draft) }
+      while var slice = try nextSlice(of: &intake, in: draft, membership, &report) {
+        hold(&slice, where: ends)
+        slice.opened = introduced(slice.opened, membership, &slice.unopened)
+        var queue = CausalQueue(
+          slice.opened, control: readiness.control, ends: ends,
+          isOver: epochJudge(of: draft, isRebuilding: isRebuilding))
+        queue.run(on: &draft)
+        try checkBase(of: draft.id, against: queue.forks)
+        refuse(queue.refused, in: draft, &report)
+        try apply(queue, in: draft, &tickedClock, nowMilliseconds: nowMilliseconds, &report)
+        try settle(queue, slice, in: draft, &intake)
+        let hidden = isRebuilding ? [] : try hiddenForks(in: queue.covered, of: draft)
+        try noteForks(
+          queue.forks + hidden, in: draft, nowMilliseconds: nowMilliseconds, &intake, &report)
+        intake.moved(Set(queue.ready.map(\.change.dot.author)).sorted()) {
+          readiness.isReady($0, in: draft)
+        }
       }
-      let evidence = Set(unopened.map(\.digest))
-      opened.removeAll { evidence.contains($0.digest) }
-      let present = Set(pending.map(\.digest))
-      opened += open(
-        blobs.map { (segmentDigest($0), $0) }.filter { !present.contains($0.0) }, with: opener,
-        &unopened, &report)
-      opened = introduced(opened, membership, &unopened)
-      var queue = CausalQueue(
-        opened, control: draft.kind == .data ? try controlZone(of: draft.group).reached : nil,
-        ends: ends, isOver: epochJudge(of: draft, isRebuilding: isRebuilding))
-      queue.run(on: &draft)
-      unopened.removeAll { isOutrun($0, in: draft, membership) }
-      try checkBase(of: draft.id, against: queue.forks)
-      refuse(queue.refused, in: draft, &report)
-      try apply(queue, in: draft, &tickedClock, nowMilliseconds: nowMilliseconds, &report)
+      try tidy(
+        &intake, in: draft, membership, nowMilliseconds: nowMilliseconds, &report)
+      try save(intake, in: draft, &report)
+      try noteTried(intake.waiting.values.map(\.entry), in: zones[place])
+      if !Mutant.forgetsHead.isActive {
+        try store.save(
+          draft.heads.filter { zones[place].head(of: $0.author) != $0 }, of: draft.id)
+      }
       let voids = try note(report.voids, in: zone)
       if !isRebuilding { try tell(of: voids, in: draft, nowMilliseconds: nowMilliseconds) }
-      try settle(queue, pending: pending, unopened: unopened, draft: draft, &report)
-      let hidden = isRebuilding ? [] : try hiddenForks(in: queue.covered, of: draft)
-      try noteForks(
-        queue.forks + hidden, in: draft, nowMilliseconds: nowMilliseconds, &report)
     }
     zones[place] = draft
     clock = tickedClock
@@ -181,35 +191,17 @@ extension Engine {
     return report
   }
 
-  /// Opens each blob once; a damaged one is reported and passed over.
-  private func open(
-    _ blobs: [(digest: Identifier, bytes: [UInt8])], with opener: SegmentOpener,
-    _ unopened: inout [PendingSegment], _ report: inout ReceiveReport
-  ) -> [OpenedSegment] {
-    var opened: [OpenedSegment] = []
-    var seen: Set<Identifier> = []
-    var waitingBytes = unopened.reduce(0) { $0 + $1.bytes.count }
-    for (digest, bytes) in blobs where seen.insert(digest).inserted {
-      do {
-        switch try opener.open(bytes, digest: digest) {
-        case .opened(let segment): opened.append(segment)
-        case .waits(let reason):
-          waitingBytes += bytes.count
-          guard waitingBytes <= Engine.maximumWaitingBytes else {
-            let most = "\(Engine.maximumWaitingBytes >> 20) MiB"
-            report.refused.append(
-              (digest, "more waits already for keys, people or a newer program than \(most)"))
-            continue
-          }
-          unopened.append(PendingSegment(digest: digest, reason: reason, bytes: bytes))
-        }
-      } catch {
-        Probe.segmentRefused.hit()
-        report.refused.append((digest, "\(error)"))
-        report.unusable.append((digest, "\(error)"))
-      }
+  /// Takes out of what waited the evidence against an author: it is no part of the history that
+  /// counts.
+  private func hold(_ slice: inout Slice, where ends: [LogHead]) {
+    for segment in slice.opened where slice.waited.contains(segment.digest) {
+      guard let end = ends.first(where: { $0.author == segment.author }), !segment.agrees(with: end)
+      else { continue }
+      slice.unopened.append(
+        PendingSegment(digest: segment.digest, reason: .quarantine, bytes: segment.bytes))
     }
-    return opened
+    let evidence = Set(slice.unopened.map(\.digest))
+    slice.opened.removeAll { evidence.contains($0.digest) }
   }
 
   /// Those of the segments whose authors are known, or have a place in the members' zone; others
@@ -244,10 +236,6 @@ extension Engine {
       return false
     }
   }
-
-  /// How many bytes of segments may wait that nobody could verify yet: whoever can write to a
-  /// folder can make some.
-  static var maximumWaitingBytes: Int { 64 << 20 }
 
   private func refuse(
     _ segments: [OpenedSegment], in zone: ZoneState, _ report: inout ReceiveReport
@@ -296,9 +284,10 @@ extension Engine {
     }
     try applier.flush()
     try noteClocks(leads, in: zone, nowMilliseconds: nowMilliseconds)
-    report.voids = applier.voids
-    report.applied = queue.ready.count
-    report.authors = Set(queue.ready.map(\.change.dot.author)).sorted()
+    try noteOverfull(applier.overfull, in: zone, nowMilliseconds: nowMilliseconds)
+    report.voids += applier.voids
+    report.applied += queue.ready.count
+    report.authors = Set(report.authors + queue.ready.map(\.change.dot.author)).sorted()
   }
 
   /// Tells once of each device whose clock is ahead of what this one accepts.
@@ -324,49 +313,37 @@ extension Engine {
     }
   }
 
-  /// Moves segments between the pending area and the log, and saves the heads that moved.
+  /// Puts what is complete into the log, and what waits to the rest that does.
   private func settle(
-    _ queue: CausalQueue, pending: [PendingSegment], unopened: [PendingSegment],
-    draft: ZoneState, _ report: inout ReceiveReport
+    _ queue: CausalQueue, _ slice: Slice, in draft: ZoneState, _ intake: inout Intake
   ) throws {
-    let waiting =
-      unopened
-      + queue.waiting.map { segment, reason in
-        PendingSegment(digest: segment.digest, reason: reason, bytes: segment.bytes)
-      }
-    let stay = Set(waiting.map(\.digest))
-    for segment in pending where !stay.contains(segment.digest) {
-      try store.removePending(segment.digest, in: draft.id)
-      if segment.reason == .format { try store.removeSegment(segment.digest, in: draft.id) }
+    // As they were kept unread they are in the log under what they claimed of themselves.
+    let unread = Set(slice.unopened.filter { $0.reason == .format }.map(\.digest))
+    for digest in slice.unread.subtracting(unread).sorted() {
+      try store.removeSegment(digest, in: draft.id)
     }
-    let present = Dictionary(
-      pending.map { ($0.digest, $0.reason) }, uniquingKeysWith: { first, _ in first })
-    for segment in waiting {
-      report.waiting[segment.reason, default: 0] += 1
-      Probe.segmentWaits.hit(if: present[segment.digest] == nil)
-      if Mutant.dropsPending.isActive { continue }
-      if present[segment.digest] != segment.reason { try store.save(segment, in: draft.id) }
-      if segment.reason == .format { try keepInLog(segment, in: draft) }
+    for segment in slice.unopened { intake.wait(segment, in: draft) }
+    for (segment, reason) in queue.waiting {
+      intake.wait(
+        PendingSegment(
+          digest: segment.digest, reason: reason, wait: try wait(of: segment, reason, in: draft),
+          bytes: segment.bytes), in: draft)
     }
     let isKept = Mutant.dropsPending.isActive
     for segment in queue.complete + (isKept ? queue.waiting.map(\.0) : []) {
-      Probe.pendingApplied.hit(if: present[segment.digest] != nil)
+      Probe.pendingApplied.hit(if: slice.waited.contains(segment.digest))
       let stored = StoredSegment(
         author: segment.author, first: segment.first, last: segment.last, digest: segment.digest,
         byteCount: segment.bytes.count)
       try store.save(stored, bytes: segment.bytes, in: draft.id)
     }
-    let before = try zone(draft.id)
-    if Mutant.forgetsHead.isActive { return }
-    try store.save(
-      draft.heads.filter { before.head(of: $0.author) != $0 }, of: draft.id)
   }
 
   /// Puts a segment of a newer version into the log too, so that it is passed on as it is.
   ///
   /// Never one that names this device: nobody vouches for the name of a suite that cannot be read,
   /// and the own log tells where this device stands.
-  private func keepInLog(_ segment: PendingSegment, in zone: ZoneState) throws {
+  func keepInLog(_ segment: PendingSegment, in zone: ZoneState) throws {
     let frame = try EnvelopeFrame(segment.bytes)
     guard let device = zone.deviceByTag[Identifier(frame.authorTag)], device != self.device
     else { return }
@@ -380,7 +357,7 @@ extension Engine {
 
   private func noteForks(
     _ forks: [CausalQueue.Fork], in zone: ZoneState, nowMilliseconds: UInt64,
-    _ report: inout ReceiveReport
+    _ intake: inout Intake, _ report: inout ReceiveReport
   ) throws {
     for fork in forks {
       report.forks.append(Dot(author: fork.author, sequence: fork.sequence))
@@ -390,10 +367,10 @@ extension Engine {
         report.evidence.append(evidence)
       }
       // The contradicting segment is kept as evidence, beside the one that was applied.
-      try store.save(
-        PendingSegment(
-          digest: fork.segment.digest, reason: .quarantine, bytes: fork.segment.bytes),
-        in: zone.id)
+      let evidence = PendingSegment(
+        digest: fork.segment.digest, reason: .quarantine, bytes: fork.segment.bytes)
+      try store.save(evidence, in: zone.id)
+      intake.waitsStored(evidence, in: zone)
       try store.add(
         Notice(
           kind: .fork, zone: zone.id, device: fork.author.device,

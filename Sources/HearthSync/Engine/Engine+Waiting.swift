@@ -1,5 +1,4 @@
 import HearthCRDT
-import HearthCrypto
 
 /// A segment that is here and verified, and that waits for other changes.
 package struct WaitingSegment: Sendable {
@@ -21,34 +20,32 @@ extension Engine {
   ///
   /// By what their authors had seen they prove that there are changes which nobody has given to
   /// this node. Changes say what was new to their author, so where some of its own are missing
-  /// too it had seen that at least. Opens every such segment: the cost follows their bytes.
+  /// too it had seen that at least. Opens none: what they had seen was noted when they were.
   package func waitingSegments(in id: ZoneID) throws -> [WaitingSegment] {
     let state = try zone(id)
-    let opener = SegmentOpener(zone: state, membership: membership(of: state.group))
-    var opened: [OpenedSegment] = []
-    for pending in try store.pending(in: id) where [.gap, .cause].contains(pending.reason) {
-      guard case .opened(let segment)? = try? opener.open(pending.bytes, digest: pending.digest)
-      else { continue }
-      opened.append(segment)
-    }
-    opened.sort { ($0.author, $0.first, $1.last) < ($1.author, $1.first, $0.last) }
     var found: [WaitingSegment] = []
     var reached: [Author: (sequence: UInt64, seen: Frontier, controlSeen: Frontier)] = [:]
-    for segment in opened {
-      let head = state.head(of: segment.author)
+    for entry in try store.pendingEntries(in: id).sorted(by: PendingEntry.isBefore) {
+      guard entry.reason == .gap || entry.reason == .cause,
+        let device = state.deviceByTag[entry.authorTag]
+      else { continue }
+      let author = Author(device: device, incarnation: entry.incarnation)
+      let head = state.head(of: author)
       var (sequence, seen, controlSeen) =
-        reached[segment.author] ?? (head.sequence, head.seen, head.controlSeen)
-      for change in segment.changes where change.dot.sequence > sequence {
-        sequence = change.dot.sequence
+        reached[author] ?? (head.sequence, head.seen, head.controlSeen)
+      if entry.last > sequence {
+        sequence = entry.last
         // What cannot be counted is not believed.
-        seen = seen.raised(by: change.seen) ?? seen
-        controlSeen = controlSeen.raised(by: change.controlSeen) ?? controlSeen
+        seen = seen.raised(by: entry.wait.seen.difference(from: Frontier())) ?? seen
+        controlSeen =
+          controlSeen.raised(by: entry.wait.controlSeen.difference(from: Frontier()))
+          ?? controlSeen
       }
-      reached[segment.author] = (sequence, seen, controlSeen)
+      reached[author] = (sequence, seen, controlSeen)
       found.append(
         WaitingSegment(
-          author: segment.author, first: segment.first, last: segment.last,
-          seen: seen, controlSeen: controlSeen))
+          author: author, first: entry.first, last: entry.last, seen: seen,
+          controlSeen: controlSeen))
     }
     found += try closed(in: state)
     found.sort { ($0.author, $0.first, $1.last) < ($1.author, $1.first, $0.last) }
@@ -62,12 +59,10 @@ extension Engine {
   /// no key opens counts as missing.
   private func closed(in zone: ZoneState) throws -> [WaitingSegment] {
     try closedSegments(of: zone).compactMap { pending in
-      guard let frame = try? EnvelopeFrame(pending.bytes),
-        let device = zone.deviceByTag[Identifier(frame.authorTag)]
-      else { return nil }
+      guard let device = zone.deviceByTag[pending.authorTag] else { return nil }
       return WaitingSegment(
-        author: Author(device: device, incarnation: frame.incarnation), first: frame.firstSeq,
-        last: frame.lastSeq, seen: Frontier(), controlSeen: Frontier())
+        author: Author(device: device, incarnation: pending.incarnation), first: pending.first,
+        last: pending.last, seen: Frontier(), controlSeen: Frontier())
     }
   }
 }

@@ -75,6 +75,7 @@ extension Engine {
         change, past: past, as: try ownJudgement(of: operations, in: state, change.dot),
         by: membership.person(of: device)?.id
       ) { membership.standing(of: $0, knownTo: device, at: heads) }
+      try checkRoom(in: applier)
       if !Mutant.logApart.isActive { try store.append(bytes, dot: change.dot, to: zone) }
       if change.dot.sequence % UInt64(Engine.headInterval) == 0
         || bytes.count >= Engine.headBytes

@@ -39,7 +39,7 @@ extension Engine {
     }
     guard !suspects.isEmpty else { return [] }
     let stored = try store.segments(of: zone.id)
-    let known = Set(stored.map(\.digest)).union(try store.pending(in: zone.id).map(\.digest))
+    let known = Set(stored.map(\.digest)).union(try store.pendingEntries(in: zone.id).map(\.digest))
     let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
     var forks: [CausalQueue.Fork] = []
     for segment in suspects.filter({ !known.contains($0.digest) }).prefix(Engine.comparedSegments) {

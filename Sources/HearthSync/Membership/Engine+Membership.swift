@@ -62,7 +62,7 @@ extension Engine {
       try reissueForked(of: group, nowMilliseconds: nowMilliseconds)
     }
     for zone in zones where zone.group == group {
-      let waits = try store.pending(in: zone.id).contains {
+      let waits = try store.pendingEntries(in: zone.id).contains {
         $0.reason == .epoch || $0.reason == .author
       }
       guard waits else { continue }

@@ -53,13 +53,21 @@ package struct PendingSegment: Equatable, Sendable {
   package let digest: Identifier
   /// What it waits for.
   package var reason: PendingReason
+  /// What it was found to lack when it was opened.
+  package var wait: PendingWait
   package let bytes: [UInt8]
 
-  package init(digest: Identifier, reason: PendingReason, bytes: [UInt8]) {
+  package init(
+    digest: Identifier, reason: PendingReason, wait: PendingWait = PendingWait(), bytes: [UInt8]
+  ) {
     self.digest = digest
     self.reason = reason
+    self.wait = wait
     self.bytes = bytes
   }
+
+  /// What is known of it without opening it.
+  package var entry: PendingEntry { PendingEntry(self) }
 }
 
 /// What a segment waits for.
@@ -107,6 +115,8 @@ package struct Notice: Equatable, Sendable {
     case fork
     /// A device's clock is far from this one's.
     case clock
+    /// A device wrote or sent more than one may.
+    case limit
     /// Changes were written again under a new incarnation.
     case reissued
     /// A person's recovery words were used or replaced.
@@ -175,6 +185,8 @@ package protocol Store: AnyObject {
   // Segments that wait
   func save(_ pending: PendingSegment, in zone: ZoneID) throws
   func pending(in zone: ZoneID) throws -> [PendingSegment]
+  func pendingEntries(in zone: ZoneID) throws -> [PendingEntry]
+  func bytes(ofPending digest: Identifier, in zone: ZoneID) throws -> [UInt8]?
   func removePending(_ digest: Identifier, in zone: ZoneID) throws
 
   // Records

@@ -12,7 +12,7 @@ extension Engine {
   package func trustedNames(
     of zone: ZoneState, in listing: TransportListing, stored: [StoredSegment]
   ) throws -> Set<SegmentName> {
-    let waiting = Set(try store.pending(in: zone.id).map(\.digest))
+    let waiting = Set(try store.pendingEntries(in: zone.id).map(\.digest))
     var trusted = Set(
       stored.filter { !waiting.contains($0.digest) && $0.last <= zone.frontier[$0.author] }
         .map { SyncPlan.name(of: $0, in: zone) })
@@ -157,7 +157,7 @@ extension Engine {
     if Mutant.neverLooksForTwins.isActive { return }
     let zone = try zone(id)
     let stored = try store.segments(of: id)
-    let known = Set(stored.map(\.digest)).union(try store.pending(in: id).map(\.digest))
+    let known = Set(stored.map(\.digest)).union(try store.pendingEntries(in: id).map(\.digest))
     let unknown = listing.segments.filter { !known.contains($0.digest) }
     // Mostly every file is one that is stored here.
     guard !unknown.isEmpty else { return }

@@ -102,7 +102,7 @@ extension Engine {
   /// Whether a segment that waits for a key holds nothing new any more: a snapshot took the zone
   /// beyond it.
   func isOutrun(
-    _ segment: PendingSegment, in zone: ZoneState, _ membership: Membership
+    _ segment: PendingEntry, in zone: ZoneState, _ membership: Membership
   ) -> Bool {
     guard zone.kind == .data, membership.withholdsKeys,
       let end = waitingEnd(of: segment, in: zone)
@@ -111,14 +111,12 @@ extension Engine {
   }
 
   /// Where a segment ends that waits for a key; nil for any other.
-  private func waitingEnd(of segment: PendingSegment, in zone: ZoneState) -> Dot? {
-    guard segment.reason == .epoch,
-      let header = try? Envelope.parseHeader(
-        segment.bytes, minimumSuite: membership(of: zone.group).acceptedSuite),
-      let device = zone.deviceByTag[Identifier(header.authorTag)]
-    else { return nil }
+  private func waitingEnd(of segment: PendingEntry, in zone: ZoneState) -> Dot? {
+    guard segment.reason == .epoch, let device = zone.deviceByTag[segment.authorTag] else {
+      return nil
+    }
     return Dot(
-      author: Author(device: device, incarnation: header.incarnation), sequence: header.lastSeq)
+      author: Author(device: device, incarnation: segment.incarnation), sequence: segment.last)
   }
 
   /// Whether a zone waits for an owner's or admin's snapshot: there are changes under keys that
@@ -131,14 +129,11 @@ extension Engine {
 
   /// The segments that lie here under keys that nobody gives this device; not those whose key is
   /// only late.
-  func closedSegments(of zone: ZoneState) throws -> [PendingSegment] {
+  func closedSegments(of zone: ZoneState) throws -> [PendingEntry] {
     let tags = try closedTags(in: zone)
     guard !tags.isEmpty else { return [] }
-    let suite = membership(of: zone.group).acceptedSuite
-    return try store.pending(in: zone.id).filter { segment in
-      guard segment.reason == .epoch else { return false }
-      let header = try Envelope.parseHeader(segment.bytes, minimumSuite: suite)
-      return tags.contains(Identifier(header.epochTag))
+    return try store.pendingEntries(in: zone.id).filter { segment in
+      segment.reason == .epoch && tags.contains(segment.epochTag)
     }
   }
 

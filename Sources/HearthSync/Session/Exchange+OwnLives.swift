@@ -52,7 +52,7 @@ extension Engine {
     var known = Set(own.map(\.digest))
     let suspects = listing.segments.filter { $0.authorTag == tag && !known.contains($0.digest) }
     guard !suspects.isEmpty else { return other }
-    known.formUnion(try store.pending(in: id).map(\.digest))
+    known.formUnion(try store.pendingEntries(in: id).map(\.digest))
     var compared = try comparedFiles(of: id)
     let news = suspects.filter {
       !known.contains($0.digest) && !compared.contains(NameVerdicts.key(of: $0))

@@ -159,7 +159,7 @@ extension Engine {
   ) throws {
     var taking = Taking(zone: id, nowMilliseconds: nowMilliseconds)
     // Read once: what this call fetches is in `taking.tried`.
-    let pending = try store.pending(in: id)
+    let pending = try store.pendingEntries(in: id)
     let known = Set(try store.segments(of: id).map(\.digest)).union(pending.map(\.digest))
     taking.unread = pending.count { $0.reason == .format }
     taking.waiting = pending.count - taking.unread
@@ -167,7 +167,8 @@ extension Engine {
     var isDone = false
     var plan = try SyncPlan(zone: zone(id), known: known)
     while !isDone {
-      var names = plan.fetches(from: listing, except: taking.tried)
+      var names = worthFetching(
+        plan.fetches(from: listing, except: taking.tried), in: try zone(id))
       if Mutant.skipsOwnEarlierLives.isActive {
         let own = try zone(id).authorTag(of: device)
         names.removeAll { $0.authorTag == own }

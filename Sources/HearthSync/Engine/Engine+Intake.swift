@@ -1,0 +1,215 @@
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+
+// How a zone takes segments slice by slice, and which of those that wait are opened.
+extension Engine {
+  /// How much declared work is opened before it is applied: bounds memory, as a segment declares
+  /// all that it holds, and never cuts a household's usual news into two.
+  package static var sliceWeight: Int { 300_000 }
+
+  /// How many sealed bytes are opened before they are applied.
+  package static var sliceBytes: Int { 4 << 20 }
+
+  /// Segments that were opened together, and those that could not be.
+  struct Slice {
+    var opened: [OpenedSegment] = []
+    var unopened: [PendingSegment] = []
+    /// Which of them waited before.
+    var waited: Set<Identifier> = []
+    /// Which of those waited for a newer version of the program.
+    var unread: Set<Identifier> = []
+    var weight = 0
+    var bytes = 0
+    var count = 0
+  }
+
+  /// What decides whether a waiting segment is worth opening.
+  struct Readiness {
+    let zone: ZoneState
+    let membership: Membership
+    /// How far the control zone is, for a data zone.
+    let control: Frontier?
+    /// Whether all are opened, as the zone is built anew.
+    let isRebuilding: Bool
+    /// Whether those of unknown authors were tried with what is known of people now.
+    let hasTriedStrangers: Bool
+    /// Whether this version of the program has tried those of newer ones.
+    let hasTriedFormats: Bool
+    /// Whether there are new segments in a control zone, which may vouch for strangers.
+    let hasNews: Bool
+
+    /// Whether what a segment waits for has come.
+    func isReady(_ entry: PendingEntry, in zone: ZoneState) -> Bool {
+      if isRebuilding { return true }
+      switch entry.reason {
+      case .quarantine: return false
+      case .format: return !hasTriedFormats
+      case .epoch: return zone.holdsEpoch(tagged: entry.epochTag)
+      case .author:
+        guard let device = zone.deviceByTag[entry.authorTag], membership.card(of: device) != nil
+        else { return hasNews || !hasTriedStrangers }
+        return true
+      case .gap:
+        guard let head = head(of: entry, in: zone) else { return true }
+        return head.forkedAt == nil && entry.first <= head.sequence + 1
+      case .cause:
+        guard let head = head(of: entry, in: zone), head.forkedAt == nil,
+          let missing = entry.wait.missing
+        else { return true }
+        if entry.wait.isInControl { return control.map { $0.covers(missing) } ?? true }
+        return zone.reaches(missing.author, missing.sequence)
+          || zone.head(of: missing.author).forkedAt != nil || !zone.admits(missing.author)
+      }
+    }
+
+    private func head(of entry: PendingEntry, in zone: ZoneState) -> LogHead? {
+      zone.deviceByTag[entry.authorTag].map {
+        zone.head(of: Author(device: $0, incarnation: entry.incarnation))
+      }
+    }
+  }
+
+  func readiness(
+    of zone: ZoneState, _ membership: Membership, isRebuilding: Bool, hasNews: Bool
+  ) throws -> Readiness {
+    Readiness(
+      zone: zone, membership: membership,
+      control: zone.kind == .data ? try controlZone(of: zone.group).reached : nil,
+      isRebuilding: isRebuilding,
+      hasTriedStrangers: try store.fact(Engine.strangersFact(zone.id)) == people(around: zone),
+      hasTriedFormats: try store.fact(Engine.formatsFact(zone.id)) == Engine.formats,
+      hasNews: zone.kind == .control && hasNews)
+  }
+
+  private static func strangersFact(_ zone: ZoneID) -> String { "pending.strangers.\(zone.hex)" }
+  private static func formatsFact(_ zone: ZoneID) -> String { "pending.formats.\(zone.hex)" }
+
+  /// What this version of the program can read.
+  private static var formats: [UInt8] { [Envelope.suite, ChangeBatch.formatVersion] }
+
+  /// A digest of what decides whether a stranger is one.
+  private func people(around zone: ZoneState) throws -> [UInt8] {
+    let control = zone.kind == .control ? zone : try controlZone(of: zone.group)
+    var writer = ByteWriter(capacity: 256)
+    writer.frontier(control.frontier)
+    writer.varint(zone.epochCount)
+    writer.varint(zone.deviceByTag.count)
+    return Blake2b.hash(writer.bytes, count: 16)
+  }
+
+  /// Notes with what knowledge those were tried that nobody could read; `zone` as it was then.
+  func noteTried(_ entries: [PendingEntry], in zone: ZoneState) throws {
+    func note(_ reason: PendingReason, _ fact: String, _ value: [UInt8]) throws {
+      guard entries.contains(where: { $0.reason == reason }), try store.fact(fact) != value else {
+        return
+      }
+      try store.setFact(fact, value)
+    }
+    try note(.author, Engine.strangersFact(zone.id), people(around: zone))
+    try note(.format, Engine.formatsFact(zone.id), Engine.formats)
+  }
+
+  /// Opens what comes next, as much as a slice holds; nil when nothing is left that may be opened.
+  func nextSlice(
+    of intake: inout Intake, in zone: ZoneState, _ membership: Membership,
+    _ report: inout ReceiveReport
+  ) throws -> Slice? {
+    let opener = SegmentOpener(zone: zone, membership: membership)
+    var slice = Slice()
+    func read(_ digest: Identifier) throws -> [UInt8]? {
+      try store.bytes(ofPending: digest, in: zone.id)
+    }
+    for entry in intake.readyEntries where !isFull(slice) {
+      guard let sealed = try intake.takeWaiting(entry.digest, reading: read) else { continue }
+      open(sealed, with: opener, into: &slice, &report)
+    }
+    while !isFull(slice), let sealed = intake.takeFresh() {
+      open(sealed, with: opener, into: &slice, &report)
+    }
+    guard slice.count > 0 else { return nil }
+    // A log goes on with what was begun of it first.
+    for author in Set(slice.opened.map(\.author)).sorted() {
+      guard let begun = intake.begun(zone.head(of: author)),
+        let sealed = try intake.takeWaiting(begun.digest, reading: read)
+      else { continue }
+      open(sealed, with: opener, into: &slice, &report)
+    }
+    return slice
+  }
+
+  private func isFull(_ slice: Slice) -> Bool {
+    slice.weight >= Engine.sliceWeight || slice.bytes >= Engine.sliceBytes
+  }
+
+  /// Opens one segment; a damaged one is reported and passed over.
+  private func open(
+    _ sealed: Intake.Sealed, with opener: SegmentOpener, into slice: inout Slice,
+    _ report: inout ReceiveReport
+  ) {
+    slice.bytes += sealed.bytes.count
+    slice.count += 1
+    if sealed.waited != nil { slice.waited.insert(sealed.digest) }
+    if sealed.waited?.stored?.reason == .format { slice.unread.insert(sealed.digest) }
+    do {
+      switch try opener.open(sealed.bytes, digest: sealed.digest) {
+      case .opened(let segment):
+        slice.weight += segment.weight
+        slice.opened.append(segment)
+      case .waits(let reason):
+        slice.unopened.append(
+          PendingSegment(digest: sealed.digest, reason: reason, bytes: sealed.bytes))
+      }
+    } catch {
+      Probe.segmentRefused.hit()
+      report.refused.append((sealed.digest, "\(error)"))
+      report.unusable.append((sealed.digest, "\(error)"))
+    }
+  }
+
+  /// What a segment lacks that was opened and could not be applied to its end.
+  func wait(of segment: OpenedSegment, _ reason: PendingReason, in zone: ZoneState) throws
+    -> PendingWait
+  {
+    let head = zone.head(of: segment.author)
+    var wait = PendingWait()
+    var (seen, controlSeen) = (Frontier(), Frontier())
+    for change in segment.changes where change.dot.sequence > head.sequence {
+      // What cannot be counted is not believed.
+      seen = seen.raised(by: change.seen) ?? seen
+      controlSeen = controlSeen.raised(by: change.controlSeen) ?? controlSeen
+    }
+    wait.seen = seen.prefix(PendingWait.maximumNoted)
+    wait.controlSeen = controlSeen.prefix(PendingWait.maximumNoted)
+    guard reason == .cause else { return wait }
+    // Where nothing is found that it lacks itself, it stands behind what was begun of its log.
+    wait.missing = Dot(author: segment.author, sequence: head.sequence + 1)
+    guard segment.first <= head.sequence + 1, head.sequence < segment.last else { return wait }
+    let change = segment.changes[Int(head.sequence + 1 - segment.first)]
+    guard let reached = head.seen.raised(by: change.seen),
+      let controlReached = head.controlSeen.raised(by: change.controlSeen)
+    else { return wait }
+    let lacking = change.seen.increments.first { increment in
+      !zone.reaches(increment.author, reached[increment.author])
+        && zone.head(of: increment.author).forkedAt == nil && zone.admits(increment.author)
+    }
+    if let author = lacking?.author {
+      wait.missing = Dot(author: author, sequence: reached[author])
+    } else if zone.kind == .data {
+      let control = try controlZone(of: zone.group).reached
+      let lacking = controlReached.entries.first { control[$0.author] < $0.sequence }
+      if let lacking {
+        wait.missing = Dot(author: lacking.author, sequence: lacking.sequence)
+        wait.isInControl = true
+      }
+    }
+    return wait
+  }
+}
+
+extension Frontier {
+  /// The marks of the first authors alone.
+  func prefix(_ count: Int) -> Frontier {
+    entries.count <= count ? self : Frontier(entries.prefix(count).map { ($0.author, $0.sequence) })
+  }
+}

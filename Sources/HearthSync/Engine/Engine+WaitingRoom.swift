@@ -1,0 +1,181 @@
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+
+// How much may wait here, and of whom.
+extension Engine {
+  /// Drops from what waits what will never count, and what is more than may wait.
+  ///
+  /// Of each log what comes next is kept and what is farthest from it goes: a transport still has
+  /// it, so nothing is lost, and it is fetched again when the log has come there.
+  func tidy(
+    _ intake: inout Intake, in zone: ZoneState, _ membership: Membership,
+    nowMilliseconds: UInt64, _ report: inout ReceiveReport
+  ) throws {
+    let cuts = cuts(of: intake.waiting.values.map(\.entry.authorTag), in: zone, membership)
+    _ = intake.drop { isOutrun($0, in: zone, membership) || isOver($0, in: zone, cuts) }
+    let excess = WaitingRoom.excess(of: intake.waiting.values.map(\.entry))
+    guard !excess.isEmpty else { return }
+    let dropped = intake.drop { excess[$0.digest] != nil }
+    for entry in dropped {
+      report.refused.append((entry.digest, excess[entry.digest]?.words ?? ""))
+    }
+    let devices = Set(
+      dropped.filter { $0.reason != .author && $0.reason != .format }
+        .compactMap { zone.deviceByTag[$0.authorTag] })
+    for device in devices.sorted() {
+      try noteLimit(
+        of: device, in: zone, as: "waiting",
+        "sends more that cannot be used yet, as something before it is missing, than may wait here",
+        nowMilliseconds: nowMilliseconds)
+    }
+  }
+
+  /// How far the logs of those devices count that do not belong any more.
+  private func cuts(
+    of tags: [Identifier], in zone: ZoneState, _ membership: Membership
+  ) -> [Identifier: [Cut]] {
+    var cuts: [Identifier: [Cut]] = [:]
+    for tag in Set(tags) {
+      guard let device = zone.deviceByTag[tag], membership.device(device) != nil,
+        !membership.isActive(device)
+      else { continue }
+      cuts[tag] = membership.grounds(of: device).values.compactMap(\.cut)
+    }
+    return cuts
+  }
+
+  /// Whether a segment can never count: its device does not belong any more, and it begins beyond
+  /// what was known of its log then; or its log has come beyond it by other files.
+  private func isOver(
+    _ entry: PendingEntry, in zone: ZoneState, _ cuts: [Identifier: [Cut]]
+  ) -> Bool {
+    guard let device = zone.deviceByTag[entry.authorTag] else { return false }
+    let author = Author(device: device, incarnation: entry.incarnation)
+    let reached = zone.head(of: author).sequence
+    switch entry.reason {
+    case .quarantine, .author: return false
+    case .format: return entry.last <= reached
+    case .gap, .cause, .epoch:
+      // What was begun of it counts as part of the log.
+      return entry.first > reached + 1
+        && (cuts[entry.authorTag] ?? []).contains {
+          entry.first > $0.sequence(of: author, in: zone.id)
+        }
+    }
+  }
+
+  /// Those of the names that are worth fetching: not what a removed device wrote beyond its cut
+  /// where something before it is missing, as it could not wait here.
+  func worthFetching(_ names: [SegmentName], in zone: ZoneState) -> [SegmentName] {
+    let cuts = cuts(of: names.map(\.authorTag), in: zone, membership(of: zone.group))
+    guard !cuts.isEmpty else { return names }
+    var reached: [Author: UInt64] = [:]
+    return names.filter { name in
+      guard let own = cuts[name.authorTag], let device = zone.deviceByTag[name.authorTag] else {
+        return true
+      }
+      let author = Author(device: device, incarnation: name.incarnation)
+      let end = reached[author] ?? zone.head(of: author).sequence
+      guard name.first > end + 1 else {
+        reached[author] = max(end, name.last)
+        return true
+      }
+      return !own.contains { name.first > $0.sequence(of: author, in: zone.id) }
+    }
+  }
+
+  /// Stores what waits now and forgets what does not any more.
+  func save(_ intake: Intake, in zone: ZoneState, _ report: inout ReceiveReport) throws {
+    for digest in intake.gone.keys.sorted() { try store.removePending(digest, in: zone.id) }
+    for entry in intake.dropped {
+      try store.removePending(entry.digest, in: zone.id)
+      if entry.reason == .format { try store.removeSegment(entry.digest, in: zone.id) }
+    }
+    for digest in intake.waiting.keys.sorted() {
+      guard let item = intake.waiting[digest] else { continue }
+      report.waiting[item.entry.reason, default: 0] += 1
+      Probe.segmentWaits.hit(if: item.stored == nil)
+      guard item.stored != item.entry, let bytes = item.bytes, !Mutant.dropsPending.isActive else {
+        continue
+      }
+      let segment = PendingSegment(
+        digest: digest, reason: item.entry.reason, wait: item.entry.wait, bytes: bytes)
+      try store.save(segment, in: zone.id)
+      if segment.reason == .format { try keepInLog(segment, in: zone) }
+    }
+  }
+}
+
+/// How much may wait in a zone, and what must leave where there is more.
+package enum WaitingRoom {
+  /// How many bytes of segments may wait in a zone in all.
+  package static let maximumBytes = 64 << 20
+  /// How many bytes of one device's segments may wait in a zone.
+  package static let maximumDeviceBytes = 16 << 20
+  /// How many segments of one device may wait in a zone.
+  package static let maximumDeviceSegments = 4_096
+  /// How many bytes may wait in a zone that nobody could verify yet: whoever can write to a folder
+  /// can make some, under any name.
+  package static let maximumUnverifiedBytes = 4 << 20
+  /// How many such segments may wait in a zone.
+  package static let maximumUnverifiedSegments = 512
+
+  /// Why a segment may not wait.
+  enum Excess {
+    case unverified
+    case device
+    case zone
+
+    var words: String {
+      switch self {
+      case .unverified:
+        "more waits already for people or a newer program than "
+          + "\(maximumUnverifiedBytes >> 20) MiB or \(maximumUnverifiedSegments) segments"
+      case .device:
+        "more of this device waits already for changes that are missing than "
+          + "\(maximumDeviceBytes >> 20) MiB or \(maximumDeviceSegments) segments"
+      case .zone:
+        "more waits already for changes, keys or people than \(maximumBytes >> 20) MiB"
+      }
+    }
+  }
+
+  /// What is more than may wait, by digest; of each log what is farthest from its end.
+  ///
+  /// O(n log n).
+  static func excess(of entries: [PendingEntry]) -> [Identifier: Excess] {
+    var room = Room(bytes: maximumBytes, segments: .max)
+    var unverified = Room(bytes: maximumUnverifiedBytes, segments: maximumUnverifiedSegments)
+    var devices: [Identifier: Room] = [:]
+    var excess: [Identifier: Excess] = [:]
+    let ordered = entries.sorted {
+      $0.first != $1.first ? $0.first < $1.first : PendingEntry.isBefore($0, $1)
+    }
+    for entry in ordered {
+      if entry.reason == .author || entry.reason == .format {
+        if !unverified.take(entry) { excess[entry.digest] = .unverified }
+        continue
+      }
+      let new = Room(bytes: maximumDeviceBytes, segments: maximumDeviceSegments)
+      if !devices[entry.authorTag, default: new].take(entry) {
+        excess[entry.digest] = .device
+      } else if !room.take(entry) {
+        excess[entry.digest] = .zone
+      }
+    }
+    return excess
+  }
+
+  private struct Room {
+    var bytes: Int
+    var segments: Int
+
+    mutating func take(_ entry: PendingEntry) -> Bool {
+      guard entry.byteCount <= bytes, segments > 0 else { return false }
+      bytes -= entry.byteCount
+      segments -= 1
+      return true
+    }
+  }
+}

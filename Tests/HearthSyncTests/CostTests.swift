@@ -1,0 +1,250 @@
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+import TestSupport
+import Testing
+
+@testable import HearthSync
+
+private let now = EngineFamily.now
+private let tags = FieldID(.set, 4)
+private let cost = FieldID(.history, 2)
+
+@Suite("What one member can make the others work")
+struct CostTests {
+  private let key = RecordKey(type: .record(7), id: EngineFamily.id(1))
+
+  /// Changes that put many elements into one record, the last first.
+  private func setBomb(_ forge: inout Forge, changes: Int, each: Int) -> [Change] {
+    (0..<changes).map { number in
+      forge.change(
+        (0..<each).map { .include(tags, .int(Int64(changes * each - number * each - $0))) })
+    }
+  }
+
+  @Test("A set of 20,000 elements is cut alike by all, costs its bytes, and its author is named")
+  func setBomb() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    let bytes = try forge.seal(setBomb(&forge, changes: 4, each: 5_000))
+    #expect(bytes.count > 20_000)
+    try family.write(0, 1, [.include(tags, .text("mine"))])
+    let mine = try family.published(0, family.zone)
+    _ = try family.members[0].receive([bytes], in: family.zone, nowMilliseconds: now)
+    _ = try family.members[2].receive([bytes] + mine, in: family.zone, nowMilliseconds: now)
+    #expect(
+      try family.members[0].digest(of: family.zone) == family.members[2].digest(of: family.zone))
+    let state = try #require(try family.members[2].store.records([key], in: family.zone)[key])
+    #expect(state.elements(tags).count == 4_096 + 1)
+    #expect(state.elements(tags).contains(.text("mine")))
+    for member in [0, 2] {
+      let notices = family.members[member].store.notices
+      #expect(notices.map(\.kind) == [.limit])
+      #expect(notices.first?.device == forge.author.device)
+      #expect(notices.first?.text.contains("device 1 put more into one record") == true)
+    }
+    // Told once, and built anew it is the same; everybody writes on.
+    let more = try forge.seal([forge.change([.include(tags, .int(-1))])])
+    _ = try family.members[2].receive([more], in: family.zone, nowMilliseconds: now)
+    #expect(family.members[2].store.notices.count == 1)
+    let digest = try family.members[2].digest(of: family.zone)
+    try family.members[2].rebuild(family.zone, nowMilliseconds: now)
+    #expect(try family.members[2].digest(of: family.zone) == digest)
+    try family.write(2, 1, [.include(tags, .int(-2))])
+    #expect(try family.members[2].audit(family.zone).findings.isEmpty)
+  }
+
+  @Test("A history of 3,000 values is cut alike by all, whoever wrote between")
+  func historyBomb() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    var changes: [Change] = []
+    for number in 0..<3_000 { changes.append(forge.change([.assign(cost, .int(Int64(number)))])) }
+    let bytes = try forge.seal(changes)
+    #expect(bytes.count > 3_000 * ChangeBatch.changeWeight)
+    try family.write(0, 1, [.assign(cost, .int(-5))])
+    let mine = try family.published(0, family.zone)
+    _ = try family.members[0].receive([bytes], in: family.zone, nowMilliseconds: now)
+    _ = try family.members[2].receive([bytes], in: family.zone, nowMilliseconds: now)
+    _ = try family.members[2].receive(mine, in: family.zone, nowMilliseconds: now)
+    #expect(
+      try family.members[0].digest(of: family.zone) == family.members[2].digest(of: family.zone))
+    let state = try #require(try family.members[2].store.records([key], in: family.zone)[key])
+    guard case .history(let history) = state[cost] else {
+      Issue.record("no history")
+      return
+    }
+    #expect(history.entries.count == 1_024 + 1)
+    #expect(family.members[2].store.notices.map(\.kind) == [.limit])
+  }
+
+  @Test("An own change that would be cut is refused with what to do, and leaves nothing")
+  func ownLimit() throws {
+    var family = try EngineFamily(1)
+    try family.write(0, 1, (0..<4_096).map { .include(tags, .int(Int64($0))) })
+    let before = try family.members[0].digest(of: family.zone)
+    let error = #expect(throws: SyncError.self) {
+      try family.write(0, 1, [.insert, .include(tags, .int(9_999))])
+    }
+    #expect(error?.code == .tooLarge)
+    #expect(error?.message.contains("use another record") == true)
+    #expect(try family.members[0].digest(of: family.zone) == before)
+    try family.write(0, 2, [.include(tags, .int(9_999))])
+    #expect(family.members[0].store.notices.isEmpty)
+  }
+
+  @Test("A segment that declares other work than it holds is refused before it is unpacked")
+  func lies() throws {
+    var family = try EngineFamily(2)
+    var forge = try Forge(family.members[1], family.zone)
+    let changes = [
+      forge.change([.insert, .include(tags, .int(1))], record: 2),
+      forge.change(record: 3),
+    ]
+    let weight = ChangeBatch.weight(of: changes)
+    // Two changes, three operations, and the news of the control zone that the first had seen.
+    #expect(weight == 2 * 8 + 3 + changes[0].controlSeen.increments.count)
+    for lie in [0, 1, weight - 1, weight + 1, 250] {
+      let report = try family.members[0].receive(
+        [try forge.seal(changes, .init(weight: lie))], in: family.zone, nowMilliseconds: now)
+      #expect(report.applied == 0 && report.refused.count == 1, "\(lie)")
+    }
+    let report = try family.members[0].receive(
+      [try forge.seal(changes)], in: family.zone, nowMilliseconds: now)
+    #expect(report.applied == 2 && report.refused.isEmpty)
+  }
+
+  @Test("What waits for a gap is opened once, and again when the gap closes; nothing else is")
+  func gaps() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    var blobs: [[UInt8]] = []
+    for number in 0..<150 { blobs.append(try forge.seal([forge.change(record: number)])) }
+    let store = family.members[2].store
+    let report = try family.members[2].receive(
+      Array(blobs.dropFirst()), in: family.zone, nowMilliseconds: now)
+    #expect(report.applied == 0 && report.waiting == [.gap: 149])
+    let reads = store.pendingReads
+    for record in 0..<5 {
+      try family.write(0, record, [.count(FieldID(.counter, 1), 1)])
+      let news = try family.published(0, family.zone)
+      let report = try family.members[2].receive(news, in: family.zone, nowMilliseconds: now)
+      #expect(report.applied == 1 && report.waiting == [.gap: 149])
+    }
+    let waiting = try family.members[2].waitingSegments(in: family.zone)
+    #expect(waiting.count == 149 && waiting.first?.first == 2)
+    #expect(try family.members[2].audit(family.zone).findings.isEmpty)
+    #expect(store.pendingReads == reads)
+    let last = try family.members[2].receive([blobs[0]], in: family.zone, nowMilliseconds: now)
+    #expect(last.applied == 150 && last.waiting.isEmpty)
+    #expect(store.pendingReads == reads + 149)
+    #expect(try store.pending(in: family.zone).isEmpty)
+  }
+
+  @Test("What waits for others is opened when they come, whichever of them it waits for")
+  func causes() throws {
+    var family = try EngineFamily(3)
+    for record in 1...3 { try family.write(0, record, [.insert]) }
+    let founder = family.members[0].author
+    var forge = try Forge(family.members[1], family.zone)
+    let first = forge.change(seen: Frontier([(founder, UInt64(3))]), record: 7)
+    let bytes = try forge.seal([first, forge.change(record: 8)])
+    let store = family.members[2].store
+    let report = try family.members[2].receive([bytes], in: family.zone, nowMilliseconds: now)
+    #expect(report.waiting == [.cause: 1])
+    let entry = try #require(try store.pendingEntries(in: family.zone).first)
+    #expect(entry.wait.missing == Dot(author: founder, sequence: 3))
+    #expect(try family.members[2].waitingSegments(in: family.zone).first?.seen[founder] == 3)
+    let reads = store.pendingReads
+    _ = try family.members[2].receive([], in: family.zone, nowMilliseconds: now)
+    #expect(store.pendingReads == reads)
+    let blobs = try family.published(0, family.zone)
+    let last = try family.members[2].receive(blobs, in: family.zone, nowMilliseconds: now)
+    #expect(last.applied == 5 && last.waiting.isEmpty)
+  }
+
+  private func entry(
+    _ number: Int, tag: UInt64 = 1, bytes: Int, _ reason: PendingReason = .gap
+  ) -> PendingEntry {
+    PendingEntry(
+      digest: Identifier(high: tag, low: UInt64(number)), reason: reason, wait: PendingWait(),
+      authorTag: Identifier(high: 0, low: tag), incarnation: 1, first: UInt64(number),
+      last: UInt64(number), epochTag: Identifier(high: 0, low: 0), byteCount: bytes)
+  }
+
+  @Test(
+    "So much of one device, of strangers and in all may wait, and not one more: the farthest go")
+  func room() {
+    let some = 1 << 20
+    #expect(WaitingRoom.maximumDeviceBytes == 16 * some)
+    let full = (1...16).map { entry($0, bytes: some) }
+    #expect(WaitingRoom.excess(of: full).isEmpty)
+    let more = WaitingRoom.excess(of: full + [entry(17, bytes: 1), entry(9, tag: 2, bytes: 1)])
+    #expect(more.keys.map(\.low) == [17])
+    let nearer = WaitingRoom.excess(of: full + [entry(0, bytes: 1)])
+    #expect(nearer.keys.map(\.low) == [16])
+
+    #expect(WaitingRoom.maximumDeviceSegments == 4_096)
+    let many = (1...4_096).map { entry($0, bytes: 300) }
+    #expect(WaitingRoom.excess(of: many).isEmpty)
+    #expect(WaitingRoom.excess(of: many + [entry(4_097, bytes: 300)]).keys.map(\.low) == [4_097])
+
+    #expect(WaitingRoom.maximumUnverifiedSegments == 512)
+    let unread = (1...512).map { entry($0, tag: UInt64($0), bytes: 300, .format) }
+    #expect(WaitingRoom.excess(of: unread).isEmpty)
+    #expect(WaitingRoom.excess(of: unread + [entry(513, bytes: 300, .author)]).count == 1)
+    let large = (1...4).map { entry($0, bytes: some, .author) }
+    #expect(WaitingRoom.excess(of: large).isEmpty)
+    #expect(WaitingRoom.excess(of: large + [entry(5, bytes: 1, .author)]).count == 1)
+
+    #expect(WaitingRoom.maximumBytes == 64 * some)
+    let all = (1...4).flatMap { tag in
+      (1...16).map { entry($0, tag: UInt64(tag), bytes: some, .epoch) }
+    }
+    #expect(WaitingRoom.excess(of: all).isEmpty)
+    #expect(WaitingRoom.excess(of: all + [entry(99, tag: 5, bytes: 1)]).count == 1)
+  }
+
+  @Test("Of a removed device nothing stays that waits beyond what was known of it")
+  func removed() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    var blobs: [[UInt8]] = []
+    for number in 0..<20 { blobs.append(try forge.seal([forge.change(record: number)])) }
+    for member in [0, 2] {
+      _ = try family.members[member].receive([blobs[0]], in: family.zone, nowMilliseconds: now)
+    }
+    let report = try family.members[2].receive(
+      Array(blobs.dropFirst(2)), in: family.zone, nowMilliseconds: now)
+    #expect(report.waiting == [.gap: 18])
+    try family.remove(1, by: 0)
+    let control = try family.published(0, family.control)
+    _ = try family.members[2].receive(control, in: family.control, nowMilliseconds: now)
+    let later = try family.members[2].receive(
+      Array(blobs.dropFirst(2)), in: family.zone, nowMilliseconds: now)
+    #expect(later.waiting.isEmpty)
+    #expect(try family.members[2].store.pending(in: family.zone).isEmpty)
+    #expect(try family.members[2].zone(family.zone).head(of: forge.author).sequence == 1)
+  }
+
+  @Test("A batch with more work than a slice is applied whole, in slices, and alike")
+  func slices() throws {
+    #expect(Engine<MemoryStore>.sliceWeight == 300_000)
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    var blobs: [[UInt8]] = []
+    for number in 0..<4 {
+      let changes = (0..<10).map { _ in
+        forge.change([Operation.Body](repeating: .insert, count: 10_000), record: number)
+      }
+      blobs.append(try forge.seal(changes))
+    }
+    let together = try family.members[0].receive(blobs, in: family.zone, nowMilliseconds: now)
+    #expect(together.applied == 40)
+    for blob in blobs.reversed() {
+      _ = try family.members[2].receive([blob], in: family.zone, nowMilliseconds: now)
+    }
+    #expect(
+      try family.members[0].digest(of: family.zone) == family.members[2].digest(of: family.zone))
+  }
+}
