@@ -10,7 +10,6 @@ package final class DeviceIdentity: Sendable, Redacted {
   package let boxPair: BoxKeyPair
   /// The key of hedged nonces.
   let nonceKey: SecretKey
-  private let relayRoot: SecretKey
   /// Seals keys in this device's own database.
   let localKey: SecretKey
 
@@ -20,7 +19,6 @@ package final class DeviceIdentity: Sendable, Redacted {
     signingPair = try SigningKeyPair(seed: master.derive(id: 1, context: "HRTHsign"))
     boxPair = try BoxKeyPair(seed: master.derive(id: 2, context: "HRTHbox1"))
     nonceKey = try master.derive(id: 3, context: "HRTHnonc")
-    relayRoot = try master.derive(id: 4, context: "HRTHrely")
     localKey = try master.derive(id: 5, context: "HRTHlocl")
     publicKeys = DevicePublicKeys(signingPair.publicKey, boxPair.publicKey)
   }
@@ -43,21 +41,5 @@ package final class DeviceIdentity: Sendable, Redacted {
   /// - Throws: `authenticationFailed`.
   package func openSealed(_ sealed: [UInt8]) throws -> [UInt8] {
     try SealedBox.open(sealed, with: boxPair)
-  }
-
-  /// The pseudonymous pair with which this device shows itself to one relay.
-  ///
-  /// Two relays cannot tell that they serve the same device.
-  /// - Throws: `outOfMemory`.
-  package func relayPair(relayID: [UInt8]) throws -> SigningKeyPair {
-    let seed = try SecretKey { out in
-      relayRoot.withUnsafeBytes { root in
-        var hasher = Blake2b.Hasher(count: SecretKey.count, rawKey: root)
-        hasher.update("HRTH/relay-key/v1" as Domain)
-        hasher.updateDelimited(relayID)
-        hasher.finalize(into: out)
-      }
-    }
-    return try SigningKeyPair(seed: seed)
   }
 }

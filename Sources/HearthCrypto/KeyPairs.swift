@@ -5,6 +5,8 @@ package final class SigningKeyPair: Sendable, Redacted {
   /// The public half.
   package let publicKey: SigningPublicKey
   private let secret: GuardedMemory
+  /// Whether the secret is a scalar with a key of nonces, not a seed with the public key.
+  private let isBlinded: Bool
 
   /// Derives the pair from a seed (RFC 8032 private key).
   /// - Throws: `outOfMemory`.
@@ -16,6 +18,20 @@ package final class SigningKeyPair: Sendable, Redacted {
       }
     }
     publicKey = SigningPublicKey(derived: publicBytes)
+    isBlinded = false
+  }
+
+  /// The pair whose public key is that of another one times a factor (``RelayPseudonym``).
+  /// - Throws: `outOfMemory`, `badKey` for a factor that is no scalar.
+  init(blinding pair: SigningKeyPair, by factor: [UInt8]) throws {
+    var publicBytes = [UInt8](repeating: 0, count: SigningPublicKey.count)
+    secret = try GuardedMemory(count: Ed25519Scalar.expandedBytes) { out in
+      try pair.secret.withUnsafeBytes {
+        try Ed25519Scalar.blind($0, by: factor, into: out, publicKey: &publicBytes)
+      }
+    }
+    publicKey = SigningPublicKey(derived: publicBytes)
+    isBlinded = true
   }
 
   /// Signs the concatenation of the parts: Ed25519 over `domain ‖ BLAKE2b-512(parts)`.
@@ -28,20 +44,22 @@ package final class SigningKeyPair: Sendable, Redacted {
 
   /// Signs a certificate's bytes as X.509 wants it: without a domain, so with keys for TLS only.
   func signCertificate(_ bytes: [UInt8]) -> [UInt8] {
-    Blake2b.array(Signature.count) { out in
-      secret.withUnsafeBytes {
-        _ = crypto_sign_detached(
-          out.unsignedBytes, nil, bytes, UInt64(bytes.count), $0.unsignedBytes)
-      }
-    }
+    Blake2b.array(Signature.count) { sign(bytes, into: $0) }
   }
 
   func sign(_ domain: Domain, digest: [UInt8], into out: UnsafeMutableRawBufferPointer) {
     precondition(out.count == Signature.count, "signature memory of \(out.count) bytes")
-    let message = domain.bytes + digest
+    sign(domain.bytes + digest, into: out)
+  }
+
+  private func sign(_ message: [UInt8], into out: UnsafeMutableRawBufferPointer) {
     secret.withUnsafeBytes {
-      _ = crypto_sign_detached(
-        out.unsignedBytes, nil, message, UInt64(message.count), $0.unsignedBytes)
+      if isBlinded {
+        Ed25519Scalar.sign(message, with: $0, publicKey: publicKey.bytes, into: out)
+      } else {
+        _ = crypto_sign_detached(
+          out.unsignedBytes, nil, message, UInt64(message.count), $0.unsignedBytes)
+      }
     }
   }
 }

@@ -37,7 +37,6 @@ package final class RecoveryRoot: Sendable, Redacted {
   /// Where the recovery capsule lies and what it is sealed with; devices may keep this.
   package let capsuleAccess: RecoveryCapsuleAccess
   private let signingPair: SigningKeyPair
-  private let relayRoot: SecretKey
 
   /// Derives the keys of 16 secret bytes.
   /// - Throws: `badLength`, `outOfMemory`.
@@ -51,7 +50,6 @@ package final class RecoveryRoot: Sendable, Redacted {
     }
     signingPair = try SigningKeyPair(seed: root.derive(id: 1, context: "HRTHrecs"))
     boxPair = try BoxKeyPair(seed: root.derive(id: 2, context: "HRTHrecb"))
-    relayRoot = try root.derive(id: 3, context: "HRTHrecr")
     capsuleAccess = try RecoveryCapsuleAccess(secret: root.derive(id: 4, context: "HRTHrecc"))
     publicKeys = RecoveryPublicKeys(signingPair.publicKey, boxPair.publicKey)
   }
@@ -92,16 +90,12 @@ package final class RecoveryRoot: Sendable, Redacted {
 
   /// The pseudonymous pair with which the words prove themselves to one relay.
   ///
-  /// Made known to the relay while devices still live; two relays cannot tell that they serve the
-  /// same person.
+  /// The household's managers list it while devices still live; two relays cannot tell that they
+  /// serve the same person.
   /// - Throws: `outOfMemory`.
   package func relayPair(relayID: [UInt8]) throws -> SigningKeyPair {
-    let seed = try SecretKey { out in
-      var hasher = Blake2b.Hasher(count: SecretKey.count, key: relayRoot)
-      hasher.update("HRTH/recovery-relay-key/v1" as Domain)
-      hasher.updateDelimited(relayID)
-      hasher.finalize(into: out)
-    }
-    return try SigningKeyPair(seed: seed)
+    try SigningKeyPair(
+      blinding: signingPair,
+      by: RelayPseudonym.factor(of: publicKeys.signingKey, relayID: relayID))
   }
 }

@@ -43,8 +43,8 @@ def master_secret(home):
 def home_keys(home):
     """Secrets, and public keys that only members know, of a home; by what they are."""
     master = master_secret(home)
-    seeds = {context: derive(master, number, context) for number, context in enumerate(
-        ("HRTHsign", "HRTHbox1", "HRTHnonc", "HRTHrely", "HRTHlocl"), 1)}
+    seeds = {context: derive(master, number, context) for number, context in (
+        (1, "HRTHsign"), (2, "HRTHbox1"), (3, "HRTHnonc"), (5, "HRTHlocl"))}
     found = {"master secret": master, **{"seed " + name: key for name, key in seeds.items()}}
     found["device's signing key"] = public_of(seeds["HRTHsign"], "crypto_sign_seed_keypair", 64)
     found["device's box key"] = public_of(seeds["HRTHbox1"], "crypto_box_seed_keypair", 32)
@@ -91,7 +91,7 @@ def recovery_secrets(words):
     access = derive(root, 4, "HRTHrecc")
     return {
         "entropy": entropy, "root": root, "signing seed": derive(root, 1, "HRTHrecs"),
-        "box seed": derive(root, 2, "HRTHrecb"), "relay key": derive(root, 3, "HRTHrecr"),
+        "box seed": derive(root, 2, "HRTHrecb"),
         "access": access, "capsule key": derive(access, 2, "HRTHrcap"),
         "locator": derive(access, 1, "HRTHrloc", 16)}
 

@@ -116,6 +116,40 @@ def ed25519(seed):
     return Ed25519PrivateKey.from_private_bytes(seed)
 
 
+P = 2**255 - 19
+L = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+
+
+def sum_of(one, other):
+    """Of two points of edwards25519 (RFC 8032, 5.1.4), as pairs."""
+    (x1, y1), (x2, y2) = one, other
+    k = D * x1 * x2 * y1 * y2 % P
+    return (
+        (x1 * y2 + x2 * y1) * pow(1 + k, P - 2, P) % P,
+        (y1 * y2 + x1 * x2) * pow(1 - k, P - 2, P) % P,
+    )
+
+
+def point(scalar):
+    """The encoded multiple of the base point."""
+    base = 15112221349535400772501151409588531511454012693041857206046113283949847762202
+    step, total = (base, 4 * pow(5, P - 2, P) % P), (0, 1)
+    while scalar:
+        if scalar & 1:
+            total = sum_of(total, step)
+        step, scalar = sum_of(step, step), scalar >> 1
+    return (total[1] | (total[0] & 1) << 255).to_bytes(32, "little")
+
+
+def pseudonym(seed, relay_id):
+    """The own key at a relay of whoever has the signing pair of a seed."""
+    expanded = hashlib.sha512(seed).digest()[:32]
+    clamped = int.from_bytes(expanded, "little") & (1 << 254) - 8 | 1 << 254
+    factor = h(64, b"HRTH/relay-key/v2" + delimited(relay_id, point(clamped)))
+    return point(int.from_bytes(factor, "little") * clamped % L)
+
+
 def public(pair):
     return pair.public_key().public_bytes_raw()
 
@@ -223,9 +257,7 @@ def recovery(values):
     pair = ed25519(kdf(root, 1, b"HRTHrecs"))
     assert public(pair) == sign_key and box(kdf(root, 2, b"HRTHrecb")) == box_key
     assert h(16, b"HRTH/recovery-id/v1" + sign_key + box_key) == name
-    relay_id = (1).to_bytes(8, "big") + b"\x09"
-    seed = h(32, b"HRTH/recovery-relay-key/v1" + relay_id, kdf(root, 3, b"HRTHrecr"))
-    assert public(ed25519(seed)) == relay
+    assert pseudonym(kdf(root, 1, b"HRTHrecs"), b"\x09") == relay
     assert kdf(root, 4, b"HRTHrecc") == access
     assert kdf(access, 1, b"HRTHrloc", 16) == locator
     assert kdf(access, 2, b"HRTHrcap") == capsule_key
