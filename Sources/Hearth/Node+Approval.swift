@@ -284,7 +284,7 @@ extension Node {
     guard join.isPrivate == true else { return true }
     if let relay = transport as? RelayTransport {
       // The answer brought the keys of the records' mailbox.
-      relay.directory.zones = try engine.relayAccesses(joining: group, carrying: relay.carried)
+      relay.directory.zones = try engine.relayAccesses(at: relay, joining: group)
     }
     var report = TransportReport(setting: join.folder)
     for zone in zones(of: group) {

@@ -188,12 +188,31 @@ extension Node {
     let name = try capsuleName(root.capsuleAccess)
     var directory = RelayDirectory()
     directory.capsules[name.scope] = try .recovery(root.capsuleAccess, mayCreate: false)
-    // Nothing is made at the relay, so the pair for managing is never used.
-    let owner = RelayLink.Owner(
-      name: "recovery", managerPair: { try root.relayPair(relayID: $0) })
     return RelayTransport(
-      link: RelayLink(address, owner), memory: NoMemory(), directory: directory,
+      link: wordsLink(address, root), memory: NoMemory(), directory: directory,
       digest: { segmentDigest($0) })
+  }
+
+  /// A connection on which the words are the device.
+  private static func wordsLink(_ address: RelayAddress, _ root: RecoveryRoot) -> RelayLink {
+    RelayLink(
+      address,
+      RelayLink.Owner(name: "recovery", managerPair: { try root.relayPair(relayID: $0) }))
+  }
+
+  /// Lists this device at the relays by the words, whose key manages there: no other device may be
+  /// left that could.
+  private func listByWords(_ root: RecoveryRoot, at places: [String]) throws {
+    for place in places where Node.isRelay(place) {
+      let relay = RelayTransport(
+        link: Node.wordsLink(try RelayAddress(place), root), memory: FactMemory(store: store),
+        digest: { segmentDigest($0) })
+      do {
+        try engine.putListsRight(over: relay)
+      } catch let error as TransportError {
+        throw HearthError(.offline, "\(error)", cause: error)
+      }
+    }
   }
 
   /// Whether an error is of the folder, and not of what lies in it.
@@ -262,6 +281,7 @@ extension Node {
     // Under the keys of this moment, before the node is closed and moved.
     for zone in allZones().map(\.id) { _ = try engine.seal(zone) }
     try Anchor.keepUp(anchorFile, with: engine)
+    try listByWords(root, at: folders)
     try keepAccess(of: root, signsPrivate: taken.hasPrivateDatabase || !leadsToPrivate)
     return taken
   }

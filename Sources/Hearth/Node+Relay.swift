@@ -47,9 +47,9 @@ extension Node {
       relays[text] = relay
     }
     relay.carried = try groups(over: text)
-    relay.directory.zones = try engine.relayAccesses(
-      joining: joiningGroup, carrying: relay.carried)
+    relay.directory.zones = try engine.relayAccesses(at: relay, joining: joiningGroup)
     relay.directory.parents = engine.meetingPlaceParents(carrying: relay.carried)
+      .map { relay.directory.zones[$0]?.mailbox ?? $0 }
     return relay
   }
 

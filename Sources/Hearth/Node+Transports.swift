@@ -95,7 +95,7 @@ extension Node {
   /// The way of a number, path or address.
   ///
   /// - Throws: `notFound`.
-  private func transport(named name: String) throws -> TransportSetting {
+  func transport(named name: String) throws -> TransportSetting {
     let absolute = URL(fileURLWithPath: name).standardizedFileURL.path
     let present = name.isEmpty ? [] : try transports()
     let found =

@@ -111,6 +111,7 @@ package enum RelayAccess {
   package static let keyIDBytes = 16
 
   static let proofDomain: Domain = "HRTH/relay-access/v1"
+  static let authorDomain: Domain = "HRTH/relay-author/v1"
   static let creationDomain: Domain = "HRTH/relay-create/v1"
 
   /// What a proof is bound to, apart from the mailbox.
@@ -208,6 +209,22 @@ package enum RelayAccess {
   ) throws {
     try Signature.verify(
       proof, domain: proofDomain, binding.bytes, mailbox, keyID(of: key.bytes).array, by: key)
+  }
+
+  /// Proves that one holds a device's own key, beside the access key that opens a mailbox; 64 bytes.
+  package static func proveAuthor(
+    _ pair: SigningKeyPair, mailbox: [UInt8], binding: Binding
+  ) -> [UInt8] {
+    pair.sign(domain: authorDomain, binding.bytes, mailbox, pair.publicKey.bytes)
+  }
+
+  /// Checks a proof of ``proveAuthor(_:mailbox:binding:)``.
+  /// - Throws: `badSignature`.
+  package static func verifyAuthor(
+    _ proof: [UInt8], mailbox: [UInt8], binding: Binding, key: SigningPublicKey
+  ) throws {
+    try Signature.verify(
+      proof, domain: authorDomain, binding.bytes, mailbox, key.bytes, by: key)
   }
 
   /// Signs the making of a mailbox, once with each of the two keys; 64 bytes.

@@ -71,7 +71,7 @@ def bombs(port, seconds):
     inside = [wire.frame(kind, 7, b"\0" + rest) for kind, rest in (
         (wire.PUT, big), (wire.PUT, b"\x01\0" + big), (wire.PUT, b"\x01\0\x01n" + big),
         (wire.REMOVE, big), (wire.FETCH, big), (wire.FETCH, b"\x01" + big),
-        (wire.LIST, b"\0" + big + b"\0"), (wire.FETCH_AFTER, b"\0" + big),
+        (wire.LIST, b"\0" + big + b"\0\0"), (wire.FETCH_AFTER, b"\0" + big),
         (wire.PUT_PACKED, big), (wire.PUT_PACKED, b"\x01\0" + big),
         (wire.PUT_PACKED, b"\x01\0\x01" + big), (wire.PUT_PACKED, b"\x01\0\x01\x04" + big),
         (wire.PUT_PACKED, b"\x01\0\x01\x04\x01" + big),
@@ -99,7 +99,7 @@ def slow(port, seconds):
                 kept.sendall(bytes.fromhex("1603010200010001fc0303"))
             elif number % 3 == 2 and number < 120:
                 kept = wire.client_context().wrap_socket(kept)
-                kept.sendall(wire.frame(wire.HELLO, 1, b"HRLY\1\1")[:3])
+                kept.sendall(wire.frame(wire.HELLO, 1, b"HRLY\2\2")[:3])
             held.append((number, kept))
         except OSError as error:
             counted(counts, "not let in: " + type(error).__name__)
@@ -266,7 +266,7 @@ def flood(port, seconds):
         while time.monotonic() < end:
             try:
                 with wire.Session(port, 5, source=source) as session:
-                    session.send(wire.frame(wire.HELLO, 1, b"HRLY\1\1"))
+                    session.send(wire.frame(wire.HELLO, 1, b"HRLY\2\2"))
                 counted(counts, "made")
             except OSError as error:
                 counted(counts, type(error).__name__)

@@ -215,13 +215,13 @@ def wrong_states(family):
         said = wire.fault(session.ask(wire.PING))
         check(said.code == wire.WRONG_STATE, "a ping before hello: %r" % (said,))
     right = {
-        wire.HELLO: b"HRLY\1\1", wire.PROVE: b"\0" + bytes(16 + 32 + 64) + b"\0",
+        wire.HELLO: b"HRLY\2\2", wire.PROVE: b"\0" + bytes(16 + 32 + 64) + b"\0\0",
         wire.CREATE: b"\0\0" + bytes(64) + b"\0\0" + bytes(32 + 128), wire.CLOSE: b"\0",
         wire.PUT: wire.put_body(0, [(0, b"n", b"b")]),
         wire.PUT_PACKED: wire.packed_body(0, [(0, b"n", b"b")]), wire.REMOVE: b"\0\x01\x01n",
-        wire.LIST: b"\0\0\x01\0", wire.FETCH: b"\0\x01\x01n", wire.FETCH_AFTER: b"\0\0\x01",
+        wire.LIST: b"\0\0\x01\0\0", wire.FETCH: b"\0\x01\x01n", wire.FETCH_AFTER: b"\0\0\x01",
         wire.SUBSCRIBE: b"\0\0", wire.UNSUBSCRIBE: b"\0", wire.ROTATE: b"\0\x01" + access.public,
-        wire.ADD_MANAGER: b"\0" + access.public, wire.REMOVE_MANAGER: b"\0" + access.public}
+        wire.SET_RANK: b"\0" + access.public + b"\1", wire.ROSTER: b"\0", wire.RESET: b"\0"}
     with wire.Session(family.port, source="127.0.4.4") as session:
         session.hello()
         for kind, body in right.items():

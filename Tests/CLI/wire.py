@@ -18,15 +18,18 @@ import struct
 import threading
 
 HELLO, OPEN, PROVE, CREATE, CLOSE, PUT, REMOVE, LIST, FETCH = range(1, 10)
-FETCH_AFTER, SUBSCRIBE, UNSUBSCRIBE, ROTATE, ADD_MANAGER, REMOVE_MANAGER = range(10, 16)
-PING, GOODBYE, PUT_PACKED = 0x10, 0x11, 0x12
+FETCH_AFTER, SUBSCRIBE, UNSUBSCRIBE, ROTATE, SET_RANK, ROSTER = range(10, 16)
+PING, GOODBYE, PUT_PACKED, RESET = 0x10, 0x11, 0x12, 0x13
 WELCOME, CHALLENGE, OPENED, STORED, REMOVED, LISTING, BLOBS, ENTRIES = range(0x41, 0x49)
-SUBSCRIBED, ROTATED, DONE, PONG, FAULT = 0x49, 0x4A, 0x4B, 0x4C, 0x4F
+SUBSCRIBED, ROTATED, DONE, PONG, SEATS, FAULT = 0x49, 0x4A, 0x4B, 0x4C, 0x4D, 0x4F
 PUSHED, BEHIND, CLOSED, FAREWELL, PUSHED_PACKED = range(0x81, 0x86)
 # Requests that name a channel first.
-ON_CHANNELS = {*range(OPEN, REMOVE_MANAGER + 1), PUT_PACKED}
+ON_CHANNELS = {*range(OPEN, ROSTER + 1), PUT_PACKED, RESET}
 MOST_HEAD, MOST_BASE, LEAST_COPY = 192, 256, 4
-MALFORMED, WRONG_STATE, REFUSED, RATE_LIMITED, TOO_MANY = 1, 3, 4, 6, 8
+MALFORMED, WRONG_STATE, REFUSED, QUOTA, RATE_LIMITED, TOO_MANY = 1, 3, 4, 5, 6, 8
+NOT_ALLOWED, STRUCK_OFF, SHARE = 13, 20, 21
+GUEST, AUTHOR, MANAGER, STRUCK = range(4)
+DOOR, PLACE, CAPSULE_PLACE = 1, 2, 3
 OUTCOME_STORED, OUTCOME_SAME, OUTCOME_CONFLICT = range(3)
 REMOVAL, REPLACEABLE, LIVE = 1, 2, 4
 
@@ -251,6 +254,46 @@ class KeyPair:
         return signature.raw
 
 
+class Pseudonym:
+    """A device's key at one relay, from the seed of its Ed25519 pair: blinded, as the reference has it."""
+
+    def __init__(self, seed, relay):
+        expanded = hashlib.sha512(seed).digest()
+        scalar = bytes([expanded[0] & 248]) + expanded[1:31] + bytes([expanded[31] & 127 | 64])
+        own = KeyPair(seed).public
+        factor = self.reduced(digest("HRTH/relay-key/v2", sized(relay), sized(own), size=64))
+        self.scalar = self.filled(32, sodium.crypto_core_ed25519_scalar_mul, scalar, factor)
+        self.public = self.filled(32, sodium.crypto_scalarmult_ed25519_base_noclamp, self.scalar)
+        assert self.public == self.filled(
+            32, sodium.crypto_scalarmult_ed25519_noclamp, factor, own)
+        self.nonces = hashlib.blake2b(
+            b"HRTH/relay-nonce/v1" + factor, digest_size=32, key=expanded[32:]).digest()
+        self.id = digest("HRTH/relay-key-id/v1", self.public, size=16)
+
+    @staticmethod
+    def filled(size, function, *inputs):
+        out = ctypes.create_string_buffer(size)
+        function(out, *inputs)
+        return out.raw
+
+    @classmethod
+    def reduced(cls, wide):
+        return cls.filled(32, sodium.crypto_core_ed25519_scalar_reduce, wide)
+
+    def sign(self, domain, message):
+        text = domain.encode() + hashlib.blake2b(message, digest_size=64).digest()
+        nonce = self.reduced(hashlib.blake2b(text, digest_size=64, key=self.nonces).digest())
+        point = self.filled(32, sodium.crypto_scalarmult_ed25519_base_noclamp, nonce)
+        challenge = self.reduced(hashlib.sha512(point + self.public + text).digest())
+        product = self.filled(32, sodium.crypto_core_ed25519_scalar_mul, challenge, self.scalar)
+        return point + self.filled(32, sodium.crypto_core_ed25519_scalar_add, product, nonce)
+
+
+def access_pair(root, mailbox, relay):
+    """The pair that opens a mailbox at a relay, of those who hold an epoch's root."""
+    return KeyPair(digest("HRTH/relay-access-key/v1", sized(relay), sized(mailbox), key=root))
+
+
 # TLS
 
 def client_context(latest=ssl.TLSVersion.TLSv1_3):
@@ -350,7 +393,7 @@ class Session:
         return Fields(answer.body)
 
     def hello(self):
-        fields = self.must(HELLO, b"HRLY" + varint(1) + varint(1), WELCOME)
+        fields = self.must(HELLO, b"HRLY" + varint(2) + varint(2), WELCOME)
         fields.varint()
         self.relay = fields.take(32)
         return self
@@ -361,27 +404,35 @@ class Session:
         return fields.take(16), fields.take(32)
 
     def proof(self, pair, channel, mailbox, nonce, **other):
-        """The body of a proof; `relay`, `pin` and `bound` put others in place of what is right."""
+        """The body of a proof; `relay`, `pin` and `bound` put others in place of what is right.
+
+        `author` is the pair of a device's own key, which is proven beside the other.
+        """
         mine = os.urandom(32)
         bound = other.get("relay", self.relay) + other.get("pin", pin(self.certificate))
         message = bound + nonce + mine + other.get("bound", mailbox) + pair.id
-        return varint(channel) + pair.id + mine + pair.sign("HRTH/relay-access/v1", message) + b"\0"
+        body = varint(channel) + pair.id + mine + pair.sign("HRTH/relay-access/v1", message) + b"\0"
+        author = other.get("author")
+        if not author:
+            return body + b"\0"
+        shown = message[:-len(pair.id)] + author.public
+        return body + b"\1" + author.public + author.sign("HRTH/relay-author/v1", shown)
 
-    def create(self, channel, mailbox, access, manager, credential=b""):
+    def create(self, channel, mailbox, access, manager, credential=b"", parent=b""):
         nonce = self.challenge(channel, mailbox)[1]
         mine = os.urandom(32)
         made = hashlib.blake2b(
             struct.pack(">Q", 0) + sized(access.public) + sized(manager.public)
-            + sized(credential) + sized(b""), digest_size=32).digest()
+            + sized(credential) + sized(parent), digest_size=32).digest()
         bound = self.relay + pin(self.certificate) + nonce + mine + mailbox
         return self.ask(
             CREATE, varint(channel) + b"\0" + access.public + manager.public + blob(credential)
-            + b"\0" + mine + b"".join(pair.sign("HRTH/relay-create/v1", bound + pair.id + made)
+            + (parent or b"\0") + mine + b"".join(pair.sign("HRTH/relay-create/v1", bound + pair.id + made)
                               for pair in (access, manager)))
 
-    def enter(self, channel, mailbox, pair):
+    def enter(self, channel, mailbox, pair, author=None):
         nonce = self.challenge(channel, mailbox)[1]
-        return self.ask(PROVE, self.proof(pair, channel, mailbox, nonce))
+        return self.ask(PROVE, self.proof(pair, channel, mailbox, nonce, author=author))
 
 
 def fault(answer):

@@ -66,7 +66,7 @@ let relayRequestSeeds: [[UInt8]] = {
   let name = Array("name".utf8)
   let proof = RelayProof(
     channel: 3, keyID: RelayAccess.keyID(of: key), clientNonce: digest, signature: key + key,
-    cursor: cursor)
+    cursor: cursor, author: RelayAuthorProof(key: key, signature: key + key))
   let creation = RelayCreation(
     channel: 3, kind: .sealed, accessKey: key, managerKey: key, credential: name,
     clientNonce: digest, accessSignature: key + key, managerSignature: key + key)
@@ -81,8 +81,9 @@ let relayRequestSeeds: [[UInt8]] = {
     .list(channel: 3, after: 300, limit: 2_000, isLiveOnly: true),
     .fetch(channel: 3, names: [name]), .fetchAfter(channel: 3, after: 0, limit: 400),
     .subscribe(channel: 3), .unsubscribe(channel: 3),
-    .rotate(channel: 3, generation: 1, accessKey: key), .addManager(channel: 3, key: key),
-    .removeManager(channel: 3, key: key), .ping, .goodbye,
+    .rotate(channel: 3, generation: 1, accessKey: key),
+    .setRank(channel: 3, key: key, rank: .author), .roster(channel: 3), .reset(channel: 3),
+    .list(channel: 3, after: 300, limit: 1, isLiveOnly: true, author: key), .ping, .goodbye,
     .openPublic(channel: 3, mailbox: cursor.generation), .query(channel: 3, query),
     .create(catalogueCreation), .create(childCreation),
     .subscribe(channel: 3, takesPacked: true), .putPacked(channel: 3, items: packedSeeds),
@@ -109,7 +110,8 @@ let relayReplySeeds: [[UInt8]] = {
     .opened(
       RelayOpened(
         head: cursor, chain: digest, standing: .known(digest), accessGeneration: 2,
-        isManager: true, usedBytes: 1_000, quotaBytes: 1 << 30)),
+        rank: .manager, roster: Bytes16(exactly: Array(key.prefix(16))), usedBytes: 1_000,
+        quotaBytes: 1 << 30)),
     .stored([RelayStored(.stored, position: 300), RelayStored(.conflict, position: 1)]),
     .removed([0, 300]),
     .listing(RelayListing(headers: headers, through: 2, head: 300, chain: digest)),
@@ -119,6 +121,10 @@ let relayReplySeeds: [[UInt8]] = {
     .closed(channel: 3, fault), .farewell(fault),
     .found(PublicAnswer(head: key, records: [key, []], next: "bench-test")),
     .pushedPacked(channel: 3, from: 300, items: packedSeeds),
+    .roster(
+      RelayRosterReport(
+        seats: [RelaySeat(key: key, rank: .manager, usedBytes: 300, entries: 1)],
+        guests: RelaySeat(key: [], rank: .guest))),
   ]
   return replies.map { bare(RelayFrame(request: $0.isPush ? 0 : 300, $0).encoded) }
 }()

@@ -33,8 +33,8 @@ private final class SaidLine: RelayLine {
     case .open:
       let opened = RelayOpened(
         head: RelayCursor(generation: generation, position: UInt64(log.count)),
-        chain: chain(mailbox, log.count), standing: .none, accessGeneration: 1, isManager: false,
-        usedBytes: 0, quotaBytes: 1)
+        chain: chain(mailbox, log.count), standing: .none, accessGeneration: 1, rank: .guest,
+        roster: Bytes16(exactly: [UInt8](repeating: 0, count: 16)), usedBytes: 0, quotaBytes: 1)
       var opening = RelayOpening(
         opened: opened, key: .access(0), isCreated: false, number: 1,
         wanted: RelayAccess.keyID(of: []), cursor: nil)

@@ -40,6 +40,7 @@ out['keyID']=keyid(accp)
 bind=relay+pin+rn+cn
 proof=sign(acc,'HRTH/relay-access/v1',bind+mailbox+keyid(accp))
 out['proof']=proof
+author=sign(man,'HRTH/relay-author/v1',bind+mailbox+manp)
 parent=b'\2'+rng(0xd0,16)   # a meeting place of mailbox d0..df
 def made(credential,parent):
     cd=hashlib.blake2b(struct.pack('>Q',0)+dl(accp)+dl(manp)+dl(credential)+dl(parent),digest_size=32).digest()
@@ -68,30 +69,34 @@ one=rng(0,40)+b'!!'+rng(0x80,160)   # what stands in the text of itself begins a
 packed=var(2)+item(0,b'entry-01',one,old(0,40)+new(b'!!')+old(128,64)+new(rng(0xc0,64))+old(200,22)
                    +old(192,7)+new(b'1'),one[192:])+item(1,b'entry-02',b'',old(192,7)+new(b'2'),b'')
 req=[
- frame(1,1,b'HRLY'+var(1)+var(1)),
+ frame(1,1,b'HRLY'+var(2)+var(2)),
  frame(2,2,var(3)+mailbox),
- frame(3,3,var(3)+keyid(accp)+cn+proof+b'\1'+cur),
- frame(3,3,var(3)+keyid(accp)+cn+proof+b'\0'),
+ frame(3,3,var(3)+keyid(accp)+cn+proof+b'\1'+cur+b'\0'),
+ frame(3,3,var(3)+keyid(accp)+cn+proof+b'\0\0'),
  frame(4,4,var(3)+b'\0'+accp+manp+blob(b'token')+b'\0'+cn+ca+cm),
  frame(4,4,var(3)+b'\0'+accp+manp+blob(b'')+parent+cn+pa+pm),
  frame(5,5,var(3)),
  frame(6,300,var(255)+var(2)+b'\0'+blob(b'a')+blob(b'hi')+b'\1'+blob(b'bb')+blob(b'')),
  frame(7,7,var(3)+var(1)+blob(b'a')),
- frame(8,8,var(3)+var(0)+var(2000)+b'\1'),
+ frame(8,8,var(3)+var(0)+var(2000)+b'\1\0'),
  frame(9,9,var(3)+var(2)+blob(b'a')+blob(b'bb')),
  frame(10,10,var(3)+var(128)+var(400)),
  frame(11,11,var(3)+b'\0'), frame(11,11,var(3)+b'\1'), frame(12,12,var(3)),
  frame(13,13,var(3)+var(1)+accp),
- frame(14,14,var(3)+manp), frame(15,15,var(3)+manp),
+ frame(14,14,var(3)+manp+b'\2'), frame(15,15,var(3)),
+ frame(8,8,var(3)+var(0)+var(1)+b'\1\1'+manp),
+ frame(3,3,var(3)+keyid(accp)+cn+proof+b'\0\1'+manp+author),
+ frame(0x13,19,var(3)),
  frame(16,0xffffffff), frame(17,17), frame(18,18,var(3)+packed)]
 def header(pos,fl,name,n,d): return var(pos)+bytes([fl])+blob(name)+var(n)+d
 h1=header(1,0,b'a',2,dig(b'hi')); h2=header(2,1,b'a',0,dig(b'')); h3=header(3,6,b'bb',1,dig(b'!'))
+roster=h('HRTH/relay-roster/v1',rng(0,32)+b'\2'+rng(1,32)+b'\1',n=16)
 fault=var(6)+var(1500)+blob(b'slow down')
 rep=[
- frame(0x41,1,var(1)+relay+b'\1'+var(30)),
+ frame(0x41,1,var(2)+relay+b'\1'+var(30)),
  frame(0x42,2,keyid(accp)+rn),
- frame(0x43,3,gen+var(3)+c3+b'\1'+c1+var(2)+b'\1'+var(1000)+var(1<<30)),
- frame(0x43,3,gen+var(3)+c3+b'\2'+var(1)+b'\0'+var(0)+var(1)),
+ frame(0x43,3,gen+var(3)+c3+b'\1'+c1+var(2)+b'\2'+roster+var(1000)+var(1<<30)),
+ frame(0x43,3,gen+var(3)+c3+b'\2'+var(1)+b'\0'+roster+var(0)+var(1)),
  frame(0x44,6,var(3)+b'\0'+var(300)+b'\1'+var(1)+b'\2'+var(2)),
  frame(0x45,7,var(2)+var(0)+var(301)),
  frame(0x46,8,var(3)+h1+h2+h3+var(3)+var(4)+c3),
@@ -101,7 +106,9 @@ rep=[
  frame(0x4f,6,fault),
  frame(0x81,0,var(3)+var(1)+h3+b'!'),
  frame(0x82,0,var(3)+var(9)),
- frame(0x83,0,var(3)+fault), frame(0x84,0,fault), frame(0x85,0,var(3)+var(300)+packed)]
+ frame(0x83,0,var(3)+fault), frame(0x84,0,fault), frame(0x85,0,var(3)+var(300)+packed),
+ frame(0x4d,15,var(3)+rng(0,32)+b'\2'+var(300)+var(2)+rng(1,32)+b'\1'+var(0)+var(0)+rng(2,32)+b'\3'+var(1)+var(1)
+       +var(128)+var(1))]
 def lit(b,ind):
     x=b.hex(); return ('\n'+ind+'  + ').join('"%s"'%x[i:i+80] for i in range(0,len(x),80)) 
 lines=['/// The vectors, computed by docs/reference/reproduce-relay.py from the protocol\'s page.',

@@ -53,7 +53,7 @@ final class BenchLine: Sendable {
   /// Opens a mailbox by its key, or makes it.
   func enter(_ mailbox: Identifier, _ pair: SigningKeyPair, creates: Bool) async throws {
     guard
-      case .welcome(let welcome) = try await ask(.hello(minimumVersion: 1, maximumVersion: 1)),
+      case .welcome(let welcome) = try await ask(.hello(minimumVersion: 2, maximumVersion: 2)),
       case .challenge(_, let nonce) = try await ask(.open(channel: 0, mailbox: mailbox))
     else { throw Refused(words: "the relay does not greet") }
     let binding = RelayAccess.Binding(

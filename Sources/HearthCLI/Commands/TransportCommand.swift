@@ -7,7 +7,7 @@ import HearthSync
 struct TransportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "transport", abstract: "Choose the ways by which this node reaches others.",
-    subcommands: [Add.self, List.self, Carry.self, Remove.self])
+    subcommands: [Add.self, List.self, Carry.self, Repair.self, Remove.self])
 
   /// Adds a way.
   struct Add: AsyncParsableCommand {

@@ -13,6 +13,8 @@ package final class MemoryRelayLog: RelayLog {
     var day: UInt32
     var headers: [RelayHeader] = []
     var chains: [Bytes32] = []
+    /// The seat of whoever appended each entry.
+    var storedBy: [Int64] = []
     var blobs: [UInt64: [UInt8]] = [:]
     var live: [[UInt8]: UInt64] = [:]
   }
@@ -73,14 +75,14 @@ extension MemoryRelayLog.State {
       let mailbox = RelayMailbox(
         name: write.mailbox, kind: kind, head: RelayCursor(generation: generation, position: 0),
         chain: RelayChain.start(mailbox: write.mailbox, generation: generation),
-        accessKey: accessKey, accessGeneration: 1, managers: [managerKey], usedBytes: 0,
+        accessKey: accessKey, accessGeneration: 1, roster: RelayRoster(managers: [managerKey]),
+        usedBytes: 0,
         quotaBytes: nil)
       return create(mailbox, right, adoption, write.day)
     }
-    guard var box = boxes[write.mailbox], let authority = write.authority else {
-      return .refused(.forbidden)
-    }
-    if let refusal = box.mailbox.refusal(of: authority) { return .refused(refusal) }
+    guard var box = boxes[write.mailbox] else { return .refused(.forbidden) }
+    box.mailbox.parentRoster = box.mailbox.parent.flatMap { boxes[$0.mailbox]?.mailbox.roster }
+    if let refusal = box.mailbox.refusal(of: write) { return .refused(refusal) }
     let before = box.mailbox.usedBytes
     let result = box.perform(write)
     if case .refused = result { return result }
@@ -89,7 +91,7 @@ extension MemoryRelayLog.State {
       guard !write.quota.isBeyondTotal(from: before, to: box.mailbox.usedBytes, others: others)
       else { return .refused(.full) }
     }
-    if box.mailbox.head.position > boxes[write.mailbox]?.mailbox.head.position ?? 0 {
+    if box.mailbox.head != boxes[write.mailbox]?.mailbox.head {
       box.day = write.day
     }
     boxes[write.mailbox] = box
@@ -131,36 +133,23 @@ extension MemoryRelayLog.State {
   /// What belongs to a mailbox as the same, from the oldest.
   private func siblings(of parent: RelayParent) -> [RelayRegistrar.Sibling] {
     boxes.values.filter { $0.mailbox.parent == parent }.sorted { $0.number < $1.number }.map {
-      RelayRegistrar.Sibling(name: $0.mailbox.name, isEmpty: $0.live.isEmpty, day: $0.day)
+      RelayRegistrar.Sibling(
+        name: $0.mailbox.name, isEmpty: $0.live.isEmpty, day: $0.day,
+        makers: $0.mailbox.managers)
     }
   }
 
   fileprivate func answer(_ read: RelayRead) -> RelayAnswer {
-    let box = boxes[read.mailbox]
+    var box = boxes[read.mailbox]
+    if let parent = box?.mailbox.parent {
+      box?.mailbox.parentRoster = boxes[parent.mailbox]?.mailbox.roster
+    }
     if case .find(let position) = read.question {
       return .found(box?.mailbox, chain: position.flatMap { box?.chain(at: $0) })
     }
     guard let box, let authority = read.authority else { return .refused(.forbidden) }
     if let refusal = box.mailbox.refusal(toRead: authority) { return .refused(refusal) }
     return box.answer(read.question)
-  }
-}
-
-extension RelayMailbox {
-  /// Why a session with this authority may not work on the mailbox any more; nil if it may.
-  func refusal(of authority: RelayAuthority) -> RelayRefusal? {
-    if Mutant.relaySparesOldKeys.isActive { return nil }
-    return switch authority {
-    case .access(let generation): generation == accessGeneration ? nil : .accessChanged
-    case .manager(let key): managers.contains(key) ? nil : .accessChanged
-    case .reader: .forbidden
-    }
-  }
-
-  /// Why a session with this authority may not read the mailbox any more; nil if it may.
-  func refusal(toRead authority: RelayAuthority) -> RelayRefusal? {
-    if authority == .reader { return kind == .catalogue ? nil : .forbidden }
-    return refusal(of: authority)
   }
 }
 
@@ -175,30 +164,28 @@ extension MemoryRelayLog.Box {
   fileprivate mutating func perform(_ write: RelayWrite) -> RelayWritten {
     switch write.action {
     case .create: return .refused(.forbidden)
-    case .put(let items): return put(items, write.quota)
-    case .remove(let names): return remove(names, write.quota)
+    case .put(let items): return put(items, write)
+    case .remove(let names): return remove(names, write)
     case .rotate(let generation, let key):
       guard generation == mailbox.accessGeneration else { return .refused(.conflict) }
       mailbox.accessGeneration += 1
       mailbox.accessKey = key
       return .rotated(generation: mailbox.accessGeneration)
-    case .addManager(let key):
-      if mailbox.managers.contains(key) { return .done }
-      guard mailbox.managers.count < RelayLimits.maximumManagers else {
-        return .refused(.managers)
-      }
-      mailbox.managers.append(key)
-      mailbox.managers.sort { $0.lexicographicallyPrecedes($1) }
-      return .done
-    case .removeManager(let key):
-      guard let place = mailbox.managers.firstIndex(of: key) else { return .done }
-      guard mailbox.managers.count > 1 else { return .refused(.managers) }
-      mailbox.managers.remove(at: place)
-      return .done
+    case .setRank(let key, let rank):
+      return mailbox.roster.set(key, to: rank) ? .done : .refused(.managers)
+    case .reset(let generation):
+      mailbox.head = RelayCursor(generation: generation, position: 0)
+      mailbox.chain = RelayChain.start(mailbox: mailbox.name, generation: generation)
+      mailbox.usedBytes = 0
+      mailbox.roster.clearUse()
+      (headers, chains, blobs, live, storedBy) = ([], [], [:], [:], [])
+      return .reset(mailbox.head)
     }
   }
 
-  private mutating func put(_ items: [RelayPut], _ quota: RelayQuota) -> RelayWritten {
+  private mutating func put(_ items: [RelayPut], _ write: RelayWrite) -> RelayWritten {
+    let share = RelayShare(of: write.author, in: mailbox)
+    let seat = mailbox.roster.number(of: write.author)
     var outcomes: [RelayStored] = []
     var appended: [RelayHeader] = []
     for item in items {
@@ -209,7 +196,9 @@ extension MemoryRelayLog.Box {
           outcomes.append(RelayStored(.present, position: position))
           continue
         }
-        guard old.isReplaceable, item.isReplaceable else {
+        guard old.isReplaceable, item.isReplaceable,
+          mailbox.mayDrop(storedBy: storedBy[Int(position) - 1], write.author)
+        else {
           outcomes.append(RelayStored(.conflict, position: position))
           continue
         }
@@ -218,23 +207,29 @@ extension MemoryRelayLog.Box {
       let header = RelayHeader(
         position: mailbox.head.position + 1, kind: .put, isReplaceable: item.isReplaceable,
         isLive: true, name: item.name, byteCount: item.blob.count, digest: digest)
-      append(header)
+      append(header, seat)
       blobs[header.position] = item.blob
       live[item.name] = header.position
       mailbox.usedBytes += UInt64(item.blob.count)
+      mailbox.roster.charge(seat, bytes: UInt64(item.blob.count))
       appended.append(header)
       outcomes.append(RelayStored(.stored, position: header.position))
     }
     let isFull = mailbox.kind == .catalogue && live.count > PublicLimits.maximumRecords + 1
-    if !appended.isEmpty, isFull || exceeds(quota) { return .refused(.quota) }
+    if !appended.isEmpty {
+      if isFull { return .refused(.quota) }
+      if let refusal = write.quota.refusal(of: mailbox, share) { return .refused(refusal) }
+    }
     return .stored(outcomes, appended: appended, head: mailbox.head.position)
   }
 
-  private mutating func remove(_ names: [[UInt8]], _ quota: RelayQuota) -> RelayWritten {
+  private mutating func remove(_ names: [[UInt8]], _ write: RelayWrite) -> RelayWritten {
+    let seat = mailbox.roster.number(of: write.author)
     var positions: [UInt64] = []
     var appended: [RelayHeader] = []
     for name in names {
-      guard let old = live[name] else {
+      guard let old = live[name], mailbox.mayDrop(storedBy: storedBy[Int(old) - 1], write.author)
+      else {
         positions.append(0)
         continue
       }
@@ -242,24 +237,21 @@ extension MemoryRelayLog.Box {
       let header = RelayHeader(
         position: mailbox.head.position + 1, kind: .remove, isReplaceable: false, isLive: false,
         name: name, byteCount: 0, digest: RelayChain.emptyDigest)
-      append(header)
+      append(header, seat)
       appended.append(header)
       positions.append(header.position)
     }
-    if mailbox.head.position > quota.entries(of: mailbox) { return .refused(.quota) }
+    if mailbox.head.position > write.quota.entries(of: mailbox) { return .refused(.quota) }
     return .removed(positions, appended: appended, head: mailbox.head.position)
   }
 
-  private func exceeds(_ quota: RelayQuota) -> Bool {
-    mailbox.usedBytes > quota.bytes(of: mailbox)
-      || mailbox.head.position > quota.entries(of: mailbox)
-  }
-
-  private mutating func append(_ header: RelayHeader) {
+  private mutating func append(_ header: RelayHeader, _ seat: Int64) {
     mailbox.chain = RelayChain.next(mailbox.chain, header)
     mailbox.head = RelayCursor(generation: mailbox.head.generation, position: header.position)
     mailbox.usedBytes += RelayQuota.cost(ofName: header.name)
+    mailbox.roster.charge(seat, bytes: RelayQuota.cost(ofName: header.name), entries: 1)
     headers.append(header)
+    storedBy.append(seat)
     chains.append(mailbox.chain)
   }
 
@@ -269,6 +261,7 @@ extension MemoryRelayLog.Box {
     blobs[position] = nil
     live[old.name] = nil
     mailbox.usedBytes -= UInt64(old.byteCount)
+    mailbox.roster.credit(storedBy[Int(position) - 1], bytes: UInt64(old.byteCount))
   }
 
   fileprivate func answer(_ question: RelayRead.Question) -> RelayAnswer {
@@ -276,9 +269,12 @@ extension MemoryRelayLog.Box {
     switch question {
     case .find: return .refused(.forbidden)
     case .head: return .head(head)
-    case .list(let after, let limit, let isLiveOnly):
+    case .roster: return .roster(mailbox.roster.report)
+    case .list(let after, let limit, let isLiveOnly, let author):
+      let seat = author.map { mailbox.roster.number(of: $0) }
       let found = headers.dropFirst(Int(min(after, head))).lazy
-        .filter { $0.isLive || !isLiveOnly }.prefix(limit)
+        .filter { $0.isLive || !isLiveOnly }
+        .filter { seat == nil || storedBy[Int($0.position) - 1] == seat }.prefix(limit)
       let isWhole = found.count < limit
       let through = isWhole ? max(min(after, head), head) : found.last?.position ?? head
       return .listing(

@@ -47,7 +47,7 @@ extension RelayCore {
       readers.insert(id)
       strangers.remove(id)
     }
-    enter(ticket, mailbox, .reader, .none)
+    enter(ticket, mailbox, .reader, [], .none)
   }
 
   /// Whether a request fits the kind of mailbox and the session's right; tells where it does not.

@@ -126,10 +126,11 @@ extension RelayCore {
       if case .rotate = $0.purpose { $0.mailbox == news.name } else { false }
     }
     // The news may be older than what a session has proven, so a newer generation stays.
-    cut(news.name, sparing: rotating) { authority in
-      switch authority {
-      case .access(let generation): generation < mailbox.accessGeneration
-      case .manager(let key): !mailbox.managers.contains(key)
+    cut(news.name, sparing: rotating) { open in
+      switch open.authority {
+      case .access(let generation):
+        generation < mailbox.accessGeneration || mailbox.rank(of: open.author) == .struck
+      case .manager, .author: mailbox.refusal(of: open.authority) != nil
       case .reader: false
       }
     }

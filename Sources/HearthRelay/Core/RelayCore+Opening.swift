@@ -92,14 +92,22 @@ extension RelayCore {
     guard case .proving? = sessions[id]?.channels[proof.channel] else { return }
     sessions[id]?.channels[proof.channel] = nil
     let found = mailbox.flatMap { key(proof.keyID, of: $0) }
+    let isAuthor = isProof(of: proof.author, ticket.mailbox, proof.clientNonce, nonce)
     let binding = RelayAccess.Binding(
       relayID: identity.relayID, pin: identity.pin, relayNonce: nonce,
       clientNonce: proof.clientNonce)
     // Checked against a decoy where there is no key, so that a refusal takes as long.
     let isProven = isProof(
       proof.signature, of: found?.key ?? identity.decoyKey, ticket.mailbox, binding)
-    guard isProven, let mailbox, let found else {
+    guard isProven, isAuthor, let mailbox, let found else {
       refuse(id, ticket.request)
+      return
+    }
+    let author = proof.author?.key ?? found.own
+    guard mailbox.rank(of: author) != .struck else {
+      counters.refusals += 1
+      countAttempt(id)
+      fail(id, ticket.request, RelayCore.struckOff)
       return
     }
     let standing: RelayCursorStanding
@@ -110,7 +118,7 @@ extension RelayCore {
     } else {
       standing = .none
     }
-    enter(ticket, mailbox, found.authority, standing)
+    enter(ticket, mailbox, found.authority, author, standing)
   }
 
   /// Says the one thing that is said of unknown and forbidden mailboxes.
@@ -120,14 +128,38 @@ extension RelayCore {
     fail(id, request, .refused)
   }
 
+  static let struckOff = RelayFault(
+    .struckOff, "a manager of the mailbox has taken this device off its list")
+
+  /// The key of an id, what opening by it is worth, and whose own key it is, if it is one.
+  ///
+  /// Whoever was struck off proves its key all the same, to be told so.
   private func key(_ keyID: Bytes16, of mailbox: RelayMailbox)
-    -> (key: [UInt8], authority: RelayAuthority)?
+    -> (key: [UInt8], authority: RelayAuthority, own: [UInt8])?
   {
     if RelayAccess.keyID(of: mailbox.accessKey) == keyID {
-      return (mailbox.accessKey, .access(generation: mailbox.accessGeneration))
+      return (mailbox.accessKey, .access(generation: mailbox.accessGeneration), [])
     }
-    return mailbox.managers.first { RelayAccess.keyID(of: $0) == keyID }
-      .map { ($0, .manager($0)) }
+    let seats = mailbox.roster.seats + (mailbox.parentRoster?.seats ?? [])
+    guard let key = seats.first(where: { RelayAccess.keyID(of: $0.seat.key) == keyID })?.seat.key
+    else { return nil }
+    switch mailbox.rank(of: key) {
+    case .manager: return (key, .manager(key), key)
+    case .author, .struck: return (key, .author(key), key)
+    case .guest: return nil
+    }
+  }
+
+  private func isProof(
+    of author: RelayAuthorProof?, _ mailbox: Identifier, _ clientNonce: Bytes32, _ nonce: Bytes32
+  ) -> Bool {
+    guard let author else { return true }
+    let binding = RelayAccess.Binding(
+      relayID: identity.relayID, pin: identity.pin, relayNonce: nonce, clientNonce: clientNonce)
+    guard let key = try? SigningPublicKey(validating: author.key) else { return false }
+    return
+      (try? RelayAccess.verifyAuthor(
+        author.signature, mailbox: mailbox.bytes, binding: binding, key: key)) != nil
   }
 
   private func isProof(
@@ -182,7 +214,7 @@ extension RelayCore {
     let ticket = ask(
       id, frame, byteCount, mailbox, .create(managerKey: creation.managerKey))
     write(
-      ticket, mailbox, nil,
+      ticket, mailbox, nil, [],
       .create(
         kind: creation.kind, generation: generation, accessKey: creation.accessKey,
         managerKey: creation.managerKey, right: right, adoption: adoption))
@@ -197,7 +229,8 @@ extension RelayCore {
     for (_, channel) in channels {
       guard let open = channel.open, open.mailbox == parent.mailbox else { continue }
       switch open.authority {
-      case .access, .manager: return RelayAdoption(parent, by: open.authority)
+      case .access, .manager, .author:
+        return RelayAdoption(parent, by: open.authority, author: open.author)
       case .reader: continue
       }
     }
@@ -215,7 +248,7 @@ extension RelayCore {
   /// Opens a channel after its right was proven.
   mutating func enter(
     _ ticket: RelayTicket, _ mailbox: RelayMailbox, _ authority: RelayAuthority,
-    _ standing: RelayCursorStanding
+    _ author: [UInt8], _ standing: RelayCursorStanding
   ) {
     let id = ticket.session
     guard sessions[id] != nil else { return }
@@ -237,7 +270,7 @@ extension RelayCore {
     }
     room.members.append(RelayPushTarget(session: id, channel: ticket.channel))
     rooms[mailbox.name] = room
-    var open = RelayChannel.Open(mailbox: mailbox.name, authority: authority)
+    var open = RelayChannel.Open(mailbox: mailbox.name, authority: authority, author: author)
     if mailbox.kind == .catalogue {
       open.publisher = mailbox.managers.first.flatMap { try? SigningPublicKey(validating: $0) }
     }
@@ -248,15 +281,13 @@ extension RelayCore {
       readers.remove(id)
       effects.append(.trust(id))
     }
-    var isManager = false
-    if case .manager = authority { isManager = true }
     send(
       id, ticket.request,
       .opened(
         RelayOpened(
           head: mailbox.head, chain: mailbox.chain, standing: standing,
-          accessGeneration: mailbox.accessGeneration, isManager: isManager,
-          usedBytes: mailbox.usedBytes,
+          accessGeneration: mailbox.accessGeneration, rank: mailbox.rank(of: author),
+          roster: mailbox.roster.digest, usedBytes: mailbox.usedBytes,
           quotaBytes: configuration.quota.bytes(of: mailbox))))
   }
 
@@ -267,10 +298,11 @@ extension RelayCore {
 
   mutating func write(
     _ ticket: UInt64, _ mailbox: Identifier, _ authority: RelayAuthority?,
-    _ action: RelayWrite.Action
+    _ author: [UInt8] = [], _ action: RelayWrite.Action
   ) {
     let write = RelayWrite(
-      mailbox: mailbox, authority: authority, action: action, quota: configuration.quota, day: day)
+      mailbox: mailbox, authority: authority, author: author, action: action,
+      quota: configuration.quota, day: day)
     effects.append(.write(ticket: ticket, RelayWriteBox(write: write)))
   }
 }

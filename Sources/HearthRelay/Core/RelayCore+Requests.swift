@@ -60,13 +60,14 @@ extension RelayCore {
     switch frame.message {
     case .put(_, let items):
       guard mayAppend(id, frame.request, open.mailbox, items.count) else { return }
-      write(ask(&self, .put(items)), open.mailbox, open.authority, .put(items))
+      write(ask(&self, .put(items)), open.mailbox, open.authority, open.author, .put(items))
     case .remove(_, let names):
       guard mayAppend(id, frame.request, open.mailbox, names.count) else { return }
-      write(ask(&self, .remove), open.mailbox, open.authority, .remove(names))
-    case .list(_, let after, let limit, let isLiveOnly):
+      write(ask(&self, .remove), open.mailbox, open.authority, open.author, .remove(names))
+    case .list(_, let after, let limit, let isLiveOnly, let author):
       read(
-        &self, .list(after: after, limit: limit, isLiveOnly: isLiveOnly), ask(&self, .page))
+        &self, .list(after: after, limit: limit, isLiveOnly: isLiveOnly, author: author),
+        ask(&self, .page))
     case .fetch(_, let names):
       read(
         &self, .fetch(names, byteLimit: RelayLimits.maximumBatchBytes), ask(&self, .page))
@@ -97,25 +98,21 @@ extension RelayCore {
     case .rotate(_, let generation, let key):
       guard isKey(id, frame.request, key) else { return }
       write(
-        ask(&self, .rotate), open.mailbox, open.authority,
+        ask(&self, .rotate), open.mailbox, open.authority, open.author,
         .rotate(generation: generation, accessKey: key))
-    case .addManager(_, let key):
-      guard isManager(id, frame.request, open), isKey(id, frame.request, key) else { return }
-      write(ask(&self, .addManager), open.mailbox, open.authority, .addManager(key))
-    case .removeManager(_, let key):
-      guard isManager(id, frame.request, open) else { return }
+    case .setRank(_, let key, let rank):
+      guard !rank.isListed || isKey(id, frame.request, key) else { return }
       write(
-        ask(&self, .removeManager(key)), open.mailbox, open.authority, .removeManager(key))
+        ask(&self, .setRank(key)), open.mailbox, open.authority, open.author,
+        .setRank(key, rank))
+    case .reset:
+      let generation = Identifier(bytes: chance(Identifier.byteCount)) ?? .zero
+      write(
+        ask(&self, .reset), open.mailbox, open.authority, open.author,
+        .reset(generation: generation))
+    case .roster: read(&self, .roster, ask(&self, .page))
     default: break
     }
-  }
-
-  private mutating func isManager(
-    _ id: RelaySessionID, _ request: UInt32, _ open: RelayChannel.Open
-  ) -> Bool {
-    if case .manager = open.authority { return true }
-    fail(id, request, RelayFault(.notAllowed, "only a manager of the mailbox may do this"))
-    return false
   }
 
   private mutating func isKey(_ id: RelaySessionID, _ request: UInt32, _ key: [UInt8]) -> Bool {
@@ -149,6 +146,7 @@ extension RelayCore {
     case (.blobs(let blobs), _): tell(ticket, .blobs(blobs))
     case (.page(let page), _): tell(ticket, .entries(page))
     case (.records(let answer), _): tell(ticket, .found(answer))
+    case (.roster(let report), _): tell(ticket, .roster(report))
     case (.found(let mailbox, _), .openPublic): openedPublic(ticket, mailbox)
     case (.refused(let refusal), _): refuse(ticket, refusal)
     case (.found, _): preconditionFailure("found a mailbox for \(ticket.purpose)")
@@ -183,7 +181,7 @@ extension RelayCore {
       countAttempt(ticket.session)
       guard case .create(let managerKey) = ticket.purpose else { return }
       sessions[ticket.session]?.channels[ticket.channel] = nil
-      enter(ticket, mailbox, .manager(managerKey), .none)
+      enter(ticket, mailbox, .manager(managerKey), managerKey, .none)
     case .stored(let outcomes, let appended, let head):
       send(ticket.session, ticket.request, .stored(outcomes))
       guard case .put(let items) = ticket.purpose else { return }
@@ -196,8 +194,8 @@ extension RelayCore {
       append(ticket, appended.map { RelayEntry(header: $0, blob: []) }, head)
     case .rotated(let generation):
       counters.rotations += 1
-      cut(ticket.mailbox, sparing: ticket) { authority in
-        if case .access(let old) = authority { old < generation } else { false }
+      cut(ticket.mailbox, sparing: ticket) { open in
+        if case .access(let old) = open.authority { old < generation } else { false }
       }
       update(ticket.session, ticket.channel) {
         if case .access = $0.authority { $0.authority = .access(generation: generation) }
@@ -205,9 +203,13 @@ extension RelayCore {
       send(ticket.session, ticket.request, .rotated(generation: generation))
     case .done:
       send(ticket.session, ticket.request, .done)
-      if case .removeManager(let key) = ticket.purpose {
-        cut(ticket.mailbox, sparing: nil) { $0 == .manager(key) }
+      // With another rank it opens the mailbox anew, if it may.
+      if case .setRank(let key) = ticket.purpose {
+        cut(ticket.mailbox, sparing: nil) { $0.author == key }
       }
+    case .reset:
+      send(ticket.session, ticket.request, .done)
+      cut(ticket.mailbox, sparing: nil) { _ in true }
     case .refused(let refusal): refuse(ticket, refusal)
     }
   }
@@ -256,7 +258,17 @@ extension RelayCore {
       fail(
         id, ticket.request,
         RelayFault(
-          .notAllowed, "a mailbox has from 1 to \(RelayLimits.maximumManagers) managers"))
+          .notAllowed,
+          "a mailbox has from 1 to \(RelayLimits.maximumManagers) managers, and "
+            + "\(RelayLimits.maximumAuthors) others on its list"))
+    case .notManager:
+      if case .create = ticket.purpose { close(id, ticket.channel) }
+      fail(id, ticket.request, RelayFault(.notAllowed, "only a manager of the mailbox may do this"))
+    case .share:
+      counters.limited += 1
+      fail(
+        id, ticket.request,
+        RelayFault(.shareExceeded, "this device holds its share of the mailbox"))
     }
   }
 
@@ -274,12 +286,12 @@ extension RelayCore {
   /// Closes at once every channel of a mailbox whose right is gone.
   mutating func cut(
     _ mailbox: Identifier, sparing ticket: RelayTicket?,
-    _ isGone: (RelayAuthority) -> Bool
+    _ isGone: (RelayChannel.Open) -> Bool
   ) {
     for member in rooms[mailbox]?.members ?? [] {
       let isSpared = member.session == ticket?.session && member.channel == ticket?.channel
       guard !isSpared, let open = sessions[member.session]?.channels[member.channel]?.open,
-        isGone(open.authority)
+        isGone(open)
       else { continue }
       if Mutant.relaySparesOldKeys.isActive { continue }
       Probe.closedByRotation.hit()

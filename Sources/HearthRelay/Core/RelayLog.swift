@@ -6,8 +6,10 @@ import HearthSync
 package enum RelayAuthority: Hashable, Sendable {
   /// By the access key of this generation: worth nothing after the key was changed.
   case access(generation: UInt64)
-  /// By this manager's key.
+  /// By this own key of a manager.
   case manager([UInt8])
+  /// By this own key, which a manager has listed.
+  case author([UInt8])
   /// As anybody: catalogues are read by this right, and nothing is written.
   case reader
 }
@@ -35,6 +37,14 @@ package struct RelayQuota: Hashable, Sendable {
     self.bytes = bytes
     self.entries = entries
     self.total = total
+  }
+
+  /// Why a mailbox would hold too much after a put; nil if it would not.
+  func refusal(of mailbox: RelayMailbox, _ share: RelayShare) -> RelayRefusal? {
+    share.refusal(
+      mailbox.roster, used: mailbox.usedBytes, limit: bytes(of: mailbox), \.usedBytes)
+      ?? share.refusal(
+        mailbox.roster, used: mailbox.head.position, limit: entries(of: mailbox), \.entries)
   }
 
   /// Whether a mailbox that grows, beside what all the others hold, is too much for the relay.
@@ -66,14 +76,37 @@ package struct RelayMailbox: Hashable, Sendable {
   package var accessKey: [UInt8]
   /// How often the key was set.
   package var accessGeneration: UInt64
-  /// The managers' keys, sorted.
-  package var managers: [[UInt8]]
+  /// Who is listed, and who stored how much.
+  package var roster: RelayRoster
   /// What it holds, as ``RelayQuota`` counts.
   package var usedBytes: UInt64
   /// The operator's own quota for it, if there is one.
   package var quotaBytes: UInt64?
   /// The mailbox to which it belongs, if there is one.
   package var parent: RelayParent?
+  /// Who is listed there.
+  package var parentRoster: RelayRoster?
+
+  /// The managers' keys, sorted.
+  package var managers: [[UInt8]] { roster.managers }
+
+  package init(
+    name: Identifier, kind: RelayMailboxKind, head: RelayCursor, chain: Bytes32,
+    accessKey: [UInt8], accessGeneration: UInt64, roster: RelayRoster, usedBytes: UInt64,
+    quotaBytes: UInt64?, parent: RelayParent? = nil, parentRoster: RelayRoster? = nil
+  ) {
+    self.name = name
+    self.kind = kind
+    self.head = head
+    self.chain = chain
+    self.accessKey = accessKey
+    self.accessGeneration = accessGeneration
+    self.roster = roster
+    self.usedBytes = usedBytes
+    self.quotaBytes = quotaBytes
+    self.parent = parent
+    self.parentRoster = parentRoster
+  }
 }
 
 /// Something to do in a log, durably.
@@ -90,16 +123,18 @@ package struct RelayWrite: Sendable {
     case remove([[UInt8]])
     /// Sets the next access key if the generation is this one.
     case rotate(generation: UInt64, accessKey: [UInt8])
-    /// Adds a manager.
-    case addManager([UInt8])
-    /// Takes a manager away, but for the last.
-    case removeManager([UInt8])
+    /// Lists a key, or strikes it off, but for the last manager.
+    case setRank([UInt8], RelayRank)
+    /// Drops everything that was stored: the log begins anew, with this generation.
+    case reset(generation: Identifier)
   }
 
   /// The mailbox's name.
   package var mailbox: Identifier
   /// By which right; nil for `create`, which carries its own.
   package var authority: RelayAuthority?
+  /// The own key of whoever does it, which was proven; empty where none was.
+  package var author: [UInt8]
   /// What is done.
   package var action: Action
   /// What the mailbox may hold.
@@ -108,9 +143,10 @@ package struct RelayWrite: Sendable {
   package var day: UInt32
 
   package init(
-    mailbox: Identifier, authority: RelayAuthority?, action: Action, quota: RelayQuota,
-    day: UInt32
+    mailbox: Identifier, authority: RelayAuthority?, author: [UInt8] = [], action: Action,
+    quota: RelayQuota, day: UInt32
   ) {
+    self.author = author
     self.mailbox = mailbox
     self.authority = authority
     self.action = action
@@ -129,6 +165,8 @@ package enum RelayWritten: Hashable, Sendable {
   case removed([UInt64], appended: [RelayHeader], head: UInt64)
   /// The access key has this generation now.
   case rotated(generation: UInt64)
+  /// The log begins here, with nothing in it.
+  case reset(RelayCursor)
   /// Done, with nothing to tell.
   case done
   /// Nothing was changed.
@@ -144,7 +182,11 @@ package struct RelayRead: Sendable {
     /// The position of the head.
     case head
     /// Entries after a position without blobs.
-    case list(after: UInt64, limit: Int, isLiveOnly: Bool)
+    ///
+    /// With an author's key only what was stored with that one.
+    case list(after: UInt64, limit: Int, isLiveOnly: Bool, author: [UInt8]? = nil)
+    /// Who is listed, and who stored how much.
+    case roster
     /// Blobs by name, as many from the first as fit the bytes, at least one.
     case fetch([[UInt8]], byteLimit: Int)
     /// Entries after a position, as many as fit the bytes, at least one.
@@ -182,6 +224,8 @@ package enum RelayAnswer: Hashable, Sendable {
   case page(RelayPage)
   /// Records of a catalogue.
   case records(PublicAnswer)
+  /// Who is listed, and who stored how much.
+  case roster(RelayRosterReport)
   /// Nothing is told.
   case refused(RelayRefusal)
 }
@@ -198,8 +242,12 @@ package enum RelayRefusal: Hashable, Sendable {
   case quota
   /// All mailboxes together would hold too much.
   case full
-  /// As many managers as there can be, or the last one.
+  /// As many are listed as can be, or the last manager would go.
   case managers
+  /// Only a manager may do this.
+  case notManager
+  /// Whoever stores holds its share, in which others still have room.
+  case share
   /// As many mailboxes belong to the one named as may, and nothing else lets another be made.
   case children
   /// The token was good for a number of mailboxes, and they are made.

@@ -7,8 +7,11 @@ package struct RelayAdoption: Hashable, Sendable {
   package var parent: RelayParent
   /// By which right the session has that mailbox open; the log checks it in the same transaction.
   package var authority: RelayAuthority
+  /// The own key of whoever has it open; empty where none was proven.
+  package var author: [UInt8]
 
-  package init(_ parent: RelayParent, by authority: RelayAuthority) {
+  package init(_ parent: RelayParent, by authority: RelayAuthority, author: [UInt8] = []) {
+    self.author = author
     self.parent = parent
     self.authority = authority
   }
@@ -34,6 +37,8 @@ enum RelayRegistrar {
     let isEmpty: Bool
     /// The day of its last change.
     let day: UInt32
+    /// The keys of those who made it.
+    let makers: [[UInt8]]
   }
 
   /// What comes of it.
@@ -71,19 +76,33 @@ enum RelayRegistrar {
       }
     }
     guard !isTaken else { return .refused(.forbidden) }
+    let isManager = parent.rank(of: adoption.author) == .manager
     switch adoption.parent.child {
     case .door:
+      // Whoever could lay doors could drop those of others, and those who are away with them.
+      guard isManager else { return .refused(.notManager) }
       let excess = max(0, siblings.count - RelayLimits.maximumDoors + 1)
       return .adopted(adoption.parent, dropping: siblings.prefix(excess).map(\.name))
     case .place, .words:
-      guard siblings.count >= most(of: adoption.parent.child) else {
+      let most = most(of: adoption.parent.child)
+      let ofOthers = siblings.filter { !isManagers($0, of: parent) }
+      // Who is no manager has half of them at most, so that managers always find one.
+      guard siblings.count >= most || !isManager && ofOthers.count >= most / 2 else {
         return .adopted(adoption.parent, dropping: [])
+      }
+      if isManager, let first = ofOthers.first {
+        let idle = ofOthers.first { isIdle($0, as: adoption.parent.child, day) }
+        return .adopted(adoption.parent, dropping: [(idle ?? first).name])
       }
       if let idle = siblings.first(where: { isIdle($0, as: adoption.parent.child, day) }) {
         return .adopted(adoption.parent, dropping: [idle.name])
       }
       return right == .good ? .registered : .refused(.children)
     }
+  }
+
+  private static func isManagers(_ sibling: Sibling, of parent: RelayMailbox) -> Bool {
+    sibling.makers.contains { parent.roster.rank(of: $0) == .manager }
   }
 
   /// How many may belong to one mailbox as the same.

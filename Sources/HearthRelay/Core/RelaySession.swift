@@ -65,6 +65,8 @@ enum RelayChannel {
   struct Open {
     let mailbox: Identifier
     var authority: RelayAuthority
+    /// The own key that was proven; empty for none.
+    var author: [UInt8]
     /// Whose signature entries need, where the mailbox is a catalogue.
     var publisher: SigningPublicKey?
     var subscription = Subscription.none
@@ -119,8 +121,8 @@ struct RelayTicket {
     case put([RelayPut])
     case remove
     case rotate
-    case addManager
-    case removeManager([UInt8])
+    case setRank([UInt8])
+    case reset
     case subscribe
     case page
   }

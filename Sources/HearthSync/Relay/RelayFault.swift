@@ -51,6 +51,10 @@ package struct RelayFault: Error, Hashable, Sendable, CustomStringConvertible {
     package static let tokenUsedUp = Code(rawValue: 18)
     /// All mailboxes together would hold more than the relay's operator gives.
     package static let relayFull = Code(rawValue: 19)
+    /// A manager of the mailbox has taken the device's own key off its list.
+    package static let struckOff = Code(rawValue: 20)
+    /// The device holds its share of the mailbox, in which others still have room.
+    package static let shareExceeded = Code(rawValue: 21)
   }
 
   /// The kind of fault.

@@ -4,7 +4,7 @@ import HearthCrypto
 /// The bounds of the relay protocol, each with a reason; both sides refuse what exceeds them.
 package enum RelayLimits {
   /// The version of the protocol that this program speaks.
-  package static let version = 1
+  package static let version = 2
   /// The longest frame without its length field: a full batch with the names and numbers around it.
   package static let maximumFrameBytes = maximumBatchBytes + (128 << 10)
   /// The longest frame before a mailbox was opened: every handshake fits with room to spare, and a
@@ -24,6 +24,16 @@ package enum RelayLimits {
   package static let maximumChannels = 256
   /// The most managers of one mailbox.
   package static let maximumManagers = 64
+  /// The most keys of one mailbox that are listed as authors and no managers.
+  package static let maximumAuthors = 256
+  /// The most keys of one mailbox that are remembered, those that were struck off among them.
+  package static let maximumSeats = 512
+  /// One part in so many of a mailbox is kept free for managers.
+  package static let managersReserve: UInt64 = 4
+  /// An author that is no manager holds at most one part in so many.
+  package static let authorsShare: UInt64 = 4
+  /// All who are not listed hold together at most one part in so many.
+  package static let guestsShare: UInt64 = 8
   /// The most doors of one mailbox, as many as monthly changes of keys come to in almost three
   /// years; one more takes the place of the oldest.
   package static let maximumDoors = 32

@@ -16,6 +16,7 @@ extension RelayReply {
     case .rotated: 0x4a
     case .done: 0x4b
     case .pong: 0x4c
+    case .roster: 0x4d
     case .fault: 0x4f
     case .found: 0x60
     case .pushed: 0x81
@@ -35,6 +36,7 @@ extension RelayReply {
     case .entries(let page): RelayReply.hint(page.entries)
     case .pushed(_, let entries): RelayReply.hint(entries)
     case .pushedPacked(_, _, let items): items.reduce(64) { $0 + $1.byteCountHint }
+    case .roster(let report): 32 + report.seats.count * 48
     case .found(let answer): answer.records.reduce(512) { $0 + $1.count + 4 }
     default: 160
     }
@@ -75,6 +77,7 @@ extension RelayReply {
     case .rotated(let generation): writer.varint(generation)
     case .done, .pong: break
     case .found(let answer): answer.encode(into: &writer)
+    case .roster(let report): report.encode(into: &writer)
     case .fault(let fault), .farewell(let fault): fault.encode(into: &writer)
     case .pushed(let channel, let entries):
       writer.varint(channel)
@@ -111,6 +114,7 @@ extension RelayReply {
     case 0x4a: self = .rotated(generation: try reader.position("access generation"))
     case 0x4b: self = .done
     case 0x4c: self = .pong
+    case 0x4d: self = .roster(try RelayRosterReport(from: &reader))
     case 0x4f: self = .fault(try RelayFault(from: &reader))
     case 0x60: self = .found(try PublicAnswer(from: &reader))
     case 0x81: self = .pushed(channel: try reader.channel(), entries: try reader.entries())
@@ -206,7 +210,8 @@ extension RelayOpened {
     case .beyondHead: writer.byte(3)
     }
     writer.varint(accessGeneration)
-    writer.byte(isManager ? 1 : 0)
+    writer.byte(rank.rawValue)
+    writer.raw(roster.array)
     writer.varint(usedBytes)
     writer.varint(quotaBytes)
   }
@@ -223,7 +228,8 @@ extension RelayOpened {
     default: throw CodecError(.unknown, "cursor standing", offset: start)
     }
     accessGeneration = try reader.position("access generation")
-    isManager = try reader.flag("manager flag")
+    rank = try reader.rank()
+    roster = try reader.bytes16("roster")
     usedBytes = try reader.varint("used bytes")
     quotaBytes = try reader.varint("quota bytes")
   }

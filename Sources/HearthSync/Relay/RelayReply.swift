@@ -25,6 +25,8 @@ package enum RelayReply: RelayMessage {
   case rotated(generation: UInt64)
   /// Answers what has nothing to tell.
   case done
+  /// Answers `roster`.
+  case roster(RelayRosterReport)
   /// Answers `ping`.
   case pong
   /// Answers `query`.
@@ -98,8 +100,10 @@ package struct RelayOpened: Hashable, Sendable {
   package let standing: RelayCursorStanding
   /// How often the access key was set; 1 for the first.
   package let accessGeneration: UInt64
-  /// Whether the key that opened the mailbox is a manager's.
-  package let isManager: Bool
+  /// What the device's own key is worth there.
+  package let rank: RelayRank
+  /// ``RelayRosterReport/digest(managers:authors:)`` of the keys that are listed.
+  package let roster: Bytes16
   /// How many bytes of blobs and names the mailbox holds.
   package let usedBytes: UInt64
   /// How many it may hold.
@@ -107,13 +111,14 @@ package struct RelayOpened: Hashable, Sendable {
 
   package init(
     head: RelayCursor, chain: Bytes32, standing: RelayCursorStanding, accessGeneration: UInt64,
-    isManager: Bool, usedBytes: UInt64, quotaBytes: UInt64
+    rank: RelayRank, roster: Bytes16, usedBytes: UInt64, quotaBytes: UInt64
   ) {
     self.head = head
     self.chain = chain
     self.standing = standing
     self.accessGeneration = accessGeneration
-    self.isManager = isManager
+    self.rank = rank
+    self.roster = roster
     self.usedBytes = usedBytes
     self.quotaBytes = quotaBytes
   }

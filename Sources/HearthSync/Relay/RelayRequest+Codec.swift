@@ -22,11 +22,12 @@ extension RelayRequest {
     case .subscribe: 0x0b
     case .unsubscribe: 0x0c
     case .rotate: 0x0d
-    case .addManager: 0x0e
-    case .removeManager: 0x0f
+    case .setRank: 0x0e
+    case .roster: 0x0f
     case .ping: 0x10
     case .goodbye: 0x11
     case .putPacked: 0x12
+    case .reset: 0x13
     case .openPublic: 0x20
     case .query: 0x21
     }
@@ -47,9 +48,10 @@ extension RelayRequest {
     switch self {
     case .hello, .ping, .goodbye: nil
     case .open(let channel, _), .close(let channel), .put(let channel, _),
-      .remove(let channel, _), .list(let channel, _, _, _), .fetch(let channel, _),
+      .remove(let channel, _), .list(let channel, _, _, _, _), .fetch(let channel, _),
       .fetchAfter(let channel, _, _), .subscribe(let channel, _), .unsubscribe(let channel),
-      .rotate(let channel, _, _), .addManager(let channel, _), .removeManager(let channel, _),
+      .rotate(let channel, _, _), .setRank(let channel, _, _), .roster(let channel),
+      .reset(let channel),
       .openPublic(let channel, _), .query(let channel, _), .putPacked(let channel, _):
       channel
     case .prove(let proof): proof.channel
@@ -89,17 +91,21 @@ extension RelayRequest {
     case .remove(_, let names), .fetch(_, let names):
       writer.varint(names.count)
       for name in names { writer.blob(name) }
-    case .list(_, let after, let limit, let isLiveOnly):
+    case .list(_, let after, let limit, let isLiveOnly, let author):
       writer.varint(after)
       writer.varint(limit)
       writer.byte(isLiveOnly ? 1 : 0)
+      writer.byte(author == nil ? 0 : 1)
+      if let author { writer.raw(author) }
     case .fetchAfter(_, let after, let limit):
       writer.varint(after)
       writer.varint(limit)
     case .rotate(_, let generation, let key):
       writer.varint(generation)
       writer.raw(key)
-    case .addManager(_, let key), .removeManager(_, let key): writer.raw(key)
+    case .setRank(_, let key, let rank):
+      writer.raw(key)
+      writer.byte(rank.rawValue)
     default: break
     }
   }
@@ -118,7 +124,9 @@ extension RelayRequest {
       self = .list(
         channel: try reader.channel(), after: try reader.position("position", atLeast: 0),
         limit: try reader.limit(atMost: RelayLimits.maximumListItems),
-        isLiveOnly: try reader.flag("live only"))
+        isLiveOnly: try reader.flag("live only"),
+        author: try reader.flag("author flag")
+          ? try reader.raw(SigningPublicKey.count, "author key") : nil)
     case 0x09: self = .fetch(channel: try reader.channel(), names: try reader.entryNames())
     case 0x0a:
       self = .fetchAfter(
@@ -133,14 +141,14 @@ extension RelayRequest {
         channel: try reader.channel(), generation: try reader.position("access generation"),
         accessKey: try reader.raw(SigningPublicKey.count, "access key"))
     case 0x0e:
-      self = .addManager(
-        channel: try reader.channel(), key: try reader.raw(SigningPublicKey.count, "manager key"))
-    case 0x0f:
-      self = .removeManager(
-        channel: try reader.channel(), key: try reader.raw(SigningPublicKey.count, "manager key"))
+      self = .setRank(
+        channel: try reader.channel(), key: try reader.raw(SigningPublicKey.count, "key"),
+        rank: try reader.rank())
+    case 0x0f: self = .roster(channel: try reader.channel())
     case 0x10: self = .ping
     case 0x11: self = .goodbye
     case 0x12: self = .putPacked(channel: try reader.channel(), items: try reader.packed())
+    case 0x13: self = .reset(channel: try reader.channel())
     case 0x20:
       self = .openPublic(channel: try reader.channel(), mailbox: try reader.identifier("mailbox"))
     case 0x21: self = .query(channel: try reader.channel(), try PublicQuery(from: &reader))

@@ -18,7 +18,9 @@ package enum RelayRequest: RelayMessage {
   /// Drops blobs by name; answered by `removed` when that is durable.
   case remove(channel: Int, names: [[UInt8]])
   /// Entries after a position without their blobs; answered by `listing`.
-  case list(channel: Int, after: UInt64, limit: Int, isLiveOnly: Bool)
+  ///
+  /// With an author's key only what was stored with that one is told.
+  case list(channel: Int, after: UInt64, limit: Int, isLiveOnly: Bool, author: [UInt8]? = nil)
   /// Blobs by name; answered by `blobs`.
   case fetch(channel: Int, names: [[UInt8]])
   /// Entries after a position with their blobs; answered by `entries`.
@@ -32,10 +34,13 @@ package enum RelayRequest: RelayMessage {
   case unsubscribe(channel: Int)
   /// Sets the next access key if the generation is still this one; answered by `rotated`.
   case rotate(channel: Int, generation: UInt64, accessKey: [UInt8])
-  /// Adds a manager's key; for managers; answered by `done`.
-  case addManager(channel: Int, key: [UInt8])
-  /// Takes a manager's key away, but for the last; for managers; answered by `done`.
-  case removeManager(channel: Int, key: [UInt8])
+  /// Lists a device's key, or strikes it off, but for the last manager; for managers; answered by
+  /// `done`.
+  case setRank(channel: Int, key: [UInt8], rank: RelayRank)
+  /// Asks who is listed and who stored how much; answered by `roster`.
+  case roster(channel: Int)
+  /// Drops all that the mailbox holds: its log begins anew; for managers; answered by `done`.
+  case reset(channel: Int)
   /// A sign of life; answered by `pong`.
   case ping
   /// The end; answered by `done`, after which the relay closes the connection.
@@ -58,10 +63,14 @@ package struct RelayProof: Hashable, Sendable {
   package let signature: [UInt8]
   /// What the client knows of the log, if anything.
   package let cursor: RelayCursor?
+  /// The proof of the device's own key, beside that of an access key; nil for who shows none.
+  package let author: RelayAuthorProof?
 
   package init(
-    channel: Int, keyID: Bytes16, clientNonce: Bytes32, signature: [UInt8], cursor: RelayCursor?
+    channel: Int, keyID: Bytes16, clientNonce: Bytes32, signature: [UInt8], cursor: RelayCursor?,
+    author: RelayAuthorProof? = nil
   ) {
+    self.author = author
     self.channel = channel
     self.keyID = keyID
     self.clientNonce = clientNonce
@@ -76,6 +85,8 @@ package struct RelayProof: Hashable, Sendable {
     writer.raw(signature)
     writer.byte(cursor == nil ? 0 : 1)
     cursor?.encode(into: &writer)
+    writer.byte(author == nil ? 0 : 1)
+    author?.encode(into: &writer)
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
@@ -84,6 +95,7 @@ package struct RelayProof: Hashable, Sendable {
     clientNonce = try reader.bytes32("client nonce")
     signature = try reader.raw(Signature.count, "signature")
     cursor = try reader.flag("cursor flag") ? try RelayCursor(from: &reader) : nil
+    author = try reader.flag("author flag") ? try RelayAuthorProof(from: &reader) : nil
   }
 }
 

@@ -53,11 +53,16 @@ extension Engine {
       for zone in exchangedZones(carried) where isMember(of: zone) {
         guard let found = listings[zone] else { continue }
         try notice(lossOf: zone, in: found, &held, &report)
-        let listing = try upkeep(
-          of: self.zone(zone), on: transport, holding: found, check,
-          nowMilliseconds: nowMilliseconds, &report)
-        try push(
-          zone, to: transport, holding: listing, isAlone: incarnation == life, &report)
+        do {
+          let listing = try upkeep(
+            of: self.zone(zone), on: transport, holding: found, check,
+            nowMilliseconds: nowMilliseconds, &report)
+          try push(
+            zone, to: transport, holding: listing, isAlone: incarnation == life, &report)
+        } catch let error as TransportError where error.code == .relayMailboxFull {
+          // Of this zone alone: the others have mailboxes of their own.
+          report.refused(error)
+        }
       }
       try keep(held, of: name)
       if check == .all { try settle(listings, on: transport, &report) }

@@ -13,8 +13,10 @@ extension Engine {
   /// - Parameters:
   ///   - joining: a group that this device is about to join.
   ///   - carried: which groups go over it.
+  ///   - moves: how often the mailboxes of a group were left for others there.
   package func relayAccesses(
-    joining: GroupID? = nil, carrying carried: CarriedGroups = .everything
+    joining: GroupID? = nil, carrying carried: CarriedGroups = .everything,
+    moves: (GroupID) throws -> UInt64
   ) throws -> [Identifier: MailboxAccess] {
     var accesses: [Identifier: MailboxAccess] = [:]
     var granted: [GroupID: [MailboxKey]] = [:]
@@ -22,12 +24,20 @@ extension Engine {
     where zone.group == joining || isExchanged(zone) && carried.contains(zone.group) {
       if granted[zone.group] == nil { granted[zone.group] = try grantedKeys(of: zone.group) }
       accesses[zone.tag] = try mailboxAccess(of: zone.id, granted: granted[zone.group] ?? [])
+        .moved(moves(zone.group))
     }
     return accesses
   }
 
-  /// The mailboxes to which meeting places may belong: those of the households' control zones, then
-  /// that of the private database's, as far as they go over a relay.
+  /// The same with what is known of a relay.
+  package func relayAccesses(
+    at relay: RelayTransport, joining: GroupID? = nil
+  ) throws -> [Identifier: MailboxAccess] {
+    try relayAccesses(joining: joining, carrying: relay.carried) { try relay.moves(of: $0) }
+  }
+
+  /// The control zones to whose mailboxes meeting places may belong: those of the households, then
+  /// that of the private database, as far as they go over a relay.
   package func meetingPlaceParents(carrying carried: CarriedGroups) -> [Identifier] {
     zones.filter {
       $0.kind == .control && isExchanged($0) && carried.contains($0.group)
@@ -74,7 +84,7 @@ extension Engine {
     to groups: [GroupID], over relay: RelayTransport, anchorFile: some AnchorFile,
     nowMilliseconds: UInt64
   ) throws {
-    relay.directory.zones = try relayAccesses(carrying: relay.carried)
+    relay.directory.zones = try relayAccesses(at: relay)
     try relay.prepare()
     for group in groups {
       try admit(
@@ -91,22 +101,49 @@ extension Engine {
     as recipients: [(id: Identifier, pair: BoxKeyPair)], anchorFile: some AnchorFile,
     nowMilliseconds: UInt64
   ) throws {
+    let known = try relay.moves(of: group)
+    for moves in known...(known + Engine.maximumMovesAhead) {
+      let isIn = try enter(
+        group, moves, over: relay, as: recipients, mayCreate: moves == known,
+        anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
+      guard isIn else { continue }
+      if moves != known { try relay.keepMoves(moves, of: group) }
+      break
+    }
+    relay.directory.zones = try relayAccesses(at: relay, joining: group)
+  }
+
+  /// How many mailboxes that were made anew are looked for beyond the one that is known.
+  static var maximumMovesAhead: UInt64 { 2 }
+
+  /// Opens the mailbox of a group that was so often made anew, through doors where that is needed.
+  ///
+  /// - Returns: whether it is open.
+  private mutating func enter(
+    _ group: GroupID, _ moves: UInt64, over relay: RelayTransport,
+    as recipients: [(id: Identifier, pair: BoxKeyPair)], mayCreate: Bool,
+    anchorFile: some AnchorFile, nowMilliseconds: UInt64
+  ) throws -> Bool {
     let control = try controlZone(of: group)
     let isComing = !membership(of: group).isActive(device)
     var visited: Set<[UInt8]> = []
     while true {
-      relay.directory.zones = try relayAccesses(joining: group, carrying: relay.carried)
+      relay.directory.zones = try relayAccesses(joining: group, carrying: relay.carried) {
+        try $0 == group ? moves : relay.moves(of: $0)
+      }
+      if !mayCreate { relay.directory.zones[control.tag]?.onlyOpens = true }
+      guard let access = relay.directory.zones[control.tag] else { return false }
       do {
         let opening = try relay.open(zoneTag: control.tag)
         // Who finds its way in for the first time owes nobody a door.
-        if isComing { try relay.attend(control.tag, log: opening.opened.head.generation) }
-        return
+        if isComing { try relay.attend(access.mailbox, log: opening.opened.head.generation) }
+        return true
       } catch let error as TransportError where error.code == .relayRefused {
-        let keys = relay.directory.zones[control.tag]?.keys ?? []
-        guard let key = keys.first(where: { !visited.contains($0.id) }) else { return }
+        let key = access.keys.first { !visited.contains($0.id) }
+        guard let key else { return false }
         visited.insert(key.id)
         try visit(
-          .door(of: control.tag, behind: key, mayCreate: false), group, relay, recipients,
+          .door(of: access.mailbox, behind: key, mayCreate: false), group, relay, recipients,
           anchorFile, nowMilliseconds)
       }
     }

@@ -17,18 +17,43 @@ extension Engine {
   /// - Returns: what keeps old keys at the relay though newer ones are here, in words.
   /// - Throws: a transport's error.
   package func renewAccess(over relay: RelayTransport) throws -> [TransportProblem] {
-    relay.directory.zones = try relayAccesses(carrying: relay.carried)
+    relay.directory.zones = try relayAccesses(at: relay)
     var found: Set<Renewal> = []
+    var looks = Looks()
     for control in zones where control.kind == .control && isExchanged(control) {
       guard membership(of: control.group).isActive(device) else { continue }
       for zone in [control] + zones.filter({ $0.group == control.group && $0.kind == .data }) {
-        found.insert(try renewAccess(of: zone, under: control, over: relay))
+        found.insert(try renewAccess(of: zone, under: control, over: relay, &looks))
       }
+      if looks.taken.contains(control.group) { try followMove(of: control, over: relay) }
     }
     try relay.keep()
     try relay.noteOldKeys(found.contains(.oldKeysStay))
-    return (found.contains(.oldKeysStay) ? [relay.oldKeysProblem] : [])
+    return looks.problems + (found.contains(.oldKeysStay) ? [relay.oldKeysProblem] : [])
       + (found.contains(.doorShut) ? [Engine.doorProblem(at: relay.place)] : [])
+  }
+
+  /// What the lists of the mailboxes told.
+  private struct Looks {
+    var problems: [TransportProblem] = []
+    /// The groups with a mailbox that nobody manages who may.
+    var taken: Set<GroupID> = []
+  }
+
+  /// Goes over to the mailboxes that an owner or admin has made in place of those of a group.
+  private func followMove(of control: ZoneState, over relay: RelayTransport) throws {
+    let moves = try relay.moves(of: control.group) + 1
+    var access = try mailboxAccess(of: control.id).moved(moves)
+    access.onlyOpens = true
+    do {
+      let list = try relayList(
+        of: control.group, relayID: relay.open(access).relayID, over: relay)
+      let managers = try relay.roster(of: access).seats.filter { $0.rank == .manager }.map(\.key)
+      guard !list.managers.isDisjoint(with: managers) else { return }
+      try relay.keepMoves(moves, of: control.group)
+    } catch let error as TransportError where error.code == .relayRefused {
+      return
+    }
   }
 
   /// What came of a look at a mailbox's access key.
@@ -54,7 +79,8 @@ extension Engine {
   }
 
   private func renewAccess(
-    of zone: ZoneState, under control: ZoneState, over relay: RelayTransport
+    of zone: ZoneState, under control: ZoneState, over relay: RelayTransport,
+    _ looks: inout Looks
   ) throws -> Renewal {
     guard let access = relay.directory.zones[zone.tag] else { return .done }
     let opening: RelayOpening
@@ -63,19 +89,39 @@ extension Engine {
     } catch let error as TransportError where error.code == .relayRefused {
       return .done
     }
+    guard !access.keys.isEmpty else { return .done }
+    let list = try relayList(of: zone.group, relayID: opening.relayID, over: relay)
+    let look = try putListRight(of: access, opening, list, over: relay)
+    looks.problems += look.problems.filter { !looks.problems.contains($0) }
+    if look.isTaken { looks.taken.insert(zone.group) }
+    // Keys change and doors are laid by managers alone: everybody else could lock others out.
+    guard opening.opened.rank == .manager else { return .done }
+    let renewal = try renewKeys(of: zone, access, opening, under: control, over: relay)
+    // Whoever made the mailbox and is no admin hands it over when all is laid.
+    if let step = look.ownStep { try relay.setRank(step.rank, of: step.key, in: access) }
+    return renewal
+  }
+
+  /// Changes the access key of a mailbox that this device manages, and lays doors.
+  private func renewKeys(
+    of zone: ZoneState, _ access: MailboxAccess, _ opening: RelayOpening,
+    under control: ZoneState, over relay: RelayTransport
+  ) throws -> Renewal {
     guard let newest = access.keys.first else { return .done }
     var isRenewed = false
     var areFilled = true
     let replaced = Engine.replaced(opening, of: access.keys)
     do {
-      if zone.kind == .control, try owesDoors(of: zone, after: opening, at: relay) {
+      if zone.kind == .control,
+        try owesDoors(of: access, after: opening, at: relay)
+      {
         // Whoever was away knows earlier keys only, also where a relay lost its doors. The oldest
         // first, as they are the first to make room for others.
         for old in access.keys.dropFirst().prefix(Engine.maximumDoors).reversed() {
           Probe.doorRefilled.hit()
           areFilled = try fill(behind: old, newest, control, relay) && areFilled
         }
-        try relay.attend(zone.tag, log: opening.opened.head.generation)
+        try relay.attend(access.mailbox, log: opening.opened.head.generation)
         isRenewed = true
       }
       if let old = replaced, !Mutant.neverTurnsKeys.isActive {
@@ -108,11 +154,11 @@ extension Engine {
   /// the relay lost something, and whoever noticed first may have got no further. Where a manager
   /// puts another's key right, the doors lead to that one, from whichever key others have.
   private func owesDoors(
-    of zone: ZoneState, after opening: RelayOpening, at relay: RelayTransport
+    of access: MailboxAccess, after opening: RelayOpening, at relay: RelayTransport
   ) throws -> Bool {
     if Mutant.fillsDoorsAtOnceOrNever.isActive { return opening.isCreated }
-    if opening.key == .manager, !opening.wantsNewest { return true }
-    let attended = try relay.attendedLog(of: zone.tag)
+    if opening.key == .own, !opening.wantsNewest { return true }
+    let attended = try relay.attendedLog(of: access.mailbox)
     return attended != opening.opened.head.generation
   }
 
@@ -122,7 +168,7 @@ extension Engine {
     case .access(0): return nil
     case .access(let place): return place < keys.count ? keys[place] : keys.last
     // Whoever set a key that no member has is put right; once, however long the session lasts.
-    case .manager:
+    case .own:
       if opening.wantsNewest { return nil }
       Probe.managerPutRight.hit()
       return keys.count > 1 ? keys[1] : keys.first
@@ -144,7 +190,8 @@ extension Engine {
     let found = try passedBy(in: control.group).filter { $0.behind != newest.id }
       .map { (door: $0.behind, mark: segmentDigest($0.bytes)) }
     guard !found.isEmpty else { return true }
-    let known = isRenewed ? [] : try relay.marks(of: control.tag)
+    let mailbox = relay.directory.zones[control.tag]?.mailbox ?? control.tag
+    let known = isRenewed ? [] : try relay.marks(of: mailbox)
     let owed = Set(found.filter { !known.contains($0.mark) }.map(\.door))
     let doors = keys.filter { owed.contains($0.id) }.prefix(Engine.maximumDoors)
     guard !doors.isEmpty else { return true }
@@ -155,7 +202,7 @@ extension Engine {
     }
     let filled = Set(doors.map(\.id))
     try relay.mark(
-      control.tag,
+      mailbox,
       with: found.filter { known.contains($0.mark) || filled.contains($0.door) }.map(\.mark))
     return areFilled
   }
@@ -168,7 +215,8 @@ extension Engine {
     behind old: MailboxKey, _ newest: MailboxKey, _ control: ZoneState, _ relay: RelayTransport
   ) throws -> Bool {
     if Mutant.leavesDoorsEmpty.isActive { return true }
-    let door = MailboxAccess.door(of: control.tag, behind: old, mayCreate: true)
+    let mailbox = relay.directory.zones[control.tag]?.mailbox ?? control.tag
+    let door = MailboxAccess.door(of: mailbox, behind: old, mayCreate: true)
     var directory = RelayDirectory()
     directory.zones[control.tag] = door
     let view = relay.view(directory)

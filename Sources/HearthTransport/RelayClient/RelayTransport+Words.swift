@@ -36,6 +36,7 @@ struct RelayWords {
         message: "the relay \(place) is not talked to: \(reason)",
         remedy: "look at this device's clock and authorities, then tell its operator")
     case .refused: refused()
+    case .struckOff: struckOff()
     case .unlisted(let key): unlisted(key)
     case .tokenUsedUp: tokenUsedUp()
     case .protocolBroken(let reason):
@@ -52,7 +53,7 @@ struct RelayWords {
       switch fault.code {
       case .refused: .relayRefused
       case .tooLarge: .tooLarge
-      case .quotaExceeded: .relayMailboxFull
+      case .quotaExceeded, .shareExceeded: .relayMailboxFull
       case .relayFull: .relayFull
       case .unavailable, .goingAway, .idle, .slowReader: .relayUnreachable
       default: .relayFault
@@ -60,7 +61,10 @@ struct RelayWords {
     let remedy =
       switch fault.code {
       case .unsupportedVersion: "update this program or the relay"
-      case .quotaExceeded, .relayFull: "ask its operator for more room, or use another relay"
+      case .quotaExceeded, .shareExceeded:
+        "an owner or admin of the household clears what nobody can open with `hearth transport "
+          + "repair`; else ask the relay's operator for more room, or use another relay"
+      case .relayFull: "ask its operator for more room, or use another relay"
       case .tooManyChildren:
         "wait until older invitations are 90 days old, or ask its operator for a token"
       case .rateLimited, .tooMany: "sync again in a while"
@@ -74,10 +78,21 @@ struct RelayWords {
   func refused() -> TransportError {
     TransportError(
       .relayRefused, place: place,
-      message: "the relay \(place) does not let this device in: it was removed, or the relay's "
-        + "operator lets nobody register",
-      remedy: "ask a member of the household, or who runs the relay for a token, then `hearth "
+      message: "the relay \(place) does not let this device in: the access key was changed and "
+        + "nobody has listed this device, or there is no mailbox and the relay's operator lets "
+        + "nobody register",
+      remedy: "ask an owner or admin of the household to sync, and if that does not help to run "
+        + "`hearth transport repair`; or ask who runs the relay for a token, then `hearth "
         + "transport add relay ADDRESS --token TOKEN`")
+  }
+
+  func struckOff() -> TransportError {
+    TransportError(
+      .relayRefused, place: place,
+      message: "the relay \(place) does not let this device in: it was removed, says a manager of "
+        + "the mailbox there",
+      remedy: "ask an owner or admin of the household; if you were not removed, one of them puts "
+        + "the relay right with `hearth transport repair`")
   }
 
   func tokenUsedUp() -> TransportError {

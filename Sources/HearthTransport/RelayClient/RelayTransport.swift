@@ -61,6 +61,10 @@ package final class RelayTransport: Transport {
   /// Segments that will be asked for, in order, and those that came early.
   private var expected: [SegmentName] = []
   private var early: [SegmentName: [UInt8]] = [:]
+  /// Devices' keys at relays, by the relay and the device's key: each takes a multiplication.
+  var pseudonyms: [[UInt8]: [UInt8]] = [:]
+  /// What the lists of mailboxes were after this device last looked or changed something.
+  var lists: [Identifier: Bytes16] = [:]
   /// Who is told how far transfers have got, and what was moved.
   var listener: TransferListener?
   var meter: TransferMeter
@@ -116,7 +120,9 @@ package final class RelayTransport: Transport {
     let access = belonging(access)
     if access.mayCreate {
       for parent in access.parents {
-        guard let zone = directory.zones[parent], zone.mailbox == parent else { continue }
+        guard let zone = directory.zones.values.first(where: { $0.mailbox == parent }) else {
+          continue
+        }
         link.know(zone, cursor: try known(parent).index.cursor)
       }
     }

@@ -24,7 +24,8 @@ struct FamilyLogTests {
       action: .create(
         kind: .sealed, generation: LogShelf.generation, accessKey: LogShelf.accessKey,
         managerKey: LogShelf.managerKey, right: right,
-        adoption: RelayAdoption(RelayParent(parent, child), by: authority)),
+        adoption: RelayAdoption(
+          RelayParent(parent, child), by: authority, author: LogShelf.author(of: authority))),
       quota: RelayQuota(), day: day)
   }
 
@@ -35,8 +36,12 @@ struct FamilyLogTests {
   }
 
   private func find(_ shelf: LogShelf, _ name: Identifier) throws -> RelayMailbox? {
+    try find(shelf.log, name)
+  }
+
+  private func find(_ log: any RelayLog, _ name: Identifier) throws -> RelayMailbox? {
     let question = RelayRead(mailbox: name, authority: nil, question: .find(chainAt: nil))
-    if case .found(let mailbox, _) = try shelf.log.read(question) { return mailbox }
+    if case .found(let mailbox, _) = try log.read(question) { return mailbox }
     return nil
   }
 
@@ -407,11 +412,15 @@ struct FamilyLogTests {
           used_bytes, day) VALUES(zeroblob(16), 0, zeroblob(16), zeroblob(32), 3, 0,
           zeroblob(32), 0, 7)
         """)
+      try old.execute(
+        "INSERT INTO managers(mailbox, key) VALUES(1, CAST(x'00ff' || zeroblob(30) AS BLOB))")
       try old.execute("PRAGMA user_version = 2")
     }
     let log = try SQLiteRelayLog(folder: folder.path)
     let found = try log.statistics()
     #expect(found.map(\.name) == [.zero] && found[0].parent == nil && found[0].day == 7)
+    let key = [0, 0xff] + [UInt8](repeating: 0, count: 30)
+    #expect(try find(log, .zero)?.roster == RelayRoster(managers: [key]))
     guard PostgresCluster.isPresent else { return }
     let cluster = try PostgresCluster.shared.get()
     let address = try cluster.address(of: cluster.database())
@@ -427,11 +436,12 @@ struct FamilyLogTests {
           INSERT INTO hearth_relay.mailboxes(name, kind, generation, access_key,
             access_generation, managers, head, chain, used_bytes, day)
             VALUES(decode(repeat('00', 16), 'hex'), 0, decode(repeat('00', 16), 'hex'),
-            decode(repeat('00', 32), 'hex'), 3, '', 0, decode(repeat('00', 32), 'hex'), 0, 7)
+            decode(repeat('00', 32), 'hex'), 3, decode('00ff' || repeat('00', 30), 'hex'), 0, decode(repeat('00', 32), 'hex'), 0, 7)
           """)
       ])
     let database = try PostgresRelayLog(address)
     #expect(try database.statistics().map(\.name) == [.zero])
     #expect(try database.statistics()[0].parent == nil)
+    #expect(try find(database, .zero)?.roster == RelayRoster(managers: [key]))
   }
 }

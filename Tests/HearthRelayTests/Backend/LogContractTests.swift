@@ -119,20 +119,20 @@ struct LogContractTests {
     #expect(try shelf.read(.head, .manager(key)) == .refused(.accessChanged))
     // One batch does one thing after the other.
     let batch = try shelf.log.write([
-      LogShelf.write(.addManager(key), LogShelf.manager),
+      LogShelf.write(.setRank(key, .manager), LogShelf.manager),
       LogShelf.write(.put([put("a", "1")]), .manager(key)),
-      LogShelf.write(.removeManager(LogShelf.managerKey), .manager(key)),
+      LogShelf.write(.setRank(LogShelf.managerKey, .struck), .manager(key)),
       LogShelf.write(.put([put("b", "1")]), LogShelf.manager),
-      LogShelf.write(.removeManager(key), .manager(key)),
+      LogShelf.write(.setRank(key, .struck), .manager(key)),
     ])
     #expect(batch[0] == .done && batch[2] == .done && outcomes(batch[1]) != nil)
     #expect(batch[3] == .refused(.accessChanged) && batch[4] == .refused(.managers))
     for place in 1..<RelayLimits.maximumManagers {
       let other = [UInt8](repeating: UInt8(100 + place), count: 32)
-      #expect(try shelf.write(.addManager(other), .manager(key)) == .done)
+      #expect(try shelf.write(.setRank(other, .manager), .manager(key)) == .done)
     }
     let last = [UInt8](repeating: 99, count: 32)
-    #expect(try shelf.write(.addManager(last), .manager(key)) == .refused(.managers))
+    #expect(try shelf.write(.setRank(last, .manager), .manager(key)) == .refused(.managers))
     #expect(try shelf.found()?.managers.count == RelayLimits.maximumManagers)
   }
 
@@ -202,9 +202,9 @@ struct LogContractTests {
     switch random.below(40) {
     case 0: return LogShelf.write(LogShelf.creation, nil)
     case 1: return LogShelf.write(.rotate(generation: 1, accessKey: key), authority)
-    case 2: return LogShelf.write(.addManager(key), authority)
+    case 2: return LogShelf.write(.setRank(key, .manager), authority)
     case 3 where random.oneIn(4):
-      return LogShelf.write(.removeManager(key), .manager([UInt8](repeating: 7, count: 32)))
+      return LogShelf.write(.setRank(key, .struck), .manager([UInt8](repeating: 7, count: 32)))
     case 4...12:
       let names = (0..<random.below(4)).map { _ in [UInt8(random.below(12))] }
       return LogShelf.write(.remove(names), authority, quota: quota)

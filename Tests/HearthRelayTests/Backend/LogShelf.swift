@@ -63,9 +63,21 @@ struct LogShelf {
 
   static func write(
     _ action: RelayWrite.Action, _ authority: RelayAuthority? = access,
-    quota: RelayQuota = RelayQuota(), mailbox: Identifier = mailbox
+    author: [UInt8]? = nil, quota: RelayQuota = RelayQuota(), mailbox: Identifier = mailbox
   ) -> RelayWrite {
-    RelayWrite(mailbox: mailbox, authority: authority, action: action, quota: quota, day: 20_000)
+    RelayWrite(
+      mailbox: mailbox, authority: authority, author: author ?? LogShelf.author(of: authority),
+      action: action, quota: quota, day: 20_000)
+  }
+
+  /// Who shows its own key with an authority, unless a test says otherwise: the maker with the
+  /// access key.
+  static func author(of authority: RelayAuthority?) -> [UInt8] {
+    switch authority {
+    case .manager(let key), .author(let key): key
+    case .access: managerKey
+    case .reader, nil: []
+    }
   }
 
   static let creation = RelayWrite.Action.create(
@@ -74,9 +86,10 @@ struct LogShelf {
 
   func write(
     _ action: RelayWrite.Action, _ authority: RelayAuthority? = access,
-    quota: RelayQuota = RelayQuota()
+    author: [UInt8]? = nil, quota: RelayQuota = RelayQuota()
   ) throws -> RelayWritten {
-    try #require(try log.write([LogShelf.write(action, authority, quota: quota)]).first)
+    try #require(
+      try log.write([LogShelf.write(action, authority, author: author, quota: quota)]).first)
   }
 
   func read(_ question: RelayRead.Question, _ authority: RelayAuthority? = access) throws

@@ -24,7 +24,7 @@ struct CoreAccessTests {
     let world = try CoreWorld(change)
     let id = world.connect()
     let reply = try world.create(id, mailbox, access: access, manager: manager)
-    #expect(reply.opened?.head.position == 0 && reply.opened?.isManager == true)
+    #expect(reply.opened?.head.position == 0 && reply.opened?.rank == .manager)
     #expect(world.trusted == [id])
     return world
   }
@@ -34,7 +34,7 @@ struct CoreAccessTests {
     let world = try made()
     let reader = world.connect()
     let opened = try #require(try world.open(reader, mailbox, with: access).opened)
-    #expect(!opened.isManager && opened.accessGeneration == 1 && opened.standing == .none)
+    #expect(opened.rank == .guest && opened.accessGeneration == 1 && opened.standing == .none)
     #expect(
       opened.chain
         == RelayChain.start(mailbox: mailbox, generation: opened.head.generation))
@@ -158,7 +158,7 @@ struct CoreAccessTests {
     let rotator = world.connect()
     let removed = world.connect()
     let admin = world.connect()
-    #expect(try world.open(rotator, mailbox, with: access).opened != nil)
+    #expect(try world.open(rotator, mailbox, with: access, author: manager).opened != nil)
     #expect(try world.open(removed, mailbox, with: access).opened != nil)
     #expect(try world.open(admin, mailbox, with: manager).opened != nil)
     for id in [removed, admin] { #expect(world.ask(id, .subscribe(channel: 0)) != nil) }
@@ -185,7 +185,7 @@ struct CoreAccessTests {
     let world = try made()
     let rotator = world.connect()
     let removed = world.connect()
-    #expect(try world.open(rotator, mailbox, with: access).opened != nil)
+    #expect(try world.open(rotator, mailbox, with: access, author: manager).opened != nil)
     #expect(try world.open(removed, mailbox, with: access).opened != nil)
     world.holdsLog = true
     let rotation = world.send(
@@ -214,38 +214,107 @@ struct CoreAccessTests {
     #expect(second.answer(reader, page).faultCode == .accessChanged)
   }
 
-  @Test("managers add and remove managers, others do not, and one always stays")
+  @Test("managers list devices and strike them off, others do not, and one always stays")
   func managers() throws {
     let world = try made()
     let member = world.connect()
     let admin = world.connect()
-    #expect(try world.open(member, mailbox, with: access).opened != nil)
-    #expect(try world.open(admin, mailbox, with: manager).opened != nil)
+    #expect(try world.open(member, mailbox, with: access).opened?.rank == .guest)
+    #expect(try world.open(admin, mailbox, with: manager).opened?.rank == .manager)
     let key = stranger.publicKey.bytes
-    #expect(world.ask(member, .addManager(channel: 0, key: key)).faultCode == .notAllowed)
-    #expect(world.ask(member, .removeManager(channel: 0, key: key)).faultCode == .notAllowed)
-    #expect(
-      world.ask(admin, .addManager(channel: 0, key: [UInt8](repeating: 0, count: 32))).faultCode
-        == .notAllowed)
-    #expect(world.ask(admin, .addManager(channel: 0, key: key)) == .done)
+    func set(_ id: RelaySessionID, _ key: [UInt8], _ rank: RelayRank) -> RelayReply? {
+      world.ask(id, .setRank(channel: 0, key: key, rank: rank))
+    }
+    for rank in RelayRank.allCases { #expect(set(member, key, rank).faultCode == .notAllowed) }
+    let zero = [UInt8](repeating: 0, count: 32)
+    #expect(set(admin, zero, .manager).faultCode == .notAllowed)
+    #expect(set(admin, key, .manager) == .done)
     let second = world.connect()
-    #expect(try world.open(second, mailbox, with: stranger).opened?.isManager == true)
-    // Taken away, the manager's live session ends.
-    #expect(world.ask(admin, .removeManager(channel: 0, key: key)) == .done)
+    #expect(try world.open(second, mailbox, with: stranger).opened?.rank == .manager)
+    // With another rank its live session ends, and it comes back with that.
+    #expect(set(admin, key, .author) == .done)
     #expect(world.pushes(second) == [.closed(channel: 0, RelayCore.accessChanged)])
+    #expect(try world.open(second, mailbox, with: stranger).opened?.rank == .author)
+    #expect(set(second, key, .manager).faultCode == .notAllowed)
+    #expect(set(admin, manager.publicKey.bytes, .author).faultCode == .notAllowed)
+    // Struck off, it is told so, by whichever key it comes, and a stranger is told nothing.
+    #expect(set(admin, key, .struck) == .done)
+    #expect(world.pushes(second).count == 2)
+    #expect(try world.open(second, mailbox, with: stranger).faultCode == .struckOff)
     #expect(
-      world.ask(admin, .removeManager(channel: 0, key: manager.publicKey.bytes)).faultCode
-        == .notAllowed)
-    // An ex-member who rotates first is put right by an admin.
-    #expect(
-      world.ask(member, .rotate(channel: 0, generation: 1, accessKey: key))
-        == .rotated(generation: 2))
+      try world.open(second, mailbox, with: access, author: stranger).faultCode == .struckOff)
+    #expect(try world.open(second, mailbox, with: next).faultCode == .refused)
+    // A proof of another's key is worth nothing.
+    let forged = try CoreWorld.proof(
+      1, mailbox, access, try #require(world.challenge(member, 1, mailbox)).nonce)
+    guard case .prove(let proof) = forged else { return }
     #expect(
       world.ask(
-        admin, .rotate(channel: 0, generation: 2, accessKey: next.publicKey.bytes))
-        == .rotated(generation: 3))
-    #expect(try world.open(member, on: 5, mailbox, with: stranger).faultCode == .refused)
-    #expect(try world.open(member, on: 5, mailbox, with: next).opened != nil)
+        member,
+        .prove(
+          RelayProof(
+            channel: 1, keyID: proof.keyID, clientNonce: proof.clientNonce,
+            signature: proof.signature, cursor: nil,
+            author: RelayAuthorProof(
+              key: manager.publicKey.bytes, signature: proof.signature)))
+      ).faultCode == .refused)
+  }
+
+  @Test("who is listed comes in by its own key after the access key was changed; others do not")
+  func listed() throws {
+    let world = try made()
+    let admin = world.connect()
+    #expect(try world.open(admin, mailbox, with: manager).opened != nil)
+    let key = stranger.publicKey.bytes
+    #expect(world.ask(admin, .setRank(channel: 0, key: key, rank: .author)) == .done)
+    let member = world.connect()
+    // Nobody but managers changes the key: whoever is no more could lock everybody out.
+    #expect(try world.open(member, mailbox, with: access, author: stranger).opened != nil)
+    #expect(
+      world.ask(member, .rotate(channel: 0, generation: 1, accessKey: key)).faultCode
+        == .notAllowed)
+    #expect(
+      world.ask(
+        admin, .rotate(channel: 0, generation: 1, accessKey: next.publicKey.bytes))
+        == .rotated(generation: 2))
+    #expect(try world.open(member, mailbox, with: access, author: stranger).faultCode == .refused)
+    #expect(try world.open(member, mailbox, with: stranger).opened?.rank == .author)
+    guard case .roster(let report)? = world.ask(member, .roster(channel: 0)) else {
+      Issue.record("the list is not told")
+      return
+    }
+    #expect(Set(report.seats.map(\.rank)) == [.manager, .author])
+    // What belongs to the mailbox is managed by who manages it, and doors are laid by nobody else.
+    let parent = RelayParent(mailbox, .door)
+    let door = Identifier(high: 8, low: 8)
+    #expect(
+      try world.create(member, on: 1, door, access: access, manager: stranger, parent: parent)
+        .faultCode == .notAllowed)
+    #expect(
+      try world.create(admin, on: 1, door, access: access, manager: manager, parent: parent)
+        .opened?.rank == .manager)
+    #expect(try world.open(member, on: 2, door, with: access, author: stranger).opened != nil)
+    let put = RelayRequest.put(channel: 2, items: [RelayPut(name: [1], blob: [1])])
+    #expect(world.ask(member, put).faultCode == .notAllowed)
+    #expect(world.ask(member, .remove(channel: 2, names: [[1]])).faultCode == .notAllowed)
+  }
+
+  @Test("a manager lets a mailbox begin anew, and everybody opens it again")
+  func reset() throws {
+    let world = try made()
+    let admin = world.connect()
+    let member = world.connect()
+    #expect(try world.open(admin, mailbox, with: manager).opened != nil)
+    let before = try world.open(member, mailbox, with: access).opened
+    let put = RelayRequest.put(channel: 0, items: [RelayPut(name: [1], blob: [1])])
+    #expect(world.ask(member, put) == .stored([RelayStored(.stored, position: 1)]))
+    #expect(world.ask(member, .reset(channel: 0)).faultCode == .notAllowed)
+    #expect(world.ask(admin, .reset(channel: 0)) == .done)
+    #expect(world.pushes(member).last == .closed(channel: 0, RelayCore.accessChanged))
+    let after = try world.open(member, mailbox, with: access).opened
+    #expect(after?.head.position == 0 && after?.usedBytes == 0)
+    #expect(after?.head.generation != before?.head.generation)
+    #expect(world.ask(member, put) == .stored([RelayStored(.stored, position: 1)]))
   }
 
   @Test("requests in wrong states are refused, and a session begins with a hello")
@@ -253,12 +322,12 @@ struct CoreAccessTests {
     let world = try made()
     let id = world.connect()
     for request: RelayRequest in [
-      .hello(minimumVersion: 1, maximumVersion: 1), .close(channel: 0),
+      .hello(minimumVersion: 2, maximumVersion: 2), .close(channel: 0),
       .put(channel: 0, items: [RelayPut(name: [1], blob: [])]), .remove(channel: 0, names: [[1]]),
       .list(channel: 0, after: 0, limit: 1, isLiveOnly: false), .fetch(channel: 0, names: [[1]]),
       .fetchAfter(channel: 0, after: 0, limit: 1), .subscribe(channel: 0),
       .unsubscribe(channel: 0), .rotate(channel: 0, generation: 1, accessKey: []),
-      .addManager(channel: 0, key: []), .removeManager(channel: 0, key: []),
+      .setRank(channel: 0, key: [], rank: .struck), .roster(channel: 0), .reset(channel: 0),
       try CoreWorld.proof(0, mailbox, access, RelayChain.emptyDigest),
     ] {
       #expect(world.ask(id, request).faultCode == .wrongState, "\(request)")
@@ -271,7 +340,7 @@ struct CoreAccessTests {
     _ = world.ask(rude, .open(channel: 0, mailbox: mailbox))
     #expect(world.closed.contains(rude) && world.core.sessionCount == 2)
     let future = world.connect(greets: false)
-    _ = world.ask(future, .hello(minimumVersion: 2, maximumVersion: 9))
+    _ = world.ask(future, .hello(minimumVersion: 3, maximumVersion: 9))
     #expect(world.pushes(future).count == 1 && world.closed.contains(future))
     world.handle(.malformed(id, "frame type"))
     #expect(world.closed.contains(id))

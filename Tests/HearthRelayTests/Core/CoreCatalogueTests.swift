@@ -116,7 +116,7 @@ struct CoreCatalogueTests {
     for request: RelayRequest in [
       .put(channel: 0, items: [put]), .remove(channel: 0, names: [put.name]),
       .rotate(channel: 0, generation: 1, accessKey: key), .subscribe(channel: 0),
-      .addManager(channel: 0, key: key), .removeManager(channel: 0, key: key),
+      .setRank(channel: 0, key: key, rank: .manager), .roster(channel: 0), .reset(channel: 0),
     ] {
       #expect(world.ask(reader, request).faultCode == .notAllowed)
     }
@@ -184,7 +184,8 @@ struct CoreCatalogueTests {
     #expect(world.ask(author, .put(channel: 0, items: many)).faultCode == nil)
     // The publisher stays the one whose signatures are checked.
     let key = try CoreWorld.pair(5).publicKey.bytes
-    #expect(world.ask(author, .addManager(channel: 0, key: key)).faultCode == .notAllowed)
+    #expect(
+      world.ask(author, .setRank(channel: 0, key: key, rank: .manager)).faultCode == .notAllowed)
   }
 
   @Test("an address has so much work done a minute, and connections to read have their number")

@@ -107,7 +107,7 @@ final class CoreWorld {
     nextSession += 1
     let id = RelaySessionID(nextSession)
     handle(.connected(id, address: [address]))
-    if greets { _ = ask(id, .hello(minimumVersion: 1, maximumVersion: 1)) }
+    if greets { _ = ask(id, .hello(minimumVersion: 2, maximumVersion: 2)) }
     return id
   }
 
@@ -157,7 +157,7 @@ final class CoreWorld {
 
   static func proof(
     _ channel: Int, _ mailbox: Identifier, _ pair: SigningKeyPair, _ nonce: Bytes32,
-    cursor: RelayCursor? = nil
+    cursor: RelayCursor? = nil, author: SigningKeyPair? = nil
   ) throws -> RelayRequest {
     let binding = try binding(nonce)
     return .prove(
@@ -165,15 +165,21 @@ final class CoreWorld {
         channel: channel, keyID: RelayAccess.keyID(of: pair.publicKey.bytes),
         clientNonce: binding.clientNonce,
         signature: RelayAccess.prove(pair, mailbox: mailbox.bytes, binding: binding),
-        cursor: cursor))
+        cursor: cursor,
+        author: author.map {
+          RelayAuthorProof(
+            key: $0.publicKey.bytes,
+            signature: RelayAccess.proveAuthor($0, mailbox: mailbox.bytes, binding: binding))
+        }))
   }
 
   func open(
     _ id: RelaySessionID, on channel: Int = 0, _ mailbox: Identifier, with pair: SigningKeyPair,
-    cursor: RelayCursor? = nil
+    cursor: RelayCursor? = nil, author: SigningKeyPair? = nil
   ) throws -> RelayReply? {
     guard let (_, nonce) = challenge(id, channel, mailbox) else { return nil }
-    return ask(id, try CoreWorld.proof(channel, mailbox, pair, nonce, cursor: cursor))
+    return ask(
+      id, try CoreWorld.proof(channel, mailbox, pair, nonce, cursor: cursor, author: author))
   }
 
   static func creation(

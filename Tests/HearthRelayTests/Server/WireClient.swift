@@ -61,7 +61,7 @@ final class WireClient: Sendable {
         }
       }.connect(host: address.host, port: address.port).get()
     let client = WireClient(channel: channel, state: state, pin: address.pin)
-    if greets { _ = try await client.ask(.hello(minimumVersion: 1, maximumVersion: 1)) }
+    if greets { _ = try await client.ask(.hello(minimumVersion: 2, maximumVersion: 2)) }
     return client
   }
 

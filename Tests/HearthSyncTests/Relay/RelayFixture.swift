@@ -104,6 +104,9 @@ enum RelayFixture {
       check: RelayPackedItem.check(name: packedPuts[1].name, blob: [])),
   ]
 
+  static let roster = RelayRosterReport.digest(
+    managers: [run(0, 32)], authors: [run(1, 32)])
+
   static func requests() throws -> [RelayFrame<RelayRequest>] {
     let access = try accessPair()
     let manager = try managerPair()
@@ -119,7 +122,7 @@ enum RelayFixture {
     }
     let names = [Array("a".utf8), Array("bb".utf8)]
     return [
-      RelayFrame(request: 1, .hello(minimumVersion: 1, maximumVersion: 1)),
+      RelayFrame(request: 1, .hello(minimumVersion: 2, maximumVersion: 2)),
       RelayFrame(request: 2, .open(channel: 3, mailbox: mailbox)),
     ] + proofs + [
       try create(creation(), nil), try create(childCreation(), parent),
@@ -140,8 +143,24 @@ enum RelayFixture {
       RelayFrame(request: 12, .unsubscribe(channel: 3)),
       RelayFrame(
         request: 13, .rotate(channel: 3, generation: 1, accessKey: access.publicKey.bytes)),
-      RelayFrame(request: 14, .addManager(channel: 3, key: manager.publicKey.bytes)),
-      RelayFrame(request: 15, .removeManager(channel: 3, key: manager.publicKey.bytes)),
+      RelayFrame(
+        request: 14, .setRank(channel: 3, key: manager.publicKey.bytes, rank: .manager)),
+      RelayFrame(request: 15, .roster(channel: 3)),
+      RelayFrame(
+        request: 8,
+        .list(
+          channel: 3, after: 0, limit: 1, isLiveOnly: true, author: manager.publicKey.bytes)),
+      RelayFrame(
+        request: 3,
+        .prove(
+          RelayProof(
+            channel: 3, keyID: RelayAccess.keyID(of: access.publicKey.bytes),
+            clientNonce: binding.clientNonce, signature: proof, cursor: nil,
+            author: RelayAuthorProof(
+              key: manager.publicKey.bytes,
+              signature: RelayAccess.proveAuthor(
+                manager, mailbox: mailbox.bytes, binding: binding))))),
+      RelayFrame(request: 19, .reset(channel: 3)),
       RelayFrame(request: .max, .ping), RelayFrame(request: 17, .goodbye),
       RelayFrame(request: 18, .putPacked(channel: 3, items: packed)),
     ]
@@ -155,20 +174,20 @@ enum RelayFixture {
         request: 1,
         .welcome(
           RelayWelcome(
-            version: 1, relayID: bytes32(0x20), registration: .token, heartbeatSeconds: 30))),
+            version: 2, relayID: bytes32(0x20), registration: .token, heartbeatSeconds: 30))),
       RelayFrame(request: 2, .challenge(keyID: keyID, nonce: bytes32(0x60))),
       RelayFrame(
         request: 3,
         .opened(
           RelayOpened(
             head: head, chain: chain3, standing: .known(chain1), accessGeneration: 2,
-            isManager: true, usedBytes: 1_000, quotaBytes: 1 << 30))),
+            rank: .manager, roster: roster, usedBytes: 1_000, quotaBytes: 1 << 30))),
       RelayFrame(
         request: 3,
         .opened(
           RelayOpened(
             head: head, chain: chain3, standing: .otherGeneration, accessGeneration: 1,
-            isManager: false, usedBytes: 0, quotaBytes: 1))),
+            rank: .guest, roster: roster, usedBytes: 0, quotaBytes: 1))),
       RelayFrame(
         request: 6,
         .stored([
@@ -188,6 +207,15 @@ enum RelayFixture {
       RelayFrame(request: 0, .closed(channel: 3, fault)),
       RelayFrame(request: 0, .farewell(fault)),
       RelayFrame(request: 0, .pushedPacked(channel: 3, from: 300, items: packed)),
+      RelayFrame(
+        request: 15,
+        .roster(
+          RelayRosterReport(
+            seats: [
+              RelaySeat(key: run(0, 32), rank: .manager, usedBytes: 300, entries: 2),
+              RelaySeat(key: run(1, 32), rank: .author),
+              RelaySeat(key: run(2, 32), rank: .struck, usedBytes: 1, entries: 1),
+            ], guests: RelaySeat(key: [], rank: .guest, usedBytes: 128, entries: 1)))),
     ]
   }
 }

@@ -214,7 +214,9 @@ extension SimDevice {
       }
       let chunks = try engine.snapshot(of: home)
       for way in ways {
-        way.relay?.relay.directory.zones = try engine.relayAccesses()
+        if let relay = way.relay?.relay {
+          relay.directory.zones = try engine.relayAccesses(at: relay)
+        }
         for (file, chunk) in zip(SnapshotPlan.names(of: chunks, zoneTag: zone.tag), chunks) {
           try way.transport.publish(file, chunk)
         }

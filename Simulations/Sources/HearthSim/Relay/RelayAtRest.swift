@@ -42,7 +42,7 @@ struct RelayAtRest {
       try !Adversary(world, against: member).isGivenKeys(outsider)
     else { return }
     let way = try outsider.relayWay()
-    way.relay.directory.zones = try outsider.engine().relayAccesses()
+    way.relay.directory.zones = try outsider.engine().relayAccesses(at: way.relay)
     for tag in way.relay.directory.zones.keys.sorted() {
       guard try member.engine().zones.contains(where: { $0.tag == tag }),
         var access = way.relay.directory.zones[tag]
@@ -50,7 +50,7 @@ struct RelayAtRest {
       access.mayCreate = false
       do {
         // A connection that stands may have opened it by the manager's key of who made it.
-        if try way.relay.open(access).key == .manager { continue }
+        if try way.relay.open(access).key == .own { continue }
       } catch let error as TransportError where error.code == .relayRefused {
         SimProbe.relayShutOut.hit()
         continue

@@ -160,7 +160,7 @@ extension SimDevice {
                 || engine.membership(of: $0).device(engine.device) == nil
             }, over: way.relay, anchorFile: anchor, nowMilliseconds: now)
         } else {
-          way.relay.directory.zones = try engine.relayAccesses()
+          way.relay.directory.zones = try engine.relayAccesses(at: way.relay)
         }
         let owed = try net.owedNews(to: self, engine.zones.map(\.tag))
         report = try engine.exchange(

@@ -13,14 +13,14 @@ struct PostgresConfirmations {
     let generation: Identifier
     let accessGeneration: UInt64
     let chain: Bytes32
-    /// A hash of the managers' keys.
+    /// A hash of the listed keys.
     let managers: [UInt8]
 
     init(_ mailbox: RelayMailbox) {
       generation = mailbox.head.generation
       accessGeneration = mailbox.accessGeneration
       chain = mailbox.chain
-      managers = Blake2b.hash(Array(mailbox.managers.joined()), count: 16)
+      managers = mailbox.roster.digest.array
     }
   }
 

@@ -68,6 +68,20 @@ enum PostgresMigrations {
       """,
       "CREATE TABLE hearth_relay.settings(name text PRIMARY KEY, value bigint NOT NULL)",
     ],
+    [
+      """
+      ALTER TABLE hearth_relay.mailboxes ADD COLUMN roster bytea NOT NULL
+        DEFAULT decode('00000000', 'hex')
+      """,
+      // `RelayRoster` of one manager, who holds nothing: what is there counts for all together.
+      """
+      UPDATE hearth_relay.mailboxes SET roster = decode('0100000101', 'hex')
+        || substring(managers FROM 1 FOR 32) || decode('020000', 'hex')
+        WHERE octet_length(managers) >= 32
+      """,
+      "ALTER TABLE hearth_relay.mailboxes DROP COLUMN managers",
+      "ALTER TABLE hearth_relay.entries ADD COLUMN seat bigint NOT NULL DEFAULT 0",
+    ],
   ]
 
   /// Brings a database to the current layout, however many relays start at once.

@@ -14,6 +14,8 @@ struct PostgresPlan {
     var isReplaceable: Bool
     var byteCount: Int
     var digest: Bytes32
+    /// The seat of whoever stored it.
+    var seat: Int64
     /// Whether it is found by its fields.
     var isRecord = false
   }
@@ -39,12 +41,15 @@ struct PostgresPlan {
     var isConfirmed = false
     /// Whether keys were changed.
     var isRekeyed = false
+    /// Whether what an earlier transaction stored goes as a whole.
+    var isEmptied = false
   }
 
   /// A new entry.
   struct Row {
     let header: RelayHeader
     let chain: Bytes32
+    let seat: Int64
     var blob: [UInt8]?
     /// What is found by its fields, as long as there is the blob.
     var record: PublicRecord?
@@ -104,15 +109,17 @@ struct PostgresPlan {
       let mailbox = RelayMailbox(
         name: write.mailbox, kind: kind, head: RelayCursor(generation: generation, position: 0),
         chain: RelayChain.start(mailbox: write.mailbox, generation: generation),
-        accessKey: accessKey, accessGeneration: 1, managers: [managerKey], usedBytes: 0,
-        quotaBytes: nil)
+        accessKey: accessKey, accessGeneration: 1, roster: RelayRoster(managers: [managerKey]),
+        usedBytes: 0, quotaBytes: nil)
       return create(mailbox, right, adoption, write.day)
     }
     // Taken out meanwhile, so that changing it copies nothing.
     guard var box = boxes.removeValue(forKey: write.mailbox) else { return .refused(.forbidden) }
     defer { boxes[write.mailbox] = box }
-    guard let authority = write.authority else { return .refused(.forbidden) }
-    if let refusal = box.mailbox.refusal(of: authority) { return .refused(refusal) }
+    if let parent = box.mailbox.parent?.mailbox, let owner = boxes[parent] {
+      box.mailbox.parentRoster = owner.mailbox.roster
+    }
+    if let refusal = box.mailbox.refusal(of: write) { return .refused(refusal) }
     let before = box.mailbox.usedBytes
     let others = totalBytes.map { $0 - min($0, before) } ?? 0
     defer { if totalBytes != nil { totalBytes = others + box.mailbox.usedBytes } }
@@ -138,7 +145,9 @@ struct PostgresPlan {
     case .adopted(let parent, let names):
       mailbox.parent = parent
       for name in names { drop(name, of: parent) }
-      add(RelayRegistrar.Sibling(name: mailbox.name, isEmpty: true, day: day), of: parent)
+      add(
+        RelayRegistrar.Sibling(
+          name: mailbox.name, isEmpty: true, day: day, makers: mailbox.managers), of: parent)
     }
     boxes[mailbox.name] = Box(
       number: nil, mailbox: mailbox, day: day, firstPosition: 1, isChanged: true)
@@ -160,7 +169,7 @@ struct PostgresPlan {
     (siblings[parent] ?? []).map { sibling in
       RelayRegistrar.Sibling(
         name: sibling.name, isEmpty: sibling.isEmpty,
-        day: max(sibling.day, boxes[sibling.name]?.day ?? 0))
+        day: max(sibling.day, boxes[sibling.name]?.day ?? 0), makers: sibling.makers)
     }
   }
 
@@ -186,32 +195,39 @@ struct PostgresPlan {
       box.isChanged = true
       box.isRekeyed = true
       return .rotated(generation: generation + 1)
-    case .addManager(let key):
+    case .setRank(let key, let rank):
       box.isConfirmed = true
-      if box.mailbox.managers.contains(key) { return .done }
-      guard box.mailbox.managers.count < RelayLimits.maximumManagers else {
-        return .refused(.managers)
-      }
-      box.mailbox.managers.append(key)
-      box.mailbox.managers.sort { $0.lexicographicallyPrecedes($1) }
-      box.isChanged = true
-      return .done
-    case .removeManager(let key):
-      box.isConfirmed = true
-      guard let place = box.mailbox.managers.firstIndex(of: key) else { return .done }
-      guard box.mailbox.managers.count > 1 else { return .refused(.managers) }
-      box.mailbox.managers.remove(at: place)
+      var roster = box.mailbox.roster
+      guard roster.set(key, to: rank) else { return .refused(.managers) }
+      guard roster != box.mailbox.roster else { return .done }
+      box.mailbox.roster = roster
       box.isChanged = true
       box.isRekeyed = true
       return .done
+    case .reset(let generation): return reset(&box, to: generation, write.day)
     }
+  }
+
+  private static func reset(
+    _ box: inout Box, to generation: Identifier, _ day: UInt32
+  ) -> RelayWritten {
+    box.mailbox.head = RelayCursor(generation: generation, position: 0)
+    box.mailbox.chain = RelayChain.start(mailbox: box.mailbox.name, generation: generation)
+    box.mailbox.usedBytes = 0
+    box.mailbox.roster.clearUse()
+    (box.live, box.rows, box.drops, box.forgotten, box.firstPosition) = ([:], [], [], [], 1)
+    box.isEmptied = true
+    box.isChanged = true
+    box.isRekeyed = true
+    box.day = day
+    return .reset(box.mailbox.head)
   }
 
   private static func append(
     _ write: RelayWrite, to box: inout Box, _ others: UInt64,
     _ body: (inout Run, Box) -> RelayWritten
   ) -> RelayWritten {
-    var run = Run(box)
+    var run = Run(box, write.author)
     let result = body(&run, box)
     var isPut = false
     if case .put = write.action { isPut = true }
@@ -219,14 +235,17 @@ struct PostgresPlan {
       box.isConfirmed = true
       return result
     }
-    let isOver =
-      run.head > write.quota.entries(of: box.mailbox)
-      || (isPut && run.usedBytes > write.quota.bytes(of: box.mailbox))
-      || (isPut && run.recordCount > PublicLimits.maximumRecords)
-    guard !isOver else { return .refused(.quota) }
+    let after = run.mailbox
+    if isPut {
+      if run.recordCount > PublicLimits.maximumRecords { return .refused(.quota) }
+      let share = RelayShare(of: write.author, in: after)
+      if let refusal = write.quota.refusal(of: after, share) { return .refused(refusal) }
+    } else if after.head.position > write.quota.entries(of: after) {
+      return .refused(.quota)
+    }
     if isPut,
       write.quota.isBeyondTotal(
-        from: box.mailbox.usedBytes, to: run.usedBytes, others: others)
+        from: box.mailbox.usedBytes, to: after.usedBytes, others: others)
     {
       return .refused(.full)
     }
@@ -238,20 +257,23 @@ struct PostgresPlan {
 /// One write that appends: kept apart until it is sure that no quota refuses it.
 private struct Run {
   private let start: UInt64
-  private(set) var head: UInt64
-  private var chain: Bytes32
-  private(set) var usedBytes: UInt64
+  /// The mailbox as the write leaves it.
+  private(set) var mailbox: RelayMailbox
   private(set) var recordCount: Int
+  private let author: [UInt8]
+  private let seat: Int64
   private(set) var rows: [PostgresPlan.Row] = []
   private let isCatalogue: Bool
   private var drops: [(position: UInt64, path: PublicKeyPath?)] = []
   private var live: [[UInt8]: PostgresPlan.Live?] = [:]
 
-  init(_ box: PostgresPlan.Box) {
+  private var head: UInt64 { mailbox.head.position }
+
+  init(_ box: PostgresPlan.Box, _ author: [UInt8]) {
     start = box.mailbox.head.position
-    head = start
-    chain = box.mailbox.chain
-    usedBytes = box.mailbox.usedBytes
+    mailbox = box.mailbox
+    self.author = author
+    seat = box.mailbox.roster.number(of: author)
     recordCount = box.recordCount
     isCatalogue = box.mailbox.kind == .catalogue
   }
@@ -269,7 +291,9 @@ private struct Run {
           outcomes.append(RelayStored(.present, position: old.position))
           continue
         }
-        guard old.isReplaceable, item.isReplaceable else {
+        guard old.isReplaceable, item.isReplaceable,
+          mailbox.mayDrop(storedBy: old.seat, author)
+        else {
           outcomes.append(RelayStored(.conflict, position: old.position))
           continue
         }
@@ -277,7 +301,7 @@ private struct Run {
       }
       let record = isCatalogue ? PublicEntry.record(name: item.name, blob: item.blob) : nil
       if record != nil { recordCount += 1 }
-      usedBytes += UInt64(item.blob.count)
+      charge(UInt64(item.blob.count))
       add(
         RelayHeader(
           position: head + 1, kind: .put, isReplaceable: item.isReplaceable, isLive: true,
@@ -285,7 +309,7 @@ private struct Run {
       live[item.name] = .some(
         PostgresPlan.Live(
           position: head, isReplaceable: item.isReplaceable, byteCount: item.blob.count,
-          digest: digest, isRecord: record != nil))
+          digest: digest, seat: seat, isRecord: record != nil))
       outcomes.append(RelayStored(.stored, position: head))
     }
     return .stored(outcomes, appended: rows.map(\.header), head: head)
@@ -294,7 +318,7 @@ private struct Run {
   mutating func remove(_ names: [[UInt8]], _ box: PostgresPlan.Box) -> RelayWritten {
     var positions: [UInt64] = []
     for name in names {
-      guard let old = standing(name, box) else {
+      guard let old = standing(name, box), mailbox.mayDrop(storedBy: old.seat, author) else {
         positions.append(0)
         continue
       }
@@ -316,16 +340,25 @@ private struct Run {
       drops.append((old.position, old.isRecord ? PublicEntry.path(ofName: name) : nil))
     }
     if old.isRecord { recordCount -= 1 }
-    usedBytes -= min(usedBytes, UInt64(old.byteCount))
+    mailbox.usedBytes -= min(mailbox.usedBytes, UInt64(old.byteCount))
+    mailbox.roster.credit(old.seat, bytes: UInt64(old.byteCount))
+  }
+
+  private mutating func charge(_ bytes: UInt64, entries: UInt64 = 0) {
+    mailbox.usedBytes += bytes
+    mailbox.roster.charge(seat, bytes: bytes, entries: entries)
   }
 
   private mutating func add(
     _ header: RelayHeader, _ blob: [UInt8]?, _ record: PublicRecord?
   ) {
-    chain = RelayChain.next(chain, header)
-    head = header.position
-    usedBytes += RelayQuota.cost(ofName: header.name)
-    rows.append(PostgresPlan.Row(header: header, chain: chain, blob: blob, record: record))
+    mailbox.chain = RelayChain.next(mailbox.chain, header)
+    mailbox.head = RelayCursor(
+      generation: mailbox.head.generation, position: header.position)
+    charge(RelayQuota.cost(ofName: header.name), entries: 1)
+    rows.append(
+      PostgresPlan.Row(
+        header: header, chain: mailbox.chain, seat: seat, blob: blob, record: record))
   }
 
   /// Lets the write count.
@@ -340,10 +373,7 @@ private struct Run {
     }
     box.rows += rows
     for (name, value) in live { box.live[name] = value }
-    box.mailbox.head = RelayCursor(
-      generation: box.mailbox.head.generation, position: head)
-    box.mailbox.chain = chain
-    box.mailbox.usedBytes = usedBytes
+    box.mailbox = mailbox
     box.recordCount = recordCount
     box.day = day
     box.isChanged = true

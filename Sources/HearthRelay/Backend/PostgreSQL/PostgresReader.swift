@@ -8,11 +8,13 @@ struct PostgresReader {
 
   static let mailboxColumns = """
     number, kind::bigint, generation, access_key, access_generation, head, chain, used_bytes,
-    quota_bytes, managers, name, child::bigint,
-    (SELECT p.name FROM hearth_relay.mailboxes p WHERE p.number = mailboxes.parent) AS owner
+    quota_bytes, roster, name, child::bigint,
+    (SELECT p.name FROM hearth_relay.mailboxes p WHERE p.number = mailboxes.parent) AS owner,
+    (SELECT p.roster FROM hearth_relay.mailboxes p WHERE p.number = mailboxes.parent)
+      AS owner_roster
     """
   /// How many columns these are.
-  static let mailboxColumnCount = 13
+  static let mailboxColumnCount = 14
   static let headerColumns = """
     position, flags::bigint, name, size::bigint, digest, (blob IS NOT NULL)::integer::bigint, chain
     """
@@ -28,10 +30,9 @@ struct PostgresReader {
   static func mailbox(_ rows: PostgresRows, _ row: Int) throws(PostgresFault)
     -> (number: Int64, value: RelayMailbox)
   {
-    let keys = try rows.bytes(row, 9, atMost: RelayLimits.maximumManagers * 32)
     let accessKey = try rows.bytes(row, 3, atMost: 32)
     let kind = try rows.uint(row, 1)
-    guard keys.count.isMultiple(of: 32), accessKey.count == 32, kind <= 255 else {
+    guard accessKey.count == 32, kind <= 255 else {
       throw PostgresFault.damaged
     }
     let value = RelayMailbox(
@@ -40,11 +41,21 @@ struct PostgresReader {
         generation: try rows.identifier(row, 2), position: try rows.uint(row, 5)),
       chain: try rows.bytes32(row, 6), accessKey: accessKey,
       accessGeneration: try rows.uint(row, 4),
-      managers: stride(from: 0, to: keys.count, by: 32).map { Array(keys[$0..<$0 + 32]) },
+      roster: try roster(rows, row, 9),
       usedBytes: try rows.uint(row, 7),
       quotaBytes: rows.isNull(row, 8) ? nil : try rows.uint(row, 8),
-      parent: try parent(rows, row, child: 11, name: 12))
+      parent: try parent(rows, row, child: 11, name: 12),
+      parentRoster: rows.isNull(row, 13) ? nil : try roster(rows, row, 13))
     return (try rows.int8(row, 0), value)
+  }
+
+  /// The list of keys in a column.
+  static func roster(_ rows: PostgresRows, _ row: Int, _ column: Int) throws(PostgresFault)
+    -> RelayRoster
+  {
+    let bytes = try rows.bytes(row, column, atMost: RelayRoster.maximumBytes)
+    guard let roster = try? RelayRoster(decoding: bytes) else { throw PostgresFault.damaged }
+    return roster
   }
 
   /// To what a mailbox belongs, by two columns.
@@ -80,10 +91,19 @@ struct PostgresReader {
     answer: RelayAnswer, mailbox: RelayMailbox?
   ) {
     let name = PostgresValue.bytes(read.mailbox.bytes)
-    var calls = [PostgresReader.begin, PostgresCall(PostgresReader.find, [name])]
-    calls += PostgresReader.calls(for: read.question, name)
-    let results = try connection.run(calls + [PostgresReader.end])
-    let found = results[1].count > 0 ? try PostgresReader.mailbox(results[1], 0).value : nil
+    let first = [PostgresReader.begin, PostgresCall(PostgresReader.find, [name])]
+    var results: [PostgresRows]
+    if case .list(_, _, _, let author?) = read.question {
+      // Which entries are an author's is known from the mailbox's row.
+      results = try connection.run(first)
+      let seat = try PostgresReader.found(results).map { $0.roster.number(of: author) } ?? -1
+      let calls = PostgresReader.calls(for: read.question, name, seat: seat)
+      results += try connection.run(calls + [PostgresReader.end])
+    } else {
+      let calls = PostgresReader.calls(for: read.question, name)
+      results = try connection.run(first + calls + [PostgresReader.end])
+    }
+    let found = try PostgresReader.found(results)
     let rows = results[2]
     if case .find(let position) = read.question {
       guard let found else { return (.found(nil, chain: nil), nil) }
@@ -94,6 +114,10 @@ struct PostgresReader {
     return (try answer(read.question, about: found, results), found)
   }
 
+  private static func found(_ results: [PostgresRows]) throws(PostgresFault) -> RelayMailbox? {
+    results[1].count > 0 ? try mailbox(results[1], 0).value : nil
+  }
+
   private func answer(
     _ question: RelayRead.Question, about found: RelayMailbox, _ results: [PostgresRows]
   ) throws(PostgresFault) -> RelayAnswer {
@@ -101,7 +125,8 @@ struct PostgresReader {
     let head = found.head.position
     switch question {
     case .find, .head: return .head(head)
-    case .list(_, let limit, _):
+    case .roster: return .roster(found.roster.report)
+    case .list(_, let limit, _, _):
       var headers: [RelayHeader] = []
       var chain = found.chain
       for row in 0..<rows.count {
@@ -137,11 +162,11 @@ struct PostgresReader {
     return rows.count > 0 ? try rows.bytes32(0, 0) : nil
   }
 
-  private static func calls(for question: RelayRead.Question, _ name: PostgresValue)
-    -> [PostgresCall]
-  {
+  private static func calls(
+    for question: RelayRead.Question, _ name: PostgresValue, seat: Int64 = RelayRoster.guests
+  ) -> [PostgresCall] {
     switch question {
-    case .find(nil), .head: return []
+    case .find(nil), .head, .roster: return []
     case .find(let position?):
       return [
         PostgresCall(
@@ -150,14 +175,16 @@ struct PostgresReader {
             WHERE mailbox = \(number) AND position = $2::bigint
           """, [name, .int8(Int64(clamping: position))])
       ]
-    case .list(let after, let limit, let isLiveOnly):
+    case .list(let after, let limit, let isLiveOnly, let author):
       return [
         PostgresCall(
           """
           SELECT \(headerColumns) FROM hearth_relay.entries WHERE mailbox = \(number)
             AND position > $2::bigint \(isLiveOnly ? "AND blob IS NOT NULL" : "")
-            ORDER BY position LIMIT $3::bigint
-          """, [name, .int8(Int64(clamping: after)), .int8(Int64(limit))])
+            \(author == nil ? "" : "AND seat = $4::bigint") ORDER BY position LIMIT $3::bigint
+          """,
+          [name, .int8(Int64(clamping: after)), .int8(Int64(limit))]
+            + (author == nil ? [] : [.int8(seat)]))
       ]
     case .fetch(let names, let byteLimit):
       return [

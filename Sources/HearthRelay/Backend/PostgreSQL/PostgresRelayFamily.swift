@@ -10,7 +10,7 @@ enum PostgresRelayFamily {
     PostgresCall(
       """
       SELECT p.name, c.child::bigint, c.name, (NOT EXISTS(SELECT 1 FROM hearth_relay.entries e
-          WHERE e.mailbox = c.number AND e.blob IS NOT NULL))::integer::bigint, c.day
+          WHERE e.mailbox = c.number AND e.blob IS NOT NULL))::integer::bigint, c.day, c.roster
         FROM hearth_relay.mailboxes p JOIN hearth_relay.mailboxes c ON c.parent = p.number
         WHERE p.name = ANY($1::bytea[]) ORDER BY c.number
       """, [.byteStrings(parents.sorted().map(\.bytes))])
@@ -31,7 +31,8 @@ enum PostgresRelayFamily {
       plan.add(
         RelayRegistrar.Sibling(
           name: try rows.identifier(row, 2), isEmpty: try rows.int8(row, 3) != 0,
-          day: UInt32(clamping: try rows.int8(row, 4))),
+          day: UInt32(clamping: try rows.int8(row, 4)),
+          makers: try PostgresReader.roster(rows, row, 5).managers),
         of: RelayParent(try rows.identifier(row, 0), child))
     }
   }
@@ -56,6 +57,14 @@ enum PostgresRelayFamily {
       PostgresCall(
         "DELETE FROM hearth_relay.mailboxes WHERE name = ANY($1::bytea[])", values),
     ]
+  }
+
+  /// Deletes what a mailbox holds, whose row is locked.
+  static func emptying(_ number: Int64) -> [PostgresCall] {
+    let values = [PostgresValue.int8(number)]
+    return ["entries", "public_records", "public_fields"].map {
+      PostgresCall("DELETE FROM hearth_relay.\($0) WHERE mailbox = $1::bigint", values)
+    }
   }
 
   /// Lets mailboxes that are there belong to others that are there.

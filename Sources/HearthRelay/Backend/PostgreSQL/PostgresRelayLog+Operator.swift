@@ -260,7 +260,7 @@ extension PostgresRelayLog: RelayOperatorLog {
           let number = try PostgresRelayLog.local { () throws(RelayError) in
             try copy.takeOver(mailbox, day: day)
           }
-          var page: [(RelayEntry, Bytes32)] = []
+          var page: [(RelayEntry, Bytes32, seat: Int64)] = []
           var bytes = 0
           func flush() throws(PostgresFault) {
             try PostgresRelayLog.local { () throws(RelayError) in
@@ -269,11 +269,11 @@ extension PostgresRelayLog: RelayOperatorLog {
             page = []
             bytes = 0
           }
-          try entries.each { (header, chain, blob) throws(PostgresFault) in
+          try entries.eachWithSeat { (header, chain, blob, seat) throws(PostgresFault) in
             guard blob.count == (header.isLive ? header.byteCount : 0) else {
               throw PostgresFault.damaged
             }
-            page.append((RelayEntry(header: header, blob: blob), chain))
+            page.append((RelayEntry(header: header, blob: blob), chain, seat))
             bytes += blob.count
             if bytes >= RelayLimits.maximumBatchBytes || page.count >= 1_000 { try flush() }
             return true
@@ -357,12 +357,21 @@ struct PostgresWalk {
   func each(
     _ body: (RelayHeader, Bytes32, [UInt8]) throws(PostgresFault) -> Bool
   ) throws(PostgresFault) {
+    try eachWithSeat { (header, chain, blob, _) throws(PostgresFault) in
+      try body(header, chain, blob)
+    }
+  }
+
+  /// The same, with the seat of whoever stored it.
+  func eachWithSeat(
+    _ body: (RelayHeader, Bytes32, [UInt8], Int64) throws(PostgresFault) -> Bool
+  ) throws(PostgresFault) {
     var position: Int64 = 0
     while true {
       let rows = try connection.run([
         PostgresCall(
           """
-          SELECT \(PostgresReader.headerColumns), blob FROM (
+          SELECT \(PostgresReader.headerColumns), blob, seat FROM (
             SELECT *, row_number() OVER (ORDER BY position) AS place,
               sum(CASE WHEN blob IS NULL THEN 0 ELSE octet_length(blob) END)
                 OVER (ORDER BY position) AS bytes
@@ -377,7 +386,7 @@ struct PostgresWalk {
         let blob =
           header.isLive ? try rows.bytes(row, 7, atMost: RelayLimits.maximumBlobBytes) : []
         position = Int64(clamping: header.position)
-        guard try body(header, chain, blob) else { return }
+        guard try body(header, chain, blob, rows.int8(row, 8)) else { return }
       }
     }
   }

@@ -47,7 +47,7 @@ struct PostgresWriter {
       // A statement of its own, so that it sees what was committed while the lock was waited for.
       PostgresCall(
         """
-        SELECT box, e.name, e.position, e.flags::bigint, e.size::bigint, e.digest
+        SELECT box, e.name, e.position, e.flags::bigint, e.size::bigint, e.digest, e.seat
           FROM unnest($1::bytea[], $2::bytea[]) AS wanted(box, entry)
           JOIN hearth_relay.mailboxes m ON m.name = box
           JOIN hearth_relay.entries e ON e.mailbox = m.number AND e.name = entry
@@ -118,7 +118,7 @@ struct PostgresWriter {
         case .token(let digest): tokens.insert(digest)
         case .listed: listed.insert(managerKey)
         }
-      case .rotate, .addManager, .removeManager: break
+      case .rotate, .setRank, .reset: break
       }
     }
 
@@ -144,7 +144,8 @@ struct PostgresWriter {
       plan.add(
         PostgresPlan.Live(
           position: try entries.uint(row, 2), isReplaceable: try entries.uint(row, 3) & 2 != 0,
-          byteCount: Int(size), digest: try entries.bytes32(row, 5)),
+          byteCount: Int(size), digest: try entries.bytes32(row, 5),
+          seat: try entries.int8(row, 6)),
         named: try entries.bytes(row, 1, atMost: RelayLimits.maximumNameBytes),
         in: try entries.identifier(row, 0))
     }
@@ -181,6 +182,7 @@ struct PostgresWriter {
     var updated: [(number: Int64, box: PostgresPlan.Box)] = []
     for box in boxes {
       let number = try number(box)
+      if box.isEmptied { calls += PostgresRelayFamily.emptying(number) }
       for position in box.drops {
         drops.mailboxes.append(number)
         drops.positions.append(Int64(clamping: position))
@@ -239,7 +241,7 @@ struct PostgresWriter {
       PostgresCall(
         """
         INSERT INTO hearth_relay.mailboxes(name, kind, generation, access_key, access_generation,
-          managers, head, chain, used_bytes, day)
+          roster, head, chain, used_bytes, day)
           SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bigint[],
             $6::bytea[], $7::bigint[], $8::bytea[], $9::bigint[], $10::bigint[])
           RETURNING name, number
@@ -263,7 +265,7 @@ struct PostgresWriter {
     return [
       .byteStrings(mailboxes.map(\.accessKey)),
       .int8s(mailboxes.map { Int64(clamping: $0.accessGeneration) }),
-      .byteStrings(mailboxes.map { Array($0.managers.joined()) }),
+      .byteStrings(mailboxes.map(\.roster.encoded)),
       .int8s(mailboxes.map { Int64(clamping: $0.head.position) }),
       .byteStrings(mailboxes.map(\.chain.array)),
       .int8s(mailboxes.map { Int64(clamping: $0.usedBytes) }),
@@ -275,13 +277,17 @@ struct PostgresWriter {
     PostgresCall(
       """
       UPDATE hearth_relay.mailboxes AS m SET access_key = n.access_key,
-        access_generation = n.access_generation, managers = n.managers, head = n.head,
-        chain = n.chain, used_bytes = n.used_bytes, day = greatest(m.day, n.day)
+        access_generation = n.access_generation, roster = n.roster, head = n.head,
+        chain = n.chain, used_bytes = n.used_bytes, day = greatest(m.day, n.day),
+        generation = n.generation
         FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bytea[], $5::bigint[],
-          $6::bytea[], $7::bigint[], $8::bigint[])
-          AS n(number, access_key, access_generation, managers, head, chain, used_bytes, day)
+          $6::bytea[], $7::bigint[], $8::bigint[], $9::bytea[])
+          AS n(number, access_key, access_generation, roster, head, chain, used_bytes, day,
+            generation)
         WHERE m.number = n.number
-      """, [.int8s(boxes.map(\.number))] + state(boxes.map(\.box)))
+      """,
+      [.int8s(boxes.map(\.number))] + state(boxes.map(\.box))
+        + [.byteStrings(boxes.map(\.box.mailbox.head.generation.bytes))])
   }
 
   /// Tells the other relays; the server passes it on when the transaction has committed.
@@ -320,16 +326,17 @@ struct PostgresInsertion {
     let headers = rows.map(\.row.header)
     return PostgresCall(
       """
-      INSERT INTO hearth_relay.entries(mailbox, position, flags, size, name, digest, chain, blob)
+      INSERT INTO hearth_relay.entries(mailbox, position, flags, size, name, digest, chain, blob,
+        seat)
         SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[],
-          $6::bytea[], $7::bytea[], $8::bytea[])
+          $6::bytea[], $7::bytea[], $8::bytea[], $9::bigint[])
       """,
       [
         .int8s(rows.map(\.mailbox)), .int8s(headers.map { Int64(clamping: $0.position) }),
         .int8s(headers.map { Int64($0.kind.rawValue | ($0.isReplaceable ? 2 : 0)) }),
         .int8s(headers.map { Int64($0.byteCount) }), .byteStrings(headers.map(\.name)),
         .byteStrings(headers.map(\.digest.array)), .byteStrings(rows.map(\.row.chain.array)),
-        .byteStrings(rows.map(\.row.blob)),
+        .byteStrings(rows.map(\.row.blob)), .int8s(rows.map(\.row.seat)),
       ])
   }
 

@@ -53,6 +53,18 @@ enum RelayMigrations {
       "CREATE INDEX children ON mailboxes(parent, child, number) WHERE parent IS NOT NULL",
       "CREATE TABLE settings(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
     ],
+    [
+      "ALTER TABLE mailboxes ADD COLUMN roster BLOB NOT NULL DEFAULT x'00000000'",
+      // `RelayRoster` of one manager, who holds nothing: what is there counts for all together.
+      """
+      UPDATE mailboxes SET roster = CAST(x'0100000101'
+        || (SELECT key FROM managers WHERE mailbox = number ORDER BY key LIMIT 1)
+        || x'020000' AS BLOB)
+        WHERE EXISTS(SELECT 1 FROM managers WHERE mailbox = number)
+      """,
+      "DROP TABLE managers",
+      "ALTER TABLE entries ADD COLUMN seat INTEGER NOT NULL DEFAULT 0",
+    ],
   ]
 
   /// Brings a file to the current layout; the steps that are missing go in one transaction.

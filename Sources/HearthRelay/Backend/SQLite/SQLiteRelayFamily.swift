@@ -10,7 +10,7 @@ struct SQLiteRelayFamily {
     let row = try database.statement(
       """
       SELECT name, NOT EXISTS(SELECT 1 FROM entries WHERE mailbox = m.number
-        AND blob IS NOT NULL), day
+        AND blob IS NOT NULL), day, roster
         FROM mailboxes m WHERE parent = (SELECT number FROM mailboxes WHERE name = ?)
           AND child = ? ORDER BY number
       """
@@ -20,7 +20,8 @@ struct SQLiteRelayFamily {
       found.append(
         RelayRegistrar.Sibling(
           name: try row.identifier(0), isEmpty: row.int(1) != 0,
-          day: UInt32(truncatingIfNeeded: row.int(2))))
+          day: UInt32(truncatingIfNeeded: row.int(2)),
+          makers: try SQLiteRelayReader.roster(row.blob(3)).managers))
     }
     return found
   }
@@ -54,21 +55,22 @@ struct SQLiteRelayFamily {
     var numbers: [Int64] = []
     while try row.step() { numbers.append(row.int(0)) }
     for number in numbers {
-      for sql in [
-        """
-        DELETE FROM blobs WHERE number IN (
-          SELECT blob FROM entries WHERE mailbox = ? AND blob IS NOT NULL)
-        """,
-        "DELETE FROM entries WHERE mailbox = ?", "DELETE FROM managers WHERE mailbox = ?",
-        "DELETE FROM public_records WHERE mailbox = ?",
-        "DELETE FROM public_fields WHERE mailbox = ?",
-        "DELETE FROM mailboxes WHERE number = ?",
-      ] {
+      for sql in SQLiteRelayFamily.contents + ["DELETE FROM mailboxes WHERE number = ?"] {
         try database.statement(sql).bind(number).execute()
       }
     }
     return numbers.count
   }
+
+  /// Deletes what a mailbox holds, by the number of its row.
+  static let contents = [
+    """
+    DELETE FROM blobs WHERE number IN (
+      SELECT blob FROM entries WHERE mailbox = ? AND blob IS NOT NULL)
+    """,
+    "DELETE FROM entries WHERE mailbox = ?", "DELETE FROM public_records WHERE mailbox = ?",
+    "DELETE FROM public_fields WHERE mailbox = ?",
+  ]
 
   /// What all mailboxes hold.
   func totalBytes() throws(RelayError) -> UInt64 {

@@ -11,23 +11,32 @@ struct SQLiteRelayReader {
     let row = try database.statement(
       """
       SELECT number, kind, generation, access_key, access_generation, head, chain, used_bytes,
-        quota_bytes, child, (SELECT p.name FROM mailboxes p WHERE p.number = m.parent)
+        quota_bytes, child, (SELECT p.name FROM mailboxes p WHERE p.number = m.parent), roster,
+        (SELECT p.roster FROM mailboxes p WHERE p.number = m.parent)
         FROM mailboxes m WHERE name = ?
       """
     ).bind(name.bytes)
     guard try row.step() else { return nil }
     let number = row.int(0)
-    var value = RelayMailbox(
+    let value = RelayMailbox(
       name: name, kind: RelayMailboxKind(rawValue: UInt8(truncatingIfNeeded: row.int(1))),
       head: RelayCursor(generation: try row.identifier(2), position: row.uint(5)),
       chain: try row.bytes32(6), accessKey: row.blob(3), accessGeneration: row.uint(4),
-      managers: [], usedBytes: row.uint(7), quotaBytes: row.isNull(8) ? nil : row.uint(8),
-      parent: try Self.parent(row, child: 9, name: 10))
+      roster: try Self.roster(row.blob(11)), usedBytes: row.uint(7),
+      quotaBytes: row.isNull(8) ? nil : row.uint(8),
+      parent: try Self.parent(row, child: 9, name: 10),
+      parentRoster: row.isNull(12) ? nil : try Self.roster(row.blob(12)))
     row.reset()
-    let managers = try database.statement("SELECT key FROM managers WHERE mailbox = ? ORDER BY key")
-      .bind(number)
-    while try managers.step() { value.managers.append(managers.blob(0)) }
     return (number, value)
+  }
+
+  /// The list of keys in a row.
+  static func roster(_ bytes: [UInt8]) throws(RelayError) -> RelayRoster {
+    do {
+      return try RelayRoster(decoding: bytes)
+    } catch {
+      throw RelayError(.corrupt, "the keys of a mailbox are damaged: \(error)")
+    }
   }
 
   /// To what a mailbox belongs, by two columns.
@@ -69,8 +78,11 @@ struct SQLiteRelayReader {
     if let refusal = found.value.refusal(toRead: authority) { return .refused(refusal) }
     switch read.question {
     case .find, .head: return .head(found.value.head.position)
-    case .list(let after, let limit, let isLiveOnly):
-      return try list(found.value, found.number, after, limit, isLiveOnly)
+    case .roster: return .roster(found.value.roster.report)
+    case .list(let after, let limit, let isLiveOnly, let author):
+      return try list(
+        found.value, found.number, after, limit, isLiveOnly,
+        seat: author.map { found.value.roster.number(of: $0) })
     case .fetch(let names, let byteLimit): return try fetch(found.number, names, byteLimit)
     case .page(let after, let limit, let byteLimit):
       return try page(found.value, found.number, after, limit, byteLimit)
@@ -91,14 +103,18 @@ struct SQLiteRelayReader {
   }
 
   private func list(
-    _ mailbox: RelayMailbox, _ number: Int64, _ after: UInt64, _ limit: Int, _ isLiveOnly: Bool
+    _ mailbox: RelayMailbox, _ number: Int64, _ after: UInt64, _ limit: Int, _ isLiveOnly: Bool,
+    seat: Int64?
   ) throws(RelayError) -> RelayAnswer {
     let row = try database.statement(
       """
       SELECT \(Self.headerColumns) FROM entries WHERE mailbox = ? AND position > ?
-        \(isLiveOnly ? "AND blob IS NOT NULL" : "") ORDER BY position LIMIT ?
+        \(isLiveOnly ? "AND blob IS NOT NULL" : "") \(seat == nil ? "" : "AND seat = ?")
+        ORDER BY position LIMIT ?
       """
-    ).bind(number).bind(after).bind(Int64(limit))
+    ).bind(number).bind(after)
+    if let seat { try row.bind(seat) }
+    try row.bind(Int64(limit))
     var headers: [RelayHeader] = []
     while try row.step() { headers.append(try Self.header(row)) }
     let head = mailbox.head.position

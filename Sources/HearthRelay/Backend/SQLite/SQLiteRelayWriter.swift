@@ -33,14 +33,15 @@ struct SQLiteRelayWriter {
         name: write.mailbox, kind: kind,
         head: RelayCursor(generation: generation, position: 0),
         chain: RelayChain.start(mailbox: write.mailbox, generation: generation),
-        accessKey: accessKey, accessGeneration: 1, managers: [managerKey], usedBytes: 0,
-        quotaBytes: nil)
+        accessKey: accessKey, accessGeneration: 1, roster: RelayRoster(managers: [managerKey]),
+        usedBytes: 0, quotaBytes: nil)
       return try create(mailbox, right, adoption, write.day)
     }
     let reader = SQLiteRelayReader(database: database)
-    guard let (number, mailbox) = try reader.mailbox(write.mailbox), let authority = write.authority
-    else { return .refused(.forbidden) }
-    if let refusal = mailbox.refusal(of: authority) { return .refused(refusal) }
+    guard let (number, mailbox) = try reader.mailbox(write.mailbox) else {
+      return .refused(.forbidden)
+    }
+    if let refusal = mailbox.refusal(of: write) { return .refused(refusal) }
     switch write.action {
     case .create: return .refused(.forbidden)
     case .put(let items):
@@ -57,21 +58,38 @@ struct SQLiteRelayWriter {
         "UPDATE mailboxes SET access_key = ?, access_generation = ? WHERE number = ?"
       ).bind(key).bind(generation + 1).bind(number).execute()
       return .rotated(generation: generation + 1)
-    case .addManager(let key):
-      if mailbox.managers.contains(key) { return .done }
-      guard mailbox.managers.count < RelayLimits.maximumManagers else {
-        return .refused(.managers)
-      }
-      try database.statement("INSERT INTO managers(mailbox, key) VALUES(?, ?)")
-        .bind(number).bind(key).execute()
+    case .setRank(let key, let rank):
+      var roster = mailbox.roster
+      guard roster.set(key, to: rank) else { return .refused(.managers) }
+      try keep(roster, number)
       return .done
-    case .removeManager(let key):
-      guard mailbox.managers.contains(key) else { return .done }
-      guard mailbox.managers.count > 1 else { return .refused(.managers) }
-      try database.statement("DELETE FROM managers WHERE mailbox = ? AND key = ?")
-        .bind(number).bind(key).execute()
-      return .done
+    case .reset(let generation): return try reset(number, mailbox, generation, write.day)
     }
+  }
+
+  private func keep(_ roster: RelayRoster, _ number: Int64) throws(RelayError) {
+    try database.statement("UPDATE mailboxes SET roster = ? WHERE number = ?")
+      .bind(roster.encoded).bind(number).execute()
+  }
+
+  private func reset(
+    _ number: Int64, _ mailbox: RelayMailbox, _ generation: Identifier, _ day: UInt32
+  ) throws(RelayError) -> RelayWritten {
+    for sql in SQLiteRelayFamily.contents {
+      try database.statement(sql).bind(number).execute()
+    }
+    var roster = mailbox.roster
+    roster.clearUse()
+    try keep(roster, number)
+    let chain = RelayChain.start(mailbox: mailbox.name, generation: generation)
+    try database.statement(
+      """
+      UPDATE mailboxes SET generation = ?, head = 0, chain = ?, used_bytes = 0, day = ?
+        WHERE number = ?
+      """
+    ).bind(generation.bytes).bind(chain.array).bind(Int64(day)).bind(number).execute()
+    tally.bytes = nil
+    return .reset(RelayCursor(generation: generation, position: 0))
   }
 
   private func create(
@@ -131,14 +149,11 @@ struct SQLiteRelayWriter {
     try database.statement(
       """
       INSERT INTO mailboxes(name, kind, generation, access_key, access_generation, head, chain,
-        used_bytes, quota_bytes, day) VALUES(?, ?, ?, ?, 1, 0, ?, 0, NULL, ?)
+        used_bytes, quota_bytes, day, roster) VALUES(?, ?, ?, ?, 1, 0, ?, 0, NULL, ?, ?)
       """
     ).bind(mailbox.name.bytes).bind(Int64(mailbox.kind.rawValue))
       .bind(mailbox.head.generation.bytes).bind(mailbox.accessKey).bind(mailbox.chain.array)
-      .bind(Int64(day)).execute()
-    try database.statement(
-      "INSERT INTO managers(mailbox, key) SELECT number, ? FROM mailboxes WHERE name = ?"
-    ).bind(mailbox.managers[0]).bind(mailbox.name.bytes).execute()
+      .bind(Int64(day)).bind(mailbox.roster.encoded).execute()
   }
 
   /// What appending to one mailbox has come to.
@@ -148,8 +163,18 @@ struct SQLiteRelayWriter {
     let isCatalogue: Bool
     var head: UInt64
     var chain: Bytes32
-    var usedBytes: UInt64
+    /// What the mailbox was before, but for how much is stored.
+    var mailbox: RelayMailbox
+    /// Who appends, and the number of its seat.
+    let author: [UInt8]
+    let seat: Int64
     var appended: [RelayHeader] = []
+
+    /// Takes or gives back bytes.
+    mutating func charge(_ bytes: UInt64, entries: UInt64 = 0) {
+      mailbox.usedBytes += bytes
+      mailbox.roster.charge(seat, bytes: bytes, entries: entries)
+    }
   }
 
   private func append(
@@ -158,43 +183,56 @@ struct SQLiteRelayWriter {
   ) throws(RelayError) -> RelayWritten {
     var run = Run(
       number: number, isCatalogue: mailbox.kind == .catalogue, head: mailbox.head.position,
-      chain: mailbox.chain,
-      usedBytes: mailbox.usedBytes)
+      chain: mailbox.chain, mailbox: mailbox, author: write.author,
+      seat: mailbox.roster.number(of: write.author))
     try database.statement("SAVEPOINT batch").execute()
     let result = try body(&run)
     var isPut = false
     if case .put = write.action { isPut = true }
-    let isOver =
-      run.head > write.quota.entries(of: mailbox)
-      || (isPut && run.usedBytes > write.quota.bytes(of: mailbox))
-    var isFull = false
-    if isPut, run.isCatalogue {
-      isFull = try SQLiteCatalogue(database: database).count(number) > PublicLimits.maximumRecords
-    }
-    if !run.appended.isEmpty, isOver || isFull {
+    if let refusal = try refusal(of: run, write.quota, isPut: isPut) {
       try database.statement("ROLLBACK TO batch").execute()
       try database.statement("RELEASE batch").execute()
-      return .refused(.quota)
+      return .refused(refusal)
     }
     if isPut, !run.appended.isEmpty, write.quota.total != nil {
       let others = try totalBytes() - mailbox.usedBytes
-      if write.quota.isBeyondTotal(from: mailbox.usedBytes, to: run.usedBytes, others: others) {
+      if write.quota.isBeyondTotal(
+        from: mailbox.usedBytes, to: run.mailbox.usedBytes, others: others)
+      {
         try database.statement("ROLLBACK TO batch").execute()
         try database.statement("RELEASE batch").execute()
         return .refused(.full)
       }
-      tally.bytes = others + run.usedBytes
+      tally.bytes = others + run.mailbox.usedBytes
     } else {
       tally.bytes = nil
     }
     if !run.appended.isEmpty {
       try database.statement(
-        "UPDATE mailboxes SET head = ?, chain = ?, used_bytes = ?, day = ? WHERE number = ?"
-      ).bind(run.head).bind(run.chain.array).bind(run.usedBytes).bind(Int64(write.day))
-        .bind(number).execute()
+        """
+        UPDATE mailboxes SET head = ?, chain = ?, used_bytes = ?, day = ?, roster = ?
+          WHERE number = ?
+        """
+      ).bind(run.head).bind(run.chain.array).bind(run.mailbox.usedBytes).bind(Int64(write.day))
+        .bind(run.mailbox.roster.encoded).bind(number).execute()
     }
     try database.statement("RELEASE batch").execute()
     return result
+  }
+
+  /// Why a quota does not let a run count; nil if it does.
+  private func refusal(
+    of run: Run, _ quota: RelayQuota, isPut: Bool
+  ) throws(RelayError) -> RelayRefusal? {
+    guard !run.appended.isEmpty else { return nil }
+    guard isPut else { return run.head > quota.entries(of: run.mailbox) ? .quota : nil }
+    if run.isCatalogue {
+      let count = try SQLiteCatalogue(database: database).count(run.number)
+      if count > PublicLimits.maximumRecords { return .quota }
+    }
+    var mailbox = run.mailbox
+    mailbox.head = RelayCursor(generation: mailbox.head.generation, position: run.head)
+    return quota.refusal(of: mailbox, RelayShare(of: run.author, in: mailbox))
   }
 
   private func put(_ items: [RelayPut], _ run: inout Run) throws(RelayError) -> RelayWritten {
@@ -207,14 +245,16 @@ struct SQLiteRelayWriter {
           if Mutant.relayLeavesGaps.isActive { run.head += 1 }
           continue
         }
-        guard old.header.isReplaceable, item.isReplaceable else {
+        guard old.header.isReplaceable, item.isReplaceable,
+          run.mailbox.mayDrop(storedBy: old.seat, run.author)
+        else {
           outcomes.append(RelayStored(.conflict, position: old.header.position))
           continue
         }
-        try drop(old.header, old.blob, &run)
+        try drop(old, &run)
       }
       try database.statement("INSERT INTO blobs(bytes) VALUES(?)").bind(item.blob).execute()
-      run.usedBytes += UInt64(item.blob.count)
+      run.charge(UInt64(item.blob.count))
       try add(
         RelayHeader(
           position: run.head + 1, kind: .put, isReplaceable: item.isReplaceable, isLive: true,
@@ -231,11 +271,13 @@ struct SQLiteRelayWriter {
   private func remove(_ names: [[UInt8]], _ run: inout Run) throws(RelayError) -> RelayWritten {
     var positions: [UInt64] = []
     for name in names {
-      guard let old = try live(name, run.number) else {
+      guard let old = try live(name, run.number),
+        run.mailbox.mayDrop(storedBy: old.seat, run.author)
+      else {
         positions.append(0)
         continue
       }
-      try drop(old.header, old.blob, &run)
+      try drop(old, &run)
       try add(
         RelayHeader(
           position: run.head + 1, kind: .remove, isReplaceable: false, isLive: false, name: name,
@@ -246,43 +288,53 @@ struct SQLiteRelayWriter {
   }
 
   private func live(_ name: [UInt8], _ number: Int64) throws(RelayError)
-    -> (header: RelayHeader, blob: Int64)?
+    -> Live?
   {
     let row = try database.statement(
       """
-      SELECT \(SQLiteRelayReader.headerColumns), blob FROM entries
+      SELECT \(SQLiteRelayReader.headerColumns), blob, seat FROM entries
         WHERE mailbox = ? AND name = ? AND blob IS NOT NULL
       """
     ).bind(number).bind(name)
     guard try row.step() else { return nil }
     defer { row.reset() }
-    return (try SQLiteRelayReader.header(row), row.int(6))
+    return Live(header: try SQLiteRelayReader.header(row), blob: row.int(6), seat: row.int(7))
   }
 
-  private func drop(_ header: RelayHeader, _ blob: Int64, _ run: inout Run) throws(RelayError) {
+  /// A blob that stands under a name, with the number of its row and the seat that stored it.
+  private struct Live {
+    let header: RelayHeader
+    let blob: Int64
+    let seat: Int64
+  }
+
+  private func drop(_ old: Live, _ run: inout Run) throws(RelayError) {
+    let (header, blob) = (old.header, old.blob)
     try database.statement("UPDATE entries SET blob = NULL WHERE mailbox = ? AND position = ?")
       .bind(run.number).bind(header.position).execute()
     try database.statement("DELETE FROM blobs WHERE number = ?").bind(blob).execute()
     if run.isCatalogue {
       try SQLiteCatalogue(database: database).forget(name: header.name, run.number)
     }
-    run.usedBytes -= UInt64(header.byteCount)
+    run.mailbox.usedBytes -= UInt64(header.byteCount)
+    run.mailbox.roster.credit(old.seat, bytes: UInt64(header.byteCount))
   }
 
   /// Appends an entry; a live one gets the blob that was inserted last.
   private func add(_ header: RelayHeader, _ run: inout Run) throws(RelayError) {
     run.chain = RelayChain.next(run.chain, header)
     run.head = header.position
-    run.usedBytes += RelayQuota.cost(ofName: header.name)
+    run.charge(RelayQuota.cost(ofName: header.name), entries: 1)
     run.appended.append(header)
     let blob = header.isLive ? "last_insert_rowid()" : "NULL"
     try database.statement(
       """
-      INSERT INTO entries(mailbox, position, flags, name, size, digest, chain, blob)
-        VALUES(?, ?, ?, ?, ?, ?, ?, \(blob))
+      INSERT INTO entries(mailbox, position, flags, name, size, digest, chain, seat, blob)
+        VALUES(?, ?, ?, ?, ?, ?, ?, ?, \(blob))
       """
     ).bind(run.number).bind(header.position)
       .bind(Int64(header.kind.rawValue | (header.isReplaceable ? 2 : 0))).bind(header.name)
-      .bind(Int64(header.byteCount)).bind(header.digest.array).bind(run.chain.array).execute()
+      .bind(Int64(header.byteCount)).bind(header.digest.array).bind(run.chain.array)
+      .bind(run.seat).execute()
   }
 }

@@ -20,11 +20,13 @@ package struct MailboxKey: Sendable, Equatable {
 /// A mailbox at relays, and the keys by which this device may open it.
 package struct MailboxAccess: Sendable, Equatable {
   /// The mailbox's name.
-  package let mailbox: Identifier
+  package private(set) var mailbox: Identifier
   /// The keys, the one that should open it first; then those by which it may still open.
   package var keys: [MailboxKey]
   /// Whether the mailbox is made where a relay does not have it.
   package var mayCreate: Bool
+  /// Whether it is not made though this device might: it is opened by its own key all the same.
+  package var onlyOpens = false
   /// What kind of mailbox it is, and as whom it is opened.
   package let role: Role
   /// What it is of another mailbox, where it is made as one; nil for those that stand alone.
@@ -109,6 +111,18 @@ package struct MailboxAccess: Sendable, Equatable {
       mayCreate: mayCreate, child: .words)
   }
 
+  /// The mailbox in its place, after it was so often made anew under another name.
+  ///
+  /// Where somebody who was removed stayed the only manager of a mailbox, those who stay leave it.
+  package func moved(_ times: UInt64) -> MailboxAccess {
+    guard times > 0 else { return self }
+    var access = self
+    access.mailbox = derivedIdentifier(
+      "HRTH/relay-moved/v1", mailbox.bytes,
+      (0..<8).map { UInt8(truncatingIfNeeded: times >> (8 * (7 - $0))) })
+    return access
+  }
+
   /// The mailbox that leads those who hold an earlier key to the present one.
   ///
   /// Whoever changes the access key of a control zone's mailbox leaves there what was written
@@ -116,7 +130,7 @@ package struct MailboxAccess: Sendable, Equatable {
   /// was away thus finds its way, and one that was removed learns who removed it, and no more.
   ///
   /// - Parameters:
-  ///   - control: the tag of the control zone.
+  ///   - control: the mailbox of the control zone.
   ///   - key: the earlier key.
   package static func door(
     of control: Identifier, behind key: MailboxKey, mayCreate: Bool

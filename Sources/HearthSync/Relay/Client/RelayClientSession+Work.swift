@@ -111,6 +111,12 @@ extension RelayClientSession {
     case .fetchAfter(let position, let limit):
       request = .fetchAfter(channel: channel, after: position, limit: limit)
     case .query(let query): request = .query(channel: channel, query)
+    case .setRank(let key, let rank): request = .setRank(channel: channel, key: key, rank: rank)
+    case .roster: request = .roster(channel: channel)
+    case .reset: request = .reset(channel: channel)
+    case .listOf(let author, let after, let limit):
+      request = .list(
+        channel: channel, after: after, limit: limit, isLiveOnly: true, author: author)
     case .rotate:
       guard let key = pair(0, of: task.mailbox)?.publicKey.bytes else {
         finish(ticket, .failure(.refused))
@@ -204,13 +210,14 @@ extension RelayClientSession {
         send(.close(channel: channel), .close, now: now)
         boxes[mailbox]?.close()
         boxes[mailbox]?.isUnfit = true
-      } else if box.access.mayCreate, !box.hasTriedCreating, let access = pair(0, of: mailbox),
+      } else if box.access.mayCreate, !box.access.onlyOpens, !box.hasTriedCreating,
+        let access = pair(0, of: mailbox),
         let own = ownPair()
       {
         create(mailbox, channel, access, own, binding, now: now)
-      } else if box.access.mayCreate, !box.hasTriedManaging, let own = ownPair() {
-        boxes[mailbox]?.hasTriedManaging = true
-        prove(mailbox, channel, by: own, .manager, binding, now: now)
+      } else if box.access.mayCreate, !box.hasTriedOwnKey, let own = ownPair() {
+        boxes[mailbox]?.hasTriedOwnKey = true
+        prove(mailbox, channel, by: own, .own, binding, now: now)
       } else {
         send(.close(channel: channel), .close, now: now)
         refuse(mailbox, .refused)
@@ -227,11 +234,20 @@ extension RelayClientSession {
     boxes[mailbox]?.stage = .proving(key)
     let cursor = boxes[mailbox]?.cursor
     boxes[mailbox]?.asserted = cursor
+    let name = mailbox.bytes
+    let author =
+      key == .own
+      ? nil
+      : ownPair().map {
+        RelayAuthorProof(
+          key: $0.publicKey.bytes,
+          signature: RelayAccess.proveAuthor($0, mailbox: name, binding: binding))
+      }
     let proof = RelayProof(
       channel: channel, keyID: RelayAccess.keyID(of: pair.publicKey.bytes),
       clientNonce: binding.clientNonce,
-      signature: RelayAccess.prove(pair, mailbox: mailbox.bytes, binding: binding),
-      cursor: cursor)
+      signature: RelayAccess.prove(pair, mailbox: name, binding: binding),
+      cursor: cursor, author: author)
     send(.prove(proof), .prove(mailbox), now: now)
   }
 
@@ -284,8 +300,7 @@ extension RelayClientSession {
       boxes[mailbox]?.end.confirm(opened.head.position, opened.chain, askedAt: asked.since)
       boxes[mailbox]?.opening = RelayOpening(
         opened: opened, key: key, isCreated: box.stage == .creating, number: openings,
-        wanted: wanted,
-        cursor: box.asserted)
+        wanted: wanted, relayID: welcome?.relayID.array ?? [], cursor: box.asserted)
     case .fault(let fault): takeOpeningFault(fault, mailbox, now: now)
     default: breakOff("it does not open as a relay does", now: now)
     }
@@ -303,9 +318,10 @@ extension RelayClientSession {
       return
     }
     switch fault.code {
-    case .refused where stage == .creating: break  // Then as a manager.
+    case .refused where stage == .creating: break  // Then by this device's own key.
     case .tokenUsedUp where stage == .creating: boxes[mailbox]?.isTokenUsedUp = true
     case .refused: refuse(mailbox, .refused)
+    case .struckOff: refuse(mailbox, .struckOff)
     case .rateLimited, .tooMany, .unavailable: postpone(mailbox, fault, now: now)
     default: refuse(mailbox, .fault(fault))
     }
@@ -377,7 +393,7 @@ extension RelayClientSession {
       if case .rotated(let generation) = reply, var box = boxes[task.mailbox],
         let before = box.opening
       {
-        box.opening?.key = before.key == .manager ? .manager : .access(0)
+        box.opening?.key = before.key == .own ? .own : .access(0)
         box.opening?.opened = before.opened.with(accessGeneration: generation)
         if let key = pair(0, of: task.mailbox) {
           box.opening?.wanted = RelayAccess.keyID(of: key.publicKey.bytes)
@@ -473,6 +489,6 @@ extension RelayOpened {
   func with(accessGeneration: UInt64) -> RelayOpened {
     RelayOpened(
       head: head, chain: chain, standing: standing, accessGeneration: accessGeneration,
-      isManager: isManager, usedBytes: usedBytes, quotaBytes: quotaBytes)
+      rank: rank, roster: roster, usedBytes: usedBytes, quotaBytes: quotaBytes)
   }
 }

@@ -50,7 +50,7 @@ package struct RelayClientSession: Sendable {
     var stage = Stage.closed
     var channel: Int?
     var hasTriedCreating = false
-    var hasTriedManaging = false
+    var hasTriedOwnKey = false
     /// Whether it could not be made because the token is used up.
     var isTokenUsedUp = false
     var opening: RelayOpening?
@@ -449,7 +449,7 @@ extension RelayClientSession.Box {
     stage = .closed
     channel = nil
     hasTriedCreating = false
-    hasTriedManaging = false
+    hasTriedOwnKey = false
     isTokenUsedUp = false
     opening = nil
     isSubscribed = false

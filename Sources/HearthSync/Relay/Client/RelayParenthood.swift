@@ -24,7 +24,7 @@ enum RelayParenthood {
   static func waits(
     _ mailbox: Identifier, in session: inout RelayClientSession, now: UInt64
   ) -> Bool {
-    guard let access = session.boxes[mailbox]?.access, access.mayCreate,
+    guard let access = session.boxes[mailbox]?.access, access.mayCreate, !access.onlyOpens,
       session.parent(of: mailbox) == nil
     else { return false }
     for parent in access.parents where parent != mailbox {

@@ -22,6 +22,14 @@ package enum RelayQuestion: Sendable {
   case fetchAfter(UInt64, limit: Int)
   /// Records of a catalogue.
   case query(PublicQuery)
+  /// To list a device's key, or to strike it off.
+  case setRank(key: [UInt8], RelayRank)
+  /// Who is listed, and who stored how much.
+  case roster
+  /// To drop all that the mailbox holds.
+  case reset
+  /// The live entries that were stored with a key, after a position, without blobs.
+  case listOf(author: [UInt8], after: UInt64, limit: Int)
 
   /// Whether a reply is an answer to this, with counts and order as they must be.
   func accepts(_ reply: RelayReply) -> Bool {
@@ -29,6 +37,7 @@ package enum RelayQuestion: Sendable {
     case (.put(let items), .stored(let stored)): stored.count == items.count
     case (.remove(let names), .removed(let positions)): positions.count == names.count
     case (.list(let after, let limit), .listing(let page)),
+      (.listOf(_, let after, let limit), .listing(let page)),
       (.news(let after, _, let limit), .listing(let page)):
       // A log that ends before what is asked for is news, not nonsense: it was set back.
       page.headers.count <= limit
@@ -37,7 +46,7 @@ package enum RelayQuestion: Sendable {
         && zip(page.headers, page.headers.dropFirst()).allSatisfy { $0.position < $1.position }
     case (.fetch(let names), .blobs(let blobs)):
       !blobs.isEmpty && blobs.count <= names.count
-    case (.rotate, .rotated): true
+    case (.rotate, .rotated), (.setRank, .done), (.roster, .roster), (.reset, .done): true
     case (.fetchAfter(let after, let limit), .entries(let page)):
       page.entries.count <= limit && page.head >= page.entries.last?.header.position ?? 0
         && page.entries.first?.header.position ?? after + 1 == after + 1
@@ -55,8 +64,8 @@ package struct RelayOpening: Sendable, Equatable {
   package enum Key: Sendable, Equatable {
     /// By one of the access keys, by its place; 0 is the one that should open it.
     case access(Int)
-    /// By this device's key as a manager.
-    case manager
+    /// By this device's own key, which a manager has listed.
+    case own
   }
 
   /// What the relay said.
@@ -71,6 +80,8 @@ package struct RelayOpening: Sendable, Equatable {
   package var wanted: Bytes16
   /// Whether that is the first of the client's keys now.
   package var wantsNewest = false
+  /// The relay's id, with which devices' keys there are computed.
+  package var relayID: [UInt8] = []
   /// What the client knew of the log then: the standing is about this.
   package let cursor: RelayCursor?
   /// Whether nobody was told of this opening before: what it says of the head is of this moment.
@@ -97,6 +108,8 @@ package enum RelayFailure: Error, Sendable, Equatable {
   case untrusted(String)
   /// No key of this client opens the mailbox, or there is none.
   case refused
+  /// A manager of the mailbox has taken this device's key off its list.
+  case struckOff
   /// The same, where this client would have made the mailbox and the relay's operator lists the
   /// keys of those who may: the client's key for this relay.
   case unlisted(key: [UInt8])

@@ -198,7 +198,7 @@ struct PostgresLogTests {
   func damage() throws {
     for damage in [
       "UPDATE mailboxes SET head = -1", "UPDATE mailboxes SET chain = ''",
-      "UPDATE mailboxes SET generation = '\\x00'", "UPDATE mailboxes SET managers = '\\x0102'",
+      "UPDATE mailboxes SET generation = '\\x00'", "UPDATE mailboxes SET roster = '\\x0102'",
       "UPDATE mailboxes SET access_key = repeat('a', 33)::bytea",
       "UPDATE mailboxes SET kind = 300", "UPDATE entries SET size = -1",
       "UPDATE entries SET size = \(RelayLimits.maximumBlobBytes + 1)",

@@ -1,0 +1,198 @@
+import HearthCRDT
+import HearthCrypto
+import HearthSync
+
+/// The keys that a mailbox's managers have listed, and what was stored with each.
+///
+/// A pure value that every log keeps in the mailbox's row, so that all judge alike. An entry names
+/// the seat of whoever stored it by its number; 0 is everybody who is not listed.
+package struct RelayRoster: Hashable, Sendable {
+  /// A key with its number.
+  package struct Seat: Hashable, Sendable {
+    /// Named by entries; never used for another key.
+    package var number: Int64
+    /// The key, its rank and what was stored with it.
+    package var seat: RelaySeat
+  }
+
+  /// The number of everybody who has no seat.
+  package static let guests: Int64 = 0
+
+  /// The seats, by number.
+  package private(set) var seats: [Seat] = []
+  /// What those without a seat hold.
+  package private(set) var guestBytes: UInt64 = 0
+  /// How many entries those without a seat appended.
+  package private(set) var guestEntries: UInt64 = 0
+  private var lastNumber: Int64 = 0
+
+  package init(managers: [[UInt8]] = []) {
+    for key in managers { add(key, .manager) }
+  }
+
+  // MARK: Who is who
+
+  /// The managers' keys, sorted.
+  package var managers: [[UInt8]] { keys(of: .manager) }
+  /// The keys of those that are listed and no managers, sorted.
+  package var authors: [[UInt8]] { keys(of: .author) }
+
+  private func keys(of rank: RelayRank) -> [[UInt8]] {
+    seats.filter { $0.seat.rank == rank }.map(\.seat.key)
+      .sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  /// What a key is worth; of one that nobody listed, of a guest.
+  package func rank(of key: [UInt8]) -> RelayRank {
+    seats.first { $0.seat.key == key }?.seat.rank ?? .guest
+  }
+
+  /// The number of a key's seat; that of guests if it has none.
+  package func number(of key: [UInt8]) -> Int64 {
+    seats.first { $0.seat.key == key }?.number ?? RelayRoster.guests
+  }
+
+  /// ``RelayRosterReport/digest(managers:authors:)`` of the list.
+  package var digest: Bytes16 {
+    RelayRosterReport.digest(managers: Set(managers), authors: Set(authors))
+  }
+
+  /// What members are told of it.
+  package var report: RelayRosterReport {
+    RelayRosterReport(
+      seats: seats.map(\.seat).sorted { $0.key.lexicographicallyPrecedes($1.key) },
+      guests: guestSeat)
+  }
+
+  /// What those without a seat hold.
+  var guestSeat: RelaySeat {
+    RelaySeat(key: [], rank: .guest, usedBytes: guestBytes, entries: guestEntries)
+  }
+
+  // MARK: Listing
+
+  /// Lists a key or strikes it off.
+  /// - Returns: false where there are as many as can be, or the last manager would go.
+  package mutating func set(_ key: [UInt8], to rank: RelayRank) -> Bool {
+    let rank = rank == .guest ? .struck : rank
+    let before = self.rank(of: key)
+    guard before != rank else { return true }
+    if before == .manager, managers.count == 1 { return false }
+    switch rank {
+    case .manager: guard managers.count < RelayLimits.maximumManagers else { return false }
+    case .author: guard authors.count < RelayLimits.maximumAuthors else { return false }
+    case .guest, .struck: break
+    }
+    if let place = seats.firstIndex(where: { $0.seat.key == key }) {
+      seats[place].seat.rank = rank
+    } else if rank != .struck {
+      if seats.count >= RelayLimits.maximumSeats { forgetOneStruck() }
+      add(key, rank)
+    }
+    return true
+  }
+
+  private mutating func add(_ key: [UInt8], _ rank: RelayRank) {
+    lastNumber += 1
+    seats.append(Seat(number: lastNumber, seat: RelaySeat(key: key, rank: rank)))
+  }
+
+  /// Makes room: the oldest that was struck off counts as a guest from then on.
+  private mutating func forgetOneStruck() {
+    guard let place = seats.firstIndex(where: { $0.seat.rank == .struck }) else { return }
+    let seat = seats.remove(at: place).seat
+    guestBytes += seat.usedBytes
+    guestEntries += seat.entries
+  }
+
+  // MARK: What was stored
+
+  /// Counts bytes and an entry to a seat.
+  package mutating func charge(_ number: Int64, bytes: UInt64, entries: UInt64 = 0) {
+    if let place = seats.firstIndex(where: { $0.number == number }) {
+      seats[place].seat.usedBytes += bytes
+      seats[place].seat.entries += entries
+    } else {
+      guestBytes += bytes
+      guestEntries += entries
+    }
+  }
+
+  /// Gives bytes back to a seat, of a blob that is gone.
+  package mutating func credit(_ number: Int64, bytes: UInt64) {
+    if let place = seats.firstIndex(where: { $0.number == number }) {
+      seats[place].seat.usedBytes -= min(bytes, seats[place].seat.usedBytes)
+    } else {
+      guestBytes -= min(bytes, guestBytes)
+    }
+  }
+
+  /// Begins to count anew: nothing is stored any more.
+  package mutating func clearUse() {
+    for place in seats.indices {
+      seats[place].seat.usedBytes = 0
+      seats[place].seat.entries = 0
+    }
+    (guestBytes, guestEntries) = (0, 0)
+  }
+
+  // MARK: As bytes
+
+  /// How it stands in a row.
+  package var encoded: [UInt8] {
+    var writer = ByteWriter(capacity: 32 + seats.count * 48)
+    writer.varint(UInt64(lastNumber))
+    writer.varint(guestBytes)
+    writer.varint(guestEntries)
+    writer.varint(seats.count)
+    for seat in seats {
+      writer.varint(UInt64(seat.number))
+      writer.raw(seat.seat.key)
+      writer.byte(seat.seat.rank.rawValue)
+      writer.varint(seat.seat.usedBytes)
+      writer.varint(seat.seat.entries)
+    }
+    return writer.bytes
+  }
+
+  /// The longest that ``encoded`` can be.
+  package static let maximumBytes = 64 + RelayLimits.maximumSeats * 64
+
+  package init(decoding bytes: [UInt8]) throws(CodecError) {
+    var reader = ByteReader(bytes)
+    lastNumber = try reader.seatNumber()
+    guestBytes = try reader.varint("used bytes")
+    guestEntries = try reader.varint("entries")
+    let count = try reader.count("seats", itemBytes: 36, atMost: RelayLimits.maximumSeats)
+    for _ in 0..<count {
+      let start = reader.offset
+      let number = try reader.seatNumber()
+      guard number > seats.last?.number ?? 0, number <= lastNumber else {
+        throw CodecError(.notCanonical, "seat", offset: start)
+      }
+      let key = try reader.raw(SigningPublicKey.count, "key")
+      let place = reader.offset
+      guard let rank = RelayRank(rawValue: try reader.byte("rank")) else {
+        throw CodecError(.unknown, "rank", offset: place)
+      }
+      seats.append(
+        Seat(
+          number: number,
+          seat: RelaySeat(
+            key: key, rank: rank, usedBytes: try reader.varint("used bytes"),
+            entries: try reader.varint("entries"))))
+    }
+    try reader.finish()
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func seatNumber() throws(CodecError) -> Int64 {
+    let start = offset
+    let value = try varint("seat")
+    guard let number = Int64(exactly: value) else {
+      throw CodecError(.beyondLimit, "seat", offset: start)
+    }
+    return number
+  }
+}
