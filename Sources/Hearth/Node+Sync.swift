@@ -40,7 +40,7 @@ extension Node {
         if round.failure == nil {
           try giveCapsule(to: transport, checking: check, &round)
           try giveInvitations(to: transport, checking: check, &round)
-          for problem in try renewAccess(over: transport) { round.note(problem) }
+          for problem in try renewAccess(over: transport) { round.note(problem, isFirst: true) }
           report.transports[report.transports.count - 1] = round
         }
         transferListener?(nil)

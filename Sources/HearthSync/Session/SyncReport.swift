@@ -41,20 +41,22 @@ package struct TransportReport: Sendable {
   }
 
   /// Adds a problem, unless one of the same place was noted before; O(log n) and less.
-  package mutating func note(_ problem: TransportProblem) {
+  ///
+  /// - Parameter isFirst: whether it is told before all others, of which there may be many.
+  package mutating func note(_ problem: TransportProblem, isFirst: Bool = false) {
     while notedCount < problems.count {
       notedPlaces.insert(problems[notedCount].place)
       notedCount += 1
     }
     guard notedPlaces.insert(problem.place).inserted else { return }
-    problems.append(problem)
+    problems.insert(problem, at: isFirst ? 0 : problems.count)
     notedCount += 1
   }
 
   /// Notes that the transport does not take part in a zone; what holds for several is told once.
   mutating func refused(_ error: TransportError) {
     let problem = error.problem(hidesData: true)
-    if !problems.contains(problem) { problems.append(problem) }
+    if !problems.contains(problem) { problems.insert(problem, at: 0) }
     if !refusals.contains("\(error)") { refusals.append("\(error)") }
   }
 

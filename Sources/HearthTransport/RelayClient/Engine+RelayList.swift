@@ -117,7 +117,7 @@ extension Engine {
   ) -> TransportProblem {
     let names = managers.map { list.holder(of: $0) }.sorted().joined(separator: ", ")
     return TransportProblem(
-      place: relay.place,
+      place: "\(relay.place), list of the mailbox",
       fault: "the household's mailbox is managed there by nobody who may, but by \(names)",
       remedy: "an owner or admin makes it anew: `hearth transport repair`", hidesData: true)
   }

@@ -132,6 +132,6 @@ struct ClientFamilyTests {
     world.cut(owner)
     owner.session.lost(.unreachable("reset"), now: world.now)
     let other = try ClientWorld.access([3], mailbox: parent)
-    #expect(opening(world.ask(owner, other, .open))?.key == .manager)
+    #expect(opening(world.ask(owner, other, .open))?.key == .own)
   }
 }

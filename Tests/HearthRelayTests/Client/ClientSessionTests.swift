@@ -284,7 +284,7 @@ struct ClientSessionTests {
     #expect(failure(world.ask(member, access, .open)) == .refused)
     world.cut(owner)
     owner.session.lost(.unreachable("reset"), now: world.now)
-    #expect(opening(world.ask(owner, access, .open))?.key == .manager)
+    #expect(opening(world.ask(owner, access, .open))?.key == .own)
     #expect(failure(world.ask(owner, access, .rotate)) == nil)
     #expect(opening(world.ask(member, access, .open))?.key == .access(0))
     #expect(

@@ -40,7 +40,7 @@ struct CoreAccessTests {
         == RelayChain.start(mailbox: mailbox, generation: opened.head.generation))
     let known = try #require(
       try world.open(reader, on: 1, mailbox, with: manager, cursor: opened.head).opened)
-    #expect(known.isManager && known.standing == .known(opened.chain))
+    #expect(known.rank == .manager && known.standing == .known(opened.chain))
     let beyond = RelayCursor(generation: opened.head.generation, position: 1)
     #expect(
       try world.open(reader, on: 2, mailbox, with: access, cursor: beyond).opened?.standing

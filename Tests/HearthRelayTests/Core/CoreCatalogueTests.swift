@@ -61,7 +61,7 @@ struct CoreCatalogueTests {
     let world = try CoreWorld(change)
     let shelf = try CatalogueShelf()
     let author = world.connect(2)
-    #expect(try shelf.create(in: world, author).opened?.isManager == true)
+    #expect(try shelf.create(in: world, author).opened?.rank == .manager)
     return (world, shelf, author)
   }
 
@@ -84,7 +84,7 @@ struct CoreCatalogueTests {
     let reader = world.connect()
     let opened = try #require(
       world.ask(reader, .openPublic(channel: 0, mailbox: shelf.mailbox)).opened)
-    #expect(opened.head.position == 3 && !opened.isManager)
+    #expect(opened.head.position == 3 && opened.rank == .guest)
     guard
       case .entries(let page)? = world.ask(
         reader, .fetchAfter(channel: 0, after: 0, limit: 10)),

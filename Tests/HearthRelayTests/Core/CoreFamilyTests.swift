@@ -65,7 +65,7 @@ struct CoreFamilyTests {
     let member = world.connect()
     #expect(try world.open(member, mailbox, with: access).opened != nil)
     #expect(try child(world, id, 1).faultCode == .refused)
-    #expect(try child(world, member, 1).opened?.isManager == true)
+    #expect(try child(world, member, 1).opened?.rank == .manager)
     // By a manager's key it is open as well; once it is closed it is not.
     let other = world.connect()
     #expect(try world.open(other, mailbox, with: manager).opened != nil)
