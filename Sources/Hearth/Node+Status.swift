@@ -19,6 +19,8 @@ package struct ZoneStatus: Sendable {
   package let waiting: [(reason: PendingReason, count: Int)]
   /// The authors that published two histories.
   package let forks: [Author]
+  /// The changes that are held back as their authors cannot have seen what they cite, in words.
+  package let falseClaims: [String]
 }
 
 /// How one way to others stands.
@@ -93,7 +95,8 @@ extension Node {
         unsynced: Int(clamping: try engine.unsyncedCount(of: zone)),
         waiting: counts.keys.sorted { $0.rawValue < $1.rawValue }.map { ($0, counts[$0] ?? 0) },
         forks: Set(zone.heads.filter { $0.forkedAt != nil }.map(\.author))
-          .union(zone.forkEnds.keys).sorted())
+          .union(zone.forkEnds.keys).sorted(),
+        falseClaims: try engine.falseClaims(in: zone.id).map { engine.words(for: $0, in: zone) })
     }
   }
 

@@ -78,7 +78,7 @@ struct ForkedCauses: Sendable {
     }
     for run in forks.runs {
       note(run.life)
-      for change in run.changes { for entry in change.seen.increments { note(entry.author) } }
+      for change in run.changes { for entry in change.seen.heads { note(entry.author) } }
     }
     for life in forks.ends.keys { note(life) }
     runs = forks.runs.map(\.life)

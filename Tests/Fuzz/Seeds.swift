@@ -75,7 +75,8 @@ private let plainChanges: [Change] = {
     Change(
       dot: Dot(author: author, sequence: sequence),
       previousHash: [UInt8](repeating: UInt8(sequence), count: 32),
-      seen: Frontier([(seedAuthors[1], sequence)]).difference(from: Frontier()),
+      seen: FrontierDifference(
+        heads: [CitedHead(author: seedAuthors[1], sequence: sequence, hash: 0xc17e << sequence)]),
       time: HybridTime(milliseconds: 1_790_000_000_000 + sequence), operations: operations)
   }
 }()
@@ -130,7 +131,6 @@ private func segmentSeeds() throws -> [[UInt8]] {
     [
       Change(
         dot: Dot(author: author, sequence: 1), previousHash: [UInt8](repeating: 0, count: 32),
-        seen: Frontier().difference(from: Frontier()),
         time: HybridTime(milliseconds: 1_790_000_000_000), operations: operations)
     ]
   }

@@ -66,7 +66,10 @@ extension SplitMix64 {
   mutating func difference() -> FrontierDifference {
     guard oneIn(3) else { return .none }
     let pairs = (0..<below(5)).map { _ in (author(below(12)), UInt64(below(300)) + 1) }
-    return Frontier(pairs).difference(from: Frontier())
+    return FrontierDifference(
+      heads: Frontier(pairs).entries.map {
+        CitedHead(author: $0.author, sequence: $0.sequence, hash: next())
+      })
   }
 
   /// Consecutive changes of one author.

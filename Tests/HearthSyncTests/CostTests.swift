@@ -103,7 +103,7 @@ struct CostTests {
     ]
     let weight = ChangeBatch.weight(of: changes)
     // Two changes, three operations, and the news of the control zone that the first had seen.
-    #expect(weight == 2 * 8 + 3 + changes[0].controlSeen.increments.count)
+    #expect(weight == 2 * 8 + 3 + changes[0].controlSeen.heads.count)
     for lie in [0, 1, weight - 1, weight + 1, 250] {
       let report = try family.members[0].receive(
         [try forge.seal(changes, .init(weight: lie))], in: family.zone, nowMilliseconds: now)

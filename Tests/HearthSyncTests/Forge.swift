@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import TestSupport
 
 @testable import HearthSync
@@ -12,6 +13,8 @@ struct Forge {
   var head: LogHead
   /// What it has seen of the control zone.
   var control: Frontier
+  /// The control zone itself, for what its logs are cited by.
+  private var controlZone: ZoneState
 
   /// Takes over the keys of a member, who writes as another life of its device.
   init(_ engine: Engine<MemoryStore>, _ zone: ZoneID, incarnation: UInt64? = nil) throws {
@@ -19,11 +22,51 @@ struct Forge {
     self.zone = try engine.zone(zone)
     author = Author(device: engine.device, incarnation: incarnation ?? engine.incarnation)
     head = self.zone.head(of: author)
-    control = try engine.controlZone(of: self.zone.group).frontier
+    controlZone = try engine.controlZone(of: self.zone.group)
+    control = controlZone.frontier
   }
 
-  /// The next change of the log, chained to the last; it cites what the forge has seen of the
-  /// control zone, or a frontier beyond what the log has cited.
+  /// Tells the members' log of this life of a member, as an honest program does: the sealed
+  /// announcement, which the forge's records cite from then on.
+  mutating func announce(_ engine: Engine<MemoryStore>) throws -> [UInt8] {
+    var herald = try Forge(engine, controlZone.id, incarnation: author.incarnation)
+    let dot = Dot(author: author, sequence: 1)
+    let key = RecordKey(
+      type: ControlOperation.type,
+      id: eventID(in: controlZone.id, type: ControlOperation.type, dot: dot, index: 0))
+    let body = ControlOperation.heartbeat([]).encoded
+    let change = Change(
+      dot: dot, previousHash: herald.head.hash,
+      seen: herald.honest(controlZone.frontier, in: controlZone, from: Frontier()),
+      time: HybridTime(milliseconds: EngineFamily.now),
+      operations: [
+        Operation(key, .event([EventField(ControlOperation.bodyField, .bytes(body))]))
+      ])
+    herald.head.sequence = 1
+    herald.head.hash = herald.hash(change)
+    control.advance(author, to: 1)
+    controlZone.set(herald.head)
+    return try herald.seal([change])
+  }
+
+  /// Takes over what another member has of the members' log.
+  mutating func look(through engine: Engine<MemoryStore>) throws {
+    controlZone = try engine.controlZone(of: zone.group)
+    control = controlZone.frontier
+  }
+
+  /// What the forge has beyond its last citation, as an honest program cites it.
+  private func honest(_ frontier: Frontier, in zone: ZoneState, from known: Frontier)
+    -> FrontierDifference
+  {
+    frontier.covers(known)
+      ? frontier.difference(from: known) { zone.head(of: $0).hash } : .none
+  }
+
+  /// The next change of the log, chained to the last.
+  ///
+  /// It cites what the forge has seen of the control zone, or a frontier; what is cited of logs as
+  /// the forge knows them is proven.
   mutating func change(
     seen: Frontier = Frontier(), controlSeen: Frontier? = nil,
     time: UInt64 = EngineFamily.now,
@@ -31,12 +74,11 @@ struct Forge {
   ) -> Change {
     let key = RecordKey(type: .record(7), id: EngineFamily.id(record))
     let cited =
-      controlSeen?.difference(from: Frontier())
-      ?? (control.covers(head.controlSeen)
-        ? control.difference(from: head.controlSeen) : .none)
+      controlSeen.map { honest($0, in: controlZone, from: Frontier()) }
+      ?? honest(control, in: controlZone, from: head.controlSeen)
     let change = Change(
       dot: Dot(author: author, sequence: head.sequence + 1), previousHash: head.hash,
-      seen: seen.difference(from: Frontier()),
+      seen: honest(seen, in: zone, from: Frontier()),
       controlSeen: cited,
       time: HybridTime(milliseconds: time), operations: bodies.map { Operation(key, $0) })
     head.sequence += 1
@@ -52,8 +94,7 @@ struct Forge {
     let dot = Dot(author: author, sequence: head.sequence + 1)
     let change = Change(
       dot: dot, previousHash: head.hash, seen: .none,
-      controlSeen: control.covers(head.controlSeen)
-        ? control.difference(from: head.controlSeen) : .none,
+      controlSeen: honest(control, in: controlZone, from: head.controlSeen),
       time: HybridTime(milliseconds: time), operations: operations(dot))
     head.sequence += 1
     head.hash = hash(change)

@@ -111,6 +111,11 @@ struct MembershipNegativeTests {
           controlSeen: nil, time: 1_000, [.assign(EngineFamily.register, .int(66))])
       ])
       var other = try Forge(family.members[2], family.zone, incarnation: 77 << 32)
+      let announcement = try other.announce(family.members[2])
+      for member in [0, 1, 3] {
+        _ = try family.members[member].receive(
+          [announcement], in: family.control, nowMilliseconds: now)
+      }
       let life = try other.seal([
         other.change([.assign(EngineFamily.register, .int(77))], record: 2)
       ])
@@ -343,8 +348,11 @@ struct MembershipNegativeTests {
     let report = try family.members[0].receive([fine], in: family.zone, nowMilliseconds: now)
     #expect(report.applied == 1)
     // What was written before the removal was known may come under the old key.
-    var offline = try Forge(family.members[3], family.zone, incarnation: 9 << 32)
-    offline.control = try Forge(family.members[2], family.zone).control
+    let offlineMember = family.members[3]
+    var offline = try Forge(offlineMember, family.zone, incarnation: 9 << 32)
+    try offline.look(through: family.members[2])
+    _ = try family.members[0].receive(
+      [try offline.announce(offlineMember)], in: family.control, nowMilliseconds: now)
     let early = try offline.seal([offline.change(record: 3)], .init(epoch: old))
     let taken = try family.members[0].receive([early], in: family.zone, nowMilliseconds: now)
     #expect(taken.applied == 1)

@@ -106,6 +106,7 @@ enum Words {
     case .author: "the news that its author was admitted"
     case .epoch: "a key"
     case .quarantine: "a decision: its author contradicted itself"
+    case .falseClaim: "what it cites: its author cannot have seen that"
     case .format: "a newer version of this program"
     }
   }

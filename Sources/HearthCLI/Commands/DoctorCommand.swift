@@ -113,6 +113,14 @@ struct DoctorCommand: AsyncParsableCommand {
             remedy: "find out whether that device was copied or restored; sync on it makes it "
               + "begin a new life"))
       }
+      for claim in status.falseClaims {
+        findings.append(
+          Finding(
+            "claim", "\(CheckText.name(status.zone)): \(claim)",
+            remedy:
+              "find out what program runs there; an owner or admin can remove who runs it, or "
+              + "`hearth sync` once more if that device was copied or restored"))
+      }
       for item in status.waiting where item.reason == .format {
         findings.append(
           Finding(

@@ -123,17 +123,21 @@ public struct Frontier: Hashable, Sendable {
     return Frontier(sortedEntries: result)
   }
 
-  /// What this frontier has beyond `base`, as increments; `base` must be covered by it.
-  package func difference(from base: Frontier) -> FrontierDifference {
+  /// What this frontier has beyond `base`, as citations; `base` must be covered by it.
+  ///
+  /// - Parameter hash: the chain hash of an author's log at this frontier.
+  package func difference(
+    from base: Frontier, citing hash: (Author) -> [UInt8]
+  ) -> FrontierDifference {
     precondition(covers(base), "difference of \(self) from the uncovered \(base)")
-    var increments: [Entry] = []
-    for entry in entries {
-      let increment = entry.sequence - base[entry.author]
-      if increment > 0 {
-        increments.append(Entry(author: entry.author, sequence: increment))
-      }
+    var heads: [CitedHead] = []
+    for entry in entries where entry.sequence > base[entry.author] {
+      heads.append(
+        CitedHead(
+          author: entry.author, sequence: entry.sequence,
+          hash: CitedHead.prefix(of: hash(entry.author))))
     }
-    return FrontierDifference(increments: increments)
+    return FrontierDifference(heads: heads)
   }
 
   /// The marks that are beyond those of an earlier frontier; all of them where nothing is alike.
@@ -157,13 +161,17 @@ public struct Frontier: Hashable, Sendable {
     return Frontier(sortedEntries: news)
   }
 
-  /// This frontier raised by a difference; nil where a mark would pass 2^63.
+  /// This frontier raised by a difference; nil where a cited change is known already, which nobody
+  /// cites again, or is beyond the greatest number.
   package func raised(by difference: FrontierDifference) -> Frontier? {
     if difference.isEmpty { return self }
-    // A mark and an increment are at most 2^63 - 1 each, so their sum fits.
-    let sums = Frontier.merged(entries, difference.increments) { $0 + $1 }
-    guard sums.allSatisfy({ $0.sequence <= Frontier.maximumSequence }) else { return nil }
-    return Frontier(sortedEntries: sums)
+    guard
+      difference.heads.allSatisfy({
+        $0.sequence > self[$0.author] && $0.sequence <= Frontier.maximumSequence
+      })
+    else { return nil }
+    let news = difference.heads.map { Entry(author: $0.author, sequence: $0.sequence) }
+    return Frontier(sortedEntries: Frontier.merged(entries, news, combining: max))
   }
 
   /// The marks of one device's lives alone.
@@ -209,21 +217,45 @@ extension Frontier: CustomStringConvertible {
   }
 }
 
-/// How far one frontier is beyond an earlier one, author by author.
+/// An author's log up to a change, cited by number and content.
+package struct CitedHead: Hashable, Sendable {
+  /// The author.
+  package let author: Author
+  /// The number of the last change that was seen, at least 1.
+  package let sequence: UInt64
+  /// The first eight bytes of the author's chain hash after it, big-endian: only who has the
+  /// change knows them.
+  package let hash: UInt64
+
+  package init(author: Author, sequence: UInt64, hash: UInt64) {
+    self.author = author
+    self.sequence = sequence
+    self.hash = hash
+  }
+
+  /// The part of a chain hash that is cited.
+  @inlinable
+  package static func prefix(of chainHash: [UInt8]) -> UInt64 {
+    chainHash.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}
+
+/// How far one frontier is beyond an earlier one, author by author, with the proof of it.
 ///
-/// Changes and sessions carry these instead of whole frontiers: what is new is usually the news of
-/// one or two authors.
+/// Changes carry these instead of whole frontiers: what is new is usually the news of one or two
+/// authors.
 package struct FrontierDifference: Hashable, Sendable {
-  /// Author and increment (at least 1), in order of author.
-  package let increments: [Frontier.Entry]
+  /// What was newly seen, in order of author.
+  package let heads: [CitedHead]
 
   /// No difference.
-  package static let none = FrontierDifference(increments: [])
+  package static let none = FrontierDifference(heads: [])
 
   /// Whether there is no difference.
-  package var isEmpty: Bool { increments.isEmpty }
+  package var isEmpty: Bool { heads.isEmpty }
 
-  init(increments: [Frontier.Entry]) {
-    self.increments = increments
+  /// Takes citations that the caller has sorted by author, without doubles.
+  package init(heads: [CitedHead]) {
+    self.heads = heads
   }
 }

@@ -90,6 +90,34 @@ struct LastNumbers {
   }
 }
 
+/// Remembers how far each author was cited in a batch, for coding the next citation as a difference.
+struct LastCited {
+  /// By the author's number in the batch.
+  private var sequences: [UInt64] = []
+
+  /// How far a citation is beyond the last one of the author, which it becomes; wraps where it is
+  /// not beyond.
+  mutating func increment(of number: Int, to sequence: UInt64) -> UInt64 {
+    makeRoom(for: number)
+    defer { sequences[number] = sequence }
+    return sequence &- sequences[number]
+  }
+
+  /// The citation that lies so far beyond the author's last one, which it becomes; nil beyond the
+  /// greatest number.
+  mutating func sequence(of number: Int, beyondBy increment: UInt64) -> UInt64? {
+    makeRoom(for: number)
+    let (sequence, overflows) = sequences[number].addingReportingOverflow(increment)
+    guard !overflows, sequence <= Frontier.maximumSequence else { return nil }
+    sequences[number] = sequence
+    return sequence
+  }
+
+  private mutating func makeRoom(for number: Int) {
+    while sequences.count <= number { sequences.append(0) }
+  }
+}
+
 /// The columns of a batch that is being encoded.
 struct ChangeColumns {
   private var times = ByteWriter(capacity: 256)
@@ -98,7 +126,10 @@ struct ChangeColumns {
   private var authors = AuthorTable()
   private var seenCounts = RunColumnWriter()
   private var controlSeenCounts = RunColumnWriter()
-  private var increments = ByteWriter(capacity: 64)
+  private var seenNews = ByteWriter(capacity: 64)
+  private var citedHashes = ByteWriter(capacity: 64)
+  private var lastSeen = LastCited()
+  private var lastControlSeen = LastCited()
   private var operationCounts = RunColumnWriter()
   private var codes = RunColumnWriter()
   private var types = RunColumnWriter()
@@ -123,22 +154,28 @@ struct ChangeColumns {
     }
     lastTime = change.time.rawValue
     schemaVersions.append(change.schemaVersion)
-    seenCounts.append(append(change.seen))
-    controlSeenCounts.append(append(change.controlSeen))
+    seenCounts.append(append(change.seen, isControl: false))
+    controlSeenCounts.append(append(change.controlSeen, isControl: true))
     operationCounts.append(UInt32(change.operations.count))
     for operation in change.operations {
       append(operation)
     }
   }
 
-  /// Appends the increments and returns how many there are.
-  private mutating func append(_ difference: FrontierDifference) -> UInt32 {
-    for entry in difference.increments {
-      authors.add(entry.author)
-      increments.varint(authors.number(of: entry.author))
-      increments.varint(entry.sequence)
+  /// Appends what was newly seen and returns of how many authors.
+  private mutating func append(_ difference: FrontierDifference, isControl: Bool) -> UInt32 {
+    for head in difference.heads {
+      authors.add(head.author)
+      let number = authors.number(of: head.author)
+      seenNews.varint(number)
+      let increment =
+        isControl
+        ? lastControlSeen.increment(of: number, to: head.sequence)
+        : lastSeen.increment(of: number, to: head.sequence)
+      seenNews.varint(increment)
+      citedHashes.fixed64(head.hash)
     }
-    return UInt32(difference.increments.count)
+    return UInt32(difference.heads.count)
   }
 
   private mutating func append(_ operation: Operation) {
@@ -211,7 +248,8 @@ struct ChangeColumns {
     for author in authors.authors { body.author(author) }
     body.raw(seenCounts.finish())
     body.raw(controlSeenCounts.finish())
-    body.raw(increments.bytes)
+    body.raw(seenNews.bytes)
+    body.raw(citedHashes.bytes)
     body.raw(operationCounts.finish())
     body.raw(codes.finish())
     body.raw(types.finish())

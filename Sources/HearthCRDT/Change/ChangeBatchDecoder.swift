@@ -91,11 +91,11 @@ struct ChangeBatchDecoder {
 
   /// Refuses a change whose canonical bytes would pass their limit.
   private func checkSize(of change: Change, contentBytes: Int) throws(CodecError) {
-    let authors = change.seen.increments.count + change.controlSeen.increments.count
+    let authors = change.seen.heads.count + change.controlSeen.heads.count
     var items = change.operations.count
     for case .event(let fields) in change.operations.lazy.map(\.body) { items += fields.count }
-    // No author, operation or event field takes more than 40 bytes beside its text.
-    if 128 + 40 * (authors + items) + contentBytes <= Limits.maximumChangeBytes { return }
+    // No author, operation or event field takes more than 42 bytes beside its text.
+    if 128 + 42 * (authors + items) + contentBytes <= Limits.maximumChangeBytes { return }
     var writer = ByteWriter()
     change.encode(into: &writer)
     // Changes after the first lack their hash here.
@@ -139,29 +139,54 @@ extension ChangeBatchDecoder {
     let controlCounts = try reader.runs("control seen", count: count, atMost: limit)
     try spend((seenCounts + controlCounts).reduce(0) { $0 + Int($1) })
     var used = 0
+    var marks: [Frontier.Entry] = []
+    var last = (seen: LastCited(), controlSeen: LastCited())
+    for place in 0..<count {
+      try decodeMarks(Int(seenCounts[place]), authors, &used, &last.seen, into: &marks)
+      try decodeMarks(Int(controlCounts[place]), authors, &used, &last.controlSeen, into: &marks)
+    }
+    guard used == authors.count else {
+      throw CodecError(.notCanonical, "authors", offset: reader.offset)
+    }
+    guard marks.count <= reader.remaining / 8 else {
+      throw CodecError(.truncated, "cited hashes", offset: reader.offset)
+    }
+    var rest = marks[...]
     var seen: [FrontierDifference] = []
     var controlSeen: [FrontierDifference] = []
     seen.reserveCapacity(count)
     controlSeen.reserveCapacity(count)
     for place in 0..<count {
-      seen.append(try decodeDifference(Int(seenCounts[place]), authors, &used))
-      controlSeen.append(try decodeDifference(Int(controlCounts[place]), authors, &used))
-    }
-    guard used == authors.count else {
-      throw CodecError(.notCanonical, "authors", offset: reader.offset)
+      seen.append(try decodeHashes(of: &rest, Int(seenCounts[place])))
+      controlSeen.append(try decodeHashes(of: &rest, Int(controlCounts[place])))
     }
     return (seen, controlSeen)
   }
 
-  private mutating func decodeDifference(
-    _ count: Int, _ authors: [Author], _ used: inout Int
+  /// Joins the next marks with their hashes.
+  private mutating func decodeHashes(
+    of marks: inout ArraySlice<Frontier.Entry>, _ count: Int
   ) throws(CodecError) -> FrontierDifference {
     guard count > 0 else { return .none }
+    var heads: [CitedHead] = []
+    heads.reserveCapacity(count)
+    for mark in marks.prefix(count) {
+      heads.append(
+        CitedHead(
+          author: mark.author, sequence: mark.sequence, hash: try reader.fixed64("cited hash")))
+    }
+    marks = marks.dropFirst(count)
+    return FrontierDifference(heads: heads)
+  }
+
+  private mutating func decodeMarks(
+    _ count: Int, _ authors: [Author], _ used: inout Int, _ last: inout LastCited,
+    into marks: inout [Frontier.Entry]
+  ) throws(CodecError) {
     guard count <= reader.remaining / 2 else {
       throw CodecError(.truncated, "seen", offset: reader.offset)
     }
-    var increments: [Frontier.Entry] = []
-    increments.reserveCapacity(count)
+    let first = marks.count
     for _ in 0..<count {
       let start = reader.offset
       let number = try reader.varint("author number", atMost: Int(UInt32.max))
@@ -169,16 +194,15 @@ extension ChangeBatchDecoder {
         throw CodecError(.unknown, "author number", offset: start)
       }
       let increment = try reader.varint("increment")
-      guard increment <= Frontier.maximumSequence else {
+      guard increment > 0, number <= used,
+        marks.count == first || marks[marks.count - 1].author < authors[number]
+      else { throw CodecError(.notCanonical, "seen", offset: start) }
+      guard let sequence = last.sequence(of: number, beyondBy: increment) else {
         throw CodecError(.beyondLimit, "increment", offset: start)
       }
-      guard increment > 0, number <= used,
-        increments.last.map({ $0.author < authors[number] }) ?? true
-      else { throw CodecError(.notCanonical, "seen", offset: start) }
       if number == used { used += 1 }
-      increments.append(Frontier.Entry(author: authors[number], sequence: increment))
+      marks.append(Frontier.Entry(author: authors[number], sequence: sequence))
     }
-    return FrontierDifference(increments: increments)
   }
 }
 

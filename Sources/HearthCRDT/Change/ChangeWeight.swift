@@ -10,7 +10,7 @@ extension ChangeBatch {
   package static func weight(of changes: [Change]) -> Int {
     changes.reduce(0) { sum, change in
       var weight = changeWeight + change.operations.count
-      weight += change.seen.increments.count + change.controlSeen.increments.count
+      weight += change.seen.heads.count + change.controlSeen.heads.count
       for case .event(let fields) in change.operations.lazy.map(\.body) { weight += fields.count }
       return sum + weight
     }

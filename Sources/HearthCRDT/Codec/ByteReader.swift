@@ -167,30 +167,42 @@ package struct ByteReader {
   }
 
   package mutating func frontier(_ item: String) throws(CodecError) -> Frontier {
-    Frontier(sortedEntries: try entries(item))
+    let number = try count(item, itemBytes: 25, atMost: Limits.maximumAuthors)
+    var entries: [Frontier.Entry] = []
+    entries.reserveCapacity(number)
+    for _ in 0..<number {
+      let (author, sequence) = try mark(item, after: entries.last?.author)
+      entries.append(Frontier.Entry(author: author, sequence: sequence))
+    }
+    return Frontier(sortedEntries: entries)
   }
 
   package mutating func difference(_ item: String) throws(CodecError) -> FrontierDifference {
-    FrontierDifference(increments: try entries(item))
+    let number = try count(item, itemBytes: 33, atMost: Limits.maximumAuthors)
+    var heads: [CitedHead] = []
+    heads.reserveCapacity(number)
+    for _ in 0..<number {
+      let (author, sequence) = try mark(item, after: heads.last?.author)
+      heads.append(
+        CitedHead(author: author, sequence: sequence, hash: try fixed64("cited hash")))
+    }
+    return FrontierDifference(heads: heads)
   }
 
-  private mutating func entries(_ item: String) throws(CodecError) -> [Frontier.Entry] {
-    let number = try count(item, itemBytes: 25, atMost: Limits.maximumAuthors)
-    var result: [Frontier.Entry] = []
-    result.reserveCapacity(number)
-    for _ in 0..<number {
-      let start = offset
-      let author = try author(item)
-      let sequence = try varint(item)
-      guard sequence > 0, result.last.map({ $0.author < author }) ?? true else {
-        throw CodecError(.notCanonical, item, offset: start)
-      }
-      guard sequence <= Frontier.maximumSequence else {
-        throw CodecError(.beyondLimit, item, offset: start)
-      }
-      result.append(Frontier.Entry(author: author, sequence: sequence))
+  /// An author, greater than the one before, and a number of one of its changes.
+  private mutating func mark(
+    _ item: String, after last: Author?
+  ) throws(CodecError) -> (Author, UInt64) {
+    let start = offset
+    let author = try author(item)
+    let sequence = try varint(item)
+    guard sequence > 0, last.map({ $0 < author }) ?? true else {
+      throw CodecError(.notCanonical, item, offset: start)
     }
-    return result
+    guard sequence <= Frontier.maximumSequence else {
+      throw CodecError(.beyondLimit, item, offset: start)
+    }
+    return (author, sequence)
   }
 }
 

@@ -108,19 +108,20 @@ package struct ByteWriter {
 
   /// Count, then author and sequence of each, in order of author.
   package mutating func frontier(_ frontier: Frontier) {
-    entries(frontier.entries)
-  }
-
-  /// Count, then author and increment of each, in order of author.
-  package mutating func difference(_ difference: FrontierDifference) {
-    entries(difference.increments)
-  }
-
-  private mutating func entries(_ entries: [Frontier.Entry]) {
-    varint(entries.count)
-    for entry in entries {
+    varint(frontier.entries.count)
+    for entry in frontier.entries {
       author(entry.author)
       varint(entry.sequence)
+    }
+  }
+
+  /// Count, then author, sequence and cited hash of each, in order of author.
+  package mutating func difference(_ difference: FrontierDifference) {
+    varint(difference.heads.count)
+    for head in difference.heads {
+      author(head.author)
+      varint(head.sequence)
+      fixed64(head.hash)
     }
   }
 }

@@ -16,8 +16,10 @@ package enum Limits {
   package static let maximumSegmentItems = 400_000
   /// The most authors of one zone.
   package static let maximumAuthors = 4_000
-  /// The most lives of one device in one zone, so that no device alone can use up the authors.
+  /// The most lives of all devices of one person, so that nobody alone can use up the authors.
   package static let maximumLives = 256
+  /// The most lives of a group beyond the rooms of their persons: those that others have seen.
+  package static let maximumCitedLives = 2_000
   /// The most fields of one event.
   package static let maximumEventFields = 64
   /// The most fields of one record: all there are numbers for, because merging cannot refuse one

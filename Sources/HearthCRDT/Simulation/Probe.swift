@@ -20,6 +20,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case partOfSegmentTaken = "engine.part-of-segment-taken"
   case pendingApplied = "engine.pending-applied"
   case forkSeen = "engine.fork-seen"
+  case falseClaimSeen = "engine.false-claim-seen"
   case segmentsMerged = "engine.segments-merged"
   case severalChangesInSegment = "engine.several-changes-in-segment"
   case headSavedWithWrite = "engine.head-saved-with-write"

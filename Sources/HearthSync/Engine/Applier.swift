@@ -35,7 +35,7 @@ struct Applier<S: Store> {
     for change in changes {
       try store.learn([change.dot.author])
       // What an author held back elsewhere wrote is seen without being here.
-      if !change.seen.isEmpty { try store.learn(change.seen.increments.map(\.author)) }
+      if !change.seen.isEmpty { try store.learn(change.seen.heads.map(\.author)) }
       for operation in change.operations where !operation.key.type.isEvent {
         keys.insert(operation.key)
       }

@@ -38,9 +38,16 @@ struct CausalQueue {
   private(set) var forks: [Fork] = []
   /// The segments beyond the limits of the zone: they are not kept.
   private(set) var refused: [OpenedSegment] = []
+  /// The changes that cite what their authors cannot have seen.
+  private(set) var falseClaims: [FalseClaim] = []
 
   private var queues: [(author: Author, segments: [OpenedSegment])] = []
+  /// The segments of this batch of which something is applied, by author.
+  private var taken: [Author: [OpenedSegment]] = [:]
+  private var claims: ClaimedLogs
   private let control: Frontier?
+  private let room: AuthorRoom
+  private let evidence: CitedEvidence?
   private let ends: [LogHead]
   private let isOver: ((OpenedSegment, Frontier) -> Bool)?
 
@@ -50,13 +57,21 @@ struct CausalQueue {
   ///   - ends: where the logs of authors are to be held back again, when a zone is built anew.
   ///   - isOver: whether a segment's epoch was over in the eyes of its author, who had seen these
   ///     membership operations; nil where segments were judged before.
+  ///   - room: which authors have a place.
+  ///   - claims: what earlier slices of the same batch have left.
+  ///   - evidence: where what is cited is looked up; nil in a control zone, whose citations are
+  ///     judged when its operations are folded.
   init(
-    _ segments: [OpenedSegment], control: Frontier?, ends: [LogHead] = [],
+    _ segments: [OpenedSegment], control: Frontier?, ends: [LogHead] = [], room: AuthorRoom,
+    claims: ClaimedLogs = ClaimedLogs(), evidence: CitedEvidence? = nil,
     isOver: ((OpenedSegment, Frontier) -> Bool)? = nil
   ) {
     self.control = control
     self.ends = ends
     self.isOver = isOver
+    self.room = room
+    self.claims = claims
+    self.evidence = evidence
     for author in Set(segments.map(\.author)).sorted() {
       let own = segments.filter { $0.author == author }
       queues.append(
@@ -65,12 +80,12 @@ struct CausalQueue {
   }
 
   /// Takes everything that can be taken, until nothing moves.
-  mutating func run(on zone: inout ZoneState) {
+  mutating func run(on zone: inout ZoneState) throws {
     var moved = true
     while moved {
       moved = false
       for place in queues.indices {
-        while step(place, on: &zone) { moved = true }
+        while try step(place, on: &zone) { moved = true }
       }
     }
     if Mutant.countsEachDelivery.isActive, ready.isEmpty {
@@ -86,10 +101,12 @@ struct CausalQueue {
   }
 
   /// Takes what it can of an author's next segment; whether anything moved.
-  private mutating func step(_ place: Int, on zone: inout ZoneState) -> Bool {
-    guard let segment = queues[place].segments.first else { return false }
+  private mutating func step(_ place: Int, on zone: inout ZoneState) throws -> Bool {
+    guard let segment = queues[place].segments.first, claims.held[segment.author] == nil else {
+      return false
+    }
     var head = zone.head(of: queues[place].author)
-    guard zone.admits(head.author) else {
+    guard room.admits(head.author, in: zone) else {
       queues[place].segments.removeFirst()
       refused.append(segment)
       return true
@@ -121,7 +138,7 @@ struct CausalQueue {
     }
     let before = head.sequence
     Probe.partOfSegmentKnown.hit(if: segment.first <= before)
-    guard take(segment, from: &head, on: &zone) else {
+    guard try take(segment, from: &head, on: &zone) else {
       queues[place].segments.removeFirst()
       refused.append(segment)
       return true
@@ -130,7 +147,7 @@ struct CausalQueue {
       queues[place].segments.removeFirst()
       complete.append(segment)
     }
-    return head.sequence > before
+    return head.sequence > before || claims.held[segment.author] != nil
   }
 
   /// What the author of a segment had seen of the control zone at its end; nil if that cannot be.
@@ -148,7 +165,10 @@ struct CausalQueue {
   /// all is impossible, which leaves nothing to keep.
   private mutating func take(
     _ segment: OpenedSegment, from head: inout LogHead, on zone: inout ZoneState
-  ) -> Bool {
+  ) throws -> Bool {
+    if evidence != nil, taken[head.author]?.last?.digest != segment.digest {
+      taken[head.author, default: []].append(segment)
+    }
     while head.sequence < segment.last, head.forkedAt == nil {
       if let end = zone.forkEnds[head.author], head.sequence + 1 >= end {
         head.forkedAt = end
@@ -156,7 +176,8 @@ struct CausalQueue {
       }
       let change = segment.changes[Int(head.sequence + 1 - segment.first)]
       guard let seen = CausalQueue.raised(head.seen, by: change.seen),
-        let controlSeen = CausalQueue.raised(head.controlSeen, by: change.controlSeen)
+        let controlSeen = CausalQueue.raised(head.controlSeen, by: change.controlSeen),
+        control == nil || controlSeen[head.author] > 0
       else {
         guard head.sequence > 0 else { return false }
         // What came before it in the segment counts, so the segment is kept with what waits.
@@ -166,7 +187,7 @@ struct CausalQueue {
             author: head.author, sequence: change.dot.sequence, segment: segment, isDouble: false))
         break
       }
-      guard isKnown(change.seen, reaching: seen, in: zone),
+      guard isKnown(change.seen, in: zone),
         control.map({ $0.covers(controlSeen) }) ?? true || Mutant.skipsControlCauses.isActive
       else {
         Probe.partOfSegmentTaken.hit(if: head.sequence >= segment.first)
@@ -174,6 +195,9 @@ struct CausalQueue {
       }
       var past = seen
       if !Mutant.forgetsOwnPast.isActive { past.advance(head.author, to: head.sequence) }
+      guard
+        try hasSeen(change, after: head, past: past, controlSeen: controlSeen, in: zone)
+      else { break }
       ready.append(Ready(change: change, past: past, controlSeen: controlSeen))
       head.sequence = change.dot.sequence
       head.hash = segment.hash(after: change.dot.sequence)
@@ -196,15 +220,51 @@ struct CausalQueue {
     return raised
   }
 
+  /// What the next slice of the batch has to know.
+  func claims(in zone: ZoneState) -> ClaimedLogs {
+    var claims = claims
+    if evidence != nil { claims.keep(waiting.map(\.0), in: zone) }
+    return claims
+  }
+
   /// Whether what the change newly saw is here; what a forked author wrote after its fork, and what
   /// an author beyond the limits wrote, is not waited for.
-  private func isKnown(
-    _ news: FrontierDifference, reaching seen: Frontier, in zone: ZoneState
-  ) -> Bool {
-    news.increments.allSatisfy { increment in
-      zone.reaches(increment.author, seen[increment.author])
-        || zone.head(of: increment.author).forkedAt != nil || !zone.admits(increment.author)
-        || Mutant.skipsCauses.isActive
+  private func isKnown(_ news: FrontierDifference, in zone: ZoneState) -> Bool {
+    news.heads.allSatisfy { cited in
+      zone.reaches(cited.author, cited.sequence)
+        || zone.head(of: cited.author).forkedAt != nil
+        || (claims.held[cited.author].map { $0 <= cited.sequence } ?? false)
+        || !room.admits(cited.author, in: zone) || Mutant.skipsCauses.isActive
+    }
+  }
+
+  /// Whether the author of a change can have seen what it newly cites; where not, its log is held
+  /// back from there on.
+  private mutating func hasSeen(
+    _ change: Change, after head: LogHead, past: Frontier, controlSeen: Frontier,
+    in zone: ZoneState
+  ) throws -> Bool {
+    guard let evidence, !change.seen.isEmpty || !change.controlSeen.isEmpty else { return true }
+    let judge = CitationJudge(
+      data: .init(zone: zone, room: room, held: claims.held) { [taken, claims] author, sequence in
+        // What came in this batch is not in the store yet.
+        if let holder = taken[author]?.holder(of: sequence) ?? claims.begun(author, sequence) {
+          return .excerpt(evidence.memory.excerpt(of: holder.digest) { LogExcerpt(holder) })
+        }
+        return try evidence.log(author, sequence)
+      },
+      control: .init(zone: evidence.control, room: room, find: evidence.controlLog))
+    switch try judge.judge(change, after: head, past: past, controlSeen: controlSeen) {
+    case .proven: return true
+    case .missing: return false
+    case .refuted(let kind, let cited, let isControl):
+      Probe.falseClaimSeen.hit()
+      claims.held[head.author] = change.dot.sequence
+      falseClaims.append(
+        FalseClaim(
+          author: head.author, sequence: change.dot.sequence, kind: kind, cited: cited,
+          isControl: isControl))
+      return false
     }
   }
 
@@ -218,8 +278,66 @@ struct CausalQueue {
   private func reason(of segment: OpenedSegment, in zone: ZoneState) -> PendingReason {
     let head = zone.head(of: segment.author)
     if head.forkedAt != nil { return .quarantine }
+    if let claim = claims.held[segment.author] {
+      return segment.first <= claim && claim <= segment.last ? .falseClaim : .gap
+    }
     let isGap = segment.first > head.sequence + 1
     (isGap ? Probe.gapInLog : control == nil ? .causeMissingInControl : .causeMissing).hit()
     return isGap ? .gap : .cause
+  }
+}
+
+/// What one slice of a batch leaves to the next: where logs are held back, and what is applied in
+/// part and so not in the log yet.
+struct ClaimedLogs {
+  /// The first change of each log that is held back for a false claim.
+  fileprivate(set) var held: [Author: UInt64] = [:]
+  /// The segment of each log of which a part is applied.
+  private var begun: [Author: OpenedSegment] = [:]
+
+  init(held: [Author: UInt64] = [:]) {
+    self.held = held
+  }
+
+  /// The segment of a log that holds a change which is applied here, while others of it wait.
+  func begun(_ author: Author, _ sequence: UInt64) -> OpenedSegment? {
+    begun[author].flatMap { $0.first <= sequence && sequence <= $0.last ? $0 : nil }
+  }
+
+  /// Keeps of what waits that of which a part is applied.
+  fileprivate mutating func keep(_ waiting: [OpenedSegment], in zone: ZoneState) {
+    for author in begun.keys.sorted() {
+      guard let segment = begun[author], zone.head(of: author).sequence >= segment.last else {
+        continue
+      }
+      begun[author] = nil
+    }
+    for segment in waiting where segment.first <= zone.head(of: segment.author).sequence {
+      begun[segment.author] = segment
+    }
+  }
+}
+
+/// Where a batch's citations are looked up.
+struct CitedEvidence {
+  /// The group's control zone.
+  let control: ZoneState
+  /// Finds a stretch of a log of the zone.
+  let log: (Author, UInt64) throws -> CitedLog
+  /// The same of the control zone.
+  let controlLog: (Author, UInt64) throws -> CitedLog
+  /// Excerpts of segments that were looked into.
+  let memory: ExcerptMemory
+}
+
+extension [OpenedSegment] {
+  /// Of one author's segments in order of their first change, one that holds a change.
+  fileprivate func holder(of sequence: UInt64) -> OpenedSegment? {
+    var place = partitionPoint { $0.first > sequence }
+    while place > 0, sequence - self[place - 1].first < UInt64(Limits.maximumSegmentChanges) {
+      place -= 1
+      if sequence <= self[place].last { return self[place] }
+    }
+    return nil
   }
 }

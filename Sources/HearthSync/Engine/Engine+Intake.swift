@@ -30,6 +30,8 @@ extension Engine {
     let membership: Membership
     /// How far the control zone is, for a data zone.
     let control: Frontier?
+    /// Which authors have a place.
+    let room: AuthorRoom
     /// Whether all are opened, as the zone is built anew.
     let isRebuilding: Bool
     /// Whether those of unknown authors were tried with what is known of people now.
@@ -40,10 +42,13 @@ extension Engine {
     let hasNews: Bool
 
     /// Whether what a segment waits for has come.
-    func isReady(_ entry: PendingEntry, in zone: ZoneState) -> Bool {
+    ///
+    /// - Parameter held: where logs are held back for a false claim: what comes after is not
+    ///   waited for.
+    func isReady(_ entry: PendingEntry, in zone: ZoneState, _ held: [Author: UInt64]) -> Bool {
       if isRebuilding { return true }
       switch entry.reason {
-      case .quarantine: return false
+      case .quarantine, .falseClaim: return false
       case .format: return !hasTriedFormats
       case .epoch: return zone.holdsEpoch(tagged: entry.epochTag)
       case .author:
@@ -59,14 +64,14 @@ extension Engine {
         else { return true }
         if entry.wait.isInControl { return control.map { $0.covers(missing) } ?? true }
         return zone.reaches(missing.author, missing.sequence)
-          || zone.head(of: missing.author).forkedAt != nil || !zone.admits(missing.author)
+          || zone.head(of: missing.author).forkedAt != nil
+          || (held[missing.author].map { $0 <= missing.sequence } ?? false)
+          || !room.admits(missing.author, in: zone)
       }
     }
 
     private func head(of entry: PendingEntry, in zone: ZoneState) -> LogHead? {
-      zone.deviceByTag[entry.authorTag].map {
-        zone.head(of: Author(device: $0, incarnation: entry.incarnation))
-      }
+      entry.author(in: zone).map(zone.head)
     }
   }
 
@@ -76,6 +81,7 @@ extension Engine {
     Readiness(
       zone: zone, membership: membership,
       control: zone.kind == .data ? try controlZone(of: zone.group).reached : nil,
+      room: room(of: zone),
       isRebuilding: isRebuilding,
       hasTriedStrangers: try store.fact(Engine.strangersFact(zone.id)) == people(around: zone),
       hasTriedFormats: try store.fact(Engine.formatsFact(zone.id)) == Engine.formats,
@@ -181,20 +187,22 @@ extension Engine {
     }
     wait.seen = seen.prefix(PendingWait.maximumNoted)
     wait.controlSeen = controlSeen.prefix(PendingWait.maximumNoted)
+    if reason == .falseClaim {
+      wait.missing = Dot(author: segment.author, sequence: head.sequence + 1)
+    }
     guard reason == .cause else { return wait }
     // Where nothing is found that it lacks itself, it stands behind what was begun of its log.
     wait.missing = Dot(author: segment.author, sequence: head.sequence + 1)
     guard segment.first <= head.sequence + 1, head.sequence < segment.last else { return wait }
     let change = segment.changes[Int(head.sequence + 1 - segment.first)]
-    guard let reached = head.seen.raised(by: change.seen),
-      let controlReached = head.controlSeen.raised(by: change.controlSeen)
-    else { return wait }
-    let lacking = change.seen.increments.first { increment in
-      !zone.reaches(increment.author, reached[increment.author])
-        && zone.head(of: increment.author).forkedAt == nil && zone.admits(increment.author)
+    guard let controlReached = head.controlSeen.raised(by: change.controlSeen) else { return wait }
+    let room = room(of: zone)
+    let lacking = change.seen.heads.first { cited in
+      !zone.reaches(cited.author, cited.sequence)
+        && zone.head(of: cited.author).forkedAt == nil && room.admits(cited.author, in: zone)
     }
-    if let author = lacking?.author {
-      wait.missing = Dot(author: author, sequence: reached[author])
+    if let lacking {
+      wait.missing = Dot(author: lacking.author, sequence: lacking.sequence)
     } else if zone.kind == .data {
       let control = try controlZone(of: zone.group).reached
       let lacking = controlReached.entries.first { control[$0.author] < $0.sequence }

@@ -34,7 +34,7 @@ extension Engine {
       try store.setFact(
         Engine.incarnationFact, Engine.bytes(of: draft.incarnation))
       try store.setFact(Engine.lifeFact(draft.author), Engine.bytes(of: nowMilliseconds))
-      let isAdmitted = draft.zones.allSatisfy { $0.admits(draft.author) }
+      let isAdmitted = draft.zones.allSatisfy { draft.room(of: $0).admits(draft.author, in: $0) }
       let reissued = isAdmitted ? try draft.takeBack(ends, now: nowMilliseconds) : []
       // Opening reads own changes beyond a saved head for the current life only.
       let old = Author(device: device, incarnation: previous)
@@ -49,7 +49,7 @@ extension Engine {
       for zone in draft.zones where zone.kind == .control {
         // Beyond the limit of lives the node can still be opened and read; writing says why not.
         guard draft.membership(of: zone.group).isActive(device),
-          zone.admits(draft.author)
+          draft.room(of: zone).admits(draft.author, in: zone)
         else { continue }
         _ = try draft.writeControl(
           [.incarnate(.init(previous: previous, reason: String(reason.prefix(200))))],

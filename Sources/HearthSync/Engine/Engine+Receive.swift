@@ -14,6 +14,8 @@ package struct ReceiveReport: Sendable {
   var unusable: [(digest: Identifier, reason: String)] = []
   /// How many segments wait, by reason.
   package internal(set) var waiting: [PendingReason: Int] = [:]
+  /// The changes that cite what their authors cannot have seen.
+  package internal(set) var falseClaims: [FalseClaim] = []
   /// The authors that were found to have published two histories.
   package internal(set) var forks: [Dot] = []
   /// The first contradicting changes of logs of a control zone.
@@ -31,6 +33,7 @@ package struct ReceiveReport: Sendable {
     authors = Set(authors + later.authors).sorted()
     refused += later.refused
     waiting = later.waiting
+    falseClaims += later.falseClaims
     forks += later.forks
     evidence += later.evidence
     contradicted += later.contradicted
@@ -130,7 +133,7 @@ extension Engine {
       of: state, membership(of: state.group), isRebuilding: false, hasNews: hasNews)
     return try store.pendingEntries(in: zone)
       .filter {
-        ($0.reason == .epoch || $0.reason == .author) && readiness.isReady($0, in: state)
+        ($0.reason == .epoch || $0.reason == .author) && readiness.isReady($0, in: state, [:])
       }
       .compactMap { try store.bytes(ofPending: $0.digest, in: zone) }
   }
@@ -152,24 +155,28 @@ extension Engine {
       var intake = Intake(blobs, waiting: try store.pendingEntries(in: zone))
       let readiness = try readiness(
         of: draft, membership, isRebuilding: isRebuilding, hasNews: intake.hasFresh)
-      intake.sort(in: draft) { readiness.isReady($0, in: draft) }
+      var claims = ClaimedLogs(held: isRebuilding ? [:] : intake.held(in: draft))
+      intake.sort(in: draft) { readiness.isReady($0, in: draft, claims.held) }
       while var slice = try nextSlice(of: &intake, in: draft, membership, &report) {
         hold(&slice, where: ends)
         slice.opened = introduced(slice.opened, membership, &slice.unopened)
         var queue = CausalQueue(
-          slice.opened, control: readiness.control, ends: ends,
+          slice.opened, control: readiness.control, ends: ends, room: readiness.room,
+          claims: claims, evidence: try evidence(for: draft),
           isOver: epochJudge(of: draft, isRebuilding: isRebuilding))
-        queue.run(on: &draft)
+        try queue.run(on: &draft)
         try checkBase(of: draft.id, against: queue.forks)
         refuse(queue.refused, in: draft, &report)
         try apply(queue, in: draft, &tickedClock, nowMilliseconds: nowMilliseconds, &report)
+        try noteFalseClaims(
+          queue.falseClaims, in: draft, nowMilliseconds: nowMilliseconds, &report)
+        claims = queue.claims(in: draft)
         try settle(queue, slice, in: draft, &intake)
         let hidden = isRebuilding ? [] : try hiddenForks(in: queue.covered, of: draft)
         try noteForks(
           queue.forks + hidden, in: draft, nowMilliseconds: nowMilliseconds, &intake, &report)
-        intake.moved(Set(queue.ready.map(\.change.dot.author)).sorted()) {
-          readiness.isReady($0, in: draft)
-        }
+        let moved = queue.ready.map(\.change.dot.author) + queue.falseClaims.map(\.author)
+        intake.moved(Set(moved).sorted()) { readiness.isReady($0, in: draft, claims.held) }
       }
       try tidy(
         &intake, in: draft, membership, nowMilliseconds: nowMilliseconds, &report)
@@ -217,7 +224,7 @@ extension Engine {
     var cited: Set<DeviceID> = []
     for segment in opened where membership.isActive(segment.author.device) {
       for change in segment.changes {
-        cited.formUnion(change.seen.increments.map(\.author.device))
+        cited.formUnion(change.seen.heads.map(\.author.device))
       }
     }
     var admitted: [DeviceID: Bool] = [:]
@@ -240,16 +247,19 @@ extension Engine {
   private func refuse(
     _ segments: [OpenedSegment], in zone: ZoneState, _ report: inout ReceiveReport
   ) {
+    let room = room(of: zone)
     for segment in segments {
       let name = deviceName(segment.author.device, in: zone)
       let isOver = membership(of: zone.group).isKnownOver(segment.epoch, of: zone.id)
       let reason =
         isOver
         ? "\(name) sealed it under a key that somebody has whose removal it cites"
-        : zone.admits(segment.author)
-          ? "it claims to have seen more than there can be"
-          : "\(name) has more than \(Limits.maximumLives) lives, or the zone more than "
-            + "\(Limits.maximumAuthors) authors: ask \(name)'s owner to join again with a new node"
+        : room.admits(segment.author, in: zone)
+          ? "\(name) claims to have seen more than there can be, or does not cite where the "
+            + "members' log tells of this life of it"
+          : "the devices of \(name)'s owner have more than \(Limits.maximumLives) lives, or the "
+            + "zone more than \(Limits.maximumAuthors) authors: ask for the removal of that person, "
+            + "who can join again"
       report.refused.append((segment.digest, reason))
     }
   }

@@ -23,23 +23,22 @@ extension Engine {
   /// too it had seen that at least. Opens none: what they had seen was noted when they were.
   package func waitingSegments(in id: ZoneID) throws -> [WaitingSegment] {
     let state = try zone(id)
+    let entries = try store.pendingEntries(in: id)
+    // Whoever was found to cite what nobody wrote proves nothing by what is cited after that.
+    let liars = Set(entries.filter { $0.reason == .falseClaim }.compactMap { $0.author(in: state) })
     var found: [WaitingSegment] = []
     var reached: [Author: (sequence: UInt64, seen: Frontier, controlSeen: Frontier)] = [:]
-    for entry in try store.pendingEntries(in: id).sorted(by: PendingEntry.isBefore) {
-      guard entry.reason == .gap || entry.reason == .cause,
-        let device = state.deviceByTag[entry.authorTag]
+    for entry in entries.sorted(by: PendingEntry.isBefore) {
+      guard entry.reason == .gap || entry.reason == .cause, let author = entry.author(in: state),
+        !liars.contains(author)
       else { continue }
-      let author = Author(device: device, incarnation: entry.incarnation)
       let head = state.head(of: author)
       var (sequence, seen, controlSeen) =
         reached[author] ?? (head.sequence, head.seen, head.controlSeen)
       if entry.last > sequence {
         sequence = entry.last
-        // What cannot be counted is not believed.
-        seen = seen.raised(by: entry.wait.seen.difference(from: Frontier())) ?? seen
-        controlSeen =
-          controlSeen.raised(by: entry.wait.controlSeen.difference(from: Frontier()))
-          ?? controlSeen
+        seen = seen.joined(with: entry.wait.seen)
+        controlSeen = controlSeen.joined(with: entry.wait.controlSeen)
       }
       reached[author] = (sequence, seen, controlSeen)
       found.append(

@@ -54,7 +54,7 @@ extension Engine {
     let author = Author(device: device, incarnation: entry.incarnation)
     let reached = zone.head(of: author).sequence
     switch entry.reason {
-    case .quarantine, .author: return false
+    case .quarantine, .falseClaim, .author: return false
     case .format: return entry.last <= reached
     case .gap, .cause, .epoch:
       // What was begun of it counts as part of the log.

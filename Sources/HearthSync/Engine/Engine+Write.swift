@@ -21,15 +21,24 @@ extension Engine {
     _ operations: [Operation], to zone: ZoneID, nowMilliseconds: UInt64
   ) throws -> Version {
     let state = try self.zone(zone)
-    guard state.kind == .control || state.isEpochOver else {
+    let isAnnounced = try controlZone(of: state.group).head(of: author).sequence > 0
+    guard state.kind == .control || state.isEpochOver || !isAnnounced else {
       return try writeOne(operations, to: zone, nowMilliseconds: nowMilliseconds)
     }
     var draft = self
     var version = Version(dot: Dot(author: author, sequence: 0), time: HybridTime(rawValue: 0))
     try store.transaction {
       draft = self
-      if state.kind == .data, !Mutant.rotatesAfterWrite.isActive {
+      if state.isEpochOver, state.kind == .data, !Mutant.rotatesAfterWrite.isActive {
         try draft.replaceOverEpochs(of: state.group, nowMilliseconds: nowMilliseconds)
+      }
+      if state.kind == .data,
+        try draft.controlZone(of: state.group).head(of: author).sequence == 0
+      {
+        // Records count only of who has written to the members' log: who was let in by others had
+        // nothing to say there yet.
+        _ = try draft.writeControl(
+          [.heartbeat([])], group: state.group, nowMilliseconds: nowMilliseconds)
       }
       let before = draft.membership(of: state.group)
       version = try draft.writeOne(operations, to: zone, nowMilliseconds: nowMilliseconds)
@@ -125,12 +134,16 @@ extension Engine {
   private func makeChange(
     _ operations: [Operation], head: LogHead, in state: ZoneState, time: HybridTime
   ) throws -> Change {
-    let controlSeen =
-      state.kind == .data
-      ? try known(ofControl: state.group, head).difference(from: head.controlSeen) : .none
-    let seen = state.frontier.raised(over: head.past).difference(from: head.past)
+    var controlSeen = FrontierDifference.none
+    if state.kind == .data {
+      let control = try controlZone(of: state.group)
+      controlSeen = try known(ofControl: state.group, head)
+        .difference(from: head.controlSeen) { control.head(of: $0).hash }
+    }
+    let seen = state.frontier.raised(over: head.past)
+      .difference(from: head.past) { state.head(of: $0).hash }
     precondition(
-      !seen.increments.contains { $0.author == author }, "the own log is ahead of its head")
+      !seen.heads.contains { $0.author == author }, "the own log is ahead of its head")
     return Change(
       dot: Dot(author: author, sequence: head.sequence + 1), previousHash: head.hash, seen: seen,
       controlSeen: controlSeen, time: time, schemaVersion: schemaVersion,
@@ -147,7 +160,7 @@ extension Engine {
   private func citing(
     _ seen: FrontierDifference, in state: ZoneState, _ operations: [Operation]
   ) -> [Operation] {
-    let citations = seen.increments.map {
+    let citations = seen.heads.map {
       Citation(author: $0.author, chainHash: state.head(of: $0.author).hash)
     }
     var isFirst = true
@@ -176,11 +189,13 @@ extension Engine {
         "this transaction has \(operations.count) operations, more than the "
           + "\(Limits.maximumOperations) that one may have: split it")
     }
-    guard zone.admits(author) else {
+    let room = room(of: zone)
+    guard room.admits(author, in: zone) else {
       throw SyncError(
         .tooLarge,
-        "this device has begun \(zone.lives(of: device)) lives in \(zone.name), or the zone has "
-          + "too many authors: make a new node with `hearth init` and join again")
+        "your devices have begun \(room.lives(of: device, in: zone)) lives in \(zone.name), or the "
+          + "zone has too many authors: ask to be removed, make a new node with `hearth init` and "
+          + "join again")
     }
     let next = try nextDot(in: zone.id)
     var deleted: Set<RecordKey> = []

@@ -29,6 +29,8 @@ package struct Engine<S: Store> {
   let policy: RolePolicy
   /// Segments of control zones that were shown, verified and opened, by digest.
   var openedShown: [Identifier: ShownSegment] = [:]
+  /// What was looked up in stored segments for those who cite them.
+  let excerpts = ExcerptMemory()
   /// Segments that were fetched and can never be used.
   var refusals = Refusals()
   /// Whether the histories of a log are being shown at the moment: what follows from it waits.

@@ -59,9 +59,20 @@ struct Intake {
     }
   }
 
+  /// Where logs are held back for a false claim, by what waits for that reason.
+  func held(in zone: ZoneState) -> [Author: UInt64] {
+    var held: [Author: UInt64] = [:]
+    for entry in waiting.values.map(\.entry) where entry.reason == .falseClaim {
+      guard let author = entry.author(in: zone), let claim = entry.wait.missing?.sequence else {
+        continue
+      }
+      held[author] = min(held[author] ?? .max, claim)
+    }
+    return held
+  }
+
   private mutating func file(_ entry: PendingEntry, in zone: ZoneState) {
-    guard let device = zone.deviceByTag[entry.authorTag] else { return }
-    let author = Author(device: device, incarnation: entry.incarnation)
+    guard let author = entry.author(in: zone) else { return }
     own[author, default: []].append(entry.digest)
     switch entry.reason {
     case .gap: blocked[author, default: []].append(entry.digest)
@@ -69,7 +80,7 @@ struct Intake {
       if let missing = entry.wait.missing, !entry.wait.isInControl {
         blocked[missing.author, default: []].append(entry.digest)
       }
-    case .author, .epoch, .quarantine, .format: break
+    case .author, .epoch, .quarantine, .falseClaim, .format: break
     }
   }
 

@@ -102,7 +102,8 @@ extension Engine {
   ) throws -> Bool {
     let control = try controlZone(of: group)
     // Also who belongs to the group only by a history that nobody has shown yet.
-    guard membership(of: group).card(of: device) != nil, control.admits(author),
+    guard membership(of: group).card(of: device) != nil,
+      room(of: control).admits(author, in: control),
       control.forkEnds[author] == nil
     else { return false }
     var starts = control.forkEnds

@@ -53,7 +53,11 @@ extension Engine {
     let membership = membership(of: group)
     for zone in zones where zone.group == group && zone.kind == .data {
       if Mutant.keepsOldJudgement.isActive { continue }
-      if try isAffected(zone, before, membership) || isBeyondFork(zone) {
+      // Whoever had received one of two histories is proven once both are shown.
+      let isProven =
+        try before.forks.ends != membership.forks.ends
+        && store.pendingEntries(in: zone.id).contains { $0.reason == .falseClaim }
+      if try isAffected(zone, before, membership) || isBeyondFork(zone) || isProven {
         Probe.zoneRejudged.hit()
         try rebuild(zone.id, nowMilliseconds: nowMilliseconds)
       }

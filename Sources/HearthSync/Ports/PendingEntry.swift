@@ -37,6 +37,11 @@ package struct PendingEntry: Equatable, Sendable {
     self.byteCount = byteCount
   }
 
+  /// Who it claims to be of; nil where no device of the zone is known by that tag.
+  func author(in zone: ZoneState) -> Author? {
+    zone.deviceByTag[authorTag].map { Author(device: $0, incarnation: incarnation) }
+  }
+
   /// Reads the clear part of a segment; zeros where there is none.
   init(_ segment: PendingSegment) {
     let frame = try? EnvelopeFrame(segment.bytes)

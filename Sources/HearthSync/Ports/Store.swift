@@ -82,6 +82,8 @@ package enum PendingReason: String, Sendable {
   case epoch
   /// Nothing: its author contradicted itself, and a person must decide.
   case quarantine
+  /// That another history of a cited log is shown: its author cites what nobody has written.
+  case falseClaim
   /// A newer version of this program.
   case format
 }
@@ -113,6 +115,8 @@ package struct Notice: Equatable, Sendable {
     case newLife
     /// An author published two histories.
     case fork
+    /// An author cites what it cannot have seen.
+    case falseClaim
     /// A device's clock is far from this one's.
     case clock
     /// A device wrote or sent more than one may.

@@ -136,6 +136,19 @@ struct SegmentOpener {
     return try? decode(body, header)
   }
 
+  /// Opens a segment again that was verified before it was stored; nil if it cannot be read.
+  func reopened(_ bytes: [UInt8], author: Author) -> OpenedSegment? {
+    guard
+      let header = try? Envelope.parseHeader(bytes, minimumSuite: membership.acceptedSuite),
+      header.type == .segment, Identifier(header.zoneTag) == zone.tag,
+      let epoch = zone.epoch(tag: header.epochTag),
+      let body = try? Envelope.openWeighed(bytes, zoneID: zone.id.bytes, epoch: epoch),
+      let changes = try? decode(body, header)
+    else { return nil }
+    return try? finish(
+      bytes, digest: nil, header, author: author, changes: changes, epoch: epoch)
+  }
+
   /// What vouches for a device that the log does not name: an invitation or recovery words, with
   /// keys that hash to its id.
   private func introduction(in changes: [Change], of device: DeviceID) -> Introduction? {

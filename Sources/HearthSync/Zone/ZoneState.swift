@@ -87,14 +87,6 @@ package struct ZoneState: Sendable {
       ? heads[place] : LogHead(author: author)
   }
 
-  /// Whether changes of an author may be applied here: one that is known, or that still fits the
-  /// limits on authors of a zone and on lives of a device.
-  func admits(_ author: Author) -> Bool {
-    let place = position(of: author)
-    if place < heads.count, heads[place].author == author { return true }
-    return heads.count < Limits.maximumAuthors && lives(of: author.device) < Limits.maximumLives
-  }
-
   /// How many lives of a device have changes here.
   func lives(of device: DeviceID) -> Int {
     var place = position(of: Author(device: device, incarnation: 0))

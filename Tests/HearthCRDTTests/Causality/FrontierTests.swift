@@ -53,20 +53,29 @@ struct FrontierTests {
         let difference = a.difference(from: b)
         #expect(b.raised(by: difference) == a)
         #expect(difference.isEmpty == (a == b))
-        #expect(difference.increments.allSatisfy { $0.sequence > 0 })
+        #expect(difference.heads.allSatisfy { $0.sequence == a[$0.author] })
       }
     }
   }
 
-  @Test("a mark may reach 2^63 - 1 and no further")
+  @Test("a mark may reach 2^63 - 1 and no further, and nothing is cited twice")
   func maximum() {
-    let top = frontier((1, Frontier.maximumSequence - 1))
-    let one = frontier((1, 1)).difference(from: Frontier())
-    let two = frontier((1, 2)).difference(from: Frontier())
-    #expect(top.raised(by: one)?[author(1)] == Frontier.maximumSequence)
-    #expect(top.raised(by: two) == nil)
-    let most = frontier((1, Frontier.maximumSequence))
-    #expect(most.raised(by: most.difference(from: Frontier())) == nil)
+    func citing(_ sequence: UInt64) -> FrontierDifference {
+      FrontierDifference(heads: [CitedHead(author: author(1), sequence: sequence, hash: 7)])
+    }
+    let some = frontier((1, 5))
+    #expect(
+      some.raised(by: citing(Frontier.maximumSequence))?[author(1)] == Frontier.maximumSequence)
+    #expect(some.raised(by: citing(Frontier.maximumSequence + 1)) == nil)
+    #expect(some.raised(by: citing(6))?[author(1)] == 6)
+    #expect(some.raised(by: citing(5)) == nil)
+    #expect(some.raised(by: citing(4)) == nil)
+  }
+
+  @Test("what is cited of a chain hash is its first eight bytes, the greatest first")
+  func citedHash() {
+    let hash = (1...32 as ClosedRange<UInt8>).map { $0 }
+    #expect(CitedHead.prefix(of: hash) == 0x0102_0304_0506_0708)
   }
 
   @Test("withdrawing takes exactly the mark back")

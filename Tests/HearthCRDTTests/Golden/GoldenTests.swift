@@ -10,6 +10,12 @@ private func hex(_ bytes: [UInt8]) -> String {
   }.joined()
 }
 
+/// A citation of the other author.
+private func cited(_ sequence: UInt64, _ hash: UInt64) -> FrontierDifference {
+  FrontierDifference(
+    heads: [CitedHead(author: GoldenTests.ada, sequence: sequence, hash: hash)])
+}
+
 private func marks(_ pairs: (Author, UInt64)...) -> Frontier {
   Frontier(pairs)
 }
@@ -35,7 +41,7 @@ struct GoldenTests {
   static let changes = [
     Change(
       dot: Dot(author: ben, sequence: 300), previousHash: [UInt8](repeating: 0xcc, count: 32),
-      seen: marks((ada, 5)).difference(from: Frontier()),
+      seen: cited(5, 0xe1e2_e3e4_e5e6_e7e8),
       time: HybridTime(milliseconds: 1_790_000_000_000, counter: 1), schemaVersion: 3,
       operations: [
         Operation(chore, .insert),
@@ -48,7 +54,7 @@ struct GoldenTests {
       ]),
     Change(
       dot: Dot(author: ben, sequence: 301), previousHash: [UInt8](repeating: 0xdd, count: 32),
-      controlSeen: marks((ada, 1)).difference(from: Frontier()),
+      controlSeen: cited(1, 0xd1d2_d3d4_d5d6_d7d8),
       time: HybridTime(milliseconds: 1_790_000_001_000), schemaVersion: 3,
       operations: [
         Operation(

@@ -44,7 +44,7 @@ struct TallyModel {
           isComplete = false
           return
         }
-        for news in change.seen.increments { past[news.author, default: 0] += news.sequence }
+        for news in change.seen.heads { past[news.author] = news.sequence }
         past[author] = sequence - 1
         let version = Version(dot: change.dot, time: change.time)
         for operation in change.operations

@@ -1,0 +1,179 @@
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+import TestSupport
+import Testing
+
+@testable import HearthSync
+
+private let now = EngineFamily.now
+
+@Suite("Room for the lives of devices")
+struct AuthorRoomTests {
+  /// Further lives of a member's device, each told in the members' log and with a record of its own.
+  private func lives(
+    _ count: Int, of member: Int, in family: EngineFamily
+  ) throws -> (announcements: [[UInt8]], records: [[UInt8]]) {
+    var announcements: [[UInt8]] = []
+    var records: [[UInt8]] = []
+    for life in 0..<UInt64(count) {
+      var forge = try Forge(family.members[member], family.zone, incarnation: (life + 2) << 32)
+      announcements.append(try forge.announce(family.members[member]))
+      records.append(try forge.seal([forge.change(record: Int(life))]))
+    }
+    return (announcements, records)
+  }
+
+  @Test(
+    "All lives of a person's devices that others have seen count everywhere, whatever came first")
+  func order() throws {
+    #expect(Limits.maximumLives == 256)
+    var family = try EngineFamily(4)
+    let room = Limits.maximumLives - 1
+    let (announcements, records) = try lives(room + 30, of: 1, in: family)
+    // Each meets another end first and takes as many as there is room for.
+    for (member, order) in [(0, announcements), (2, announcements.reversed())] {
+      let first = try family.members[member].receive(
+        order.prefix(room).map { $0 }, in: family.control, nowMilliseconds: now)
+      #expect(first.applied == room)
+      let second = try family.members[member].receive(
+        order.dropFirst(room).map { $0 }, in: family.control, nowMilliseconds: now)
+      #expect(second.applied == 0 && second.refused.count == 30)
+      #expect(second.refused.first?.reason.contains("have more than 256 lives") == true)
+      try family.members[member].heartbeat(in: family.group, nowMilliseconds: now)
+    }
+    // What one had seen gets a place with the other; the records follow the members' log.
+    for _ in 0..<2 {
+      for (giver, takers) in [(0, [2, 3]), (2, [0, 3])] {
+        let blobs = try family.published(giver, family.control)
+        for taker in takers {
+          for _ in 0..<2 {
+            _ = try family.members[taker].receive(
+              blobs, in: family.control, nowMilliseconds: now)
+          }
+        }
+      }
+    }
+    var random = SplitMix64(seed: 61)
+    for member in [0, 2, 3] {
+      _ = try family.members[member].receive(
+        records.shuffled(using: &random), in: family.zone, nowMilliseconds: now)
+    }
+    for member in [0, 2, 3] {
+      let control = try family.members[member].zone(family.control)
+      #expect(
+        control.lives(of: family.members[1].device) == room + 31, "member \(member)")
+    }
+    let digests = try [0, 2, 3].map { try family.members[$0].digest(of: family.zone) }
+    #expect(Set(digests).count == 1)
+  }
+
+  @Test("Records of a life count only if its first change cites that life in the members' log")
+  func unannounced() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone, incarnation: 9 << 32)
+    let silent = try forge.seal([forge.change(record: 1)])
+    let first = try family.members[2].receive(
+      [silent], in: family.zone, nowMilliseconds: now)
+    #expect(first.applied == 0 && first.refused.count == 1)
+    #expect(first.refused.first?.reason.contains("this life of it") == true)
+    // Announced afterwards it stays so, before and after: no order lets it in.
+    var told = try Forge(family.members[1], family.zone, incarnation: 9 << 32)
+    let announcement = try told.announce(family.members[1])
+    for member in [0, 2] {
+      _ = try family.members[member].receive(
+        [announcement], in: family.control, nowMilliseconds: now)
+      let report = try family.members[member].receive(
+        [silent], in: family.zone, nowMilliseconds: now)
+      #expect(report.applied == 0 && report.refused.count == 1)
+    }
+    // What cites it is taken, and waits where the members' log is not here yet.
+    let fine = try told.seal([told.change(record: 2)])
+    let early = try family.members[1].receive([fine], in: family.zone, nowMilliseconds: now)
+    #expect(early.waiting == [.cause: 1])
+    let late = try family.members[2].receive([fine], in: family.zone, nowMilliseconds: now)
+    #expect(late.applied == 1)
+  }
+
+  @Test("All devices of a person share one room, and a newcomer still joins and writes")
+  func newcomer() throws {
+    let family = try EngineFamily(3)
+    let person = try #require(
+      family.members[0].membership(of: family.group).device(family.members[1].device)
+    ).person
+    // As many devices of that person, and as many lives of each, as fill the room and more.
+    let room = AuthorRoom(family.members[0].membership(of: family.group), control: nil)
+    var zone = try family.members[0].zone(family.control)
+    #expect(room.lives(of: family.members[1].device, in: zone) == 1)
+    for life in 2...UInt64(Limits.maximumLives) {
+      let author = Author(device: family.members[1].device, incarnation: life << 32)
+      #expect(room.admits(author, in: zone), "life \(life)")
+      var head = LogHead(author: author)
+      head.sequence = 1
+      zone.set(head)
+    }
+    let next = Author(device: family.members[1].device, incarnation: 999 << 32)
+    #expect(!room.admits(next, in: zone))
+    // Another person's operation has seen it: then it has a place.
+    var witness = zone.head(of: family.members[2].author)
+    witness.seen.advance(next, to: 1)
+    var seen = zone
+    seen.set(witness)
+    #expect(room.admits(next, in: seen))
+    // Its own person's word does not count.
+    var own = zone.head(of: family.members[1].author)
+    own.seen.advance(next, to: 1)
+    var alone = zone
+    alone.set(own)
+    #expect(!room.admits(next, in: alone))
+    // Others are not touched.
+    #expect(room.admits(Author(device: family.members[2].device, incarnation: 9 << 32), in: zone))
+    #expect(room.admits(Author(device: EngineFamily.id(77), incarnation: 1 << 32), in: zone))
+    #expect(person != EngineFamily.id(1))
+  }
+
+  @Test("Lives beyond their persons' rooms have 2,000 places, and everybody else has those beside")
+  func overflow() throws {
+    #expect(Limits.maximumCitedLives == 2_000)
+    let family = try EngineFamily(3)
+    let room = AuthorRoom(family.members[0].membership(of: family.group), control: nil)
+    let device = family.members[1].device
+    func zone(lives: Int) throws -> ZoneState {
+      var zone = try family.members[0].zone(family.control)
+      for life in 2..<UInt64(lives + 1) {
+        var head = LogHead(author: Author(device: device, incarnation: life << 32))
+        head.sequence = 1
+        zone.set(head)
+      }
+      var witness = zone.head(of: family.members[2].author)
+      witness.seen.advance(Author(device: device, incarnation: 9_999 << 32), to: 1)
+      zone.set(witness)
+      return zone
+    }
+    let next = Author(device: device, incarnation: 9_999 << 32)
+    let most = Limits.maximumLives + Limits.maximumCitedLives
+    let last = try zone(lives: most - 1)
+    #expect(room.admits(next, in: last))
+    let full = try zone(lives: most)
+    #expect(!room.admits(next, in: full))
+    #expect(room.admits(Author(device: EngineFamily.id(77), incarnation: 1 << 32), in: full))
+  }
+
+  @Test("A device that others let in tells the members' log of itself before its first record")
+  func announces() throws {
+    var family = try EngineFamily(2)
+    // As somebody whose admission was written by an admin: nothing of its own is in the log.
+    try family.members[1].beginNewLife(reason: "a test", nowMilliseconds: now)
+    let control = try family.members[1].zone(family.control)
+    #expect(control.head(of: family.members[1].author).sequence == 1)
+    family.members[1].incarnation = 77 << 32
+    try family.write(1, 1, [.insert])
+    try family.write(1, 2, [.insert])
+    let after = try family.members[1].zone(family.control)
+    #expect(after.head(of: family.members[1].author).sequence == 1)
+    try family.settle()
+    #expect(try family.digests().count == 1)
+    #expect(
+      try family.members[0].zone(family.zone).head(of: family.members[1].author).sequence == 2)
+  }
+}

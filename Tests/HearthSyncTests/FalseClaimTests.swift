@@ -1,0 +1,319 @@
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+import TestSupport
+import Testing
+
+@testable import HearthSync
+
+private let now = EngineFamily.now
+private let anna = 0
+private let ben = 1
+private let mallory = 2
+
+@Suite("A member who claims to have seen what nobody can have seen")
+struct FalseClaimTests {
+  static let text = FieldID(.register, 1)
+  static let amount = FieldID(.counter, 3)
+  static let tags = FieldID(.set, 4)
+
+  /// A citation of a member's log, with any hash.
+  private func citing(_ author: Author, _ sequence: UInt64, hash: UInt64 = 0xbad) -> CitedHead {
+    CitedHead(author: author, sequence: sequence, hash: hash)
+  }
+
+  /// Everybody's digest after somebody took batches one after another, on a copy of what it has.
+  private func taking(
+    _ batches: [[[UInt8]]], by member: Int, of family: EngineFamily
+  ) throws -> Engine<MemoryStore> {
+    var engine = try copy(of: family.members[member])
+    for batch in batches {
+      _ = try engine.receive(batch, in: family.zone, nowMilliseconds: now)
+    }
+    return engine
+  }
+
+  private func copy(of engine: Engine<MemoryStore>) throws -> Engine<MemoryStore> {
+    try Engine(
+      store: engine.store.copied(), identity: engine.identity, incarnation: engine.incarnation,
+      policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
+  }
+
+  private func record(
+    _ number: Int, of engine: Engine<MemoryStore>, in family: EngineFamily
+  ) throws -> RecordState? {
+    let key = RecordKey(type: .record(7), id: EngineFamily.id(number))
+    return try engine.store.records([key], in: family.zone)[key]
+  }
+
+  /// All orders of a few things.
+  private func orders<Item>(of items: [Item]) -> [[Item]] {
+    guard items.count > 1 else { return [items] }
+    return items.indices.flatMap { place -> [[Item]] in
+      var rest = items
+      let first = rest.remove(at: place)
+      return orders(of: rest).map { [first] + $0 }
+    }
+  }
+
+  /// A change of Mallory's that deletes a record, empties a set and sets a value, over everything
+  /// that it says to have seen.
+  private func lie(_ forge: inout Forge, citing heads: [CitedHead]) -> Change {
+    var change = forge.change([
+      .assign(FalseClaimTests.text, .int(666)), .exclude(FalseClaimTests.tags, .int(1)),
+    ])
+    change.seen = FrontierDifference(heads: heads.sorted { $0.author < $1.author })
+    change.operations.append(
+      Operation(RecordKey(type: .record(7), id: EngineFamily.id(2)), .delete))
+    // Sealed anew, as it says something else now.
+    forge.head.hash = forge.hash(change)
+    return change
+  }
+
+  /// Ben's news: what the lie would cover if it were believed.
+  private func writeNews(_ family: inout EngineFamily) throws {
+    try family.write(
+      ben, 1, [.assign(FalseClaimTests.text, .int(1)), .include(FalseClaimTests.tags, .int(1))])
+    try family.write(ben, 2, [.assign(FalseClaimTests.text, .int(2))])
+  }
+
+  @Test("A claim to have seen somebody's future erases nothing, in every order of delivery")
+  func future() throws {
+    var family = try EngineFamily(4)
+    let victim = family.members[ben].author
+    var forge = try Forge(family.members[mallory], family.zone)
+    let lie = lie(&forge, citing: [citing(victim, 2)])
+    let after = forge.change(record: 9)
+    let lies = [try forge.seal([lie]), try forge.seal([after])]
+    try writeNews(&family)
+    let news = try family.published(ben, family.zone)
+    try family.write(anna, 3, [.insert])
+    let others = try family.published(anna, family.zone)
+    var digests: Set<[UInt8]> = []
+    for order in orders(of: [[lies[0]], [lies[1]], news, others]) {
+      let engine = try taking(order, by: 3, of: family)
+      digests.insert(try engine.digest(of: family.zone))
+      let first = try #require(try record(1, of: engine, in: family))
+      #expect(first.shown(FalseClaimTests.text) == .int(1))
+      #expect(first.siblings(of: FalseClaimTests.text) == 1)
+      #expect(first.elements(of: FalseClaimTests.tags) == [.int(1)])
+      #expect(try record(2, of: engine, in: family)?.life.isDeleted == false)
+      // Loud, once, with the one who lied.
+      let notices = engine.store.notices.filter { $0.kind == .falseClaim }
+      #expect(notices.count == 1)
+      #expect(notices.first?.device == family.members[mallory].device)
+      #expect(notices.first?.text.contains("device 2 published a change") == true)
+      let claims = try engine.falseClaims(in: family.zone)
+      #expect(claims.map(\.author) == [family.members[mallory].author])
+      #expect(claims.first?.cited == Dot(author: victim, sequence: 2))
+      #expect(claims.first?.kind == .content)
+      // What waits proves nothing against others.
+      #expect(try engine.waitingSegments(in: family.zone).isEmpty)
+    }
+    #expect(digests.count == 1)
+  }
+
+  @Test("The log of who lied ends before the lie; rebuilding, opening and auditing agree")
+  func rebuilding() throws {
+    var family = try EngineFamily(4)
+    var forge = try Forge(family.members[mallory], family.zone)
+    let honest = try forge.seal([forge.change(record: 8)])
+    let lie = lie(&forge, citing: [citing(family.members[ben].author, 1)])
+    let bytes = try forge.seal([lie, forge.change(record: 9)])
+    try writeNews(&family)
+    let news = try family.published(ben, family.zone)
+    var engine = try taking([[honest], [bytes], news], by: 3, of: family)
+    #expect(try engine.zone(family.zone).head(of: forge.author).sequence == 1)
+    let digest = try engine.digest(of: family.zone)
+    try engine.rebuild(family.zone, nowMilliseconds: now)
+    #expect(try engine.digest(of: family.zone) == digest)
+    #expect(try engine.audit(family.zone).findings.isEmpty)
+    #expect(try engine.auditRecords(of: family.zone, nowMilliseconds: now) == nil)
+    let again = try copy(of: engine)
+    #expect(try again.falseClaims(in: family.zone).count == 1)
+    #expect(again.store.notices.filter { $0.kind == .falseClaim }.count == 1)
+    // Whoever goes on, goes on; the next life of the device too.
+    _ = try engine.write(
+      [Operation(RecordKey(type: .record(7), id: EngineFamily.id(1)), .insert)], to: family.zone,
+      nowMilliseconds: now)
+    #expect(try engine.digest(of: family.zone) != digest)
+  }
+
+  @Test("A wrong hash of a change that others have is refused at the head, before it, and in parts")
+  func content() throws {
+    var family = try EngineFamily(4)
+    let victim = family.members[ben].author
+    for record in 1...5 { try family.write(ben, record, [.insert]) }
+    let early = try family.published(ben, family.zone)
+    for record in 6...9 { try family.write(ben, record, [.insert]) }
+    let all = try family.published(ben, family.zone)
+    let zone = try family.members[ben].zone(family.zone)
+    for sequence in [1, 3, 5, 6, 9] as [UInt64] {
+      for batches in [[all], [early, all]] {
+        var engine = try taking(batches, by: 3, of: family)
+        var forge = try Forge(family.members[mallory], family.zone)
+        let lie = lie(&forge, citing: [citing(victim, sequence)])
+        let report = try engine.receive(
+          [try forge.seal([lie])], in: family.zone, nowMilliseconds: now)
+        #expect(report.applied == 0 && report.waiting == [.falseClaim: 1], "\(sequence)")
+      }
+    }
+    // The truth is taken, also by who wrote it and has not sealed it.
+    let logged = try family.members[ben].unsealedChanges(of: family.zone)
+    #expect(logged.isEmpty)
+    let opened = try all.flatMap {
+      try family.members[ben].changes(inSegment: $0, of: family.zone) ?? []
+    }
+    for change in opened where [1, 3, 5, 6, 9].contains(change.change.dot.sequence) {
+      let sequence = change.change.dot.sequence
+      var engine = try taking([early, all], by: 3, of: family)
+      var forge = try Forge(family.members[mallory], family.zone)
+      let truth = lie(
+        &forge, citing: [citing(victim, sequence, hash: CitedHead.prefix(of: change.hash))])
+      let report = try engine.receive(
+        [try forge.seal([truth])], in: family.zone, nowMilliseconds: now)
+      #expect(report.applied == 1 && report.falseClaims.isEmpty, "\(sequence)")
+    }
+    #expect(zone.head(of: victim).sequence == 9)
+  }
+
+  @Test("Whoever cites a change without what that had seen is refused, in every order")
+  func openPast() throws {
+    var family = try EngineFamily(4)
+    try writeNews(&family)
+    let news = try family.published(ben, family.zone)
+    _ = try family.members[anna].receive(news, in: family.zone, nowMilliseconds: now)
+    try family.write(anna, 1, [.assign(FalseClaimTests.text, .int(5))])
+    let seen = try family.published(anna, family.zone).filter { !news.contains($0) }
+    let head = try family.members[anna].zone(family.zone).head(of: family.members[anna].author)
+    var forge = try Forge(family.members[mallory], family.zone)
+    let lie = lie(
+      &forge,
+      citing: [citing(head.author, head.sequence, hash: CitedHead.prefix(of: head.hash))])
+    let bytes = try forge.seal([lie])
+    try family.write(anna, 4, [.insert])
+    let later = try family.published(anna, family.zone).filter {
+      !news.contains($0) && !seen.contains($0)
+    }
+    var digests: Set<[UInt8]> = []
+    for order in orders(of: [news, seen, later, [bytes]]) {
+      let engine = try taking(order, by: 3, of: family)
+      digests.insert(try engine.digest(of: family.zone))
+      let claims = try engine.falseClaims(in: family.zone)
+      #expect(claims.map(\.kind) == [.past])
+      #expect(claims.first?.cited == Dot(author: family.members[ben].author, sequence: 2))
+      #expect(claims.first?.author == forge.author)
+    }
+    #expect(digests.count == 1)
+  }
+
+  @Test("Nobody cites records without the members' operations that their author had seen")
+  func openPastInControl() throws {
+    var family = try EngineFamily(4)
+    var forge = try Forge(family.members[mallory], family.zone)
+    // The founder closes an invitation and writes on; what Mallory cites had seen that.
+    let invite = try #require(family.members[anna].membership(of: family.group).invites.first)
+    try family.members[anna].perform(
+      [.inviteClose(invite: invite.operation.invite)], in: family.group, nowMilliseconds: now)
+    try family.write(anna, 1, [.insert])
+    let control = try family.published(anna, family.control)
+    let records = try family.published(anna, family.zone)
+    let head = try family.members[anna].zone(family.zone).head(of: family.members[anna].author)
+    let lie = lie(
+      &forge,
+      citing: [citing(head.author, head.sequence, hash: CitedHead.prefix(of: head.hash))])
+    let bytes = try forge.seal([lie])
+    var engine = try copy(of: family.members[3])
+    _ = try engine.receive(control, in: family.control, nowMilliseconds: now)
+    for batch in [[bytes], records] {
+      _ = try engine.receive(batch, in: family.zone, nowMilliseconds: now)
+    }
+    let claims = try engine.falseClaims(in: family.zone)
+    #expect(claims.map(\.isControl) == [true])
+    #expect(claims.map(\.kind) == [.past])
+    // And by a hash that nobody's operation has.
+    var other = try Forge(family.members[mallory], family.zone)
+    var invented = other.change(record: 7)
+    invented.controlSeen = FrontierDifference(
+      heads: invented.controlSeen.heads.map {
+        CitedHead(author: $0.author, sequence: $0.sequence, hash: $0.hash ^ 1)
+      })
+    var second = try copy(of: family.members[3])
+    _ = try second.receive(
+      [try other.seal([invented])], in: family.zone, nowMilliseconds: now)
+    #expect(try second.falseClaims(in: family.zone).map(\.kind) == [.content])
+  }
+
+  @Test(
+    "Who had received one of two histories is held back until the other is shown, and then counts")
+  func oneOfTwoHistories() throws {
+    var family = try EngineFamily(4)
+    let base = try Forge(family.members[mallory], family.zone)
+    var (left, right) = (base, base)
+    let one = try left.seal([left.change(record: 10)])
+    let two = try right.seal([right.change(record: 11)])
+    // Ben received the one history and wrote on; Anna received the other.
+    _ = try family.members[ben].receive([one], in: family.zone, nowMilliseconds: now)
+    try family.write(ben, 1, [.assign(FalseClaimTests.text, .int(1))])
+    _ = try family.members[anna].receive([two], in: family.zone, nowMilliseconds: now)
+    let honest = try family.published(ben, family.zone).filter { $0 != one }
+    let report = try family.members[anna].receive(
+      honest, in: family.zone, nowMilliseconds: now)
+    #expect(report.applied == 0 && report.waiting == [.falseClaim: 1])
+    // The contradiction is found, shown and ends that log for everybody; Ben's change counts.
+    for _ in 0..<3 { try family.settle() }
+    _ = try family.members[anna].receive([one], in: family.zone, nowMilliseconds: now)
+    for _ in 0..<3 { try family.settle() }
+    #expect(try family.digests().count == 1)
+    for engine in family.members {
+      #expect(try record(1, of: engine, in: family)?.shown(FalseClaimTests.text) == .int(1))
+      #expect(try engine.falseClaims(in: family.zone).isEmpty)
+      #expect(try engine.zone(family.zone).head(of: base.author).sequence == 0)
+    }
+  }
+
+  @Test("Others who took a lie on trust are not held back with it")
+  func othersGoOn() throws {
+    var family = try EngineFamily(4)
+    var forge = try Forge(family.members[mallory], family.zone)
+    try writeNews(&family)
+    let news = try family.published(ben, family.zone)
+    let lie = lie(&forge, citing: [citing(family.members[ben].author, 1)])
+    let bytes = try forge.seal([lie])
+    // Anna began from a snapshot, as it were: she cannot check, and writes on top.
+    var trusting = try Forge(family.members[anna], family.zone)
+    var honest = trusting.change(record: 5)
+    honest.seen = FrontierDifference(
+      heads: [
+        citing(
+          forge.author, 1, hash: CitedHead.prefix(of: forge.head.hash))
+      ])
+    let built = try trusting.seal([honest])
+    var digests: Set<[UInt8]> = []
+    for order in orders(of: [news, [bytes], [built]]) {
+      let engine = try taking(order, by: 3, of: family)
+      digests.insert(try engine.digest(of: family.zone))
+      #expect(try engine.zone(family.zone).head(of: trusting.author).sequence == 1)
+      #expect(try engine.zone(family.zone).head(of: forge.author).sequence == 0)
+    }
+    #expect(digests.count == 1)
+  }
+}
+
+extension RecordState {
+  fileprivate func siblings(of field: FieldID) -> Int {
+    entries.first { $0.id == field }.map {
+      if case .register(let register) = $0.field { register.siblings.count } else { 0 }
+    } ?? 0
+  }
+
+  fileprivate func elements(of field: FieldID) -> [Value] {
+    entries.first { $0.id == field }.map {
+      if case .set(let set) = $0.field {
+        set.elements.filter { !$0.additions.isEmpty }.map(\.value)
+      } else {
+        []
+      }
+    } ?? []
+  }
+}

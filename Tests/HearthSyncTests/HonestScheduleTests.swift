@@ -1,0 +1,73 @@
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+import TestSupport
+import Testing
+
+@testable import HearthSync
+
+private let now = EngineFamily.now
+
+@Suite("Random schedules of honest devices")
+struct HonestScheduleTests {
+  private struct World {
+    var family: EngineFamily
+    var random: SplitMix64
+    /// Older states of devices, for restoring.
+    var copies: [Int: Engine<MemoryStore>] = [:]
+
+    private func copy(of engine: Engine<MemoryStore>) throws -> Engine<MemoryStore> {
+      try Engine(
+        store: engine.store.copied(), identity: engine.identity, incarnation: engine.incarnation,
+        policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
+    }
+
+    /// One thing that happens to a device.
+    mutating func step() throws {
+      let member = random.below(family.members.count)
+      switch random.below(14) {
+      case 0: copies[member] = try copy(of: family.members[member])
+      case 1:
+        // Restored, and aware of it: a new life.
+        guard let old = copies[member] else { return }
+        family.members[member] = try copy(of: old)
+        try family.members[member].beginNewLife(reason: "restored", nowMilliseconds: now)
+      case 2:
+        // Restored without noticing: it writes on under numbers that others may know.
+        guard random.oneIn(4), let old = copies[member] else { return }
+        family.members[member] = try copy(of: old)
+      case 3: try family.members[member].beginNewLife(reason: "a copy", nowMilliseconds: now)
+      case 4: try family.members[member].heartbeat(in: family.group, nowMilliseconds: now)
+      case 5..<9: try family.writeAtRandom(member, &random)
+      default:
+        let other = random.below(family.members.count)
+        guard other != member else { return }
+        // A part of what somebody holds, in any order; the members' log in full, most often.
+        for zone in [family.control, family.zone] {
+          var blobs = try family.published(member, zone).shuffled(using: &random)
+          if random.oneIn(3) { blobs = Array(blobs.prefix(random.below(blobs.count + 1))) }
+          _ = try family.members[other].receive(blobs, in: zone, nowMilliseconds: now)
+        }
+        if random.oneIn(6) { _ = try family.members[other].compact(family.zone) }
+      }
+    }
+  }
+
+  @Test(
+    "Nothing honest is refused, whatever was restored, copied and delivered in parts",
+    arguments: 0..<12)
+  func honest(seed: UInt64) throws {
+    var world = World(family: try EngineFamily(4), random: SplitMix64(seed: seed))
+    for _ in 0..<40 { try world.step() }
+    for _ in 0..<4 { try world.family.settle() }
+    for (number, engine) in world.family.members.enumerated() {
+      let claims = try engine.falseClaims(in: world.family.zone)
+      #expect(claims.isEmpty, "seed \(seed), member \(number): \(claims)")
+      let waiting = try engine.store.pending(in: world.family.zone).filter {
+        $0.reason != .quarantine
+      }
+      #expect(waiting.isEmpty, "seed \(seed), member \(number): \(waiting.map(\.reason))")
+    }
+    #expect(try world.family.digests().count == 1, "seed \(seed)")
+  }
+}
