@@ -148,7 +148,7 @@ extension MembershipNegativeTests {
     // Types that nobody knows, and a known one in the wrong place.
     // The taker's own node never saw what was forged in its name, so that is not cited.
     var forge = try Forge(family.members[0], family.zone)
-    forge.control = try family.members[1].controlZone(of: family.group).frontier
+    try forge.look(through: family.members[1])
     let fine = try forge.seal([forge.change()])
     let known = fine[5]
     for type in UInt8.min...UInt8.max where type != known {
