@@ -62,12 +62,16 @@ extension SplitMix64 {
     }
   }
 
-  /// A difference over a few of twelve authors.
-  mutating func difference() -> FrontierDifference {
+  /// A difference over a few of twelve authors, beyond what was cited before.
+  mutating func difference(beyond cited: inout Frontier) -> FrontierDifference {
     guard oneIn(3) else { return .none }
-    let pairs = (0..<below(5)).map { _ in (author(below(12)), UInt64(below(300)) + 1) }
+    let known = cited
+    for _ in 0..<below(5) {
+      let other = author(below(12))
+      cited.advance(other, to: known[other] + UInt64(below(300)) + 1)
+    }
     return FrontierDifference(
-      heads: Frontier(pairs).entries.map {
+      heads: cited.news(since: known).entries.map {
         CitedHead(author: $0.author, sequence: $0.sequence, hash: next())
       })
   }
@@ -77,12 +81,14 @@ extension SplitMix64 {
     let first = oneIn(10) ? Frontier.maximumSequence - UInt64(count - 1) : UInt64(below(999)) + 1
     let author = author(below(3))
     var time: UInt64 = 1_700_000_000_000 << 16
+    var (seen, controlSeen) = (Frontier(), Frontier())
     return (0..<count).map { place in
       time = oneIn(30) ? next() : time &+ UInt64(below(90_000)) << 16
       return Change(
         dot: Dot(author: author, sequence: first + UInt64(place)),
         previousHash: (0..<32).map { _ in UInt8(truncatingIfNeeded: next()) },
-        seen: difference(), controlSeen: difference(), time: HybridTime(rawValue: time),
+        seen: difference(beyond: &seen), controlSeen: difference(beyond: &controlSeen),
+        time: HybridTime(rawValue: time),
         schemaVersion: oneIn(20) ? .max : 3,
         operations: (0..<below(most + 1)).map { _ in operation() })
     }

@@ -41,13 +41,16 @@ func householdBatch(fieldWrites: Int, seed: UInt64 = 1) -> [Change] {
   }
   operations.removeSubrange(fieldWrites...)
   var time = HybridTime(milliseconds: 1_790_000_000_000)
+  var seen: UInt64 = 0
   return stride(from: 0, to: fieldWrites, by: 10).enumerated().map { place, start in
     time = HybridTime(milliseconds: time.milliseconds + UInt64(random.below(60_000)))
-    let news = random.oneIn(3) ? frontier((2, UInt64(random.below(4)) + 1)) : Frontier()
+    let isNews = random.oneIn(3)
+    if isNews { seen += UInt64(random.below(4)) + 1 }
+    let news = CitedHead(author: author(2), sequence: max(1, seen), hash: random.next())
     return Change(
       dot: Dot(author: author(1), sequence: UInt64(place) + 1),
       previousHash: [UInt8](repeating: 9, count: 32),
-      seen: news.difference(from: Frontier()), time: time, schemaVersion: 1,
+      seen: isNews ? FrontierDifference(heads: [news]) : .none, time: time, schemaVersion: 1,
       operations: Array(operations[start..<min(start + 10, fieldWrites)]))
   }
 }
