@@ -123,7 +123,11 @@ extension ControlResolver {
     guard let made = verdicts[entry].invite,
       case .inviteCreate(let invite) = log.items[made].operation
     else { return false }
-    let others = (index.uses[join.invite] ?? []).filter { $0 != entry && isKnown($0) }
+    // One who waited as well, and was let in later, had taken no place yet.
+    let others = (index.uses[join.invite] ?? []).filter { use in
+      use != entry && isKnown(use)
+        && confirmations[use].map { log.sees(confirmation, $0) } ?? false
+    }
     return others.count >= invite.maximumUses
   }
 }

@@ -187,7 +187,7 @@ def t10(home):
     check("%s joined Home with a link that was no longer valid" % late in synced.stdout + synced.stderr,
           "a sync does not tell Ada that %s waits: %s" % (late, synced.stdout + synced.stderr))
     numbered = home.run("ada", "approve", late, "--number", " ".join(["11111"] * 6))
-    check(numbered.returncode == 4 and "shows no number" in numbered.stderr,
+    check(numbered.returncode == 4 and "has no number to compare" in numbered.stderr,
           "a number that nobody compared lets %s in: %s%s" % (
               late, numbered.stdout, numbered.stderr))
     told = [line for name in ("ada", "dora") for line in (
