@@ -64,7 +64,7 @@ def suffer(home, deeds, culprits, victims=VICTIMS, before=None):
                    "%s: list: exit %d: %s" % (victim, shown.status, shown.said.strip()[:300]))
         for command in ("status", "verify"):
             cost = home.cost(victim, command)
-            if not home.within("%s %s" % (victim, command), cost, usual[victim]["sync"]):
+            if not home.within("%s %s" % (victim, command), cost, usual[victim][command]):
                 return False
     home.works(victims)
     home.equal(victims)

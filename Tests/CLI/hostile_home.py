@@ -97,7 +97,8 @@ class Household(Nodes):
         arguments = ["invite", "--role", role, *(["--at-once"] if role == "admin" else [])]
         link = self.do(inviter, *arguments).strip().splitlines()[-1]
         self.do(home, "init", "--person", person, "--device", device or "phone-" + home)
-        self.do(home, "join", link)
+        # Others' files that it cannot use are told of, and let it in all the same.
+        self.do(home, "join", link, allowed=(0, PARTIAL))
         self.sync(home, inviter)
 
     def add_device(self, home, person, of):
@@ -163,8 +164,8 @@ class Household(Nodes):
         return cost
 
     def usual(self, homes, honest, files, byte_count):
-        """What as many honest bytes cost: of each home the sync that takes them, a sync that takes
-        nothing, and a list."""
+        """What as many honest bytes cost each home: the sync that takes them, a sync that takes
+        nothing (`idle`), and what shows and checks them afterwards."""
         count = max(1, min(files, MOST_HONEST_FILES))
         wanted = min(byte_count, MOST_HONEST_BYTES)
         note = max(0, min(LONGEST_NOTE_BYTES, wanted // count - FILE_OVERHEAD_BYTES))
@@ -174,7 +175,8 @@ class Household(Nodes):
             (honest, "honest", "--number", str(count), "--note-bytes", str(note)))
         self.release(stash)
         self.honest = taken
-        times = max(1.0, byte_count / max(1, taken), files / count)
+        more = max(1.0, files / count)
+        times = max(more, byte_count / max(1, taken))
         found = {}
         for home in homes:
             sync = self.cost(home, "sync")
@@ -183,8 +185,11 @@ class Household(Nodes):
                 raise Stuck("honest files do not work: " + sync.said + shown.said)
             if "Honest 0" not in shown.out:
                 raise Stuck("honest files are not taken: " + sync.said + shown.out)
-            found[home] = {"sync": sync.cpu * times, "idle": self.cost(home, "sync").cpu,
-                           "list": shown.cpu, "rss": sync.rss}
+            # Where there are more files than honest ones here, there is more to look through.
+            found[home] = {
+                "sync": sync.cpu * times, "idle": self.cost(home, "sync").cpu * more,
+                "list": shown.cpu * more, "status": self.cost(home, "status").cpu * more,
+                "verify": self.cost(home, "verify").cpu * times}
         return found
 
     def within(self, what, cost, usual):
