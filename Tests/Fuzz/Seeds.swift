@@ -135,9 +135,9 @@ private func segmentSeeds() throws -> [[UInt8]] {
     ]
   }
   func body(_ operations: [Operation]) -> [UInt8] {
-    let changes = changes(operations)
-    let weight = ChangeBatch.weight(of: changes)
-    return [2, 0, 0, UInt8(weight >> 8), UInt8(weight & 255)] + ChangeBatch.encode(changes)
+    let all = changes(operations)
+    let weight = ChangeBatch.weight(of: all)
+    return [2, 0, 0, UInt8(weight >> 8), UInt8(weight & 255)] + ChangeBatch.encode(all)
   }
   let whole = try ChangeBatch.encode(changes(operations)).withUnsafeBytes { body in
     try Envelope.seal(
