@@ -97,7 +97,7 @@ struct CoreFamilyTests {
     let removed = world.connect()
     let member = world.connect()
     #expect(try world.open(removed, mailbox, with: access).opened != nil)
-    #expect(try world.open(member, mailbox, with: access).opened != nil)
+    #expect(try world.open(member, mailbox, with: access, author: manager).opened != nil)
     // Asked just before the key is changed, and done after.
     let (_, nonce) = try #require(world.challenge(removed, 9, name(1)))
     world.holdsLog = true
@@ -141,7 +141,7 @@ struct CoreFamilyTests {
   func limits() throws {
     let world = try made()
     let id = world.connect()
-    #expect(try world.open(id, mailbox, with: access).opened != nil)
+    #expect(try world.open(id, mailbox, with: access, author: manager).opened != nil)
     let doors = UInt64(RelayLimits.maximumDoors)
     for number in 1...(doors + 1) {
       world.now += 60_000

@@ -16,7 +16,7 @@ struct RelayGoldenTests {
       #expect(again == frame)
     }
     // Every kind of request is among them.
-    #expect(Set(frames.map(\.message.type)) == Set(0x01...0x12))
+    #expect(Set(frames.map(\.message.type)) == Set(0x01...0x13))
   }
 
   @Test("each answer and push has its bytes and is read back the same")
@@ -28,7 +28,7 @@ struct RelayGoldenTests {
       #expect(again == frame && again.encoded == frame.encoded)
     }
     #expect(
-      Set(frames.map(\.message.type)) == Set(0x41...0x4c).union([0x4f]).union(0x81...0x85))
+      Set(frames.map(\.message.type)) == Set(0x41...0x4d).union([0x4f]).union(0x81...0x85))
   }
 
   @Test("keys, proofs, ids and chains have their bytes")
