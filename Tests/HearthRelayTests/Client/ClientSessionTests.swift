@@ -370,7 +370,8 @@ struct ClientSessionTests {
     let identity = try #require(CoreWorld.identity)
     let welcome = RelayReply.welcome(
       RelayWelcome(
-        version: RelayLimits.version, relayID: identity.relayID, registration: .open, heartbeatSeconds: 30))
+        version: RelayLimits.version, relayID: identity.relayID, registration: .open,
+        heartbeatSeconds: 30))
     let nonsense: [[UInt8]] = [
       [0xff, 0xff, 0xff, 0xff], [0, 0, 0, 2, 0x99, 1],
       RelayFrame(request: 77, RelayReply.done).encoded,
