@@ -146,6 +146,8 @@ struct CostTests {
     var family = try EngineFamily(3)
     for record in 1...3 { try family.write(0, record, [.insert]) }
     let founder = family.members[0].author
+    let blobs = try family.published(0, family.zone)
+    _ = try family.members[1].receive(blobs, in: family.zone, nowMilliseconds: now)
     var forge = try Forge(family.members[1], family.zone)
     let first = forge.change(seen: Frontier([(founder, UInt64(3))]), record: 7)
     let bytes = try forge.seal([first, forge.change(record: 8)])
@@ -158,7 +160,6 @@ struct CostTests {
     let reads = store.pendingReads
     _ = try family.members[2].receive([], in: family.zone, nowMilliseconds: now)
     #expect(store.pendingReads == reads)
-    let blobs = try family.published(0, family.zone)
     let last = try family.members[2].receive(blobs, in: family.zone, nowMilliseconds: now)
     #expect(last.applied == 5 && last.waiting.isEmpty)
   }

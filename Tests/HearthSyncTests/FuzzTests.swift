@@ -64,7 +64,7 @@ struct FuzzTests {
           dot: Dot(author: head.author, sequence: head.sequence),
           previousHash: [UInt8](repeating: UInt8(place), count: 32),
           seen: place % 3 == 0
-            ? Frontier([(runAuthor(2), UInt64(3)), (runAuthor(3), 1 << 40)])
+            ? Frontier([(runAuthor(2), UInt64(3 + place)), (runAuthor(3), 1 << 40 + UInt64(place))])
               .difference(from: Frontier()) : .none,
           time: HybridTime(milliseconds: EngineFamily.now + UInt64(place * 1000)),
           operations: operations)

@@ -160,6 +160,7 @@ extension Engine {
     if try seal(id) > 0 { try Anchor.drop(anchorFile, for: self) }
     let place = try place(of: id)
     let before = zones[place]
+    var miscited: [Change] = []
     do {
       try store.transaction {
         zones[place] = before
@@ -172,8 +173,11 @@ extension Engine {
         zones[place].resetHeads()
         _ = try receive(blobs, in: id, nowMilliseconds: nowMilliseconds)
         try takeAll(of: id, from: transport, holding: listing, nowMilliseconds, &report)
+        miscited = try takeBackMiscited(in: id)
+        let own = Set(miscited.map(\.dot.author))
         // Of a log that was ended for two histories nobody has what is beyond.
         let needed = before.heads.filter { $0.author != author || author?.device == device }
+          .filter { !own.contains($0.author) }
           .map { ($0.author, min($0.sequence, (before.forkEnds[$0.author] ?? .max) - 1)) }
         guard zones[place].frontier.covers(Frontier(needed)) else {
           throw SyncError(
@@ -188,6 +192,48 @@ extension Engine {
       zones[place] = before
       throw error
     }
+    try rewrite(miscited, of: id, anchorFile: anchorFile, nowMilliseconds)
+  }
+
+  /// Takes back own changes that cite what the wrong snapshot said of others' logs.
+  ///
+  /// Nobody who has those logs takes such changes, whoever misled this device.
+  private func takeBackMiscited(in id: ZoneID) throws -> [Change] {
+    let zone = try zone(id)
+    let claimed = try store.pendingEntries(in: id).filter {
+      $0.reason == .falseClaim && $0.author(in: zone)?.device == device
+    }
+    let authors = Set(claimed.compactMap { $0.author(in: zone) })
+    guard !authors.isEmpty else { return [] }
+    let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
+    var changes: [Dot: Change] = [:]
+    for segment in try store.segments(of: id) where authors.contains(segment.author) {
+      let reached = zone.head(of: segment.author).sequence
+      guard segment.last > reached, let bytes = try store.bytes(of: segment.digest, in: id),
+        let opened = opener.reopened(bytes, author: segment.author)
+      else { continue }
+      for change in opened.changes where change.dot.sequence > reached {
+        changes[change.dot] = change
+      }
+      if segment.first > reached { try store.removeSegment(segment.digest, in: id) }
+    }
+    for entry in try store.pendingEntries(in: id)
+    where entry.author(in: zone).map(authors.contains) ?? false {
+      try store.removePending(entry.digest, in: id)
+    }
+    return changes.keys.sorted().compactMap { changes[$0] }
+  }
+
+  /// Writes such changes again in a new life: the log of the one before ends in front of them.
+  private mutating func rewrite(
+    _ changes: [Change], of id: ZoneID, anchorFile: some AnchorFile, _ nowMilliseconds: UInt64
+  ) throws {
+    guard !changes.isEmpty else { return }
+    try beginNewLife(
+      reason: "this device had begun from a wrong snapshot, which its changes cite",
+      nowMilliseconds: nowMilliseconds)
+    try reissue(changes.map { (id, $0) }, now: nowMilliseconds, isOwnLife: false)
+    try Anchor.drop(anchorFile, for: self)
   }
 
   private static func wrongBase(of zone: ZoneState, _ reason: String) -> TransportProblem {
