@@ -397,9 +397,9 @@ extension Node {
           ? "the relay does not hold this invitation any more: it was used as often as it could "
             + "be, was closed, or its time is over; ask whoever sent the link for a new one"
           : "the folder \(printable(path)) does not hold this invitation: it was used as often as "
-            + "it could be, was closed, or its time is over; then ask whoever sent the link for a new "
-            + "one. If the link is new, wait until the folder has brought the invitation, or name "
-            + "the right folder with --folder PATH")
+            + "it could be, was closed, or its time is over; then ask whoever sent the link for a "
+            + "new one. If the link is new, wait until the folder has brought the invitation, or "
+            + "name the right folder with --folder PATH")
     }
     return capsule
   }

@@ -211,7 +211,7 @@ package enum RelayAccess {
       proof, domain: proofDomain, binding.bytes, mailbox, keyID(of: key.bytes).array, by: key)
   }
 
-  /// Proves that one holds a device's own key, beside the access key that opens a mailbox; 64 bytes.
+  /// Proves that one holds a device's own key, beside the access key of a mailbox; 64 bytes.
   package static func proveAuthor(
     _ pair: SigningKeyPair, mailbox: [UInt8], binding: Binding
   ) -> [UInt8] {

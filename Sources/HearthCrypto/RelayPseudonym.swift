@@ -4,8 +4,8 @@ import CSodium
 ///
 /// It is the device's Ed25519 key times a factor that follows from that key and the relay's id (key
 /// blinding). Whoever knows the device's key, as every member does from the log, computes the
-/// pseudonym; only the device signs with it. A relay knows neither: two relays cannot tell that they
-/// serve one device, and no list of pseudonyms has to be handed on.
+/// pseudonym; only the device signs with it. A relay knows neither: two relays cannot tell that
+/// they serve one device, and no list of pseudonyms has to be handed on.
 package enum RelayPseudonym {
   /// The pseudonym of the device with a signing key; about 0.3 ms.
   /// - Throws: `badKey`.

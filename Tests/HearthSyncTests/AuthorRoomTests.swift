@@ -10,7 +10,7 @@ private let now = EngineFamily.now
 
 @Suite("Room for the lives of devices")
 struct AuthorRoomTests {
-  /// Further lives of a member's device, each told in the members' log and with a record of its own.
+  /// Further lives of a member's device, each told in the members' log, with a record of its own.
   private func lives(
     _ count: Int, of member: Int, in family: EngineFamily
   ) throws -> (announcements: [[UInt8]], records: [[UInt8]]) {

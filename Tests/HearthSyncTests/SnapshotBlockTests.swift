@@ -40,8 +40,8 @@ struct SnapshotBlockTests {
     #expect(try blockSizes(try stream(shelf(0))) == [])
     #expect(try blockSizes(try stream(shelf(2_000))) == [2_000])
     #expect(try blockSizes(try stream(shelf(2_001))) == [2_000, 1])
-    // Each weighs 32, the text, and 16 for the units that it uses up: 16 are exactly 1 MiB, and then
-    // one byte less each.
+    // Each weighs 32, the text, and 16 for the units that it uses up: 16 are exactly 1 MiB, and
+    // then one byte less each.
     #expect(try blockSizes(try stream(shelf(20, textBytes: 65_536 - 48))) == [16, 4])
     #expect(try blockSizes(try stream(shelf(20, textBytes: 65_536 - 49))) == [17, 3])
     let both = RecordShelf(

@@ -51,7 +51,7 @@ struct WholeTransactionTests {
   }
 
   @Test(
-    "What somebody wrote who was demoted at the same time is void as a whole, listed, and taken over as a whole",
+    "What was written at the time of a demotion is void, listed and taken over as a whole",
     arguments: [false, true])
   func demoted(isDemotionFirst: Bool) throws {
     var family = try family()

@@ -43,19 +43,7 @@ struct PeopleNews: Sendable {
     }
     news.remarks += try await PrivateText.remarks(of: node)
     news.remarks += try await StrandedText.unsynced(on: node)
-    for pending in try await node.pendingJoins() {
-      if let unproven = pending.unproven {
-        news.remarks.append("not believed: \(Style.safe(unproven))")
-      }
-      guard pending.isPrivate != true else { continue }
-      let standing = StandingText.Pending(pending)
-      news.remarks.append(
-        standing.isOver
-          ? StandingText.words(standing)
-          : "waiting: \(Style.safe(pending.groupName)) has not approved yet; the number to compare "
-            + "is \(pending.number)"
-            + (standing.expires.map { "; the invitation is good until \($0)" } ?? ""))
-    }
+    news.remarks += try await waiting(on: node)
     for zone in await node.dataZones() where zone.database == .shared {
       if let ending = await node.ending(in: zone.group), ending.kind != .left {
         news.remarks.append(
@@ -81,6 +69,25 @@ struct PeopleNews: Sendable {
       }
     }
     return (report, news)
+  }
+
+  /// Remarks on the households that have not approved this device yet.
+  private static func waiting(on node: Node) async throws -> [String] {
+    var remarks: [String] = []
+    for pending in try await node.pendingJoins() {
+      if let unproven = pending.unproven {
+        remarks.append("not believed: \(Style.safe(unproven))")
+      }
+      guard pending.isPrivate != true else { continue }
+      let standing = StandingText.Pending(pending)
+      remarks.append(
+        standing.isOver
+          ? StandingText.words(standing)
+          : "waiting: \(Style.safe(pending.groupName)) has not approved yet; the number to compare "
+            + "is \(pending.number)"
+            + (standing.expires.map { "; the invitation is good until \($0)" } ?? ""))
+    }
+    return remarks
   }
 
   /// Who belongs to each household that this device is in.

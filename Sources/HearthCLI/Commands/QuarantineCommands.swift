@@ -11,9 +11,9 @@ struct QuarantineCommand: AsyncParsableCommand {
     commandName: "quarantine", abstract: "What was written without effect.",
     discussion: """
       Changes that a removed person or revoked device wrote, and that whoever removed them had not
-      seen, count for nothing anywhere. Nor does a transaction of which the role of who wrote it does
-      not allow everything: it counts as a whole or not at all. They are kept, and an admin may take
-      them over.
+      seen, count for nothing anywhere. Nor does a transaction of which the role of who wrote it
+      does not allow everything: it counts as a whole or not at all. They are kept, and an admin may
+      take them over.
 
       Examples:
         hearth quarantine           list them, with a number each

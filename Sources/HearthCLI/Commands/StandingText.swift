@@ -146,8 +146,8 @@ enum StandingText {
     if document.unopenedKeys > 0 {
       lines.append(
         Style.red(
-          "\(Words.count(document.unopenedKeys, "key")) cannot be opened: another device hands them "
-            + "over again when it syncs; then run `hearth sync` here"))
+          "\(Words.count(document.unopenedKeys, "key")) cannot be opened: another device hands "
+            + "them over again when it syncs; then run `hearth sync` here"))
     }
     if document.awaitsSnapshot, document.ended == nil {
       lines.append(Style.yellow(awaited(from: document.awaitedFrom ?? [])))
@@ -159,8 +159,8 @@ enum StandingText {
     if own > 0 {
       lines.append(
         Style.yellow(
-          "\(Words.count(own, "change")) of yours \(own == 1 ? "holds" : "hold") more than your role "
-            + "allows and \(own == 1 ? "counts" : "count") for nothing: an owner or admin can take "
+          "\(Words.count(own, "change")) of yours \(own == 1 ? "holds" : "hold") more than your "
+            + "role allows and \(own == 1 ? "counts" : "count") for nothing: an owner or admin can take "
             + "\(own == 1 ? "it" : "them") over with `hearth quarantine`"))
     }
     let removed = document.quarantined - document.beyondRole

@@ -41,8 +41,8 @@ enum RoleWords {
     case .admin: "does what members do, invites, approves, removes, gives lower roles, closes weeks"
     case .member: "adds and changes chores, points and settings, and does chores"
     case .child:
-      "does chores, takes back and skips; changes no chores, points or settings, and enters nothing "
-        + "for others"
+      "does chores, takes back and skips; changes no chores, points or settings, and enters "
+        + "nothing for others"
     case .reader: "sees everything and changes nothing"
     }
   }

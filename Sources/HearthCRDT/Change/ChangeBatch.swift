@@ -90,7 +90,7 @@ struct LastNumbers {
   }
 }
 
-/// Remembers how far each author was cited in a batch, for coding the next citation as a difference.
+/// How far each author was cited in a batch, for coding the next citation as a difference.
 struct LastCited {
   /// By the author's number in the batch.
   private var sequences: [UInt64] = []

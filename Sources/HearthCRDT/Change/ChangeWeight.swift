@@ -1,6 +1,6 @@
 extension ChangeBatch {
-  /// What a change weighs beside what is in it: about the work of eight operations, for its hash and
-  /// what its author had seen.
+  /// What a change weighs beside what is in it: about the work of eight operations, for its hash
+  /// and what its author had seen.
   package static let changeWeight = 8
 
   /// The work of reading and applying changes, declared by who seals them: 8 for each change, 1 for

@@ -258,8 +258,8 @@ extension Engine {
           ? "\(name) claims to have seen more than there can be, or does not cite where the "
             + "members' log tells of this life of it"
           : "the devices of \(name)'s owner have more than \(Limits.maximumLives) lives, or the "
-            + "zone more than \(Limits.maximumAuthors) authors: ask for the removal of that person, "
-            + "who can join again"
+            + "zone more than \(Limits.maximumAuthors) authors: ask for the removal of that "
+            + "person, who can join again"
       report.refused.append((segment.digest, reason))
     }
   }

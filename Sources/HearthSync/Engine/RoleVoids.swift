@@ -10,14 +10,14 @@ struct VoidChange: Equatable, Sendable {
   let isMalformed: Bool
 }
 
-/// The changes of a zone that count for nothing since their authors' roles do not allow all of them.
+/// The changes of a zone that count for nothing: their authors' roles do not allow all of them.
 ///
 /// Kept beside the records, so that nobody has to read every log to list them.
 struct RoleVoids: Equatable {
   /// The most stretches of one author's log that are listed.
   ///
-  /// So whoever writes void and other changes by turns fills no store. What comes later is void too,
-  /// and is told of, but cannot be taken over.
+  /// So whoever writes void and other changes by turns fills no store. What comes later is void
+  /// too, and is told of, but cannot be taken over.
   static let maximumStretches = 256
 
   private var stretches: [Author: [ClosedRange<UInt64>]] = [:]

@@ -8,7 +8,7 @@ extension Engine {
   /// tells of one that says something else.
   ///
   /// Done by itself, and once for each point: a small operation in the members' log. Only by who
-  /// has the changes themselves, as whoever began from a snapshot knows no more than its maker said.
+  /// has the changes themselves: whoever began from a snapshot knows no more than its maker said.
   /// Where newcomers read everything they can take the changes, so only owners and admins look.
   /// Costs a digest of the zone for each such snapshot.
   mutating func attest(

@@ -1,7 +1,7 @@
 import HearthCRDT
 import HearthSync
 
-/// The ledger as it counts for somebody who looks on a day: as if what is dated later were not there.
+/// The ledger as it counts for who looks on a day: as if what is dated later were not there.
 ///
 /// The projection knows no present and holds all work. Only rows that are of one occurrence with
 /// what is dated ahead need another outcome; mostly nothing is dated ahead, and asking for that is

@@ -436,7 +436,8 @@ struct FamilyLogTests {
           INSERT INTO hearth_relay.mailboxes(name, kind, generation, access_key,
             access_generation, managers, head, chain, used_bytes, day)
             VALUES(decode(repeat('00', 16), 'hex'), 0, decode(repeat('00', 16), 'hex'),
-            decode(repeat('00', 32), 'hex'), 3, decode('00ff' || repeat('00', 30), 'hex'), 0, decode(repeat('00', 32), 'hex'), 0, 7)
+            decode(repeat('00', 32), 'hex'), 3, decode('00ff' || repeat('00', 30), 'hex'), 0,
+            decode(repeat('00', 32), 'hex'), 0, 7)
           """)
       ])
     let database = try PostgresRelayLog(address)
