@@ -363,8 +363,8 @@ def sight(found_path):
     """What whoever has the database can count."""
     log = sqlite3.connect("file:%s?mode=ro" % found_path, uri=True)
     rows = []
-    for number, generation, head in log.execute(
-            "SELECT number, access_generation, head FROM mailboxes ORDER BY head DESC"):
+    for number, generation, head, roster in log.execute(
+            "SELECT number, access_generation, head, roster FROM mailboxes ORDER BY head DESC"):
         authors, lives, last, kinds = set(), set(), {}, collections.Counter()
         for name, flags in log.execute(
                 "SELECT name, flags FROM entries WHERE mailbox = ?", (number,)):
@@ -374,17 +374,32 @@ def sight(found_path):
                 authors.add(name[1:17])
                 lives.add(author)
                 last[author] = max(last.get(author, 0), int.from_bytes(name[33:41], "big"))
-        managers = log.execute(
-            "SELECT count(*) FROM managers WHERE mailbox = ?", (number,)).fetchone()[0]
+        ranks = listed_ranks(roster)
         sizes = [size for (size,) in log.execute(
             "SELECT size FROM entries WHERE mailbox = ? AND flags & 1 = 0", (number,))]
-        rows.append((head, len(authors), sum(last.values()), generation, managers, kinds[1],
-                     kinds[2], kinds[3], kinds[4], min(sizes, default=0), max(sizes, default=0)))
+        rows.append((head, len(authors), sum(last.values()), generation, ranks[wire.MANAGER],
+                     ranks[wire.AUTHOR], ranks[wire.STRUCK], kinds[1], kinds[2], kinds[3],
+                     kinds[4], min(sizes, default=0), max(sizes, default=0)))
     log.close()
+    check(any(row[4] for row in rows), "no mailbox lists who manages it")
     print("relay sees: mailboxes: entries, writers, changes written, times its key was set, "
-          "managers, segments, snapshots, capsules, granted keys, sizes")
+          "managers, listed, struck off, segments, snapshots, capsules, granted keys, sizes")
     for row in rows:
-        print("  %4d %3d %4d %3d %3d %5d %3d %3d %3d %7d to %d" % row)
+        print("  %4d %3d %4d %3d %3d %3d %3d %5d %3d %3d %3d %7d to %d" % row)
+
+
+def listed_ranks(roster):
+    """How many keys of each rank a mailbox lists."""
+    fields = wire.Fields(roster)
+    # The last seat's number, and what those without a seat stored.
+    fields.varint(), fields.varint(), fields.varint()
+    ranks = collections.Counter()
+    for _ in range(fields.varint()):
+        fields.varint(), fields.take(32)
+        ranks[fields.take(1)[0]] += 1
+        fields.varint(), fields.varint()
+    check(fields.at == len(roster), "the list of a mailbox goes on after its seats")
+    return ranks
 
 
 def main():

@@ -244,7 +244,8 @@ def recovery(ways):
               status=PARTIAL, piped=words)
     lost = ways.json("anna", "words", "check", status=PARTIAL, piped=words)["notBroughtBack"]
     check(lost == ["private"], "not brought back: %r" % lost)
-    ways.says("anna", ["doctor"], "your private database goes over none", status=PARTIAL)
+    ways.says("anna", ["doctor"], "your private database is carried by none of your transports",
+              status=PARTIAL)
     ways.says("anna", ["transport", "carry", "2", "--only", "Flat", "--only", "Garden",
                        "--private"], "carries Flat, Garden, private")
     said = ways.run("new", "recover", "--transport", ways.folder, "--device", "new", piped=words)

@@ -172,6 +172,9 @@ def each_other(family):
     """Two devices of one person end each other: the words are the way back."""
     family.join("kim", "Kim", "one")
     family.says("kim", ["doctor"], "all is well")
+    # Eve's leaving made new keys at the relay while Kim's invitation was under way: Kim came in by
+    # a door, and can let in others when an admin's device has synced (decision 0062).
+    family.sync("ada", "kim")
     link = family.link("kim", "device", "add")
     family.init("kim2", "Kim", "two")
     family.says("kim2", ["join", link], "joined Home")
@@ -210,13 +213,9 @@ def stolen_words(family):
     family.sync("ada")
     done = family.run("lee", "sync")
     digits = family.json("thief", "status")["deviceId"][:8]
-    if family.relay:
-        # The relay lets the device in no more; it hears of it from the private database.
-        check("tell the others of the household at once" in done.stderr, "lee: " + done.stderr)
-    else:
-        check("tell the owner or an admin of the household at once: they can remove that device "
-              "with `hearth device revoke %s`" % digits in done.stderr
-              and "words rotate" not in done.stderr, "lee: " + done.stderr)
+    check("tell the owner or an admin of the household at once: they can remove that device "
+          "with `hearth device revoke %s`" % digits in done.stderr
+          and "words rotate" not in done.stderr, "lee: " + done.stderr)
     family.says("lee", ["doctor"], "this device was replaced", "hearth device add",
                 "recover with your words (`hearth recover`", status=PARTIAL)
     family.says("ada", ["device", "revoke", digits], "revoked")
