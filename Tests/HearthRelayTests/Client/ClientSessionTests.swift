@@ -29,6 +29,11 @@ struct ClientSessionTests {
     return failure
   }
 
+  private func code(_ result: Result<RelayOutcome, RelayFailure>) -> RelayFault.Code? {
+    guard case .failure(.fault(let fault)) = result else { return nil }
+    return fault.code
+  }
+
   private func isUnreachable(_ failure: RelayFailure?) -> Bool {
     if case .unreachable? = failure { return true }
     return false
@@ -239,6 +244,11 @@ struct ClientSessionTests {
     member.session.know(new, cursor: nil, now: world.now)
     let later = try world.client(0x33)
     #expect(opening(world.ask(later, new, .open))?.key == .access(1))
+    // Nobody but managers sets a key, and who made the mailbox lists another manager.
+    #expect(code(world.ask(later, new, .rotate)) == .notAllowed)
+    let key = try CoreWorld.pair(0x33).publicKey.bytes
+    #expect(failure(world.ask(member, old, .setRank(key: key, .manager))) == nil)
+    member.session.know(new, cursor: nil, now: world.now)
     #expect(failure(world.ask(later, new, .rotate)) == nil)
     world.run(upTo: 10)
     #expect(removed.news.contains(.closed(mailbox: mailbox)))
@@ -247,7 +257,7 @@ struct ClientSessionTests {
     #expect(stored(world.ask(later, new, put("y"))) != nil)
     // The one with the old session goes on with the new key.
     #expect(stored(world.ask(member, new, put("z"))) != nil)
-    // Its session was spared, as it made the mailbox; that another was first it learns by trying.
+    // Its session was spared, as a manager's; that another was first it learns by trying.
     #expect(failure(world.ask(member, new, .rotate)) == .fault(RelayFault(.conflict, "")))
     #expect(opening(world.ask(member, new, .open))?.key == .access(0))
     // Setting what is set already closes nobody's session.
@@ -271,7 +281,7 @@ struct ClientSessionTests {
     #expect(failure(tokens.ask(try tokens.client(0x31), access, .open)) == .refused)
   }
 
-  @Test("who made the mailbox puts right a key that nobody knows")
+  @Test("only managers set keys, and one puts right a key that another set and nobody knows")
   func manager() throws {
     let world = try ClientWorld()
     let owner = try world.client(0x31)
@@ -279,16 +289,26 @@ struct ClientSessionTests {
     let access = try ClientWorld.access([1])
     #expect(opening(world.ask(owner, access, .open))?.isCreated == true)
     let junk = try ClientWorld.access([9, 1])
-    #expect(failure(world.ask(vandal, junk, .rotate)) == nil)
+    #expect(code(world.ask(vandal, junk, .rotate)) == .notAllowed)
     let member = try world.client(0x33)
+    #expect(opening(world.ask(member, access, .open))?.key == .access(0))
+    // One whom the owner made a manager, and who means harm.
+    let key = try CoreWorld.pair(0x32).publicKey.bytes
+    #expect(failure(world.ask(owner, access, .setRank(key: key, .manager))) == nil)
+    #expect(failure(world.ask(vandal, junk, .rotate)) == nil)
     #expect(failure(world.ask(member, access, .open)) == .refused)
     world.cut(owner)
     owner.session.lost(.unreachable("reset"), now: world.now)
     #expect(opening(world.ask(owner, access, .open))?.key == .own)
     #expect(failure(world.ask(owner, access, .rotate)) == nil)
     #expect(opening(world.ask(member, access, .open))?.key == .access(0))
+    #expect(failure(world.ask(owner, access, .setRank(key: key, .struck))) == nil)
     #expect(
       failure(world.ask(vandal, try ClientWorld.access([9], mayCreate: false), .open)) == .refused)
+    // By its own key and by the right access key it is told that it was struck off.
+    for keys in [[9], [1]] as [[UInt8]] {
+      #expect(failure(world.ask(vandal, try ClientWorld.access(keys), .open)) == .struckOff)
+    }
   }
 
   @Test("what others store is told to those who listen, also after a lost connection")

@@ -280,6 +280,8 @@ struct LogEndTests {
       return world.ask(
         reader, access, .news(after: known.position, chain: known.chain, limit: 100))
     }
+    // The writer makes it, so all of the mailbox is its own to fill.
+    _ = world.ask(writer, access, .open)
     _ = world.ask(reader, access, .open)
     reader.session.listen(to: access.mailbox, true, now: world.now)
     world.run(upTo: 100)

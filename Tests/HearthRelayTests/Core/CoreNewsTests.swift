@@ -134,7 +134,7 @@ struct CoreNewsTests {
     let next = try CoreWorld.pair(3)
     _ = try world.log.write([
       RelayWrite(
-        mailbox: mailbox, authority: .access(generation: 1),
+        mailbox: mailbox, authority: .access(generation: 1), author: manager.publicKey.bytes,
         action: .rotate(generation: 1, accessKey: next.publicKey.bytes), quota: RelayQuota(),
         day: 1)
     ])

@@ -10,18 +10,19 @@ struct CorePackingTests {
   private let mailbox = Identifier(high: 1, low: 2)
   private let world: CoreWorld
   private let access: SigningKeyPair
+  private let manager: SigningKeyPair
 
   init() throws {
     world = try CoreWorld()
     access = try CoreWorld.pair(1)
-    let manager = try CoreWorld.pair(2)
+    manager = try CoreWorld.pair(2)
     _ = try world.create(world.connect(), mailbox, access: access, manager: manager)
   }
 
-  /// A session with the mailbox open.
+  /// A session with the mailbox open, of a manager, who may remove what others stored.
   private func member(_ takesPacked: Bool?) throws -> RelaySessionID {
     let id = world.connect()
-    try #require(try world.open(id, mailbox, with: access).opened != nil)
+    try #require(try world.open(id, mailbox, with: access, author: manager).opened != nil)
     if let takesPacked {
       let answer = world.ask(id, .subscribe(channel: 0, takesPacked: takesPacked))
       guard case .subscribed? = answer else { throw RelayError(.notFound, "no subscription") }

@@ -60,6 +60,11 @@ struct PostgresLogTests {
     let log = try open()
     _ = try log.write([LogShelf.write(LogShelf.creation, nil), put("a", LogShelf.mailbox)])
     for sql in [
+      "ALTER TABLE hearth_relay.entries DROP COLUMN seat",
+      """
+      ALTER TABLE hearth_relay.mailboxes DROP COLUMN roster,
+        ADD COLUMN managers bytea NOT NULL DEFAULT decode(repeat('02', 32), 'hex')
+      """,
       "DROP TABLE hearth_relay.settings",
       "ALTER TABLE hearth_relay.mailboxes DROP COLUMN parent, DROP COLUMN child",
       "DROP TABLE hearth_relay.public_fields", "DROP TABLE hearth_relay.public_records",
@@ -71,6 +76,13 @@ struct PostgresLogTests {
     #expect(try upgraded.verify() == [])
     let head = RelayRead(mailbox: LogShelf.mailbox, authority: LogShelf.access, question: .head)
     #expect(try upgraded.read(head) == .head(1))
+    // Who made it manages it, as before.
+    let find = RelayRead(mailbox: LogShelf.mailbox, authority: nil, question: .find(chainAt: nil))
+    guard case .found(let found?, _) = try upgraded.read(find) else {
+      Issue.record("the mailbox is not found")
+      return
+    }
+    #expect(found.roster == RelayRoster(managers: [LogShelf.managerKey]))
   }
 
   @Test("two relays write one catalogue at once, and what one removed the other does not find")
