@@ -87,14 +87,17 @@ enum RelayRegistrar {
       let most = most(of: adoption.parent.child)
       let ofOthers = siblings.filter { !isManagers($0, of: parent) }
       // Who is no manager has half of them at most, so that managers always find one.
-      guard siblings.count >= most || !isManager && ofOthers.count >= most / 2 else {
+      let isHalfTaken = !isManager && ofOthers.count >= most / 2
+      guard siblings.count >= most || isHalfTaken else {
         return .adopted(adoption.parent, dropping: [])
       }
       if isManager, let first = ofOthers.first {
         let idle = ofOthers.first { isIdle($0, as: adoption.parent.child, day) }
         return .adopted(adoption.parent, dropping: [(idle ?? first).name])
       }
-      if let idle = siblings.first(where: { isIdle($0, as: adoption.parent.child, day) }) {
+      // Beyond that half only one of theirs gives way to them: else it would grow.
+      let candidates = isHalfTaken ? ofOthers : siblings
+      if let idle = candidates.first(where: { isIdle($0, as: adoption.parent.child, day) }) {
         return .adopted(adoption.parent, dropping: [idle.name])
       }
       return right == .good ? .registered : .refused(.children)

@@ -69,7 +69,10 @@ struct FamilyLogTests {
         return
       }
       #expect(mailbox.parent == RelayParent(LogShelf.mailbox, .place))
-      #expect(try find(shelf, name(number)) == mailbox)
+      // Found again, it is told with who is listed in the one to which it belongs.
+      var known = mailbox
+      known.parentRoster = try #require(try shelf.found()).roster
+      #expect(try find(shelf, name(number)) == known)
     }
     let refused = RelayWritten.refused(.forbidden)
     // A name that is taken, a parent that is not there, one that belongs to another itself, and a
@@ -161,6 +164,39 @@ struct FamilyLogTests {
     _ = try shelf.log.write([today])
     #expect(isMade(try shelf.log.write([make(most + 3, .place, day: late)]).first))
     #expect(try find(shelf, name(1)) != nil && find(shelf, name(2)) == nil)
+  }
+
+  @Test(
+    "who is no manager has half of the places, and takes no manager's idle one beyond it",
+    arguments: LogKind.allCases)
+  func halves(_ kind: LogKind) throws {
+    let shelf = try shelf(kind)
+    let guest = [UInt8](repeating: 3, count: 32)
+    func makes(_ number: UInt64, by maker: [UInt8], day: UInt32 = 20_000) -> RelayWrite {
+      RelayWrite(
+        mailbox: name(number), authority: nil,
+        action: .create(
+          kind: .sealed, generation: LogShelf.generation, accessKey: LogShelf.accessKey,
+          managerKey: maker, right: .listed,
+          adoption: RelayAdoption(
+            RelayParent(LogShelf.mailbox, .place), by: LogShelf.access, author: maker)),
+        quota: RelayQuota(), day: day)
+    }
+    let half = UInt64(RelayLimits.maximumPlaces) / 2
+    // A manager's is the oldest, and idle from the next day on.
+    #expect(isMade(try shelf.log.write([makes(900, by: LogShelf.managerKey)]).first))
+    for number in 1...half {
+      #expect(isMade(try shelf.log.write([makes(number, by: guest), put(number)]).first))
+    }
+    #expect(
+      try shelf.log.write([makes(half + 1, by: guest, day: 20_001)])[0] == .refused(.children))
+    #expect(try find(shelf, name(900)) != nil)
+    // One of the others' gives way once it is idle, and a manager needs none to go.
+    _ = try shelf.log.write([LogShelf.write(.remove([[1]]), mailbox: name(2))])
+    #expect(isMade(try shelf.log.write([makes(half + 1, by: guest, day: 20_001)]).first))
+    #expect(try find(shelf, name(2)) == nil && find(shelf, name(900)) != nil)
+    #expect(isMade(try shelf.log.write([makes(901, by: LogShelf.managerKey)]).first))
+    for number in [1, half, half + 1, 900] { #expect(try find(shelf, name(number)) != nil) }
   }
 
   @Test(

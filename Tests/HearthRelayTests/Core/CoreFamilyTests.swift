@@ -39,10 +39,11 @@ struct CoreFamilyTests {
   private func child(
     _ world: CoreWorld, _ id: RelaySessionID, _ number: UInt64,
     _ child: RelayParent.Child = .place, of parent: Identifier? = nil, on channel: Int = 9,
-    credential: [UInt8] = []
+    credential: [UInt8] = [], by maker: SigningKeyPair? = nil
   ) throws -> RelayReply? {
     let reply = try world.create(
-      id, on: channel, name(number), access: stranger, manager: stranger, credential: credential,
+      id, on: channel, name(number), access: stranger, manager: maker ?? stranger,
+      credential: credential,
       parent: RelayParent(parent ?? mailbox, child))
     if reply.opened != nil { _ = world.ask(id, .close(channel: channel)) }
     return reply
@@ -139,7 +140,8 @@ struct CoreFamilyTests {
 
   @Test("limits are told: doors make room, meeting places have a fault of their own")
   func limits() throws {
-    let world = try made()
+    // By token, and it is used up: nothing but the parent gives a right.
+    let world = try made(.token)
     let id = world.connect()
     #expect(try world.open(id, mailbox, with: access, author: manager).opened != nil)
     let doors = UInt64(RelayLimits.maximumDoors)
@@ -150,14 +152,32 @@ struct CoreFamilyTests {
     #expect(try world.open(id, on: 4, name(1), with: stranger).faultCode == .refused)
     #expect(try world.open(id, on: 4, name(2), with: stranger).opened != nil)
     let places = UInt64(RelayLimits.maximumPlaces)
-    for number in 101..<(101 + places) {
+    _ = world.ask(id, .close(channel: 4))
+    // Who is no manager makes half of them, and not one more.
+    let guest = world.connect()
+    #expect(try world.open(guest, mailbox, with: access).opened != nil)
+    for number in 101...(100 + places / 2) {
       world.now += 60_000
-      #expect(try child(world, id, number).opened != nil, "place \(number)")
+      #expect(try child(world, guest, number).opened != nil, "place \(number)")
     }
-    let refused = try child(world, id, 101 + places)
-    #expect(refused.faultCode == .tooManyChildren)
-    guard case .fault(let fault)? = refused else { return }
-    #expect(fault.message.contains("as many belong to the mailbox already as may"))
+    #expect(try child(world, guest, 200).faultCode == .tooManyChildren)
+    // A manager makes the other half, then takes the places of the others' from the first on.
+    for number in 201...(200 + places) {
+      world.now += 60_000
+      #expect(try child(world, id, number, by: manager).opened != nil, "place \(number)")
+      let dropped = number - 200 > places / 2 ? number - 200 - places / 2 : 0
+      for place in [dropped, dropped + 1] where (1...places / 2).contains(place) {
+        let reply = try world.open(id, on: 4, name(100 + place), with: stranger)
+        #expect((reply.opened == nil) == (place == dropped), "place \(place)")
+        _ = world.ask(id, .close(channel: 4))
+      }
+    }
+    for (session, number) in [(id, 301), (guest, 302)] as [(RelaySessionID, UInt64)] {
+      let refused = try child(world, session, number, by: session == id ? manager : stranger)
+      #expect(refused.faultCode == .tooManyChildren)
+      guard case .fault(let fault)? = refused else { return }
+      #expect(fault.message.contains("as many belong to the mailbox already as may"))
+    }
     // The channel is free again.
     #expect(try world.open(id, on: 9, name(2), with: stranger).opened != nil)
   }
