@@ -29,7 +29,7 @@ private struct RelayWay {
       RelayLink.Owner(
         name: engine.device.hex, managerPair: { try identity.relayPair(relayID: $0) }))
     relay = RelayTransport(link: link, memory: Forgetful(), digest: { segmentDigest($0) })
-    relay.directory.zones = try engine.relayAccesses(joining: group)
+    relay.directory.zones = try engine.relayAccesses(at: relay, joining: group)
     relay.directory.parents = engine.meetingPlaceParents(carrying: .everything)
   }
 

@@ -143,7 +143,7 @@ struct RelayRules {
     var channel = sessions[id]?.channels.removeValue(forKey: frame.request)
     switch frame.message {
     case .opened(let opened):
-      if opened.isManager, let channel { sessions[id]?.managed.insert(channel) }
+      if opened.rank == .manager, let channel { sessions[id]?.managed.insert(channel) }
     case .pushed(let number, _), .pushedPacked(let number, _, _): channel = number
     case .listing, .blobs, .entries: break
     default: return nil
