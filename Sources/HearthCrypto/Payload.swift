@@ -1,8 +1,9 @@
 /// The plaintext of an envelope: flags, the declared work, the body, canonical padding.
 ///
 /// It is never shorter than what it costs to read: a sixteenth of the body, and a byte for each
-/// unit of work that it declares. So whoever makes others work pays for it in bytes, which transports,
-/// relays and waiting rooms count and bound, and a reader knows the cost before it pays it.
+/// unit of work that it declares. So whoever makes others work pays for it in bytes, which
+/// transports, relays and waiting rooms count and bound, and a reader knows the cost before it
+/// pays it.
 enum Payload {
   private static let zstdFlag: UInt8 = 1
   private static let weightFlag: UInt8 = 2

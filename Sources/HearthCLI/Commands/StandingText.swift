@@ -160,8 +160,8 @@ enum StandingText {
       lines.append(
         Style.yellow(
           "\(Words.count(own, "change")) of yours \(own == 1 ? "holds" : "hold") more than your "
-            + "role allows and \(own == 1 ? "counts" : "count") for nothing: an owner or admin can take "
-            + "\(own == 1 ? "it" : "them") over with `hearth quarantine`"))
+            + "role allows and \(own == 1 ? "counts" : "count") for nothing: an owner or admin "
+            + "can take \(own == 1 ? "it" : "them") over with `hearth quarantine`"))
     }
     let removed = document.quarantined - document.beyondRole
     if removed > 0, document.ended == nil {
