@@ -45,6 +45,8 @@ package struct HostileMember {
   /// What was known of the household's records when this began: all that it can have seen.
   package let known: Frontier
   private let control: Frontier
+  private let hashes: [Author: [UInt8]]
+  private let controlHashes: [Author: [UInt8]]
   let nowMilliseconds: UInt64
   /// Where the log stands that is written at the moment.
   package private(set) var head: LogHead
@@ -75,7 +77,10 @@ package struct HostileMember {
     person = member.person
     heads = state.heads
     known = state.frontier
-    control = try engine.controlZone(of: state.group).frontier
+    let members = try engine.controlZone(of: state.group)
+    control = members.frontier
+    hashes = Dictionary(uniqueKeysWithValues: state.heads.map { ($0.author, $0.hash) })
+    controlHashes = Dictionary(uniqueKeysWithValues: members.heads.map { ($0.author, $0.hash) })
     zoneTag = state.tag
     authorTag = state.authorTag(of: engine.device)
     head = state.head(of: engine.author)
@@ -91,11 +96,17 @@ package struct HostileMember {
 
   /// The next change of the log, with whatever operations, and citing whatever besides what is
   /// known.
+  ///
+  /// What is known is cited by its true hash; what nobody has written has none but a guess.
   package mutating func change(
     _ operations: [Operation], citing invented: Frontier = Frontier()
   ) -> Change {
-    let seen = known.joined(with: invented).joined(with: head.past).difference(from: head.past)
-    let controlSeen = control.joined(with: head.controlSeen).difference(from: head.controlSeen)
+    let guess = invented.entries.isEmpty ? [] : dice.bytes(32)
+    let seen = known.joined(with: invented).joined(with: head.past).difference(
+      from: head.past,
+      citing: { invented[$0] > known[$0] ? guess : hashes[$0] ?? [] })
+    let controlSeen = control.joined(with: head.controlSeen).difference(
+      from: head.controlSeen, citing: { controlHashes[$0] ?? [] })
     let sequence = head.sequence + 1
     let time = max(
       head.time.rawValue + 1, HybridTime(milliseconds: nowMilliseconds).rawValue)
