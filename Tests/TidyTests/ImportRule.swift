@@ -20,7 +20,7 @@ enum ImportRule {
       "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "Foundation", "Glibc", "NIO*",
     ],
     "HearthRelay": [
-      "HearthCRDT", "HearthCrypto", "HearthSync", "Foundation", "Glibc", "Dispatch", "NIO*",
+      "HearthCRDT", "HearthCrypto", "HearthSync", "Foundation", "Glibc", "NIO*",
       "Logging", "GRDBSQLite", "CPostgres", "CMalloc", "ArgumentParser",
     ],
     "Hearth": [

@@ -1,6 +1,5 @@
 import ArgumentParser
 import CMalloc
-import Dispatch
 import Foundation
 import Glibc
 import HearthCrypto
@@ -49,6 +48,7 @@ struct ServeCommand: ParsableCommand {
 
   func run() throws {
     ArgumentVeil.draw()
+    let signals = TerminationSignals()
     let place = try Self.place(listen)
     let database = try folder.address()
     let healthPort = try Self.healthPort(health)
@@ -72,7 +72,6 @@ struct ServeCommand: ParsableCommand {
         try SQLiteRelayLog(folder: folder.path)
       }
     try log.setTotalQuota(totalBytes)
-    let signals = TerminationSignals()
     let server = try RelayServer.start(
       host: place.host, port: place.port, healthPort: healthPort, publicHost: host, log: log,
       identity: identity, configuration: configuration, files: try files(),
@@ -148,24 +147,25 @@ struct ServeCommand: ParsableCommand {
   }
 }
 
-/// Waits for SIGTERM or SIGINT; made before anything that should end in order.
+/// Waits for SIGTERM or SIGINT; made before the process has a second thread.
+///
+/// Both are blocked from then on, in every thread that comes later, and stay pending until they are
+/// taken here. A handler would lose some: it runs in whichever thread the system chooses, and what
+/// it hands on to another may get lost while threads begin.
 struct TerminationSignals {
-  private let arrived = DispatchSemaphore(value: 0)
-  private let sources: [any DispatchSourceSignal]
+  private var awaited = sigset_t()
 
   init() {
-    let arrived = self.arrived
-    sources = [SIGTERM, SIGINT].map { number in
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler { arrived.signal() }
-      source.resume()
-      return source
-    }
+    sigemptyset(&awaited)
+    for number in [SIGTERM, SIGINT] { sigaddset(&awaited, number) }
+    let status = pthread_sigmask(SIG_BLOCK, &awaited, nil)
+    precondition(status == 0, "signals cannot be blocked: \(status)")
   }
 
   func wait() {
-    arrived.wait()
-    for source in sources { source.cancel() }
+    var awaited = awaited
+    var number: Int32 = 0
+    let status = sigwait(&awaited, &number)
+    precondition(status == 0, "signals cannot be awaited: \(status)")
   }
 }
