@@ -29,7 +29,6 @@ struct HouseholdFamilyTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(
       ["Anna", "Ben", "Carla", "Dan"], schema: Self.schema)
-    let anna = await nodes[0].person
     let chore = try await nodes[0].book(zone) { book, builder in
       try book.addChore(
         ChoreDraft(

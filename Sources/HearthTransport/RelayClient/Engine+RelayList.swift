@@ -72,7 +72,8 @@ extension Engine {
 
   /// Brings a mailbox's list in line with the log, as far as this device may.
   ///
-  /// Who comes is listed before who goes is struck off, so that there is always a manager.
+  /// Devices that have gone are struck off first, so that a full list keeps none of them in. The own
+  /// device's step comes last, so that there is always a manager.
   func putListRight(
     of access: MailboxAccess, _ opening: RelayOpening, _ list: RelayList,
     over relay: RelayTransport
@@ -96,10 +97,6 @@ extension Engine {
     let ranks = Dictionary(
       report.seats.map { ($0.key, $0.rank) }, uniquingKeysWith: { first, _ in first })
     let own = try relay.pseudonym(of: identity.publicKeys.sign, relayID: opening.relayID)
-    for key in (list.managers.union(list.authors)).sorted(by: { $0.lexicographicallyPrecedes($1) })
-    where ranks[key] != list.rank(of: key) && ranks[key] != .manager {
-      try relay.setRank(list.rank(of: key), of: key, in: access)
-    }
     for seat in report.seats where seat.rank.isListed && list.rank(of: seat.key) != seat.rank {
       let rank = list.rank(of: seat.key)
       if seat.key == own {
@@ -107,6 +104,10 @@ extension Engine {
       } else if seat.rank == .manager || rank == .struck {
         try relay.setRank(rank, of: seat.key, in: access)
       }
+    }
+    for key in (list.managers.union(list.authors)).sorted(by: { $0.lexicographicallyPrecedes($1) })
+    where ranks[key] != list.rank(of: key) && ranks[key] != .manager {
+      try relay.setRank(list.rank(of: key), of: key, in: access)
     }
     relay.lists[access.mailbox] = list.digest
     return look
