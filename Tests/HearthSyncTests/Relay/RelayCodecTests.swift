@@ -51,8 +51,8 @@ struct RelayCodecTests {
     #expect(request([0x10, 0]) == .notCanonical)
     #expect(request([0x10, 0xff, 0xff, 0xff, 0xff, 0x0f]) == nil)
     #expect(request([0x10, 0x80, 0x80, 0x80, 0x80, 0x10]) == .beyondLimit)
-    for type: UInt8 in [0, 0x13, 0x41, 0x81, 0xff] { #expect(request([type, 1]) == .unknown) }
-    for type: UInt8 in [0, 0x01, 0x40, 0x4d, 0x80, 0x86] { #expect(reply([type, 1]) == .unknown) }
+    for type: UInt8 in [0, 0x14, 0x41, 0x81, 0xff] { #expect(request([type, 1]) == .unknown) }
+    for type: UInt8 in [0, 0x01, 0x40, 0x4e, 0x80, 0x86] { #expect(reply([type, 1]) == .unknown) }
     // A push has no number, an answer has one.
     #expect(reply([0x82, 0, 3, 9]) == nil && reply([0x82, 1, 3, 9]) == .notCanonical)
     #expect(reply([0x4c, 1]) == nil && reply([0x4c, 0]) == .notCanonical)
