@@ -10,10 +10,12 @@ extension Checker {
     _ frontier: Frontier, _ engine: Engine<ReplicaStore>, in world: World
   ) -> Frontier {
     let isPutBack = world.putBackUnnoticed.contains { world.devices[$0].deviceID == engine.device }
-    guard !forked.isEmpty || isPutBack else { return frontier }
+    // Whoever cited what a wrong snapshot said writes it again in a new incarnation.
+    let mayHaveLeft = isPutBack || world.isMisquoted
+    guard !forked.isEmpty || mayHaveLeft else { return frontier }
     let kept = frontier.entries.filter {
       !forked.contains($0.author)
-        && !(isPutBack && $0.author.device == engine.device && $0.author != engine.author)
+        && !(mayHaveLeft && $0.author.device == engine.device && $0.author != engine.author)
     }
     return Frontier(kept.map { ($0.author, $0.sequence) })
   }

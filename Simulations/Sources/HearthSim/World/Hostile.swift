@@ -133,6 +133,7 @@ extension World {
         var wrong = head
         wrong.hash[0] ^= 1
         try store.save([wrong], of: home)
+        isMisquoted = true
       }
     }
     try workshop.close()

@@ -59,6 +59,8 @@ final class World {
   var unaware: Set<Int> = []
   /// Devices that were ever put back so; on a folder of their own nothing ever tells them.
   var putBackUnnoticed: Set<Int> = []
+  /// Whether a trusted member's snapshot misquotes the end of somebody's log.
+  var isMisquoted = false
   /// How often each refusal was told, by device and code.
   var refused: [String: Int] = [:]
   /// How many operations each disk had done when the family was set up, and at the plan's end.
