@@ -13,6 +13,8 @@ struct Round {
   private(set) var problems: [TransportProblem] = []
   /// The first way's failure.
   var failure: String?
+  /// Whether a relay refused a mailbox, and the others went on.
+  private(set) var isRefused = false
 
   mutating func add(_ report: TransportReport) {
     received += report.received
@@ -20,6 +22,7 @@ struct Round {
     begunFromSnapshots += report.begunFromSnapshots
     problems += report.problems
     failure = failure ?? report.failure
+    if !report.refusals.isEmpty { isRefused = true }
   }
 }
 

@@ -144,7 +144,7 @@ extension SimDevice {
       if report.failure == nil { report.failure = try giveCapsuleToFolder() }
     }
     if usesRelay { try exchangeOverRelay(at: now, &report) }
-    hasFailed = report.failure != nil || !report.refusals.isEmpty
+    hasFailed = report.failure != nil || report.isRefused
     // A folder that is away gets them at the next exchange.
     do {
       try sayFarewell()
