@@ -72,8 +72,8 @@ extension Engine {
 
   /// Brings a mailbox's list in line with the log, as far as this device may.
   ///
-  /// Devices that have gone are struck off first, so that a full list keeps none of them in. The own
-  /// device's step comes last, so that there is always a manager.
+  /// Devices that have gone are struck off first, so that a full list keeps none of them in. The
+  /// own device's step comes last, so that there is always a manager.
   func putListRight(
     of access: MailboxAccess, _ opening: RelayOpening, _ list: RelayList,
     over relay: RelayTransport
