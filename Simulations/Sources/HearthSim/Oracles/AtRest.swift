@@ -83,6 +83,8 @@ struct AtRest {
       let waiting = try engine.store.pending(in: zone.id).filter { pending in
         // Evidence of two histories is kept.
         if pending.reason == .quarantine, !world.checker.forked.isEmpty { return false }
+        // What a wrong snapshot misled somebody to cite is kept, and written again.
+        if pending.reason == .falseClaim, world.isMisquoted { return false }
         // What a changed program signed as if it were a newer one waits for that one, and what it
         // left out for ever.
         if world.forged.contains(pending.digest) { return false }
