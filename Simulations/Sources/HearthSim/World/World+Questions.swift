@@ -72,7 +72,9 @@ extension World {
   private func name(of person: PersonID?) -> String {
     guard let person else { return "-" }
     // Copies of a device share its person; the first of them is meant.
-    return devices.first { $0.person == person }?.name ?? "-"
+    if let device = devices.first(where: { $0.person == person }) { return device.name }
+    // Somebody who has gone has no device here.
+    return commands.people.sorted { $0.key < $1.key }.first { $0.value == person }?.key ?? "-"
   }
 
   // MARK: About a device
