@@ -197,7 +197,7 @@ extension MemoryRelayLog.Box {
           continue
         }
         guard old.isReplaceable, item.isReplaceable,
-          mailbox.mayDrop(storedBy: storedBy[Int(position) - 1], write.author)
+          mailbox.mayReplace(storedBy: storedBy[Int(position) - 1], write.author)
         else {
           outcomes.append(RelayStored(.conflict, position: position))
           continue

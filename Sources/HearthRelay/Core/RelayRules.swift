@@ -52,6 +52,15 @@ extension RelayMailbox {
     let own = roster.number(of: author)
     return own != RelayRoster.guests && own == number
   }
+
+  /// Whether somebody may put other bytes in place of replaceable ones that a seat stored.
+  ///
+  /// Where nobody but the maker was ever listed the mailbox follows no members' log: it is a
+  /// meeting place, or one of recovery words, that was made while nothing was there to which it
+  /// could belong.
+  func mayReplace(storedBy number: Int64, _ author: [UInt8]) -> Bool {
+    mayDrop(storedBy: number, author) || roster.seats.count <= 1
+  }
 }
 
 /// What one who stores may hold: decided here for every log, so that all decide alike.

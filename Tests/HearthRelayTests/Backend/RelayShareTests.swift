@@ -111,6 +111,34 @@ struct RelayShareTests {
   }
 
   @Test(
+    "what may be replaced anybody with the key replaces until somebody is listed, then managers do",
+    arguments: LogKind.allCases)
+  func replacing(_ kind: LogKind) throws {
+    let shelf = try LogShelf(kind)
+    _ = try shelf.write(LogShelf.creation, nil)
+    func lay(_ byte: UInt8, _ author: [UInt8]) throws -> [RelayStored.Outcome] {
+      let item = RelayPut(name: [1], isReplaceable: true, blob: [byte])
+      guard case .stored(let stored, _, _) = try shelf.write(.put([item]), author: author) else {
+        return []
+      }
+      return stored.map(\.outcome)
+    }
+    #expect(try lay(1, LogShelf.managerKey) == [.stored])
+    // Made while nothing was there to which it could belong, as for recovery words.
+    #expect(try lay(2, nobody) == [.stored])
+    #expect(try put(shelf, LogShelf.managerKey, 2, 200) == nil)
+    guard case .removed(let positions, _, _) = try shelf.write(.remove([[2]]), author: nobody)
+    else {
+      Issue.record("a guest's removal is refused whole")
+      return
+    }
+    #expect(positions == [0])
+    #expect(try shelf.write(.setRank(member, .author)) == .done)
+    #expect(try lay(3, nobody) == [.conflict] && lay(3, member) == [.conflict])
+    #expect(try lay(3, LogShelf.managerKey) == [.stored])
+  }
+
+  @Test(
     "a log that begins anew holds nothing, keeps its list and has all its room",
     arguments: LogKind.allCases)
   func reset(_ kind: LogKind) throws {

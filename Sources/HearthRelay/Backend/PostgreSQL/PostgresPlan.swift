@@ -292,7 +292,7 @@ private struct Run {
           continue
         }
         guard old.isReplaceable, item.isReplaceable,
-          mailbox.mayDrop(storedBy: old.seat, author)
+          mailbox.mayReplace(storedBy: old.seat, author)
         else {
           outcomes.append(RelayStored(.conflict, position: old.position))
           continue

@@ -246,7 +246,7 @@ struct SQLiteRelayWriter {
           continue
         }
         guard old.header.isReplaceable, item.isReplaceable,
-          run.mailbox.mayDrop(storedBy: old.seat, run.author)
+          run.mailbox.mayReplace(storedBy: old.seat, run.author)
         else {
           outcomes.append(RelayStored(.conflict, position: old.header.position))
           continue
