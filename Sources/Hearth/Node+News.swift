@@ -13,7 +13,8 @@ struct PeopleOutline: Equatable {
   let otherDevices: Set<DeviceID>
   let ownRole: Role?
 
-  init(_ membership: Membership, own: PersonID?, device: DeviceID) {
+  init(_ membership: Membership, device: DeviceID) {
+    let own = membership.device(device)?.person
     owner = membership.owner
     people = Dictionary(uniqueKeysWithValues: membership.people.map { ($0.id, $0.name) })
     ownDevices = Dictionary(
@@ -27,34 +28,36 @@ struct PeopleOutline: Equatable {
 
 // What others did to the people of a household is told once, when this node learns of it.
 extension Node {
-  /// How the households stand in which this device is.
-  func peopleOutlines() -> [GroupID: PeopleOutline] {
-    var outlines: [GroupID: PeopleOutline] = [:]
-    for group in households() where membership(of: group).isActive(device) {
+  /// Who belongs to each household in which this device is.
+  func activeMemberships() -> [GroupID: Membership] {
+    var memberships: [GroupID: Membership] = [:]
+    for group in households() {
       let membership = membership(of: group)
-      outlines[group] = PeopleOutline(
-        membership, own: membership.person(of: device)?.id, device: device)
+      if membership.isActive(device) { memberships[group] = membership }
     }
-    return outlines
+    return memberships
   }
 
   /// Notes what has changed since, unless this device has done it.
-  func noticePeople(since before: [GroupID: PeopleOutline]) throws {
+  func noticePeople(since before: [GroupID: Membership]) throws {
     for group in households() {
       try noticeLives(of: group, isNewcomer: before[group] == nil)
-      guard let old = before[group] else { continue }
+      guard let former = before[group] else { continue }
       let membership = membership(of: group)
-      let own = membership.device(device)?.person
-      let new = PeopleOutline(membership, own: own, device: device)
+      let old = PeopleOutline(former, device: device)
+      let new = PeopleOutline(membership, device: device)
       guard new != old, membership.isActive(device) else { continue }
+      let returned = returns(from: old, to: new, former, membership)
       let zone = engine.zones.first { $0.group == group && $0.kind == .data }
       let place = zone.map { shown($0).name } ?? "the household"
       try store.transaction {
-        for text in outdated(in: membership, place, from: old, to: new) {
+        for (person, removal) in returned.sorted(by: { $0.key < $1.key }) {
+          let text = Node.departure(
+            of: new.people[person] ?? "somebody", from: place, "removed by \(removal.remover)")
           try store.removeNotices(of: .people, in: zone?.id, saying: text)
         }
       }
-      for text in news(of: membership, in: place, from: old, to: new) {
+      for text in news(of: membership, in: place, from: old, to: new, returned) {
         try store.transaction {
           try store.add(
             Notice(
@@ -65,7 +68,8 @@ extension Node {
   }
 
   private func news(
-    of membership: Membership, in place: String, from old: PeopleOutline, to new: PeopleOutline
+    of membership: Membership, in place: String, from old: PeopleOutline, to new: PeopleOutline,
+    _ returned: [PersonID: VoidRemoval]
   ) -> [String] {
     var texts: [String] = []
     if old.owner != new.owner, let owner = new.owner {
@@ -79,10 +83,10 @@ extension Node {
     }
     for (person, name) in new.people.sorted(by: { $0.key < $1.key }) where old.people[person] == nil
     {
-      if let (remover, reason) = voidRemoval(of: person, membership) {
+      if let removal = returned[person] {
         texts.append(
-          "\(name) belongs to \(place) again: the removal by \(remover) has no effect, as \(reason)"
-        )
+          "\(name) belongs to \(place) again: the removal by \(removal.remover) has no effect, "
+            + "as \(removal.reason)")
       } else {
         texts.append("\(name) belongs to \(place) now")
       }
@@ -106,28 +110,29 @@ extension Node {
     return texts
   }
 
-  /// What was told of removals that have no effect any more.
-  private func outdated(
-    in membership: Membership, _ place: String, from old: PeopleOutline, to new: PeopleOutline
-  ) -> [String] {
-    new.people.sorted { $0.key < $1.key }.compactMap { person, name in
-      guard old.people[person] == nil, let (remover, _) = voidRemoval(of: person, membership)
-      else { return nil }
-      return Node.departure(of: name, from: place, "removed by \(remover)")
+  /// Who belongs again because the removal that had ended it has no effect any more.
+  ///
+  /// A removal that never had effect, or that another departure followed, brings nobody back.
+  private func returns(
+    from old: PeopleOutline, to new: PeopleOutline, _ former: Membership, _ membership: Membership
+  ) -> [PersonID: VoidRemoval] {
+    let back = new.people.keys.filter { old.people[$0] == nil }
+    guard !back.isEmpty else { return [:] }
+    let past = former.audit()
+    let present = Dictionary(
+      membership.audit().map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    var found: [PersonID: VoidRemoval] = [:]
+    for person in back {
+      guard let end = past.last(where: { $0.void == nil && $0.isDeparture(of: person) }),
+        let entry = present[end.id], let reason = entry.void
+      else { continue }
+      found[person] = VoidRemoval(remover: name(of: entry.person, membership), reason: reason)
     }
+    return found
   }
 
-  /// Who removed somebody in vain, and why that has no effect; nil where nobody did.
-  private func voidRemoval(
-    of person: PersonID, _ membership: Membership
-  ) -> (remover: String, reason: String)? {
-    for entry in membership.audit().reversed() {
-      guard let reason = entry.void, case .removeMember(let removal) = entry.operation,
-        removal.person == person
-      else { continue }
-      return (entry.person.flatMap { membership.person($0)?.name } ?? "somebody", reason)
-    }
-    return nil
+  private func name(of person: PersonID?, _ membership: Membership) -> String {
+    person.flatMap { membership.person($0)?.name } ?? "somebody"
   }
 
   private static func departure(of name: String, from place: String, _ how: String) -> String {
@@ -147,14 +152,27 @@ extension Node {
   }
 
   private func departure(of person: PersonID, _ membership: Membership) -> String {
-    for entry in membership.audit().reversed() where entry.void == nil {
-      let by = entry.person.flatMap { membership.person($0)?.name } ?? "somebody"
-      switch entry.operation {
-      case .removeMember(let removal) where removal.person == person: return "removed by \(by)"
-      case .leave where entry.person == person: return "left"
-      default: continue
-      }
+    guard
+      let end = membership.audit().last(where: { $0.void == nil && $0.isDeparture(of: person) })
+    else { return "`hearth audit` tells why" }
+    guard case .removeMember = end.operation else { return "left" }
+    return "removed by \(name(of: end.person, membership))"
+  }
+}
+
+/// Who had removed somebody, and why that has no effect any more.
+private struct VoidRemoval {
+  let remover: String
+  let reason: String
+}
+
+extension AuditEntry {
+  /// Whether it ends that a person belongs to the group, if it has effect.
+  fileprivate func isDeparture(of person: PersonID) -> Bool {
+    switch operation {
+    case .removeMember(let removal): removal.person == person
+    case .leave: self.person == person
+    default: false
     }
-    return "`hearth audit` tells why"
   }
 }

@@ -18,7 +18,7 @@ extension Node {
       lastReport = report
       if report.received > 0 { announce() }
     }
-    let people = peopleOutlines()
+    let people = activeMemberships()
     try settleJoins()
     try settlePrivate()
     try foundPrivate()

@@ -422,6 +422,27 @@ struct PeopleTests {
     #expect(try await nodes[1].state(Note.id(1), in: zone)?.shown(Note.title) == .text("Anna's"))
   }
 
+  @Test("A removal that never counted is not what brought somebody back")
+  func voidRemoval() async throws {
+    let family = try Family()
+    let (nodes, zone, group) = try await household(["Anna", "Ben", "Carla"], in: family)
+    let ben = await nodes[1].person
+    // Carla's program is changed: a member may remove nobody.
+    try await nodes[2].removeAnyway(ben, from: group)
+    try await Family.settle(nodes)
+    #expect(await nodes[0].membership(of: group).person(ben)?.name == "Ben")
+    _ = try await nodes[1].leave(group)
+    try await Family.settle([nodes[0], nodes[2]])
+    let link = try await nodes[0].invite(
+      to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
+    try await nodes[1].join(link, folderOverride: nil)
+    try await Family.settle(nodes)
+    let told = try await nodes[0].notices().map(\.text)
+    #expect(told.contains { $0.hasPrefix("Ben does not belong") && $0.hasSuffix("left") })
+    #expect(told.contains("Ben belongs to Home now"))
+    #expect(!told.contains { $0.contains("again") })
+  }
+
   @Test("Two devices show the same digits exactly while they hold the same")
   func fingerprint() async throws {
     let family = try Family()
@@ -437,5 +458,14 @@ struct PeopleTests {
     #expect(
       try await nodes[0].safetyNumber(with: people[1], in: group)
         == nodes[1].safetyNumber(with: people[0], in: group))
+  }
+}
+
+extension Node {
+  /// Writes the removal of a person without asking whether this device may.
+  fileprivate func removeAnyway(_ person: PersonID, from group: GroupID) throws {
+    _ = try engine.writeControl(
+      [.removeMember(.init(person: person, cut: Cut(entries: [])))], group: group,
+      nowMilliseconds: now())
   }
 }
