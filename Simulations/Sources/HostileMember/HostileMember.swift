@@ -148,7 +148,7 @@ package struct HostileMember {
         incarnation: first.dot.author.incarnation, epoch: epoch, zone: secret,
         firstSeq: first.dot.sequence, lastSeq: last.dot.sequence,
         chainBefore: first.previousHash, chainAfter: hash(after: last),
-        body: ChangeBatch.encode(changes)),
+        body: ChangeBatch.encode(changes), weight: ChangeBatch.weight(of: changes)),
       first.dot.author.incarnation, first.dot.sequence...last.dot.sequence)
   }
 
