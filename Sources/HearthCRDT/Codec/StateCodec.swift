@@ -289,7 +289,7 @@ extension RecordState {
       else { throw CodecError(.notCanonical, "history", offset: start) }
       entries.append(History.Entry(version: version, value: value, replaced: replaced))
     }
-    return History(sortedEntries: entries)
+    return try History(checking: entries, at: start)
   }
 
   private static func decodeCounter(

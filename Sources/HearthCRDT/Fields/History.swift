@@ -20,7 +20,7 @@ package struct History: Equatable, Sendable {
     }
   }
 
-  /// Every value, in order of dot.
+  /// Every value, in order of dot; what they replaced is among them.
   package private(set) var entries: [Entry]
   /// The places' dots that no entry has replaced, in order; they follow from the entries, and are
   /// kept so that a write by somebody who saw all need not look at each.
@@ -38,6 +38,38 @@ package struct History: Equatable, Sendable {
       var replaced: Set<Dot> = []
       for entry in entries { replaced.formUnion(entry.replaced) }
       heads.removeAll { replaced.contains($0) }
+    }
+  }
+
+  /// Takes entries from outside, in order of dot: what each replaced must be another of them, and
+  /// none may come to replace itself through others.
+  ///
+  /// Without the first a question for a past would look for an entry that is not there; without the
+  /// second a history of values could show none. O(n log n).
+  init(checking entries: [Entry], at offset: Int) throws(CodecError) {
+    self.init(sortedEntries: entries)
+    var replacers = [Int](repeating: 0, count: entries.count)
+    for entry in entries {
+      for dot in entry.replaced {
+        let place = position(of: dot)
+        guard place < entries.count, entries[place].version.dot == dot, dot != entry.version.dot
+        else { throw CodecError(.notCanonical, "replaced", offset: offset) }
+        replacers[place] += 1
+      }
+    }
+    // Takes away whatever nothing replaces, again and again: only circles stay.
+    var free = replacers.indices.filter { replacers[$0] == 0 }
+    var count = 0
+    while let next = free.popLast() {
+      count += 1
+      for dot in entries[next].replaced {
+        let place = position(of: dot)
+        replacers[place] -= 1
+        if replacers[place] == 0 { free.append(place) }
+      }
+    }
+    guard count == entries.count else {
+      throw CodecError(.notCanonical, "replaced", offset: offset)
     }
   }
 
@@ -131,14 +163,12 @@ package struct History: Equatable, Sendable {
   private func current(in past: Frontier) -> [Entry] {
     let runs = seen(by: past)
     if runs.allSatisfy({ $0.seen.upperBound == $0.all.upperBound }) { return current }
-    // Only what stands now can, or what something unseen has replaced.
-    var candidates = Set(heads)
-    for run in runs {
-      for place in run.seen.upperBound..<run.all.upperBound {
-        candidates.formUnion(entries[place].replaced)
-      }
+    // An author's later value has replaced its earlier one, or what had replaced that.
+    let last = runs.compactMap { run in
+      run.seen.isEmpty ? nil : entries[run.seen.upperBound - 1].version.dot
     }
-    candidates = candidates.filter { past.covers($0) }
+    var candidates = Set(last)
+    guard last.count > 1 else { return last.map { entries[position(of: $0)] } }
     for run in runs where !candidates.isEmpty {
       for place in run.seen {
         for dot in entries[place].replaced { candidates.remove(dot) }

@@ -145,6 +145,40 @@ struct StateCodecTests {
     #expect(codecError { _ = try decoded(state(2, [1])) }?.item == "versions")
   }
 
+  @Test("a history whose entry replaced what is no entry, or itself through others, is refused")
+  func replaced() {
+    func state(_ replaced: [[Dot]]) -> RecordState {
+      let entries = replaced.enumerated().map { place, dots in
+        History.Entry(
+          version: Version(
+            dot: Dot(author: author(place + 1), sequence: 1), time: HybridTime(rawValue: 1)),
+          value: .int(Int64(place)), replaced: dots)
+      }
+      var life = Life()
+      for entry in entries { life.write(entry.version.dot) }
+      return RecordState(
+        life: life,
+        sortedEntries: [.init(id: FieldID(.history, 1), field: .history(History(entries)))])
+    }
+    func dot(_ number: Int, _ sequence: UInt64 = 1) -> Dot {
+      Dot(author: author(number), sequence: sequence)
+    }
+    let good: [[[Dot]]] = [
+      [[], [dot(1)], [dot(2)]], [[dot(3)], [dot(3)], []], [[], [], [dot(1), dot(2)]],
+    ]
+    for replaced in good {
+      #expect(codecError { _ = try decoded(encoded(state(replaced))) } == nil)
+    }
+    let bad: [[[Dot]]] = [
+      [[], [dot(1, 2)], []], [[dot(3, 9)], [], []], [[dot(1)], [], []],
+      [[dot(2)], [dot(1)], []], [[dot(2)], [dot(3)], [dot(1)]],
+    ]
+    for replaced in bad {
+      let error = codecError { _ = try decoded(encoded(state(replaced))) }
+      #expect(error?.code == .notCanonical && error?.item == "replaced", "\(replaced)")
+    }
+  }
+
   @Test("a record with more fields than any schema has is written and read alike")
   func manyFields() throws {
     var state = RecordState()

@@ -206,8 +206,8 @@ private struct RecordBlockDecoder {
           History.Entry(version: version, value: values[item], replaced: Array(replaced[item])))
         item += 1
       }
-      entries[owner].append(
-        RecordState.Entry(id: id, field: .history(History(sortedEntries: list))))
+      let history = try History(checking: list, at: start)
+      entries[owner].append(RecordState.Entry(id: id, field: .history(history)))
     }
   }
 
