@@ -134,7 +134,10 @@ package struct RolePolicy: Sendable {
     return [subject.person, subject.successor].compactMap { RolePolicy.person($0, in: fields) }
   }
 
-  private func mayDecide(
+  /// Whether somebody of a role may write an event as far as it decides about a person.
+  ///
+  /// Together with ``allows(_:as:by:)`` that is ``allows(_:as:by:standing:)``.
+  package func mayDecide(
     _ operation: Operation, as role: Role, _ standing: (PersonID) -> Standing?
   ) -> Bool {
     guard let subject = rules[operation.key.type]?.subject,

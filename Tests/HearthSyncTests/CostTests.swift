@@ -26,7 +26,7 @@ struct CostTests {
   func setBomb() throws {
     var family = try EngineFamily(3)
     var forge = try Forge(family.members[1], family.zone)
-    let bytes = try forge.seal(setBomb(&forge, changes: 4, each: 5_000))
+    let bytes = try forge.seal(setBomb(&forge, changes: 10, each: 2_000))
     #expect(bytes.count > 20_000)
     try family.write(0, 1, [.include(tags, .text("mine"))])
     let mine = try family.published(0, family.zone)
@@ -35,13 +35,15 @@ struct CostTests {
     #expect(
       try family.members[0].digest(of: family.zone) == family.members[2].digest(of: family.zone))
     let state = try #require(try family.members[2].store.records([key], in: family.zone)[key])
-    #expect(state.elements(tags).count == 4_096 + 1)
+    // The third change would pass the limit, and so would each one after it.
+    #expect(state.elements(tags).count == 4_000 + 1)
     #expect(state.elements(tags).contains(.text("mine")))
     for member in [0, 2] {
       let notices = family.members[member].store.notices
       #expect(notices.map(\.kind) == [.limit])
       #expect(notices.first?.device == forge.author.device)
       #expect(notices.first?.text.contains("device 1 put more into one record") == true)
+      try expectOverfull(key, by: forge.author, 3...10, member, family)
     }
     // Told once, and built anew it is the same; everybody writes on.
     let more = try forge.seal([forge.change([.include(tags, .int(-1))])])
@@ -50,8 +52,57 @@ struct CostTests {
     let digest = try family.members[2].digest(of: family.zone)
     try family.members[2].rebuild(family.zone, nowMilliseconds: now)
     #expect(try family.members[2].digest(of: family.zone) == digest)
+    #expect(family.members[2].store.notices.count == 1)
+    try expectOverfull(key, by: forge.author, 3...10, 2, family)
     try family.write(2, 1, [.include(tags, .int(-2))])
     #expect(try family.members[2].audit(family.zone).findings.isEmpty)
+  }
+
+  /// That a record takes no more of an author, and which changes count for nothing.
+  private func expectOverfull(
+    _ key: RecordKey, by author: Author, _ changes: ClosedRange<UInt64>, _ member: Int,
+    _ family: EngineFamily
+  ) throws {
+    let held = try family.members[member].quarantined(in: family.group)
+    #expect(held.map(\.changes) == [changes] && held.map(\.cause) == [.beyondLimit])
+    #expect(
+      try family.members[member].overfullRecords(in: family.zone) == [
+        OverfullRecord(zone: family.zone, author: author, key: key, changes: changes.count)
+      ])
+  }
+
+  @Test("A change of which one operation passes a limit counts for nothing, on whatever records")
+  func wholeChange() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    let full = RecordKey(type: .record(7), id: EngineFamily.id(1))
+    let other = RecordKey(type: .record(7), id: EngineFamily.id(2))
+    func include(_ range: Range<Int>) -> [Operation] {
+      range.map { Operation(full, .include(tags, .int(Int64($0)))) }
+    }
+    func assign(_ value: Int64) -> Operation {
+      Operation(other, .assign(EngineFamily.register, .int(value)))
+    }
+    let changes = [
+      forge.change(operations: { _ in [assign(1)] + include(0..<4_000) }),
+      forge.change(operations: { _ in [assign(2)] + include(4_000..<4_097) }),
+      forge.change(operations: { _ in [assign(3)] + include(4_000..<4_096) }),
+      forge.change(operations: { _ in include(5_000..<5_001) + [assign(4)] }),
+      forge.change(operations: { _ in [Operation(full, .delete)] }),
+    ]
+    let bytes = try forge.seal(changes)
+    for member in [0, 2] {
+      _ = try family.members[member].receive([bytes], in: family.zone, nowMilliseconds: now)
+      let records = try family.members[member].store.records([full, other], in: family.zone)
+      #expect(records[full]?.elements(tags).count == 4_096)
+      #expect(records[full]?.life.isDeleted == true)
+      #expect(records[other]?.shown(EngineFamily.register) == .int(3))
+      let held = try family.members[member].quarantined(in: family.group)
+      #expect(held.map(\.changes) == [2...2, 4...4])
+      #expect(held.allSatisfy { $0.cause == .beyondLimit })
+    }
+    #expect(
+      try family.members[0].digest(of: family.zone) == family.members[2].digest(of: family.zone))
   }
 
   @Test("A history of 3,000 values is cut alike by all, whoever wrote between")
@@ -76,6 +127,7 @@ struct CostTests {
     }
     #expect(history.entries.count == 1_024 + 1)
     #expect(family.members[2].store.notices.map(\.kind) == [.limit])
+    try expectOverfull(key, by: forge.author, 1_025...3_000, 2, family)
   }
 
   @Test("An own change that would be cut is refused with what to do, and leaves nothing")
@@ -240,8 +292,11 @@ struct CostTests {
       }
       blobs.append(try forge.seal(changes))
     }
+    let flushes = family.members[0].store.flushes
     let together = try family.members[0].receive(blobs, in: family.zone, nowMilliseconds: now)
     #expect(together.applied == 40)
+    // Three segments fill a slice, the fourth has one of its own.
+    #expect(family.members[0].store.flushes - flushes == 2)
     for blob in blobs.reversed() {
       _ = try family.members[2].receive([blob], in: family.zone, nowMilliseconds: now)
     }

@@ -222,6 +222,14 @@ struct WholeTransactionTests {
     #expect(!isNew(author, last + 1))
     #expect(isNew(Author(device: EngineFamily.id(2), incarnation: 1), 9))
     #expect(voids.all.count == RoleVoids.maximumStretches + 1)
+    // A change that is void for another reason begins a stretch of its own.
+    let third = Author(device: EngineFamily.id(3), incarnation: 1)
+    #expect(isNew(third, 1))
+    let isBeside = voids.insert(
+      Dot(author: third, sequence: 2), overfull: key(WholeTransactionTests.work))
+    #expect(isBeside)
+    #expect(
+      voids.all.suffix(2).map(\.stretch.overfull) == [nil, key(WholeTransactionTests.work)])
     #expect(try RoleVoids(voids.bytes) == voids)
     for bytes in [[], [1], voids.bytes + [0], [0xff, 0xff, 0xff, 0xff, 0x7f]] as [[UInt8]] {
       #expect(throws: CodecError.self) { try RoleVoids(bytes) }

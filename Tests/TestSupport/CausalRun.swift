@@ -21,6 +21,10 @@ package struct CausalRun<Action: Sendable>: Sendable {
   /// The changes.
   package var changes: [RunChange<Action>]
 
+  package init(changes: [RunChange<Action>]) {
+    self.changes = changes
+  }
+
   /// Everything.
   package var frontier: Frontier {
     Frontier(changes.map { ($0.version.dot.author, $0.version.dot.sequence) })

@@ -35,6 +35,12 @@ package final class MemoryStore: Store {
   /// How often the bytes of a waiting segment were read.
   package private(set) var pendingReads = 0
 
+  /// How often the records of a zone were taken away to be built anew.
+  package private(set) var recordRemovals = 0
+
+  /// How often changes of records were written back.
+  package private(set) var flushes = 0
+
   package init() {}
 
   /// The same store once more, as of a copied disk.
@@ -220,10 +226,11 @@ package final class MemoryStore: Store {
   }
 
   package func removeRecords(of id: ZoneID) throws {
+    recordRemovals += 1
     try change(id) { $0.records = [:] }
   }
 
-  package func updateProjections(for keys: [RecordKey], in zone: ZoneID) {}
+  package func updateProjections(for keys: [RecordKey], in zone: ZoneID) { flushes += 1 }
 
   // MARK: Snapshot, facts, notices
 

@@ -12,7 +12,8 @@ struct QuarantineCommand: AsyncParsableCommand {
     discussion: """
       Changes that a removed person or revoked device wrote, and that whoever removed them had not
       seen, count for nothing anywhere. Nor does a transaction of which the role of who wrote it
-      does not allow everything: it counts as a whole or not at all. They are kept, and an admin may
+      does not allow everything, or that puts more into a record than one device may: it counts as
+      a whole or not at all. They are kept, and an admin may
       take them over.
 
       Examples:
@@ -130,7 +131,7 @@ struct QuarantineCommand: AsyncParsableCommand {
       guard !items.isEmpty else {
         return Output.note(
           "the quarantine is empty: no removed device wrote anything unseen, and nobody anything "
-            + "that their role does not allow")
+            + "that their role or the limits of a record do not allow")
       }
       for item in items {
         let reason =
@@ -140,6 +141,8 @@ struct QuarantineCommand: AsyncParsableCommand {
           case .notADevice: "its device did not belong to the household"
           case .beyondRole:
             "\(item.changes == 1 ? "it holds" : "they hold") more than a role allows"
+          case .beyondLimit:
+            "\(item.changes == 1 ? "it puts" : "they put") more into a record than one device may"
           }
         Output.print(
           "\(item.number). \(Words.count(item.changes, "change")) by \(Style.safe(item.person)) on "

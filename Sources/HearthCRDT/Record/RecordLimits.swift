@@ -1,9 +1,10 @@
 /// How much one author may put into one record: part of the merge rule.
 ///
-/// An operation beyond a limit is void on every replica, so all cut alike. Each limit looks only at
-/// what the author itself wrote into the record before, and its log has one order: what has arrived
-/// from others decides nothing. A limit on all authors together could not be that, as it would
-/// have to refuse what came last. Source of the rule: `docs/decisions/0060`.
+/// A change with an operation beyond a limit is void on every replica, all of it, so all cut
+/// alike. Each limit looks only at what the author itself wrote into the record before, and its log
+/// has one order: what has arrived from others decides nothing. A limit on all authors together
+/// could not be that, as it would have to refuse what came last. Source of the rule:
+/// `docs/decisions/0060`.
 package struct RecordLimits: Equatable, Sendable {
   /// The most units one author may use up in one record.
   package var units: UInt64
@@ -38,6 +39,37 @@ package struct RecordLimits: Equatable, Sendable {
     case .count(let id, _): charge(id, of(id), isAdded: false)
     case .include(let id, let value): (id, 1 + of(value), true)
     }
+  }
+
+  /// Whether all that one change does to a record is within the limits of its author.
+  ///
+  /// What it wrote before is in the record, as the changes of one author come in order.
+  package func admit(
+    _ bodies: some Sequence<Operation.Body>, of dot: Dot, to state: RecordState
+  ) -> Bool {
+    var raised: [FieldID: UInt64] = [:]
+    var total: UInt64?
+    for body in bodies {
+      if case .assign(let id, _) = body, case .history(let history) = state[id],
+        !history.accepts(dot, atMost: historyValues)
+      {
+        return false
+      }
+      guard let cost = cost(of: body) else { continue }
+      let before = raised[cost.field] ?? state.charges.units(of: dot.author, in: cost.field)
+      let after = cost.isAdded ? before + cost.units : max(before, cost.units)
+      raised[cost.field] = after
+      let sum = (total ?? state.charges.total(of: dot.author)) + (after - before)
+      guard sum <= units else { return false }
+      total = sum
+    }
+    return true
+  }
+
+  /// Whether an operation may come to a limit.
+  package func mayLimit(_ body: Operation.Body) -> Bool {
+    if case .assign(let id, _) = body, id.kind == .history { return true }
+    return cost(of: body) != nil
   }
 
   private func charge(
@@ -128,25 +160,25 @@ package struct RecordCharges: Equatable, Sendable {
     return sum
   }
 
-  /// Takes an operation's cost; false, and nothing is taken, where it would pass the limit.
-  mutating func take(
-    _ cost: (field: FieldID, units: UInt64, isAdded: Bool), by author: Author, limit: UInt64
-  ) -> Bool {
+  /// What an author has used up of one field; O(log n).
+  func units(of author: Author, in field: FieldID) -> UInt64 {
+    let place = position(of: author, field)
+    return isEntry(place, author, field) ? entries[place].units : 0
+  }
+
+  private func isEntry(_ place: Int, _ author: Author, _ field: FieldID) -> Bool {
+    place < entries.count && entries[place].author == author && entries[place].field == field
+  }
+
+  /// Takes an operation's cost.
+  mutating func take(_ cost: (field: FieldID, units: UInt64, isAdded: Bool), by author: Author) {
     let place = position(of: author, cost.field)
-    let isPresent =
-      place < entries.count && entries[place].author == author && entries[place].field == cost.field
-    let before = isPresent ? entries[place].units : 0
-    let after = cost.isAdded ? before + cost.units : max(before, cost.units)
-    guard after > before else { return true }
-    guard total(of: author) - before + after <= limit else {
-      return false
+    guard isEntry(place, author, cost.field) else {
+      entries.insert(Entry(author: author, field: cost.field, units: cost.units), at: place)
+      return
     }
-    if isPresent {
-      entries[place].units = after
-    } else {
-      entries.insert(Entry(author: author, field: cost.field, units: after), at: place)
-    }
-    return true
+    let before = entries[place].units
+    entries[place].units = cost.isAdded ? before + cost.units : max(before, cost.units)
   }
 
   /// Takes the greater of each: commutative, associative, idempotent.

@@ -80,35 +80,24 @@ package struct RecordState: Equatable, Sendable {
     entries[place].field = .register(register)
   }
 
-  /// Applies one operation of a change.
+  /// Applies one operation of a change that ``RecordLimits`` admit.
   ///
   /// - Parameters:
   ///   - body: what is done; it must fit the field's kind (``Operation/isWellFormed``).
   ///   - version: the change's dot and time.
   ///   - past: everything the author had seen, its own earlier changes included.
-  ///   - limits: how much the author may put into the record.
-  /// - Returns: whether the operation counts: beyond a limit it is void, on every replica.
-  @discardableResult
+  ///   - limits: what the operation costs its author.
   package mutating func apply(
     _ body: Operation.Body, version: Version, past: Frontier,
     limits: RecordLimits = .standard
-  ) -> Bool {
-    if case .assign(let id, _) = body, case .history(let history) = self[id],
-      !history.accepts(version.dot, atMost: limits.historyValues)
-    {
-      return false
-    }
-    if let cost = limits.cost(of: body),
-      !charges.take(cost, by: version.dot.author, limit: limits.units)
-    {
-      return false
-    }
+  ) {
+    if let cost = limits.cost(of: body) { charges.take(cost, by: version.dot.author) }
     switch body {
     case .event: preconditionFailure("an event is not applied to a record")
     case .delete:
       Probe.recordDeleted.hit()
       life.delete(version.dot, past: past)
-      return true
+      return
     case .insert: break
     case .assign(let id, let value): assign(id, value, version: version, past: past)
     case .count(let id, let delta):
@@ -126,7 +115,6 @@ package struct RecordState: Equatable, Sendable {
     }
     Probe.recordRevived.hit(if: !life.deletes.isEmpty && life.isDeleted)
     life.write(version.dot)
-    return true
   }
 
   private mutating func assign(

@@ -54,9 +54,10 @@ struct Applier<S: Store> {
   /// Applies a change whose records were prepared.
   ///
   /// A change of records is one transaction and counts as one: it is void, all of it, if its
-  /// author's role does not allow everything in it, or if any operation is none that a program
-  /// writes. So nobody ever sees half of what somebody meant. An event whose id is not that of its
-  /// place in its author's log is such an operation: nobody can create, or change, somebody else's.
+  /// author's role does not allow everything in it, if any operation is none that a program
+  /// writes, or if it would put more into a record than one author may. So nobody ever sees half of
+  /// what somebody meant. An event whose id is not that of its place in its author's log is such an
+  /// operation: nobody can create, or change, somebody else's.
   ///
   /// - Parameters:
   ///   - past: everything the author had seen, its own earlier changes included.
@@ -69,6 +70,15 @@ struct Applier<S: Store> {
     standing: (PersonID) -> RolePolicy.Standing?
   ) throws {
     if let judgement, !counts(change, judgement, person, standing) { return }
+    let overfilled = overfilled(by: change)
+    if let key = overfilled {
+      overfull[change.dot.author] = overfull[change.dot.author] ?? key
+      if judgement != nil {
+        Probe.transactionVoid.hit()
+        voids.append(VoidChange(dot: change.dot, role: nil, cause: .beyondLimit(key)))
+        return
+      }
+    }
     let version = Version(dot: change.dot, time: change.time)
     for (index, operation) in change.operations.enumerated()
     where judgement != nil || fits(operation, at: index, of: change.dot) {
@@ -78,15 +88,30 @@ struct Applier<S: Store> {
         events.append((key, EventState(version: version, cause: cause, fields: fields)))
         continue
       }
+      // Operations of a control zone are events; of a change with too much else only they count.
+      if overfilled != nil { continue }
       guard let place = places[key] else {
         preconditionFailure("record \(key) was not prepared")
       }
       if slots[place].state.needsShownValue(for: operation.body, past: past) {
         try store.supplyShownValues(to: &slots[place].state, of: key, in: zone)
       }
-      if !slots[place].state.apply(operation.body, version: version, past: past) {
-        overfull[change.dot.author] = overfull[change.dot.author] ?? key
-      }
+      slots[place].state.apply(operation.body, version: version, past: past)
+    }
+  }
+
+  /// A record into which a change would put more than its author may; nil where it keeps within the
+  /// limits of every record.
+  private func overfilled(by change: Change) -> RecordKey? {
+    let limits = RecordLimits.standard
+    let counted = change.operations.filter { limits.mayLimit($0.body) }
+    guard let first = counted.first else { return nil }
+    let byKey =
+      counted.allSatisfy { $0.key == first.key }
+      ? [first.key: counted] : Dictionary(grouping: counted, by: \.key)
+    return byKey.keys.sorted().first { key in
+      guard let place = places[key], let operations = byKey[key] else { return false }
+      return !limits.admit(operations.lazy.map(\.body), of: change.dot, to: slots[place].state)
     }
   }
 
@@ -123,15 +148,20 @@ struct Applier<S: Store> {
     let areWhole = change.operations.enumerated().allSatisfy {
       fits($0.element, at: $0.offset, of: change.dot)
     }
-    for operation in change.operations where policy.allows(operation, as: role, by: person) {
+    var isAllowed = true
+    for operation in change.operations {
+      guard policy.allows(operation, as: role, by: person) else {
+        isAllowed = false
+        continue
+      }
       subjects.formUnion(policy.subjects(of: operation))
+      isAllowed = isAllowed && policy.mayDecide(operation, as: role, standing)
     }
-    let isAllowed =
-      policy.refused(change.operations, as: role, by: person, standing: standing) == nil
-      || Mutant.foldsAnyRole.isActive
+    if Mutant.foldsAnyRole.isActive { isAllowed = true }
     guard areWhole && isAllowed else {
       Probe.transactionVoid.hit()
-      voids.append(VoidChange(dot: change.dot, role: role, isMalformed: !areWhole))
+      voids.append(
+        VoidChange(dot: change.dot, role: role, cause: areWhole ? .beyondRole : .malformed))
       return false
     }
     return true

@@ -1,6 +1,15 @@
 import HearthCRDT
 import HearthMembership
 
+/// A record that takes no more of one author.
+package struct OverfullRecord: Equatable, Sendable {
+  package let zone: ZoneID
+  package let author: Author
+  package let key: RecordKey
+  /// How many of the author's changes count for nothing, as they would put more into it.
+  package internal(set) var changes: Int
+}
+
 // What one device may put into a record and keep waiting here, and how it is told where one tries
 // more.
 extension Engine {
@@ -23,9 +32,28 @@ extension Engine {
     for author in overfull.keys.sorted() {
       try noteLimit(
         of: author.device, in: zone, as: "record",
-        "put more into one record than one device may: what is beyond the limit counts for nothing",
+        "put more into one record than one device may: each change that would pass the limit "
+          + "counts for nothing, as a whole (`hearth doctor` names the record, `hearth quarantine` "
+          + "the changes)",
         nowMilliseconds: nowMilliseconds)
     }
+  }
+
+  /// The records of a zone that take no more of an author, with how many changes count for nothing
+  /// for that, in order of author and of the first such change.
+  package func overfullRecords(in zone: ZoneID) throws -> [OverfullRecord] {
+    var found: [OverfullRecord] = []
+    for (author, stretch) in try roleVoids(of: zone).all {
+      guard let key = stretch.overfull else { continue }
+      let place = found.firstIndex { $0.author == author && $0.key == key }
+      let count = stretch.changes.count
+      if let place {
+        found[place].changes += count
+      } else {
+        found.append(OverfullRecord(zone: zone, author: author, key: key, changes: count))
+      }
+    }
+    return found
   }
 
   /// Tells once of each device that passed a limit, and what can be done about it.

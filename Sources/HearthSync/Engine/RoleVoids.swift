@@ -6,11 +6,21 @@ struct VoidChange: Equatable, Sendable {
   let dot: Dot
   /// What its author was when it counts as written.
   let role: Role?
-  /// Whether it holds what no program writes, so that nobody can take it over.
-  let isMalformed: Bool
+  let cause: Cause
+
+  /// Why it counts for nothing.
+  enum Cause: Equatable, Sendable {
+    /// Its author's role does not allow all of it.
+    case beyondRole
+    /// It would put more into a record than one author may.
+    case beyondLimit(RecordKey)
+    /// It holds what no program writes, so nobody can take it over.
+    case malformed
+  }
 }
 
-/// The changes of a zone that count for nothing: their authors' roles do not allow all of them.
+/// The changes of a zone that count for nothing by what they hold: their authors' roles do not
+/// allow all of them, or a record takes no more of their authors.
 ///
 /// Kept beside the records, so that nobody has to read every log to list them.
 struct RoleVoids: Equatable {
@@ -20,26 +30,33 @@ struct RoleVoids: Equatable {
   /// too, and is told of, but cannot be taken over.
   static let maximumStretches = 256
 
-  private var stretches: [Author: [ClosedRange<UInt64>]] = [:]
+  /// Consecutive changes of one log that are void for one reason.
+  struct Stretch: Equatable {
+    var changes: ClosedRange<UInt64>
+    /// The record that takes no more of their author; nil where the role is the reason.
+    let overfull: RecordKey?
+  }
+
+  private var stretches: [Author: [Stretch]] = [:]
 
   init() {}
 
   /// The stretches, in order of author and number.
-  var all: [(author: Author, changes: ClosedRange<UInt64>)] {
-    stretches.sorted { $0.key < $1.key }.flatMap { author, changes in
-      changes.map { (author, $0) }
-    }
+  var all: [(author: Author, stretch: Stretch)] {
+    stretches.sorted { $0.key < $1.key }.flatMap { author, own in own.map { (author, $0) } }
   }
 
   /// Notes a change; whether it was not noted before and there is room.
-  mutating func insert(_ dot: Dot) -> Bool {
+  ///
+  /// - Parameter overfull: the record that takes no more of its author, where that is the reason.
+  mutating func insert(_ dot: Dot, overfull: RecordKey? = nil) -> Bool {
     var own = stretches[dot.author] ?? []
-    if own.contains(where: { $0.contains(dot.sequence) }) { return false }
-    if let last = own.last, last.upperBound + 1 == dot.sequence {
-      own[own.count - 1] = last.lowerBound...dot.sequence
+    if own.contains(where: { $0.changes.contains(dot.sequence) }) { return false }
+    if let last = own.last, last.changes.upperBound + 1 == dot.sequence, last.overfull == overfull {
+      own[own.count - 1].changes = last.changes.lowerBound...dot.sequence
     } else {
       guard own.count < RoleVoids.maximumStretches else { return false }
-      own.append(dot.sequence...dot.sequence)
+      own.append(Stretch(changes: dot.sequence...dot.sequence, overfull: overfull))
     }
     stretches[dot.author] = own
     return true
@@ -47,10 +64,15 @@ struct RoleVoids: Equatable {
 
   /// The changes that others have not.
   func changes(besides others: RoleVoids) -> [VoidChange] {
-    all.flatMap { author, changes in
+    all.flatMap { author, stretch in
       let known = others.stretches[author] ?? []
-      return changes.lazy.filter { sequence in !known.contains { $0.contains(sequence) } }
-        .map { VoidChange(dot: Dot(author: author, sequence: $0), role: nil, isMalformed: false) }
+      return stretch.changes.lazy
+        .filter { sequence in !known.contains { $0.changes.contains(sequence) } }
+        .map {
+          VoidChange(
+            dot: Dot(author: author, sequence: $0), role: nil,
+            cause: stretch.overfull.map(VoidChange.Cause.beyondLimit) ?? .beyondRole)
+        }
     }
   }
 
@@ -63,8 +85,11 @@ struct RoleVoids: Equatable {
       writer.author(author)
       writer.varint(changes.count)
       for stretch in changes {
-        writer.varint(stretch.lowerBound)
-        writer.varint(stretch.upperBound - stretch.lowerBound)
+        writer.varint(stretch.changes.lowerBound)
+        writer.varint(stretch.changes.upperBound - stretch.changes.lowerBound)
+        // No record has type 0.
+        writer.varint(UInt64(stretch.overfull?.type.rawValue ?? 0))
+        if let key = stretch.overfull { writer.identifier(key.id) }
       }
     }
     return writer.bytes
@@ -78,12 +103,16 @@ struct RoleVoids: Equatable {
     let item = "void changes"
     for _ in 0..<(try reader.varint(item, atMost: Limits.maximumAuthors)) {
       let author = try reader.author(item)
-      var changes: [ClosedRange<UInt64>] = []
+      var changes: [Stretch] = []
       for _ in 0..<(try reader.varint(item, atMost: RoleVoids.maximumStretches)) {
         let first = try reader.varint(item)
         let (last, isOver) = first.addingReportingOverflow(try reader.varint(item))
         guard !isOver else { throw CodecError(.beyondLimit, item, offset: 0) }
-        changes.append(first...last)
+        let type = UInt16(try reader.varint(item, atMost: Int(UInt16.max)))
+        let overfull =
+          type == 0
+          ? nil : RecordKey(type: TypeID(rawValue: type), id: try reader.identifier(item))
+        changes.append(Stretch(changes: first...last, overfull: overfull))
       }
       stretches[author] = changes
     }
@@ -116,16 +145,25 @@ extension Engine {
   func note(_ voids: [VoidChange], in zone: ZoneID) throws -> [VoidChange] {
     guard !voids.isEmpty else { return [] }
     var noted = try roleVoids(of: zone)
-    for void in voids where !void.isMalformed { _ = noted.insert(void.dot) }
+    for void in voids {
+      switch void.cause {
+      case .beyondRole: _ = noted.insert(void.dot)
+      case .beyondLimit(let key): _ = noted.insert(void.dot, overfull: key)
+      case .malformed: break
+      }
+    }
     try save(noted, of: zone)
     return voids
   }
 
   /// Tells of void changes: of this device's own each time, of others' once a day for each device.
+  ///
+  /// Not of those beyond a limit, which are told of when a limit is passed.
   func tell(
     of voids: [VoidChange], in zone: ZoneState, nowMilliseconds: UInt64
   ) throws {
-    let byDevice = Dictionary(grouping: voids) { $0.dot.author.device }
+    let told = voids.filter { if case .beyondLimit = $0.cause { false } else { true } }
+    let byDevice = Dictionary(grouping: told) { $0.dot.author.device }
     for (device, voids) in byDevice.sorted(by: { $0.key < $1.key }) {
       if device != self.device {
         let fact = "void.told.\(zone.id.hex).\(device.hex)"
@@ -154,7 +192,7 @@ extension Engine {
     }
     let name = deviceName(device, in: zone)
     let owner = member.map { name.contains($0.name) ? name : "\(name) (\($0.name))" } ?? name
-    if voids.allSatisfy(\.isMalformed) {
+    if voids.allSatisfy({ $0.cause == .malformed }) {
       return "\(owner) wrote \(count) in \(zone.name) that no program writes: \(them) "
         + "\(verb) for nothing; look at the program on that device"
     }

@@ -12,6 +12,8 @@ package struct QuarantinedChanges: Equatable, Sendable {
     case beyondCut
     /// Each holds something that its author's role does not allow.
     case beyondRole
+    /// Each would put more into a record than one author may.
+    case beyondLimit
 
     init(_ cause: Judgement.VoidCause) {
       switch cause {
@@ -33,7 +35,8 @@ extension Engine {
   /// The changes of a group that are held without effect and that nobody has adopted.
   ///
   /// In order of zone, author and number. Of what is void by a cut the logs of those devices are
-  /// read that may have some: O(size of those logs). What is void by a role was noted when it came.
+  /// read that may have some: O(size of those logs). What is void by a role or a limit was noted
+  /// when it came.
   package func quarantined(in group: GroupID) throws -> [QuarantinedChanges] {
     let membership = membership(of: group)
     var found: [QuarantinedChanges] = []
@@ -48,8 +51,10 @@ extension Engine {
         guard isSuspect else { continue }
         found += try voids(of: head, in: zone, membership)
       }
-      found += try roleVoids(of: zone.id).all.map { author, changes in
-        QuarantinedChanges(zone: zone.id, author: author, changes: changes, cause: .beyondRole)
+      found += try roleVoids(of: zone.id).all.map { author, stretch in
+        QuarantinedChanges(
+          zone: zone.id, author: author, changes: stretch.changes,
+          cause: stretch.overfull == nil ? .beyondRole : .beyondLimit)
       }
       found.sort {
         ($0.zone, $0.author, $0.changes.lowerBound) < ($1.zone, $1.author, $1.changes.lowerBound)

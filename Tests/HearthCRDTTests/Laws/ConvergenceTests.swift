@@ -12,17 +12,7 @@ private let record = ConvergentType<RecordState, Operation.Body>(
   empty: RecordState(),
   apply: { $1.apply($0, version: $2, past: $3) },
   join: { RecordState.joined($0, knowing: $1, $2, knowing: $3) },
-  recode: { state, authors in
-    let table = AuthorTable(authors)
-    var writer = ByteWriter()
-    state.encode(into: &writer, authors: table, values: .all)
-    var reader = ByteReader(writer.bytes)
-    let again = try RecordState(from: &reader, authors: table, values: .all)
-    try reader.finish()
-    var second = ByteWriter()
-    again.encode(into: &second, authors: table, values: .all)
-    return (again, writer.bytes, second.bytes)
-  },
+  recode: recoded,
   fault: recordFault)
 
 @Suite("Laws of convergence")

@@ -28,6 +28,21 @@ extension CausalRun<Operation.Body> {
   }
 }
 
+/// Encodes a record and reads it again: what was read, and the bytes of both.
+func recoded(
+  _ state: RecordState, _ authors: [Author]
+) throws -> (RecordState, [UInt8], [UInt8]) {
+  let table = AuthorTable(authors)
+  var writer = ByteWriter()
+  state.encode(into: &writer, authors: table, values: .all)
+  var reader = ByteReader(writer.bytes)
+  let again = try RecordState(from: &reader, authors: table, values: .all)
+  try reader.finish()
+  var second = ByteWriter()
+  again.encode(into: &second, authors: table, values: .all)
+  return (again, writer.bytes, second.bytes)
+}
+
 /// Compares a record's state with the definitions; says what differs.
 func recordFault(
   _ state: RecordState, _ run: CausalRun<Operation.Body>, _ knowledge: Frontier

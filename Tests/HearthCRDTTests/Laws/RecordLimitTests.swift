@@ -11,59 +11,50 @@ private let others = FieldID(.set, 5)
 /// Limits so small that short runs come to them.
 private let small = RecordLimits(units: 2, unitBytes: 4, freeFieldNumber: 255, historyValues: 2)
 
-private func limited(_ limits: RecordLimits) -> ConvergentType<RecordState, Operation.Body> {
+/// A record whose changes count as a whole: an action is all that a change does.
+private func limited(_ limits: RecordLimits) -> ConvergentType<RecordState, [Operation.Body]> {
   ConvergentType(
     empty: RecordState(),
-    apply: { $1.apply($0, version: $2, past: $3, limits: limits) },
-    join: { RecordState.joined($0, knowing: $1, $2, knowing: $3) },
-    recode: { state, authors in
-      let table = AuthorTable(authors)
-      var writer = ByteWriter()
-      state.encode(into: &writer, authors: table, values: .all)
-      var reader = ByteReader(writer.bytes)
-      let again = try RecordState(from: &reader, authors: table, values: .all)
-      try reader.finish()
-      var second = ByteWriter()
-      again.encode(into: &second, authors: table, values: .all)
-      return (again, writer.bytes, second.bytes)
+    apply: { bodies, state, version, past in
+      guard limits.admit(bodies, of: version.dot, to: state) else { return }
+      for body in bodies { state.apply(body, version: version, past: past, limits: limits) }
     },
+    join: { RecordState.joined($0, knowing: $1, $2, knowing: $3) },
+    recode: recoded,
     fault: { state, run, knowledge in
       recordFault(state, counted(run, limits), knowledge)
     })
 }
 
-/// The run without what passes a limit, by the definition: each author's log from its start.
+/// The run without the changes that pass a limit, by the definition: each author's log from its
+/// start.
 private func counted(
-  _ run: CausalRun<Operation.Body>, _ limits: RecordLimits
+  _ run: CausalRun<[Operation.Body]>, _ limits: RecordLimits
 ) -> CausalRun<Operation.Body> {
   var used: [Author: [FieldID: Int]] = [:]
   var histories: [Author: [FieldID: Set<UInt64>]] = [:]
-  var result = run
-  result.changes = run.changes.map { change in
-    let author = change.version.dot.author
-    let actions = change.actions.filter { action in
+  return CausalRun(
+    changes: run.changes.map { change in
+      let author = change.version.dot.author
+      let bodies = change.actions.flatMap { $0 }
       var mine = used[author, default: [:]]
-      let (field, cost, isAdded) = price(of: action, limits)
-      if case .assign(let id, _) = action, id.kind == .history {
-        let written = histories[author, default: [:]][id, default: []]
-          .union([change.version.dot.sequence])
-        guard written.count <= limits.historyValues else { return false }
-      }
-      if let field, cost > 0 {
+      var written = histories[author, default: [:]]
+      for body in bodies {
+        if case .assign(let id, _) = body, id.kind == .history {
+          written[id, default: []].insert(change.version.dot.sequence)
+        }
+        let (field, cost, isAdded) = price(of: body, limits)
+        guard let field, cost > 0 else { continue }
         let before = mine[field, default: 0]
         mine[field] = isAdded ? before + cost : max(before, cost)
-        let sum = mine.values.reduce(0, +)
-        guard sum <= Int(limits.units) || mine[field] == before else { return false }
-        used[author] = mine
       }
-      if case .assign(let id, _) = action, id.kind == .history {
-        histories[author, default: [:]][id, default: []].insert(change.version.dot.sequence)
-      }
-      return true
-    }
-    return RunChange(version: change.version, past: change.past, actions: actions)
-  }
-  return result
+      let fits =
+        mine.values.reduce(0, +) <= Int(limits.units)
+        && written.values.allSatisfy { $0.count <= limits.historyValues }
+      if fits { (used[author], histories[author]) = (mine, written) }
+      return RunChange(
+        version: change.version, past: change.past, actions: fits ? bodies : [])
+    })
 }
 
 private func price(
@@ -86,7 +77,9 @@ private final class Record {
   var state = RecordState()
 
   func apply(_ body: Operation.Body, version: Version, past: Frontier) -> Bool {
+    guard RecordLimits.standard.admit([body], of: version.dot, to: state) else { return false }
     state.apply(body, version: version, past: past)
+    return true
   }
 }
 
@@ -114,11 +107,10 @@ struct RecordLimitTests {
     "every graph of four changes converges where the limits cut, in every order, for",
     arguments: ["set", "history", "long values"])
   func everyGraph(name: String) throws {
-    let alphabet = try #require(RecordLimitTests.alphabets.first { $0.name == name })
-    limited(small).checkAll(
-      upTo: 4, authors: 2, alphabet: alphabet.actions, clocks: [.backwards])
-    limited(small).checkAll(
-      upTo: 3, authors: 3, alphabet: alphabet.actions, clocks: [.stopped])
+    let actions = try #require(RecordLimitTests.alphabets.first { $0.name == name }).actions
+    let alphabet = actions.map { [$0] }
+    limited(small).checkAll(upTo: 4, authors: 2, alphabet: alphabet, clocks: [.backwards])
+    limited(small).checkAll(upTo: 3, authors: 3, alphabet: alphabet, clocks: [.stopped])
   }
 
   @Test("long runs of five authors converge where the limits cut", arguments: 0..<6)
@@ -127,8 +119,9 @@ struct RecordLimitTests {
     var limits = small
     limits.units = 9
     limits.historyValues = 5
-    let run = CausalRun<Operation.Body>.random(authors: 5, changes: 200, using: &random) { random in
-      (0..<random.below(3) + 1).map { _ in
+    let run = CausalRun<[Operation.Body]>.random(authors: 5, changes: 200, using: &random) {
+      random in
+      let bodies = (0..<random.below(3) + 1).map { _ -> Operation.Body in
         let text = Value.text(String(repeating: "x", count: random.below(12)))
         return switch random.below(10) {
         case 0: .insert
@@ -140,6 +133,7 @@ struct RecordLimitTests {
         default: .assign(FieldID(.register, UInt16(random.below(4)) + 254), text)
         }
       }
+      return [bodies]
     }
     limited(limits).check(run, seed: UInt64(seed), rounds: 4)
   }
