@@ -101,6 +101,18 @@ extension Node {
     return nil
   }
 
+  /// The devices of a group that have the same changes as this one and report other records.
+  package func stateDifferences(in group: GroupID) throws -> [StateDifference] {
+    try engine.zones.filter { $0.group == group && $0.kind == .data }
+      .flatMap { try engine.stateDifferences(in: $0.id) }
+  }
+
+  /// The records of a group's zones that take no more of an author.
+  package func overfullRecords(in group: GroupID) throws -> [OverfullRecord] {
+    try engine.zones.filter { $0.group == group && $0.kind == .data }
+      .flatMap { try engine.overfullRecords(in: $0.id) }
+  }
+
   /// Closes an invitation, with new keys where it carried the old ones.
   package func closeInvitation(_ invite: Identifier, of group: GroupID) throws {
     try engine.closeInvitation(invite, of: group, nowMilliseconds: now())

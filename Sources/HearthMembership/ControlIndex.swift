@@ -105,7 +105,7 @@ package struct ControlIndex: Sendable {
     case .inviteClose(let invite): closings[invite, default: []].append(place)
     case .setPolicy: policies.append(place)
     case .leave, .epoch, .incarnate, .forkProof, .adopt, .complaint, .wrapAdd, .confirm,
-      .heartbeat, .branch, .snapshotAttest, .unknown:
+      .heartbeat, .branch, .snapshotAttest, .zoneDigest, .unknown:
       break
     }
   }

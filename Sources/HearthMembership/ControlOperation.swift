@@ -52,6 +52,8 @@ package enum ControlOperation: Equatable, Sendable {
   case confirm([RecordID])
   /// Tells what a zone of records holds at one point.
   case snapshotAttest(SnapshotAttest)
+  /// Tells what a zone of records holds on the author's device at one point.
+  case zoneDigest(ZoneDigest)
   /// An operation of a newer version: kept, forwarded, not understood.
   case unknown(kind: UInt8)
 }
@@ -99,6 +101,8 @@ extension ControlOperation {
 
   /// The kind of attestations.
   static let attestKind: UInt8 = 25
+  /// The kind of what devices tell to be compared.
+  static let zoneDigestKind: UInt8 = 26
 
   /// The first byte.
   package var kind: UInt8 {
@@ -128,6 +132,7 @@ extension ControlOperation {
     case .branch: 23
     case .confirm: 24
     case .snapshotAttest: ControlOperation.attestKind
+    case .zoneDigest: ControlOperation.zoneDigestKind
     case .unknown(let kind): kind
     }
   }
@@ -205,6 +210,7 @@ extension ControlOperation {
       writer.varint(targets.count)
       for target in targets { writer.identifier(target) }
     case .snapshotAttest(let attest): attest.encode(into: &writer)
+    case .zoneDigest(let statement): statement.encode(into: &writer)
     case .unknown: break
     }
     return writer.bytes
@@ -240,6 +246,7 @@ extension ControlOperation {
     case 23: self = .branch(try BranchPart(from: &reader))
     case 24: self = .confirm(try ControlOperation.targets(from: &reader))
     case ControlOperation.attestKind: self = .snapshotAttest(try SnapshotAttest(from: &reader))
+    case ControlOperation.zoneDigestKind: self = .zoneDigest(try ZoneDigest(from: &reader))
     default:
       self = .unknown(kind: kind)
       return

@@ -84,7 +84,7 @@ extension ControlResolver {
       return policy.minimumSuite >= minimumSuite(.past(place)) ? nil : .grantsTooMuch
     case .epoch: return role == .reader ? .needs(.child) : nil
     case .confirm, .wrapAdd, .incarnate, .forkProof, .complaint, .heartbeat, .branch,
-      .snapshotAttest, .unknown, .genesis, .join, .recover:
+      .snapshotAttest, .zoneDigest, .unknown, .genesis, .join, .recover:
       return nil
     }
   }

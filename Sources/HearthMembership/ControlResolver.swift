@@ -465,7 +465,7 @@ extension ControlOperation {
   fileprivate func leavesAuthor(_ person: PersonID?) -> Bool {
     switch self {
     case .heartbeat, .epoch, .wrapAdd, .complaint, .confirm, .branch, .forkProof, .adopt,
-      .setPolicy, .inviteCreate, .inviteClose, .setRecovery, .rotateRecovery:
+      .setPolicy, .inviteCreate, .inviteClose, .setRecovery, .rotateRecovery, .zoneDigest:
       true
     case .setRole(let change): change.person != person
     case .removeMember(let removal): removal.person != person

@@ -57,14 +57,15 @@ final class ResolvedControl: Sendable {
 
   /// A log to which something was added, as ``ControlResolver/adding(_:)`` decides it.
   ///
-  /// Keys, heartbeats, attestations and confirmations that count change nobody's standing there, so
+  /// Keys, heartbeats, attestations, digests and confirmations that count change nobody's standing there, so
   /// what follows from the rest is not worked out again.
   func grown(to resolver: ControlResolver) -> ResolvedControl {
     let added = resolver.log.items.indices.dropFirst(self.resolver.log.items.count)
     let isQuiet = added.allSatisfy {
       guard resolver.isLive[$0] else { return false }
       switch resolver.log.items[$0].operation {
-      case .heartbeat, .epoch, .wrapAdd, .complaint, .confirm, .snapshotAttest: return true
+      case .heartbeat, .epoch, .wrapAdd, .complaint, .confirm, .snapshotAttest, .zoneDigest:
+        return true
       default: return false
       }
     }

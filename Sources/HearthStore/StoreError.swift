@@ -1,3 +1,5 @@
+import HearthSync
+
 /// Why the store could not do something, in a form that programs compare and people read.
 package struct StoreError: Error, Sendable {
   /// The kind of failure; programs decide on this alone.
@@ -46,6 +48,10 @@ extension StoreError: Equatable {
   package static func == (left: StoreError, right: StoreError) -> Bool {
     left.code == right.code
   }
+}
+
+extension StoreError: StoredDamage {
+  package var isDamage: Bool { code == .corrupt }
 }
 
 extension StoreError: CustomStringConvertible {

@@ -138,7 +138,7 @@ struct AuditText {
   static func isRoutine(_ entry: AuditEntry) -> Bool {
     switch entry.operation {
     case .confirm: !entry.confirmed.contains(where: \.hasWaited)
-    case .epoch, .wrapAdd, .heartbeat, .complaint, .branch, .snapshotAttest: true
+    case .epoch, .wrapAdd, .heartbeat, .complaint, .branch, .snapshotAttest, .zoneDigest: true
     default: false
     }
   }
@@ -171,6 +171,7 @@ struct AuditText {
     case .branch: "showHistory"
     case .confirm: "confirm"
     case .snapshotAttest: "snapshotAttest"
+    case .zoneDigest: "zoneDigest"
     case .unknown: "unknown"
     }
   }
@@ -279,6 +280,8 @@ struct AuditText {
       return "confirmed \(Words.count(targets.count, "joining"))"
     case .snapshotAttest(let attest):
       return "attested what \(zone(attest.zone)) holds at the point of somebody's snapshot"
+    case .zoneDigest(let statement):
+      return "told what \(zone(statement.zone)) holds on the device, to be compared"
     case .branch(let part):
       return "showed a part of a history of the members' log that "
         + "\(names.fullName(of: part.author.device)) published beside another"

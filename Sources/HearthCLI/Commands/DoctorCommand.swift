@@ -289,6 +289,14 @@ struct DoctorCommand: AsyncParsableCommand {
               "ask both, compare with `hearth digest`, and join anew with a link from the one "
               + "you believe"))
       }
+      findings += try await node.stateDifferences(in: zone.group).map {
+        Finding(
+          "difference",
+          "\(CheckText.name(zone)): \(Style.safe($0.name)) has the same changes as this device and "
+            + "reports other records",
+          remedy: "`hearth verify` and `hearth digest` here and there tell which of them is wrong; "
+            + "what a disk changed `hearth verify --repair` mends")
+      }
       findings += try await StandingText.withheld(of: zone, on: node).map {
         Finding(
           "withheld", StandingText.line($0, kinds: kinds),

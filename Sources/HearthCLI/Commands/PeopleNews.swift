@@ -19,7 +19,7 @@ struct PeopleNews: Sendable {
     var report = try await node.sync(checking: check)
     var news = PeopleNews()
     news.remarks += try await node.notices().dropFirst(known)
-      .filter { [.people, .recovery, .access, .newLife].contains($0.kind) }
+      .filter { [.people, .recovery, .access, .newLife, .difference].contains($0.kind) }
       .map { Style.safe($0.text) }
     news.remarks += await lookAlikes(on: node, since: before)
     let admitted = await node.lastAdmissions

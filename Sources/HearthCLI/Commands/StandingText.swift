@@ -34,6 +34,8 @@ enum StandingText {
     let refutedSnapshotBy: String?
     /// Who attests something else.
     let refutedBy: [String]?
+    /// The devices that have the same changes and report other records.
+    let differingDevices: [String]
     /// Changes that count for nothing, of removed devices or beyond a role, and that nobody has
     /// taken over.
     let quarantined: Int
@@ -41,7 +43,9 @@ enum StandingText {
     let ownQuarantined: Int
     /// Those of them that hold more than their author's role allows.
     let beyondRole: Int
-    /// Those of these that this device wrote.
+    /// Those of the quarantined changes that put more into a record than one device may.
+    let beyondLimit: Int
+    /// Those beyond a role that this device wrote.
     let ownBeyondRole: Int
     /// What is set for the household and cannot be.
     let settingFaults: [SettingFaultText]
@@ -81,6 +85,7 @@ enum StandingText {
       let refuted = try await node.refutedBase(in: zone.group)
       refutedSnapshotBy = refuted?.maker
       refutedBy = refuted?.others
+      differingDevices = try await node.stateDifferences(in: zone.group).map(\.name)
       let ranges = try await node.quarantined(in: zone.group)
       quarantined = ranges.reduce(0) { $0 + $1.changes.count }
       let device = await node.device
@@ -90,6 +95,7 @@ enum StandingText {
         ? ranges.filter { $0.author.device == device }.reduce(0) { $0 + $1.changes.count } : 0
       let beyond = ranges.filter { $0.cause == .beyondRole }
       beyondRole = beyond.reduce(0) { $0 + $1.changes.count }
+      beyondLimit = ranges.filter { $0.cause == .beyondLimit }.reduce(0) { $0 + $1.changes.count }
       ownBeyondRole =
         isOver
         ? 0 : beyond.filter { $0.author.device == device }.reduce(0) { $0 + $1.changes.count }
@@ -155,6 +161,13 @@ enum StandingText {
     if let maker = document.refutedSnapshotBy {
       lines.append(Style.red(refuted(maker, by: document.refutedBy ?? [])))
     }
+    if !document.differingDevices.isEmpty, document.ended == nil {
+      let names = document.differingDevices.map { Style.safe($0) }.joined(separator: ", ")
+      lines.append(
+        Style.red(
+          "other records from the same changes on \(names): compare with `hearth digest`, and run "
+            + "`hearth verify` there and here"))
+    }
     let own = document.ownBeyondRole
     if own > 0 {
       lines.append(
@@ -163,7 +176,7 @@ enum StandingText {
             + "role allows and \(own == 1 ? "counts" : "count") for nothing: an owner or admin "
             + "can take \(own == 1 ? "it" : "them") over with `hearth quarantine`"))
     }
-    let removed = document.quarantined - document.beyondRole
+    let removed = document.quarantined - document.beyondRole - document.beyondLimit
     if removed > 0, document.ended == nil {
       lines.append(
         "\(Words.count(removed, "change")) of removed devices in quarantine: `hearth quarantine`")
@@ -173,6 +186,11 @@ enum StandingText {
       lines.append(
         "\(Words.count(others, "change")) of others beyond their roles in quarantine: "
           + "`hearth quarantine`")
+    }
+    if document.beyondLimit > 0, document.ended == nil {
+      lines.append(
+        "\(Words.count(document.beyondLimit, "change")) beyond the limits of a record in "
+          + "quarantine: `hearth doctor` names the record")
     }
     lines += document.settingFaults.map { Style.yellow("\($0.text); \($0.remedy)") }
     return lines + document.withheld.map { Style.yellow(line($0, kinds: kinds)) }

@@ -86,6 +86,8 @@ package enum Probe: String, CaseIterable, Sendable {
   case snapshotOfFormerAdmin = "snapshot.snapshot-of-former-admin"
   case snapshotTakenLater = "snapshot.snapshot-taken-later"
   case snapshotAttested = "snapshot.snapshot-attested"
+  case stateTold = "comparing.state-told"
+  case stateCompared = "comparing.state-compared"
   case snapshotUnbelieved = "snapshot.snapshot-unbelieved"
   // The relay's client
   case doorPassed = "relay.door-passed"

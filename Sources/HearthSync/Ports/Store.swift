@@ -133,6 +133,8 @@ package struct Notice: Equatable, Sendable {
     case transport
     /// Somebody wrote what counts for nothing: more than a role allows, or what no program writes.
     case void
+    /// Two devices with the same changes hold different records.
+    case difference
   }
 
   package let kind: Kind
@@ -150,6 +152,12 @@ package struct Notice: Equatable, Sendable {
     self.text = text
     self.milliseconds = milliseconds
   }
+}
+
+/// A store's error that may say that what is stored cannot be read as what it should be.
+package protocol StoredDamage: Error {
+  /// Whether it says so, rather than that a disk or another program is in the way.
+  var isDamage: Bool { get }
 }
 
 /// The port through which the engine keeps what it knows.

@@ -93,7 +93,7 @@ extension Engine {
     return refuting
   }
 
-  private func isAnythingVoid(in zone: ZoneState, heads: [LogHead]) -> Bool {
+  func isAnythingVoid(in zone: ZoneState, heads: [LogHead]) -> Bool {
     let membership = membership(of: zone.group)
     return !zone.forkEnds.isEmpty
       || heads.contains {

@@ -43,6 +43,7 @@ extension Engine {
         try attest(
           zone, on: transport, holding: listing, nowMilliseconds: nowMilliseconds, &report)
         try tellRefutedBase(of: zone, &report)
+        try compareState(of: zone, isComplete: isComplete, nowMilliseconds: nowMilliseconds)
       }
       for zone in listings.keys.sorted() where isMember(of: zone) || isFormer(of: zone) {
         _ = try seal(zone)

@@ -137,6 +137,15 @@ struct Checker {
     try readPublished(in: world)
     noteTimes(device, before: before, in: world)
     try moved(device, in: world)
+    try agreesWithOthers(device, in: world)
+  }
+
+  /// Devices that compare what they hold find no difference, where no disk was made to rot.
+  private func agreesWithOthers(_ device: SimDevice, in world: World) throws {
+    guard let engine = device.running?.engine, world.liars.isEmpty,
+      let notice = try engine.store.notices().last(where: { $0.kind == .difference })
+    else { return }
+    throw world.fail(.convergence, device, "it was told: \(notice.text)")
   }
 
   /// Remembers the greatest time that the device accepted from others: it writes after that.
