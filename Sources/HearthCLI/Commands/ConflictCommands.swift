@@ -165,7 +165,8 @@ struct FieldConflict: Sendable {
     }
   }
 
-  private static func title(of state: RecordState, _ schema: RecordSchema) -> String {
+  /// What a record is called; empty where it has no field for that.
+  static func title(of state: RecordState, _ schema: RecordSchema) -> String {
     for name in ["title", "name", "key"] {
       if let field = schema.field(named: name), let text = state.shown(field.id)?.text {
         return text

@@ -15,8 +15,46 @@ enum HouseholdFindings {
         DoctorCommand.Finding("settings", "\(zone.name): \($0.text)", remedy: $0.remedy)
       }
       findings += try await entries(of: zone, on: node)
+      findings += try await limits(of: zone, on: node)
     }
     return findings
+  }
+
+  /// Records into which somebody put more than one device may.
+  private static func limits(
+    of zone: ZoneState, on node: Node
+  ) async throws -> [DoctorCommand.Finding] {
+    let membership = await node.membership(of: zone.group)
+    var findings: [DoctorCommand.Finding] = []
+    for record in try await node.overfullRecords(in: zone.group) where record.zone == zone.id {
+      let device = record.author.device
+      let deviceName = membership.device(device)?.card.name ?? ShortID.text(device)
+      let person = membership.person(of: device)?.name ?? "somebody"
+      let title = try await title(of: record.key, in: zone, on: node)
+      findings.append(
+        DoctorCommand.Finding(
+          "limit",
+          "\(zone.name): \(person) on \(deviceName) put more into \(title) than one device may: "
+            + "\(Words.count(record.changes, "change")) of that device "
+            + "\(record.changes == 1 ? "counts" : "count") for nothing",
+          remedy: "ask \(person) what that device runs: no honest program does that; "
+            + "`hearth quarantine` shows the changes, and `hearth device revoke` ends the device"))
+    }
+    return findings
+  }
+
+  /// A record in words: what it is and what it is called.
+  private static func title(
+    of key: RecordKey, in zone: ZoneState, on node: Node
+  ) async throws -> String {
+    guard let schema = HouseholdSchema.all.first(where: { $0.id == key.type }) else {
+      return "record \(ShortID.text(key.id)) of a type that this version does not know"
+    }
+    let title = try await node.read(zone.id) { source in
+      try source.record(key).map { FieldConflict.title(of: $0, schema) } ?? ""
+    }
+    return "the \(schema.name) "
+      + (title.isEmpty ? ShortID.text(key.id) : ShownText.quoted(title))
   }
 
   private static func entries(
