@@ -63,6 +63,10 @@ struct ChoreFacts: Sendable {
   let skips: [Skip]
   /// In order of key.
   let overrides: [OccurrenceOverride]
+  /// The same by occurrence: schedules ask for many occurrences, and one member may write many of
+  /// either.
+  private let skipsByKey: [OccurrenceKey: [Skip]]
+  private let overrideByKey: [OccurrenceKey: OccurrenceOverride]
   /// Who counts as whom.
   let merges: PersonMerges
 
@@ -84,17 +88,21 @@ struct ChoreFacts: Sendable {
     self.chore = chore
     self.state = state
     self.merges = merges
+    var rules: [String: RecurrenceRule?] = [:]
     self.skips = skips.sorted { ($0.1.version, $0.0) < ($1.1.version, $1.0) }
-      .compactMap { Skip($0.1) }.filter { ChoreFacts.has($0.key, state, asOf: $0.cause) }
+      .compactMap { Skip($0.1) }.filter { ChoreFacts.has($0.key, state, asOf: $0.cause, &rules) }
     self.overrides = overrides.filter { !$0.life.isDeleted }.compactMap {
       OccurrenceOverride($0, merges)
     }
     .sorted { $0.key < $1.key }
+    skipsByKey = Dictionary(grouping: self.skips, by: \.key)
+    overrideByKey = Dictionary(self.overrides.map { ($0.key, $0) }) { first, _ in first }
   }
 
-  func override(of key: OccurrenceKey) -> OccurrenceOverride? {
-    overrides.first { $0.key == key }
-  }
+  func override(of key: OccurrenceKey) -> OccurrenceOverride? { overrideByKey[key] }
+
+  /// The skips of one occurrence, in order of version.
+  func skips(of key: OccurrenceKey) -> [Skip] { skipsByKey[key] ?? [] }
 }
 
 extension ChoreFacts {
@@ -150,12 +158,17 @@ extension ChoreFacts {
   ///
   /// A rule that this program does not understand may have any. The links of a chain are numbered
   /// as they are done, so that none is unknown.
+  ///
+  /// - Parameter rules: those that were read before, by their texts.
   private static func has(
-    _ key: OccurrenceKey, _ state: RecordState, asOf cause: Frontier
+    _ key: OccurrenceKey, _ state: RecordState, asOf cause: Frontier,
+    _ rules: inout [String: RecurrenceRule?]
   ) -> Bool {
     guard wasThere(state, asOf: cause) else { return false }
     guard let text = value(ChoreField.rule, state, asOf: cause)?.text else { return key == .once }
-    guard let rule = try? RecurrenceRule(text: text) else { return true }
+    let known = rules[text] ?? (try? RecurrenceRule(text: text))
+    rules[text] = .some(known)
+    guard let rule = known else { return true }
     guard rule.mode == .calendar else { return key != .once }
     return key.occurrence.map(rule.isOccurrence) ?? false
   }

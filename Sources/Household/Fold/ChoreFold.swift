@@ -162,20 +162,16 @@ struct ChoreFold {
   private func awards(
     _ group: [Completion], _ policy: DuplicatePolicy
   ) -> [(Completion, Outcome)] {
-    var claimants: [PersonID] = []
-    for completion in group where !claimants.contains(completion.person) {
-      claimants.append(completion.person)
-    }
+    let claimants = Set(group.map(\.person))
     let price =
       Mutant.paysPresentPrice.isActive ? facts.points : facts.points(asOf: group[0].cause)
     if group.count > 1 { (claimants.count > 1 ? Probe.doneBySeveral : .doneTwiceByOne).hit() }
     Probe.priceOfThen.hit(if: price != facts.points)
-    var paid: [PersonID] = []
+    var paid: Set<PersonID> = []
     return group.enumerated().map { place, completion in
-      guard !paid.contains(completion.person) else {
+      guard paid.insert(completion.person).inserted else {
         return (completion, Outcome(kind: .alsoDone, points: 0))
       }
-      paid.append(completion.person)
       Probe.paidEach.hit(if: policy == .each)
       Probe.paidSplit.hit(if: policy == .split && claimants.count > 1)
       let points =

@@ -205,10 +205,13 @@ struct ChoreLog {
     }
     guard let head else { return nil }
     // What came after the head is one with it, unless it is of an occurrence done before.
+    var firsts: [OccurrenceKey: Version?] = [:]
     let members = try rows.filter { row in
       guard head.version <= row.version else { return false }
       guard row.event != head.event, let key = row.key else { return true }
-      let first = try self.rows(of: key).filter(counts).map(\.version).min()
+      let first =
+        try firsts[key] ?? self.rows(of: key).filter(counts).map(\.version).min()
+      firsts[key] = .some(first)
       return first.map { head.version <= $0 } ?? true
     }
     return Link(head: head, members: members)
@@ -250,7 +253,7 @@ struct ChoreLog {
 struct Link {
   /// Whether it was done counted from completion.
   let isChain: Bool
-  /// Who knew one of these knew of the link.
+  /// Who knew one of these knew of the link: the first of each author.
   let dots: [Dot]
   /// The last day that anybody named for it.
   let lastDay: CivilDate
@@ -259,7 +262,12 @@ struct Link {
 
   init(head: LedgerRow, members: [LedgerRow]) {
     isChain = head.key == nil
-    dots = members.map(\.version.dot)
+    // Who knows a later one of an author knows its first.
+    var firsts: [Author: Dot] = [:]
+    for dot in members.map(\.version.dot) {
+      firsts[dot.author] = min(firsts[dot.author] ?? dot, dot)
+    }
+    dots = firsts.values.sorted()
     lastDay = members.map(\.day).max() ?? head.day
     lastDate = members.compactMap { $0.key == .once ? nil : $0.key?.occurrence?.date }.max()
   }

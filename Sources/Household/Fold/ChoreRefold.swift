@@ -111,6 +111,7 @@ private struct LateBookings {
     let keyed = Dictionary(grouping: items.filter { $0.completion.key != nil }) {
       $0.completion.key
     }
+    var byKey: [OccurrenceKey: Peers] = [:]
     var chain: Peers?
     for item in items {
       let event = item.completion.id
@@ -125,7 +126,8 @@ private struct LateBookings {
         }
         let peers: Peers
         if !isMixed, let key = item.completion.key {
-          peers = Peers(fold: fold, items: keyed[key] ?? [], heads: [])
+          peers = byKey[key] ?? Peers(fold: fold, items: keyed[key] ?? [], heads: [])
+          byKey[key] = peers
         } else {
           peers = try chain ?? wholeChain()
           chain = peers
@@ -201,8 +203,17 @@ private final class Peers {
   func isSettled(_ completion: Completion, seen: Frontier) -> Bool {
     let first = firstUnseen[seen] ?? findFirstUnseen(seen)
     guard first < items.count else { return true }
-    guard let next = heads.first(where: { completion.version < $0 }) else { return false }
+    guard let next = head(after: completion.version) else { return false }
     return next < items[first].completion.version
+  }
+
+  private func head(after version: Version) -> Version? {
+    var (low, high) = (0, heads.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if version < heads[middle] { high = middle } else { low = middle + 1 }
+    }
+    return low < heads.count ? heads[low] : nil
   }
 
   private func findFirstUnseen(_ seen: Frontier) -> Int {

@@ -23,6 +23,7 @@ struct ChoreSchedule {
   let today: CivilDate
   /// People whose turn is passed over.
   let inactive: [PersonID]
+  private let turns = LastTurn()
 
   /// The most occurrences that are listed of one chore.
   static let maximumOpenings = 400
@@ -61,7 +62,7 @@ struct ChoreSchedule {
   /// Whether an occurrence that nobody did is skipped.
   private func isSkipped(_ key: OccurrenceKey) -> Bool {
     facts.override(of: key)?.isSkipped == true
-      || facts.skips.contains { $0.key == key && isInReach($0) }
+      || facts.skips(of: key).contains(where: isInReach)
   }
 
   private func isInReach(_ skip: Skip) -> Bool {
@@ -92,11 +93,13 @@ struct ChoreSchedule {
     guard var due = beginning(of: rule, after: link) else { return nil }
     // A skip is of the link after the work that its author saw, and counts from the later of its
     // day and the day the link was due or moved to.
-    let skips = facts.skips.filter { skip in link?.isKnown(to: skip.cause) ?? true }
+    func skips(of key: OccurrenceKey) -> [Skip] {
+      facts.skips(of: key).filter { link?.isKnown(to: $0.cause) ?? true }
+    }
     var skipped = 0
     var key = OccurrenceKey.chain(done: done, skipped: 0)
     while skipped < OccurrenceKey.maximumSkipped,
-      let day = skips.filter({ $0.key == key }).map(\.day).max()
+      let day = skips(of: key).map(\.day).max()
     {
       let current = facts.override(of: key)?.due ?? due
       guard let next = rule.nextDue(afterCompletionDay: max(current, day)) else { return nil }
@@ -107,7 +110,7 @@ struct ChoreSchedule {
     }
     if skipped == OccurrenceKey.maximumSkipped {
       // The last key there is serves for all that follow.
-      for skip in skips where skip.key == key {
+      for skip in skips(of: key) {
         guard let next = rule.nextDue(afterCompletionDay: max(due, skip.day)) else { return nil }
         due = next
       }
@@ -275,7 +278,9 @@ extension ChoreSchedule {
       return order[try ordinal(of: opening.key) % order.count]
     case .byTurn:
       Probe.rotationByTurn.hit()
-      let last = try log.last { $0.kind == .credited && order.contains($0.person) }?.person
+      let last = try turns.person {
+        try log.last { $0.kind == .credited && order.contains($0.person) }?.person
+      }
       let place = last.flatMap { order.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
       return order[(place + opening.steps) % order.count]
     case .leastDone:
@@ -298,5 +303,18 @@ extension ChoreSchedule {
     guard let rule = facts.rule else { return 0 }
     guard rule.mode == .calendar else { return try log.count() }
     return key.occurrence.flatMap { rule.ordinal(of: $0) } ?? 0
+  }
+}
+
+/// Whose turn it was last, which is the same for every opening of a schedule: finding it may read
+/// all that was ever done.
+private final class LastTurn {
+  private var known: PersonID??
+
+  func person(_ find: () throws -> PersonID?) rethrows -> PersonID? {
+    if let known { return known }
+    let found = try find()
+    known = .some(found)
+    return found
   }
 }
