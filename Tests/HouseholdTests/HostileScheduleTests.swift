@@ -98,16 +98,12 @@ struct HostileScheduleTests {
   func skips() throws {
     for count in [64, 1_024, 4_096] {
       let shelf = try shelf(count, prices: min(count, Limits.maximumHistoryValues))
-      let clock = ContinuousClock()
-      let begin = clock.now
       let facts = try #require(
         try ChoreFacts(shelf.chore, from: shelf, merges: PersonMerges([])))
-      let read = clock.now
       let schedule = ChoreSchedule(
         facts: facts, log: ChoreLog(source: shelf, chore: shelf.chore),
         settings: HouseholdSettings(), today: try CivilDate(dayNumber: 20_000), inactive: [])
       let openings = try schedule.openings(through: CivilDate(dayNumber: 20_000))
-      print("MEASURE", count, read - begin, clock.now - read)
       #expect(facts.skips.count == count && facts.overrides.count == count)
       #expect(openings.first?.key.occurrence?.date.dayNumber == Int32(20_000 + count))
       #expect(shelf.reads <= 4 * count + 16)

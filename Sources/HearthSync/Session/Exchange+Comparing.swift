@@ -242,7 +242,11 @@ extension Engine {
     _ id: ZoneID, at mark: Identifier, besides said: [ZoneStatement], isDue: Bool, _ now: UInt64,
     _ known: inout StateComparison
   ) throws {
-    guard let digest = known.digest(at: mark) else { return }
+    let group = try zone(id).group
+    // Nobody else would compare it.
+    guard membership(of: group).devices.count > 1, let digest = known.digest(at: mark) else {
+      return
+    }
     if let stated = known.stated, stated.mark == mark {
       guard stated.digest != digest else { return }
     } else if known.isOwed {
@@ -255,8 +259,7 @@ extension Engine {
     }
     Probe.stateTold.hit()
     let statement = ControlOperation.ZoneDigest(zone: id, mark: mark, digest: digest)
-    _ = try perform(
-      [.zoneDigest(statement)], in: try zone(id).group, nowMilliseconds: now)
+    _ = try perform([.zoneDigest(statement)], in: group, nowMilliseconds: now)
     known.stated = .init(mark: mark, digest: digest, milliseconds: now)
     known.isOwed = false
   }
