@@ -1,3 +1,5 @@
+import HearthCRDT
+
 /// Which earlier operations of a list the later ones had not seen.
 ///
 /// As a rule none: then what ended the last one ended them all, and nobody looks through everything

@@ -75,13 +75,7 @@ struct LogParts: Sendable {
 
   /// The first place of a part from which on a condition holds.
   private func first(in part: Int, where isBeyond: (Int) -> Bool) -> Int {
-    var low = starts[part]
-    var high = starts[part + 1]
-    while low < high {
-      let middle = (low + high) / 2
-      if isBeyond(middle) { high = middle } else { low = middle + 1 }
-    }
-    return low
+    range(of: part).partitionPoint(where: isBeyond)
   }
 }
 

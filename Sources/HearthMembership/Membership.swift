@@ -168,13 +168,8 @@ package struct Membership: Sendable {
 
   /// The device, if it belongs to the group or did.
   package func device(_ id: DeviceID) -> Device? {
-    var low = 0
-    var high = allDevices.count
-    while low < high {
-      let middle = (low + high) / 2
-      if allDevices[middle].id < id { low = middle + 1 } else { high = middle }
-    }
-    return low < allDevices.count && allDevices[low].id == id ? allDevices[low] : nil
+    let place = allDevices.partitionPoint { $0.id >= id }
+    return place < allDevices.count && allDevices[place].id == id ? allDevices[place] : nil
   }
 
   /// The keys that a device showed, whether the group admitted it or not.

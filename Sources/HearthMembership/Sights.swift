@@ -82,22 +82,6 @@ struct Sights: Sendable {
   }
 }
 
-extension Array {
-  /// The first place from which on a condition holds, in an array in which it holds for all that
-  /// come after one for which it holds; the count if it holds for none.
-  ///
-  /// O(log n).
-  func partitionPoint(where isBeyond: (Element) -> Bool) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if isBeyond(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
-  }
-}
-
 /// The groups of places that lead to each other, each after all groups to which it leads.
 ///
 /// Without recursion, as the depth may be anybody's choice. O(places + edges). Source: R. Tarjan,

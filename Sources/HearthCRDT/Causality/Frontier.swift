@@ -144,6 +144,8 @@ public struct Frontier: Hashable, Sendable {
   ///
   /// O(n), n the greater number of entries.
   package func news(since earlier: Frontier) -> Frontier {
+    // At once where one is a copy of the other.
+    if self == earlier { return Frontier() }
     var news: [Entry] = []
     var place = 0
     for entry in entries {
@@ -196,17 +198,7 @@ public struct Frontier: Hashable, Sendable {
   package static let maximumSequence: UInt64 = 1 << 63 - 1
 
   private func position(of author: Author) -> Int {
-    var low = 0
-    var high = entries.count
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle].author < author {
-        low = middle + 1
-      } else {
-        high = middle
-      }
-    }
-    return low
+    entries.partitionPoint { $0.author >= author }
   }
 }
 

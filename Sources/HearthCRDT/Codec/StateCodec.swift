@@ -103,15 +103,11 @@ extension RecordState {
 
   private static func place(of version: Version, in versions: [Version]) -> Int {
     if versions.count <= 4, let place = versions.firstIndex(of: version) { return place }
-    var low = 0
-    var high = versions.count
-    while low < high {
-      let middle = (low + high) / 2
-      if versions[middle].dot < version.dot { low = middle + 1 } else { high = middle }
-    }
+    let place = versions.partitionPoint { $0.dot >= version.dot }
     precondition(
-      low < versions.count && versions[low] == version, "version \(version) was not collected")
-    return low
+      place < versions.count && versions[place] == version,
+      "version \(version) was not collected")
+    return place
   }
 }
 

@@ -135,28 +135,9 @@ package struct ElementSet: Equatable, Sendable {
       return (pieces.count - 1, pieces[pieces.count - 1].count)
     }
     // The last piece that does not begin behind the value.
-    var low = 0
-    var high = pieces.count
-    while low < high {
-      let middle = (low + high) / 2
-      if ElementSet.precedes(value, pieces[middle][0].value) {
-        high = middle
-      } else {
-        low = middle + 1
-      }
-    }
-    let piece = max(0, low - 1)
-    low = 0
-    high = pieces[piece].count
-    while low < high {
-      let middle = (low + high) / 2
-      if ElementSet.precedes(pieces[piece][middle].value, value) {
-        low = middle + 1
-      } else {
-        high = middle
-      }
-    }
-    return (piece, low)
+    let behind = pieces.partitionPoint { ElementSet.precedes(value, $0[0].value) }
+    let piece = max(0, behind - 1)
+    return (piece, pieces[piece].partitionPoint { !ElementSet.precedes($0.value, value) })
   }
 
   /// The order of canonical bytes, without making them.

@@ -110,13 +110,7 @@ package struct History: Equatable, Sendable {
   }
 
   private func position(of dot: Dot) -> Int {
-    var low = 0
-    var high = entries.count
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle].version.dot < dot { low = middle + 1 } else { high = middle }
-    }
-    return low
+    entries.partitionPoint { $0.version.dot >= dot }
   }
 
   /// The entries of each author that a knowledge covers, as ranges of places.

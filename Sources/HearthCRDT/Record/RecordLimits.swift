@@ -207,13 +207,7 @@ package struct RecordCharges: Equatable, Sendable {
 
   private func position(of author: Author, _ field: FieldID) -> Int {
     let wanted = Entry(author: author, field: field, units: 0)
-    var low = 0
-    var high = entries.count
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle] < wanted { low = middle + 1 } else { high = middle }
-    }
-    return low
+    return entries.partitionPoint { !($0 < wanted) }
   }
 }
 

@@ -160,13 +160,7 @@ package struct RecordState: Equatable, Sendable {
   }
 
   private func position(of id: FieldID) -> Int {
-    var low = 0
-    var high = entries.count
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle].id < id { low = middle + 1 } else { high = middle }
-    }
-    return low
+    entries.partitionPoint { $0.id >= id }
   }
 }
 

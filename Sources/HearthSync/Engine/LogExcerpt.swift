@@ -204,16 +204,3 @@ extension ExcerptMemory {
 
   private struct Unreadable: Error {}
 }
-
-extension Array {
-  /// The first place whose element is beyond, where all before are not.
-  func partitionPoint(_ isBeyond: (Element) -> Bool) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if isBeyond(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
-  }
-}

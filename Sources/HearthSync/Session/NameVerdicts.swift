@@ -96,13 +96,7 @@ struct NameVerdicts {
 
   /// The first row whose key is not less.
   private func place(of key: Identifier) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if self.key(at: middle) < key { low = middle + 1 } else { high = middle }
-    }
-    return low
+    (0..<count).partitionPoint { self.key(at: $0) >= key }
   }
 
   private func key(at place: Int) -> Identifier {

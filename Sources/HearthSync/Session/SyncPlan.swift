@@ -169,13 +169,8 @@ package struct SyncPlan {
   private static func overlaps(
     _ runs: [ClosedRange<UInt64>], _ range: ClosedRange<UInt64>
   ) -> Bool {
-    var low = 0
-    var high = runs.count
-    while low < high {
-      let middle = (low + high) / 2
-      if runs[middle].upperBound < range.lowerBound { low = middle + 1 } else { high = middle }
-    }
-    return low < runs.count && runs[low].lowerBound <= range.upperBound
+    let place = runs.partitionPoint { $0.upperBound >= range.lowerBound }
+    return place < runs.count && runs[place].lowerBound <= range.upperBound
   }
 
   /// The names under an author's tag that larger segments of it, which are there as well, would
@@ -282,13 +277,8 @@ package struct SyncPlan {
   private static func covers(
     _ runs: [ClosedRange<UInt64>], _ range: ClosedRange<UInt64>
   ) -> Bool {
-    var low = 0
-    var high = runs.count
-    while low < high {
-      let middle = (low + high) / 2
-      if runs[middle].upperBound < range.upperBound { low = middle + 1 } else { high = middle }
-    }
-    return low < runs.count && runs[low].lowerBound <= range.lowerBound
+    let place = runs.partitionPoint { $0.upperBound >= range.upperBound }
+    return place < runs.count && runs[place].lowerBound <= range.lowerBound
   }
 
   /// The names of each author, in order of first change.

@@ -146,17 +146,7 @@ package struct ZoneState: Sendable {
   }
 
   private func position(of author: Author) -> Int {
-    var low = 0
-    var high = heads.count
-    while low < high {
-      let middle = (low + high) / 2
-      if heads[middle].author < author {
-        low = middle + 1
-      } else {
-        high = middle
-      }
-    }
-    return low
+    heads.partitionPoint { $0.author >= author }
   }
 }
 

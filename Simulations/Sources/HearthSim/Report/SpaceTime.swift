@@ -1,3 +1,5 @@
+import HearthCRDT
+
 /// The space-time diagram: a lane for each device, time downwards, a row for each thing that
 /// happened, arrows for files from where they were stored to where they arrived.
 ///
@@ -44,11 +46,7 @@ struct SpaceTime {
   /// Where a time lies between the rows.
   private func y(_ time: UInt64) -> Double {
     guard let first = rows.first, time >= first.time else { return SpaceTime.top - 8 }
-    var (low, high) = (0, rows.count - 1)
-    while low < high {
-      let middle = (low + high + 1) / 2
-      if rows[middle].time <= time { low = middle } else { high = middle - 1 }
-    }
+    let low = rows.partitionPoint { $0.time > time } - 1
     guard low + 1 < rows.count else { return y(row: low) + 4 }
     let (from, to) = (rows[low].time, rows[low + 1].time)
     let part = to > from ? Double(time - from) / Double(to - from) : 0

@@ -145,17 +145,8 @@ struct ChangeKey: Hashable, Comparable {
 
   /// The place of a key that a sorted list must have.
   static func place(of key: ChangeKey, in keys: some RandomAccessCollection<ChangeKey>) -> Int {
-    var low = 0
-    var high = keys.count
-    while low < high {
-      let middle = (low + high) / 2
-      if keys[keys.index(keys.startIndex, offsetBy: middle)] < key {
-        low = middle + 1
-      } else {
-        high = middle
-      }
-    }
-    precondition(low < keys.count, "change \(key) was not collected")
-    return low
+    let place = keys.partitionPoint { $0 >= key }
+    precondition(place < keys.endIndex, "change \(key) was not collected")
+    return keys.distance(from: keys.startIndex, to: place)
   }
 }
