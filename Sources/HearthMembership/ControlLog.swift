@@ -6,16 +6,18 @@ extension Frontier {
 }
 
 /// One control operation with its place in the causal order.
-package struct ControlItem: Sendable {
+///
+/// A reference, so that logs are ordered and copied at the cost of a pointer an operation.
+package final class ControlItem: Sendable {
   /// The id that it goes by: that of its event, with the content where the log has two histories.
   package let id: RecordID
   /// The id of its event.
   package let eventID: RecordID
   package let version: Version
   /// Where it stands among the causes: its change, of the history in which it is.
-  package private(set) var position: Dot
+  package let position: Dot
   /// Everything its author states to have seen, its own earlier changes included.
-  package private(set) var cause: Frontier
+  package let cause: Frontier
   package let operation: ControlOperation
   /// What its change cites by content.
   package let citations: [Citation]
@@ -39,22 +41,29 @@ package struct ControlItem: Sendable {
     shown = operation.card.map(Membership.cardID)
   }
 
+  private init(_ item: ControlItem, at position: Dot, cause: Frontier) {
+    id = item.id
+    eventID = item.eventID
+    version = item.version
+    self.position = position
+    self.cause = cause
+    operation = item.operation
+    citations = item.citations
+    branch = item.branch
+    shown = item.shown
+  }
+
   /// The device that wrote it.
   package var device: DeviceID { version.dot.author.device }
 
   /// The same as if its author had seen more.
   func having(seen more: Frontier) -> ControlItem {
-    var item = self
-    item.cause = cause.joined(with: more)
-    return item
+    placed(at: position, cause: cause.joined(with: more))
   }
 
   /// The same at a place of the fold.
   func placed(at position: Dot, cause: Frontier) -> ControlItem {
-    var item = self
-    item.position = position
-    item.cause = cause
-    return item
+    ControlItem(self, at: position, cause: cause)
   }
 }
 

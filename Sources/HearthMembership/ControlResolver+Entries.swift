@@ -136,7 +136,7 @@ extension ControlResolver {
       return .usedUp
     }
     verdict.isAttempt = true
-    guard proofs.isProven(join, by: invite.operation, group: group) else { return .badProof }
+    guard isProven(place, join, by: invite) else { return .badProof }
     verdict.isProven = true
     let objection = objection(to: place, join, by: invite)
     verdict.isContested = objection != nil && admission == .auto

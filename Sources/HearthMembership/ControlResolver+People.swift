@@ -32,7 +32,7 @@ extension ControlResolver {
   /// How often a group is handed over, as each time everything after it is judged anew.
   ///
   /// Only an owner with recovery words gets there; the last owner keeps the group.
-  static var maximumHandOvers: Int { 32 }
+  static var maximumHandOvers: Int { 16 }
 
   func judgeAcceptance(_ place: Int, _ verdict: inout Verdict) -> VoidReason? {
     let past = View.past(place)

@@ -29,6 +29,10 @@ package struct ControlResolver: Sendable {
   private(set) var contests: [VoidReason?]
   /// The operation that makes a joining or a hand-over final.
   private(set) var confirmations: [Int?]
+  /// Joinings that wait as too many others in dispute decide about them.
+  private(set) var undecided: Set<Int> = []
+  /// The invitation that a joining is known to be proven by, as that is costly to find out.
+  private var provenBy: [Int: Int] = [:]
   /// How often everything was judged.
   package private(set) var passes = 0
   /// Whether every operation counted in each pass, or in none.
@@ -122,6 +126,8 @@ package struct ControlResolver: Sendable {
       authorities[log.causality.column[log.changes[place]]] = nil
     }
     verdicts[place] = verdict
+    // What was decided about it is out of date, and what follows from it would come a pass late.
+    if verdict.refusal != nil, !verdict.isContested { contests[place] = nil }
     if verdict.isAttempt, let invite = verdict.invite { live.note(attempt: place, at: invite) }
     guard strikes[place] == nil else { return noteOverruled(place) }
     if verdict.formerOwner != nil, !mayHandOver(place) { return }
@@ -130,6 +136,17 @@ package struct ControlResolver: Sendable {
     guard isAllowed, contests[place] == nil || isConfirmed else { return }
     isLive[place] = true
     live.add(place, verdict, of: log)
+  }
+
+  /// Whether the holder of an invitation made a joining; found out once.
+  mutating func isProven(
+    _ place: Int, _ join: ControlOperation.Join,
+    by invite: (place: Int, operation: ControlOperation.InviteCreate)
+  ) -> Bool {
+    if provenBy[place] == invite.place { return true }
+    guard proofs.isProven(join, by: invite.operation, group: group) else { return false }
+    provenBy[place] = invite.place
+    return true
   }
 
   /// Notes a role that lost to a lower one: its author and others acted by it meanwhile.
@@ -217,9 +234,10 @@ package struct ControlResolver: Sendable {
       for place in log.items.indices where strikes[place] != nil { lift(place) }
     }
     var known: [Assumption] = []
+    var isJudged = false
     for _ in 0..<ControlResolver.maximumRounds {
       handOvers = nil
-      begin()
+      if isJudged { isRoundSteady = true } else { begin() }
       settleOwners()
       settleRanks()
       let fallen = fallenStrikes()
@@ -230,6 +248,8 @@ package struct ControlResolver: Sendable {
       guard known.last != found else { return }
       known.append(found)
       for place in fallen { lift(place) }
+      // The last pass has judged everything by what the next round begins with.
+      isJudged = fallen.isEmpty && index.acceptances.isEmpty
     }
   }
 
@@ -272,8 +292,9 @@ package struct ControlResolver: Sendable {
     let ranks = [Role.owner.rank, Role.admin.rank, Role.member.rank, Role.child.rank]
     for rank in Mutant.lowerRankGoesFirst.isActive ? ranks.reversed() : ranks {
       settleEntries(of: rank)
+      let before = passes
       for kind in Lines.OwnKind.allCases { draw { $0.own(kind, of: rank) } }
-      settleEntries(of: rank)
+      if passes != before { settleEntries(of: rank) }
       draw { $0.overruled(by: rank) }
       draw { $0.drawn(by: rank) }
     }
@@ -306,23 +327,39 @@ package struct ControlResolver: Sendable {
 
   /// How often joinings of one rank are looked at, as one may rest on another.
   private static var maximumTurns: Int { 16 }
+  /// How often the decision about a joining changes meanwhile.
+  ///
+  /// One that changes again depends on a chain of others in dispute, as no honest person makes it;
+  /// it waits until somebody of higher rank confirms it (decision 0066).
+  static var maximumChanges: Int { 2 }
 
   /// Decides about the joinings that give a rank.
   private mutating func settleEntries(of rank: Int) {
+    var changes: [Int: Int] = [:]
     for _ in 0..<ControlResolver.maximumTurns {
       takeStock()
-      var first = log.items.count
-      for decision in Entries(self).decisions(of: rank) {
-        guard
-          contests[decision.place] != decision.contest
-            || confirmations[decision.place] != decision.confirmation
-        else { continue }
+      var changed = changedEntries(of: rank)
+      for decision in changed { changes[decision.place, default: 0] += 1 }
+      let endless = changed.map(\.place).filter {
+        changes[$0, default: 0] > ControlResolver.maximumChanges
+      }
+      if !endless.isEmpty {
+        undecided.formUnion(endless)
+        changed = changedEntries(of: rank)
+      }
+      guard let first = changed.map(\.place).min() else { return }
+      for decision in changed {
         contests[decision.place] = decision.contest
         confirmations[decision.place] = decision.confirmation
-        first = min(first, decision.place)
       }
-      guard first < log.items.count else { return }
       pass(from: first)
+    }
+  }
+
+  /// What is decided otherwise than so far about the joinings that give a rank.
+  private func changedEntries(of rank: Int) -> [Entries.Decision] {
+    Entries(self).decisions(of: rank).filter {
+      contests[$0.place] != $0.contest || confirmations[$0.place] != $0.confirmation
     }
   }
 }
@@ -362,6 +399,7 @@ extension ControlResolver {
   /// Settles which hand-overs a last operation makes final, as one by a former owner; false where
   /// that may make another one win.
   private mutating func settleHandOvers(_ place: Int) -> Bool {
+    guard isLive[place] else { return true }
     for acceptance in index.acceptances where confirmations[acceptance] == nil {
       guard let owner = verdicts[acceptance].formerOwner, person(place) == owner else { continue }
       if isLive[acceptance] {

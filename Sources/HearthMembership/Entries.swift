@@ -5,7 +5,7 @@ import HearthCRDT
 /// A closing that had not seen a joining, the end of the invitation's maker, more uses than allowed
 /// and an earlier entry under the same person speak against it. A confirmation overcomes all of
 /// them.
-struct Entries {
+final class Entries {
   /// What was found about one joining.
   struct Decision {
     let place: Int
@@ -14,17 +14,18 @@ struct Entries {
   }
 
   private let fold: ControlResolver
-  private let memo = Memo()
-  private var log: ControlLog { fold.log }
+  private let log: ControlLog
+  /// Who is in only by one of too many uses of an invitation, by the operation that made it.
+  private var parties: [Int: Parties] = [:]
 
   init(_ fold: ControlResolver) {
     self.fold = fold
+    log = fold.log
   }
 
   /// The decisions about every joining that gives a rank, in the log's order.
   func decisions(of rank: Int) -> [Decision] {
-    let candidates = candidates(of: rank)
-    guard !candidates.isEmpty else { return [] }
+    guard let candidates = fold.stock.candidates[rank] else { return [] }
     var confirmations: [Int: Int] = [:]
     for place in candidates { confirmations[place] = confirmation(of: place) }
     var contests: [Int: VoidReason] = [:]
@@ -44,9 +45,11 @@ struct Entries {
     }
   }
 
-  /// The joinings of a rank that their own past allows, or would if they were confirmed.
-  private func candidates(of rank: Int) -> [Int] {
-    fold.index.uses.values.joined().filter { isCandidate($0) && entryRank($0) == rank }.sorted()
+  /// The joinings that their own past allows, or would if they were confirmed, by the rank that
+  /// they give.
+  func candidates() -> [Int: [Int]] {
+    let all = fold.index.uses.values.joined().filter { isCandidate($0) }.sorted()
+    return Dictionary(grouping: all, by: entryRank)
   }
 
   func isCandidate(_ place: Int) -> Bool {
@@ -62,11 +65,6 @@ struct Entries {
     return fold.role(of: person, .past(place))?.rank ?? 0
   }
 
-  /// Who is in only by one of too many uses of an invitation, by the operation that made it.
-  private final class Memo {
-    var parties: [Int: Parties] = [:]
-  }
-
   /// Whether who confirms a joining is in only by it, or by a rival use of the same invitation:
   /// such a confirmation would decide about itself.
   private func isParty(_ confirmation: Int, to place: Int) -> Bool {
@@ -74,11 +72,10 @@ struct Entries {
       case .inviteCreate(let made) = log.items[invite].operation,
       let uses = fold.index.uses[made.invite], uses.count > made.maximumUses
     else { return false }
-    let known =
-      memo.parties[invite]
+    var parties =
+      self.parties[invite]
       ?? Parties(of: Set(uses.filter { fold.confirmations[$0] == nil }), Lines(fold))
-    var parties = known
-    defer { memo.parties[invite] = parties }
+    defer { self.parties[invite] = parties }
     return parties.include(confirmation, of: Role.child.rank)
   }
 
@@ -131,8 +128,8 @@ struct Entries {
   private func mayConfirm(_ confirmation: Int, _ place: Int) -> Bool {
     let rank = fold.standing(confirmation)
     if rank >= Role.admin.rank, rank > entryRank(place) { return true }
-    guard fold.given(place) == nil, let invite = fold.inviter(of: place),
-      let own = fold.verdicts[confirmation].enrolment
+    guard !fold.undecided.contains(place), fold.given(place) == nil,
+      let invite = fold.inviter(of: place), let own = fold.verdicts[confirmation].enrolment
     else { return false }
     return fold.person(confirmation) == fold.enrolledPerson(place) && log.sees(invite, own)
   }
@@ -141,6 +138,7 @@ struct Entries {
 
   /// What speaks against a joining by itself.
   private func contest(_ place: Int) -> VoidReason? {
+    if fold.undecided.contains(place) { return .undecided }
     guard case .join = log.items[place].operation, let invite = fold.inviter(of: place) else {
       return nil
     }

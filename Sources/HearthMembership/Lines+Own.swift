@@ -79,7 +79,7 @@ extension Lines {
   private func ownLine(_ line: Int, _ rank: Int, isMutual: Bool = false) -> OwnLine {
     let floor = isMutual ? min(rank, Role.member.rank) : rank
     guard floor < Role.owner.rank else { return OwnLine(place: line, seen: JointSight()) }
-    return memo.line(line, above: floor, besides: fold.person(line), fold)
+    return known.line(line, above: floor, besides: fold.person(line), fold)
   }
 
   /// Whether an operation is beyond a line of its own person, and nobody of higher rank had seen it
@@ -255,26 +255,18 @@ extension Lines {
       // Revocations that lead back to themselves leave each other standing: all devices are out.
       let standing = Set(
         lines.values.joined().map(\.place).filter { !lost.contains($0) }.map { aim(of: $0) })
-      var known: [Int: Bool] = [:]
-      /// Asked for each device that revokes an author's.
-      func isStanding(_ place: Int) -> Bool {
-        let isKnown = known[place] ?? standing.contains(aim(of: place))
-        known[place] = isKnown
-        return isKnown
-      }
+      // Once for each device, as many may have revoked it.
+      let subjects = Dictionary(
+        uniqueKeysWithValues: lines.keys.map { device in
+          (device, (fold.index.writings[device] ?? []).filter { !standing.contains(aim(of: $0)) })
+        })
       return lines.values.joined().filter { !lost.contains($0.place) }
         .sorted { $0.place < $1.place }.flatMap { line -> [Strike] in
-          strikes(revoked(by: line, rank, isStanding), by: line.place, .deviceRevoked)
+          let beyond = (subjects[target(line.place)] ?? []).filter {
+            isInReach($0, of: line.place) && isStruck($0, by: line, rank)
+          }
+          return strikes(beyond, by: line.place, .deviceRevoked)
         }
-    }
-  }
-
-  /// What a revoked device wrote beyond the line of another one.
-  private func revoked(
-    by line: OwnLine, _ rank: Int, _ isStanding: (Int) -> Bool
-  ) -> [Int] {
-    (fold.index.writings[target(line.place)] ?? []).filter {
-      isInReach($0, of: line.place) && isStruck($0, by: line, rank) && !isStanding($0)
     }
   }
 

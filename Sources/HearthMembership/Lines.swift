@@ -5,35 +5,41 @@ import HearthCRDT
 /// What the person or device concerned wrote beyond a line counts for nothing if it needs what was
 /// lost, whatever it cites. Lines by others need a higher rank. Lines by the own person spare what
 /// somebody of higher rank had seen before seeing the line.
-struct Lines {
+///
+/// One object a step: it remembers what was found about lines while the step is settled.
+final class Lines {
   /// What a person does to its own devices, in the order in which it is settled.
   enum OwnKind: CaseIterable {
     case firstWords, wordsByWords, wordsByDevices, recovery, revocation, leaving, ownRole
   }
 
   let fold: ControlResolver
-  /// What was found so far.
-  let memo: LinesMemo
-
-  var log: ControlLog { fold.log }
+  let log: ControlLog
+  /// What lost its effect already, as only the first line counts.
+  private var struck: [Bool]
+  /// What the devices of a person wrote, apart by author.
+  private var written: [PersonID: OpenParts] = [:]
+  /// The lines by own devices that were looked at.
+  var known = OwnLines()
 
   init(_ fold: ControlResolver) {
     self.fold = fold
-    memo = LinesMemo(struck: fold.strikes.map { $0 != nil })
+    log = fold.log
+    struck = fold.strikes.map { $0 != nil }
   }
 
   /// What an operation takes the effect from that still has it.
   func strikes(_ places: [Int], by line: Int, _ rule: VoidReason.Rule) -> [Strike] {
     let reason = VoidReason.overruled(by: log.items[line].id, rule)
     var strikes: [Strike] = []
-    for place in places where !memo.struck[place] {
-      memo.struck[place] = true
+    for place in places where !struck[place] {
+      struck[place] = true
       strikes.append(Strike(place: place, by: line, reason: reason))
     }
     return strikes
   }
 
-  func isStruck(_ place: Int) -> Bool { memo.struck[place] }
+  func isStruck(_ place: Int) -> Bool { struck[place] }
 
   /// The operations of a kind and a rank that count.
   func places(of rank: Int, _ kinds: ControlOperation.Kind...) -> [Int] {
@@ -53,11 +59,9 @@ struct Lines {
     of person: PersonID, by line: Int, _ rule: VoidReason.Rule, withRecoveries: Bool = true,
     where fits: (Int) -> Bool
   ) -> [Strike] {
-    if memo.writings[person] == nil {
-      memo.writings[person] = writings(of: person, withRecoveries)
-    }
+    if written[person] == nil { written[person] = writings(of: person, withRecoveries) }
     // What is struck is not looked at again.
-    let struck = memo.writings[person]?.take(concurrentWith: line, in: log) {
+    let struck = written[person]?.take(concurrentWith: line, in: log) {
       isInReach($0, of: line) && fits($0)
     }
     return strikes(struck ?? [], by: line, rule)

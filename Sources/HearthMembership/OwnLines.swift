@@ -36,8 +36,8 @@ struct JointSight {
   }
 }
 
-/// Remembers what was found about lines while one step is settled.
-final class LinesMemo {
+/// The lines by own devices that were looked at in one step, each once.
+struct OwnLines {
   private struct Key: Hashable {
     let place: Int
     let floor: Int
@@ -48,21 +48,13 @@ final class LinesMemo {
     let person: PersonID?
   }
 
-  /// What lost its effect already, as only the first line counts.
-  var struck: [Bool]
-  /// What the devices of a person wrote, apart by author.
-  var writings: [PersonID: OpenParts] = [:]
   private var lines: [Key: OwnLine] = [:]
   private var eyes: [Watchers: [Stock.Eyes]] = [:]
   /// The last joint sight: as a rule the same people have seen no line.
   private var last: (witnesses: [Int], seen: JointSight) = ([], JointSight())
 
-  init(struck: [Bool]) {
-    self.struck = struck
-  }
-
   /// A line with what people of higher rank had seen who had not seen it.
-  func line(
+  mutating func line(
     _ place: Int, above floor: Int, besides person: PersonID?, _ fold: ControlResolver
   ) -> OwnLine {
     let key = Key(place: place, floor: floor)

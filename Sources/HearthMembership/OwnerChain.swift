@@ -121,29 +121,32 @@ struct OwnerChain {
   /// The recovery that revoked the device which made an offer, unseen by it, where an admin had
   /// seen that and not the offer.
   ///
-  /// That may be the heir: nobody takes what the words had ended in their own eyes. No silence of
-  /// the same person confirms it then, but a third person may, who is not in by what the recovery
-  /// ended.
+  /// That may be the heir: nobody takes what the words had ended in their own eyes. It is nobody
+  /// who is an admin only by the recovery, or by what it ended: an owner who wants the group back
+  /// would recover as if before the offer and make a witness of that. No silence of the same person
+  /// confirms it then, but a third person may, to whom the same applies.
   private func recovery(
     from place: Int, by owner: PersonID, _ fold: ControlResolver
   ) -> Int? {
     guard let offer = fold.offer(takenBy: place), let enrolment = fold.verdicts[offer].enrolment
     else { return nil }
     let log = fold.log
-    let found = (fold.live.recoveries[owner] ?? []).first { recovery in
-      log.items[recovery].device != log.items[offer].device && log.sees(recovery, enrolment)
-        && log.areConcurrent(recovery, offer) && log.isBeyond(offer, recovery)
-        && parts.contains(seeing: recovery, notSeeing: offer, in: log) { witness in
-          fold.isWitness(witness) && fold.rank(witness) >= Role.admin.rank
-            && fold.person(witness) != owner
-        }
+    for recovery in fold.live.recoveries[owner] ?? []
+    where log.items[recovery].device != log.items[offer].device && log.sees(recovery, enrolment)
+      && log.areConcurrent(recovery, offer) && log.isBeyond(offer, recovery)
+    {
+      var parties = Parties(of: [recovery], Lines(fold))
+      let isSeen = parts.contains(seeing: recovery, notSeeing: offer, in: log) { witness in
+        fold.isWitness(witness) && fold.rank(witness) >= Role.admin.rank
+          && fold.person(witness) != owner && !parties.include(witness, of: Role.admin.rank)
+      }
+      guard isSeen else { continue }
+      let isVouched = thirdPersons(confirming: place, fold).contains { confirmation in
+        !parties.include(confirmation, of: Role.admin.rank)
+      }
+      return isVouched ? nil : recovery
     }
-    guard let found else { return nil }
-    var parties = Parties(of: [found], Lines(fold))
-    let isVouched = thirdPersons(confirming: place, fold).contains { confirmation in
-      !parties.include(confirmation, of: Role.admin.rank)
-    }
-    return isVouched ? nil : found
+    return nil
   }
 
   /// What a hand-over takes the effect from: what only an owner may, by the former owner; and what

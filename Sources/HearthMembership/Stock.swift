@@ -16,6 +16,8 @@ struct Stock: Sendable {
   private(set) var lowered: [Int] = []
   /// Whoever stands above each rank.
   private var eyes: [[Eyes]] = []
+  /// The joinings that may count, by the rank that they give, in the log's order.
+  private(set) var candidates: [Int: [Int]] = [:]
 
   init() {}
 
@@ -41,14 +43,18 @@ struct Stock: Sendable {
     lowered = witnesses.filter {
       fold.rank($0) >= Role.admin.rank && standings[$0] < Role.admin.rank
     }
+    let all = LogParts(witnesses, of: log).authors.flatMap { part in
+      Dictionary(grouping: part) { fold.verdicts[$0].enrolment }
+        .map { Eyes(person: fold.person($0.value[0]), places: $0.value) }
+    }
     for floor in 0..<Role.owner.rank {
-      let above = witnesses.filter { standings[$0] > floor }
       eyes.append(
-        LogParts(above, of: log).authors.flatMap { part in
-          Dictionary(grouping: part) { fold.verdicts[$0].enrolment }
-            .map { Eyes(person: fold.person($0.value[0]), places: $0.value) }
+        all.compactMap { one in
+          let above = one.places.filter { standings[$0] > floor }
+          return above.isEmpty ? nil : Eyes(person: one.person, places: above)
         })
     }
+    candidates = Entries(fold).candidates()
   }
 
   /// Whoever stands above a rank and is not a person.

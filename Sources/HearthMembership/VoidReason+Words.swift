@@ -25,6 +25,8 @@ extension Membership {
     case .usedUp: return "the invitation was used as often as it allows"
     case .expired: return "it had expired"
     case .closed: return "the invitation was closed"
+    case .undecided:
+      return "too many others that are in dispute decide about it: let it in, or remove it"
     case .wrongInvitation: return "the invitation is not for this"
     case .openCauses:
       return "its author claims to have seen an operation, but not what that operation builds on"

@@ -28,6 +28,8 @@ package enum VoidReason: Equatable, Sendable {
   case closed
   /// The invitation is for somebody else, or lets in another way.
   case wrongInvitation
+  /// Too many others that are in dispute decide about it.
+  case undecided
   /// Its author states to have seen something without what that had seen.
   case openCauses
   /// Its author has made as many as anybody may.

@@ -49,6 +49,22 @@ struct AddingTests {
     return added
   }
 
+  @Test("What a former owner writes without effect confirms no hand-over")
+  func voidConfirmsNothing() {
+    var world = World.founded()
+    world.write(0, .setWords(words: 1))
+    world.welcome(12, as: 12, .admin, host: 0)
+    world.meet(0, 12)
+    let offer = world.write(0, .offer(person: 12, words: 1))
+    world.sync(0, 12)
+    world.write(12, .accept(offer: offer))
+    world.meet(0, 12)
+    // Nobody removes the owner.
+    world.write(0, .remove(person: 12))
+    let items = PromiseAdapter.items(world.history.acts)
+    #expect(grow(items, PromiseAdapter.group, "a void removal") > 0)
+  }
+
   @Test("Histories of liars and honest people, one operation after the other")
   func promises() {
     var added = 0

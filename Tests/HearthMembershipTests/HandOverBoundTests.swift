@@ -27,7 +27,7 @@ struct HandOverBoundTests {
   @Test("Who hands over once more than the limit stays owner")
   func limit() {
     let most = ControlResolver.maximumHandOvers
-    #expect(most == 32)
+    #expect(most == 16)
     #expect(owner(after: most - 1) == 12)
     #expect(owner(after: most) == 0)
     #expect(owner(after: most + 1) == 0)
