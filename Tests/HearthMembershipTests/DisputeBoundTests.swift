@@ -28,6 +28,7 @@ struct DisputeBoundTests {
     let short = chain(of: 2).history.acts
     #expect(PromiseAdapter.resolve(short).devices == [0, 12, 21])
     #expect(!PromiseAdapter.decisions(short).contains("undecided"))
+    #expect(PromiseAdapter.decisions(chain(of: 3).history.acts).contains("undecided"))
     var long = chain(of: 4)
     #expect(PromiseAdapter.resolve(long.history.acts).devices == [0, 12, 21])
     #expect(PromiseAdapter.decisions(long.history.acts).contains("undecided"))

@@ -1,6 +1,7 @@
 import HearthMembership
 
-/// What resolving 10,000 control operations costs, those of attackers included.
+/// What resolving 10,000 control operations costs, those of attackers included, in time of the
+/// processor: on a shared machine wall time says more about the neighbours.
 struct ResolverBudgets {
   let operations: Int
 
@@ -15,14 +16,14 @@ struct ResolverBudgets {
         return membership
       }
       row(
-        "resolve \(log.items.count): \(name)", number(clock.wall * 1e3, 1) + " ms",
-        budget: "100 ms", isMet: clock.wall < 0.1)
+        "resolve \(log.items.count): \(name)", number(clock.processor * 1e3, 1) + " ms",
+        budget: "100 ms", isMet: clock.processor < 0.1)
       let last = log.heartbeat()
       var adding = Stopwatch()
       adding.measure { _ = membership.adding([last]) }
       row(
-        "one more", number(adding.wall * 1e3, 1) + " ms", budget: "5 ms",
-        isMet: adding.wall < 0.005)
+        "one more", number(adding.processor * 1e3, 1) + " ms", budget: "5 ms",
+        isMet: adding.processor < 0.005)
     }
   }
 
