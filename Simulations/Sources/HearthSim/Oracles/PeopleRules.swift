@@ -78,8 +78,9 @@ struct PeopleRules {
     world.devices.first { $0.person == person }?.name ?? "somebody"
   }
 
-  /// No invitation lets in more than it allows, nor anybody after or beside its closing, but for
-  /// those whom somebody of rank has confirmed: entry is final.
+  /// No invitation lets in more than it allows, nor anybody after or beside its closing by its
+  /// maker's person or by whoever ranks above who joins, but for those whom somebody of rank has
+  /// confirmed: entry is final.
   private func invitationsHold() throws {
     var uses: [Identifier: [Int]] = [:]
     for place in log.entries.indices where log.entries[place].isLive && !isConfirmed(place) {
@@ -97,18 +98,68 @@ struct PeopleRules {
           throw fail("an invitation for \(invite.maximumUses) let in \(count)")
         }
       case .inviteClose(let id):
-        let late = (uses[id] ?? []).contains { !log.sees(place, $0) }
-        if late { throw fail("a closed invitation let somebody in") }
+        let late = (uses[id] ?? []).first { use in
+          !log.sees(place, use) && (log.sees(use, place) || speaks(place, against: use, by: id))
+        }
+        if let late {
+          throw fail(
+            "a closed invitation let somebody in: \(words(late)) "
+              + "\(log.sees(late, place) ? "after" : "beside") \(words(place)), made by "
+              + "\(invitation(id).map { words($0) } ?? "nobody")")
+        }
       default: break
       }
     }
   }
 
-  /// Whether an owner or admin, or for a further device an older one of the person, says in an
-  /// operation with effect that a joining holds, or seals a key to the device: both know of it.
+  private func words(_ place: Int) -> String {
+    let who = log.author(place).map { name($0) } ?? "somebody"
+    return "\(log.entries[place].dot) by \(who), of rank \(rank(place))"
+  }
+
+  /// Whether a closing speaks against a joining that it had not seen: rank decides what happens at
+  /// the same time, and only who made an invitation closes it whatever role it gives.
+  private func speaks(_ closing: Int, against joining: Int, by id: Identifier) -> Bool {
+    guard let made = invitation(id) else { return true }
+    if let maker = log.author(made), maker == log.author(closing) { return true }
+    return rank(closing) > rank(ofJoining: joining, by: made)
+  }
+
+  /// Where an invitation was made; nil for one that is not in the log.
+  private func invitation(_ id: Identifier) -> Int? {
+    log.entries.indices.first { place in
+      guard case .inviteCreate(let invite) = log.entries[place].operation else { return false }
+      return invite.invite == id
+    }
+  }
+
+  /// The rank that a joining gives: that of the invitation's role, or of the person whose further
+  /// device it brings.
+  private func rank(ofJoining place: Int, by made: Int?) -> Int {
+    let present = entrant(of: place).flatMap { log.standing(before: place).roles[$0] }
+    var role = present
+    if role == nil, let made, case .inviteCreate(let invite) = log.entries[made].operation {
+      role = invite.role
+    }
+    return max(role?.rank ?? 0, Role.child.rank)
+  }
+
+  /// Who joins by an entry.
+  private func entrant(of place: Int) -> PersonID? {
+    switch log.entries[place].operation {
+    case .join(let join): join.person
+    case .admit(let admit): admit.join.person
+    default: nil
+    }
+  }
+
+  /// Whether an owner or admin above who joins, or for a further device an older one of the person,
+  /// says in an operation with effect that a joining holds, or seals a key to the device: both know
+  /// of it.
   private func isConfirmed(_ place: Int) -> Bool {
     let entry = log.entries[place]
     guard case .join(let join) = entry.operation else { return false }
+    let joining = rank(ofJoining: place, by: invitation(join.invite))
     return log.entries.indices.contains { later in
       guard log.entries[later].isLive, log.sees(later, place) else { return false }
       let then = log.standing(before: later)
@@ -117,7 +168,8 @@ struct PeopleRules {
         // An older device of the person may confirm a further one.
         guard isFurtherDevice(place, join, beside: author.place) else { return false }
       } else {
-        guard then.roles[author.person]?.rank ?? 0 >= Role.admin.rank else { return false }
+        let rank = then.roles[author.person]?.rank ?? 0
+        guard rank >= Role.admin.rank, rank > joining else { return false }
       }
       switch log.entries[later].operation {
       case .confirm(let entries): return entries.contains(entry.id)

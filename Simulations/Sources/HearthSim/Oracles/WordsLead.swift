@@ -42,8 +42,7 @@ struct WordsLead {
     guard let naming else { return }
     for place in log.entries.indices where log.entries[place].isLive && log.sees(place, naming) {
       guard case .epoch(let grant) = log.entries[place].operation,
-        log.standing(before: place).roles[person] != nil,
-        !wasGone(person, log.entries[naming].dot.author.device, before: place, log)
+        log.standing(before: place).roles[person] != nil
       else { continue }
       SimProbe.keysForWords.hit()
       let wrap = grant.recovery.first { $0.recipient == person }
@@ -51,7 +50,7 @@ struct WordsLead {
         try? root.openEpochKey(
           $0.sealed, expectingID: grant.epoch, groupID: group.bytes, zoneID: grant.zone.bytes)
       }
-      guard key != nil else {
+      guard try key != nil || !heldThen(root, of: person, place, log, on: device) else {
         throw world.fail(
           .backup, device,
           "the key of \(log.entries[place].dot) is not sealed to the words of "
@@ -70,17 +69,20 @@ struct WordsLead {
     }
   }
 
-  /// Whether the maker of a key took somebody, or the device that named the words, for gone by what
-  /// was overruled later, a rival entry as well: the next key leads the words to this one, as the
-  /// way back shows.
-  private func wasGone(
-    _ person: PersonID, _ device: DeviceID, before place: Int, _ log: PeopleLog
-  ) -> Bool {
-    log.entries.indices.contains { other in
-      !log.entries[other].isLive && log.sees(place, other)
-        && (log.ends(other, nil, of: person) || log.ends(other, device, of: person)
-          || log.isBeginning(other, of: person))
-    }
+  /// Whether words held in the eyes of the maker of a key, by what it had seen of the members' log.
+  ///
+  /// It may have taken their person, or the device that named them, for gone or waiting, by what
+  /// was overruled or confirmed later: the next key leads the words to this one, as the way back shows.
+  private func heldThen(
+    _ root: RecoveryRoot, of person: PersonID, _ place: Int, _ log: PeopleLog, on device: SimDevice
+  ) throws -> Bool {
+    let (engine, group) = (try device.engine(), try device.group())
+    let entry = log.entries[place]
+    let seen = try engine.store.events(
+      of: ControlOperation.type, in: engine.controlZone(of: group).id
+    ).filter { entry.cause.covers($0.1.version.dot) || $0.1.version.dot == entry.dot }
+    let membership = Membership(group: group, events: seen)
+    return membership.recoveryKeys(of: person)?.box == root.publicKeys.box
   }
 
   /// The key that an operation names as that of words.
