@@ -346,15 +346,14 @@ def objects(value):
             yield from objects(inner)
 
 
-@row("H10", "a child says that 200 occurrences to come are done, in Ann's name")
+@row("H10", "a child says that 200 occurrences to come are done")
 def in_advance(home):
     home.join("cleo", "Cleo", "child")
     home.do("ann", "add", "Water", "--points", "5", "--every", "day")
     home.sync("ann", "ben")
     home.do("ben", "done", "Water")
     home.sync("ben", "ann", "cleo")
-    suffer(home, [("cleo", "futuredone", "--chore", "Water", "--by", "Ann")],
-           ["Cleo", "phone-cleo"])
+    suffer(home, [("cleo", "futuredone", "--chore", "Water")], ["Cleo", "phone-cleo"])
     for victim in VICTIMS:
         home.holds(credit(home, victim, "Cleo") == 0,
                    "%s: Cleo has %d points" % (victim, credit(home, victim, "Cleo")))

@@ -37,6 +37,12 @@ extension HostileMember {
     }
   }
 
+  /// A file of many operations that declares no work at all.
+  package mutating func weightless(operations: Int) throws -> [HostileFile] {
+    let key = ownRecord
+    return [try seal([change((0..<operations).map { _ in Operation(key, .insert) })], weight: 0)]
+  }
+
   /// Files that each follow a change which nobody will ever see.
   package mutating func gapBomb(files: Int, _ measure: Measure) throws -> [HostileFile] {
     let operation = Operation(ownRecord, .insert)
@@ -110,7 +116,6 @@ extension HostileMember {
       Operation(key, .assign(FieldID(.register, 1), .text(title))),
       Operation(key, .assign(FieldID(.history, 3), .int(1))),
       Operation(key, .assign(FieldID(.history, 5), .text("nobody"))),
-      Operation(key, .assign(FieldID(.register, 11), .bytes(person.bytes))),
       Operation(key, .assign(FieldID(.register, 12), .int(Int64(nowMilliseconds)))),
     ]
     if !note.isEmpty {

@@ -53,6 +53,29 @@ extension HostileMember {
     return [try seal([change([operation], citing: Frontier([(victim, reached + ahead)]))])]
   }
 
+  /// A change that cites somebody's latest change and does not own to have seen what that one had
+  /// seen, so that it stands beside what it comes after.
+  ///
+  /// - Returns: nothing where this member's own log has owned to all of it already.
+  package mutating func unseen(
+    over chore: RecordID
+  ) throws -> (files: [HostileFile], owned: Frontier)? {
+    let past = head.past
+    let victims = heads.filter { victim in
+      guard victim.author.device != device, victim.sequence > past[victim.author] else {
+        return false
+      }
+      let owned = past.joined(with: Frontier([(victim.author, victim.sequence)]))
+      return victim.forkedAt == nil && !owned.covers(victim.seen)
+    }
+    guard !victims.isEmpty else { return nil }
+    let victim = dice.pick(victims)
+    let owned = past.joined(with: Frontier([(victim.author, victim.sequence)]))
+    let key = RecordKey(type: HouseholdSchema.chore, id: chore)
+    let renamed = Operation(key, .assign(FieldID(.register, 1), .text("Unseen")))
+    return ([try seal([change([renamed], owning: owned)])], owned)
+  }
+
   /// One transaction of which a child may do a half: a chore gets another title and is done.
   package mutating func halfTransaction(
     on chore: RecordID, key: Int64, day: CivilDate
@@ -60,20 +83,26 @@ extension HostileMember {
     let title = Operation(
       RecordKey(type: HouseholdSchema.chore, id: chore),
       .assign(FieldID(.register, 1), .text("Half a transaction")))
-    let done = completion(of: chore, key: key, day: day, recordedBy: person, at: 1)
+    let done = completion(of: chore, key: key, day: day, by: person, at: 1)
     return [try seal([change([title, done])])]
   }
 
-  /// Completions of occurrences that a chore does not have, on days to come, in another's name.
+  /// Completions on days to come, as somebody's work, written by a clock that is as far ahead:
+  /// every second one of an occurrence that the chore does not have.
+  ///
+  /// - Parameter doer: who is said to have done it; the member itself if nil.
   package mutating func futureDone(
-    of chore: RecordID, from day: CivilDate, number: Int, recordedBy other: PersonID
+    of chore: RecordID, from day: CivilDate, number: Int, by doer: PersonID? = nil
   ) throws -> [HostileFile] {
     var changes: [Change] = []
+    let now = nowMilliseconds
+    defer { nowMilliseconds = now }
     for place in 0..<number {
       guard let date = day.adding(days: place) else { break }
-      let key = Int64(date.dayNumber) * 32 + 7
+      nowMilliseconds = UInt64(max(0, date.dayNumber)) * 86_400_000 + 43_200_000
+      let key = Int64(date.dayNumber) * 32 + (place % 2 == 0 ? 0 : 7)
       changes.append(
-        change([completion(of: chore, key: key, day: date, recordedBy: other, at: 0)]))
+        change([completion(of: chore, key: key, day: date, by: doer ?? person, at: 0)]))
     }
     return [try seal(changes)]
   }
@@ -87,7 +116,7 @@ extension HostileMember {
       try seal([
         change([
           Operation(key, .assign(FieldID(.register, 1), .text(name))),
-          Operation(key, .assign(FieldID(.register, 2), .text(value))),
+          Operation(key, .assign(FieldID(.history, 2), .text(value))),
         ])
       ])
     ]
@@ -116,25 +145,24 @@ extension HostileMember {
             EventField(FieldID(.register, 1), .bytes(skipped.bytes)),
             EventField(FieldID(.register, 2), .int(OccurrenceKey.once.rawValue)),
             EventField(FieldID(.register, 3), .text("Because" + bad)),
-            EventField(FieldID(.register, 4), .bytes(person.bytes)),
+            EventField(FieldID(.register, 5), .int(Int64(nowMilliseconds / 86_400_000))),
           ])
       ]))
     return [try seal(changes)] + (try setting("name", "Home" + bad))
   }
 
   private func completion(
-    of chore: RecordID, key: Int64, day: CivilDate, recordedBy other: PersonID, at index: Int
+    of chore: RecordID, key: Int64, day: CivilDate, by doer: PersonID, at index: Int
   ) -> Operation {
     event(
       HouseholdSchema.completion, at: index,
       [
         EventField(FieldID(.register, 1), .bytes(chore.bytes)),
         EventField(FieldID(.register, 2), .int(key)),
-        EventField(FieldID(.register, 3), .bytes(person.bytes)),
+        EventField(FieldID(.register, 3), .bytes(doer.bytes)),
         EventField(FieldID(.register, 4), .int(Int64(day.dayNumber))),
         EventField(FieldID(.register, 5), .int(Int64(nowMilliseconds))),
         EventField(FieldID(.register, 6), .text("In advance")),
-        EventField(FieldID(.register, 7), .bytes(other.bytes)),
       ])
   }
 }

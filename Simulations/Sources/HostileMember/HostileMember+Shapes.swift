@@ -73,7 +73,7 @@ extension HostileMember {
         RecordKey(type: type, id: ids[place / 2]),
         place % 2 == 0
           ? .assign(FieldID(.register, 1), .text("Chore \(place / 2)"))
-          : .assign(FieldID(.register, 8), .text(rule)))
+          : .assign(FieldID(.history, 8), .text(rule)))
     }
     return (files, "\(ids.count) chores with the rule \(rule)")
   }

@@ -37,7 +37,7 @@ package struct HostileMember {
   package var dice: Dice
 
   private let identity: DeviceIdentity
-  private let device: DeviceID
+  let device: DeviceID
   private let secret: ZoneSecret
   private let epoch: EpochKey
   private let zoneTag: Identifier
@@ -47,9 +47,12 @@ package struct HostileMember {
   private let control: Frontier
   private let hashes: [Author: [UInt8]]
   private let controlHashes: [Author: [UInt8]]
-  let nowMilliseconds: UInt64
+  /// What its clock shows, or is said to show.
+  var nowMilliseconds: UInt64
   /// Where the log stands that is written at the moment.
   package private(set) var head: LogHead
+  /// Every change that was made so far, as it will stand in a file.
+  package private(set) var written: [Change] = []
 
   /// Takes over what a device has of a household.
   ///
@@ -98,11 +101,14 @@ package struct HostileMember {
   /// known.
   ///
   /// What is known is cited by its true hash; what nobody has written has none but a guess.
+  ///
+  /// - Parameter owned: what it owns to have seen, besides what its log says already; everything
+  ///   that is known if nil.
   package mutating func change(
-    _ operations: [Operation], citing invented: Frontier = Frontier()
+    _ operations: [Operation], citing invented: Frontier = Frontier(), owning owned: Frontier? = nil
   ) -> Change {
     let guess = invented.entries.isEmpty ? [] : dice.bytes(32)
-    let seen = known.joined(with: invented).joined(with: head.past).difference(
+    let seen = (owned ?? known).joined(with: invented).joined(with: head.past).difference(
       from: head.past,
       citing: { invented[$0] > known[$0] ? guess : hashes[$0] ?? [] })
     let controlSeen = control.joined(with: head.controlSeen).difference(
@@ -118,6 +124,7 @@ package struct HostileMember {
     head.time = change.time
     head.seen = head.seen.raised(by: seen) ?? head.seen
     head.controlSeen = head.controlSeen.raised(by: controlSeen) ?? head.controlSeen
+    written.append(change)
     return change
   }
 
@@ -138,7 +145,9 @@ package struct HostileMember {
   }
 
   /// Seals consecutive changes into one file.
-  package func seal(_ changes: [Change]) throws -> HostileFile {
+  ///
+  /// - Parameter weight: how much work it declares; as much as there is if nil.
+  package func seal(_ changes: [Change], weight: Int? = nil) throws -> HostileFile {
     guard let first = changes.first, let last = changes.last else {
       throw HostileError("a file without changes")
     }
@@ -148,7 +157,7 @@ package struct HostileMember {
         incarnation: first.dot.author.incarnation, epoch: epoch, zone: secret,
         firstSeq: first.dot.sequence, lastSeq: last.dot.sequence,
         chainBefore: first.previousHash, chainAfter: hash(after: last),
-        body: ChangeBatch.encode(changes), weight: ChangeBatch.weight(of: changes)),
+        body: ChangeBatch.encode(changes), weight: weight ?? ChangeBatch.weight(of: changes)),
       first.dot.author.incarnation, first.dot.sequence...last.dot.sequence)
   }
 

@@ -141,11 +141,10 @@ struct HalfTransaction: FolderDeed {
 struct FutureDone: FolderDeed {
   static let configuration = CommandConfiguration(
     commandName: "futuredone",
-    abstract: "Say that what is not due yet, and never will be, is done; in another's name.")
+    abstract: "Say that what is not due yet, and never will be, is done.")
   @OptionGroup var options: HomeOptions
   @Option(help: "The shared folder.") var folder: String
   @Option(help: "The chore's title; one with a rule.") var chore: String
-  @Option(help: "In whose name.") var by: String
   @Option(help: "From how many days ahead on.") var ahead = 1
   @Option(help: "How many.") var number = 200
 
@@ -154,8 +153,7 @@ struct FutureDone: FolderDeed {
       throw ValidationError("--ahead leads out of the calendar")
     }
     return try member.futureDone(
-      of: home.chore(titled: chore), from: first, number: number,
-      recordedBy: member.person(called: by))
+      of: home.chore(titled: chore), from: first, number: number)
   }
 }
 

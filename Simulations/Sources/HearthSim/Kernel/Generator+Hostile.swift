@@ -1,11 +1,17 @@
-/// A household one of whose members has a changed program.
+/// Households some of whose members have changed programs.
 ///
 /// Drawn from dice of its own: a plan is the quick one of its seed with one more member, who works
-/// with the others for a while and then does harm.
+/// with the others for a while and then does harm; in every tenth family there are several.
 extension Generator {
   private static let hour = 3_600_000
+  private static let hostileNames = ["Mal", "Max", "Mia", "Moe"]
+  private static let hostileRoles = ["reader", "child", "member", "admin"]
+  /// Which of ten families has several hostile members.
+  private static let hostileFamily: UInt64 = 4
 
-  /// Lets somebody in, gives a role, and turns that person's device against the others.
+  /// Lets somebody in, gives a role, and turns that person's device against the others; in every
+  /// tenth family a hostile member for two others, at most one of each role, which rotate over the
+  /// seeds.
   mutating func hostile(through end: Int) {
     let kept = chance
     defer { chance = kept }
@@ -13,9 +19,29 @@ extension Generator {
     guard let founder = plan.devices.first(where: { $0.build == "current" })?.name,
       founder == plan.devices.first?.name
     else { return }
-    let name = "Mal"
-    plan.devices.append(Plan.Device(name: name))
-    let role = chance.pick(["member", "child", "reader", "admin"])
+    let present = plan.devices.map(\.name)
+    if seed % 10 != Generator.hostileFamily {
+      plan.devices.append(Plan.Device(name: "Mal"))
+      turn(
+        "Mal", role: chance.pick(["member", "child", "reader", "admin"]), founder, present,
+        through: end)
+      return
+    }
+    let roles = Generator.hostileRoles
+    for place in 0..<max(1, min(roles.count, present.count / 2)) {
+      let name = Generator.hostileNames[place]
+      var device = Plan.Device(name: name)
+      if plan.relay != nil { device.way = .both }
+      plan.devices.append(device)
+      let role = roles[(Int(seed / 10 % 4) + place) % roles.count]
+      turn(name, role: role, founder, present, through: end)
+    }
+  }
+
+  /// What one of them does, and what the others write upon it.
+  private mutating func turn(
+    _ name: String, role: String, _ founder: String, _ present: [String], through end: Int
+  ) {
     step(300_000, founder, "role", [name, role])
     step(301_000, founder, "sync")
     let at = Generator.hour + chance.below(end / 2)
@@ -33,7 +59,6 @@ extension Generator {
     // Under other lives nothing of the present one follows.
     deeds.sort { $0 != "plant" && $1 == "plant" }
     step(at, name, "hostile", deeds)
-    let present = plan.devices.map(\.name).filter { $0 != name }
     if deeds.contains("plant"), present.count > 1 {
       // The two who meet other lives first hear nothing of each other meanwhile.
       let ways = Array(present.prefix(2))
@@ -42,7 +67,7 @@ extension Generator {
       step(at + 120_000, "world", "heal", ways)
     }
     // Those who are lied about write on.
-    for device in plan.devices where device.build == "current" && device.name != name {
+    for device in plan.devices where device.build == "current" && present.contains(device.name) {
       let moment = at + chance.within(180_000...Generator.hour)
       for chore in 0..<3 {
         let title = "title=Canary \(chance.below(100))"

@@ -35,7 +35,7 @@ struct AgainstModel {
   /// The changes that a device holds, by author and number.
   private static func changes(in world: World, known device: SimDevice) throws -> [Change] {
     let frontier = try device.engine().zone(device.home ?? .zero).frontier
-    return world.checker.changes.values.filter { frontier.covers($0.dot) }
+    return world.allChanges.values.filter { frontier.covers($0.dot) }
       .sorted { $0.dot < $1.dot }
   }
 

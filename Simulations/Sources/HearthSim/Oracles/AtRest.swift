@@ -19,8 +19,10 @@ struct AtRest {
     try ledgersAddUp(on: first)
     try AgainstModel(world, first).check()
     try HonestWork(world, first).check()
+    for device in devices where !device.isOldBuild { try Culprits(world, device).check() }
     for device in devices { try logsAreWhole(on: device) }
     try storageIsBounded(devices)
+    for device in devices { try waitingIsBounded(on: device) }
     for device in devices { try filesAreWhole(on: device) }
     var checker = world.checker
     for device in devices { try checker.compareAtRest(device, in: world) }
@@ -88,6 +90,8 @@ struct AtRest {
         // What a changed program signed as if it were a newer one waits for that one, and what it
         // left out for ever.
         if world.forged.contains(pending.digest) { return false }
+        // What counts of a log that is held back is not looked at again where it comes once more.
+        if pending.reason == .gap, isKnown(pending, in: zone) { return false }
         guard pending.reason == .epoch, let frame = try? EnvelopeFrame(pending.bytes) else {
           return true
         }
@@ -95,8 +99,20 @@ struct AtRest {
       }
       guard waiting.isEmpty else {
         throw world.fail(
-          .liveness, device, "\(waiting.count) segments wait for \(waiting[0].reason.rawValue)")
+          .liveness, device,
+          "\(waiting.count) segments wait for \(waiting[0].reason.rawValue): "
+            + (try Settling.state(of: device)))
       }
+    }
+  }
+
+  /// Whether all of a segment by somebody who made a false claim is here already.
+  private func isKnown(_ pending: PendingSegment, in zone: ZoneState) -> Bool {
+    guard let frame = try? EnvelopeFrame(pending.bytes) else { return false }
+    return world.lies.contains { lie in
+      zone.authorTag(of: lie.dot.author.device).bytes == frame.authorTag.array
+        && lie.dot.author.incarnation == frame.incarnation
+        && frame.lastSeq <= zone.head(of: lie.dot.author).sequence
     }
   }
 
@@ -119,6 +135,22 @@ struct AtRest {
       guard files <= bound else {
         throw world.fail(
           .boundedStorage, device, "\(files) files in the folder for \(changes) changes")
+      }
+    }
+  }
+
+  /// No more waits than may, of nobody and in all.
+  private func waitingIsBounded(on device: SimDevice) throws {
+    for zone in try device.engine().zones where zone.database == .shared {
+      let entries = try device.engine().store.pendingEntries(in: zone.id)
+      let unverified = entries.count { $0.reason == .author || $0.reason == .format }
+      let most = Dictionary(grouping: entries, by: \.authorTag).values.map(\.count).max() ?? 0
+      guard unverified <= WaitingRoom.maximumUnverifiedSegments,
+        most <= max(WaitingRoom.maximumDeviceSegments, WaitingRoom.maximumUnverifiedSegments)
+      else {
+        throw world.fail(
+          .boundedStorage, device,
+          "\(entries.count) segments wait in \(zone.name), \(unverified) of them unverified")
       }
     }
   }

@@ -17,6 +17,8 @@ struct Checker {
   private var hashes: [ZoneDot: [UInt8]] = [:]
   /// Every change of the household's zone that left its device or stands there unsealed.
   private(set) var changes: [Dot: Change] = [:]
+  /// How many operations are in them.
+  var honestOperations: Int { changes.values.reduce(0) { $0 + $1.operations.count } }
   /// How far each device had come at its last check.
   private var reached: [Int: [ZoneID: Frontier]] = [:]
   /// Who has given out two changes under one number, as nothing could tell it not to.
@@ -267,6 +269,11 @@ struct Checker {
     guard zone.kind == .data,
       let control = engine.zones.first(where: { $0.group == zone.group && $0.kind == .control })
     else { return }
+    for head in zone.heads
+    where head.sequence > 0 && control.head(of: head.author).sequence == 0 {
+      throw world.fail(
+        .causality, device, "holds \(head.author), of which the members' log tells nothing")
+    }
     for head in zone.heads where !control.reached.covers(head.controlSeen) {
       throw world.fail(
         .causality, device,
@@ -382,6 +389,8 @@ struct Checker {
     unread = []
     for published in news {
       let (file, bytes) = (published.file, published.bytes)
+      // What a changed program wrote, which honest ones hand on unread.
+      if let digest = file.digest, world.forged.contains(digest) { continue }
       let device = world.devices[published.device]
       // It lost power in the step in which it published, or another one's step has begun while it
       // waits for the relay: what it published is looked at when it is back.

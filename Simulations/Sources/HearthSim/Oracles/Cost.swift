@@ -10,6 +10,8 @@ struct Cost {
 
   /// Operations that any exchange may read, whatever it brings: what waits is read again.
   static let freeOperations = 4_000
+  /// How often an exchange may read all that honest programs wrote, to build anew what it has.
+  static let rebuilds = 2
   /// Operations that a byte may stand for.
   static let operationsPerByte = 2
   /// Bytes of records that any exchange may write.
@@ -19,7 +21,7 @@ struct Cost {
 
   /// Begins to count.
   init(before device: SimDevice) {
-    fetchedBytes = device.folder.fetchedBytes
+    fetchedBytes = device.folder.fetchedBytes + device.fetchedAtRelay
     #if HEARTH_SIMULATION
       Work.reset()
     #endif
@@ -31,14 +33,15 @@ struct Cost {
   /// exchange may have to build anew what it has.
   func check(after device: SimDevice, in world: World) throws {
     #if HEARTH_SIMULATION
-      guard !world.isHealed, world.plan.steps.contains(where: { $0.verb == "hostile" }) else {
-        return
-      }
-      let bytes = device.folder.fetchedBytes - fetchedBytes
+      guard !world.isHealed, world.hasHostile else { return }
+      let bytes = device.folder.fetchedBytes + device.fetchedAtRelay - fetchedBytes
       let (operations, stateBytes) = (Work.operations.count, Work.stateBytes.count)
       world.greatestCost.operations = max(world.greatestCost.operations, operations)
       world.greatestCost.stateBytes = max(world.greatestCost.stateBytes, stateBytes)
-      guard operations <= Cost.freeOperations + Cost.operationsPerByte * bytes,
+      guard
+        operations <= Cost.freeOperations + Cost.operationsPerByte * bytes
+          || operations <= Cost.freeOperations + Cost.operationsPerByte * bytes
+            + Cost.rebuilds * world.checker.honestOperations,
         stateBytes <= Cost.freeStateBytes + Cost.stateBytesPerByte * bytes
       else {
         throw world.fail(

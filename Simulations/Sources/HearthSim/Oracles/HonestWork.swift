@@ -34,11 +34,11 @@ struct HonestWork {
   func check() throws {
     guard !world.lies.isEmpty, let home = device.home else { return }
     let frontier = try device.engine().zone(home).frontier
-    let changes = world.checker.changes.filter { frontier.covers($0.key) }
+    let changes = world.allChanges.filter { frontier.covers($0.key) }
     let roles = ChangeRoles(changes, in: home, by: try PeopleLog(of: device, in: world))
     guard roles.isWhole else { return }
     let writes =
-      HonestWork.writes(changes, roles)
+      self.writes(changes, roles)
       + world.lies.map {
         Write(dot: $0.dot, past: $0.known, operation: $0.operation, isHonest: false)
       }
@@ -49,8 +49,9 @@ struct HonestWork {
     SimProbe.honestWorkCompared.hit()
   }
 
-  /// What honest changes did to titles and tags, each with all that its author had seen.
-  private static func writes(_ changes: [Dot: Change], _ roles: ChangeRoles) -> [Write] {
+  /// What changes did to titles and tags, each with all that its author had seen; lies apart.
+  private func writes(_ changes: [Dot: Change], _ roles: ChangeRoles) -> [Write] {
+    let lies = Set(world.lies.map(\.dot))
     var found: [Write] = []
     var seen = Frontier()
     var author: Author?
@@ -61,8 +62,13 @@ struct HonestWork {
       var past = seen
       past.advance(dot.author, to: dot.sequence - 1)
       for operation in change.operations
-      where operation.key.type == HouseholdSchema.chore && roles.role(dot) != nil {
-        found.append(Write(dot: dot, past: past, operation: operation, isHonest: true))
+      where operation.key.type == HouseholdSchema.chore && roles.role(dot) != nil
+        && !lies.contains(dot)
+      {
+        found.append(
+          Write(
+            dot: dot, past: past, operation: operation,
+            isHonest: world.hostileChanges[dot] == nil))
       }
     }
     return found

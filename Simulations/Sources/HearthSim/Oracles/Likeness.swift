@@ -4,8 +4,21 @@ import HearthSync
 
 // What looks at a family at rest have in common.
 extension SimDevice {
+  /// Whether it began from a snapshot and holds a change that claims to have seen what its author
+  /// cannot have: below a snapshot nobody can compare, so it differs there (decision 0061).
+  private func acceptedLie(in home: ZoneID) throws -> Bool {
+    let dots = lieDots()
+    guard !dots.isEmpty, try engine().store.baseSnapshot(of: home) != nil else { return false }
+    let frontier = try engine().zone(home).frontier
+    return dots.contains { frontier.covers($0) }
+  }
+
   /// Whether another device knows the same changes and shows the same records.
   func agrees(with other: SimDevice, in home: ZoneID) throws -> Bool {
+    if try acceptedLie(in: home) || other.acceptedLie(in: home) {
+      SimProbe.lieBelowSnapshot.hit()
+      return true
+    }
     let (left, right) = (try engine(), try other.engine())
     return try left.zone(home).frontier == right.zone(home).frontier
       && left.store.read { try left.digest(of: home) }

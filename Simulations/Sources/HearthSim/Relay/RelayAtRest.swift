@@ -41,6 +41,8 @@ struct RelayAtRest {
       outsider.openedInvitations.isEmpty || world.joins[outsider.index] == nil,
       try !Adversary(world, against: member).isGivenKeys(outsider)
     else { return }
+    let isKept = try host(members) != nil
+    if isKept { outsider.hangUp(tellsRelay: true) }
     let way = try outsider.relayWay()
     way.relay.directory.zones = try outsider.engine().relayAccesses(at: way.relay)
     for tag in way.relay.directory.zones.keys.sorted() {
@@ -49,8 +51,10 @@ struct RelayAtRest {
       else { continue }
       access.mayCreate = false
       do {
-        // A connection that stands may have opened it by the manager's key of who made it.
-        if try way.relay.open(access).key == .own { continue }
+        // A connection that stands may have opened it by its own key, as somebody who was listed;
+        // a new one may not where somebody is there who keeps the list.
+        let opening = try way.relay.open(access)
+        if opening.key == .own, !isKept || !opening.opened.rank.isListed { continue }
       } catch let error as TransportError where error.code == .relayRefused {
         SimProbe.relayShutOut.hit()
         continue

@@ -70,10 +70,18 @@ final class SimRelayWay: Transport {
     device.frozenAtRelay[zoneTag] = last[zoneTag] ?? TransportListing()
   }
 
-  func fetch(_ name: SegmentName) throws -> [UInt8] { try relay.fetch(name) }
+  func fetch(_ name: SegmentName) throws -> [UInt8] {
+    let bytes = try relay.fetch(name)
+    device.fetchedAtRelay += bytes.count
+    return bytes
+  }
   func publish(_ name: SegmentName, _ bytes: [UInt8]) throws { try relay.publish(name, bytes) }
   func remove(_ name: SegmentName) throws { try relay.remove(name) }
-  func fetch(_ name: BlobName) throws -> [UInt8]? { try relay.fetch(name) }
+  func fetch(_ name: BlobName) throws -> [UInt8]? {
+    let bytes = try relay.fetch(name)
+    device.fetchedAtRelay += bytes?.count ?? 0
+    return bytes
+  }
   func publish(_ name: BlobName, _ bytes: [UInt8]) throws { try relay.publish(name, bytes) }
   func remove(_ name: BlobName) throws { try relay.remove(name) }
   func expect(_ names: [SegmentName]) { relay.expect(names) }

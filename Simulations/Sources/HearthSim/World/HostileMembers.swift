@@ -1,5 +1,7 @@
 import HearthCRDT
+import HearthMembership
 import HearthSync
+import HearthTransport
 import HostileMember
 import Household
 
@@ -8,10 +10,12 @@ import Household
 struct Lie {
   /// The change that says so.
   let dot: Dot
-  /// What its author can have seen.
+  /// What its author can have seen, or owns to have seen.
   let known: Frontier
   /// What it does.
   let operation: Operation
+  /// The change that it cites and that nobody can have had; nil where it cites what there is.
+  var cited: Dot?
 }
 
 /// Members with valid keys who write what no honest program writes.
@@ -29,30 +33,38 @@ extension World {
       of: device.engine(), writing: home, seed: chance.next(),
       nowMilliseconds: device.clock.wall(at: now))
     if try !device.isMember() { SimProbe.hostileAfterRemoval.hit() }
+    hostile.append(device)
+    var left: [HostileFile] = []
     for deed in step.words {
       if deed == "plant" {
-        try plant(&member, device)
+        left += try plant(&member, device)
       } else {
-        for file in try files(of: deed, by: &member, &chance) { leave(file, device) }
+        let found = try files(of: deed, by: &member, device, &chance)
+        for file in found { leave(file, device) }
+        left += found
       }
     }
+    for change in member.written { hostileChanges[change.dot] = change }
+    try leaveAtRelay(left, device)
     wakeCarriers(from: device.index)
     lose(device, "turns hostile: \(step.words.joined(separator: " "))")
   }
 
   /// The deeds that plans know, in order.
   static let hostileDeeds = [
-    "set", "history", "gap", "future", "untag", "plant", "suite", "big",
+    "set", "history", "gap", "future", "untag", "plant", "suite", "big", "unseen", "half", "done",
+    "marks", "light",
   ]
 
   private func files(
-    of deed: String, by member: inout HostileMember, _ chance: inout Chance
+    of deed: String, by member: inout HostileMember, _ device: SimDevice,
+    _ chance: inout Chance
   ) throws -> [HostileFile] {
     switch deed {
     case "set":
       SimProbe.hostileSet.hit()
       return try member.setBomb(
-        elements: 12_000, HostileMember.Measure(perChange: 6_000, perFile: 12_000))
+        elements: 12_000, HostileMember.Measure(perChange: 6_000, perFile: 6_000))
     case "history":
       SimProbe.hostileHistory.hit()
       return try member.historyBomb(values: 800, perFile: 800)
@@ -63,10 +75,50 @@ extension World {
     case "suite":
       SimProbe.hostileSuite.hit()
       return try member.newerSuite(files: 6, bytesEach: 4_000)
+    case "light":
+      SimProbe.hostileLight.hit()
+      return try member.weightless(operations: 8_000)
+    case "crowd":
+      return try member.newerSuite(files: 600, bytesEach: 100)
     case "big":
       SimProbe.hostileBig.hit()
       return try member.bigRecord(member.ownRecord, fields: 6, bytesEach: 100_000)
     case "future", "untag": return try lie(deed, by: &member, &chance)
+    default: return try householdFiles(of: deed, by: &member, device, &chance)
+    }
+  }
+
+  /// Deeds against the household's rules.
+  private func householdFiles(
+    of deed: String, by member: inout HostileMember, _ device: SimDevice,
+    _ chance: inout Chance
+  ) throws -> [HostileFile] {
+    if deed == "marks" {
+      SimProbe.hostileMarks.hit()
+      return try member.marks()
+    }
+    guard let chore = commands.chores["c\(chance.below(3))"] else { return [] }
+    let today = try CivilDate(dayNumber: Int(now) / Generator.dayMilliseconds)
+    switch deed {
+    case "unseen":
+      let dot = member.nextDot
+      guard let (files, owned) = try member.unseen(over: chore) else { return [] }
+      SimProbe.hostileUnseen.hit()
+      let key = RecordKey(type: HouseholdSchema.chore, id: chore)
+      lies.append(
+        Lie(dot: dot, known: owned, operation: Operation(key, .assign(HonestWork.title, .null))))
+      return files
+    case "half":
+      SimProbe.hostileHalf.hit()
+      return try member.halfTransaction(
+        on: chore, key: OccurrenceKey.once.rawValue, day: today)
+    case "done":
+      SimProbe.hostileDone.hit()
+      ledger.note(clockOf: device.index)
+      let others = member.membership.people.map(\.id)
+      return try member.futureDone(
+        of: chore, from: today.adding(days: chance.below(3)) ?? today, number: 30,
+        by: chance.happens(perMille: 500) ? nil : chance.pick(others))
     default: throw StepFailure("there is no deed \(deed)")
     }
   }
@@ -82,28 +134,63 @@ extension World {
     let erasure: HostileMember.Erasure =
       deed == "untag" ? .exclude(tag: "t0") : .rename
     let dot = member.nextDot
-    let found = try member.future(
-      of: chance.pick(victims), ahead: UInt64(chance.within(1...6)), over: chore, erasure)
+    let victim = chance.pick(victims)
+    let ahead = UInt64(chance.within(1...6))
+    let found = try member.future(of: victim, ahead: ahead, over: chore, erasure)
     let key = RecordKey(type: HouseholdSchema.chore, id: chore)
     let operation =
       switch erasure {
       case .exclude(let tag): Operation(key, .exclude(HonestWork.tags, .text(tag)))
       default: Operation(key, .assign(HonestWork.title, .null))
       }
-    lies.append(Lie(dot: dot, known: member.known, operation: operation))
+    let cited = Dot(author: victim, sequence: member.known[victim] + ahead)
+    lies.append(Lie(dot: dot, known: member.known, operation: operation, cited: cited))
     return found
   }
 
   /// Lives of the device, too many for any replica, of which one copy of the folder has these first
   /// and another one those.
-  private func plant(_ member: inout HostileMember, _ device: SimDevice) throws {
+  private func plant(
+    _ member: inout HostileMember, _ device: SimDevice
+  ) throws -> [HostileFile] {
     SimProbe.hostilePlant.hit()
     let others = devices.filter { $0.index != device.index && $0.usesFolder && $0.home != nil }
+    var left: [HostileFile] = []
     for part in 0..<2 {
       let place = part < others.count ? others[part] : device
-      for file in try member.lives(140, part: part, addingChores: false) { leave(file, place) }
+      let found = try member.lives(140, part: part, addingChores: false)
+      for file in found { leave(file, place) }
+      left += found
       wakeCarriers(from: place.index)
     }
+    return left
+  }
+
+  /// Gives files to the relay too, with the member's own keys; if it is off or full they lie in
+  /// folders only.
+  private func leaveAtRelay(_ files: [HostileFile], _ device: SimDevice) throws {
+    guard device.usesRelay, let net, !files.isEmpty else { return }
+    let way = try device.relayWay()
+    net.elapse()
+    way.link.begin()
+    let anchor = device.anchor
+    do {
+      try device.withEngine { engine in
+        let groups = Set(engine.zones.filter { $0.database == .shared }.map(\.group)).sorted()
+        try engine.admit(
+          to: groups, over: way.relay, anchorFile: anchor, nowMilliseconds: now)
+        try way.relay.publish(files.map { ($0.name, $0.bytes) })
+      }
+      SimProbe.hostileAtRelay.hit()
+    } catch let error as TransportError {
+      trace.note(
+        "refused", at: now, device: device.index, UInt64(files.count), "the relay: \(error)")
+    }
+  }
+
+  /// Every change of the household's zone that honest programs gave away or changed ones left.
+  var allChanges: [Dot: Change] {
+    checker.changes.merging(hostileChanges) { _, hostile in hostile }
   }
 
   /// Puts a file into a copy of the folder.

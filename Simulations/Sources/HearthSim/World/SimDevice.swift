@@ -60,6 +60,10 @@ final class SimDevice {
   var knownLogs: [Identifier: RelayMailboxIndex] = [:]
   /// Those who do not belong to the household any more, as its program knew when it last exchanged.
   var leftOut: Set<DeviceID> = []
+  /// How many bytes of files it has taken from the relay.
+  var fetchedAtRelay = 0
+  /// The changes that claim what their authors cannot have seen.
+  var lieDots: () -> [Dot] = { [] }
   /// Whether a way failed in the last round.
   var hasFailed = false
   /// How often its program told of a relay that shows another log.

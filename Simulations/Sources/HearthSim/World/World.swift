@@ -48,6 +48,12 @@ final class World {
   var forged: Set<Identifier> = []
   /// What members with changed programs claimed to have seen, and what they wrote over.
   var lies: [Lie] = []
+  /// What they wrote, in files that may have reached others.
+  var hostileChanges: [Dot: Change] = [:]
+  /// The devices that turned hostile, in that order.
+  var hostile: [SimDevice] = []
+  /// Whether the plan has members with changed programs.
+  private(set) lazy var hasHostile = plan.steps.contains { $0.verb == "hostile" }
   /// The most work that one exchange did.
   var greatestCost = (operations: 0, stateBytes: 0)
   /// The anchors of the same instants.
@@ -229,6 +235,7 @@ final class World {
     let index = device.index
     device.net = net
     device.sheets = sheets
+    device.lieDots = { [unowned self] in lies.map(\.dot) }
     if device.usesFolder { addCarriers(of: device) }
     devices.append(device)
     device.folder.now = now
