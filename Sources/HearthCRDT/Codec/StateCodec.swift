@@ -136,6 +136,7 @@ extension RecordState {
     into writer: inout ByteWriter, authors: AuthorTable, versions: [Version]
   ) {
     let isTold = life.writes == RecordState.writesTold(by: versions)
+    let charges = Mutant.forgetsCharges.isActive ? RecordCharges() : charges
     writer.byte(
       (isTold ? 0 : 1) | (life.deletes.isEmpty ? 0 : 2) | (charges.isEmpty ? 0 : 4))
     if !isTold { writer.frontier(life.writes, authors) }

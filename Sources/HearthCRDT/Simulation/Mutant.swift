@@ -80,6 +80,18 @@ package enum Mutant: String, CaseIterable, Sendable {
   case skipsSignature
   /// A segment's hash chain is not followed.
   case skipsChain
+  /// What is cited is not compared with the log by its hash.
+  case citesByNumber
+  /// Who cites a change need not have seen what that change had seen.
+  case citesWithoutPast
+  /// A life counts among the records that the members' log tells nothing of.
+  case livesNeedNoPlace
+  /// As much waits as comes.
+  case waitsWithoutBound
+  /// What an author has used up of a record is forgotten when the record is saved.
+  case forgetsCharges
+  /// Of a transaction beyond a role the half counts that the role allows.
+  case countsByHalves
   /// Building records anew leaves out own changes that no segment holds.
   case rebuildForgetsUnsealed
 
@@ -178,6 +190,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case settlesByAnyWayIn
   /// An answer is put back in the place of that of whoever let the same device in later.
   case putsOldAnswersBack
+  /// A newcomer believes every snapshot by a member.
+  case believesAnySnapshot
   /// A key is written under although somebody who has it was removed at the same time.
   case writesUnderExposedKey
 
@@ -194,6 +208,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case leavesDoorsEmpty
   /// Nothing is left for those of whom somebody had not heard who changed the access key.
   case forgetsPassedBy
+  /// Devices that have gone stay on the lists of mailboxes.
+  case listsWhoHasGone
   /// The way in is left for those too who were removed.
   case doorsForEverybody
   /// What earlier lives of this device wrote is not taken from others.
@@ -258,6 +274,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case leavesOutOccurrence
   /// Two completions of a chain within half a day are one, whoever knew of what.
   case chainIgnoresCause
+  /// What is dated after tomorrow counts at once.
+  case countsDaysToCome
   /// The ledger's rows stay as they were first written.
   case staleLedger
   /// Points of a day are added again at each fold.

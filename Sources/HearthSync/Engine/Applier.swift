@@ -69,7 +69,11 @@ struct Applier<S: Store> {
     _ change: Change, past: Frontier, as judgement: Judgement?, by person: PersonID?,
     standing: (PersonID) -> RolePolicy.Standing?
   ) throws {
-    if let judgement, !counts(change, judgement, person, standing) { return }
+    if let judgement, !counts(change, judgement, person, standing),
+      !Mutant.countsByHalves.isActive
+    {
+      return
+    }
     let overfilled = overfilled(by: change)
     if let key = overfilled {
       overfull[change.dot.author] = overfull[change.dot.author] ?? key
@@ -82,6 +86,10 @@ struct Applier<S: Store> {
     let version = Version(dot: change.dot, time: change.time)
     for (index, operation) in change.operations.enumerated()
     where judgement != nil || fits(operation, at: index, of: change.dot) {
+      if Mutant.countsByHalves.isActive, let judgement {
+        guard case .counts(let role) = judgement, policy.allows(operation, as: role, by: person)
+        else { continue }
+      }
       let key = operation.key
       if case .event(let fields) = operation.body {
         let cause = key.type.keepsCause ? past : nil

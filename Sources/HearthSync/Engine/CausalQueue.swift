@@ -177,7 +177,7 @@ struct CausalQueue {
       let change = segment.changes[Int(head.sequence + 1 - segment.first)]
       guard let seen = CausalQueue.raised(head.seen, by: change.seen),
         let controlSeen = CausalQueue.raised(head.controlSeen, by: change.controlSeen),
-        control == nil || controlSeen[head.author] > 0
+        control == nil || controlSeen[head.author] > 0 || Mutant.livesNeedNoPlace.isActive
       else {
         guard head.sequence > 0 else { return false }
         // What came before it in the segment counts, so the segment is kept with what waits.

@@ -89,7 +89,7 @@ extension Engine {
     let introducers = introducers(in: zone.group)
     if word.maker == device { return true }
     guard let maker = word.person else { return false }
-    if introducers.contains(maker) { return true }
+    if introducers.contains(maker) || Mutant.believesAnySnapshot.isActive { return true }
     let membership = membership(of: zone.group)
     return try voices(for: word, in: zone).contains {
       introducers.contains($0) || membership.isIndependent($0, of: maker)

@@ -99,6 +99,7 @@ extension Engine {
     let own = try relay.pseudonym(of: identity.publicKeys.sign, relayID: opening.relayID)
     for seat in report.seats where seat.rank.isListed && list.rank(of: seat.key) != seat.rank {
       let rank = list.rank(of: seat.key)
+      if rank == .struck, Mutant.listsWhoHasGone.isActive { continue }
       if seat.key == own {
         look.ownStep = (own, rank)
       } else if seat.rank == .manager || rank == .struck {

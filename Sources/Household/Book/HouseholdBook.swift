@@ -27,7 +27,8 @@ package struct HouseholdBook {
     settings = try HouseholdSettings(source: source)
     merges = try PersonMerges(source: source)
     view = LedgerView(
-      source, settings: settings, merges: merges, lastDay: today.adding(days: 1) ?? .last)
+      source, settings: settings, merges: merges,
+      lastDay: Mutant.countsDaysToCome.isActive ? .last : today.adding(days: 1) ?? .last)
   }
 
   /// Everybody of the household, by name, then by id; who counts as somebody else is left out.
