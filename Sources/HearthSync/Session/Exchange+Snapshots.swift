@@ -158,41 +158,38 @@ extension Engine {
       return
     }
     if try seal(id) > 0 { try Anchor.drop(anchorFile, for: self) }
-    let place = try place(of: id)
-    let before = zones[place]
-    var miscited: [Change] = []
+    let before = self
     do {
       try store.transaction {
-        zones[place] = before
-        let blobs = try store.segments(of: id).compactMap {
-          try store.bytes(of: $0.digest, in: id)
-        }
-        try store.removeRecords(of: id)
-        try store.removeHeads(of: id)
+        self = before
         try store.removeBaseSnapshot(of: id)
-        zones[place].resetHeads()
-        _ = try receive(blobs, in: id, nowMilliseconds: nowMilliseconds)
+        // What waits is judged anew too: a wrong snapshot refutes who cites the truth.
+        try rebuildWithin(id, nowMilliseconds: nowMilliseconds)
         try takeAll(of: id, from: transport, holding: listing, nowMilliseconds, &report)
-        miscited = try takeBackMiscited(in: id)
-        let own = Set(miscited.map(\.dot.author))
-        // Of a log that was ended for two histories nobody has what is beyond.
-        let needed = before.heads.filter { $0.author != author || author?.device == device }
-          .filter { !own.contains($0.author) }
-          .map { ($0.author, min($0.sequence, (before.forkEnds[$0.author] ?? .max) - 1)) }
-        guard zones[place].frontier.covers(Frontier(needed)) else {
+        let old = try before.zone(id)
+        // Nobody has what is beyond the end of a log with two histories, and what is held back for
+        // what it cites is here.
+        let refuted = Set(
+          try store.pendingEntries(in: id).filter { $0.reason == .falseClaim }
+            .compactMap { $0.author(in: old) })
+        let needed = old.heads.filter { $0.author != author || author?.device == device }
+          .filter { !refuted.contains($0.author) }
+          .map { ($0.author, min($0.sequence, (old.forkEnds[$0.author] ?? .max) - 1)) }
+        guard try zone(id).frontier.covers(Frontier(needed)) else {
           throw SyncError(
             .snapshotContradicted, "and not every change that is needed instead is there")
         }
+        try rewrite(try takeBackMiscited(in: id), of: id, nowMilliseconds)
       }
     } catch let error as SyncError where error.code == .snapshotContradicted {
-      zones[place] = before
+      self = before
       try remember(replacement: attempt, of: id)
-      report.problems.append(Engine.wrongBase(of: before, "\(error)"))
+      report.problems.append(Engine.wrongBase(of: try zone(id), "\(error)"))
     } catch {
-      zones[place] = before
+      self = before
       throw error
     }
-    try rewrite(miscited, of: id, anchorFile: anchorFile, nowMilliseconds)
+    if incarnation != before.incarnation { try Anchor.drop(anchorFile, for: self) }
   }
 
   /// Takes back own changes that cite what the wrong snapshot said of others' logs.
@@ -226,14 +223,13 @@ extension Engine {
 
   /// Writes such changes again in a new life: the log of the one before ends in front of them.
   private mutating func rewrite(
-    _ changes: [Change], of id: ZoneID, anchorFile: some AnchorFile, _ nowMilliseconds: UInt64
+    _ changes: [Change], of id: ZoneID, _ nowMilliseconds: UInt64
   ) throws {
     guard !changes.isEmpty else { return }
     try beginNewLife(
       reason: "this device had begun from a wrong snapshot, which its changes cite",
       nowMilliseconds: nowMilliseconds)
     try reissue(changes.map { (id, $0) }, now: nowMilliseconds, isOwnLife: false)
-    try Anchor.drop(anchorFile, for: self)
   }
 
   private static func wrongBase(of zone: ZoneState, _ reason: String) -> TransportProblem {

@@ -1,0 +1,163 @@
+import HearthCRDT
+import HearthCrypto
+import TestSupport
+import Testing
+
+@testable import HearthMembership
+@testable import HearthSync
+
+@Suite("Own changes that cite a wrong snapshot")
+struct WrongBaseTests {
+  private let now = NewcomerWorld.now
+
+  /// A household whose admin lets Nina in with a snapshot that misquotes the founder's log, on
+  /// which she writes twice; then the founder goes on, which shows it.
+  private func misled() throws -> (world: NewcomerWorld, nina: Int) {
+    var world = try NewcomerWorld(3)
+    let made = try world.invite(by: 2)
+    try world.sync(2)
+    let author = world.family.members[0].author
+    try publish(2, in: world) { store in
+      var head = try #require(
+        try store.heads(of: world.family.zone).first { $0.author == author })
+      head.hash[0] ^= 1
+      try store.save([head], of: world.family.zone)
+    }
+    var engine = try EngineFamily.engine()
+    let opened = try engine.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    var report = TransportReport(setting: "shelf")
+    try engine.pull(
+      world.family.control, from: world.shelf, anchorFile: ForgetfulAnchor(),
+      nowMilliseconds: now, &report)
+    try engine.finishJoining(
+      opened, with: made.secret, person: EngineFamily.id(900), personName: "Nina",
+      deviceName: "tablet", nowMilliseconds: now)
+    world.family.members.append(engine)
+    let nina = world.family.members.count - 1
+    try world.sync(nina)
+    #expect(world.reports[nina]?.begunFromSnapshots == 1)
+    for value in [500, 501] { try world.family.set(nina, value, Int64(value)) }
+    try world.sync(nina)
+    try world.sync(0)
+    #expect(try world.family.members[0].falseClaims(in: world.family.zone).count == 1)
+    try world.family.set(0, 3, 44)
+    try world.sync(0)
+    return (world, nina)
+  }
+
+  /// Publishes the snapshot of a copy of a member whose store was changed.
+  private func publish(
+    _ member: Int, in world: NewcomerWorld, after change: (MemoryStore) throws -> Void
+  ) throws {
+    let copy = try copy(of: world.family.members[member])
+    try copy.store.transaction { try change(copy.store) }
+    let chunks = try self.copy(of: copy).snapshot(of: world.family.zone)
+    let tag = try world.zone(0).tag
+    for (name, chunk) in zip(SnapshotPlan.names(of: chunks, zoneTag: tag), chunks) {
+      try world.shelf.publish(name, chunk)
+    }
+  }
+
+  /// The engine as it opens over a copy of a disk, in the life that its store knows.
+  private func copy(of engine: Engine<MemoryStore>) throws -> Engine<MemoryStore> {
+    let store = engine.store.copied()
+    var incarnation = engine.incarnation
+    if let fact = store.fact(Engine<MemoryStore>.incarnationFact) {
+      var reader = ByteReader(fact)
+      incarnation = try reader.fixed64("incarnation")
+    }
+    return try Engine(
+      store: store, identity: engine.identity, incarnation: incarnation,
+      policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
+  }
+
+  /// How many changes of a device count in a zone.
+  private func count(
+    of device: DeviceID, in engine: Engine<MemoryStore>, _ zone: ZoneID
+  ) throws -> UInt64 {
+    try engine.zone(zone).heads.filter { $0.author.device == device }
+      .reduce(0) { $0 + $1.sequence }
+  }
+
+  private func checkRewritten(_ world: inout NewcomerWorld, _ nina: Int) throws {
+    try world.sync(all: [nina, 0, 1, 2])
+    let device = world.family.members[nina].device
+    for member in world.family.members.indices {
+      for value in [500, 501] {
+        #expect(try world.family.shown(member, value) == .int(Int64(value)), "member \(member)")
+      }
+      #expect(
+        try count(of: device, in: world.family.members[member], world.family.zone) == 2,
+        "member \(member)")
+    }
+    #expect(try world.family.digests().count == 1)
+  }
+
+  @Test("They are written again in a new life, once the changes have taken the snapshot's place")
+  func success() throws {
+    var (world, nina) = try misled()
+    let before = world.family.members[nina].incarnation
+    try world.sync(nina)
+    #expect(try world.family.members[nina].store.baseSnapshot(of: world.family.zone) == nil)
+    #expect(world.family.members[nina].incarnation != before)
+    let after = world.family.members[nina].incarnation
+    try checkRewritten(&world, nina)
+    #expect(world.family.members[nina].incarnation == after)
+  }
+
+  @Test("Where the snapshot has to stay, nothing is written again, however often that is tried")
+  func contradicted() throws {
+    var (world, nina) = try misled()
+    let founder = world.family.members[0].device
+    let heads = try world.zone(nina).heads
+    let life = world.family.members[nina].incarnation
+    for record in 10..<13 {
+      // A stick with the founder's files alone: what the others wrote cannot be taken from it.
+      let stick = MemoryShelf()
+      let tag = try world.zone(0).authorTag(of: founder)
+      let zone = try world.zone(0).tag
+      for (name, bytes) in world.shelf.segments
+      where name.zoneTag != zone || name.authorTag == tag { stick.publish(name, bytes) }
+      try world.sync(nina, over: stick)
+      #expect(
+        world.reports[nina]?.problems.contains { $0.fault.contains("still rests on") } == true)
+      #expect(try world.zone(nina).heads == heads)
+      #expect(world.family.members[nina].incarnation == life)
+      #expect(
+        world.family.members[nina].store.notices.allSatisfy { $0.kind != .newLife })
+      try world.family.set(0, record, 1)
+      try world.sync(0)
+    }
+    try world.sync(nina)
+    try checkRewritten(&world, nina)
+  }
+
+  @Test("A cut at any write loses none of them and doubles none")
+  func cut() throws {
+    let (world, nina) = try misled()
+    var points = 0
+    var place = 0
+    var isDone = false
+    while !isDone {
+      var trial = world
+      trial.shelf = MemoryShelf()
+      trial.shelf.segments = world.shelf.segments
+      trial.shelf.blobs = world.shelf.blobs
+      trial.family.members = try world.family.members.map { try copy(of: $0) }
+      let store = trial.family.members[nina].store
+      store.writesUntilFailure = place
+      do {
+        _ = try trial.family.members[nina].exchange(
+          over: trial.shelf, named: "shelf", anchorFile: ForgetfulAnchor(), nowMilliseconds: now)
+        isDone = true
+      } catch is MemoryStore.Misuse {
+        points += 1
+      }
+      store.writesUntilFailure = nil
+      trial.family.members[nina] = try copy(of: trial.family.members[nina])
+      try checkRewritten(&trial, nina)
+      place += 3
+    }
+    #expect(points > 10)
+  }
+}
