@@ -59,25 +59,6 @@ struct AttestingTests {
     }
   }
 
-  /// Changes a record behind the log's back.
-  private func lie(_ member: Int, in world: NewcomerWorld) throws {
-    let family = world.family
-    let key = RecordKey(type: .record(7), id: EngineFamily.id(1))
-    let store = family.members[member].store
-    var state = try #require(try store.records([key], in: family.zone)[key])
-    let zone = try family.members[member].zone(family.zone)
-    let head = zone.head(of: family.members[0].author)
-    state.apply(
-      .assign(EngineFamily.register, .int(666)),
-      version: Version(
-        dot: Dot(author: head.author, sequence: head.sequence), time: head.time),
-      past: zone.frontier)
-    let changed = state
-    try store.transaction {
-      try store.save([RecordChange(key: key, state: changed, isNew: false)], in: family.zone)
-    }
-  }
-
   private func attested(by member: Int, as seen: Int, in world: NewcomerWorld) -> Int {
     let device = world.family.members[member].device
     return world.family.membership(seen).audit().count {
@@ -96,7 +77,7 @@ struct AttestingTests {
     var world = try world()
     let truth = try world.digest(0)
     let made = try inviteAlone(&world, by: 1)
-    try lie(3, in: world)
+    try world.lie(3)
     try publish(3, in: world)
     let nina = try world.follow(made)
     #expect(world.reports[nina]?.begunFromSnapshots == 0)
@@ -161,11 +142,11 @@ struct AttestingTests {
       try news(&world, 7, for: [1, 2, 3, attester])
       clear(world)
       let before = attested(by: attester, as: attester, in: world)
-      try lie(3, in: world)
+      try world.lie(3)
       try publish(3, in: world)
       if depth == 0 {
         // Honest ones attest what they hold, so this one holds the lie.
-        try lie(attester, in: world)
+        try world.lie(attester)
       }
       let zone = try world.family.members[3].zone(world.family.zone)
       if depth > 0 {
@@ -199,7 +180,7 @@ struct AttestingTests {
     var world = try world()
     try news(&world, 7, for: [1, 2, 3])
     let truth = try world.digest(0)
-    try lie(3, in: world)
+    try world.lie(3)
     let made = try world.invite(by: 3)
     try world.sync(3)
     let nina = try world.follow(made)

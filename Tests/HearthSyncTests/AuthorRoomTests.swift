@@ -97,23 +97,28 @@ struct AuthorRoomTests {
 
   @Test("All devices of a person share one room, and a newcomer still joins and writes")
   func newcomer() throws {
-    let family = try EngineFamily(3)
-    let person = try #require(
-      family.members[0].membership(of: family.group).device(family.members[1].device)
-    ).person
-    // As many devices of that person, and as many lives of each, as fill the room and more.
+    var family = try EngineFamily(3)
+    let person = try family.person(1)
+    let second = try family.join(by: 1, role: .member, person: person)
+    try family.settle()
+    #expect(try family.person(second) == person)
+    // Two devices of that person, whose lives fill the room together.
+    let devices = [family.members[1].device, family.members[second].device]
     let room = AuthorRoom(family.members[0].membership(of: family.group), control: nil)
     var zone = try family.members[0].zone(family.control)
-    #expect(room.lives(of: family.members[1].device, in: zone) == 1)
-    for life in 2...UInt64(Limits.maximumLives) {
-      let author = Author(device: family.members[1].device, incarnation: life << 32)
+    #expect(devices.map { room.lives(of: $0, in: zone) } == [2, 2])
+    for life in 3...UInt64(Limits.maximumLives) {
+      let author = Author(device: devices[Int(life % 2)], incarnation: life << 32)
       #expect(room.admits(author, in: zone), "life \(life)")
       var head = LogHead(author: author)
       head.sequence = 1
       zone.set(head)
     }
-    let next = Author(device: family.members[1].device, incarnation: 999 << 32)
-    #expect(!room.admits(next, in: zone))
+    for device in devices {
+      #expect(room.lives(of: device, in: zone) == Limits.maximumLives)
+      #expect(!room.admits(Author(device: device, incarnation: 999 << 32), in: zone))
+    }
+    let next = Author(device: devices[0], incarnation: 999 << 32)
     // Another person's operation has seen it: then it has a place.
     var witness = zone.head(of: family.members[2].author)
     witness.seen.advance(next, to: 1)
@@ -121,7 +126,7 @@ struct AuthorRoomTests {
     seen.set(witness)
     #expect(room.admits(next, in: seen))
     // Its own person's word does not count.
-    var own = zone.head(of: family.members[1].author)
+    var own = zone.head(of: family.members[second].author)
     own.seen.advance(next, to: 1)
     var alone = zone
     alone.set(own)
@@ -129,7 +134,21 @@ struct AuthorRoomTests {
     // Others are not touched.
     #expect(room.admits(Author(device: family.members[2].device, incarnation: 9 << 32), in: zone))
     #expect(room.admits(Author(device: EngineFamily.id(77), incarnation: 1 << 32), in: zone))
-    #expect(person != EngineFamily.id(1))
+    // A newcomer joins and writes, and all have that.
+    let announcements = try lives(Limits.maximumLives - 2, of: 1, in: family).announcements
+    for member in family.members.indices {
+      _ = try family.members[member].receive(
+        announcements, in: family.control, nowMilliseconds: now)
+    }
+    let crowded = try family.members[0].zone(family.control)
+    #expect(room.lives(of: devices[0], in: crowded) == Limits.maximumLives)
+    try family.join(9)
+    try family.settle()
+    try family.write(family.members.count - 1, 3, [.insert])
+    try family.settle()
+    #expect(try family.digests().count == 1)
+    let author = family.members[family.members.count - 1].author
+    #expect(try family.members[2].zone(family.zone).head(of: author).sequence == 1)
   }
 
   @Test("Lives beyond their persons' rooms have 2,000 places, and everybody else has those beside")

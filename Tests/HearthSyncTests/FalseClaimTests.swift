@@ -26,17 +26,11 @@ struct FalseClaimTests {
   private func taking(
     _ batches: [[[UInt8]]], by member: Int, of family: EngineFamily
   ) throws -> Engine<MemoryStore> {
-    var engine = try copy(of: family.members[member])
+    var engine = try EngineFamily.copied(family.members[member])
     for batch in batches {
       _ = try engine.receive(batch, in: family.zone, nowMilliseconds: now)
     }
     return engine
-  }
-
-  private func copy(of engine: Engine<MemoryStore>) throws -> Engine<MemoryStore> {
-    try Engine(
-      store: engine.store.copied(), identity: engine.identity, incarnation: engine.incarnation,
-      policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
   }
 
   private func record(
@@ -44,16 +38,6 @@ struct FalseClaimTests {
   ) throws -> RecordState? {
     let key = RecordKey(type: .record(7), id: EngineFamily.id(number))
     return try engine.store.records([key], in: family.zone)[key]
-  }
-
-  /// All orders of a few things.
-  private func orders<Item>(of items: [Item]) -> [[Item]] {
-    guard items.count > 1 else { return [items] }
-    return items.indices.flatMap { place -> [[Item]] in
-      var rest = items
-      let first = rest.remove(at: place)
-      return orders(of: rest).map { [first] + $0 }
-    }
   }
 
   /// A change of Mallory's that deletes a record, empties a set and sets a value, over everything
@@ -129,7 +113,7 @@ struct FalseClaimTests {
     #expect(try engine.digest(of: family.zone) == digest)
     #expect(try engine.audit(family.zone).findings.isEmpty)
     #expect(try engine.auditRecords(of: family.zone, nowMilliseconds: now) == nil)
-    let again = try copy(of: engine)
+    let again = try EngineFamily.copied(engine)
     #expect(try again.falseClaims(in: family.zone).count == 1)
     #expect(again.store.notices.filter { $0.kind == .falseClaim }.count == 1)
     // Whoever goes on, goes on; the next life of the device too.
@@ -175,6 +159,27 @@ struct FalseClaimTests {
       #expect(report.applied == 1 && report.falseClaims.isEmpty, "\(sequence)")
     }
     #expect(zone.head(of: victim).sequence == 9)
+  }
+
+  @Test("Who wrote a change compares it with what is cited of it, before it is sealed too")
+  func unsealed() throws {
+    for isTrue in [true, false] {
+      for sequence in [1, 2, 4] as [UInt64] {
+        var family = try EngineFamily(3)
+        for record in 1...4 { try family.write(ben, record, [.insert]) }
+        let log = try family.members[ben].unsealedChanges(of: family.zone)
+        let logged = try #require(log.first { $0.change.dot.sequence == sequence })
+        let hash = CitedHead.prefix(of: logged.hash) ^ (isTrue ? 0 : 1)
+        var forge = try Forge(family.members[mallory], family.zone)
+        let change = lie(
+          &forge, citing: [citing(family.members[ben].author, sequence, hash: hash)])
+        let report = try family.members[ben].receive(
+          [try forge.seal([change])], in: family.zone, nowMilliseconds: now)
+        #expect(report.applied == (isTrue ? 1 : 0), "\(sequence)")
+        #expect(report.falseClaims.map(\.kind) == (isTrue ? [] : [.content]), "\(sequence)")
+        #expect(try family.members[ben].unsealedChanges(of: family.zone).count == 4)
+      }
+    }
   }
 
   @Test("Whoever cites a change without what that had seen is refused, in every order")
@@ -223,7 +228,7 @@ struct FalseClaimTests {
       &forge,
       citing: [citing(head.author, head.sequence, hash: CitedHead.prefix(of: head.hash))])
     let bytes = try forge.seal([lie])
-    var engine = try copy(of: family.members[3])
+    var engine = try EngineFamily.copied(family.members[3])
     _ = try engine.receive(control, in: family.control, nowMilliseconds: now)
     for batch in [[bytes], records] {
       _ = try engine.receive(batch, in: family.zone, nowMilliseconds: now)
@@ -238,7 +243,7 @@ struct FalseClaimTests {
       heads: invented.controlSeen.heads.map {
         CitedHead(author: $0.author, sequence: $0.sequence, hash: $0.hash ^ 1)
       })
-    var second = try copy(of: family.members[3])
+    var second = try EngineFamily.copied(family.members[3])
     _ = try second.receive(
       [try other.seal([invented])], in: family.zone, nowMilliseconds: now)
     #expect(try second.falseClaims(in: family.zone).map(\.kind) == [.content])

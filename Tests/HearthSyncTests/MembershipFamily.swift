@@ -103,6 +103,19 @@ extension EngineFamily {
       as: named ?? person ?? EngineFamily.id(100 + members.count))
   }
 
+  /// A further engine that joins, and begins from a snapshot by a member; all learn of it.
+  mutating func joinFromSnapshot(of member: Int) throws -> Int {
+    let chunks = try members[member].snapshot(of: zone)
+    let number = try arrive(
+      by: capsule, with: secret, meeting: member, as: EngineFamily.id(500 + members.count))
+    try members[number].bootstrap(zone, from: chunks, nowMilliseconds: EngineFamily.now)
+    let blobs = try published(number, control)
+    for other in members.indices where other != number {
+      _ = try members[other].receive(blobs, in: control, nowMilliseconds: EngineFamily.now)
+    }
+    return number
+  }
+
   /// A further engine that follows a link made earlier, by what a member has of the log now.
   mutating func arrive(
     by capsule: [UInt8], with secret: InviteSecret, meeting member: Int, as person: PersonID

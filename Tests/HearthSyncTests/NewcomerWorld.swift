@@ -141,6 +141,24 @@ struct NewcomerWorld {
     return family.members.count - 1
   }
 
+  /// Changes a record of a member behind its log's back.
+  func lie(_ member: Int) throws {
+    let key = RecordKey(type: .record(7), id: EngineFamily.id(1))
+    let store = family.members[member].store
+    var state = try #require(try store.records([key], in: family.zone)[key])
+    let zone = try family.members[member].zone(family.zone)
+    let head = zone.head(of: family.members[0].author)
+    state.apply(
+      .assign(EngineFamily.register, .int(666)),
+      version: Version(
+        dot: Dot(author: head.author, sequence: head.sequence), time: head.time),
+      past: zone.frontier)
+    let changed = state
+    try store.transaction {
+      try store.save([RecordChange(key: key, state: changed, isNew: false)], in: family.zone)
+    }
+  }
+
   func zone(_ member: Int) throws -> ZoneState { try family.members[member].zone(family.zone) }
 
   func digest(_ member: Int) throws -> [UInt8] {

@@ -89,4 +89,33 @@ struct StrangerTests {
     #expect(heads[0].count <= before + 2 * places)
     #expect(family.members.map { $0.membership(of: family.group).people.count } == [4, 4, 4])
   }
+
+  @Test("What somebody had seen who waits for it gets a place, whichever comes first")
+  func citedByWhatWaits() throws {
+    for isCitedFirst in [true, false] {
+      var family = try EngineFamily(3)
+      let made = try family.members[0].invite(
+        to: family.group, named: "Home", role: .member, maximumUses: 1,
+        expiresMilliseconds: now * 2, nowMilliseconds: now)
+      try family.settle()
+      let invite = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
+      let logs = try (0..<40).map { try stranger($0, by: invite, made.secret, in: family) }
+      let places = 1 + ControlResolver.spareUses
+      _ = try family.members[1].receive(logs, in: family.control, nowMilliseconds: now)
+      _ = try family.members[2].receive(
+        logs.reversed(), in: family.control, nowMilliseconds: now)
+      let before = try family.members[2].zone(family.control).heads.count
+      let known = Set(try family.published(1, family.control))
+      try family.members[1].heartbeat(in: family.group, nowMilliseconds: now)
+      let news = try family.published(1, family.control).filter { !known.contains($0) }
+      for batch in isCitedFirst ? [news, logs] : [logs, news, logs] {
+        _ = try family.members[2].receive(batch, in: family.control, nowMilliseconds: now)
+      }
+      let control = try family.members[2].zone(family.control)
+      #expect(control.heads.count == before + places, "cited first: \(isCitedFirst)")
+      #expect(
+        try control.head(of: family.members[1].author)
+          == family.members[1].zone(family.control).head(of: family.members[1].author))
+    }
+  }
 }

@@ -18,25 +18,6 @@ struct VouchingTests {
     return world
   }
 
-  /// Changes a record behind the log's back.
-  private func lie(_ member: Int, in world: NewcomerWorld) throws {
-    let family = world.family
-    let key = RecordKey(type: .record(7), id: EngineFamily.id(1))
-    let store = family.members[member].store
-    var state = try #require(try store.records([key], in: family.zone)[key])
-    let zone = try family.members[member].zone(family.zone)
-    let head = zone.head(of: family.members[0].author)
-    state.apply(
-      .assign(EngineFamily.register, .int(666)),
-      version: Version(
-        dot: Dot(author: head.author, sequence: head.sequence), time: head.time),
-      past: zone.frontier)
-    let changed = state
-    try store.transaction {
-      try store.save([RecordChange(key: key, state: changed, isNew: false)], in: family.zone)
-    }
-  }
-
   private func publish(_ members: [Int], in world: NewcomerWorld) throws {
     for member in members {
       let chunks = try world.family.members[member].snapshot(of: world.family.zone)
@@ -91,7 +72,7 @@ struct VouchingTests {
       var world = try world()
       let isBegun = try enter(&world, invitedBy: 1) {
         try publish(honest, in: $0)
-        try lie(3, in: $0)
+        try $0.lie(3)
         try publish([3], in: $0)
       }
       #expect(isBegun == isBelieved, "beside \(honest)")
@@ -112,7 +93,7 @@ struct VouchingTests {
     try world.sync(3)
     let second = try world.follow(made, as: person)
     try world.sync(all: [0, 1, 2, 3, second])
-    for member in [3, second] { try lie(member, in: world) }
+    for member in [3, second] { try world.lie(member) }
     #expect(try world.digest(3) == world.digest(second))
     #expect(try !enter(&world, invitedBy: 1) { try publish([3, second], in: $0) })
   }

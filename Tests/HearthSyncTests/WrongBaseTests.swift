@@ -49,26 +49,13 @@ struct WrongBaseTests {
   private func publish(
     _ member: Int, in world: NewcomerWorld, after change: (MemoryStore) throws -> Void
   ) throws {
-    let copy = try copy(of: world.family.members[member])
+    let copy = try EngineFamily.copied(world.family.members[member])
     try copy.store.transaction { try change(copy.store) }
-    let chunks = try self.copy(of: copy).snapshot(of: world.family.zone)
+    let chunks = try EngineFamily.copied(copy).snapshot(of: world.family.zone)
     let tag = try world.zone(0).tag
     for (name, chunk) in zip(SnapshotPlan.names(of: chunks, zoneTag: tag), chunks) {
       try world.shelf.publish(name, chunk)
     }
-  }
-
-  /// The engine as it opens over a copy of a disk, in the life that its store knows.
-  private func copy(of engine: Engine<MemoryStore>) throws -> Engine<MemoryStore> {
-    let store = engine.store.copied()
-    var incarnation = engine.incarnation
-    if let fact = store.fact(Engine<MemoryStore>.incarnationFact) {
-      var reader = ByteReader(fact)
-      incarnation = try reader.fixed64("incarnation")
-    }
-    return try Engine(
-      store: store, identity: engine.identity, incarnation: incarnation,
-      policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
   }
 
   /// How many changes of a device count in a zone.
@@ -143,7 +130,7 @@ struct WrongBaseTests {
       trial.shelf = MemoryShelf()
       trial.shelf.segments = world.shelf.segments
       trial.shelf.blobs = world.shelf.blobs
-      trial.family.members = try world.family.members.map { try copy(of: $0) }
+      trial.family.members = try world.family.members.map { try EngineFamily.copied($0) }
       let store = trial.family.members[nina].store
       store.writesUntilFailure = place
       do {
@@ -154,7 +141,7 @@ struct WrongBaseTests {
         points += 1
       }
       store.writesUntilFailure = nil
-      trial.family.members[nina] = try copy(of: trial.family.members[nina])
+      trial.family.members[nina] = try EngineFamily.copied(trial.family.members[nina])
       try checkRewritten(&trial, nina)
       place += 3
     }

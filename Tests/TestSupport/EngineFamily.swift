@@ -113,6 +113,19 @@ package struct EngineFamily {
     Set(try members.map { try $0.digest(of: zone) })
   }
 
+  /// An engine as it opens over a copy of its disk, in the life that the disk knows.
+  package static func copied(_ engine: Engine<MemoryStore>) throws -> Engine<MemoryStore> {
+    let store = engine.store.copied()
+    var incarnation = engine.incarnation
+    if let fact = store.fact(Engine<MemoryStore>.incarnationFact) {
+      var reader = ByteReader(fact)
+      incarnation = try reader.fixed64("incarnation")
+    }
+    return try Engine(
+      store: store, identity: engine.identity, incarnation: incarnation,
+      policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
+  }
+
   /// The same engine, opened anew over its store.
   package static func reopened<S: Store>(_ engine: Engine<S>) throws -> Engine<S> {
     try Engine(

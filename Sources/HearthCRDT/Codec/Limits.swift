@@ -20,6 +20,9 @@ package enum Limits {
   package static let maximumLives = 256
   /// The most lives of a group beyond the rooms of their persons: those that others have seen.
   package static let maximumCitedLives = 2_000
+  /// The most places at which further histories end one log of records; after more it ends before
+  /// its first change, so that nobody can make others prove one without end.
+  package static let maximumForkEnds = 8
   /// The most fields of one event.
   package static let maximumEventFields = 64
   /// The most fields of one record: all there are numbers for, because merging cannot refuse one

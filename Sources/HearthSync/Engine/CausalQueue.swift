@@ -26,14 +26,22 @@ struct CausalQueue {
     var isDouble = true
   }
 
+  /// A segment that waits.
+  struct Waiting {
+    let segment: OpenedSegment
+    let reason: PendingReason
+    /// What it was found to lack.
+    let wait: PendingWait
+  }
+
   /// The changes to apply, causes first.
   private(set) var ready: [Ready] = []
   /// The segments of which every change is applied.
   private(set) var complete: [OpenedSegment] = []
   /// The segments that held nothing new.
   private(set) var covered: [OpenedSegment] = []
-  /// The segments that wait, with their reason.
-  private(set) var waiting: [(OpenedSegment, PendingReason)] = []
+  /// The segments that wait.
+  private(set) var waiting: [Waiting] = []
   /// The contradictions found.
   private(set) var forks: [Fork] = []
   /// The segments beyond the limits of the zone: they are not kept.
@@ -41,36 +49,37 @@ struct CausalQueue {
   /// The changes that cite what their authors cannot have seen.
   private(set) var falseClaims: [FalseClaim] = []
 
+  /// Of logs of records that wait, segments that hold different next changes.
+  private(set) var contradictions: [(OpenedSegment, OpenedSegment)] = []
+
   private var queues: [(author: Author, segments: [OpenedSegment])] = []
   /// The segments of this batch of which something is applied, by author.
   private var taken: [Author: [OpenedSegment]] = [:]
-  private var claims: ClaimedLogs
-  private let control: Frontier?
-  private let room: AuthorRoom
+  private var judged: JudgedLogs
+  /// What the next change of each log lacks that was tried last.
+  private var lacking: [Author: MissingCause] = [:]
+  private let causes: CauseCheck
   private let evidence: CitedEvidence?
   private let ends: [LogHead]
   private let isOver: ((OpenedSegment, Frontier) -> Bool)?
 
   /// - Parameters:
-  ///   - control: the frontier of the group's control zone, for a data zone: a change waits until
-  ///     the membership operations that its author had seen are here.
+  ///   - causes: which changes are here, or not waited for.
   ///   - ends: where the logs of authors are to be held back again, when a zone is built anew.
   ///   - isOver: whether a segment's epoch was over in the eyes of its author, who had seen these
   ///     membership operations; nil where segments were judged before.
-  ///   - room: which authors have a place.
-  ///   - claims: what earlier slices of the same batch have left.
+  ///   - judged: what earlier slices of the same batch have left.
   ///   - evidence: where what is cited is looked up; nil in a control zone, whose citations are
   ///     judged when its operations are folded.
   init(
-    _ segments: [OpenedSegment], control: Frontier?, ends: [LogHead] = [], room: AuthorRoom,
-    claims: ClaimedLogs = ClaimedLogs(), evidence: CitedEvidence? = nil,
+    _ segments: [OpenedSegment], causes: CauseCheck, ends: [LogHead] = [],
+    judged: JudgedLogs = JudgedLogs(), evidence: CitedEvidence? = nil,
     isOver: ((OpenedSegment, Frontier) -> Bool)? = nil
   ) {
-    self.control = control
+    self.causes = causes
     self.ends = ends
     self.isOver = isOver
-    self.room = room
-    self.claims = claims
+    self.judged = judged
     self.evidence = evidence
     for author in Set(segments.map(\.author)).sorted() {
       let own = segments.filter { $0.author == author }
@@ -94,19 +103,32 @@ struct CausalQueue {
       }
     }
     for queue in queues {
-      for segment in queue.segments {
-        waiting.append((segment, reason(of: segment, in: zone)))
+      if !causes.isControlZone {
+        contradictions += contradictions(among: queue.segments, zone.head(of: queue.author))
       }
+      for segment in queue.segments {
+        waiting.append(waiting(segment, in: zone))
+      }
+    }
+  }
+
+  /// The segments that go on from an author's head otherwise than the first that does.
+  private func contradictions(
+    among segments: [OpenedSegment], _ head: LogHead
+  ) -> [(OpenedSegment, OpenedSegment)] {
+    let next = segments.filter { $0.first <= head.sequence + 1 && head.sequence < $0.last }
+    guard head.forkedAt == nil, let first = next.first else { return [] }
+    return next.dropFirst().compactMap { other in
+      let place = min(first.last, other.last)
+      return first.hash(after: place) == other.hash(after: place) ? nil : (first, other)
     }
   }
 
   /// Takes what it can of an author's next segment; whether anything moved.
   private mutating func step(_ place: Int, on zone: inout ZoneState) throws -> Bool {
-    guard let segment = queues[place].segments.first, claims.held[segment.author] == nil else {
-      return false
-    }
+    guard let segment = queues[place].segments.first else { return false }
     var head = zone.head(of: queues[place].author)
-    guard room.admits(head.author, in: zone) else {
+    guard causes.room.admits(head.author, in: zone) else {
       queues[place].segments.removeFirst()
       refused.append(segment)
       return true
@@ -127,10 +149,14 @@ struct CausalQueue {
     }
     guard segment.hash(after: head.sequence) == head.hash else {
       queues[place].segments.removeFirst()
-      let sequence = max(segment.first, head.sequence)
+      // Of a log of records everybody ends at what is proven to differ, which is the last change
+      // here or one before it; of one of the members' log all is shown that goes on otherwise.
+      let sequence = causes.isControlZone ? max(segment.first, head.sequence) : head.sequence
       note(Fork(author: segment.author, sequence: sequence, segment: segment), &head, &zone)
       return true
     }
+    // It makes a false claim, or stands behind one; what contradicts the log was found before.
+    guard judged.claims[segment.author] == nil else { return false }
     if let isOver, let heads = controlHeads(at: segment, from: head), isOver(segment, heads) {
       queues[place].segments.removeFirst()
       refused.append(segment)
@@ -147,17 +173,18 @@ struct CausalQueue {
       queues[place].segments.removeFirst()
       complete.append(segment)
     }
-    return head.sequence > before || claims.held[segment.author] != nil
+    return head.sequence > before || judged.claims[segment.author] != nil
   }
 
   /// What the author of a segment had seen of the control zone at its end; nil if that cannot be.
   private func controlHeads(at segment: OpenedSegment, from head: LogHead) -> Frontier? {
-    var heads: Frontier? = control == nil ? head.seen : head.controlSeen
+    let isControl = causes.isControlZone
+    var heads: Frontier? = isControl ? head.seen : head.controlSeen
     for change in segment.changes where change.dot.sequence > head.sequence {
-      heads = heads?.raised(by: control == nil ? change.seen : change.controlSeen)
+      heads = heads?.raised(by: isControl ? change.seen : change.controlSeen)
     }
     // In the control zone the author's own operations before the last one were seen as well.
-    if control == nil { heads?.advance(segment.author, to: segment.last - 1) }
+    if isControl { heads?.advance(segment.author, to: segment.last - 1) }
     return heads
   }
 
@@ -169,6 +196,7 @@ struct CausalQueue {
     if evidence != nil, taken[head.author]?.last?.digest != segment.digest {
       taken[head.author, default: []].append(segment)
     }
+    lacking[head.author] = nil
     while head.sequence < segment.last, head.forkedAt == nil {
       if let end = zone.forkEnds[head.author], head.sequence + 1 >= end {
         head.forkedAt = end
@@ -177,7 +205,7 @@ struct CausalQueue {
       let change = segment.changes[Int(head.sequence + 1 - segment.first)]
       guard let seen = CausalQueue.raised(head.seen, by: change.seen),
         let controlSeen = CausalQueue.raised(head.controlSeen, by: change.controlSeen),
-        control == nil || controlSeen[head.author] > 0 || Mutant.livesNeedNoPlace.isActive
+        causes.isControlZone || controlSeen[head.author] > 0 || Mutant.livesNeedNoPlace.isActive
       else {
         guard head.sequence > 0 else { return false }
         // What came before it in the segment counts, so the segment is kept with what waits.
@@ -187,10 +215,11 @@ struct CausalQueue {
             author: head.author, sequence: change.dot.sequence, segment: segment, isDouble: false))
         break
       }
-      guard isKnown(change.seen, in: zone),
-        control.map({ $0.covers(controlSeen) }) ?? true || Mutant.skipsControlCauses.isActive
-      else {
+      let missing = causes.missing(
+        in: change.seen, controlSeen: controlSeen, zone, claims: judged.claims)
+      if let missing {
         Probe.partOfSegmentTaken.hit(if: head.sequence >= segment.first)
+        lacking[head.author] = missing
         break
       }
       var past = seen
@@ -221,21 +250,10 @@ struct CausalQueue {
   }
 
   /// What the next slice of the batch has to know.
-  func claims(in zone: ZoneState) -> ClaimedLogs {
-    var claims = claims
-    if evidence != nil { claims.keep(waiting.map(\.0), in: zone) }
-    return claims
-  }
-
-  /// Whether what the change newly saw is here; what a forked author wrote after its fork, and what
-  /// an author beyond the limits wrote, is not waited for.
-  private func isKnown(_ news: FrontierDifference, in zone: ZoneState) -> Bool {
-    news.heads.allSatisfy { cited in
-      zone.reaches(cited.author, cited.sequence)
-        || zone.head(of: cited.author).forkedAt != nil
-        || (claims.held[cited.author].map { $0 <= cited.sequence } ?? false)
-        || !room.admits(cited.author, in: zone) || Mutant.skipsCauses.isActive
-    }
+  func judged(in zone: ZoneState) -> JudgedLogs {
+    var judged = judged
+    if evidence != nil { judged.keep(waiting.map(\.segment), in: zone) }
+    return judged
   }
 
   /// Whether the author of a change can have seen what it newly cites; where not, its log is held
@@ -246,24 +264,35 @@ struct CausalQueue {
   ) throws -> Bool {
     guard let evidence, !change.seen.isEmpty || !change.controlSeen.isEmpty else { return true }
     let judge = CitationJudge(
-      data: .init(zone: zone, room: room, held: claims.held) { [taken, claims] author, sequence in
+      data: .init(
+        zone: zone, room: causes.room, claims: judged.claims, uncertain: judged.uncertain,
+        ends: ends, isControl: false
+      ) { [taken, judged] author, sequence in
         // What came in this batch is not in the store yet.
-        if let holder = taken[author]?.holder(of: sequence) ?? claims.begun(author, sequence) {
+        if let holder = taken[author]?.holder(of: sequence)
+          ?? judged.partlyApplied(author, sequence)
+        {
           return .excerpt(evidence.memory.excerpt(of: holder.digest) { LogExcerpt(holder) })
         }
         return try evidence.log(author, sequence)
       },
-      control: .init(zone: evidence.control, room: room, find: evidence.controlLog))
+      control: .init(
+        zone: evidence.control, room: causes.room, isControl: true, find: evidence.controlLog))
     switch try judge.judge(change, after: head, past: past, controlSeen: controlSeen) {
-    case .proven: return true
-    case .missing: return false
-    case .refuted(let kind, let cited, let isControl):
+    case .proven(let isCertain):
+      if !isCertain { judged.noteUncertain(change.dot) }
+      return true
+    case .missing(let dot, let isControl):
+      lacking[head.author] = MissingCause(dot: dot, isControl: isControl)
+      return false
+    case .refuted(let kind, let cited, let isControl, let isCertain):
       Probe.falseClaimSeen.hit()
-      claims.held[head.author] = change.dot.sequence
-      falseClaims.append(
-        FalseClaim(
-          author: head.author, sequence: change.dot.sequence, kind: kind, cited: cited,
-          isControl: isControl))
+      if !isCertain { judged.noteUncertain(change.dot) }
+      let claim = FalseClaim(
+        author: head.author, sequence: change.dot.sequence, kind: kind, cited: cited,
+        isControl: isControl)
+      judged.claims[head.author] = claim
+      falseClaims.append(claim)
       return false
     }
   }
@@ -275,45 +304,72 @@ struct CausalQueue {
     forks.append(fork)
   }
 
-  private func reason(of segment: OpenedSegment, in zone: ZoneState) -> PendingReason {
+  private func waiting(_ segment: OpenedSegment, in zone: ZoneState) -> Waiting {
     let head = zone.head(of: segment.author)
-    if head.forkedAt != nil { return .quarantine }
-    if let claim = claims.held[segment.author] {
-      return segment.first <= claim && claim <= segment.last ? .falseClaim : .gap
+    var wait = PendingWait(
+      isPartlyApplied: segment.first <= head.sequence && segment.agrees(with: head))
+    wait.note(segment.changes.drop { $0.dot.sequence <= head.sequence })
+    func waiting(for reason: PendingReason) -> Waiting {
+      Waiting(segment: segment, reason: reason, wait: wait)
     }
-    let isGap = segment.first > head.sequence + 1
-    (isGap ? Probe.gapInLog : control == nil ? .causeMissingInControl : .causeMissing).hit()
-    return isGap ? .gap : .cause
+    // Also where it ends before its first change.
+    let end = zone.forkEnds[segment.author] ?? .max
+    if head.forkedAt != nil || head.sequence + 1 >= end { return waiting(for: .quarantine) }
+    if let claim = judged.claims[segment.author] {
+      guard segment.first <= claim.sequence, claim.sequence <= segment.last else {
+        return waiting(for: .gap)
+      }
+      wait.claim = claim
+      return waiting(for: .falseClaim)
+    }
+    guard segment.first <= head.sequence + 1 else {
+      Probe.gapInLog.hit()
+      return waiting(for: .gap)
+    }
+    (causes.isControlZone ? Probe.causeMissingInControl : .causeMissing).hit()
+    // Where nothing is found that it lacks itself, it stands behind what was begun of its log.
+    let cause =
+      lacking[segment.author]
+      ?? MissingCause(
+        dot: Dot(author: segment.author, sequence: head.sequence + 1), isControl: false)
+    wait.missing = cause.dot
+    wait.isInControl = cause.isControl
+    return waiting(for: .cause)
   }
 }
 
-/// What one slice of a batch leaves to the next: where logs are held back, and what is applied in
+/// What one slice of a batch leaves to the next: how far logs were judged, and what is applied in
 /// part and so not in the log yet.
-struct ClaimedLogs {
-  /// The first change of each log that is held back for a false claim.
-  fileprivate(set) var held: [Author: UInt64] = [:]
+struct JudgedLogs {
+  /// For what each log is held back that makes a false claim.
+  fileprivate(set) var claims: [Author: FalseClaim]
+  /// The first change of each log that was judged without what it cites, so that others, who began
+  /// from no snapshot, may judge otherwise.
+  private(set) var uncertain: [Author: UInt64]
   /// The segment of each log of which a part is applied.
-  private var begun: [Author: OpenedSegment] = [:]
+  private var partlyApplied: [Author: OpenedSegment] = [:]
 
-  init(held: [Author: UInt64] = [:]) {
-    self.held = held
+  init(claims: [Author: FalseClaim] = [:], uncertain: [Author: UInt64] = [:]) {
+    self.claims = claims
+    self.uncertain = uncertain
   }
 
   /// The segment of a log that holds a change which is applied here, while others of it wait.
-  func begun(_ author: Author, _ sequence: UInt64) -> OpenedSegment? {
-    begun[author].flatMap { $0.first <= sequence && sequence <= $0.last ? $0 : nil }
+  func partlyApplied(_ author: Author, _ sequence: UInt64) -> OpenedSegment? {
+    partlyApplied[author].flatMap { $0.first <= sequence && sequence <= $0.last ? $0 : nil }
+  }
+
+  fileprivate mutating func noteUncertain(_ dot: Dot) {
+    uncertain[dot.author] = min(uncertain[dot.author] ?? .max, dot.sequence)
   }
 
   /// Keeps of what waits that of which a part is applied.
   fileprivate mutating func keep(_ waiting: [OpenedSegment], in zone: ZoneState) {
-    for author in begun.keys.sorted() {
-      guard let segment = begun[author], zone.head(of: author).sequence >= segment.last else {
-        continue
-      }
-      begun[author] = nil
-    }
-    for segment in waiting where segment.first <= zone.head(of: segment.author).sequence {
-      begun[segment.author] = segment
+    partlyApplied = partlyApplied.filter { zone.head(of: $0.key).sequence < $0.value.last }
+    for segment in waiting {
+      let head = zone.head(of: segment.author)
+      guard segment.first <= head.sequence, segment.agrees(with: head) else { continue }
+      partlyApplied[segment.author] = segment
     }
   }
 }

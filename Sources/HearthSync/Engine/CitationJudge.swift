@@ -20,6 +20,13 @@ package struct FalseClaim: Equatable, Sendable {
   package let cited: Dot
   /// Whether it is one of the control zone.
   package let isControl: Bool
+
+  /// The claims for which logs are held back, by what waits for that reason.
+  static func claims(in entries: [PendingEntry]) -> [Author: FalseClaim] {
+    Dictionary(
+      entries.compactMap { $0.wait.claim.map { ($0.author, $0) } },
+      uniquingKeysWith: { $0.sequence <= $1.sequence ? $0 : $1 })
+  }
 }
 
 /// Judges whether the author of a change can have seen what the change cites.
@@ -27,15 +34,20 @@ package struct FalseClaim: Equatable, Sendable {
 /// A pure function of the logs up to what is cited, and of where logs end for everybody: whatever
 /// arrived first, all who have the same come to the same verdict (decision 0061). The cost follows
 /// what is newly cited.
+///
+/// Who began from a snapshot cannot compare what is cited below it. Such a change is accepted and
+/// noted as uncertain: others may have ended that log there. So nobody is refuted here for not
+/// having seen what lies behind an uncertain change, and a verdict that leans on one is uncertain
+/// too.
 struct CitationJudge {
   /// What came of judging.
   enum Verdict: Equatable {
-    /// The author had what it cites.
-    case proven
-    /// What is needed to tell is not here, or cannot be read.
-    case missing
+    /// The author had what it cites; uncertain where those who have everything may refute that.
+    case proven(isCertain: Bool)
+    /// A change is not here, or cannot be read, that is needed to tell.
+    case missing(Dot, isControl: Bool)
     /// The author cannot have had it.
-    case refuted(FalseClaim.Kind, cited: Dot, isControl: Bool)
+    case refuted(FalseClaim.Kind, cited: Dot, isControl: Bool, isCertain: Bool)
   }
 
   /// The logs of one zone.
@@ -43,34 +55,49 @@ struct CitationJudge {
     let zone: ZoneState
     /// Which authors have a place.
     let room: AuthorRoom
-    /// Where logs are held back for a false claim.
-    var held: [Author: UInt64] = [:]
+    /// For what logs are held back that make false claims.
+    var claims: [Author: FalseClaim] = [:]
+    /// The first change of each log that others may judge otherwise.
+    var uncertain: [Author: UInt64] = [:]
+    /// Where logs that ended without proof stood, when a zone is built anew.
+    var ends: [LogHead] = []
+    let isControl: Bool
     /// Finds a stretch of a log that holds a change.
     let find: (Author, UInt64) throws -> CitedLog
 
     /// Up to where an author's log is the same for everybody who cites it.
     ///
-    /// Before the first change with which two histories, or a false claim, end it; zero where that
-    /// is not known.
+    /// Before the first change with which two histories, a false claim or an impossible change end
+    /// it; zero where that is not known, or where there is no place for the log.
     func limit(of author: Author) -> UInt64 {
       if let end = zone.forkEnds[author] { return end - 1 }
-      if let claim = held[author] { return claim - 1 }
-      return zone.head(of: author).forkedAt == nil ? .max : 0
+      if let claim = claims[author] { return claim.sequence - 1 }
+      let head = ends.first { $0.author == author } ?? zone.head(of: author)
+      // Right behind the last change stands one that cannot be; elsewhere are two histories of
+      // which nobody has shown where they part.
+      if let end = head.forkedAt { return end > head.sequence ? end - 1 : 0 }
+      let isAwaited =
+        isControl ? room.isAwaitedInControl(author) : room.isAwaited(author, in: zone)
+      return isAwaited ? .max : 0
     }
 
-    /// Whether somebody who had seen so much had seen a change, as far as that can be asked.
-    func covers(_ head: CitedHead, in seen: Frontier) -> Bool {
-      seen[head.author] >= head.sequence
-        || seen[head.author] >= min(head.sequence, limit(of: head.author))
-        // Others may have had no place left for a life of somebody who has used up all of theirs.
-        || room.isCrowded(head.author.device)
+    /// Whether others may have judged a change of a log, or one before it, otherwise.
+    func isUncertain(_ author: Author, through sequence: UInt64) -> Bool {
+      zone.forkEnds[author] == nil && (uncertain[author] ?? .max) <= sequence
     }
   }
 
   /// The zone of the changes.
   let data: Logs
-  /// The group's control zone; nil where that is the zone of the changes.
-  let control: Logs?
+  /// The group's control zone.
+  let control: Logs
+
+  /// Who is judged: what it says to have seen, and whether the verdict is certain so far.
+  private struct Judged {
+    let past: Frontier
+    let controlSeen: Frontier
+    var isCertain = true
+  }
 
   /// Judges a change whose causes are here.
   ///
@@ -81,109 +108,137 @@ struct CitationJudge {
   func judge(
     _ change: Change, after head: LogHead, past: Frontier, controlSeen: Frontier
   ) throws -> Verdict {
+    var judged = Judged(past: past, controlSeen: controlSeen)
     for cited in change.seen.heads {
-      let verdict = try judge(
-        cited, from: head.seen[cited.author], in: data, isControl: false, past, controlSeen)
-      guard verdict == .proven else { return verdict }
+      if let fault = try fault(in: cited, from: head.seen[cited.author], data, &judged) {
+        return fault
+      }
     }
-    guard let control else { return .proven }
     for cited in change.controlSeen.heads {
-      let verdict = try judge(
-        cited, from: head.controlSeen[cited.author], in: control, isControl: true, controlSeen,
-        controlSeen)
-      guard verdict == .proven else { return verdict }
+      if let fault = try fault(in: cited, from: head.controlSeen[cited.author], control, &judged) {
+        return fault
+      }
     }
-    return .proven
+    return .proven(isCertain: judged.isCertain)
   }
 
-  private func judge(
-    _ cited: CitedHead, from known: UInt64, in logs: Logs, isControl: Bool, _ past: Frontier,
-    _ controlSeen: Frontier
-  ) throws -> Verdict {
+  /// What speaks against a citation; nil if nothing does.
+  private func fault(
+    in cited: CitedHead, from known: UInt64, _ logs: Logs, _ judged: inout Judged
+  ) throws -> Verdict? {
     let limit = logs.limit(of: cited.author)
     let head = logs.zone.head(of: cited.author)
     if cited.sequence <= limit {
-      guard head.sequence >= cited.sequence else { return .missing }
-      guard let hash = try hash(after: cited, head, in: logs) else { return .missing }
-      guard hash == .some(cited.hash) || hash == .some(nil) || Mutant.citesByNumber.isActive else {
-        return .refuted(
-          .content, cited: Dot(author: cited.author, sequence: cited.sequence),
-          isControl: isControl)
-      }
+      if let fault = try contentFault(in: cited, head, logs, &judged) { return fault }
+    } else if logs.isUncertain(cited.author, through: limit + 1) {
+      judged.isCertain = false
     }
     // What the newest change of a log had seen covers what all before it had.
-    if cited.sequence == head.sequence, past.covers(head.seen),
-      isControl || controlSeen.covers(head.controlSeen)
+    if cited.sequence == head.sequence,
+      (logs.isControl ? judged.controlSeen : judged.past).covers(head.seen),
+      judged.controlSeen.covers(head.controlSeen)
     {
-      return .proven
+      return nil
     }
     let end = min(cited.sequence, limit, head.sequence)
     var next = known + 1
     while next <= end {
       switch try logs.find(cited.author, next) {
-      case .unreadable: return .missing
+      case .unreadable:
+        return .missing(
+          Dot(author: cited.author, sequence: next), isControl: logs.isControl)
       case .inBase(let base):
-        if let missing = missing(of: base, through: end, isControl, past, controlSeen) {
-          return missing
+        if base.sequence <= end {
+          func heads(_ frontier: Frontier) -> [CitedHead] {
+            frontier.entries.map { CitedHead(author: $0.author, sequence: $0.sequence, hash: 0) }
+          }
+          let news = LogExcerpt.News(
+            sequence: base.sequence, seen: heads(base.seen), controlSeen: heads(base.controlSeen))
+          if let fault = pastFault(at: news, of: cited.author, logs, &judged) { return fault }
         }
         next = base.sequence + 1
       case .excerpt(let excerpt):
-        for news in excerpt.news where next <= news.sequence && news.sequence <= end {
-          if let missing = missing(of: news, in: logs, isControl, past, controlSeen) {
-            return missing
-          }
+        let start = excerpt.news.partitionPoint { $0.sequence >= next }
+        for news in excerpt.news[start...] {
+          guard news.sequence <= end else { break }
+          if let fault = pastFault(at: news, of: cited.author, logs, &judged) { return fault }
         }
         next = excerpt.last + 1
       }
     }
-    return .proven
+    return nil
   }
 
-  /// The hash of a cited change; `.some(nil)` where the snapshot that the zone began from stands
-  /// for it, nil where it cannot be read.
-  private func hash(after cited: CitedHead, _ head: LogHead, in logs: Logs) throws -> UInt64?? {
-    if cited.sequence == head.sequence { return CitedHead.prefix(of: head.hash) }
-    switch try logs.find(cited.author, cited.sequence) {
-    case .excerpt(let excerpt): return excerpt.hash(after: cited.sequence)
-    case .unreadable: return nil
-    case .inBase(let base):
-      return base.sequence == cited.sequence ? CitedHead.prefix(of: base.hash) : .some(nil)
+  /// What speaks against the content of a cited change.
+  private func contentFault(
+    in cited: CitedHead, _ head: LogHead, _ logs: Logs, _ judged: inout Judged
+  ) throws -> Verdict? {
+    let dot = Dot(author: cited.author, sequence: cited.sequence)
+    guard head.sequence >= cited.sequence else {
+      return .missing(dot, isControl: logs.isControl)
     }
+    let hash: UInt64
+    if cited.sequence == head.sequence {
+      hash = CitedHead.prefix(of: head.hash)
+    } else {
+      switch try logs.find(cited.author, cited.sequence) {
+      case .unreadable: return .missing(dot, isControl: logs.isControl)
+      case .excerpt(let excerpt): hash = excerpt.hash(after: cited.sequence)
+      case .inBase(let base):
+        guard base.sequence == cited.sequence else {
+          // The snapshot stands for the change, so neither its hash nor its past is here.
+          judged.isCertain = false
+          return nil
+        }
+        hash = CitedHead.prefix(of: base.hash)
+      }
+    }
+    guard hash != cited.hash, !Mutant.citesByNumber.isActive else { return nil }
+    return .refuted(
+      .content, cited: dot, isControl: logs.isControl,
+      isCertain: !logs.isUncertain(cited.author, through: cited.sequence))
   }
 
   /// What a change had newly seen and the author of another, which cites it, had not.
-  private func missing(
-    of news: LogExcerpt.News, in logs: Logs, _ isControl: Bool, _ past: Frontier,
-    _ controlSeen: Frontier
+  private func pastFault(
+    at news: LogExcerpt.News, of author: Author, _ logs: Logs, _ judged: inout Judged
   ) -> Verdict? {
     if Mutant.citesWithoutPast.isActive { return nil }
-    if let head = news.seen.first(where: { !logs.covers($0, in: past) }) {
-      return refuted(head, isControl)
+    let isCertain = !logs.isUncertain(author, through: news.sequence)
+    if !logs.isControl {
+      for head in news.controlSeen {
+        if let fault = unseenFault(head, control, isCertain, &judged) { return fault }
+      }
     }
-    if let control,
-      let head = news.controlSeen.first(where: { !control.covers($0, in: controlSeen) })
-    {
-      return refuted(head, true)
+    for head in news.seen {
+      if let fault = unseenFault(head, logs, isCertain, &judged) { return fault }
     }
     return nil
   }
 
-  /// The same of a log as a snapshot states it, where it is cited as far or further.
-  private func missing(
-    of base: LogHead, through end: UInt64, _ isControl: Bool, _ past: Frontier,
-    _ controlSeen: Frontier
+  /// What speaks against an author who must have seen a change.
+  private func unseenFault(
+    _ head: CitedHead, _ logs: Logs, _ isCertain: Bool, _ judged: inout Judged
   ) -> Verdict? {
-    guard base.sequence <= end else { return nil }
-    func heads(_ frontier: Frontier) -> [CitedHead] {
-      frontier.entries.map { CitedHead(author: $0.author, sequence: $0.sequence, hash: 0) }
+    let seen = (logs.isControl ? judged.controlSeen : judged.past)[head.author]
+    guard seen < head.sequence else { return nil }
+    let limit = logs.limit(of: head.author)
+    if seen >= limit {
+      if logs.isUncertain(head.author, through: limit + 1) { judged.isCertain = false }
+      return nil
     }
-    let news = LogExcerpt.News(
-      sequence: base.sequence, seen: heads(base.seen), controlSeen: heads(base.controlSeen))
-    return missing(of: news, in: isControl ? control ?? data : data, isControl, past, controlSeen)
-  }
-
-  private func refuted(_ head: CitedHead, _ isControl: Bool) -> Verdict {
-    .refuted(
-      .past, cited: Dot(author: head.author, sequence: head.sequence), isControl: isControl)
+    // Others may have ended that log there.
+    if logs.isUncertain(head.author, through: seen + 1) {
+      judged.isCertain = false
+      return nil
+    }
+    // There may have been no place left for a life of somebody who has used up all of theirs.
+    if logs.room.hadNoPlace(for: head.author, knowing: judged.controlSeen) { return nil }
+    let dot = Dot(author: head.author, sequence: head.sequence)
+    // A snapshot tells of logs of which it does not hold so much: first they have to be judged.
+    guard logs.zone.reaches(head.author, head.sequence) else {
+      return .missing(dot, isControl: logs.isControl)
+    }
+    return .refuted(.past, cited: dot, isControl: logs.isControl, isCertain: isCertain)
   }
 }

@@ -89,11 +89,15 @@ extension Engine {
   }
 
   /// Where each author's log stood in the snapshot that a zone began from; none without one.
-  func baseHeads(of zone: ZoneState) throws -> [LogHead] {
-    guard let base = try store.baseSnapshot(of: zone.id) else { return [] }
-    let chunks = try Engine.chunks(of: base)
-    guard let first = chunks.first else { return [] }
-    return try heads(ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: true).heads
+  func baseHeads(of zone: ZoneState) throws -> [LogHead] { try base(of: zone)?.heads ?? [] }
+
+  /// The snapshot that a zone began from: its first chunk, and where each author's log stood in it.
+  func base(of zone: ZoneState) throws -> (chunk: [UInt8], heads: [LogHead])? {
+    guard let container = try store.baseSnapshot(of: zone.id) else { return nil }
+    let chunks = try Engine.chunks(of: container)
+    guard let first = chunks.first else { return nil }
+    let heads = try heads(ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: true).heads
+    return (first, heads)
   }
 
   /// Opens a stored segment again; nil for one of a newer version, which is kept unopened.

@@ -35,11 +35,12 @@ extension Engine {
     _ report: inout ReceiveReport
   ) throws {
     report.falseClaims += claims
-    // A zone that is built anew meets again what it had held back before.
-    let told = Set(
-      try store.pendingEntries(in: zone.id).filter { $0.reason == .falseClaim }
-        .compactMap { $0.author(in: zone) })
-    for claim in claims where !told.contains(claim.author) {
+    for claim in claims {
+      // A zone that is built anew meets again what it had held back before.
+      let author = "\(claim.author.device.hex).\(claim.author.incarnation)"
+      let fact = "claim.\(zone.id.hex).\(author).\(claim.sequence)"
+      guard try store.fact(fact) == nil else { continue }
+      try store.setFact(fact, Engine.bytes(of: nowMilliseconds))
       try store.add(
         Notice(
           kind: .falseClaim, zone: zone.id, device: claim.author.device,
@@ -65,23 +66,29 @@ extension Engine {
   }
 
   /// The changes of a zone that are held back for what they cite, by author.
-  ///
-  /// Judges again what waits for that reason. The cost follows those segments.
   package func falseClaims(in id: ZoneID) throws -> [FalseClaim] {
-    let zone = try zone(id)
-    let entries = try store.pendingEntries(in: id).filter { $0.reason == .falseClaim }
-    guard !entries.isEmpty, let evidence = try evidence(for: zone) else { return [] }
-    let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
-    let opened = try entries.compactMap { entry -> OpenedSegment? in
-      guard let bytes = try store.bytes(ofPending: entry.digest, in: id),
-        case .opened(let segment)? = try? opener.open(bytes, digest: entry.digest)
-      else { return nil }
-      return segment
-    }
-    var draft = zone
-    var queue = CausalQueue(
-      opened, control: evidence.control.reached, room: room(of: zone), evidence: evidence)
-    try queue.run(on: &draft)
-    return queue.falseClaims
+    FalseClaim.claims(in: try store.pendingEntries(in: id)).values
+      .sorted { $0.author < $1.author }
+  }
+
+  // MARK: What others may judge otherwise
+
+  private static func uncertainFact(_ zone: ZoneID) -> String { "uncertain.\(zone.hex)" }
+
+  /// The first change of each log of a zone that was judged without what it cites.
+  func uncertainChanges(in zone: ZoneID) throws -> [Author: UInt64] {
+    guard let bytes = try store.fact(Engine.uncertainFact(zone)) else { return [:] }
+    var reader = ByteReader(bytes)
+    let noted = try reader.frontier("uncertain changes")
+    try reader.finish()
+    return Dictionary(uniqueKeysWithValues: noted.entries.map { ($0.author, $0.sequence) })
+  }
+
+  func save(uncertain: [Author: UInt64], of zone: ZoneID) throws {
+    var writer = ByteWriter()
+    writer.frontier(Frontier(uncertain.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }))
+    let fact = uncertain.isEmpty ? nil : writer.bytes
+    guard try store.fact(Engine.uncertainFact(zone)) != fact else { return }
+    try store.setFact(Engine.uncertainFact(zone), fact)
   }
 }

@@ -28,10 +28,8 @@ extension Engine {
   struct Readiness {
     let zone: ZoneState
     let membership: Membership
-    /// How far the control zone is, for a data zone.
-    let control: Frontier?
-    /// Which authors have a place.
-    let room: AuthorRoom
+    /// Which changes are here, or not waited for.
+    let causes: CauseCheck
     /// Whether all are opened, as the zone is built anew.
     let isRebuilding: Bool
     /// Whether those of unknown authors were tried with what is known of people now.
@@ -43,9 +41,10 @@ extension Engine {
 
     /// Whether what a segment waits for has come.
     ///
-    /// - Parameter held: where logs are held back for a false claim: what comes after is not
-    ///   waited for.
-    func isReady(_ entry: PendingEntry, in zone: ZoneState, _ held: [Author: UInt64]) -> Bool {
+    /// - Parameter claims: for what logs are held back that make false claims.
+    func isReady(
+      _ entry: PendingEntry, in zone: ZoneState, _ claims: [Author: FalseClaim]
+    ) -> Bool {
       if isRebuilding { return true }
       switch entry.reason {
       case .quarantine, .falseClaim: return false
@@ -62,11 +61,8 @@ extension Engine {
         guard let head = head(of: entry, in: zone), head.forkedAt == nil,
           let missing = entry.wait.missing
         else { return true }
-        if entry.wait.isInControl { return control.map { $0.covers(missing) } ?? true }
-        return zone.reaches(missing.author, missing.sequence)
-          || zone.head(of: missing.author).forkedAt != nil
-          || (held[missing.author].map { $0 <= missing.sequence } ?? false)
-          || !room.admits(missing.author, in: zone)
+        return causes.isHere(
+          MissingCause(dot: missing, isControl: entry.wait.isInControl), in: zone, claims: claims)
       }
     }
 
@@ -80,8 +76,9 @@ extension Engine {
   ) throws -> Readiness {
     Readiness(
       zone: zone, membership: membership,
-      control: zone.kind == .data ? try controlZone(of: zone.group).reached : nil,
-      room: room(of: zone),
+      causes: CauseCheck(
+        room: room(of: zone),
+        control: zone.kind == .data ? try controlZone(of: zone.group).reached : nil),
       isRebuilding: isRebuilding,
       hasTriedStrangers: try store.fact(Engine.strangersFact(zone.id)) == people(around: zone),
       hasTriedFormats: try store.fact(Engine.formatsFact(zone.id)) == Engine.formats,
@@ -134,10 +131,10 @@ extension Engine {
       open(sealed, with: opener, into: &slice, &report)
     }
     guard slice.count > 0 else { return nil }
-    // A log goes on with what was begun of it first.
+    // A log goes on with what is applied of it in part first.
     for author in Set(slice.opened.map(\.author)).sorted() {
-      guard let begun = intake.begun(zone.head(of: author)),
-        let sealed = try intake.takeWaiting(begun.digest, reading: read)
+      guard let next = intake.next(after: zone.head(of: author)),
+        let sealed = try intake.takeWaiting(next.digest, reading: read)
       else { continue }
       open(sealed, with: opener, into: &slice, &report)
     }
@@ -171,53 +168,5 @@ extension Engine {
       report.refused.append((sealed.digest, "\(error)"))
       report.unusable.append((sealed.digest, "\(error)"))
     }
-  }
-
-  /// What a segment lacks that was opened and could not be applied to its end.
-  func wait(of segment: OpenedSegment, _ reason: PendingReason, in zone: ZoneState) throws
-    -> PendingWait
-  {
-    let head = zone.head(of: segment.author)
-    var wait = PendingWait()
-    var (seen, controlSeen) = (Frontier(), Frontier())
-    for change in segment.changes where change.dot.sequence > head.sequence {
-      // What cannot be counted is not believed.
-      seen = seen.raised(by: change.seen) ?? seen
-      controlSeen = controlSeen.raised(by: change.controlSeen) ?? controlSeen
-    }
-    wait.seen = seen.prefix(PendingWait.maximumNoted)
-    wait.controlSeen = controlSeen.prefix(PendingWait.maximumNoted)
-    if reason == .falseClaim {
-      wait.missing = Dot(author: segment.author, sequence: head.sequence + 1)
-    }
-    guard reason == .cause else { return wait }
-    // Where nothing is found that it lacks itself, it stands behind what was begun of its log.
-    wait.missing = Dot(author: segment.author, sequence: head.sequence + 1)
-    guard segment.first <= head.sequence + 1, head.sequence < segment.last else { return wait }
-    let change = segment.changes[Int(head.sequence + 1 - segment.first)]
-    guard let controlReached = head.controlSeen.raised(by: change.controlSeen) else { return wait }
-    let room = room(of: zone)
-    let lacking = change.seen.heads.first { cited in
-      !zone.reaches(cited.author, cited.sequence)
-        && zone.head(of: cited.author).forkedAt == nil && room.admits(cited.author, in: zone)
-    }
-    if let lacking {
-      wait.missing = Dot(author: lacking.author, sequence: lacking.sequence)
-    } else if zone.kind == .data {
-      let control = try controlZone(of: zone.group).reached
-      let lacking = controlReached.entries.first { control[$0.author] < $0.sequence }
-      if let lacking {
-        wait.missing = Dot(author: lacking.author, sequence: lacking.sequence)
-        wait.isInControl = true
-      }
-    }
-    return wait
-  }
-}
-
-extension Frontier {
-  /// The marks of the first authors alone.
-  func prefix(_ count: Int) -> Frontier {
-    entries.count <= count ? self : Frontier(entries.prefix(count).map { ($0.author, $0.sequence) })
   }
 }

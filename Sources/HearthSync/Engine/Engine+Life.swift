@@ -176,6 +176,8 @@ extension Engine {
 
   /// Builds a zone's records anew from its snapshot and its log.
   ///
+  /// What is judged otherwise now may end a log, or let it wait: it is kept with what waits.
+  ///
   /// - Throws: `corrupt` if the log lacks changes that are applied; nothing is changed then.
   package mutating func rebuild(_ zone: ZoneID, nowMilliseconds: UInt64) throws {
     try rebuild(zone, without: nil, nowMilliseconds: nowMilliseconds)
@@ -192,9 +194,10 @@ extension Engine {
       try store.transaction {
         try rebuildWithin(zone, nowMilliseconds: nowMilliseconds)
         let reached = try self.zone(zone).frontier
-        let lost = frontier.entries.first {
+        let short = frontier.entries.filter {
           $0.author != author && reached[$0.author] < $0.sequence && proven[$0.author] == nil
         }
+        let lost = short.isEmpty ? nil : try lost(among: short, in: zone)
         if let lost {
           throw SyncError(
             .corrupt,
@@ -206,6 +209,21 @@ extension Engine {
       self = before
       throw error
     }
+  }
+
+  /// The first log whose next change is not here: one that waits, or makes a false claim, is.
+  ///
+  /// The own log never waits: the next own change would take the number of one that does.
+  private func lost(among logs: [Frontier.Entry], in id: ZoneID) throws -> Frontier.Entry? {
+    let zone = try zone(id)
+    var waiting: Set<Author> = []
+    for entry in try store.pendingEntries(in: id)
+    where entry.reason == .cause || entry.reason == .falseClaim {
+      guard let author = entry.author(in: zone), author != self.author else { continue }
+      let next = zone.head(of: author).sequence + 1
+      if entry.first <= next, next <= entry.last { waiting.insert(author) }
+    }
+    return logs.first { !waiting.contains($0.author) }
   }
 
   /// The work of ``rebuild(_:nowMilliseconds:)`` within its transaction.
@@ -231,8 +249,10 @@ extension Engine {
       Probe.rebuiltFromSnapshot.hit()
       try load(snapshot: base, into: zone, isAccepted: true, nowMilliseconds: nowMilliseconds)
     }
-    _ = try receive(
+    try store.setFact(Engine.checkedDigestFact(of: zone), nil)
+    let report = try receive(
       blobs, in: zone, ends: ends, isRebuilding: true, nowMilliseconds: nowMilliseconds)
+    unprovenForks += report.evidence
     Probe.rebuiltWithUnsealed.hit(if: unsealed.contains(where: { !$0.isEmpty }))
     for encoded in unsealed where !Mutant.rebuildForgetsUnsealed.isActive {
       try replay(encoded, at: place)

@@ -155,14 +155,14 @@ extension Engine {
       var intake = Intake(blobs, waiting: try store.pendingEntries(in: zone))
       let readiness = try readiness(
         of: draft, membership, isRebuilding: isRebuilding, hasNews: intake.hasFresh)
-      var claims = ClaimedLogs(held: isRebuilding ? [:] : intake.held(in: draft))
-      intake.sort(in: draft) { readiness.isReady($0, in: draft, claims.held) }
+      var judged = isRebuilding ? JudgedLogs() : try judgedLogs(intake.claims, of: zone)
+      intake.sort(in: draft) { readiness.isReady($0, in: draft, judged.claims) }
       while var slice = try nextSlice(of: &intake, in: draft, membership, &report) {
         hold(&slice, where: ends)
-        slice.opened = introduced(slice.opened, membership, &slice.unopened)
+        introduce(&slice, intake, in: draft, membership)
         var queue = CausalQueue(
-          slice.opened, control: readiness.control, ends: ends, room: readiness.room,
-          claims: claims, evidence: try evidence(for: draft),
+          slice.opened, causes: readiness.causes, ends: ends, judged: judged,
+          evidence: try evidence(for: draft),
           isOver: epochJudge(of: draft, isRebuilding: isRebuilding))
         try queue.run(on: &draft)
         try checkBase(of: draft.id, against: queue.forks)
@@ -170,14 +170,17 @@ extension Engine {
         try apply(queue, in: draft, &tickedClock, nowMilliseconds: nowMilliseconds, &report)
         try noteFalseClaims(
           queue.falseClaims, in: draft, nowMilliseconds: nowMilliseconds, &report)
-        claims = queue.claims(in: draft)
+        judged = queue.judged(in: draft)
         try settle(queue, slice, in: draft, &intake)
         let hidden = isRebuilding ? [] : try hiddenForks(in: queue.covered, of: draft)
         try noteForks(
           queue.forks + hidden, in: draft, nowMilliseconds: nowMilliseconds, &intake, &report)
+        report.evidence += evidence(among: queue.contradictions, in: draft)
+        report.evidence += try earlierForks(in: queue.waiting.map(\.segment), of: draft)
         let moved = queue.ready.map(\.change.dot.author) + queue.falseClaims.map(\.author)
-        intake.moved(Set(moved).sorted()) { readiness.isReady($0, in: draft, claims.held) }
+        intake.moved(Set(moved).sorted()) { readiness.isReady($0, in: draft, judged.claims) }
       }
+      try save(uncertain: judged.uncertain, of: zone)
       try tidy(
         &intake, in: draft, membership, nowMilliseconds: nowMilliseconds, &report)
       try save(intake, in: draft, &report)
@@ -211,37 +214,51 @@ extension Engine {
     slice.opened.removeAll { evidence.contains($0.digest) }
   }
 
-  /// Those of the segments whose authors are known, or have a place in the members' zone; others
-  /// wait.
+  private func judgedLogs(
+    _ claims: [Author: FalseClaim], of zone: ZoneID
+  ) throws -> JudgedLogs {
+    JudgedLogs(claims: claims, uncertain: try uncertainChanges(in: zone))
+  }
+
+  /// Leaves in a slice the segments whose authors are known, or have a place in the members' zone;
+  /// others wait.
   ///
-  /// What somebody who belongs to the group has seen gets a place in any case: so all come to hold
-  /// the same logs, whatever reached them first.
-  private func introduced(
-    _ opened: [OpenedSegment], _ membership: Membership, _ unopened: inout [PendingSegment]
-  ) -> [OpenedSegment] {
-    guard opened.contains(where: { $0.introduction != nil }) else { return opened }
+  /// What somebody who belongs to the group has seen gets a place in any case, also where that
+  /// waits itself: so all come to hold the same logs, whatever reached them first.
+  private func introduce(
+    _ slice: inout Slice, _ intake: Intake, in zone: ZoneState, _ membership: Membership
+  ) {
+    guard slice.opened.contains(where: { $0.introduction != nil }) else { return }
     var room = membership.introductionRoom
     var cited: Set<DeviceID> = []
-    for segment in opened where membership.isActive(segment.author.device) {
+    for segment in slice.opened where membership.isActive(segment.author.device) {
       for change in segment.changes {
         cited.formUnion(change.seen.heads.map(\.author.device))
       }
     }
+    for entry in intake.waiting.values.map(\.entry) {
+      guard let author = entry.author(in: zone), membership.isActive(author.device) else {
+        continue
+      }
+      cited.formUnion(entry.wait.seen.entries.map(\.author.device))
+    }
     var admitted: [DeviceID: Bool] = [:]
-    return opened.filter { segment in
-      guard let introduction = segment.introduction else { return true }
+    var unopened: [PendingSegment] = []
+    slice.opened.removeAll { segment in
+      guard let introduction = segment.introduction else { return false }
       let device = segment.author.device
       let isIn = admitted[device] ?? room.admit(introduction, isCited: cited.contains(device))
       admitted[device] = isIn
       guard !isIn else {
         Probe.authorIntroducesItself.hit()
-        return true
+        return false
       }
       Probe.strangerWaits.hit()
       unopened.append(
         PendingSegment(digest: segment.digest, reason: .author, bytes: segment.bytes))
-      return false
+      return true
     }
+    slice.unopened += unopened
   }
 
   private func refuse(
@@ -333,14 +350,14 @@ extension Engine {
       try store.removeSegment(digest, in: draft.id)
     }
     for segment in slice.unopened { intake.wait(segment, in: draft) }
-    for (segment, reason) in queue.waiting {
+    for item in queue.waiting {
       intake.wait(
         PendingSegment(
-          digest: segment.digest, reason: reason, wait: try wait(of: segment, reason, in: draft),
-          bytes: segment.bytes), in: draft)
+          digest: item.segment.digest, reason: item.reason, wait: item.wait,
+          bytes: item.segment.bytes), in: draft)
     }
     let isKept = Mutant.dropsPending.isActive
-    for segment in queue.complete + (isKept ? queue.waiting.map(\.0) : []) {
+    for segment in queue.complete + (isKept ? queue.waiting.map(\.segment) : []) {
       Probe.pendingApplied.hit(if: slice.waited.contains(segment.digest))
       let stored = StoredSegment(
         author: segment.author, first: segment.first, last: segment.last, digest: segment.digest,
@@ -377,8 +394,12 @@ extension Engine {
         report.evidence.append(evidence)
       }
       // The contradicting segment is kept as evidence, beside the one that was applied.
+      let head = zone.head(of: fork.author)
+      let isPartlyApplied =
+        fork.segment.first <= head.sequence && fork.segment.agrees(with: head)
       let evidence = PendingSegment(
-        digest: fork.segment.digest, reason: .quarantine, bytes: fork.segment.bytes)
+        digest: fork.segment.digest, reason: .quarantine,
+        wait: PendingWait(isPartlyApplied: isPartlyApplied), bytes: fork.segment.bytes)
       try store.save(evidence, in: zone.id)
       intake.waitsStored(evidence, in: zone)
       try store.add(

@@ -143,7 +143,8 @@ package enum WaitingRoom {
 
   /// What is more than may wait, by digest; of each log what is farthest from its end.
   ///
-  /// O(n log n).
+  /// Of each log one segment that is applied in part and one for which it is held back do not
+  /// count: the log needs them, and they are bounded as what is applied is. O(n log n).
   static func excess(of entries: [PendingEntry]) -> [Identifier: Excess] {
     var room = Room(bytes: maximumBytes, segments: .max)
     var unverified = Room(bytes: maximumUnverifiedBytes, segments: maximumUnverifiedSegments)
@@ -153,7 +154,12 @@ package enum WaitingRoom {
     let ordered = entries.sorted {
       $0.first != $1.first ? $0.first < $1.first : PendingEntry.isBefore($0, $1)
     }
+    var partlyApplied: Set<SyncPlan.TagAuthor> = []
+    var heldBack: Set<SyncPlan.TagAuthor> = []
     for entry in ordered {
+      let log = SyncPlan.TagAuthor(tag: entry.authorTag, incarnation: entry.incarnation)
+      if entry.wait.isPartlyApplied, partlyApplied.insert(log).inserted { continue }
+      if entry.wait.claim != nil, heldBack.insert(log).inserted { continue }
       if entry.reason == .author || entry.reason == .format {
         if !unverified.take(entry) { excess[entry.digest] = .unverified }
         continue

@@ -33,6 +33,8 @@ package struct Engine<S: Store> {
   let excerpts = ExcerptMemory()
   /// Segments that were fetched and can never be used.
   var refusals = Refusals()
+  /// Contradictions that building a zone anew has met, to be shown to the group.
+  var unprovenForks: [ForkEvidence] = []
   /// Whether the histories of a log are being shown at the moment: what follows from it waits.
   var isShowing = false
 

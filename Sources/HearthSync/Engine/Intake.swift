@@ -59,17 +59,8 @@ struct Intake {
     }
   }
 
-  /// Where logs are held back for a false claim, by what waits for that reason.
-  func held(in zone: ZoneState) -> [Author: UInt64] {
-    var held: [Author: UInt64] = [:]
-    for entry in waiting.values.map(\.entry) where entry.reason == .falseClaim {
-      guard let author = entry.author(in: zone), let claim = entry.wait.missing?.sequence else {
-        continue
-      }
-      held[author] = min(held[author] ?? .max, claim)
-    }
-    return held
-  }
+  /// For what logs are held back that make false claims: what waits for that says it.
+  var claims: [Author: FalseClaim] { FalseClaim.claims(in: waiting.values.map(\.entry)) }
 
   private mutating func file(_ entry: PendingEntry, in zone: ZoneState) {
     guard let author = entry.author(in: zone) else { return }
@@ -100,9 +91,9 @@ struct Intake {
   }
 
   /// Of a log's waiting segments the one that is tried first, if it continues what is here.
-  func begun(_ head: LogHead) -> PendingEntry? {
+  func next(after head: LogHead) -> PendingEntry? {
     (own[head.author] ?? []).compactMap { waiting[$0]?.entry }
-      .filter { $0.first <= head.sequence + 1 && ($0.reason == .cause || $0.reason == .gap) }
+      .filter { $0.first <= head.sequence + 1 && [.cause, .gap, .falseClaim].contains($0.reason) }
       .min(by: PendingEntry.isBefore)
   }
 

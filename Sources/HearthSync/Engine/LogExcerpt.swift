@@ -172,8 +172,7 @@ final class CitedLogs<S: Store> {
 
   /// A segment of which only a part is applied waits for the rest.
   private func partlyApplied(_ author: Author, _ sequence: UInt64) throws -> LogExcerpt? {
-    let entries =
-      try waiting ?? store.pendingEntries(in: zone.id).filter { $0.reason != .quarantine }
+    let entries = try waiting ?? store.pendingEntries(in: zone.id)
     waiting = entries
     let head = zone.head(of: author)
     for entry in entries

@@ -16,11 +16,8 @@ extension Engine {
     let membership = membership(of: zone.group)
     let mayBe = membership.withholdsKeys ? membership.hasTriedCuts : membership.hasCuts
     guard zone.kind == .data, mayBe || !zone.forkEnds.isEmpty,
-      let base = try store.baseSnapshot(of: id)
+      let (first, heads) = try base(of: zone)
     else { return nil }
-    let chunks = try Engine.chunks(of: base)
-    guard let first = chunks.first else { return nil }
-    let heads = try heads(ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: true).heads
     // One of two histories, of which neither counts (decision 0025).
     let forked = heads.first { head in
       zone.forkEnds[head.author].map { head.sequence >= $0 } ?? false

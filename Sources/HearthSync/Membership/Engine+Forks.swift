@@ -7,6 +7,17 @@ struct ForkEvidence: Sendable {
   let author: Author
   let first: [UInt8]
   let second: [UInt8]
+
+  /// The same of two segments in whatever order they were met.
+  init(
+    _ zone: ZoneID, _ author: Author, _ one: (digest: Identifier, bytes: [UInt8]),
+    _ other: (digest: Identifier, bytes: [UInt8])
+  ) {
+    self.zone = zone
+    self.author = author
+    (first, second) =
+      one.digest < other.digest ? (one.bytes, other.bytes) : (other.bytes, one.bytes)
+  }
 }
 
 // What is proven of two histories ends the log for everybody at the same place.
@@ -22,10 +33,20 @@ extension Engine {
     guard let stored, let bytes = try store.bytes(of: stored.digest, in: zone.id) else {
       return nil
     }
-    let isInOrder = stored.digest < fork.segment.digest
     return ForkEvidence(
-      zone: zone.id, author: fork.author, first: isInOrder ? bytes : fork.segment.bytes,
-      second: isInOrder ? fork.segment.bytes : bytes)
+      zone.id, fork.author, (stored.digest, bytes), (fork.segment.digest, fork.segment.bytes))
+  }
+
+  /// What proves of logs that wait that they have two histories from their next change on.
+  ///
+  /// Neither need ever be applied here, while somebody else has one and builds on it.
+  func evidence(
+    among contradictions: [(OpenedSegment, OpenedSegment)], in zone: ZoneState
+  ) -> [ForkEvidence] {
+    let limit = ControlOperation.maximumEvidenceBytes
+    return contradictions.filter { $0.bytes.count <= limit && $1.bytes.count <= limit }.map {
+      ForkEvidence(zone.id, $0.author, ($0.digest, $0.bytes), ($1.digest, $1.bytes))
+    }
   }
 
   /// The segments among those that reach no further than what is applied which contradict it.
@@ -34,9 +55,7 @@ extension Engine {
   func hiddenForks(
     in covered: [OpenedSegment], of zone: ZoneState
   ) throws -> [CausalQueue.Fork] {
-    let suspects = covered.filter { segment in
-      segment.author.device != device && zone.forkEnds[segment.author] == nil
-    }
+    let suspects = covered.filter { $0.author.device != device }
     guard !suspects.isEmpty else { return [] }
     let stored = try store.segments(of: zone.id)
     let known = Set(stored.map(\.digest)).union(try store.pendingEntries(in: zone.id).map(\.digest))
@@ -56,6 +75,27 @@ extension Engine {
     return forks
   }
 
+  /// What proves that a log ends earlier than it was proven to: segments of a further history that
+  /// parts from what is here before that end.
+  ///
+  /// Whoever had received such a history cites it, and is believed only once it is shown.
+  func earlierForks(in waiting: [OpenedSegment], of zone: ZoneState) throws -> [ForkEvidence] {
+    let suspects = waiting.filter { zone.forkEnds[$0.author] != nil }
+    guard zone.kind == .data, !suspects.isEmpty else { return [] }
+    let stored = try store.segments(of: zone.id)
+    return try suspects.compactMap { segment in
+      let head = zone.head(of: segment.author)
+      let place = min(segment.last, head.sequence)
+      guard place > 0, segment.first <= place + 1,
+        let own = place == head.sequence
+          ? head.hash : try hash(after: place, of: segment.author, in: zone, stored),
+        own != segment.hash(after: place)
+      else { return nil }
+      return try evidence(
+        of: CausalQueue.Fork(author: segment.author, sequence: place, segment: segment), in: zone)
+    }
+  }
+
   /// How many segments that bring nothing new are compared with what is here, in one batch.
   private static var comparedSegments: Int { 64 }
 
@@ -63,7 +103,10 @@ extension Engine {
   mutating func proveForks(_ evidence: [ForkEvidence], nowMilliseconds: UInt64) throws {
     for found in evidence {
       let zone = try zone(found.zone)
-      guard zone.forkEnds[found.author] == nil, membership(of: zone.group).isActive(device)
+      let membership = membership(of: zone.group)
+      guard membership.isActive(device),
+        let end = forkEnd(found.first, found.second, of: found.author, in: zone, membership),
+        end < zone.forkEnds[found.author] ?? .max
       else { continue }
       try perform(
         [
@@ -84,7 +127,13 @@ extension Engine {
       for (author, end) in zone.forkEnds.sorted(by: { $0.key < $1.key })
       where author.device == device {
         let fact = "fork.\(zone.id.hex).\(author.incarnation)"
-        guard try store.fact(fact) == nil else { continue }
+        // A further history may end the log earlier than the first two did.
+        var before = UInt64.max
+        if let bytes = try store.fact(fact) {
+          var reader = ByteReader(bytes)
+          before = try reader.fixed64("end of a log")
+        }
+        guard end < before else { continue }
         let opener = SegmentOpener(zone: zone, membership: membership(of: group))
         var changes: [UInt64: Change] = [:]
         for segment in try store.segments(of: zone.id)
@@ -92,7 +141,7 @@ extension Engine {
           guard let bytes = try store.bytes(of: segment.digest, in: zone.id),
             case .opened(let opened)? = try? opener.open(bytes)
           else { continue }
-          for change in opened.changes where change.dot.sequence >= end {
+          for change in opened.changes where (end..<before).contains(change.dot.sequence) {
             changes[change.dot.sequence] = change
           }
         }
@@ -111,24 +160,32 @@ extension Engine {
     if let control = zones.firstIndex(where: { $0.group == group && $0.kind == .control }) {
       zones[control].forkEnds = membership.forks.ends
     }
+    var ends: [Int: [Author: Set<UInt64>]] = [:]
     for proof in membership.forkProofs() {
       guard let zone = zones.firstIndex(where: { $0.id == proof.zone && $0.group == group }),
         zones[zone].kind == .data,
-        let end = forkEnd(proof, in: zones[zone], membership)
+        let end = forkEnd(proof.first, proof.second, of: proof.author, in: zones[zone], membership)
       else { continue }
-      let known = zones[zone].forkEnds[proof.author] ?? .max
-      zones[zone].forkEnds[proof.author] = min(known, end)
+      ends[zone, default: [:]][proof.author, default: []].insert(end)
+    }
+    for (zone, logs) in ends.sorted(by: { $0.key < $1.key }) {
+      for (author, proven) in logs.sorted(by: { $0.key < $1.key }) {
+        // Each further history costs everybody a proof, so of one log only a few are looked at.
+        let end = proven.count > Limits.maximumForkEnds ? 1 : proven.min()
+        zones[zone].forkEnds[author] = min(zones[zone].forkEnds[author] ?? .max, end ?? .max)
+      }
     }
   }
 
   /// The first change of which two contents are shown; nil where the proof proves nothing.
   private func forkEnd(
-    _ proof: ControlOperation.ForkProof, in zone: ZoneState, _ membership: Membership
+    _ first: [UInt8], _ second: [UInt8], of author: Author, in zone: ZoneState,
+    _ membership: Membership
   ) -> UInt64? {
     let opener = SegmentOpener(zone: zone, membership: membership)
-    guard case .opened(let first)? = try? opener.open(proof.first),
-      case .opened(let second)? = try? opener.open(proof.second),
-      first.author == proof.author, second.author == proof.author
+    guard case .opened(let first)? = try? opener.open(first),
+      case .opened(let second)? = try? opener.open(second),
+      first.author == author, second.author == author
     else { return nil }
     let start = max(first.first, second.first) - 1
     let end = min(first.last, second.last)

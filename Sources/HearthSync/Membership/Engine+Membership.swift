@@ -62,6 +62,9 @@ extension Engine {
         try rebuild(zone.id, nowMilliseconds: nowMilliseconds)
       }
     }
+    let unproven = unprovenForks
+    unprovenForks = []
+    try proveForks(unproven, nowMilliseconds: nowMilliseconds)
     if membership.isActive(device) {
       try reissueForked(of: group, nowMilliseconds: nowMilliseconds)
     }

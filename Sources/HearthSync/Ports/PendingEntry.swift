@@ -70,17 +70,23 @@ package struct PendingWait: Equatable, Sendable {
   package var missing: Dot?
   /// Whether that is one of the group's control zone.
   package var isInControl: Bool
+  /// The claim for which its log is held back, where it holds the change that makes it.
+  package var claim: FalseClaim?
+  /// Whether a part of it is applied, so that the log needs it.
+  package var isPartlyApplied: Bool
   /// How much its author had newly seen of its zone in what is not applied of it, at least.
   package var seen: Frontier
   /// The same of the group's control zone.
   package var controlSeen: Frontier
 
   package init(
-    missing: Dot? = nil, isInControl: Bool = false, seen: Frontier = Frontier(),
-    controlSeen: Frontier = Frontier()
+    missing: Dot? = nil, isInControl: Bool = false, claim: FalseClaim? = nil,
+    isPartlyApplied: Bool = false, seen: Frontier = Frontier(), controlSeen: Frontier = Frontier()
   ) {
     self.missing = missing
     self.isInControl = isInControl
+    self.claim = claim
+    self.isPartlyApplied = isPartlyApplied
     self.seen = seen
     self.controlSeen = controlSeen
   }
@@ -88,13 +94,28 @@ package struct PendingWait: Equatable, Sendable {
   /// The most authors whose news is noted: more are not needed to say that something is missing.
   package static let maximumNoted = 256
 
+  /// Notes what changes, of which none is applied, had newly seen.
+  mutating func note(_ changes: some Sequence<Change>) {
+    for change in changes {
+      // What cannot be counted is not believed.
+      seen = seen.raised(by: change.seen) ?? seen
+      controlSeen = controlSeen.raised(by: change.controlSeen) ?? controlSeen
+    }
+    seen = seen.prefix(PendingWait.maximumNoted)
+    controlSeen = controlSeen.prefix(PendingWait.maximumNoted)
+  }
+
   /// The bytes in which the store keeps it.
   package var encoded: [UInt8] {
     var writer = ByteWriter(capacity: 32)
-    writer.byte((missing == nil ? 0 : 1) | (isInControl ? 2 : 0))
-    if let missing {
-      writer.author(missing.author)
-      writer.varint(missing.sequence)
+    writer.byte(
+      (missing == nil ? 0 : 1) | (isInControl ? 2 : 0) | (claim == nil ? 0 : 4)
+        | (isPartlyApplied ? 8 : 0))
+    if let missing { writer.dot(missing) }
+    if let claim {
+      writer.dot(Dot(author: claim.author, sequence: claim.sequence))
+      writer.byte((claim.kind == .past ? 1 : 0) | (claim.isControl ? 2 : 0))
+      writer.dot(claim.cited)
     }
     writer.frontier(seen)
     writer.frontier(controlSeen)
@@ -105,14 +126,41 @@ package struct PendingWait: Equatable, Sendable {
   package init(decoding bytes: [UInt8]) throws(CodecError) {
     var reader = ByteReader(bytes)
     let flags = try reader.byte("wait")
-    guard flags < 4 else { throw CodecError(.unknown, "wait", offset: 0) }
-    missing = nil
-    if flags & 1 != 0 {
-      missing = Dot(author: try reader.author("author"), sequence: try reader.varint("sequence"))
-    }
+    guard flags < 16 else { throw CodecError(.unknown, "wait", offset: 0) }
+    missing = flags & 1 != 0 ? try reader.dot("missing change") : nil
     isInControl = flags & 2 != 0
+    isPartlyApplied = flags & 8 != 0
+    claim = nil
+    if flags & 4 != 0 {
+      let change = try reader.dot("claim")
+      let kind = try reader.byte("kind of claim")
+      guard kind < 4 else { throw CodecError(.unknown, "kind of claim", offset: reader.offset) }
+      claim = FalseClaim(
+        author: change.author, sequence: change.sequence, kind: kind & 1 != 0 ? .past : .content,
+        cited: try reader.dot("cited change"), isControl: kind & 2 != 0)
+    }
     seen = try reader.frontier("seen")
     controlSeen = try reader.frontier("control seen")
     try reader.finish()
+  }
+}
+
+extension ByteWriter {
+  fileprivate mutating func dot(_ dot: Dot) {
+    author(dot.author)
+    varint(dot.sequence)
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func dot(_ what: String) throws(CodecError) -> Dot {
+    Dot(author: try author(what), sequence: try varint(what))
+  }
+}
+
+extension Frontier {
+  /// The marks of the first authors alone.
+  fileprivate func prefix(_ count: Int) -> Frontier {
+    entries.count <= count ? self : Frontier(entries.prefix(count).map { ($0.author, $0.sequence) })
   }
 }

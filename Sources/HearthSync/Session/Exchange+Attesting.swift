@@ -46,12 +46,14 @@ extension Engine {
     }
   }
 
-  /// The digest of a zone at a point, worked out once for a point and an epoch: what takes changes
-  /// back makes a new epoch.
+  /// The fact that keeps the digest worked out last; building the zone anew drops it.
+  static func checkedDigestFact(of zone: ZoneID) -> String { "attested.\(zone.hex)" }
+
+  /// The digest of a zone at a point, worked out once for a point and an epoch.
   private func checkedDigest(
     of zone: ZoneState, at mark: Identifier, under epoch: Identifier
   ) throws -> [UInt8] {
-    let name = "attested.\(zone.id.hex)"
+    let name = Engine.checkedDigestFact(of: zone.id)
     let key = mark.bytes + epoch.bytes
     if let fact = try store.fact(name), fact.starts(with: key),
       fact.count == key.count + ControlOperation.SnapshotAttest.digestBytes
@@ -123,18 +125,10 @@ extension Engine {
     let zone = try zone(id)
     let membership = membership(of: zone.group)
     guard zone.kind == .data, !membership.attestations(of: id).isEmpty,
-      let base = try store.baseSnapshot(of: id)
+      let base = try base(of: zone)
     else { return nil }
-    let chunks = try Engine.chunks(of: base)
-    guard let first = chunks.first else { return nil }
-    let header = try Envelope.parseHeader(first, minimumSuite: membership.acceptedSuite)
-    let heads = try heads(ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: true).heads
-    let maker = zone.deviceByTag[Identifier(header.authorTag)]
-    let word = SnapshotWord(
-      maker: maker, person: maker.flatMap { membership.person(of: $0)?.id },
-      epoch: Identifier(header.epochTag), mark: Engine.mark(of: heads), link: header.linkBefore,
-      frontier: Frontier(heads.map { ($0.author, $0.sequence) }))
-    let others = try refuters(of: word, in: zone, heads: heads)
+    let word = try word(of: base.chunk, base.heads, in: zone)
+    let others = try refuters(of: word, in: zone, heads: base.heads)
     guard !others.isEmpty else { return nil }
     return (
       try nameOfMaker(word, in: zone), others.compactMap { membership.person($0)?.name }

@@ -125,7 +125,7 @@ extension Engine {
   }
 
   /// The chain hash after a change that a stored segment holds; nil if none does.
-  private func hash(
+  func hash(
     after sequence: UInt64, of author: Author, in zone: ZoneState, _ stored: [StoredSegment]
   ) throws -> [UInt8]? {
     let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
@@ -146,7 +146,8 @@ extension Engine {
   private static var examinedTwins: Int { 16 }
 
   /// Looks for two histories of one author among files that bring nothing new: each file that says
-  /// to hold the same changes as a stored segment, under another digest, is looked into once.
+  /// to hold the same changes as a stored segment, under another digest, is looked into once; of a
+  /// log of which somebody cites another content, each file.
   ///
   /// Without this, who has received one of two changes under one number would never fetch the
   /// other, and would differ for ever from who received that one.
@@ -162,14 +163,18 @@ extension Engine {
     // Mostly every file is one that is stored here.
     guard !unknown.isEmpty else { return }
     let held = Set(stored.map { SyncPlan.name(of: $0, in: zone).changes })
-    let ended = Set(
-      zone.forkEnds.keys.map { author in
-        SyncPlan.TagAuthor(tag: zone.authorTag(of: author.device), incarnation: author.incarnation)
-      })
+    func tagged(_ author: Author) -> SyncPlan.TagAuthor {
+      SyncPlan.TagAuthor(tag: zone.authorTag(of: author.device), incarnation: author.incarnation)
+    }
+    let ends = Dictionary(uniqueKeysWithValues: zone.forkEnds.map { (tagged($0.key), $0.value) })
+    // Whoever cites another content of a log may have it from any file of that log.
+    let doubted = Set(
+      try falseClaims(in: id).filter { $0.kind == .content && !$0.isControl }
+        .map { tagged($0.cited.author) })
     let verdicts = try verdicts(of: id)
     let twins = unknown.filter {
-      held.contains($0.changes) && !ended.contains($0.author)
-        && verdicts[NameVerdicts.key(of: $0)] == nil
+      (held.contains($0.changes) || doubted.contains($0.author))
+        && $0.first < ends[$0.author] ?? .max && verdicts[NameVerdicts.key(of: $0)] == nil
     }
     guard !twins.isEmpty else { return }
     let contradicting = try contradictions(

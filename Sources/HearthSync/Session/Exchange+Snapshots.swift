@@ -123,20 +123,16 @@ extension Engine {
   /// Where the two differ and nothing of the author was applied since, the snapshot is wrong, or
   /// hides one of two histories: either way the changes themselves must decide.
   func checkBase(of id: ZoneID, against forks: [CausalQueue.Fork]) throws {
-    guard !forks.isEmpty, let base = try store.baseSnapshot(of: id) else { return }
+    guard !forks.isEmpty else { return }
     let zone = try zone(id)
-    let chunks = try Engine.chunks(of: base)
-    guard let first = chunks.first else { return }
-    let heads = try heads(
-      ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: true
-    ).heads
+    guard let base = try base(of: zone) else { return }
     for fork in forks {
-      guard let head = heads.first(where: { $0.author == fork.author }),
+      guard let head = base.heads.first(where: { $0.author == fork.author }),
         head.sequence == zone.head(of: fork.author).sequence
       else { continue }
       throw SyncError(
         .snapshotContradicted,
-        "what \(try nameOfMaker(of: first, in: zone)) says in it of \(fork.author) at change "
+        "what \(try nameOfMaker(of: base.chunk, in: zone)) says in it of \(fork.author) at change "
           + "\(head.sequence) is not what that device wrote",
         cause: BaseContradiction(author: fork.author))
     }
@@ -331,13 +327,9 @@ extension Engine {
     guard SnapshotPlan.sorted(listing.snapshots).complete.isEmpty,
       let base = try store.baseSnapshot(of: zone.id)
     else { return }
-    let chunks = try Engine.chunks(of: base)
-    guard let first = chunks.first else { return }
-    let heads = try heads(
-      ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: true
-    ).heads
-    guard !SyncPlan.holdsAll(heads, of: zone, in: listing) else { return }
+    guard try !SyncPlan.holdsAll(baseHeads(of: zone), of: zone, in: listing) else { return }
     Probe.snapshotForwarded.hit()
+    let chunks = try Engine.chunks(of: base)
     let names = SnapshotPlan.names(of: chunks, zoneTag: zone.tag)
     try publish(chunks, as: names, to: transport, &report)
   }

@@ -23,16 +23,20 @@ extension Engine {
   func candidate(
     _ snapshot: SnapshotPlan.Complete, _ first: [UInt8], _ heads: [LogHead], in zone: ZoneState
   ) throws -> Candidate {
+    let word = try word(of: first, heads, in: zone)
+    return Candidate(
+      snapshot: snapshot, first: first, word: word, weight: SnapshotPlan.weight(of: word.frontier))
+  }
+
+  /// What a snapshot says, by its first chunk and its heads.
+  func word(of first: [UInt8], _ heads: [LogHead], in zone: ZoneState) throws -> SnapshotWord {
     let header = try Envelope.parseHeader(
       first, minimumSuite: membership(of: zone.group).acceptedSuite)
-    let maker = zone.deviceByTag[Identifier(header.authorTag)]
-    let frontier = Frontier(heads.map { ($0.author, $0.sequence) })
-    let word = SnapshotWord(
-      maker: maker, person: maker.flatMap { membership(of: zone.group).person(of: $0)?.id },
-      epoch: Identifier(header.epochTag), mark: Engine.mark(of: heads), link: header.linkBefore,
-      frontier: frontier)
-    return Candidate(
-      snapshot: snapshot, first: first, word: word, weight: SnapshotPlan.weight(of: frontier))
+    return word(
+      of: KnownSnapshot(
+        group: .zero, isOwn: false, maker: Identifier(header.authorTag),
+        epoch: Identifier(header.epochTag), mark: Engine.mark(of: heads), link: header.linkBefore,
+        frontier: Frontier(heads.map { ($0.author, $0.sequence) })), in: zone)
   }
 
   /// What a snapshot says that was looked into before.

@@ -32,14 +32,37 @@ struct AuthorRoom: Sendable {
       || isCitedByOthers(author, in: zone) && overflow(of: zone) < Limits.maximumCitedLives
   }
 
+  /// Whether changes of an author, who has none here, may still be applied to a zone some day.
+  ///
+  /// A life beyond its person's room gets a place once others have seen it. So what cites one waits
+  /// for it, but in the members' log, where citing is what gives the place; and not where all
+  /// places are taken, as they stay so.
+  func isAwaited(_ author: Author, in zone: ZoneState) -> Bool {
+    if zone.head(of: author).sequence > 0 { return true }
+    guard let control else { return admits(author, in: zone) }
+    return isAwaitedInControl(author) || control.head(of: author).sequence > 0
+  }
+
+  /// The same of the members' log, where an author of records must have a place.
+  func isAwaitedInControl(_ author: Author) -> Bool {
+    guard let control, control.head(of: author).sequence == 0 else { return true }
+    return control.heads.count < Limits.maximumAuthors
+      && (!isCrowded(author.device, in: control)
+        || overflow(of: control) < Limits.maximumCitedLives)
+  }
+
   /// Whether a person's devices have begun as many lives as they may.
-  func isCrowded(_ device: DeviceID, in zone: ZoneState) -> Bool {
+  private func isCrowded(_ device: DeviceID, in zone: ZoneState) -> Bool {
     lives(of: device, in: zone) >= Limits.maximumLives
   }
 
-  /// The same in the members' log.
-  func isCrowded(_ device: DeviceID) -> Bool {
-    control.map { isCrowded(device, in: $0) } ?? false
+  /// Whether somebody who had seen so much of the members' log had no place left for a life.
+  ///
+  /// By what was seen then, and not by what is here: that would be another answer later.
+  func hadNoPlace(for author: Author, knowing controlSeen: Frontier) -> Bool {
+    guard control != nil, controlSeen[author] == 0 else { return false }
+    let own = sharers[author.device] ?? [author.device]
+    return controlSeen.entries.count { own.contains($0.author.device) } >= Limits.maximumLives
   }
 
   /// How many lives of all devices of a device's person have changes in a zone.
