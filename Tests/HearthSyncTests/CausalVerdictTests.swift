@@ -318,6 +318,7 @@ struct CausalVerdictTests {
       for blobs in [honest, isShort ? other : honest + other] {
         _ = try family.members[anna].receive(blobs, in: family.zone, nowMilliseconds: now)
       }
+      #expect(try family.members[anna].zone(family.zone).forkEnds[base.author] == 2)
       for _ in 0..<3 { try family.settle() }
       #expect(try family.digests().count == 1)
       for (number, engine) in family.members.enumerated() {

@@ -223,7 +223,9 @@ struct CitationJudge {
     let seen = (logs.isControl ? judged.controlSeen : judged.past)[head.author]
     guard seen < head.sequence else { return nil }
     let limit = logs.limit(of: head.author)
-    if seen >= limit {
+    // Nobody needs to have seen what lies beyond a log's end, nor a log that ends before: whoever
+    // began from a snapshot by somebody who had ended it may have nothing of it.
+    if head.sequence > limit {
       if logs.isUncertain(head.author, through: limit + 1) { judged.isCertain = false }
       return nil
     }
