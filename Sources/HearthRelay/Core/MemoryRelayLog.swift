@@ -114,6 +114,7 @@ extension MemoryRelayLog.State {
     case .adopted(let parent, let dropped):
       for name in dropped { boxes[name] = nil }
       mailbox.parent = parent
+      mailbox.parentRoster = boxes[parent.mailbox]?.mailbox.roster
     }
     made += 1
     boxes[mailbox.name] = MemoryRelayLog.Box(mailbox: mailbox, number: made, day: day)
@@ -135,7 +136,7 @@ extension MemoryRelayLog.State {
     boxes.values.filter { $0.mailbox.parent == parent }.sorted { $0.number < $1.number }.map {
       RelayRegistrar.Sibling(
         name: $0.mailbox.name, isEmpty: $0.live.isEmpty, day: $0.day,
-        makers: $0.mailbox.managers)
+        maker: $0.mailbox.roster.maker)
     }
   }
 
@@ -271,16 +272,7 @@ extension MemoryRelayLog.Box {
     case .head: return .head(head)
     case .roster: return .roster(mailbox.roster.report)
     case .list(let after, let limit, let isLiveOnly, let author):
-      let seat = author.map { mailbox.roster.number(of: $0) }
-      let found = headers.dropFirst(Int(min(after, head))).lazy
-        .filter { $0.isLive || !isLiveOnly }
-        .filter { seat == nil || storedBy[Int($0.position) - 1] == seat }.prefix(limit)
-      let isWhole = found.count < limit
-      let through = isWhole ? max(min(after, head), head) : found.last?.position ?? head
-      return .listing(
-        RelayListing(
-          headers: Array(found), through: through, head: head,
-          chain: chain(at: through) ?? mailbox.chain))
+      return list(after, limit, isLiveOnly, author.map { mailbox.roster.entries(of: $0) })
     case .fetch(let names, let byteLimit):
       var budget = RelayByteBudget(byteLimit)
       var found: [[UInt8]?] = []
@@ -307,6 +299,22 @@ extension MemoryRelayLog.Box {
 }
 
 extension MemoryRelayLog.Box {
+  private func list(
+    _ after: UInt64, _ limit: Int, _ isLiveOnly: Bool, _ wanted: RelayEntriesOf?
+  ) -> RelayAnswer {
+    let head = mailbox.head.position
+    let end = RelayLogLook.end(
+      after: after, head: head, isSelective: isLiveOnly || wanted != nil)
+    let found = headers.prefix(Int(end)).dropFirst(Int(min(after, end))).lazy
+      .filter { $0.isLive || !isLiveOnly }
+      .filter { wanted?.takes(storedBy[Int($0.position) - 1]) ?? true }.prefix(limit)
+    let through = found.count < limit ? end : found.last?.position ?? end
+    return .listing(
+      RelayListing(
+        headers: Array(found), through: through, head: head,
+        chain: chain(at: through) ?? mailbox.chain))
+  }
+
   private func find(_ query: PublicQuery, _ byteLimit: Int) -> PublicAnswer {
     let head = live[PublicName.head].flatMap { blobs[$0] }
     guard mailbox.kind == .catalogue else {

@@ -181,7 +181,11 @@ extension RelayCore {
       countAttempt(ticket.session)
       guard case .create(let managerKey) = ticket.purpose else { return }
       sessions[ticket.session]?.channels[ticket.channel] = nil
-      enter(ticket, mailbox, .manager(managerKey), managerKey, .none)
+      // What belongs to another mailbox its maker manages only where it manages that one.
+      let isManager = mailbox.rank(of: managerKey) == .manager
+      let authority: RelayAuthority =
+        isManager ? .manager(managerKey) : .access(generation: mailbox.accessGeneration)
+      enter(ticket, mailbox, authority, managerKey, .none)
     case .stored(let outcomes, let appended, let head):
       send(ticket.session, ticket.request, .stored(outcomes))
       guard case .put(let items) = ticket.purpose else { return }

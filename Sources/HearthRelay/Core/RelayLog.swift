@@ -183,7 +183,8 @@ package struct RelayRead: Sendable {
     case head
     /// Entries after a position without blobs.
     ///
-    /// With an author's key only what was stored with that one.
+    /// With an author's key only what was stored with that one; with one that has no seat, what
+    /// was stored with no present seat.
     case list(after: UInt64, limit: Int, isLiveOnly: Bool, author: [UInt8]? = nil)
     /// Who is listed, and who stored how much.
     case roster
@@ -206,6 +207,19 @@ package struct RelayRead: Sendable {
     self.mailbox = mailbox
     self.authority = authority
     self.question = question
+  }
+}
+
+/// How much of a log one question looks at.
+package enum RelayLogLook {
+  /// The most entries that are looked at for those of one author, or for live ones: whoever asks
+  /// for what there is nothing of would otherwise keep the log busy with all of a mailbox.
+  package static let maximumEntries: UInt64 = 16_384
+
+  /// To which position a listing looks; positions have no gaps.
+  package static func end(after: UInt64, head: UInt64, isSelective: Bool) -> UInt64 {
+    guard isSelective, after < head else { return head }
+    return min(head, after + maximumEntries)
   }
 }
 

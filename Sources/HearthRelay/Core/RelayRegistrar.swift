@@ -37,8 +37,8 @@ enum RelayRegistrar {
     let isEmpty: Bool
     /// The day of its last change.
     let day: UInt32
-    /// The keys of those who made it.
-    let makers: [[UInt8]]
+    /// The key of whoever made it.
+    let maker: [UInt8]
   }
 
   /// What comes of it.
@@ -105,7 +105,7 @@ enum RelayRegistrar {
   }
 
   private static func isManagers(_ sibling: Sibling, of parent: RelayMailbox) -> Bool {
-    sibling.makers.contains { parent.roster.rank(of: $0) == .manager }
+    parent.rank(of: sibling.maker) == .manager
   }
 
   /// How many may belong to one mailbox as the same.

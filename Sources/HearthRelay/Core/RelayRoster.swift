@@ -32,6 +32,9 @@ package struct RelayRoster: Hashable, Sendable {
 
   // MARK: Who is who
 
+  /// The key with the first seat, which whoever made the mailbox had proven; empty where that one
+  /// was forgotten.
+  package var maker: [UInt8] { seats.first { $0.number == 1 }?.seat.key ?? [] }
   /// The managers' keys, sorted.
   package var managers: [[UInt8]] { keys(of: .manager) }
   /// The keys of those that are listed and no managers, sorted.
@@ -69,6 +72,12 @@ package struct RelayRoster: Hashable, Sendable {
     RelaySeat(key: [], rank: .guest, usedBytes: guestBytes, entries: guestEntries)
   }
 
+  /// Whose entries are meant by a key: those of its seat, or of nobody's present seat.
+  package func entries(of key: [UInt8]) -> RelayEntriesOf {
+    let number = number(of: key)
+    return number == RelayRoster.guests ? .noneOf(seats.map(\.number)) : .seat(number)
+  }
+
   // MARK: Listing
 
   /// Lists a key or strikes it off.
@@ -97,7 +106,8 @@ package struct RelayRoster: Hashable, Sendable {
     seats.append(Seat(number: lastNumber, seat: RelaySeat(key: key, rank: rank)))
   }
 
-  /// Makes room: the oldest that was struck off counts as a guest from then on.
+  /// Makes room: of those that are struck off, the one that was listed first counts as a guest from
+  /// then on.
   private mutating func forgetOneStruck() {
     guard let place = seats.firstIndex(where: { $0.seat.rank == .struck }) else { return }
     let seat = seats.remove(at: place).seat
@@ -183,6 +193,25 @@ package struct RelayRoster: Hashable, Sendable {
             entries: try reader.varint("entries"))))
     }
     try reader.finish()
+  }
+}
+
+/// Of whom entries are asked for.
+///
+/// Entries keep the number of a seat that was forgotten, so those of guests are what no present
+/// seat has.
+package enum RelayEntriesOf: Hashable, Sendable {
+  /// Those that one seat stored.
+  case seat(Int64)
+  /// Those that were stored by none of these seats.
+  case noneOf([Int64])
+
+  /// Whether an entry is one of them, by the number of the seat that stored it.
+  package func takes(_ number: Int64) -> Bool {
+    switch self {
+    case .seat(let seat): number == seat
+    case .noneOf(let seats): !seats.contains(number)
+    }
   }
 }
 

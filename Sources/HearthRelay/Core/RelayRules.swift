@@ -5,13 +5,13 @@ import HearthSync
 extension RelayMailbox {
   /// What a device's own key is worth in the mailbox.
   ///
-  /// Who manages a mailbox manages what belongs to it. Whoever was struck off there is a guest in
-  /// what belongs to it, so that a removed device may still read who removed it.
+  /// In what belongs to another mailbox that one's list alone says so, and having made it gives no
+  /// right: whoever is struck off loses what it made as well. It is a guest there, so that a
+  /// removed device may still read who removed it.
   package func rank(of key: [UInt8]) -> RelayRank {
-    let own = roster.rank(of: key)
-    guard parent != nil else { return own }
-    if own == .manager || parentRoster?.rank(of: key) == .manager { return .manager }
-    return parentRoster?.rank(of: key) == .author ? .author : .guest
+    guard parent != nil else { return roster.rank(of: key) }
+    let rank = parentRoster?.rank(of: key) ?? .guest
+    return rank == .struck ? .guest : rank
   }
 
   /// Why a session with this authority may not work on the mailbox any more; nil if it may.
@@ -35,6 +35,8 @@ extension RelayMailbox {
   func refusal(of write: RelayWrite) -> RelayRefusal? {
     guard let authority = write.authority else { return .forbidden }
     if let refusal = refusal(of: authority) { return refusal }
+    // Nobody is listed in what belongs to another: its maker has the only seat.
+    if parent != nil, case .setRank = write.action { return .notManager }
     if kind == .catalogue || rank(of: write.author) == .manager { return nil }
     switch write.action {
     case .create: return .forbidden

@@ -187,4 +187,33 @@ struct RelayShareTests {
     isListed = roster.set(LogShelf.managerKey, to: .author)
     #expect(!isListed, "the last manager went")
   }
+
+  @Test("a full list takes no manager down to an author, and one more is struck off all the same")
+  func demotion() throws {
+    func key(_ number: Int) -> [UInt8] {
+      [UInt8(number >> 8), UInt8(number & 255)] + [UInt8](repeating: 7, count: 30)
+    }
+    let other = [UInt8](repeating: 9, count: 32)
+    var roster = RelayRoster(managers: [LogShelf.managerKey])
+    var isSet = roster.set(other, to: .manager)
+    for number in 0..<RelayLimits.maximumAuthors {
+      let isListed = roster.set(key(number), to: .author)
+      isSet = isSet && isListed
+    }
+    #expect(isSet)
+    isSet = roster.set(other, to: .author)
+    #expect(!isSet && roster.rank(of: other) == .manager)
+    isSet = roster.set(key(0), to: .struck)
+    #expect(isSet)
+    isSet = roster.set(other, to: .author)
+    #expect(isSet && roster.rank(of: other) == .author)
+    isSet = roster.set(key(1), to: .manager)
+    #expect(isSet)
+    isSet = roster.set(key(0), to: .author)
+    #expect(isSet)
+    isSet = roster.set(key(1), to: .author)
+    #expect(!isSet)
+    isSet = roster.set(key(1), to: .struck)
+    #expect(isSet && roster.rank(of: key(1)) == .struck)
+  }
 }

@@ -144,10 +144,11 @@ struct PostgresPlan {
       }
     case .adopted(let parent, let names):
       mailbox.parent = parent
+      mailbox.parentRoster = boxes[parent.mailbox]?.mailbox.roster
       for name in names { drop(name, of: parent) }
       add(
         RelayRegistrar.Sibling(
-          name: mailbox.name, isEmpty: true, day: day, makers: mailbox.managers), of: parent)
+          name: mailbox.name, isEmpty: true, day: day, maker: mailbox.roster.maker), of: parent)
     }
     boxes[mailbox.name] = Box(
       number: nil, mailbox: mailbox, day: day, firstPosition: 1, isChanged: true)
@@ -169,7 +170,7 @@ struct PostgresPlan {
     (siblings[parent] ?? []).map { sibling in
       RelayRegistrar.Sibling(
         name: sibling.name, isEmpty: sibling.isEmpty,
-        day: max(sibling.day, boxes[sibling.name]?.day ?? 0), makers: sibling.makers)
+        day: max(sibling.day, boxes[sibling.name]?.day ?? 0), maker: sibling.maker)
     }
   }
 
@@ -215,6 +216,7 @@ struct PostgresPlan {
     box.mailbox.chain = RelayChain.start(mailbox: box.mailbox.name, generation: generation)
     box.mailbox.usedBytes = 0
     box.mailbox.roster.clearUse()
+    box.recordCount = 0
     (box.live, box.rows, box.drops, box.forgotten, box.firstPosition) = ([:], [], [], [], 1)
     box.isEmptied = true
     box.isChanged = true

@@ -96,8 +96,8 @@ struct PostgresReader {
     if case .list(_, _, _, let author?) = read.question {
       // Which entries are an author's is known from the mailbox's row.
       results = try connection.run(first)
-      let seat = try PostgresReader.found(results).map { $0.roster.number(of: author) } ?? -1
-      let calls = PostgresReader.calls(for: read.question, name, seat: seat)
+      let wanted = try PostgresReader.found(results)?.roster.entries(of: author)
+      let calls = PostgresReader.calls(for: read.question, name, of: wanted ?? .noneOf([]))
       results += try connection.run(calls + [PostgresReader.end])
     } else {
       let calls = PostgresReader.calls(for: read.question, name)
@@ -126,7 +126,7 @@ struct PostgresReader {
     switch question {
     case .find, .head: return .head(head)
     case .roster: return .roster(found.roster.report)
-    case .list(_, let limit, _, _):
+    case .list(let after, let limit, let isLiveOnly, let author):
       var headers: [RelayHeader] = []
       var chain = found.chain
       for row in 0..<rows.count {
@@ -134,12 +134,18 @@ struct PostgresReader {
         headers.append(next.header)
         chain = next.chain
       }
-      guard headers.count >= limit, let last = headers.last else {
+      if headers.count >= limit, let last = headers.last {
         return .listing(
-          RelayListing(headers: headers, through: head, head: head, chain: found.chain))
+          RelayListing(headers: headers, through: last.position, head: head, chain: chain))
       }
+      let end = RelayLogLook.end(
+        after: after, head: head, isSelective: isLiveOnly || author != nil)
+      // The chain there is the mailbox's own where the log ends.
+      let isHead = end == head || results.count < 4 || results[3].count == 0
       return .listing(
-        RelayListing(headers: headers, through: last.position, head: head, chain: chain))
+        RelayListing(
+          headers: headers, through: end, head: head,
+          chain: isHead ? found.chain : try results[3].bytes32(0, 0)))
     case .fetch(_, let byteLimit): return .blobs(try blobs(rows, byteLimit))
     case .query:
       guard found.kind == .catalogue else {
@@ -163,7 +169,7 @@ struct PostgresReader {
   }
 
   private static func calls(
-    for question: RelayRead.Question, _ name: PostgresValue, seat: Int64 = RelayRoster.guests
+    for question: RelayRead.Question, _ name: PostgresValue, of wanted: RelayEntriesOf? = nil
   ) -> [PostgresCall] {
     switch question {
     case .find(nil), .head, .roster: return []
@@ -175,17 +181,8 @@ struct PostgresReader {
             WHERE mailbox = \(number) AND position = $2::bigint
           """, [name, .int8(Int64(clamping: position))])
       ]
-    case .list(let after, let limit, let isLiveOnly, let author):
-      return [
-        PostgresCall(
-          """
-          SELECT \(headerColumns) FROM hearth_relay.entries WHERE mailbox = \(number)
-            AND position > $2::bigint \(isLiveOnly ? "AND blob IS NOT NULL" : "")
-            \(author == nil ? "" : "AND seat = $4::bigint") ORDER BY position LIMIT $3::bigint
-          """,
-          [name, .int8(Int64(clamping: after)), .int8(Int64(limit))]
-            + (author == nil ? [] : [.int8(seat)]))
-      ]
+    case .list(let after, let limit, let isLiveOnly, _):
+      return list(name, after, limit, isLiveOnly, of: wanted)
     case .fetch(let names, let byteLimit):
       return [
         PostgresCall(
@@ -204,6 +201,40 @@ struct PostgresReader {
     case .query(let query, let byteLimit):
       return PostgresCatalogue.calls(for: query, byteLimit, number: number, name)
     }
+  }
+
+  /// Headers after a position, and the chain where looking ended.
+  private static func list(
+    _ name: PostgresValue, _ after: UInt64, _ limit: Int, _ isLiveOnly: Bool,
+    of wanted: RelayEntriesOf?
+  ) -> [PostgresCall] {
+    let isSelective = isLiveOnly || wanted != nil
+    let end = RelayLogLook.end(after: after, head: UInt64(Int64.max), isSelective: isSelective)
+    var values = [
+      name, PostgresValue.int8(Int64(clamping: after)), .int8(Int64(limit)),
+      .int8(Int64(clamping: end)),
+    ]
+    var condition = isLiveOnly ? "AND blob IS NOT NULL" : ""
+    switch wanted {
+    case nil: break
+    case .seat(let seat):
+      condition += " AND seat = $5::bigint"
+      values.append(.int8(seat))
+    case .noneOf(let seats):
+      condition += " AND NOT (seat = ANY($5::bigint[]))"
+      values.append(.int8s(seats))
+    }
+    return [
+      PostgresCall(
+        """
+        SELECT \(headerColumns) FROM hearth_relay.entries WHERE mailbox = \(number)
+          AND position > $2::bigint AND position <= $4::bigint \(condition)
+          ORDER BY position LIMIT $3::bigint
+        """, values),
+      PostgresCall(
+        "SELECT chain FROM hearth_relay.entries WHERE mailbox = \(number) AND position = $2::bigint",
+        [name, .int8(Int64(clamping: end))]),
+    ]
   }
 
   /// Entries after a position, cut by the server where the bytes end.

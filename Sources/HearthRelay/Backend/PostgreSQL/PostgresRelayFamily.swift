@@ -32,7 +32,7 @@ enum PostgresRelayFamily {
         RelayRegistrar.Sibling(
           name: try rows.identifier(row, 2), isEmpty: try rows.int8(row, 3) != 0,
           day: UInt32(clamping: try rows.int8(row, 4)),
-          makers: try PostgresReader.roster(rows, row, 5).managers),
+          maker: try PostgresReader.roster(rows, row, 5).maker),
         of: RelayParent(try rows.identifier(row, 0), child))
     }
   }

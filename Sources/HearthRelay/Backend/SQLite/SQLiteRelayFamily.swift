@@ -21,7 +21,7 @@ struct SQLiteRelayFamily {
         RelayRegistrar.Sibling(
           name: try row.identifier(0), isEmpty: row.int(1) != 0,
           day: UInt32(truncatingIfNeeded: row.int(2)),
-          makers: try SQLiteRelayReader.roster(row.blob(3)).managers))
+          maker: try SQLiteRelayReader.roster(row.blob(3)).maker))
     }
     return found
   }

@@ -82,7 +82,7 @@ struct SQLiteRelayReader {
     case .list(let after, let limit, let isLiveOnly, let author):
       return try list(
         found.value, found.number, after, limit, isLiveOnly,
-        seat: author.map { found.value.roster.number(of: $0) })
+        of: author.map { found.value.roster.entries(of: $0) })
     case .fetch(let names, let byteLimit): return try fetch(found.number, names, byteLimit)
     case .page(let after, let limit, let byteLimit):
       return try page(found.value, found.number, after, limit, byteLimit)
@@ -104,21 +104,24 @@ struct SQLiteRelayReader {
 
   private func list(
     _ mailbox: RelayMailbox, _ number: Int64, _ after: UInt64, _ limit: Int, _ isLiveOnly: Bool,
-    seat: Int64?
+    of wanted: RelayEntriesOf?
   ) throws(RelayError) -> RelayAnswer {
+    let head = mailbox.head.position
+    let end = RelayLogLook.end(
+      after: after, head: head, isSelective: isLiveOnly || wanted != nil)
     let row = try database.statement(
       """
-      SELECT \(Self.headerColumns) FROM entries WHERE mailbox = ? AND position > ?
-        \(isLiveOnly ? "AND blob IS NOT NULL" : "") \(seat == nil ? "" : "AND seat = ?")
-        ORDER BY position LIMIT ?
+      SELECT \(Self.headerColumns), seat FROM entries
+        WHERE mailbox = ? AND position > ? AND position <= ?
+        \(isLiveOnly ? "AND blob IS NOT NULL" : "") ORDER BY position
       """
-    ).bind(number).bind(after)
-    if let seat { try row.bind(seat) }
-    try row.bind(Int64(limit))
+    ).bind(number).bind(after).bind(end)
     var headers: [RelayHeader] = []
-    while try row.step() { headers.append(try Self.header(row)) }
-    let head = mailbox.head.position
-    let through = headers.count < limit ? head : headers.last?.position ?? head
+    while headers.count < limit, try row.step() {
+      if wanted?.takes(row.int(6)) ?? true { headers.append(try Self.header(row)) }
+    }
+    row.reset()
+    let through = headers.count < limit ? end : headers.last?.position ?? end
     return .listing(
       RelayListing(
         headers: headers, through: through, head: head,

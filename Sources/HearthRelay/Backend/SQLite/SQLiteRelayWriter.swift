@@ -109,6 +109,7 @@ struct SQLiteRelayWriter {
       adoption: adoption, parent: parent, siblings: siblings, day: day)
     if case .refused(let refusal) = verdict { return .refused(refusal) }
     try insert(mailbox, day)
+    let owner = parent?.roster
     var mailbox = mailbox
     switch verdict {
     case .refused: break
@@ -122,6 +123,7 @@ struct SQLiteRelayWriter {
       if !dropped.isEmpty { tally.bytes = nil }
       try family.adopt(mailbox.name, by: parent)
       mailbox.parent = parent
+      mailbox.parentRoster = owner
     }
     return .created(mailbox)
   }
