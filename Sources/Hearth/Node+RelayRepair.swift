@@ -39,18 +39,24 @@ extension Node {
     }
     let before = try sync()
     let round = before.transports.first { $0.setting == setting.path }
+    let isRead = round.map { $0.failure == nil } ?? false
     var repairs: [RelayRepairReport] = []
-    do {
-      let relay = try relay(setting.path)
-      for group in groups {
-        let repair = try engine.repair(group, over: relay, mayClear: round?.failure == nil)
-        let name = dataZones().first { $0.group == group }?.name ?? group.hex
+    var fault: TransportError?
+    let relay = try relay(setting.path)
+    for group in groups {
+      let name = dataZones().first { $0.group == group }?.name ?? group.hex
+      do {
+        let repair = try engine.repair(group, over: relay, mayClear: isRead)
         repairs.append(RelayRepairReport(group: group, name: name, repair: repair))
+      } catch let error as TransportError {
+        // What was done for the others is told all the same.
+        fault = fault ?? error
+        repairs.append(RelayRepairReport(group: group, name: name, repair: .failed("\(error)")))
       }
-      try relay.keep()
-    } catch let error as TransportError {
-      throw HearthError(.offline, "\(error)", cause: error)
     }
+    let isDone = repairs.contains { if case .failed = $0.repair { false } else { true } }
+    if let fault, !isDone { throw HearthError(.offline, "\(fault)", cause: fault) }
+    try relay.keep()
     return (repairs, try sync())
   }
 }

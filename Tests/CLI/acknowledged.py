@@ -1,6 +1,7 @@
 """What relays acknowledged on the wire, and whether a log has it."""
 import sqlite3
 
+import passage
 import wire
 
 
@@ -18,7 +19,7 @@ class Acknowledged:
         return passage
 
 
-class Noted(wire.Passage):
+class Noted(passage.Passage):
     def told(self, frame, asked):
         if frame.kind == wire.OPENED:
             self.generation(asked, frame.body[:16])

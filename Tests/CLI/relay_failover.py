@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 
+import passage
 import postgres
 import wire
 from acknowledged import Acknowledged, lost, missing
@@ -145,7 +146,7 @@ class Family(Nodes):
                       options=("--health", str(port)), backend=self.url)
         self.relays.append(relay)
         paths = wire.identity_files(data, int(relay.port), self.path("identity-%d" % number))
-        self.between.append(wire.Between(paths, int(relay.port), self.acknowledged.passage))
+        self.between.append(passage.Between(paths, int(relay.port), self.acknowledged.passage))
         self.health.append(Health(port))
         self.health[-1].start()
 

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 
+import passage
 import wire
 from nodes import Nodes, Relay, check, failures
 
@@ -37,7 +38,7 @@ class Family(Nodes):
         self.paths = wire.identity_files(
             self.relay.data, int(self.relay.port), self.path("identity"))
         self.between = {
-            home: wire.Between(self.paths, int(self.relay.port)) for home in HOMES}
+            home: passage.Between(self.paths, int(self.relay.port)) for home in HOMES}
         self.titles = set()
         self.longest = 0
         self.said = {}
@@ -60,7 +61,7 @@ class Family(Nodes):
 
     def honest(self):
         for between in self.between.values():
-            between.passage, between.port_behind = wire.Passage, int(self.relay.port)
+            between.passage, between.port_behind = passage.Passage, int(self.relay.port)
 
     def lie(self, passage, *homes):
         for home in homes or HOMES:
@@ -128,14 +129,14 @@ def has_word(said, *words):
 
 # Lies of one frame
 
-class Silent(wire.Passage):
+class Silent(passage.Passage):
     """Takes stores and never answers them."""
 
     def asked(self, frame):
         return [] if frame.kind == wire.PUT else [frame]
 
 
-class Forgetful(wire.Passage):
+class Forgetful(passage.Passage):
     """Acknowledges what it throws away, under the positions that would be next."""
 
     def told(self, frame, asked):
@@ -157,7 +158,7 @@ class Forgetful(wire.Passage):
         return []
 
 
-class Reordered(wire.Passage):
+class Reordered(passage.Passage):
     """Lists from the end, and gives blobs in another order."""
 
     def told(self, frame, asked):
@@ -171,14 +172,14 @@ class Reordered(wire.Passage):
         return [frame]
 
 
-class Repeated(wire.Passage):
+class Repeated(passage.Passage):
     """Says and does everything twice."""
 
     def told(self, frame, asked):
         return [frame, frame]
 
 
-class Stored(wire.Passage):
+class Stored(passage.Passage):
     """Stores everything twice, the second time under another request."""
 
     def asked(self, frame):
@@ -189,7 +190,7 @@ class Stored(wire.Passage):
         return [] if frame.request > 10 ** 6 else [frame]
 
 
-class Swapped(wire.Passage):
+class Swapped(passage.Passage):
     """Opens another mailbox than was asked for."""
 
     def asked(self, frame):
@@ -204,7 +205,7 @@ class Swapped(wire.Passage):
         return [frame]
 
 
-class Altered(wire.Passage):
+class Altered(passage.Passage):
     """Gives other bytes under each name."""
 
     def told(self, frame, asked):
@@ -214,7 +215,7 @@ class Altered(wire.Passage):
         return [frame]
 
 
-class Moved(wire.Passage):
+class Moved(passage.Passage):
     """Gives under each name what lies under the first, with a true log."""
 
     def told(self, frame, asked):
@@ -226,7 +227,7 @@ class Moved(wire.Passage):
         return [frame]
 
 
-class Cutting(wire.Passage):
+class Cutting(passage.Passage):
     """Ends each connection one answer later than the one before, which lacks its last byte."""
 
     def __init__(self, between, number):
@@ -237,11 +238,11 @@ class Cutting(wire.Passage):
     def told(self, frame, asked):
         self.left -= 1
         if self.left <= 0:
-            raise wire.Cut(wire.frame(*frame)[:-1])
+            raise passage.Cut(wire.frame(*frame)[:-1])
         return [frame]
 
 
-class Withheld(wire.Passage):
+class Withheld(passage.Passage):
     """Lists an author's segments and does not have them."""
 
     def told(self, frame, asked):

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 
+import passage
 import wire
 from nodes import Nodes, Relay, check, failures
 
@@ -69,13 +70,13 @@ class Family(Nodes):
         """A proof that a node sent, with its mailbox: heard in between."""
         heard = []
 
-        class Heard(wire.Passage):
+        class Heard(passage.Passage):
             def asked(self, frame):
                 if frame.kind == wire.PROVE:
                     heard.append((self.mailbox(frame), frame.body))
                 return [frame]
 
-        between = wire.Between(self.paths, self.port, Heard)
+        between = passage.Between(self.paths, self.port, Heard)
         self.go_by(between.address(self.relay.address), "ada")
         self.go_by(self.relay.address, "ada", status=0)
         between.stop()
@@ -147,7 +148,7 @@ def replays(family):
 
 def under_another_certificate(family, paths, own, access):
     """Somebody in between shows a certificate of his own and passes everything on."""
-    between = wire.Between(paths, family.port)
+    between = passage.Between(paths, family.port)
     with wire.Session(between.port) as session:
         session.hello()
         for number, (pinned, kind) in enumerate((

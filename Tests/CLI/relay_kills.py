@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 
+import passage
 import wire
 from acknowledged import Acknowledged, missing
 from nodes import Nodes, Relay, check, failures
@@ -86,7 +87,7 @@ class Family(Nodes):
         super().__init__(hearth, False, "hearth-relay-kills-")
         self.relay = Relay(relay, self.path("relay-data"), log=self.path("relay.log"))
         self.acknowledged = Acknowledged()
-        self.between = wire.Between(
+        self.between = passage.Between(
             wire.identity_files(self.relay.data, int(self.relay.port), self.path("identity")),
             int(self.relay.port), self.acknowledged.passage)
         self.homes = []

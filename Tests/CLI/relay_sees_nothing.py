@@ -27,6 +27,7 @@ import urllib.request
 import zlib
 
 import keys
+import passage
 import wire
 from nodes import Nodes, Relay, check, failures
 
@@ -54,7 +55,7 @@ class Household(Nodes):
         self.relay = Relay(
             relay, self.path("relay-data"), log=self.path("relay.log"), options=("--health", "0"))
         self.health = self.health_port()
-        self.between = wire.Between(
+        self.between = passage.Between(
             wire.identity_files(self.relay.data, int(self.relay.port), self.path("identity")),
             int(self.relay.port), recorder=lambda way, data: self.frames.append((way, data)))
         self.place = self.between.address(self.relay.address)

@@ -8,8 +8,10 @@ extension TransportCommand {
     static let configuration = CommandConfiguration(
       commandName: "repair", abstract: "Put a household's mailboxes at a relay right.",
       discussion: """
-        For owners and admins. Where this device manages the mailboxes, what others stored there
-        and nobody can use is cleared. Where somebody manages them who was removed, they are made
+        For owners and admins. Where this device manages the mailboxes, what members who manage
+        them not, and strangers, stored there and nobody can use is cleared. What is all but full
+        even then begins anew, if all that is of use in it is here; others are then told that the
+        relay lost what it had, and give it again. Where somebody manages them who was removed, they are made
         anew at the same relay under other names, which the others find by themselves; links that
         were sent before may not lead there.
         """)
@@ -22,7 +24,7 @@ extension TransportCommand {
     private struct Document: Encodable {
       struct Item: Encodable {
         let household: String
-        /// `right`, `cleared`, `moved`, `managed-by-others` or `no-place`.
+        /// `right`, `cleared`, `not-read`, `moved`, `managed-by-others`, `no-place` or `failed`.
         let outcome: String
         let details: [String]
       }
@@ -57,20 +59,23 @@ extension TransportCommand {
       case .moved: "moved"
       case .managedBy: "managed-by-others"
       case .noPlace: "no-place"
+      case .unread: "not-read"
+      case .failed: "failed"
       }
     }
 
     private static func details(_ repair: RelayRepair) -> [String] {
       switch repair {
       case .cleared(let lines), .managedBy(let lines): lines
-      case .moved, .noPlace: []
+      case .moved, .noPlace, .unread: []
+      case .failed(let words): [words]
       }
     }
 
     private static func isOpen(_ repair: RelayRepair) -> Bool {
       switch repair {
       case .cleared, .moved: false
-      case .managedBy, .noPlace: true
+      case .managedBy, .noPlace, .unread, .failed: true
       }
     }
 
@@ -82,6 +87,10 @@ extension TransportCommand {
         "its mailboxes were made anew, as nobody managed them there who may; the others find them "
           + "when they sync"
       case .managedBy: "this device does not manage its mailboxes there yet: let one of these sync"
+      case .unread:
+        "nothing was looked at, as not all that lies there could be read: see what sync says, then "
+          + "repair again"
+      case .failed: "the relay did not do it"
       case .noPlace:
         "somebody has taken every name for its mailboxes there: add another relay with `hearth "
           + "transport add relay`"

@@ -133,6 +133,8 @@ package struct TransportListing: Sendable {
 package protocol Transport {
   /// Whether what it stores lies open to failing disks and other programs, with nobody who notices.
   var canDecay: Bool { get }
+  /// Whether whoever does not manage it takes away only what it stored itself.
+  var keepsAuthorsApart: Bool { get }
   /// Where a person finds a segment: a path below the folder, or the like.
   func place(of name: SegmentName) -> String
   /// Lists what the transport holds of a zone.
@@ -143,6 +145,8 @@ package protocol Transport {
   func publish(_ name: SegmentName, _ bytes: [UInt8]) throws
   /// Removes a segment that larger ones have replaced; it need not exist.
   func remove(_ name: SegmentName) throws
+  /// Removes several such segments, in few round trips where the transport can.
+  func remove(_ names: [SegmentName]) throws
   /// Reads a capsule or chunk; nil if there is none.
   func fetch(_ name: BlobName) throws -> [UInt8]?
   /// Stores a capsule or chunk durably, replacing one of the same name.
@@ -159,7 +163,13 @@ package protocol Transport {
 extension Transport {
   package var canDecay: Bool { false }
 
+  package var keepsAuthorsApart: Bool { false }
+
   package func expect(_ names: [SegmentName]) {}
+
+  package func remove(_ names: [SegmentName]) throws {
+    for name in names { try remove(name) }
+  }
 
   package func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) throws {
     for segment in segments { try publish(segment.name, segment.bytes) }

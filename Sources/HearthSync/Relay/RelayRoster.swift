@@ -77,6 +77,14 @@ package struct RelayRosterReport: Hashable, Sendable {
     return Bytes16(exactly: hasher.finalize())
   }
 
+  /// ``digest(managers:authors:)`` of the list.
+  package var digest: Bytes16 {
+    func keys(of rank: RelayRank) -> Set<[UInt8]> {
+      Set(seats.filter { $0.rank == rank }.map(\.key))
+    }
+    return RelayRosterReport.digest(managers: keys(of: .manager), authors: keys(of: .author))
+  }
+
   func encode(into writer: inout ByteWriter) {
     writer.varint(seats.count)
     for seat in seats { seat.encode(into: &writer) }

@@ -346,7 +346,7 @@ extension Engine {
   /// Takes away the files that larger ones, which are there as well, have replaced.
   ///
   /// Each device does so for itself; an owner's or admin's for devices that are gone, whose files
-  /// may come back by a stale copy of a folder; and everybody for an author of whom many such files
+  /// may come back by a stale copy of a folder, and at a relay for all; and everybody for an author of whom many such files
   /// lie there: it does not come by this transport, or it would have taken them away.
   private func tidy(
     _ zone: ZoneState, on transport: some Transport, holding listing: TransportListing,
@@ -368,7 +368,10 @@ extension Engine {
         on: TransportListing(segments: names), by: held, of: zone, tag: tag,
         sparesKnown: author == device)
       if author != device, !isAdmin || membership.isActive(author) {
-        guard found.count >= Engine.compactionThreshold, !Mutant.leavesOthersMerged.isActive
+        // Where authors cannot take away what others gave in their place, an admin does it at once.
+        let isFew = found.count < Engine.compactionThreshold
+        guard !isFew || isAdmin && transport.keepsAuthorsApart,
+          !found.isEmpty, !Mutant.leavesOthersMerged.isActive
         else { continue }
         Probe.othersMergedDropped.hit()
       }
@@ -379,9 +382,9 @@ extension Engine {
     let examined = try examine(
       superseded.filter { !held.contains($0) }, of: zone, on: transport, stored: stored, listing,
       &report)
-    for name in superseded.filter({ held.contains($0) }) + examined {
-      Probe.supersededDropped.hit()
-      try transport.remove(name)
-    }
+    let dropped = superseded.filter { held.contains($0) } + examined
+    guard !dropped.isEmpty else { return }
+    Probe.supersededDropped.hit()
+    try transport.remove(dropped)
   }
 }

@@ -33,7 +33,9 @@ extension Engine {
   package func relayAccesses(
     at relay: RelayTransport, joining: GroupID? = nil
   ) throws -> [Identifier: MailboxAccess] {
-    try relayAccesses(joining: joining, carrying: relay.carried) { try relay.moves(of: $0) }
+    try relayAccesses(joining: joining, carrying: relay.carried) {
+      try relay.moves(of: $0).current
+    }
   }
 
   /// The control zones to whose mailboxes meeting places may belong: those of the households, then
@@ -95,52 +97,128 @@ extension Engine {
 
   /// The same for one group.
   ///
+  /// Which of its mailboxes is used is decided anew each time. Somebody may have led this device
+  /// into one where it is alone, so a lower number that lets it in again wins; and where nobody
+  /// manages the present one who may, those ahead are looked at, which an owner or admin may have
+  /// made in its place.
+  ///
   /// - Parameter recipients: as whom this node finds what was left for it at doors.
   package mutating func admit(
     to group: GroupID, over relay: RelayTransport,
     as recipients: [(id: Identifier, pair: BoxKeyPair)], anchorFile: some AnchorFile,
     nowMilliseconds: UInt64
   ) throws {
-    let known = try relay.moves(of: group)
-    for moves in known...(known + Engine.maximumMovesAhead) {
-      let isIn = try enter(
-        group, moves, over: relay, as: recipients, mayCreate: moves == known,
-        anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
-      guard isIn else { continue }
-      if moves != known { try relay.keepMoves(moves, of: group) }
-      break
+    var moves = try relay.moves(of: group)
+    let before = moves.current
+    var found = try moves.lower.first { try look(at: $0, of: group, over: relay).isOfUse }
+    if found == nil {
+      let here = try enter(
+        group, before, over: relay, as: recipients, mayCreate: true, anchorFile: anchorFile,
+        nowMilliseconds: nowMilliseconds)
+      if here == .managed {
+        found = try moves.higher.first { try look(at: $0, of: group, over: relay).isOfUse }
+      } else if !here.isOfUse {
+        for number in moves.ahead where found == nil {
+          let standing = try enter(
+            group, number, over: relay, as: recipients, mayCreate: false, anchorFile: anchorFile,
+            nowMilliseconds: nowMilliseconds)
+          if standing.isOfUse { found = number }
+        }
+      }
+    }
+    if let found {
+      moves.go(to: found)
+      try relay.keep(moves, of: group)
+      // Who is only coming has no other place from which it could be led away.
+      if membership(of: group).isActive(device) {
+        let name = zones.first { $0.group == group && $0.kind == .data }?.name
+        relay.notices.append(
+          Engine.moveProblem(of: name ?? "a household", from: before, to: found, at: relay.place))
+      }
     }
     relay.directory.zones = try relayAccesses(at: relay, joining: group)
   }
 
-  /// How many mailboxes that were made anew are looked for beyond the one that is known.
-  static var maximumMovesAhead: UInt64 { 2 }
+  /// That this device uses other mailboxes from now on: where nobody has made them anew, somebody
+  /// leads it away.
+  private static func moveProblem(
+    of name: String, from former: UInt64, to number: UInt64, at place: String
+  ) -> TransportProblem {
+    TransportProblem(
+      place: "\(place), mailboxes of \(name)",
+      fault:
+        "this device uses the mailboxes that were made anew with number \(number) from now on, "
+        + "in place of those with number \(former), which "
+        + (number < former
+          ? "it used while the others did not let it in"
+          : "do not let it in, or are managed by nobody who may"),
+      remedy: "look whether an owner or admin of the household is there too: `hearth transport "
+        + "repair` makes mailboxes anew; if nobody did that, ask them to sync, then sync again",
+      hidesData: true)
+  }
 
-  /// Opens the mailbox of a group that was so often made anew, through doors where that is needed.
-  ///
-  /// - Returns: whether it is open.
+  /// How a mailbox stands to this device.
+  private enum Standing {
+    /// It does not let it in.
+    case shut
+    /// Nobody manages it who may, by the members' log.
+    case taken
+    /// Somebody manages it who may; its list is not what the log says.
+    case managed
+    /// Its list is what the log says, or the log is not here yet.
+    case right
+
+    var isOfUse: Bool { self == .managed || self == .right }
+  }
+
+  private func standing(
+    of access: MailboxAccess, _ opening: RelayOpening, _ group: GroupID, over relay: RelayTransport
+  ) throws -> Standing {
+    let list = try relayList(of: group, relayID: opening.relayID, over: relay)
+    if list.managers.isEmpty || relay.list(of: access.mailbox, opening) == list.digest {
+      return .right
+    }
+    let managers = try relay.roster(of: access).seats.filter { $0.rank == .manager }.map(\.key)
+    return list.managers.isDisjoint(with: managers) ? .taken : .managed
+  }
+
+  /// Looks at the mailboxes with a number, as far as they let this device in as it is.
+  private func look(
+    at number: UInt64, of group: GroupID, over relay: RelayTransport
+  ) throws -> Standing {
+    let control = try controlZone(of: group)
+    var access = try mailboxAccess(of: control.id, granted: grantedKeys(of: group)).moved(number)
+    access.onlyOpens = true
+    do {
+      return try standing(of: access, relay.open(access), group, over: relay)
+    } catch let error as TransportError where error.code == .relayRefused {
+      return .shut
+    }
+  }
+
+  /// Opens the mailbox of a group that has a number, through doors where that is needed.
   private mutating func enter(
-    _ group: GroupID, _ moves: UInt64, over relay: RelayTransport,
+    _ group: GroupID, _ number: UInt64, over relay: RelayTransport,
     as recipients: [(id: Identifier, pair: BoxKeyPair)], mayCreate: Bool,
     anchorFile: some AnchorFile, nowMilliseconds: UInt64
-  ) throws -> Bool {
+  ) throws -> Standing {
     let control = try controlZone(of: group)
     let isComing = !membership(of: group).isActive(device)
     var visited: Set<[UInt8]> = []
     while true {
       relay.directory.zones = try relayAccesses(joining: group, carrying: relay.carried) {
-        try $0 == group ? moves : relay.moves(of: $0)
+        try $0 == group ? number : relay.moves(of: $0).current
       }
       if !mayCreate { relay.directory.zones[control.tag]?.onlyOpens = true }
-      guard let access = relay.directory.zones[control.tag] else { return false }
+      guard let access = relay.directory.zones[control.tag] else { return .shut }
       do {
         let opening = try relay.open(zoneTag: control.tag)
         // Who finds its way in for the first time owes nobody a door.
         if isComing { try relay.attend(access.mailbox, log: opening.opened.head.generation) }
-        return true
+        return try standing(of: access, opening, group, over: relay)
       } catch let error as TransportError where error.code == .relayRefused {
         let key = access.keys.first { !visited.contains($0.id) }
-        guard let key else { return false }
+        guard let key else { return .shut }
         visited.insert(key.id)
         try visit(
           .door(of: access.mailbox, behind: key, mayCreate: false), group, relay, recipients,

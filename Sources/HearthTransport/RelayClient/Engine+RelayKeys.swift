@@ -19,41 +19,18 @@ extension Engine {
   package func renewAccess(over relay: RelayTransport) throws -> [TransportProblem] {
     relay.directory.zones = try relayAccesses(at: relay)
     var found: Set<Renewal> = []
-    var looks = Looks()
+    var problems = relay.notices
+    relay.notices = []
     for control in zones where control.kind == .control && isExchanged(control) {
       guard membership(of: control.group).isActive(device) else { continue }
       for zone in [control] + zones.filter({ $0.group == control.group && $0.kind == .data }) {
-        found.insert(try renewAccess(of: zone, under: control, over: relay, &looks))
+        found.insert(try renewAccess(of: zone, under: control, over: relay, &problems))
       }
-      if looks.taken.contains(control.group) { try followMove(of: control, over: relay) }
     }
     try relay.keep()
     try relay.noteOldKeys(found.contains(.oldKeysStay))
-    return looks.problems + (found.contains(.oldKeysStay) ? [relay.oldKeysProblem] : [])
+    return problems + (found.contains(.oldKeysStay) ? [relay.oldKeysProblem] : [])
       + (found.contains(.doorShut) ? [Engine.doorProblem(at: relay.place)] : [])
-  }
-
-  /// What the lists of the mailboxes told.
-  private struct Looks {
-    var problems: [TransportProblem] = []
-    /// The groups with a mailbox that nobody manages who may.
-    var taken: Set<GroupID> = []
-  }
-
-  /// Goes over to the mailboxes that an owner or admin has made in place of those of a group.
-  private func followMove(of control: ZoneState, over relay: RelayTransport) throws {
-    let moves = try relay.moves(of: control.group) + 1
-    var access = try mailboxAccess(of: control.id).moved(moves)
-    access.onlyOpens = true
-    do {
-      let list = try relayList(
-        of: control.group, relayID: relay.open(access).relayID, over: relay)
-      let managers = try relay.roster(of: access).seats.filter { $0.rank == .manager }.map(\.key)
-      guard !list.managers.isDisjoint(with: managers) else { return }
-      try relay.keepMoves(moves, of: control.group)
-    } catch let error as TransportError where error.code == .relayRefused {
-      return
-    }
   }
 
   /// What came of a look at a mailbox's access key.
@@ -80,7 +57,7 @@ extension Engine {
 
   private func renewAccess(
     of zone: ZoneState, under control: ZoneState, over relay: RelayTransport,
-    _ looks: inout Looks
+    _ problems: inout [TransportProblem]
   ) throws -> Renewal {
     guard let access = relay.directory.zones[zone.tag] else { return .done }
     let opening: RelayOpening
@@ -92,13 +69,14 @@ extension Engine {
     guard !access.keys.isEmpty else { return .done }
     let list = try relayList(of: zone.group, relayID: opening.relayID, over: relay)
     let look = try putListRight(of: access, opening, list, over: relay)
-    looks.problems += look.problems.filter { !looks.problems.contains($0) }
-    if look.isTaken { looks.taken.insert(zone.group) }
+    problems += look.problems.filter { !problems.contains($0) }
     // Keys change and doors are laid by managers alone: everybody else could lock others out.
     guard opening.opened.rank == .manager else { return .done }
     let renewal = try renewKeys(of: zone, access, opening, under: control, over: relay)
     // Whoever made the mailbox and is no admin hands it over when all is laid.
-    if let step = look.ownStep { try relay.setRank(step.rank, of: step.key, in: access) }
+    if let step = look.ownStep {
+      _ = try relay.trySetting(step.rank, of: step.key, in: access)
+    }
     return renewal
   }
 
@@ -107,7 +85,9 @@ extension Engine {
     of zone: ZoneState, _ access: MailboxAccess, _ opening: RelayOpening,
     under control: ZoneState, over relay: RelayTransport
   ) throws -> Renewal {
-    guard let newest = access.keys.first else { return .done }
+    guard let newest = access.keys.first, knowsNewest(of: control, opening, access.keys) else {
+      return .done
+    }
     var isRenewed = false
     var areFilled = true
     let replaced = Engine.replaced(opening, of: access.keys)
@@ -145,6 +125,24 @@ extension Engine {
       return isRenewed || replaced == nil || error.code != .relayFull ? .done : .oldKeysStay
     }
     return areFilled ? .done : .doorShut
+  }
+
+  /// Whether the key that this device would set is not one that others have replaced.
+  ///
+  /// Who lacks the newest epoch, as whoever made it had not heard of this device, would turn the key
+  /// back to one that those have who were removed. It waits until somebody gives it that epoch.
+  private func knowsNewest(
+    of control: ZoneState, _ opening: RelayOpening, _ keys: [MailboxKey]
+  ) -> Bool {
+    if case .access(let place) = opening.key, place < keys.count,
+      !control.holdsEpoch(keys[place].id)
+    {
+      return false
+    }
+    let membership = membership(of: control.group)
+    let epochs = membership.epochs(of: control.id).filter { membership.isValid($0) }
+    let reached = epochs.filter { control.holdsEpoch($0.grant.epoch) }.map(\.depth).max() ?? -1
+    return !control.isEpochOver && !epochs.contains { $0.depth > reached }
   }
 
   /// Whether the doors of a mailbox are to be filled: its log is not the one whose doors this
@@ -230,8 +228,16 @@ extension Engine {
       )
     }
     do {
-      try view.publish(told)
-      try view.give(grants, in: door)
+      try putRight(door, over: view)
+      do {
+        try view.publish(told)
+        try view.give(grants, in: door)
+      } catch let error as TransportError where error.code == .relayMailboxFull {
+        // Somebody who managed it has filled it: it begins anew, as its manager may let it.
+        try view.reset(door)
+        try view.publish(told)
+        try view.give(grants, in: door)
+      }
     } catch let error as TransportError
       where [.relayRefused, .relayMailboxFull].contains(error.code)
     {
@@ -239,5 +245,14 @@ extension Engine {
       return false
     }
     return true
+  }
+
+  /// Sets the key for which a door is made where somebody who managed the mailbox has set another,
+  /// by which nobody finds the way; what lies there is of no use then.
+  private func putRight(_ door: MailboxAccess, over view: RelayTransport) throws {
+    let opening = try view.open(door)
+    guard opening.key == .own, !opening.wantsNewest else { return }
+    _ = try view.ask(door.mailbox, .rotate)
+    try view.reset(door)
   }
 }

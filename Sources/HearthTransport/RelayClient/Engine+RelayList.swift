@@ -66,9 +66,10 @@ extension Engine {
     var problems: [TransportProblem] = []
     /// This device's own key and its new rank, where that ends its managing: to be set last.
     var ownStep: (key: [UInt8], rank: RelayRank)?
-    /// Whether nobody manages the mailbox who may by the log.
-    var isTaken = false
   }
+
+  /// How often a list is looked at again that others change meanwhile.
+  private static var maximumListLooks: Int { 3 }
 
   /// Brings a mailbox's list in line with the log, as far as this device may.
   ///
@@ -84,34 +85,88 @@ extension Engine {
     let most = opening.opened.quotaBytes / RelayLimits.guestsShare / 10 * 9
     // Nobody holds too much where all hold less than that together.
     let isFull = isManager && opening.opened.usedBytes >= most
-    let known = relay.lists[access.mailbox] ?? opening.opened.roster
-    guard known != list.digest || isFull else { return look }
-    let report = try relay.roster(of: access)
-    let managers = report.seats.filter { $0.rank == .manager }.map(\.key)
-    if isFull { look.problems += overuse(in: report, opening, list, at: relay) }
-    guard isManager else {
-      look.isTaken = list.managers.isDisjoint(with: managers)
-      if look.isTaken { look.problems.append(taken(by: managers, list, at: relay)) }
+    let known = relay.list(of: access.mailbox, opening)
+    // What was said at the opening tells nothing of what other managers have done since.
+    let isLookedAt = relay.lists[access.mailbox]?.opening == opening.number
+    guard known != list.digest || isFull || isManager && isLookedAt else {
+      relay.lists[access.mailbox] = (opening.number, known)
       return look
     }
-    let ranks = Dictionary(
-      report.seats.map { ($0.key, $0.rank) }, uniquingKeysWith: { first, _ in first })
+    var report = try relay.roster(of: access)
+    if isFull { look.problems += overuse(in: report, opening, list, at: relay) }
+    guard isManager else {
+      let managers = report.seats.filter { $0.rank == .manager }.map(\.key)
+      if list.managers.isDisjoint(with: managers) {
+        look.problems.append(taken(by: managers, list, at: relay))
+      }
+      return look
+    }
     let own = try relay.pseudonym(of: identity.publicKeys.sign, relayID: opening.relayID)
-    for seat in report.seats where seat.rank.isListed && list.rank(of: seat.key) != seat.rank {
-      let rank = list.rank(of: seat.key)
-      if rank == .struck, Mutant.listsWhoHasGone.isActive { continue }
-      if seat.key == own {
-        look.ownStep = (own, rank)
-      } else if seat.rank == .manager || rank == .struck {
-        try relay.setRank(rank, of: seat.key, in: access)
+    // Who still managed it may have listed others since: what is left to do is looked at anew.
+    for _ in 0..<Engine.maximumListLooks {
+      let refused = try takeSteps(from: report, to: list, sparing: own, in: access, over: relay)
+      guard let refused else { break }
+      report = try relay.roster(of: access)
+      if !refused.isEmpty {
+        look.problems.append(unlisted(refused, list, at: relay))
+        break
       }
     }
-    for key in (list.managers.union(list.authors)).sorted(by: { $0.lexicographicallyPrecedes($1) })
-    where ranks[key] != list.rank(of: key) && ranks[key] != .manager {
-      try relay.setRank(list.rank(of: key), of: key, in: access)
+    relay.lists[access.mailbox] = (opening.number, report.digest)
+    let rank = list.rank(of: own)
+    if rank != .manager, report.seats.contains(where: { $0.key == own && $0.rank.isListed }) {
+      look.ownStep = (own, rank)
     }
-    relay.lists[access.mailbox] = list.digest
     return look
+  }
+
+  /// Does what a list lacks: all strikes, then what takes the managing away, then listings, so that
+  /// none waits for room that another makes, and one that is refused ends nothing.
+  ///
+  /// - Returns: the keys of the steps that were refused; nil where nothing was left to do.
+  private func takeSteps(
+    from report: RelayRosterReport, to list: RelayList, sparing own: [UInt8],
+    in access: MailboxAccess, over relay: RelayTransport
+  ) throws -> [[UInt8]]? {
+    var ranks: [[UInt8]: RelayRank] = [:]
+    for seat in report.seats { ranks[seat.key] = seat.rank }
+    let wrong = report.seats.filter {
+      $0.key != own && $0.rank.isListed && list.rank(of: $0.key) != $0.rank
+    }
+    var refused: [[UInt8]] = []
+    var isDone = true
+    func step(_ rank: RelayRank, _ key: [UInt8]) throws -> Bool {
+      isDone = false
+      guard try relay.trySetting(rank, of: key, in: access) else { return false }
+      ranks[key] = rank
+      return true
+    }
+    for seat in wrong where list.rank(of: seat.key) == .struck && !Mutant.listsWhoHasGone.isActive {
+      if try !step(.struck, seat.key) { refused.append(seat.key) }
+    }
+    for seat in wrong where seat.rank == .manager && list.rank(of: seat.key) == .author {
+      // Where there is no room for it as an author, it waits for that off the list.
+      let isDown = try step(.author, seat.key) || step(.struck, seat.key)
+      if !isDown { refused.append(seat.key) }
+    }
+    for keys in [list.managers, list.authors] {
+      for key in keys.sorted(by: { $0.lexicographicallyPrecedes($1) })
+      where key != own && ranks[key] != list.rank(of: key) && !refused.contains(key) {
+        if try !step(list.rank(of: key), key) { refused.append(key) }
+      }
+    }
+    return isDone ? nil : refused
+  }
+
+  private func unlisted(
+    _ keys: [[UInt8]], _ list: RelayList, at relay: RelayTransport
+  ) -> TransportProblem {
+    let names = keys.prefix(8).map { list.holder(of: $0) }.sorted().joined(separator: ", ")
+    let more = keys.count > 8 ? " and \(keys.count - 8) more" : ""
+    return TransportProblem(
+      place: "\(relay.place), list of the mailbox",
+      fault: "the relay does not bring its list in line with the household, for \(names)\(more)",
+      remedy: "sync again; if it stays, run `hearth transport repair`", hidesData: false)
   }
 
   private func taken(

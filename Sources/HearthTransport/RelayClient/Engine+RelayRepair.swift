@@ -31,7 +31,7 @@ extension Engine {
       }
     }
     guard managers.isEmpty else { return .managedBy(managers.sorted()) }
-    guard mayClear else { return .cleared([]) }
+    guard mayClear else { return .unread }
     return .cleared(try zones.flatMap { try clear($0, over: relay) })
   }
 
@@ -44,28 +44,35 @@ extension Engine {
   /// Makes the mailboxes of a group anew under names that nobody has yet.
   ///
   /// Who stays looks for them when the former ones do not let them in, or are managed by nobody who
-  /// may. What lies in them is given anew by everybody who has it.
+  /// may. What lies in them is given anew by everybody who has it. The control zone's comes last:
+  /// the others follow it, and must not to where not all could be made.
+  ///
+  /// - Throws: why the relay lets nothing be made, where that is not that the names are taken.
   private func move(
     _ group: GroupID, _ zones: [ZoneState], over relay: RelayTransport
   ) throws -> RelayRepair {
-    let known = try relay.moves(of: group)
-    for moves in (known + 1)...(known + Engine.maximumMovesAhead) {
+    var moves = try relay.moves(of: group)
+    var noRight: TransportError?
+    for number in moves.ahead {
       relay.directory.zones = try relayAccesses(carrying: relay.carried) {
-        try $0 == group ? moves : relay.moves(of: $0)
+        try $0 == group ? number : relay.moves(of: $0).current
       }
-      let areOwn = try zones.allSatisfy { zone in
+      let areOwn = try zones.reversed().allSatisfy { zone in
         guard let access = relay.directory.zones[zone.tag] else { return true }
         do {
           return try relay.open(access).opened.rank == .manager
         } catch let error as TransportError where error.code == .relayRefused {
+          if relay.lacksRight { noRight = error }
           return false
         }
       }
       guard areOwn else { continue }
-      try relay.keepMoves(moves, of: group)
+      moves.go(to: number)
+      try relay.keep(moves, of: group)
       return .moved
     }
     relay.directory.zones = try relayAccesses(at: relay)
+    if let noRight { throw noRight }
     return .noPlace
   }
 
@@ -75,26 +82,25 @@ extension Engine {
   /// a relay allows unless its operator says otherwise.
   private static var maximumEntries: UInt64 { 1_000_000 }
 
-  /// Takes away what others stored in a zone's mailbox and nobody can use.
+  /// Takes away what members who are no managers, and others, stored in a zone's mailbox and nobody
+  /// can use.
   ///
-  /// That is what is no segment of the zone that is here: whoever has it once more gives it again.
-  /// Chunks of snapshots go too, which their makers give again. Where the mailbox is all but full
-  /// even then, its log begins anew.
+  /// What was not read here stays, and what others may lack whom this device cannot give it. Chunks
+  /// of snapshots go, which their makers give again. Where the mailbox is all but full even then,
+  /// its log begins anew, if all that is of use in it is here.
   ///
   /// - Returns: what was cleared of whom, in words.
   private func clear(_ zone: ZoneState, over relay: RelayTransport) throws -> [String] {
     guard let access = relay.directory.zones[zone.tag] else { return [] }
     let opening = try relay.open(access)
     let list = try relayList(of: zone.group, relayID: opening.relayID, over: relay)
-    let held = Set(try store.segments(of: zone.id).map(\.digest))
-      .union(try store.pending(in: zone.id).map(\.digest))
     let report = try relay.roster(of: access)
     var lines: [String] = []
     let nobody = [UInt8](repeating: 0, count: SigningPublicKey.count)
     let others = report.seats.filter { $0.rank != .manager } + [report.guests]
     for seat in others where seat.usedBytes > 0 {
       let key = seat.key.isEmpty ? nobody : seat.key
-      let junk = try junk(of: key, in: access, zone, held: held, over: relay)
+      let junk = try junk(of: key, in: access, zone, over: relay)
       guard !junk.names.isEmpty else { continue }
       for start in stride(from: 0, to: junk.names.count, by: RelayLimits.maximumBatchItems) {
         let end = min(junk.names.count, start + RelayLimits.maximumBatchItems)
@@ -109,36 +115,57 @@ extension Engine {
     let bytes = all.reduce(UInt64(0)) { $0 + $1.usedBytes }
     let entries = all.reduce(UInt64(0)) { $0 + $1.entries }
     if bytes > opening.opened.quotaBytes / 4 * 3 || entries > Engine.maximumEntries {
-      try relay.reset(access)
-      lines.append("the whole mailbox of \(zone.name), which begins anew")
+      let missing = try missing(of: zone, in: access.mailbox, over: relay)
+      if missing == 0 {
+        try relay.reset(access)
+        lines.append("the whole mailbox of \(zone.name), which begins anew")
+      } else {
+        lines.append(
+          "not the whole mailbox of \(zone.name), though it is all but full: \(missing) files "
+            + "in it are not here, and others may need them")
+      }
     }
     return lines
   }
 
+  /// How many files of a mailbox are of use and not here, so that they would be lost with it.
+  private func missing(
+    of zone: ZoneState, in mailbox: Identifier, over relay: RelayTransport
+  ) throws -> Int {
+    let names = relay.knownSegments(of: zone, in: mailbox)
+    let useless = try useless(names, in: zone.id).union(relay.spoilt)
+    let held = try held(names, in: zone.id)
+    return names.count { !held.contains($0) && !useless.contains($0) }
+  }
+
   /// The entries of an author that are of no use, as far as this device has read the log.
   private func junk(
-    of author: [UInt8], in access: MailboxAccess, _ zone: ZoneState, held: Set<Identifier>,
-    over relay: RelayTransport
+    of author: [UInt8], in access: MailboxAccess, _ zone: ZoneState, over relay: RelayTransport
   ) throws -> (names: [[UInt8]], bytes: Int) {
     let last = relay.lastPosition(in: access.mailbox)
-    var names: [[UInt8]] = []
-    var bytes = 0
+    let hasAll = try !beganFromSnapshot(zone.id)
+    var segments: [SegmentName: RelayHeader] = [:]
+    var junk: [RelayHeader] = []
     var after: UInt64 = 0
-    while true {
+    while after < last {
       let page = try relay.names(
         storedBy: author, in: access, after: after, limit: RelayLimits.maximumListItems)
       for header in page.headers where header.position <= last {
-        if case .segment(let name)? = RelayName(header.name, zoneTag: zone.tag),
-          held.contains(name.digest)
-        {
-          continue
+        switch RelayName(header.name, zoneTag: zone.tag) {
+        case .segment(let name): segments[name] = header
+        case .chunk: if hasAll { junk.append(header) }
+        case .capsule, .grant, nil: junk.append(header)
         }
-        names.append(header.name)
-        bytes += header.byteCount
       }
-      guard page.through < page.head, page.through > after else { return (names, bytes) }
+      guard page.through < page.head, page.through > after else { break }
       after = page.through
     }
+    let names = segments.keys.sorted()
+    let held = try held(names, in: zone.id)
+    let useless = try useless(names, in: zone.id)
+    junk += names.filter { useless.contains($0) || relay.spoilt.contains($0) && !held.contains($0) }
+      .compactMap { segments[$0] }
+    return (junk.map(\.name), junk.reduce(0) { $0 + $1.byteCount })
   }
 
   // MARK: By words

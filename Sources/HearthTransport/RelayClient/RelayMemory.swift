@@ -35,6 +35,33 @@ extension RelayTransport {
     return Set(try (0..<count).map { _ in try reader.identifier("mark") })
   }
 
+  /// How many refused removals are remembered of one mailbox: those that were refused last.
+  package static let maximumRefusedRemovals = 8_192
+
+  /// The segments, by digest, that a mailbox does not let this device remove.
+  func refusedRemovals(in mailbox: Identifier) throws -> Set<Identifier> {
+    Set(try listedRemovals(in: mailbox))
+  }
+
+  private func listedRemovals(in mailbox: Identifier) throws -> [Identifier] {
+    guard let bytes = try memory.load(memoryName(mailbox, "refused")) else { return [] }
+    var reader = ByteReader(bytes)
+    let count = try reader.count(
+      "removals", itemBytes: 16, atMost: RelayTransport.maximumRefusedRemovals)
+    return try (0..<count).map { _ in try reader.identifier("removal") }
+  }
+
+  /// Remembers segments that a mailbox does not let this device remove.
+  func note(refusedRemovals digests: [Identifier], in mailbox: Identifier) throws {
+    let new = Set(digests)
+    let kept = try listedRemovals(in: mailbox).filter { !new.contains($0) } + digests
+    let last = kept.suffix(RelayTransport.maximumRefusedRemovals)
+    var writer = ByteWriter(capacity: 8 + last.count * 16)
+    writer.varint(last.count)
+    for digest in last { writer.identifier(digest) }
+    try memory.save(memoryName(mailbox, "refused"), writer.bytes)
+  }
+
   /// The log that a mailbox had when this device last saw to its doors; nil where it never did.
   package func attendedLog(of mailbox: Identifier) throws -> Identifier? {
     try memory.load(memoryName(mailbox, "doors")).flatMap { Identifier(bytes: $0) }

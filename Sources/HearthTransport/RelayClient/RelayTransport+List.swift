@@ -30,14 +30,30 @@ extension RelayTransport {
     }
   }
 
+  /// The same where a full list, or that of a last manager, may refuse it.
+  ///
+  /// - Returns: whether it was done.
+  func trySetting(_ rank: RelayRank, of key: [UInt8], in access: MailboxAccess) throws -> Bool {
+    do {
+      try setRank(rank, of: key, in: access)
+      return true
+    } catch let error as TransportError where error.code == .relayFault {
+      return false
+    }
+  }
+
   /// Drops all that a mailbox holds; as a manager.
   func reset(_ access: MailboxAccess) throws {
     try open(access)
     guard case .done = try reply(access.mailbox, .reset) else {
       throw inconsistent("it answers something else than what was asked")
     }
-    indices[access.mailbox] = nil
-    lists[access.mailbox] = nil
+    // Its new generation is known here, so that it is no loss to be told of.
+    let generation = try open(access).opened.head.generation
+    var index = RelayMailboxIndex(mailbox: access.mailbox)
+    index.begin(generation: generation)
+    indices[access.mailbox] = Known(index: index, isDirty: true)
+    try keep()
   }
 
   /// The names of live entries that were stored with a key, with their lengths.
@@ -52,22 +68,43 @@ extension RelayTransport {
     return page
   }
 
+  /// Whether what was refused last would have made a mailbox, and the relay lets this device make
+  /// none.
+  var lacksRight: Bool {
+    switch refusal {
+    case .unlisted, .tokenUsedUp, .unregistered: true
+    default: false
+    }
+  }
+
+  /// The segments that a mailbox holds, as far as this device has read its log.
+  func knownSegments(of zone: ZoneState, in mailbox: Identifier) -> [SegmentName] {
+    (indices[mailbox]?.index.sortedNames ?? []).compactMap {
+      if case .segment(let name)? = RelayName($0, zoneTag: zone.tag) { name } else { nil }
+    }
+  }
+
   /// How far this device has read the log of a mailbox.
   func lastPosition(in mailbox: Identifier) -> UInt64 { indices[mailbox]?.index.position ?? 0 }
 
   // MARK: Mailboxes that were made anew
 
-  /// How often the mailboxes of a group were left for others, as far as this device knows.
-  package func moves(of group: GroupID) throws -> UInt64 {
-    guard let bytes = try memory.load(memoryName(group, "moved")) else { return 0 }
-    var reader = ByteReader(bytes)
-    return try reader.varint("moves")
+  /// Which of a group's mailboxes this device uses.
+  package func moves(of group: GroupID) throws -> RelayMoves {
+    guard let bytes = try memory.load(memoryName(group, "moved")) else { return RelayMoves() }
+    return try RelayMoves(decoding: bytes)
   }
 
-  /// Keeps that the mailboxes of a group were left for others.
-  package func keepMoves(_ moves: UInt64, of group: GroupID) throws {
-    var writer = ByteWriter()
-    writer.varint(moves)
-    try memory.save(memoryName(group, "moved"), writer.bytes)
+  /// Keeps which of a group's mailboxes this device uses.
+  package func keep(_ moves: RelayMoves, of group: GroupID) throws {
+    try memory.save(memoryName(group, "moved"), moves.encoded)
+  }
+
+  /// The digest of a mailbox's list, as it was when it was opened or looked at since.
+  func list(of mailbox: Identifier, _ opening: RelayOpening) -> Bytes16 {
+    guard let seen = lists[mailbox], seen.opening == opening.number else {
+      return opening.opened.roster
+    }
+    return seen.digest
   }
 }

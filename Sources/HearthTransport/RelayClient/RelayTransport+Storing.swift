@@ -49,7 +49,32 @@ extension RelayTransport {
     }
   }
 
-  func remove(_ names: [[UInt8]], in access: MailboxAccess) throws {
+  /// Removes segments, as many at once as one request holds.
+  ///
+  /// What others stored only a manager may remove. What the relay refused once is not asked for
+  /// again, in no later round either.
+  package func remove(_ names: [SegmentName]) throws {
+    for (zoneTag, group) in Dictionary(grouping: names, by: \.zoneTag).sorted(by: {
+      $0.key < $1.key
+    }) {
+      let access = try access(zoneTag)
+      let isManager = try open(access).opened.rank == .manager
+      let refused = isManager ? [] : try refusedRemovals(in: access.mailbox)
+      let wanted = group.filter { !refused.contains($0.digest) }
+      var news: [Identifier] = []
+      for start in stride(from: 0, to: wanted.count, by: RelayLimits.maximumBatchItems) {
+        let batch = wanted[start..<min(wanted.count, start + RelayLimits.maximumBatchItems)]
+        let positions = try remove(batch.map { RelayName.segment($0).bytes }, in: access)
+        news += zip(batch, positions).filter { $1 == 0 }.map(\.0.digest)
+      }
+      if !isManager, !news.isEmpty {
+        try note(refusedRemovals: news, in: access.mailbox)
+      }
+    }
+  }
+
+  @discardableResult
+  func remove(_ names: [[UInt8]], in access: MailboxAccess) throws -> [UInt64] {
     try open(access)
     guard case .removed(let positions) = try reply(access.mailbox, .remove(names)) else {
       throw inconsistent("it answers something else than what was asked")
@@ -59,5 +84,6 @@ extension RelayTransport {
       guard indices[access.mailbox]?.index.append(header) == true else { break }
       indices[access.mailbox]?.isDirty = true
     }
+    return positions
   }
 }

@@ -35,7 +35,7 @@ struct RelayWords {
         .relayCertificate, place: place,
         message: "the relay \(place) is not talked to: \(reason)",
         remedy: "look at this device's clock and authorities, then tell its operator")
-    case .refused: refused()
+    case .refused, .unregistered: refused()
     case .struckOff: struckOff()
     case .unlisted(let key): unlisted(key)
     case .tokenUsedUp: tokenUsedUp()

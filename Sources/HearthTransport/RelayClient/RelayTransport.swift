@@ -63,8 +63,16 @@ package final class RelayTransport: Transport {
   private var early: [SegmentName: [UInt8]] = [:]
   /// Devices' keys at relays, by the relay and the device's key: each takes a multiplication.
   var pseudonyms: [[UInt8]: [UInt8]] = [:]
-  /// What the lists of mailboxes were after this device last looked or changed something.
-  var lists: [Identifier: Bytes16] = [:]
+  /// What the lists of mailboxes were when this device last looked, and since which opening.
+  var lists: [Identifier: (opening: UInt64, digest: Bytes16)] = [:]
+  /// Why the relay did not do what was asked last that it did not do.
+  private(set) var refusal: RelayFailure?
+  /// Segments whose bytes are not what their names say, as many as are remembered.
+  private(set) var spoilt: Set<SegmentName> = []
+  /// How many of them are remembered.
+  private static let maximumSpoilt = 65_536
+  /// What happened that a person is to be told in this round.
+  var notices: [TransportProblem] = []
   /// Who is told how far transfers have got, and what was moved.
   var listener: TransferListener?
   var meter: TransferMeter
@@ -157,7 +165,7 @@ package final class RelayTransport: Transport {
     _ = try ask(access.mailbox, .rotate)
   }
 
-  private func access(_ zoneTag: Identifier) throws -> MailboxAccess {
+  func access(_ zoneTag: Identifier) throws -> MailboxAccess {
     guard let access = directory.zones[zoneTag] else { throw refused() }
     return access
   }
@@ -168,6 +176,7 @@ package final class RelayTransport: Transport {
     do {
       return try link.ask(mailbox, question, telling: telling)
     } catch let failure as RelayFailure {
+      refusal = failure
       throw words(failure)
     }
   }
@@ -337,6 +346,7 @@ package final class RelayTransport: Transport {
         remedy: "sync again; its author puts it back")
     }
     guard digest(blob) == name.digest else {
+      if spoilt.count < RelayTransport.maximumSpoilt { spoilt.insert(name) }
       throw TransportError(
         .contentMismatch, place: place(of: name),
         message: "the relay holds other bytes than the name says",
@@ -399,9 +409,9 @@ package final class RelayTransport: Transport {
     if let zoneTag { try store(batch, in: access(zoneTag)) }
   }
 
-  package func remove(_ name: SegmentName) throws {
-    try remove([RelayName.segment(name).bytes], in: access(name.zoneTag))
-  }
+  package var keepsAuthorsApart: Bool { true }
+
+  package func remove(_ name: SegmentName) throws { try remove([name]) }
 
   // MARK: Blobs
 

@@ -336,6 +336,11 @@ extension RelayClientSession {
       failure = .unlisted(key: key)
     }
     if failure == .refused, boxes[mailbox]?.isTokenUsedUp == true { failure = .tokenUsedUp }
+    if failure == .refused, boxes[mailbox]?.hasTriedCreating == true,
+      welcome?.registration == .token
+    {
+      failure = .unregistered
+    }
     boxes[mailbox]?.close()
     boxes[mailbox]?.isBarred = true
     fail(mailbox, failure)
@@ -400,6 +405,8 @@ extension RelayClientSession {
         }
         boxes[task.mailbox] = box
       }
+      // Everybody's channels are closed by it, this one's too.
+      if case .reset = task.question { boxes[task.mailbox]?.close() }
       losses = 0
       boxes[task.mailbox]?.told.take(task.question, reply)
       boxes[task.mailbox]?.end.take(task.question, reply, askedAt: asked.since)

@@ -115,6 +115,9 @@ package enum RelayFailure: Error, Sendable, Equatable {
   case unlisted(key: [UInt8])
   /// The same, where this client would have made the mailbox and its token is used up.
   case tokenUsedUp
+  /// The same, where this client would have made the mailbox at a relay that wants a token: it has
+  /// none that is good, or somebody else has the name.
+  case unregistered
   /// The relay said no, for another reason.
   case fault(RelayFault)
   /// The relay does not keep to the protocol, in words.
