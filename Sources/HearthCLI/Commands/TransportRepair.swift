@@ -8,12 +8,12 @@ extension TransportCommand {
     static let configuration = CommandConfiguration(
       commandName: "repair", abstract: "Put a household's mailboxes at a relay right.",
       discussion: """
-        For owners and admins. Where this device manages the mailboxes, what members who manage
-        them not, and strangers, stored there and nobody can use is cleared. What is all but full
-        even then begins anew, if all that is of use in it is here; others are then told that the
-        relay lost what it had, and give it again. Where somebody manages them who was removed, they are made
-        anew at the same relay under other names, which the others find by themselves; links that
-        were sent before may not lead there.
+        For owners and admins. Where this device manages the mailboxes, what members who do not
+        manage them, and strangers, stored there and nobody can use is cleared. What is all but
+        full even then begins anew, if all that is of use in it is here; others are then told that
+        the relay lost what it had, and give it again. Where somebody manages them who was removed,
+        they are made anew at the same relay under other names, which the others find by
+        themselves; links that were sent before may not lead there.
         """)
 
     @Argument(help: "The relay's number or address.")

@@ -346,8 +346,9 @@ extension Engine {
   /// Takes away the files that larger ones, which are there as well, have replaced.
   ///
   /// Each device does so for itself; an owner's or admin's for devices that are gone, whose files
-  /// may come back by a stale copy of a folder, and at a relay for all; and everybody for an author of whom many such files
-  /// lie there: it does not come by this transport, or it would have taken them away.
+  /// may come back by a stale copy of a folder, and at a relay for all; and everybody for an author
+  /// of whom many such files lie there: it does not come by this transport, or it would have taken
+  /// them away.
   private func tidy(
     _ zone: ZoneState, on transport: some Transport, holding listing: TransportListing,
     stored: [StoredSegment], _ report: inout TransportReport

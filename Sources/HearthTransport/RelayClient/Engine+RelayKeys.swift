@@ -129,8 +129,8 @@ extension Engine {
 
   /// Whether the key that this device would set is not one that others have replaced.
   ///
-  /// Who lacks the newest epoch, as whoever made it had not heard of this device, would turn the key
-  /// back to one that those have who were removed. It waits until somebody gives it that epoch.
+  /// Who lacks the newest epoch, as whoever made it had not heard of this device, would turn the
+  /// key back to one that those have who were removed. It waits until somebody gives it that epoch.
   private func knowsNewest(
     of control: ZoneState, _ opening: RelayOpening, _ keys: [MailboxKey]
   ) -> Bool {

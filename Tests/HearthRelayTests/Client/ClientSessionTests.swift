@@ -276,9 +276,10 @@ struct ClientSessionTests {
     let member = try ClientWorld.access([1], mayCreate: false)
     let other = try world.client(0x32)
     #expect(failure(world.ask(other, member, .open)) == .refused)
-    // And where tokens are given out, a list does not help.
+    // And where tokens are given out, a list does not help: a token does.
     let tokens = try ClientWorld { $0.registration = .token }
-    #expect(failure(tokens.ask(try tokens.client(0x31), access, .open)) == .refused)
+    #expect(failure(tokens.ask(try tokens.client(0x31), access, .open)) == .unregistered)
+    #expect(failure(tokens.ask(try tokens.client(0x32), member, .open)) == .refused)
   }
 
   @Test("only managers set keys, and one puts right a key that another set and nobody knows")

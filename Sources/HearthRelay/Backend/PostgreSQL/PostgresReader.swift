@@ -232,7 +232,10 @@ struct PostgresReader {
           ORDER BY position LIMIT $3::bigint
         """, values),
       PostgresCall(
-        "SELECT chain FROM hearth_relay.entries WHERE mailbox = \(number) AND position = $2::bigint",
+        """
+        SELECT chain FROM hearth_relay.entries
+          WHERE mailbox = \(number) AND position = $2::bigint
+        """,
         [name, .int8(Int64(clamping: end))]),
     ]
   }
