@@ -72,7 +72,8 @@ struct WordsLead {
   /// Whether words held in the eyes of the maker of a key, by what it had seen of the members' log.
   ///
   /// It may have taken their person, or the device that named them, for gone or waiting, by what
-  /// was overruled or confirmed later: the next key leads the words to this one, as the way back shows.
+  /// was overruled or confirmed later: the next key leads the words to this one, as the way back
+  /// shows.
   private func heldThen(
     _ root: RecoveryRoot, of person: PersonID, _ place: Int, _ log: PeopleLog, on device: SimDevice
   ) throws -> Bool {
