@@ -57,8 +57,8 @@ final class ResolvedControl: Sendable {
 
   /// A log to which something was added, as ``ControlResolver/adding(_:)`` decides it.
   ///
-  /// Keys, heartbeats, attestations, digests and confirmations that count change nobody's standing there, so
-  /// what follows from the rest is not worked out again.
+  /// Keys, heartbeats, attestations, digests and confirmations that count change nobody's standing
+  /// there, so what follows from the rest is not worked out again.
   func grown(to resolver: ControlResolver) -> ResolvedControl {
     let added = resolver.log.items.indices.dropFirst(self.resolver.log.items.count)
     let isQuiet = added.allSatisfy {

@@ -71,9 +71,9 @@ extension Membership {
   /// nil where a log has two histories, as devices may hold different ones of them, and where there
   /// are operations that this program does not understand.
   ///
-  /// Without what devices only tell of themselves: it changes nothing, but what the last incarnation
-  /// of a device says may be here and not there. What an earlier one says stays in, since it tells
-  /// what the later ones cannot have forgotten.
+  /// Without what devices only tell of themselves: it changes nothing, but what the last
+  /// incarnation of a device says may be here and not there. What an earlier one says stays in, as
+  /// it tells what the later ones cannot have forgotten.
   ///
   /// - Parameter withContents: whether what they say is read too. O(n log n).
   package func decidingOperations(withContents: Bool) -> [UInt8]? {

@@ -168,6 +168,14 @@ enum StandingText {
           "other records from the same changes on \(names): compare with `hearth digest`, and run "
             + "`hearth verify` there and here"))
     }
+    lines += withoutEffect(document)
+    lines += document.settingFaults.map { Style.yellow("\($0.text); \($0.remedy)") }
+    return lines + document.withheld.map { Style.yellow(line($0, kinds: kinds)) }
+  }
+
+  /// What was written without effect and can be taken over.
+  private static func withoutEffect(_ document: Document) -> [String] {
+    var lines: [String] = []
     let own = document.ownBeyondRole
     if own > 0 {
       lines.append(
@@ -192,8 +200,7 @@ enum StandingText {
         "\(Words.count(document.beyondLimit, "change")) beyond the limits of a record in "
           + "quarantine: `hearth doctor` names the record")
     }
-    lines += document.settingFaults.map { Style.yellow("\($0.text); \($0.remedy)") }
-    return lines + document.withheld.map { Style.yellow(line($0, kinds: kinds)) }
+    return lines
   }
 
   private static func words(_ newcomer: Document.LookAlike) -> String {
