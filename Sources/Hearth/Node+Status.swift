@@ -17,6 +17,8 @@ package struct ZoneStatus: Sendable {
   package let unsynced: Int
   /// How many segments wait, by what they wait for, in order of the reason's word.
   package let waiting: [(reason: PendingReason, count: Int)]
+  /// Whom the segments name as their device that need a newer version; nobody can verify that yet.
+  package let newer: [DeviceID]
   /// The authors that published two histories.
   package let forks: [Author]
   /// The changes that are held back as their authors cannot have seen what they cite, in words.
@@ -87,13 +89,18 @@ extension Node {
         ).count
       }
       var counts: [PendingReason: Int] = [:]
+      var newer: Set<DeviceID> = []
       for segment in try store.pendingEntries(in: zone.id) {
         counts[segment.reason, default: 0] += 1
+        if segment.reason == .format, let author = segment.author(in: zone) {
+          newer.insert(author.device)
+        }
       }
       return ZoneStatus(
         zone: zone, changes: zone.heads.reduce(0) { $0 + $1.sequence }, unsealed: unsealed,
         unsynced: Int(clamping: try engine.unsyncedCount(of: zone)),
         waiting: counts.keys.sorted { $0.rawValue < $1.rawValue }.map { ($0, counts[$0] ?? 0) },
+        newer: newer.sorted(),
         forks: Set(zone.heads.filter { $0.forkedAt != nil }.map(\.author))
           .union(zone.forkEnds.keys).sorted(),
         falseClaims: try engine.falseClaims(in: zone.id).map { engine.words(for: $0, in: zone) })

@@ -151,13 +151,17 @@ def seized(home):
     told = home.tells("ann")
     home.do("ann", "member", "remove", "Dan", "--yes")
     home.sync(*VICTIMS, *VICTIMS)
-    home.figures.append(str(home.forge("dan", "seize", "--relay", home.relay.address)))
+    harm = home.forge("dan", "seize", "--relay", home.relay.address)
+    home.figures.append(str(harm))
     for turn in ("first", "second"):
         exchanges(home, "ann", "ben", turn + " of Ann")
         exchanges(home, "ben", "ann", turn + " of Ben")
     home.works(VICTIMS)
     home.equal(VICTIMS)
-    home.names("ann", told, "Dan", "phone-dan")
+    # Where the relay refuses all of it, nobody but the relay can know that it was tried.
+    home.holds(sum(harm.values()) > 0, "nothing was tried: %r" % harm)
+    if harm["removed"] or harm["seized"]:
+        home.names("ann", told, "Dan", "phone-dan")
     home.welcomes(VICTIMS)
 
 

@@ -122,11 +122,15 @@ struct DoctorCommand: AsyncParsableCommand {
               + "`hearth sync` once more if that device was copied or restored"))
       }
       for item in status.waiting where item.reason == .format {
+        let names = status.newer.map { membership.device($0)?.card.name ?? ShortID.text($0) }
+        let sources =
+          names.isEmpty ? "" : ", which name \(names.joined(separator: ", ")) as their device,"
         findings.append(
           Finding(
             "version",
-            "\(Words.count(item.count, "segment")) of \(CheckText.name(status.zone)) "
-              + "need a newer version of this program", remedy: "update this program"))
+            "\(Words.count(item.count, "segment")) of \(CheckText.name(status.zone))\(sources) "
+              + "need a newer version of this program",
+            remedy: "update this program; if there is no newer one, somebody forged them"))
       }
     }
     for transport in try await node.transportStatuses() {

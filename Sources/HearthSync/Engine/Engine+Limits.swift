@@ -57,9 +57,11 @@ extension Engine {
   }
 
   /// Tells once of each device that passed a limit, and what can be done about it.
+  ///
+  /// - Parameter advice: what can be done; nil where an honest program never does that.
   func noteLimit(
     of device: DeviceID, in zone: ZoneState, as limit: String, _ what: String,
-    nowMilliseconds: UInt64
+    advice: String? = nil, nowMilliseconds: UInt64
   ) throws {
     let fact = "limit.\(limit).\(device.hex)"
     guard device != self.device, try store.fact(fact) == nil else { return }
@@ -68,8 +70,10 @@ extension Engine {
     try store.add(
       Notice(
         kind: .limit, zone: zone.id, device: device,
-        text: "\(name) \(what); no honest program does that: ask whose device it is, and remove it "
-          + "with `hearth device revoke` if nobody knows why",
+        text: "\(name) \(what); "
+          + (advice
+            ?? "no honest program does that: ask whose device it is, and remove it with "
+            + "`hearth device revoke` if nobody knows why"),
         milliseconds: nowMilliseconds))
   }
 }

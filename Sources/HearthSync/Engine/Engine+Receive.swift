@@ -166,7 +166,7 @@ extension Engine {
           isOver: epochJudge(of: draft, isRebuilding: isRebuilding))
         try queue.run(on: &draft)
         try checkBase(of: draft.id, against: queue.forks)
-        refuse(queue.refused, in: draft, &report)
+        try refuse(queue.refused, in: draft, nowMilliseconds: nowMilliseconds, &report)
         try apply(queue, in: draft, &tickedClock, nowMilliseconds: nowMilliseconds, &report)
         try noteFalseClaims(
           queue.falseClaims, in: draft, nowMilliseconds: nowMilliseconds, &report)
@@ -261,9 +261,11 @@ extension Engine {
     slice.unopened += unopened
   }
 
+  /// Reports what can never be used of authors that are known, and tells once of each of them.
   private func refuse(
-    _ segments: [OpenedSegment], in zone: ZoneState, _ report: inout ReceiveReport
-  ) {
+    _ segments: [OpenedSegment], in zone: ZoneState, nowMilliseconds: UInt64,
+    _ report: inout ReceiveReport
+  ) throws {
     let room = room(of: zone)
     for segment in segments {
       let name = deviceName(segment.author.device, in: zone)
@@ -278,6 +280,11 @@ extension Engine {
             + "zone more than \(Limits.maximumAuthors) authors: ask for the removal of that "
             + "person, who can join again"
       report.refused.append((segment.digest, reason))
+      // An author may not know yet that a key is over, or be many who did nothing wrong.
+      guard !isOver else { continue }
+      try noteLimit(
+        of: segment.author.device, in: zone, as: "refused",
+        "publishes what can never be used: \(reason)", nowMilliseconds: nowMilliseconds)
     }
   }
 

@@ -7,7 +7,7 @@ extension Engine {
   /// Drops from what waits what will never count, and what is more than may wait.
   ///
   /// Of each log what comes next is kept and what is farthest from it goes: a transport still has
-  /// it, so nothing is lost, and it is fetched again when the log has come there.
+  /// it, so nothing is lost, and it is fetched again once there is room.
   func tidy(
     _ intake: inout Intake, in zone: ZoneState, _ membership: Membership,
     nowMilliseconds: UInt64, _ report: inout ReceiveReport
@@ -20,6 +20,14 @@ extension Engine {
     for entry in dropped {
       report.refused.append((entry.digest, excess[entry.digest]?.words ?? ""))
     }
+    var refusals = try roomRefusals(in: zone.id)
+    refusals.note(
+      dropped.sorted(by: PendingEntry.isBefore).compactMap { entry in
+        excess[entry.digest].map {
+          ($0.pool(of: entry), .init(digest: entry.digest, byteCount: entry.byteCount))
+        }
+      }, whileWaiting: RoomRefusals.waitingBytes(of: intake.waiting.values.lazy.map(\.entry)))
+    try store.setFact(Engine.roomRefusalsFact(zone.id), refusals.encoded)
     let devices = Set(
       dropped.filter { $0.reason != .author && $0.reason != .format }
         .compactMap { zone.deviceByTag[$0.authorTag] })
@@ -29,6 +37,14 @@ extension Engine {
         "sends more that cannot be used yet, as something before it is missing, than may wait here",
         nowMilliseconds: nowMilliseconds)
     }
+  }
+
+  /// Under which name a store keeps what had to go from a zone's waiting segments.
+  private static func roomRefusalsFact(_ zone: ZoneID) -> String { "crowded.\(zone.hex)" }
+
+  private func roomRefusals(in zone: ZoneID) throws -> RoomRefusals {
+    guard let bytes = try store.fact(Engine.roomRefusalsFact(zone)) else { return RoomRefusals() }
+    return try RoomRefusals(decoding: bytes)
   }
 
   /// How far the logs of those devices count that do not belong any more.
@@ -65,24 +81,50 @@ extension Engine {
     }
   }
 
-  /// Those of the names that are worth fetching: not what a removed device wrote beyond its cut
-  /// where something before it is missing, as it could not wait here.
-  func worthFetching(_ names: [SegmentName], in zone: ZoneState) -> [SegmentName] {
-    let cuts = cuts(of: names.map(\.authorTag), in: zone, membership(of: zone.group))
-    guard !cuts.isEmpty else { return names }
-    var reached: [Author: UInt64] = [:]
-    return names.filter { name in
-      guard let own = cuts[name.authorTag], let device = zone.deviceByTag[name.authorTag] else {
-        return true
-      }
-      let author = Author(device: device, incarnation: name.incarnation)
-      let end = reached[author] ?? zone.head(of: author).sequence
-      guard name.first > end + 1 else {
-        reached[author] = max(end, name.last)
-        return true
-      }
-      return !own.contains { name.first > $0.sequence(of: author, in: zone.id) }
+  /// Those of the names that are worth fetching: neither what had to go for want of room while
+  /// there is none, nor what can never count of a removed device, of which its person is told.
+  func worthFetching(
+    _ names: [SegmentName], in zone: ZoneState, nowMilliseconds: UInt64
+  ) throws -> [SegmentName] {
+    let without = try withoutRoom(in: zone.id)
+    let vain = beyondCuts(names, in: zone)
+    for device in Set(vain.compactMap { zone.deviceByTag[$0.authorTag] }).sorted() {
+      try noteLimit(
+        of: device, in: zone, as: "removed",
+        "does not belong to the household any more and has published files that can never count",
+        advice: "they are not fetched, and whoever keeps a shared folder may delete them",
+        nowMilliseconds: nowMilliseconds)
     }
+    return names.filter { !without.contains($0.digest) && !vain.contains($0) }
+  }
+
+  /// What had to go from what waits and finds no room yet.
+  private func withoutRoom(in zone: ZoneID) throws -> Set<Identifier> {
+    let refusals = try roomRefusals(in: zone)
+    guard refusals != RoomRefusals() else { return [] }
+    return refusals.withoutRoom(
+      whileWaiting: RoomRefusals.waitingBytes(of: try store.pendingEntries(in: zone)))
+  }
+
+  /// Those of the names that hold what a removed device wrote beyond its cut where something before
+  /// it is missing: it could not wait here.
+  func beyondCuts(_ names: [SegmentName], in zone: ZoneState) -> Set<SegmentName> {
+    let cuts = cuts(of: names.map(\.authorTag), in: zone, membership(of: zone.group))
+    guard !cuts.isEmpty else { return [] }
+    var reached: [Author: UInt64] = [:]
+    return Set(
+      names.filter { name in
+        guard let own = cuts[name.authorTag], let device = zone.deviceByTag[name.authorTag] else {
+          return false
+        }
+        let author = Author(device: device, incarnation: name.incarnation)
+        let end = reached[author] ?? zone.head(of: author).sequence
+        guard name.first > end + 1 else {
+          reached[author] = max(end, name.last)
+          return false
+        }
+        return own.contains { name.first > $0.sequence(of: author, in: zone.id) }
+      })
   }
 
   /// Stores what waits now and forgets what does not any more.
@@ -126,6 +168,15 @@ package enum WaitingRoom {
     case unverified
     case device
     case zone
+
+    /// The bound that it would pass.
+    func pool(of entry: PendingEntry) -> RoomRefusals.Pool {
+      switch self {
+      case .unverified: .unverified
+      case .device: .device(entry.authorTag)
+      case .zone: .zone
+      }
+    }
 
     var words: String {
       switch self {

@@ -38,7 +38,7 @@ package struct PendingEntry: Equatable, Sendable {
   }
 
   /// Who it claims to be of; nil where no device of the zone is known by that tag.
-  func author(in zone: ZoneState) -> Author? {
+  package func author(in zone: ZoneState) -> Author? {
     zone.deviceByTag[authorTag].map { Author(device: $0, incarnation: incarnation) }
   }
 

@@ -27,11 +27,11 @@ extension Engine {
     let held = try held(names, in: id)
     let hasAll = try !beganFromSnapshot(id)
     let ordered = names.filter { !held.contains($0) }.sorted()
-    let worth = Set(worthFetching(ordered, in: zone))
+    let vain = beyondCuts(ordered, in: zone)
     return Set(
       ordered.filter { name in
         guard let device = zone.deviceByTag[name.authorTag] else { return true }
-        if refusals.reason(for: name.digest, in: id) != nil || !worth.contains(name) { return true }
+        if refusals.reason(for: name.digest, in: id) != nil || vain.contains(name) { return true }
         let author = Author(device: device, incarnation: name.incarnation)
         return hasAll && name.last <= zone.frontier[author]
       })

@@ -173,8 +173,9 @@ extension Engine {
     var isDone = false
     var plan = try SyncPlan(zone: zone(id), known: known)
     while !isDone {
-      var names = worthFetching(
-        plan.fetches(from: listing, except: taking.tried), in: try zone(id))
+      var names = try worthFetching(
+        plan.fetches(from: listing, except: taking.tried), in: try zone(id),
+        nowMilliseconds: nowMilliseconds)
       if Mutant.skipsOwnEarlierLives.isActive {
         let own = try zone(id).authorTag(of: device)
         names.removeAll { $0.authorTag == own }
