@@ -151,7 +151,10 @@ extension Engine {
     }
     for keys in [list.managers, list.authors] {
       for key in keys.sorted(by: { $0.lexicographicallyPrecedes($1) })
-      where key != own && ranks[key] != list.rank(of: key) && !refused.contains(key) {
+      where ranks[key] != list.rank(of: key) && !refused.contains(key)
+        // By the words' connection this device lists itself; it takes itself down last.
+        && (key != own || ranks[key] != .manager)
+      {
         if try !step(list.rank(of: key), key) { refused.append(key) }
       }
     }
