@@ -90,8 +90,6 @@ struct AtRest {
         // What a changed program signed as if it were a newer one waits for that one, and what it
         // left out for ever.
         if world.forged.contains(pending.digest) { return false }
-        // What counts of a log that is held back is not looked at again where it comes once more.
-        if pending.reason == .gap, isKnown(pending, in: zone) { return false }
         guard pending.reason == .epoch, let frame = try? EnvelopeFrame(pending.bytes) else {
           return true
         }
@@ -103,16 +101,6 @@ struct AtRest {
           "\(waiting.count) segments wait for \(waiting[0].reason.rawValue): "
             + (try Settling.state(of: device)))
       }
-    }
-  }
-
-  /// Whether all of a segment by somebody who made a false claim is here already.
-  private func isKnown(_ pending: PendingSegment, in zone: ZoneState) -> Bool {
-    guard let frame = try? EnvelopeFrame(pending.bytes) else { return false }
-    return world.lies.contains { lie in
-      zone.authorTag(of: lie.dot.author.device).bytes == frame.authorTag.array
-        && lie.dot.author.incarnation == frame.incarnation
-        && frame.lastSeq <= zone.head(of: lie.dot.author).sequence
     }
   }
 
