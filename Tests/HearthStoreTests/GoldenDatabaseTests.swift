@@ -83,7 +83,7 @@ struct GoldenDatabaseTests {
         lines.append(
           "\(try store.changes(of: runAuthor(number), in: zone.id, after: 0, limit: 99))")
       }
-      lines += try store.pending(in: zone.id).map { "\($0)" }
+      lines += try store.pending(in: zone.id).map { "\($0.digest) \($0.reason) \($0.bytes)" }
       lines.append("\(try store.baseSnapshot(of: zone.id) ?? [])")
       try store.forEachRecord(in: zone.id) { key, record in lines.append("\(key) \(record)") }
       lines += try store.projectedRows(of: "count", "total", where: [], in: zone.id).map { "\($0)" }
@@ -122,7 +122,8 @@ struct GoldenDatabaseTests {
         at: Self.folder.appendingPathComponent(name), to: URL(fileURLWithPath: scratch.path))
       for round in 1...2 {
         try scratch.session(Self.schema, [CountProjection()]) { store throws in
-          #expect(try Self.digest(store) + "\n" == expected, "\(name), opening \(round)")
+          let digest = try Self.digest(store) + "\n"
+          #expect(digest == expected, "\(name), opening \(round)")
           #expect(try store.integrity() == ["ok"])
           #expect(try store.staleProjections(of: zoneID).isEmpty)
         }
@@ -137,7 +138,8 @@ struct GoldenDatabaseTests {
       contentsOf: Self.folder.appendingPathComponent(Self.digestName), encoding: .utf8)
     try scratch.session(Self.schema, [CountProjection()]) { store throws in
       try Self.fill(store)
-      #expect(try Self.digest(store) + "\n" == expected)
+      let digest = try Self.digest(store) + "\n"
+      #expect(digest == expected)
     }
   }
 }

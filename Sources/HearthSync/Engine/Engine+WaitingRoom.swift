@@ -88,12 +88,18 @@ extension Engine {
   ) throws -> [SegmentName] {
     let without = try withoutRoom(in: zone.id)
     let vain = beyondCuts(names, in: zone)
-    for device in Set(vain.compactMap { zone.deviceByTag[$0.authorTag] }).sorted() {
-      try noteLimit(
-        of: device, in: zone, as: "removed",
-        "does not belong to the household any more and has published files that can never count",
-        advice: "they are not fetched, and whoever keeps a shared folder may delete them",
-        nowMilliseconds: nowMilliseconds)
+    let devices = Set(vain.compactMap { zone.deviceByTag[$0.authorTag] }).sorted()
+    if !devices.isEmpty {
+      try store.transaction {
+        for device in devices {
+          try noteLimit(
+            of: device, in: zone, as: "removed",
+            "does not belong to the household any more and has published files that can never "
+              + "count",
+            advice: "they are not fetched, and whoever keeps a shared folder may delete them",
+            nowMilliseconds: nowMilliseconds)
+        }
+      }
     }
     return names.filter { !without.contains($0.digest) && !vain.contains($0) }
   }
