@@ -13,10 +13,11 @@ package struct StateDifference: Equatable, Sendable {
 // Equal knowledge is checked: devices tell what they hold at a point, and whoever has the same
 // point compares; decision 0064 says why it is so.
 extension Engine {
-  /// How often a device looks at what a zone holds without anybody asking: once a week.
+  /// How often a device looks at what a zone holds without anybody asking: every 30 days, as what it
+  /// then says stays in the members' log for ever.
   ///
   /// Nor does it build records anew, or answer, more often for what others say.
-  package static var comparisonMilliseconds: UInt64 { 7 * 24 * 60 * 60 * 1_000 }
+  package static var comparisonMilliseconds: UInt64 { 30 * 24 * 60 * 60 * 1_000 }
 
   /// How often it looks as others ask: once an hour, as a look costs O(zone).
   package static var lookMilliseconds: UInt64 { 60 * 60 * 1_000 }
@@ -32,7 +33,7 @@ extension Engine {
     guard zone.kind == .data else { return }
     let before = try comparison(of: id)
     var known = before
-    // The first look is a week away: what was just received was just worked out.
+    // The first look is a month away: what was just received was just worked out.
     if known.lookedMilliseconds == 0 { known.lookedMilliseconds = now }
     let said = membership(of: zone.group).zoneStatements(of: id).filter { $0.device != device }
     let news = said.filter { known.peer($0.device)?.statement != $0.id }
@@ -156,7 +157,7 @@ extension Engine {
     let zone = try zone(content.zone)
     let name = nameWithPerson(statement.device, in: zone)
     var isRebuilt = false
-    // Nobody makes this device work more than once a week by saying something wrong.
+    // Nobody makes this device work more than once a month by saying something wrong.
     if content.mark == mark,
       Engine.hasPassed(Engine.comparisonMilliseconds, known.rebuiltMilliseconds, now)
     {
@@ -236,7 +237,7 @@ extension Engine {
 
   // MARK: Telling
 
-  /// Tells the others what a zone holds here: once a week if nobody said so yet, and where somebody
+  /// Tells the others what a zone holds here: once a month if nobody said so yet, and where somebody
   /// said something else or this device did.
   private mutating func tell(
     _ id: ZoneID, at mark: Identifier, besides said: [ZoneStatement], isDue: Bool, _ now: UInt64,
