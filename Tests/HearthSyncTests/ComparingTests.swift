@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Devices with the same changes compare what they hold")
 struct ComparingTests {
-  private let month = Engine<MemoryStore>.comparisonMilliseconds
+  private let week = Engine<MemoryStore>.comparisonMilliseconds
   private let hour = Engine<MemoryStore>.lookMilliseconds
 
   /// Three members who have everything and have been in touch.
@@ -61,21 +61,21 @@ struct ComparingTests {
     try Set((0..<3).map { try world.digest($0) }).count == 1
   }
 
-  @Test("Equal devices say nothing but what one of them holds, once a month and where there is news")
+  @Test("Equal devices say nothing but what one of them holds, and that where there is news")
   func equal() throws {
     var world = try world()
     for member in 0..<3 { #expect(statements(world, by: member, as: member) == 0) }
-    try sync(0, &world, at: month - 1)
+    try sync(0, &world, at: week - 1)
     #expect(statements(world, by: 0, as: 0) == 0)
     for round in 0..<3 as Range<UInt64> {
-      for member in [0, 1, 2, 0, 1, 2] { try sync(member, &world, at: month + round * hour) }
+      for member in [0, 1, 2, 0, 1, 2] { try sync(member, &world, at: week + round * hour) }
     }
     #expect((0..<3).map { statements(world, by: $0, as: 2) } == [1, 0, 0])
-    for member in [1, 2, 0] { try sync(member, &world, at: 3 * month) }
+    for member in [1, 2, 0] { try sync(member, &world, at: 3 * week) }
     #expect((0..<3).map { statements(world, by: $0, as: 0) } == [1, 0, 0], "nothing is new")
     try world.family.set(2, 5, 50)
-    for member in [2, 0, 1] { try sync(member, &world, at: 3 * month + hour) }
-    for member in [1, 2, 0] { try sync(member, &world, at: 5 * month) }
+    for member in [2, 0, 1] { try sync(member, &world, at: 3 * week + hour) }
+    for member in [1, 2, 0] { try sync(member, &world, at: 5 * week) }
     #expect((0..<3).map { statements(world, by: $0, as: 0) } == [1, 1, 0])
     for member in 0..<3 {
       #expect(notices(member, world).isEmpty)
@@ -89,14 +89,14 @@ struct ComparingTests {
     let truth = try world.digest(0)
     try rot(1, 666, in: world)
     #expect(try world.digest(1) != truth)
-    try sync(0, &world, at: month)
-    try sync(1, &world, at: month)
+    try sync(0, &world, at: week)
+    try sync(1, &world, at: week)
     #expect(try world.digest(1) == truth)
     let told = notices(1, world)
     #expect(told.count == 1 && told.first?.device == world.family.members[0].device)
     #expect(told.first?.text.contains("on this device were not what its log says") == true)
     #expect(told.first?.text.contains("are the same now") == true)
-    for member in [2, 0, 1, 0] { try sync(member, &world, at: month + 2 * hour) }
+    for member in [2, 0, 1, 0] { try sync(member, &world, at: week + 2 * hour) }
     #expect(try areAlike(world))
     #expect(notices(1, world).count == 1)
     for member in 0..<3 { #expect(try differing(member, world).isEmpty) }
@@ -108,39 +108,39 @@ struct ComparingTests {
     var world = try world()
     let truth = try world.digest(0)
     try rot(0, 666, in: world)
-    try sync(0, &world, at: month)
-    try sync(1, &world, at: month)
+    try sync(0, &world, at: week)
+    try sync(1, &world, at: week)
     let told = try #require(notices(1, world).first)
     #expect(told.text.contains("device 0") && told.text.contains("reports other records"))
     #expect(told.text.contains("here they are what the log says"))
     #expect(try differing(1, world) == [world.family.members[0].device])
     #expect(try world.digest(1) == truth)
     #expect(statements(world, by: 1, as: 1) == 1, "the answer")
-    try sync(0, &world, at: month + hour)
+    try sync(0, &world, at: week + hour)
     #expect(try world.digest(0) == truth)
     #expect(notices(0, world).map(\.device) == [world.family.members[1].device])
-    try sync(1, &world, at: month + hour)
-    try sync(2, &world, at: month + hour)
+    try sync(1, &world, at: week + hour)
+    try sync(2, &world, at: week + hour)
     #expect(try differing(1, world).isEmpty)
     #expect(notices(1, world).count == 1)
     #expect(notices(2, world).isEmpty)
   }
 
-  @Test("What a disk changed while nothing was new is found by the monthly look, without anybody")
+  @Test("What a disk changed while nothing was new is found by the weekly look, without anybody")
   func ownLook() throws {
     var world = try world()
     let truth = try world.digest(0)
-    try sync(0, &world, at: month)
+    try sync(0, &world, at: week)
     try rot(0, 666, in: world)
-    try sync(0, &world, at: 2 * month - 1)
+    try sync(0, &world, at: 2 * week - 1)
     #expect(try world.digest(0) != truth)
-    try sync(0, &world, at: 2 * month)
+    try sync(0, &world, at: 2 * week)
     #expect(try world.digest(0) == truth)
     #expect(notices(0, world).map(\.device) == [world.family.members[0].device])
     #expect(notices(0, world).first?.text.contains("although nothing new came") == true)
   }
 
-  @Test("A liar makes nobody work or speak more than once a month")
+  @Test("A liar makes nobody work or speak more than once a week")
   func liar() throws {
     var world = try world()
     let zone = world.family.zone
@@ -155,9 +155,9 @@ struct ComparingTests {
       try world.family.members[2].perform(
         [.zoneDigest(lie)], in: world.family.group, nowMilliseconds: NewcomerWorld.now)
       try sync(2, &world, at: 0)
-      try sync(1, &world, at: round * 30 * hour)
+      try sync(1, &world, at: round * 7 * hour)
     }
-    // Once in each month that began; each time the members' log and the zone.
+    // Once in each week that began; each time the members' log and the zone.
     #expect(store.recordRemovals - before == 3 * 2)
     #expect(notices(1, world).count == 3)
     #expect(Set(notices(1, world).map(\.device)) == [world.family.members[2].device])
@@ -165,8 +165,8 @@ struct ComparingTests {
     #expect(statements(world, by: 1, as: 1) == 1)
     // Somebody removed is not listed any more.
     try world.family.remove(2, by: 0)
-    try sync(0, &world, at: 49 * 30 * hour)
-    try sync(1, &world, at: 49 * 30 * hour)
+    try sync(0, &world, at: 49 * 7 * hour)
+    try sync(1, &world, at: 49 * 7 * hour)
     #expect(try differing(1, world).isEmpty)
   }
 

@@ -13,11 +13,14 @@ package struct StateDifference: Equatable, Sendable {
 // Equal knowledge is checked: devices tell what they hold at a point, and whoever has the same
 // point compares; decision 0064 says why it is so.
 extension Engine {
-  /// How often a device looks at what a zone holds without anybody asking: every 30 days, as what it
-  /// then says stays in the members' log for ever.
+  /// How often a device looks at what a zone holds without anybody asking: once a week.
   ///
   /// Nor does it build records anew, or answer, more often for what others say.
-  package static var comparisonMilliseconds: UInt64 { 30 * 24 * 60 * 60 * 1_000 }
+  package static var comparisonMilliseconds: UInt64 { 7 * 24 * 60 * 60 * 1_000 }
+
+  /// How often a device says what it holds without anybody asking: every 90 days, as a statement
+  /// stays in the members' log for ever.
+  package static var statementMilliseconds: UInt64 { 90 * 24 * 60 * 60 * 1_000 }
 
   /// How often it looks as others ask: once an hour, as a look costs O(zone).
   package static var lookMilliseconds: UInt64 { 60 * 60 * 1_000 }
@@ -33,7 +36,7 @@ extension Engine {
     guard zone.kind == .data else { return }
     let before = try comparison(of: id)
     var known = before
-    // The first look is a month away: what was just received was just worked out.
+    // The first look is a week away: what was just received was just worked out.
     if known.lookedMilliseconds == 0 { known.lookedMilliseconds = now }
     let said = membership(of: zone.group).zoneStatements(of: id).filter { $0.device != device }
     let news = said.filter { known.peer($0.device)?.statement != $0.id }
@@ -157,7 +160,7 @@ extension Engine {
     let zone = try zone(content.zone)
     let name = nameWithPerson(statement.device, in: zone)
     var isRebuilt = false
-    // Nobody makes this device work more than once a month by saying something wrong.
+    // Nobody makes this device work more than once a week by saying something wrong.
     if content.mark == mark,
       Engine.hasPassed(Engine.comparisonMilliseconds, known.rebuiltMilliseconds, now)
     {
@@ -237,8 +240,8 @@ extension Engine {
 
   // MARK: Telling
 
-  /// Tells the others what a zone holds here: once a month if nobody said so yet, and where somebody
-  /// said something else or this device did.
+  /// Tells the others what a zone holds here: every 90 days if nobody said so yet, and where
+  /// somebody said something else or this device did.
   private mutating func tell(
     _ id: ZoneID, at mark: Identifier, besides said: [ZoneStatement], isDue: Bool, _ now: UInt64,
     _ known: inout StateComparison
@@ -256,7 +259,10 @@ extension Engine {
       else { return }
     } else {
       let isSaid = said.contains { $0.content.mark == mark && $0.content.digest == digest }
-      guard isDue, !isSaid else { return }
+      let last = known.stated?.milliseconds
+      guard isDue, !isSaid,
+        last.map({ Engine.hasPassed(Engine.statementMilliseconds, $0, now) }) ?? true
+      else { return }
     }
     Probe.stateTold.hit()
     let statement = ControlOperation.ZoneDigest(zone: id, mark: mark, digest: digest)

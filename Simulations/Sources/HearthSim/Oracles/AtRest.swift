@@ -118,8 +118,13 @@ struct AtRest {
         .reduce(0) { $0 + engine.membership(of: $1.group).epochs(of: $1.id).count }
       // What a stranger or a changed program put there nobody else may take away.
       let files = folder.names.count { world.isHonest($0) && !isUnknown($0, held) }
+      // Each device may say now and then what a zone holds; under an earlier key that stays, too.
+      let spans =
+        (world.now - world.plan.startMilliseconds) / Engine<ReplicaStore>.statementMilliseconds
+      let statements = devices.count * engine.zones.count * (Int(spans) + 1)
       let bound =
         8 + authors * 2 * Engine<ReplicaStore>.compactionThreshold + changes / 64 + keys
+        + statements
       guard files <= bound else {
         throw world.fail(
           .boundedStorage, device, "\(files) files in the folder for \(changes) changes")
