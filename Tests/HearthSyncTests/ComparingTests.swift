@@ -230,6 +230,11 @@ struct ComparingTests {
         #expect(told.isEmpty, "seed \(seed), step \(number), member \(member)")
       }
     }
+    // In the end all know the same, and the next statement is due.
+    for _ in 0..<3 { for member in here { try sync(member, &world, at: later) } }
+    later += Engine<MemoryStore>.statementMilliseconds
+    for _ in 0..<2 { for member in here { try sync(member, &world, at: later) } }
+    for member in here { #expect(notices(member, world).isEmpty, "seed \(seed), the end") }
     let compared = try here.reduce(0) { sum, member in
       let fact = world.family.members[member].store.fact("compared.\(world.family.zone.hex)")
       return sum + (try fact.map { try StateComparison($0).peers.count } ?? 0)
