@@ -1,267 +1,183 @@
 import HearthCRDT
 
+/// How a value inside a control operation is written and read: one description for both.
+package struct ControlCodec<Value>: Sendable {
+  let write: @Sendable (Value, inout ByteWriter) -> Void
+  let read: @Sendable (inout ByteReader) throws(CodecError) -> Value
+}
+
+extension ControlCodec {
+  /// A value of fields, one after the other, in the order in which it is made of them.
+  init<each Field>(
+    _ make: @escaping @Sendable (repeat each Field) -> Value,
+    _ fields: repeat (any KeyPath<Value, each Field> & Sendable, ControlCodec<each Field>)
+  ) {
+    self.init { value, writer in
+      repeat (each fields).1.write(value[keyPath: (each fields).0], &writer)
+    } read: { reader throws(CodecError) in
+      make(repeat try (each fields).1.read(&reader))
+    }
+  }
+
+  /// The same where what is read has to fulfil a condition.
+  func checked(_ item: String, _ isCanonical: @escaping @Sendable (Value) -> Bool) -> Self {
+    Self(write: write) { [read] reader throws(CodecError) in
+      let start = reader.offset
+      let value = try read(&reader)
+      guard isCanonical(value) else { throw CodecError(.notCanonical, item, offset: start) }
+      return value
+    }
+  }
+}
+
 /// Something with canonical bytes inside a control operation.
-protocol ControlCodable {
-  func encode(into writer: inout ByteWriter)
-  init(from reader: inout ByteReader) throws(CodecError)
+package protocol ControlCodable: Equatable, Sendable {
+  /// How it is written and read.
+  static var codec: ControlCodec<Self> { get }
 }
 
-extension ByteWriter {
-  mutating func list(_ items: [some ControlCodable]) {
-    varint(items.count)
-    for item in items { item.encode(into: &self) }
-  }
-
-  /// A flag, then the identifier if there is one.
-  mutating func optional(_ identifier: Identifier?) {
-    byte(identifier == nil ? 0 : 1)
-    if let identifier { self.identifier(identifier) }
-  }
-}
-
-extension ByteReader {
-  /// A list of items that take at least `itemBytes` each.
-  mutating func list<Item: ControlCodable>(
-    _ item: String, itemBytes: Int, atMost limit: Int = ControlOperation.maximumItems
-  ) throws(CodecError) -> [Item] {
-    let number = try count(item, itemBytes: itemBytes, atMost: limit)
-    var items: [Item] = []
-    for _ in 0..<number { items.append(try Item(from: &self)) }
-    return items
-  }
-
-  /// A list in strict order of a key, so that it has one spelling and no doubles.
-  mutating func sortedList<Item: ControlCodable>(
-    _ item: String, itemBytes: Int, isOrdered: (Item, Item) -> Bool
-  ) throws(CodecError) -> [Item] {
-    let start = offset
-    let items: [Item] = try list(item, itemBytes: itemBytes)
-    for place in items.indices.dropFirst() where !isOrdered(items[place - 1], items[place]) {
-      throw CodecError(.notCanonical, item, offset: start)
-    }
-    return items
-  }
-
-  mutating func optionalIdentifier(_ item: String) throws(CodecError) -> Identifier? {
-    try flag(item) ? try identifier(item) : nil
-  }
-
-  mutating func name(_ item: String) throws(CodecError) -> String {
-    try text(item, atMost: ControlOperation.maximumNameBytes)
-  }
-
-  mutating func sealed(_ item: String) throws(CodecError) -> [UInt8] {
-    try blob(item, atMost: ControlOperation.maximumSealedBytes)
-  }
-
-  mutating func sequence(_ item: String) throws(CodecError) -> UInt64 {
-    let start = offset
-    let value = try varint(item)
-    guard value > 0 else { throw CodecError(.notCanonical, item, offset: start) }
-    guard value <= Frontier.maximumSequence else {
-      throw CodecError(.beyondLimit, item, offset: start)
-    }
-    return value
-  }
-}
-
-extension DeviceCard: ControlCodable {
-  package func encode(into writer: inout ByteWriter) {
-    writer.raw(signKey)
-    writer.raw(boxKey)
-    writer.text(name)
-  }
-
-  package init(from reader: inout ByteReader) throws(CodecError) {
-    signKey = try reader.raw(32, "sign key")
-    boxKey = try reader.raw(32, "box key")
-    name = try reader.name("device's name")
-  }
-}
-
-extension ControlOperation.Genesis.ZoneDeclaration: ControlCodable {
-  func encode(into writer: inout ByteWriter) {
-    writer.identifier(id)
-    writer.text(name)
-  }
-
-  init(from reader: inout ByteReader) throws(CodecError) {
-    id = try reader.identifier("zone")
-    name = try reader.name("zone name")
-  }
-}
-
-extension ControlOperation.Genesis: ControlCodable {
-  func encode(into writer: inout ByteWriter) {
-    writer.identifier(nonce)
-    writer.byte(database.rawValue)
-    writer.identifier(controlZone)
-    writer.list(zones)
-    writer.identifier(founder)
-    writer.text(founderName)
-    device.encode(into: &writer)
-    writer.fixed64(createdMilliseconds)
-  }
-
-  init(from reader: inout ByteReader) throws(CodecError) {
-    nonce = try reader.identifier("nonce")
-    database = try reader.choice("database", DatabaseKind.init(rawValue:))
-    controlZone = try reader.identifier("control zone")
-    zones = try reader.list("zones", itemBytes: 17)
-    founder = try reader.identifier("founder")
-    founderName = try reader.name("founder's name")
-    device = try DeviceCard(from: &reader)
-    createdMilliseconds = try reader.fixed64("created")
-  }
-}
-
-extension ControlOperation.InviteCreate: ControlCodable {
-  func encode(into writer: inout ByteWriter) {
-    writer.identifier(invite)
-    writer.raw(signKey)
-    writer.raw(boxKey)
-    writer.byte(admission.rawValue)
-    writer.byte(role.rawValue)
-    writer.optional(person)
-    writer.varint(maximumUses)
-    writer.fixed64(expiresMilliseconds)
-  }
-
-  init(from reader: inout ByteReader) throws(CodecError) {
-    invite = try reader.identifier("invite")
-    signKey = try reader.raw(32, "invite sign key")
-    boxKey = try reader.raw(32, "invite box key")
-    admission = try reader.choice("admission", ControlOperation.Admission.init(rawValue:))
-    role = try reader.choice("role", Role.init(rawValue:))
-    person = try reader.optionalIdentifier("invited person")
-    maximumUses = try reader.varint("uses", atMost: 1_000)
-    expiresMilliseconds = try reader.fixed64("expiry")
-  }
-}
-
-extension ControlOperation.Join: ControlCodable {
-  /// The bytes that the invitation's key signs: the whole request, its keys included.
-  package var request: [UInt8] {
+extension ControlCodable {
+  /// The canonical bytes.
+  package var encoded: [UInt8] {
     var writer = ByteWriter()
-    writer.identifier(invite)
-    writer.identifier(person)
-    writer.text(personName)
-    device.encode(into: &writer)
+    encode(into: &writer)
     return writer.bytes
   }
 
-  func encode(into writer: inout ByteWriter) {
-    writer.raw(request)
-    writer.raw(proof)
-  }
+  /// Writes the canonical bytes.
+  package func encode(into writer: inout ByteWriter) { Self.codec.write(self, &writer) }
 
-  init(from reader: inout ByteReader) throws(CodecError) {
-    invite = try reader.identifier("invite")
-    person = try reader.identifier("person")
-    personName = try reader.name("person's name")
-    device = try DeviceCard(from: &reader)
-    proof = try reader.raw(64, "proof")
-  }
-}
-
-extension ControlOperation.Admit: ControlCodable {
-  package func encode(into writer: inout ByteWriter) {
-    join.encode(into: &writer)
-    writer.raw(possession)
-  }
-
+  /// Reads the canonical bytes, and nothing that comes after them.
   package init(from reader: inout ByteReader) throws(CodecError) {
-    join = try ControlOperation.Join(from: &reader)
-    possession = try reader.raw(64, "possession")
+    self = try Self.codec.read(&reader)
   }
 }
 
-extension ControlOperation.Incarnate: ControlCodable {
-  func encode(into writer: inout ByteWriter) {
-    writer.fixed64(previous)
-    writer.text(reason)
+// MARK: - Fields and lists
+
+extension ControlCodec {
+  static func identifier(_ item: String) -> Self where Value == Identifier {
+    Self(
+      write: { $1.identifier($0) },
+      read: { reader throws(CodecError) in try reader.identifier(item) })
   }
 
-  init(from reader: inout ByteReader) throws(CodecError) {
-    previous = try reader.fixed64("previous incarnation")
-    reason = try reader.name("reason")
-  }
-}
-
-// MARK: - Changes of people and devices
-
-extension Cut.Entry: ControlCodable {
-  func encode(into writer: inout ByteWriter) {
-    writer.identifier(zone)
-    writer.author(author)
-    writer.varint(sequence)
-    writer.raw(hash)
-  }
-
-  init(from reader: inout ByteReader) throws(CodecError) {
-    zone = try reader.identifier("zone of a cut")
-    author = try reader.author("author of a cut")
-    sequence = try reader.sequence("sequence of a cut")
-    hash = try reader.raw(32, "hash of a cut")
-  }
-}
-
-extension Cut: ControlCodable {
-  func encode(into writer: inout ByteWriter) { writer.list(entries) }
-
-  init(from reader: inout ByteReader) throws(CodecError) {
-    entries = try reader.sortedList("cut", itemBytes: 73) {
-      ($0.zone, $0.author) < ($1.zone, $1.author)
+  /// A flag, then the identifier if there is one.
+  static func identifier(_ item: String) -> Self where Value == Identifier? {
+    Self { identifier, writer in
+      writer.byte(identifier == nil ? 0 : 1)
+      if let identifier { writer.identifier(identifier) }
+    } read: { reader throws(CodecError) in
+      try reader.flag(item) ? try reader.identifier(item) : nil
     }
   }
-}
 
-extension ControlOperation.RemoveMember: ControlCodable {
-  func encode(into writer: inout ByteWriter) {
-    writer.identifier(person)
-    cut.encode(into: &writer)
+  static func raw(_ count: Int, _ item: String) -> Self where Value == [UInt8] {
+    Self(
+      write: { $1.raw($0) },
+      read: { reader throws(CodecError) in try reader.raw(count, item) })
   }
 
-  init(from reader: inout ByteReader) throws(CodecError) {
-    person = try reader.identifier("person")
-    cut = try Cut(from: &reader)
-  }
-}
-
-extension ControlOperation.RevokeDevice: ControlCodable {
-  func encode(into writer: inout ByteWriter) {
-    writer.identifier(device)
-    cut.encode(into: &writer)
+  static func blob(_ item: String, atMost limit: Int) -> Self where Value == [UInt8] {
+    Self(
+      write: { $1.blob($0) },
+      read: { reader throws(CodecError) in try reader.blob(item, atMost: limit) })
   }
 
-  init(from reader: inout ByteReader) throws(CodecError) {
-    device = try reader.identifier("device")
-    cut = try Cut(from: &reader)
-  }
-}
-
-extension ControlOperation.SetRole: ControlCodable {
-  func encode(into writer: inout ByteWriter) {
-    writer.identifier(person)
-    writer.byte(role.rawValue)
-    cut.encode(into: &writer)
+  /// A key or secret, sealed.
+  static func sealed(_ item: String) -> Self where Value == [UInt8] {
+    blob(item, atMost: ControlOperation.maximumSealedBytes)
   }
 
-  init(from reader: inout ByteReader) throws(CodecError) {
-    person = try reader.identifier("person")
-    role = try reader.choice("role", Role.init(rawValue:))
-    cut = try Cut(from: &reader)
-  }
-}
-
-extension ControlOperation.TransferOwner: ControlCodable {
-  func encode(into writer: inout ByteWriter) {
-    writer.identifier(to)
-    writer.raw(signature)
+  static func name(_ item: String) -> Self where Value == String {
+    Self(
+      write: { $1.text($0) },
+      read: { reader throws(CodecError) in
+        try reader.text(item, atMost: ControlOperation.maximumNameBytes)
+      })
   }
 
-  init(from reader: inout ByteReader) throws(CodecError) {
-    to = try reader.identifier("new owner")
-    signature = try reader.raw(64, "signature")
+  static func byte(_ item: String) -> Self where Value == UInt8 {
+    Self(
+      write: { $1.byte($0) },
+      read: { reader throws(CodecError) in try reader.byte(item) })
+  }
+
+  static func fixed64(_ item: String) -> Self where Value == UInt64 {
+    Self(
+      write: { $1.fixed64($0) },
+      read: { reader throws(CodecError) in try reader.fixed64(item) })
+  }
+
+  /// The number of a change in its author's log.
+  static func sequence(_ item: String) -> Self where Value == UInt64 {
+    Self {
+      $1.varint($0)
+    } read: { reader throws(CodecError) in
+      let start = reader.offset
+      let value = try reader.varint(item)
+      guard value > 0 else { throw CodecError(.notCanonical, item, offset: start) }
+      guard value <= Frontier.maximumSequence else {
+        throw CodecError(.beyondLimit, item, offset: start)
+      }
+      return value
+    }
+  }
+
+  static func number(_ item: String, atMost limit: Int) -> Self where Value == Int {
+    Self(
+      write: { $1.varint($0) },
+      read: { reader throws(CodecError) in try reader.varint(item, atMost: limit) })
+  }
+
+  static func flag(_ item: String) -> Self where Value == Bool {
+    Self(
+      write: { $1.byte($0 ? 1 : 0) },
+      read: { reader throws(CodecError) in try reader.flag(item) })
+  }
+
+  static func choice(_ item: String) -> Self where Value: RawRepresentable<UInt8> & Sendable {
+    Self(
+      write: { $1.byte($0.rawValue) },
+      read: { reader throws(CodecError) in try reader.choice(item, Value.init(rawValue:)) })
+  }
+
+  static func author(_ item: String) -> Self where Value == Author {
+    Self(
+      write: { $1.author($0) },
+      read: { reader throws(CodecError) in try reader.author(item) })
+  }
+
+  static func frontier(_ item: String) -> Self where Value == Frontier {
+    Self(
+      write: { $1.frontier($0) },
+      read: { reader throws(CodecError) in try reader.frontier(item) })
+  }
+
+  /// A list of items that take at least `itemBytes` each.
+  static func list<Item>(
+    _ item: String, itemBytes: Int, atMost limit: Int = ControlOperation.maximumItems,
+    of codec: ControlCodec<Item>
+  ) -> Self where Value == [Item] {
+    Self { items, writer in
+      writer.varint(items.count)
+      for item in items { codec.write(item, &writer) }
+    } read: { reader throws(CodecError) in
+      var items: [Item] = []
+      for _ in 0..<(try reader.count(item, itemBytes: itemBytes, atMost: limit)) {
+        items.append(try codec.read(&reader))
+      }
+      return items
+    }
+  }
+
+  /// A list in strict order of a key, so that it has one spelling and no doubles.
+  static func sorted<Item>(
+    _ item: String, itemBytes: Int, of codec: ControlCodec<Item>,
+    by isOrdered: @escaping @Sendable (Item, Item) -> Bool
+  ) -> Self where Value == [Item] {
+    list(item, itemBytes: itemBytes, of: codec).checked(item) { items in
+      zip(items, items.dropFirst()).allSatisfy(isOrdered)
+    }
   }
 }

@@ -29,7 +29,7 @@ package enum ControlOperation: Equatable, Sendable {
   /// Ends the author's own membership.
   case leave(Cut)
   /// Names the keys of the author's recovery words.
-  case setRecovery(SetRecovery)
+  case setRecovery(RecoveryKeys)
   /// Replaces the keys of the author's recovery words.
   case rotateRecovery(RotateRecovery)
   /// Makes the author's device a device of a person who has the recovery words.
@@ -97,44 +97,8 @@ extension ControlOperation {
     case setRecovery = 14
     case rotateRecovery = 15
     case recover = 16
-  }
-
-  /// The kind of attestations.
-  static let attestKind: UInt8 = 25
-  /// The kind of what devices tell to be compared.
-  static let zoneDigestKind: UInt8 = 26
-
-  /// The first byte.
-  package var kind: UInt8 {
-    switch self {
-    case .genesis: 1
-    case .epoch: 2
-    case .inviteCreate: 3
-    case .inviteClose: 4
-    case .join: 5
-    case .incarnate: 6
-    case .admit: 7
-    case .removeMember: 8
-    case .revokeDevice: 9
-    case .setRole: 10
-    case .transferOwner: 11
-    case .acceptOwner: 12
-    case .leave: 13
-    case .setRecovery: 14
-    case .rotateRecovery: 15
-    case .recover: 16
-    case .forkProof: 17
-    case .adopt: 18
-    case .complaint: 19
-    case .wrapAdd: 20
-    case .setPolicy: 21
-    case .heartbeat: 22
-    case .branch: 23
-    case .confirm: 24
-    case .snapshotAttest: ControlOperation.attestKind
-    case .zoneDigest: ControlOperation.zoneDigestKind
-    case .unknown(let kind): kind
-    }
+    case snapshotAttest = 25
+    case zoneDigest = 26
   }
 
   /// The person whom it lets in, or whose further device; nil for one that lets nobody in.
@@ -179,40 +143,72 @@ extension ControlOperation {
 // MARK: - Bytes
 
 extension ControlOperation {
+  /// A kind, and how what an operation of it carries is written.
+  private struct Form {
+    let kind: UInt8
+    let write: (inout ByteWriter) -> Void
+
+    init(_ kind: UInt8, _ payload: some ControlCodable) {
+      self.kind = kind
+      write = payload.encode
+    }
+
+    init<Payload>(_ kind: UInt8, _ payload: Payload, _ codec: ControlCodec<Payload>) {
+      self.kind = kind
+      write = { codec.write(payload, &$0) }
+    }
+  }
+
+  private static let invite = ControlCodec<Identifier>.identifier("invite")
+  private static let transfer = ControlCodec<RecordID>.identifier("transfer")
+  private static let frontiers = ControlCodec<[ZoneFrontier]>.list(
+    "frontiers", itemBytes: 17, of: ZoneFrontier.codec)
+  /// The ids of what is confirmed, strictly rising.
+  private static let targets = ControlCodec<[RecordID]>.sorted(
+    "confirmed operations", itemBytes: Identifier.byteCount, of: .identifier("confirmed operation"),
+    by: <)
+
+  private var form: Form {
+    switch self {
+    case .genesis(let genesis): Form(1, genesis)
+    case .epoch(let grant): Form(2, grant)
+    case .inviteCreate(let invite): Form(3, invite)
+    case .inviteClose(let id): Form(4, id, ControlOperation.invite)
+    case .join(let join): Form(5, join)
+    case .incarnate(let incarnate): Form(6, incarnate)
+    case .admit(let admit): Form(7, admit)
+    case .removeMember(let removal): Form(8, removal)
+    case .revokeDevice(let revocation): Form(9, revocation)
+    case .setRole(let change): Form(10, change)
+    case .transferOwner(let transfer): Form(11, transfer)
+    case .acceptOwner(let id): Form(12, id, ControlOperation.transfer)
+    case .leave(let cut): Form(13, cut)
+    case .setRecovery(let keys): Form(14, keys)
+    case .rotateRecovery(let rotation): Form(15, rotation)
+    case .recover(let recover): Form(16, recover)
+    case .forkProof(let proof): Form(17, proof)
+    case .adopt(let adopt): Form(18, adopt)
+    case .complaint(let complaint): Form(19, complaint)
+    case .wrapAdd(let added): Form(20, added)
+    case .setPolicy(let policy): Form(21, policy)
+    case .heartbeat(let reached): Form(22, reached, ControlOperation.frontiers)
+    case .branch(let part): Form(23, part)
+    case .confirm(let confirmed): Form(24, confirmed, ControlOperation.targets)
+    case .snapshotAttest(let attest): Form(25, attest)
+    case .zoneDigest(let statement): Form(26, statement)
+    case .unknown(let kind): Form(kind, [], .raw(0, "unknown"))
+    }
+  }
+
+  /// The first byte.
+  package var kind: UInt8 { form.kind }
+
   /// The canonical bytes: a kind, then the fields in order.
   package var encoded: [UInt8] {
     var writer = ByteWriter()
-    writer.byte(kind)
-    switch self {
-    case .genesis(let genesis): genesis.encode(into: &writer)
-    case .epoch(let grant): grant.encode(into: &writer)
-    case .inviteCreate(let invite): invite.encode(into: &writer)
-    case .inviteClose(let id), .acceptOwner(let id): writer.identifier(id)
-    case .join(let join): join.encode(into: &writer)
-    case .incarnate(let incarnate): incarnate.encode(into: &writer)
-    case .admit(let admit): admit.encode(into: &writer)
-    case .removeMember(let removal): removal.encode(into: &writer)
-    case .revokeDevice(let revocation): revocation.encode(into: &writer)
-    case .setRole(let change): change.encode(into: &writer)
-    case .transferOwner(let transfer): transfer.encode(into: &writer)
-    case .leave(let cut): cut.encode(into: &writer)
-    case .setRecovery(let recovery): recovery.encode(into: &writer)
-    case .rotateRecovery(let rotation): rotation.encode(into: &writer)
-    case .recover(let recover): recover.encode(into: &writer)
-    case .forkProof(let proof): proof.encode(into: &writer)
-    case .adopt(let adopt): adopt.encode(into: &writer)
-    case .complaint(let complaint): complaint.encode(into: &writer)
-    case .wrapAdd(let added): added.encode(into: &writer)
-    case .setPolicy(let policy): policy.encode(into: &writer)
-    case .heartbeat(let frontiers): writer.list(frontiers)
-    case .branch(let part): part.encode(into: &writer)
-    case .confirm(let targets):
-      writer.varint(targets.count)
-      for target in targets { writer.identifier(target) }
-    case .snapshotAttest(let attest): attest.encode(into: &writer)
-    case .zoneDigest(let statement): statement.encode(into: &writer)
-    case .unknown: break
-    }
+    let form = form
+    writer.byte(form.kind)
+    form.write(&writer)
     return writer.bytes
   }
 
@@ -224,7 +220,7 @@ extension ControlOperation {
     case 1: self = .genesis(try Genesis(from: &reader))
     case 2: self = .epoch(try EpochGrant(from: &reader))
     case 3: self = .inviteCreate(try InviteCreate(from: &reader))
-    case 4: self = .inviteClose(invite: try reader.identifier("invite"))
+    case 4: self = .inviteClose(invite: try ControlOperation.invite.read(&reader))
     case 5: self = .join(try Join(from: &reader))
     case 6: self = .incarnate(try Incarnate(from: &reader))
     case 7: self = .admit(try Admit(from: &reader))
@@ -232,9 +228,9 @@ extension ControlOperation {
     case 9: self = .revokeDevice(try RevokeDevice(from: &reader))
     case 10: self = .setRole(try SetRole(from: &reader))
     case 11: self = .transferOwner(try TransferOwner(from: &reader))
-    case 12: self = .acceptOwner(transfer: try reader.identifier("transfer"))
+    case 12: self = .acceptOwner(transfer: try ControlOperation.transfer.read(&reader))
     case 13: self = .leave(try Cut(from: &reader))
-    case 14: self = .setRecovery(try SetRecovery(from: &reader))
+    case 14: self = .setRecovery(try RecoveryKeys(from: &reader))
     case 15: self = .rotateRecovery(try RotateRecovery(from: &reader))
     case 16: self = .recover(try Recover(from: &reader))
     case 17: self = .forkProof(try ForkProof(from: &reader))
@@ -242,32 +238,15 @@ extension ControlOperation {
     case 19: self = .complaint(try Complaint(from: &reader))
     case 20: self = .wrapAdd(try WrapAdd(from: &reader))
     case 21: self = .setPolicy(try Policy(from: &reader))
-    case 22: self = .heartbeat(try reader.list("frontiers", itemBytes: 17))
+    case 22: self = .heartbeat(try ControlOperation.frontiers.read(&reader))
     case 23: self = .branch(try BranchPart(from: &reader))
-    case 24: self = .confirm(try ControlOperation.targets(from: &reader))
-    case ControlOperation.attestKind: self = .snapshotAttest(try SnapshotAttest(from: &reader))
-    case ControlOperation.zoneDigestKind: self = .zoneDigest(try ZoneDigest(from: &reader))
+    case 24: self = .confirm(try ControlOperation.targets.read(&reader))
+    case 25: self = .snapshotAttest(try SnapshotAttest(from: &reader))
+    case 26: self = .zoneDigest(try ZoneDigest(from: &reader))
     default:
       self = .unknown(kind: kind)
       return
     }
     try reader.finish()
-  }
-
-  /// The ids of what is confirmed, strictly rising.
-  private static func targets(
-    from reader: inout ByteReader
-  ) throws(CodecError) -> [RecordID] {
-    let count = try reader.count(
-      "confirmed operations", itemBytes: Identifier.byteCount, atMost: maximumItems)
-    var targets: [RecordID] = []
-    for _ in 0..<count {
-      let target = try reader.identifier("confirmed operation")
-      guard targets.last.map({ $0 < target }) ?? true else {
-        throw CodecError(.notCanonical, "confirmed operations", offset: reader.offset)
-      }
-      targets.append(target)
-    }
-    return targets
   }
 }

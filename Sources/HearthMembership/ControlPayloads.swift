@@ -2,9 +2,9 @@ import HearthCRDT
 
 // What the operations of a control log carry, beginnings and invitations first.
 extension ControlOperation {
-  package struct Genesis: Equatable, Sendable {
+  package struct Genesis: ControlCodable {
     /// A zone that exists from the start.
-    package struct ZoneDeclaration: Equatable, Sendable {
+    package struct ZoneDeclaration: ControlCodable {
       package let id: ZoneID
       package let name: String
 
@@ -12,6 +12,9 @@ extension ControlOperation {
         self.id = id
         self.name = name
       }
+
+      package static let codec = ControlCodec(
+        Self.init, (\.id, .identifier("zone")), (\.name, .name("zone name")))
     }
 
     package let nonce: Identifier
@@ -36,6 +39,13 @@ extension ControlOperation {
       self.device = device
       self.createdMilliseconds = createdMilliseconds
     }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.nonce, .identifier("nonce")), (\.database, .choice("database")),
+      (\.controlZone, .identifier("control zone")),
+      (\.zones, .list("zones", itemBytes: 17, of: ZoneDeclaration.codec)),
+      (\.founder, .identifier("founder")), (\.founderName, .name("founder's name")),
+      (\.device, DeviceCard.codec), (\.createdMilliseconds, .fixed64("created")))
   }
 
   /// How somebody who holds an invitation's secret gets in.
@@ -46,7 +56,7 @@ extension ControlOperation {
     case approve = 1
   }
 
-  package struct InviteCreate: Equatable, Sendable {
+  package struct InviteCreate: ControlCodable {
     package let invite: Identifier
     package let signKey: [UInt8]
     package let boxKey: [UInt8]
@@ -70,9 +80,16 @@ extension ControlOperation {
       self.maximumUses = maximumUses
       self.expiresMilliseconds = expiresMilliseconds
     }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.invite, .identifier("invite")), (\.signKey, .raw(32, "invite sign key")),
+      (\.boxKey, .raw(32, "invite box key")), (\.admission, .choice("admission")),
+      (\.role, .choice("role")), (\.person, .identifier("invited person")),
+      (\.maximumUses, .number("uses", atMost: 1_000)),
+      (\.expiresMilliseconds, .fixed64("expiry")))
   }
 
-  package struct Join: Equatable, Sendable {
+  package struct Join: ControlCodable {
     package let invite: Identifier
     package let person: PersonID
     package let personName: String
@@ -89,9 +106,17 @@ extension ControlOperation {
       self.device = device
       self.proof = proof
     }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.invite, .identifier("invite")), (\.person, .identifier("person")),
+      (\.personName, .name("person's name")), (\.device, DeviceCard.codec),
+      (\.proof, .raw(64, "proof")))
+
+    /// The bytes that the invitation's key signs: the whole request, its keys included.
+    package var request: [UInt8] { encoded.dropLast(proof.count) }
   }
 
-  package struct Incarnate: Equatable, Sendable {
+  package struct Incarnate: ControlCodable {
     /// The life that ends; what it wrote before counts.
     package let previous: UInt64
     package let reason: String
@@ -100,9 +125,12 @@ extension ControlOperation {
       self.previous = previous
       self.reason = reason
     }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.previous, .fixed64("previous incarnation")), (\.reason, .name("reason")))
   }
 
-  package struct Admit: Equatable, Sendable {
+  package struct Admit: ControlCodable {
     /// What the newcomer asked.
     package let join: Join
     /// The newcomer's device's signature over the same: it has the keys it shows.
@@ -112,15 +140,18 @@ extension ControlOperation {
       self.join = join
       self.possession = possession
     }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.join, Join.codec), (\.possession, .raw(64, "possession")))
   }
 }
 
 // MARK: - Changes of people and devices
 
 /// How far a remover had the logs of those whom it removes.
-package struct Cut: Equatable, Sendable {
+package struct Cut: ControlCodable {
   /// One author's log in one zone.
-  package struct Entry: Equatable, Sendable {
+  package struct Entry: ControlCodable {
     package let zone: ZoneID
     package let author: Author
     /// The last change that counts, at least 1; a log that is not named counts for nothing.
@@ -133,6 +164,15 @@ package struct Cut: Equatable, Sendable {
       self.author = author
       self.sequence = sequence
       self.hash = hash
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("zone of a cut")), (\.author, .author("author of a cut")),
+      (\.sequence, .sequence("sequence of a cut")), (\.hash, .raw(32, "hash of a cut")))
+
+    /// Entries in order of zone and author.
+    static let list: ControlCodec<[Entry]> = .sorted("cut", itemBytes: 73, of: codec) {
+      ($0.zone, $0.author) < ($1.zone, $1.author)
     }
   }
 
@@ -147,10 +187,12 @@ package struct Cut: Equatable, Sendable {
   package func sequence(of author: Author, in zone: ZoneID) -> UInt64 {
     entries.first { $0.zone == zone && $0.author == author }?.sequence ?? 0
   }
+
+  package static let codec = ControlCodec(Self.init, (\.entries, Entry.list))
 }
 
 extension ControlOperation {
-  package struct RemoveMember: Equatable, Sendable {
+  package struct RemoveMember: ControlCodable {
     package let person: PersonID
     package let cut: Cut
 
@@ -158,9 +200,12 @@ extension ControlOperation {
       self.person = person
       self.cut = cut
     }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.person, .identifier("person")), (\.cut, Cut.codec))
   }
 
-  package struct RevokeDevice: Equatable, Sendable {
+  package struct RevokeDevice: ControlCodable {
     package let device: DeviceID
     package let cut: Cut
 
@@ -168,9 +213,12 @@ extension ControlOperation {
       self.device = device
       self.cut = cut
     }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.device, .identifier("device")), (\.cut, Cut.codec))
   }
 
-  package struct SetRole: Equatable, Sendable {
+  package struct SetRole: ControlCodable {
     package let person: PersonID
     package let role: Role
     /// How far the person's logs were known; beyond it the lower role holds.
@@ -181,9 +229,13 @@ extension ControlOperation {
       self.role = role
       self.cut = cut
     }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.person, .identifier("person")), (\.role, .choice("role")),
+      (\.cut, Cut.codec))
   }
 
-  package struct TransferOwner: Equatable, Sendable {
+  package struct TransferOwner: ControlCodable {
     package let to: PersonID
     /// The owner's recovery key's signature.
     package var signature: [UInt8]
@@ -192,10 +244,16 @@ extension ControlOperation {
       self.to = to
       self.signature = signature
     }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.to, .identifier("new owner")), (\.signature, .raw(64, "signature")))
+
+    /// The bytes that the owner's recovery key signs.
+    package var signedBody: [UInt8] { to.bytes }
   }
 
   /// The public halves of a person's recovery words.
-  package struct RecoveryKeys: Equatable, Sendable {
+  package struct RecoveryKeys: ControlCodable {
     package let sign: [UInt8]
     package let box: [UInt8]
     /// The zones' secrets, sealed to the box key.
@@ -206,10 +264,14 @@ extension ControlOperation {
       self.box = box
       self.secrets = secrets
     }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.sign, .raw(32, "recovery sign key")), (\.box, .raw(32, "recovery box key")),
+      (\.secrets, SealedSecret.list))
   }
 
   /// A zone's constant secret, sealed.
-  package struct SealedSecret: Equatable, Sendable {
+  package struct SealedSecret: ControlCodable {
     package let zone: ZoneID
     package let sealed: [UInt8]
 
@@ -217,23 +279,41 @@ extension ControlOperation {
       self.zone = zone
       self.sealed = sealed
     }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("zone of a secret")), (\.sealed, .sealed("zone secret")))
+
+    /// Secrets in order of zone.
+    static let list: ControlCodec<[SealedSecret]> = .sorted(
+      "zone secrets", itemBytes: 17, of: codec
+    ) { $0.zone < $1.zone }
   }
 
-  package struct SetRecovery: Equatable, Sendable {
-    package let keys: RecoveryKeys
-
-    package init(keys: RecoveryKeys) {
-      self.keys = keys
-    }
-  }
-
-  package struct RotateRecovery: Equatable, Sendable {
+  package struct RotateRecovery: ControlCodable {
     /// Who agrees beside the author's device.
     package enum Consent: Equatable, Sendable {
       /// The old recovery key.
       case recovery(signature: [UInt8])
       /// A second device of the person.
       case device(DeviceID, signature: [UInt8])
+
+      static let codec = ControlCodec<Consent> { consent, writer in
+        switch consent {
+        case .recovery(let signature):
+          writer.byte(0)
+          writer.raw(signature)
+        case .device(let device, let signature):
+          writer.byte(1)
+          writer.identifier(device)
+          writer.raw(signature)
+        }
+      } read: { reader throws(CodecError) in
+        guard try reader.flag("consent") else {
+          return .recovery(signature: try reader.raw(64, "recovery signature"))
+        }
+        let device = try reader.identifier("second device")
+        return .device(device, signature: try reader.raw(64, "second device's signature"))
+      }
     }
 
     package let keys: RecoveryKeys
@@ -243,9 +323,15 @@ extension ControlOperation {
       self.keys = keys
       self.consent = consent
     }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.keys, RecoveryKeys.codec), (\.consent, Consent.codec))
+
+    /// The bytes that whoever consents signs.
+    package var signedBody: [UInt8] { keys.encoded }
   }
 
-  package struct Recover: Equatable, Sendable {
+  package struct Recover: ControlCodable {
     package let person: PersonID
     package let device: DeviceCard
     /// Whether every other device of the person is revoked; the cut is then how far they count.
@@ -263,162 +349,13 @@ extension ControlOperation {
       self.cut = cut
       self.signature = signature
     }
-  }
-}
 
-// MARK: - Keys and proofs
+    package static let codec = ControlCodec(
+      Self.init, (\.person, .identifier("person")), (\.device, DeviceCard.codec),
+      (\.revokesOthers, .flag("revokes others")), (\.cut, Cut.codec),
+      (\.signature, .raw(64, "recovery signature")))
 
-extension ControlOperation {
-  /// A key sealed to one device or person.
-  package struct Wrap: Equatable, Sendable {
-    /// The device, or the person where it is sealed to recovery words.
-    package let recipient: Identifier
-    package let sealed: [UInt8]
-
-    package init(recipient: Identifier, sealed: [UInt8]) {
-      self.recipient = recipient
-      self.sealed = sealed
-    }
-  }
-
-  /// The key of an earlier epoch, sealed under a later one.
-  package struct HistoryKey: Equatable, Sendable {
-    package let epoch: [UInt8]
-    package let sealed: [UInt8]
-
-    package init(epoch: [UInt8], sealed: [UInt8]) {
-      self.epoch = epoch
-      self.sealed = sealed
-    }
-  }
-
-  package struct EpochGrant: Equatable, Sendable {
-    package let zone: ZoneID
-    package let epoch: [UInt8]
-    package let previous: [[UInt8]]
-    /// The key sealed to each device that reads, in order of device.
-    package let wraps: [Wrap]
-    /// The key sealed to the recovery words of each person who has some, in order of person.
-    package var recovery: [Wrap]
-    /// The keys of the epochs that it follows, where newcomers may read what was before.
-    package var history: [HistoryKey]
-
-    package init(
-      zone: ZoneID, epoch: [UInt8], previous: [[UInt8]], wraps: [Wrap], recovery: [Wrap] = [],
-      history: [HistoryKey] = []
-    ) {
-      self.zone = zone
-      self.epoch = epoch
-      self.previous = previous
-      self.wraps = wraps
-      self.recovery = recovery
-      self.history = history
-    }
-  }
-
-  package struct WrapAdd: Equatable, Sendable {
-    package let zone: ZoneID
-    package let epoch: [UInt8]
-    package let wraps: [Wrap]
-
-    package init(zone: ZoneID, epoch: [UInt8], wraps: [Wrap]) {
-      self.zone = zone
-      self.epoch = epoch
-      self.wraps = wraps
-    }
-  }
-
-  package struct Complaint: Equatable, Sendable {
-    package let zone: ZoneID
-    package let epoch: [UInt8]
-    /// Whether the key is the last that the author has, and there are segments under others;
-    /// false where it is the key itself that does not open.
-    package let isLast: Bool
-
-    package init(zone: ZoneID, epoch: [UInt8], isLast: Bool) {
-      self.zone = zone
-      self.epoch = epoch
-      self.isLast = isLast
-    }
-  }
-
-  package struct ForkProof: Equatable, Sendable {
-    package let zone: ZoneID
-    package let author: Author
-    /// The sealed segments, the lesser digest first.
-    package let first: [UInt8]
-    package let second: [UInt8]
-
-    package init(zone: ZoneID, author: Author, first: [UInt8], second: [UInt8]) {
-      self.zone = zone
-      self.author = author
-      self.first = first
-      self.second = second
-    }
-  }
-
-  /// A part of a sealed segment of the control zone.
-  package struct BranchPart: Equatable, Sendable {
-    /// Whose log the segment is of.
-    package let author: Author
-    /// The digest of the whole segment.
-    package let digest: Identifier
-    /// Which part it is, from 0.
-    package let part: Int
-    /// How many parts there are.
-    package let parts: Int
-    package let bytes: [UInt8]
-
-    package init(author: Author, digest: Identifier, part: Int, parts: Int, bytes: [UInt8]) {
-      self.author = author
-      self.digest = digest
-      self.part = part
-      self.parts = parts
-      self.bytes = bytes
-    }
-  }
-
-  package struct Adopt: Equatable, Sendable {
-    package let zone: ZoneID
-    package let author: Author
-    package let first: UInt64
-    package let last: UInt64
-
-    package init(zone: ZoneID, author: Author, first: UInt64, last: UInt64) {
-      self.zone = zone
-      self.author = author
-      self.first = first
-      self.last = last
-    }
-  }
-
-  /// What newcomers may read.
-  package enum Newcomers: UInt8, Sendable {
-    /// Everything from the beginning.
-    case full = 0
-    /// What is written from their joining on.
-    case fromJoin = 1
-  }
-
-  package struct Policy: Equatable, Sendable {
-    /// The least suite of segments that is accepted; it only rises.
-    package let minimumSuite: UInt8
-    package let newcomers: Newcomers
-
-    package init(minimumSuite: UInt8, newcomers: Newcomers) {
-      self.minimumSuite = minimumSuite
-      self.newcomers = newcomers
-    }
-  }
-
-  /// How far a device has a zone.
-  package struct ZoneFrontier: Equatable, Sendable {
-    package let zone: ZoneID
-    package let frontier: Frontier
-
-    package init(zone: ZoneID, frontier: Frontier) {
-      self.zone = zone
-      self.frontier = frontier
-    }
+    /// The bytes that the recovery key signs.
+    package var signedBody: [UInt8] { encoded.dropLast(signature.count) }
   }
 }

@@ -72,11 +72,11 @@ extension ControlResolver {
     case .transferOwner(let transfer): return judgeTransfer(place, transfer, &verdict)
     case .acceptOwner: return judgeAcceptance(place, &verdict)
     case .leave: return role == .owner ? .ownerStays : nil
-    case .setRecovery(let set):
+    case .setRecovery(let keys):
       guard recoveryKeys(of: person, .past(place)) == nil, !hasNamedTwice(place, person) else {
         return .alreadyThere
       }
-      return areRecoveryKeys(set.keys) ? nil : .badProof
+      return areRecoveryKeys(keys) ? nil : .badProof
     case .rotateRecovery(let rotation): return judgeRotation(place, rotation, person)
     case .adopt: return require(.admin, &verdict)
     case .setPolicy(let policy):

@@ -179,7 +179,7 @@ extension ControlResolver {
   ) -> (place: Int, keys: ControlOperation.RecoveryKeys)? {
     guard let place = live.words[person]?.last(where: { holds($0, view) }) else { return nil }
     switch log.items[place].operation {
-    case .setRecovery(let set): return (place, set.keys)
+    case .setRecovery(let keys): return (place, keys)
     case .rotateRecovery(let rotation): return (place, rotation.keys)
     default: return nil
     }

@@ -132,7 +132,7 @@ extension ControlResolver {
     (index.words[person] ?? []).compactMap { place in
       guard verdicts[place].refusal == nil else { return nil }
       switch log.items[place].operation {
-      case .setRecovery(let set): return set.keys
+      case .setRecovery(let keys): return keys
       case .rotateRecovery(let rotation): return rotation.keys
       default: return nil
       }

@@ -126,23 +126,3 @@ extension Membership {
     return writer.bytes
   }
 }
-
-extension ControlOperation.TransferOwner {
-  package var signedBody: [UInt8] { to.bytes }
-}
-
-extension ControlOperation.RotateRecovery {
-  package var signedBody: [UInt8] {
-    var writer = ByteWriter()
-    keys.encode(into: &writer)
-    return writer.bytes
-  }
-}
-
-extension ControlOperation.Recover {
-  package var signedBody: [UInt8] {
-    var writer = ByteWriter()
-    encodeUnsigned(into: &writer)
-    return writer.bytes
-  }
-}

@@ -34,7 +34,7 @@ package enum Role: UInt8, Sendable, CaseIterable {
 }
 
 /// A device's public half, as it is enrolled.
-package struct DeviceCard: Equatable, Sendable {
+package struct DeviceCard: ControlCodable {
   package let signKey: [UInt8]
   package let boxKey: [UInt8]
   package let name: String
@@ -44,4 +44,8 @@ package struct DeviceCard: Equatable, Sendable {
     self.boxKey = boxKey
     self.name = name
   }
+
+  package static let codec = ControlCodec(
+    Self.init, (\.signKey, .raw(32, "sign key")), (\.boxKey, .raw(32, "box key")),
+    (\.name, .name("device's name")))
 }

@@ -4,7 +4,7 @@ extension ControlOperation {
   /// Tells what a zone of records holds at one point, by somebody who has all changes up to there.
   ///
   /// A snapshot shows who sums up; this shows who has checked it (decision 0065).
-  package struct SnapshotAttest: Equatable, Sendable {
+  package struct SnapshotAttest: ControlCodable {
     /// How many bytes a digest has.
     package static let digestBytes = 32
 
@@ -21,20 +21,10 @@ extension ControlOperation {
       self.mark = mark
       self.digest = digest
     }
-  }
-}
 
-extension ControlOperation.SnapshotAttest: ControlCodable {
-  func encode(into writer: inout ByteWriter) {
-    writer.identifier(zone)
-    writer.identifier(mark)
-    writer.raw(digest)
-  }
-
-  init(from reader: inout ByteReader) throws(CodecError) {
-    zone = try reader.identifier("attested zone")
-    mark = try reader.identifier("attested point")
-    digest = try reader.raw(Self.digestBytes, "attested digest")
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("attested zone")), (\.mark, .identifier("attested point")),
+      (\.digest, .raw(digestBytes, "attested digest")))
   }
 }
 
@@ -76,7 +66,7 @@ extension Membership {
   }
 
   private var attestPlaces: [Int] {
-    resolved?.resolver.index.kinds[ControlOperation.attestKind] ?? []
+    resolved?.resolver.index.kinds[ControlOperation.Kind.snapshotAttest.rawValue] ?? []
   }
 
   /// Whether one person's word adds to another's.

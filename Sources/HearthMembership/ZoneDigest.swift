@@ -7,7 +7,7 @@ extension ControlOperation {
   ///
   /// It differs from a ``SnapshotAttest`` in what it is good for: nobody believes a snapshot for
   /// it, so a device that began from one may say it too.
-  package struct ZoneDigest: Equatable, Sendable {
+  package struct ZoneDigest: ControlCodable {
     /// How many bytes a digest has.
     package static let digestBytes = 32
 
@@ -24,20 +24,10 @@ extension ControlOperation {
       self.mark = mark
       self.digest = digest
     }
-  }
-}
 
-extension ControlOperation.ZoneDigest: ControlCodable {
-  func encode(into writer: inout ByteWriter) {
-    writer.identifier(zone)
-    writer.identifier(mark)
-    writer.raw(digest)
-  }
-
-  init(from reader: inout ByteReader) throws(CodecError) {
-    zone = try reader.identifier("compared zone")
-    mark = try reader.identifier("compared point")
-    digest = try reader.raw(Self.digestBytes, "compared digest")
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("compared zone")), (\.mark, .identifier("compared point")),
+      (\.digest, .raw(digestBytes, "compared digest")))
   }
 }
 
@@ -56,7 +46,7 @@ extension Membership {
   package func zoneStatements(of zone: ZoneID) -> [ZoneStatement] {
     guard let resolver = resolved?.resolver else { return [] }
     var last: [DeviceID: ZoneStatement] = [:]
-    for place in resolver.index.kinds[ControlOperation.zoneDigestKind] ?? []
+    for place in resolver.index.kinds[ControlOperation.Kind.zoneDigest.rawValue] ?? []
     where resolver.isLive[place] {
       let item = resolver.log.items[place]
       guard case .zoneDigest(let content) = item.operation, content.zone == zone,

@@ -360,25 +360,25 @@ struct ControlForkRuleTests {
   @Test("Words that others had seen outlive a second history; nobody names words in two steps")
   func words() {
     var (world, _) = household()
-    let set = world.write(0, .setRecovery(.init(keys: MembershipWorld.words)))
+    let set = world.write(0, .setRecovery(MembershipWorld.words))
     world.tell(1, 0)
     world.write(1, .heartbeat([]))
     var other = MembershipWorld.words
     other = .init(sign: [UInt8](repeating: 8, count: 32), box: other.box, secrets: [])
     let thief = world.fork(0, at: 3, isFirst: true)
-    world.write(thief, .setRecovery(.init(keys: other)))
+    world.write(thief, .setRecovery(other))
     #expect(world.fold().recoveryKeys(of: world.hands[0].person) == MembershipWorld.words)
     #expect(world.reason(set) == nil)
     // Seen by nobody, neither holds, and the device that did it names none any more.
     var alone = household().world
-    let first = alone.write(0, .setRecovery(.init(keys: MembershipWorld.words)))
+    let first = alone.write(0, .setRecovery(MembershipWorld.words))
     let copy = alone.fork(0, at: alone.hands[0].seen[alone.hands[0].author])
-    alone.write(copy, .setRecovery(.init(keys: other)))
+    alone.write(copy, .setRecovery(other))
     #expect(alone.rule(first) == .wordsTwice)
     alone.show(0, by: 1)
     alone.show(copy, by: 1)
     alone.beginLife(0, seen: alone.hands[1].seen)
-    let again = alone.write(0, .setRecovery(.init(keys: other)))
+    let again = alone.write(0, .setRecovery(other))
     #expect(alone.reason(again) == .alreadyThere)
     #expect(alone.fold().recoveryKeys(of: alone.hands[0].person) == nil)
   }

@@ -126,7 +126,7 @@ enum MembershipHistory {
         world.invite(hand, role, .approve, person: random.oneIn(2) ? subject : nil))
     case 10: invites.append(world.invite(hand, role, person: world.hands[hand].person))
     case 11: if let invite = invites.last { world.write(hand, .inviteClose(invite: invite)) }
-    case 12: world.write(hand, .setRecovery(.init(keys: MembershipWorld.words)))
+    case 12: world.write(hand, .setRecovery(MembershipWorld.words))
     case 13:
       if random.oneIn(2) {
         world.rotate(hand, byWords: random.oneIn(2), second: other)

@@ -244,7 +244,7 @@ struct MembershipRuleTests {
   func rotation() throws {
     var world = World()
     let member = world.member(.member, by: .auto)
-    world.write(member, .setRecovery(.init(keys: World.words)))
+    world.write(member, .setRecovery(World.words))
     world.settle()
     let thief = world.addHand(person: Int(world.hands[member].person.low))
     world.tell(thief, member)
@@ -304,9 +304,9 @@ struct MembershipRuleTests {
     let bare = world.addHand(person: Int(world.hands[member].person.low))
     world.settle()
     expect(&world, .badProof) { $0.recover(bare, revokesOthers: false) }
-    world.write(member, .setRecovery(.init(keys: World.words)))
+    world.write(member, .setRecovery(World.words))
     world.settle()
-    expect(&world, .alreadyThere) { $0.write(member, .setRecovery(.init(keys: World.words))) }
+    expect(&world, .alreadyThere) { $0.write(member, .setRecovery(World.words)) }
     world.remove(0, world.hands[member].person)
     world.settle()
     let other = world.addHand(person: Int(world.hands[member].person.low))

@@ -102,7 +102,7 @@ struct MembershipTableTests {
     var world = World()
     let first = world.member(.admin, by: .auto)
     let second = world.second(of: first)
-    let words = world.write(second, .setRecovery(.init(keys: World.words)))
+    let words = world.write(second, .setRecovery(World.words))
     let invite = world.invite(second, .member)
     let guest = world.addHand(person: 71)
     world.tell(guest, second)
@@ -112,7 +112,7 @@ struct MembershipTableTests {
     // A thief has the first device, and begins anew with what it knew on its first day.
     world.beginLife(first, seen: world.seen(at: first, sequence: 1))
     let revocation = world.revoke(first, second)
-    let forged = world.write(first, .setRecovery(.init(keys: World.words)))
+    let forged = world.write(first, .setRecovery(World.words))
     #expect(world.reason(words) == nil)
     #expect(world.reason(forged) == .alreadyThere)
     #expect(world.reason(revocation) == nil)
@@ -130,7 +130,7 @@ struct MembershipTableTests {
     let first = world.member(.admin, by: .auto)
     let second = world.second(of: first)
     let revocation = world.revoke(first, second)
-    let words = world.write(second, .setRecovery(.init(keys: World.words)))
+    let words = world.write(second, .setRecovery(World.words))
     let thief = world.addHand(person: Int(world.hands[first].person.low))
     world.tell(thief, second)
     let recovered = world.recover(thief, revokesOthers: true)
@@ -145,14 +145,14 @@ struct MembershipTableTests {
     var world = World()
     let first = world.member(.admin, by: .auto)
     let second = world.second(of: first)
-    let words = [first, second].map { world.write($0, .setRecovery(.init(keys: World.words))) }
+    let words = [first, second].map { world.write($0, .setRecovery(World.words)) }
     let thief = world.addHand(person: Int(world.hands[first].person.low))
     world.tell(thief, second)
     let recovered = world.recover(thief, revokesOthers: true)
     for words in words { #expect(world.rule(words) == .wordsTwice) }
     #expect(world.reason(recovered) == .badProof)
     world.settle()
-    let again = world.write(first, .setRecovery(.init(keys: World.words)))
+    let again = world.write(first, .setRecovery(World.words))
     #expect(world.reason(again) == nil)
   }
 

@@ -345,7 +345,7 @@ struct MembershipWorld {
   /// Names a person's recovery words, if it has none.
   mutating func nameWords(_ hand: Int) {
     guard fold().recoveryKeys(of: hands[hand].person) == nil else { return }
-    write(hand, .setRecovery(.init(keys: MembershipWorld.words)))
+    write(hand, .setRecovery(MembershipWorld.words))
     settle()
   }
 

@@ -81,7 +81,7 @@ struct GoldenHousehold {
         .acceptOwner(transfer: Identifier(high: repeated(0xe7), low: repeated(0xe7)))
       ),
       ("leave", .leave(cut)),
-      ("set-recovery", .setRecovery(.init(keys: words))),
+      ("set-recovery", .setRecovery(words)),
       (
         "rotate-recovery",
         .rotateRecovery(.init(keys: words, consent: .device(device, signature: signature)))

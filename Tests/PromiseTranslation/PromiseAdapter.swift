@@ -243,7 +243,7 @@ package enum PromiseAdapter {
     case .setWords(let number, let consent):
       let keys = ControlOperation.RecoveryKeys(
         sign: words(number), box: words(number), secrets: [])
-      guard let consent else { return .setRecovery(.init(keys: keys)) }
+      guard let consent else { return .setRecovery(keys) }
       return .rotateRecovery(
         .init(keys: keys, consent: .recovery(signature: words(consent))))
     case .recover(let person, let number, let revokingOthers):

@@ -108,7 +108,7 @@ struct ResolverLog {
 
   mutating func setWords(_ device: Int, seen: Frontier? = nil) {
     let key = [UInt8](repeating: 6, count: 32)
-    write(device, .setRecovery(.init(keys: .init(sign: key, box: key, secrets: []))), seen: seen)
+    write(device, .setRecovery(.init(sign: key, box: key, secrets: [])), seen: seen)
   }
 
   mutating func recover(

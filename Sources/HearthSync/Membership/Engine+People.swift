@@ -319,7 +319,7 @@ extension Engine {
   ) throws {
     let keys = try recoveryKeys(sign: sign, box: box, of: group)
     try performAndRekey(
-      .setRecovery(.init(keys: keys)), in: group, nowMilliseconds: nowMilliseconds)
+      .setRecovery(keys), in: group, nowMilliseconds: nowMilliseconds)
   }
 
   /// Replaces the recovery words, with the consent of the old ones or of a second device.

@@ -89,7 +89,7 @@ struct WordsLead {
   /// The key that an operation names as that of words.
   private func box(_ operation: ControlOperation) -> [UInt8]? {
     switch operation {
-    case .setRecovery(let set): set.keys.box
+    case .setRecovery(let keys): keys.box
     case .rotateRecovery(let rotation): rotation.keys.box
     default: nil
     }

@@ -1,0 +1,215 @@
+import HearthCRDT
+
+// Keys of zones, proofs, and what concerns the group as a whole.
+extension ControlOperation {
+  /// A key sealed to one device or person.
+  package struct Wrap: ControlCodable {
+    /// The device, or the person where it is sealed to recovery words.
+    package let recipient: Identifier
+    package let sealed: [UInt8]
+
+    package init(recipient: Identifier, sealed: [UInt8]) {
+      self.recipient = recipient
+      self.sealed = sealed
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.recipient, .identifier("recipient")), (\.sealed, .sealed("wrap")))
+
+    /// Wraps in order of recipient.
+    static func list(_ item: String) -> ControlCodec<[Wrap]> {
+      .sorted(item, itemBytes: 17, of: codec, by: { $0.recipient < $1.recipient })
+    }
+  }
+
+  /// The key of an earlier epoch, sealed under a later one.
+  package struct HistoryKey: ControlCodable {
+    package let epoch: [UInt8]
+    package let sealed: [UInt8]
+
+    package init(epoch: [UInt8], sealed: [UInt8]) {
+      self.epoch = epoch
+      self.sealed = sealed
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.epoch, .raw(32, "earlier epoch")), (\.sealed, .sealed("earlier key")))
+  }
+
+  package struct EpochGrant: ControlCodable {
+    package let zone: ZoneID
+    package let epoch: [UInt8]
+    package let previous: [[UInt8]]
+    /// The key sealed to each device that reads, in order of device.
+    package let wraps: [Wrap]
+    /// The key sealed to the recovery words of each person who has some, in order of person.
+    package var recovery: [Wrap]
+    /// The keys of the epochs that it follows, where newcomers may read what was before.
+    package var history: [HistoryKey]
+
+    package init(
+      zone: ZoneID, epoch: [UInt8], previous: [[UInt8]], wraps: [Wrap], recovery: [Wrap] = [],
+      history: [HistoryKey] = []
+    ) {
+      self.zone = zone
+      self.epoch = epoch
+      self.previous = previous
+      self.wraps = wraps
+      self.recovery = recovery
+      self.history = history
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("zone")), (\.epoch, .raw(32, "epoch")),
+      (
+        \.previous,
+        .list(
+          "previous epochs", itemBytes: 32, atMost: ControlOperation.maximumPrevious,
+          of: .raw(32, "previous epoch"))
+      ),
+      (\.wraps, Wrap.list("wraps")), (\.recovery, Wrap.list("recovery wraps")),
+      (
+        \.history,
+        .list(
+          "earlier keys", itemBytes: 33, atMost: ControlOperation.maximumPrevious,
+          of: HistoryKey.codec)
+      ))
+  }
+
+  package struct WrapAdd: ControlCodable {
+    package let zone: ZoneID
+    package let epoch: [UInt8]
+    package let wraps: [Wrap]
+
+    package init(zone: ZoneID, epoch: [UInt8], wraps: [Wrap]) {
+      self.zone = zone
+      self.epoch = epoch
+      self.wraps = wraps
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("zone")), (\.epoch, .raw(32, "epoch")),
+      (\.wraps, Wrap.list("wraps")))
+  }
+
+  package struct Complaint: ControlCodable {
+    package let zone: ZoneID
+    package let epoch: [UInt8]
+    /// Whether the key is the last that the author has, and there are segments under others;
+    /// false where it is the key itself that does not open.
+    package let isLast: Bool
+
+    package init(zone: ZoneID, epoch: [UInt8], isLast: Bool) {
+      self.zone = zone
+      self.epoch = epoch
+      self.isLast = isLast
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("zone")), (\.epoch, .raw(32, "epoch")),
+      (\.isLast, .flag("last key")))
+  }
+
+  package struct ForkProof: ControlCodable {
+    package let zone: ZoneID
+    package let author: Author
+    /// The sealed segments, the lesser digest first.
+    package let first: [UInt8]
+    package let second: [UInt8]
+
+    package init(zone: ZoneID, author: Author, first: [UInt8], second: [UInt8]) {
+      self.zone = zone
+      self.author = author
+      self.first = first
+      self.second = second
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("zone")), (\.author, .author("forked author")),
+      (\.first, .blob("first segment", atMost: ControlOperation.maximumEvidenceBytes)),
+      (\.second, .blob("second segment", atMost: ControlOperation.maximumEvidenceBytes)))
+  }
+
+  /// A part of a sealed segment of the control zone.
+  package struct BranchPart: ControlCodable {
+    /// Whose log the segment is of.
+    package let author: Author
+    /// The digest of the whole segment.
+    package let digest: Identifier
+    /// Which part it is, from 0.
+    package let part: Int
+    /// How many parts there are.
+    package let parts: Int
+    package let bytes: [UInt8]
+
+    package init(author: Author, digest: Identifier, part: Int, parts: Int, bytes: [UInt8]) {
+      self.author = author
+      self.digest = digest
+      self.part = part
+      self.parts = parts
+      self.bytes = bytes
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.author, .author("shown author")), (\.digest, .identifier("shown segment")),
+      (\.part, .number("part", atMost: ControlOperation.maximumParts - 1)),
+      (\.parts, .number("parts", atMost: ControlOperation.maximumParts)),
+      (\.bytes, .blob("part of a segment", atMost: ControlOperation.maximumEvidenceBytes))
+    ).checked("part") { $0.part < $0.parts }
+  }
+
+  package struct Adopt: ControlCodable {
+    package let zone: ZoneID
+    package let author: Author
+    package let first: UInt64
+    package let last: UInt64
+
+    package init(zone: ZoneID, author: Author, first: UInt64, last: UInt64) {
+      self.zone = zone
+      self.author = author
+      self.first = first
+      self.last = last
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("zone")), (\.author, .author("adopted author")),
+      (\.first, .sequence("first adopted change")), (\.last, .sequence("last adopted change"))
+    ).checked("last adopted change") { $0.first <= $0.last }
+  }
+
+  /// What newcomers may read.
+  package enum Newcomers: UInt8, Sendable {
+    /// Everything from the beginning.
+    case full = 0
+    /// What is written from their joining on.
+    case fromJoin = 1
+  }
+
+  package struct Policy: ControlCodable {
+    /// The least suite of segments that is accepted; it only rises.
+    package let minimumSuite: UInt8
+    package let newcomers: Newcomers
+
+    package init(minimumSuite: UInt8, newcomers: Newcomers) {
+      self.minimumSuite = minimumSuite
+      self.newcomers = newcomers
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.minimumSuite, .byte("minimum suite")), (\.newcomers, .choice("newcomers")))
+  }
+
+  /// How far a device has a zone.
+  package struct ZoneFrontier: ControlCodable {
+    package let zone: ZoneID
+    package let frontier: Frontier
+
+    package init(zone: ZoneID, frontier: Frontier) {
+      self.zone = zone
+      self.frontier = frontier
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("zone of a frontier")), (\.frontier, .frontier("frontier")))
+  }
+}
