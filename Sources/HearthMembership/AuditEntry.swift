@@ -40,7 +40,6 @@ package struct AuditEntry: Sendable {
 extension Membership {
   /// Every operation of the control log, causes first: who did what, when, by which device.
   package func audit() -> [AuditEntry] {
-    guard let resolver = resolved?.resolver else { return [] }
     let words = Dictionary(
       voided.map { ($0.id, self.words(for: $0)) }, uniquingKeysWith: { first, _ in first })
     let exposures = exposures(in: resolver)
@@ -98,7 +97,6 @@ extension Membership {
   package func lastHeard(of device: DeviceID) -> (
     time: HybridTime, frontiers: [ControlOperation.ZoneFrontier]
   )? {
-    guard let resolver = resolved?.resolver else { return nil }
     for place in (resolver.index.writings[device] ?? []).reversed() where resolver.isLive[place] {
       if case .heartbeat(let frontiers) = resolver.log.items[place].operation {
         return (resolver.log.items[place].version.time, frontiers)

@@ -190,7 +190,5 @@ struct CausalRows: Sendable {
         }
       }
     }
-
-    mutating func clear() { blocks.removeAll(keepingCapacity: true) }
   }
 }

@@ -146,14 +146,6 @@ struct Causality: Sendable {
     rows.count(of: column[change], in: row) > ordinal[change]
   }
 
-  /// How many changes of an author a change had seen.
-  func count(of author: Int, seenBy change: Int) -> Int {
-    Int(rows.count(of: author, in: change))
-  }
-
-  /// The author of a number, if it has a change.
-  func number(of author: Author) -> Int? { columns[author] }
-
   /// Whether somebody who had seen so much had seen every change, the author's own aside.
   func isAll(_ seen: Frontier, except author: Author) -> Bool {
     last.allSatisfy { order[$0].author == author || seen.covers(order[$0]) }
@@ -273,9 +265,6 @@ struct CausalityBuilder {
     waiting = Array(repeating: [], count: chains.count)
     for author in chains.indices.reversed() { schedule(author) }
   }
-
-  /// How many authors there are.
-  var authors: Int { chains.count }
 
   /// The change of an author before its ordinal-th, in the order.
   func last(of author: Int, before ordinal: UInt32) -> Int? {

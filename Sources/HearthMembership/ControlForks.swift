@@ -78,10 +78,10 @@ package struct ControlForks: Sendable {
   package struct Run: Sendable {
     package let life: Author
     /// The run that it goes on from; nil for the part that all histories have in common.
-    let parent: Int?
+    fileprivate(set) var parent: Int?
     package let first: UInt64
-    let hashes: [[UInt8]]
-    package let changes: [ShownChange]
+    fileprivate(set) var hashes: [[UInt8]]
+    package fileprivate(set) var changes: [ShownChange]
 
     var last: UInt64 { first + UInt64(changes.count) - 1 }
   }
@@ -120,11 +120,7 @@ package struct ControlForks: Sendable {
       guard let end = tree.end else { continue }
       ends[life] = end
       let offset = runs.count
-      runs += tree.runs(of: life, from: end).map { run in
-        Run(
-          life: life, parent: run.parent.map { $0 + offset }, first: run.first,
-          hashes: run.hashes, changes: run.changes)
-      }
+      runs += tree.runs(of: life, from: end, offset: offset)
       lives[life] = offset..<runs.count
     }
     var places: [Place: Int] = [:]
@@ -169,13 +165,7 @@ package struct ControlForks: Sendable {
 /// The changes of one life that were shown, by content.
 private struct LifeTree {
   typealias Node = ShownSegment.Node
-
-  struct Run {
-    var parent: Int?
-    let first: UInt64
-    var hashes: [[UInt8]]
-    var changes: [ShownChange]
-  }
+  typealias Run = ControlForks.Run
 
   private var contents: [UInt64: Set<[UInt8]>] = [:]
   private var changes: [Node: ShownChange] = [:]
@@ -200,14 +190,17 @@ private struct LifeTree {
   }
 
   /// The runs from a change on, in order of first change and content.
-  func runs(of life: Author, from end: UInt64) -> [Run] {
+  ///
+  /// - Parameter offset: the number of the first.
+  func runs(of life: Author, from end: UInt64, offset: Int) -> [Run] {
     var open: [(start: Node, parent: Int?)] = (contents[end] ?? []).map {
       (Node(sequence: end, hash: $0), nil)
     }
     var found: [Run] = []
     while let (start, parent) = open.popLast() {
       guard let change = changes[start] else { continue }
-      var run = Run(parent: parent, first: start.sequence, hashes: [start.hash], changes: [change])
+      var run = Run(
+        life: life, parent: parent, first: start.sequence, hashes: [start.hash], changes: [change])
       var node = start
       while let next = children[node], next.count == 1 {
         node = Node(sequence: node.sequence + 1, hash: next[0])
@@ -220,10 +213,10 @@ private struct LifeTree {
         open.append((Node(sequence: node.sequence + 1, hash: hash), found.count - 1))
       }
     }
-    return LifeTree.ordered(found)
+    return LifeTree.ordered(found, offset: offset)
   }
 
-  private static func ordered(_ runs: [Run]) -> [Run] {
+  private static func ordered(_ runs: [Run], offset: Int) -> [Run] {
     let order = runs.indices.sorted { left, right in
       runs[left].first != runs[right].first
         ? runs[left].first < runs[right].first
@@ -233,7 +226,7 @@ private struct LifeTree {
     for (place, old) in order.enumerated() { places[old] = place }
     return order.map { old in
       var run = runs[old]
-      run.parent = run.parent.map { places[$0] }
+      run.parent = run.parent.map { places[$0] + offset }
       return run
     }
   }

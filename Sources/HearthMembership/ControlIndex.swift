@@ -24,8 +24,6 @@ package struct ControlIndex: Sendable {
   package private(set) var roles: [PersonID: [Int]] = [:]
   /// Operations that set the keys of a person's recovery words.
   package private(set) var words: [PersonID: [Int]] = [:]
-  /// The same by the device that wrote them.
-  private(set) var wordsByDevice: [DeviceID: [Int]] = [:]
   package private(set) var invites: [Identifier: [Int]] = [:]
   package private(set) var uses: [Identifier: [Int]] = [:]
   package private(set) var closings: [Identifier: [Int]] = [:]
@@ -98,14 +96,14 @@ package struct ControlIndex: Sendable {
     case .revokeDevice(let revocation):
       revocations[revocation.device, default: []].append(place)
     case .setRole(let change): roles[change.person, default: []].append(place)
-    case .setRecovery, .rotateRecovery: wordsByDevice[item.device, default: []].append(place)
     case .transferOwner: transfers[item.eventID, default: []].append(place)
     case .acceptOwner: acceptances.append(place)
     case .inviteCreate(let invite): invites[invite.invite, default: []].append(place)
     case .inviteClose(let invite): closings[invite, default: []].append(place)
     case .setPolicy: policies.append(place)
-    case .leave, .epoch, .incarnate, .forkProof, .adopt, .complaint, .wrapAdd, .confirm,
-      .heartbeat, .branch, .snapshotAttest, .zoneDigest, .unknown:
+    case .leave, .setRecovery, .rotateRecovery, .epoch, .incarnate, .forkProof, .adopt,
+      .complaint, .wrapAdd, .confirm, .heartbeat, .branch, .snapshotAttest, .zoneDigest,
+      .unknown:
       break
     }
   }

@@ -118,6 +118,15 @@ extension ControlOperation {
     return false
   }
 
+  /// The recovery words' keys that it names.
+  var words: RecoveryKeys? {
+    switch self {
+    case .setRecovery(let keys): keys
+    case .rotateRecovery(let rotation): rotation.keys
+    default: nil
+    }
+  }
+
   /// The keys that it shows of a device that comes by it.
   var card: DeviceCard? {
     switch self {

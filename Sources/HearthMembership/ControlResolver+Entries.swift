@@ -151,10 +151,9 @@ extension ControlResolver {
     guard case .past(let later) = view,
       let place = index.invites[id]?.first(where: {
         log.sees(later, $0) && strikes[$0] != nil && verdicts[$0].refusal == nil
-      }),
-      case .inviteCreate(let operation) = log.items[place].operation
+      })
     else { return nil }
-    return (place, operation)
+    return invitation(place).map { (place, $0) }
   }
 
   /// What speaks against a use of an invitation that its author had seen.
@@ -260,8 +259,7 @@ extension ControlResolver {
   }
 
   private func isToOneself(_ place: Int) -> Bool {
-    guard case .inviteCreate(let invite) = log.items[place].operation else { return false }
-    return invite.person == person(place)
+    invitation(place).map { $0.person == person(place) } ?? false
   }
 
   func judgeClosing(

@@ -76,7 +76,9 @@ extension ControlResolver {
   /// incarnation: whoever did that names none any more, or it would replace words in two steps.
   func hasNamedTwice(_ place: Int, _ person: PersonID) -> Bool {
     guard !log.forked.isEmpty else { return false }
-    let own = (index.wordsByDevice[log.items[place].device] ?? []).filter { log.sees(place, $0) }
+    let own = (index.writings[log.items[place].device] ?? []).filter {
+      log.items[$0].operation.words != nil && log.sees(place, $0)
+    }
     let lives = Dictionary(grouping: own) { log.items[$0].version.dot.author }
     // What is one history has seen the one before, each in the log's order.
     return lives.values.contains { life in

@@ -22,6 +22,13 @@ extension ControlResolver {
     }
   }
 
+  /// What operations that count carry, in their order.
+  func counting<Payload>(
+    _ places: some Sequence<Int>, _ payload: (ControlOperation) -> Payload?
+  ) -> [Payload] {
+    places.compactMap { isLive[$0] ? payload(log.items[$0].operation) : nil }
+  }
+
   /// The operation by which a device belongs to the group; nil if it does not.
   package func enrolment(of device: DeviceID, _ view: View) -> Int? {
     guard let enrolments = live.enrolments[device] else { return nil }
@@ -178,29 +185,26 @@ extension ControlResolver {
     of person: PersonID, _ view: View
   ) -> (place: Int, keys: ControlOperation.RecoveryKeys)? {
     guard let place = live.words[person]?.last(where: { holds($0, view) }) else { return nil }
-    switch log.items[place].operation {
-    case .setRecovery(let keys): return (place, keys)
-    case .rotateRecovery(let rotation): return (place, rotation.keys)
-    default: return nil
-    }
+    return log.items[place].operation.words.map { (place, $0) }
   }
-
-  /// The card that an enrolment shows.
-  package func card(_ place: Int) -> DeviceCard? { log.items[place].operation.card }
 
   /// The invitation that holds under an id.
   package func invite(
     _ id: Identifier, _ view: View
   ) -> (place: Int, operation: ControlOperation.InviteCreate)? {
-    guard let place = live.invites[id]?.first(where: { holds($0, view) }),
-      case .inviteCreate(let operation) = log.items[place].operation
-    else { return nil }
-    return (place, operation)
+    guard let place = live.invites[id]?.first(where: { holds($0, view) }) else { return nil }
+    return invitation(place).map { (place, $0) }
   }
 
   /// The operation that made the invitation by which an enrolment came; nil for one without.
   package func inviter(of enrolment: Int) -> Int? {
     verdicts[enrolment].invite.flatMap { isLive[$0] ? $0 : nil }
+  }
+
+  /// The invitation that an operation made; nil for any other.
+  func invitation(_ place: Int) -> ControlOperation.InviteCreate? {
+    if case .inviteCreate(let invite) = log.items[place].operation { return invite }
+    return nil
   }
 
   /// Whether who made an invitation is still there, with a rank that may make it: an invitation

@@ -69,8 +69,8 @@ final class Entries {
   /// such a confirmation would decide about itself.
   private func isParty(_ confirmation: Int, to place: Int) -> Bool {
     guard let invite = fold.verdicts[place].invite,
-      case .inviteCreate(let made) = log.items[invite].operation,
-      let uses = fold.index.uses[made.invite], uses.count > made.maximumUses
+      let made = fold.invitation(invite), let uses = fold.index.uses[made.invite],
+      uses.count > made.maximumUses
     else { return false }
     var parties =
       self.parties[invite]
@@ -152,7 +152,7 @@ final class Entries {
   private func objection(
     to place: Int, by invite: Int, _ isAskedFor: (Int) -> Bool
   ) -> Int? {
-    guard case .inviteCreate(let made) = log.items[invite].operation else { return nil }
+    guard let made = fold.invitation(invite) else { return nil }
     let maker = fold.person(invite)
     func speaks(_ line: Int) -> Bool {
       log.isBeyond(place, line) && !log.sees(place, line) && isAskedFor(line)
@@ -198,8 +198,8 @@ final class Entries {
     if Mutant.countsSeenUses.isActive { return }
     let byInvite = Dictionary(grouping: candidates) { fold.inviter(of: $0) ?? -1 }
     for (invite, own) in byInvite.sorted(by: { $0.key < $1.key }) where invite >= 0 {
-      guard case .inviteCreate(let made) = log.items[invite].operation,
-        let all = fold.index.uses[made.invite], all.count > made.maximumUses
+      guard let made = fold.invitation(invite), let all = fold.index.uses[made.invite],
+        all.count > made.maximumUses
       else { continue }
       let decided = Set(own)
       let uses = all.filter {

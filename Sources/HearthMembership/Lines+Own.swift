@@ -40,10 +40,7 @@ extension Lines {
   }
 
   private func isWords(_ place: Int) -> Bool {
-    switch log.items[place].operation {
-    case .setRecovery, .rotateRecovery: true
-    default: false
-    }
+    log.items[place].operation.words != nil
   }
 
   private func left(by place: Int, _ rank: Int) -> [Strike] {

@@ -50,17 +50,10 @@ struct LiveIndex: Sendable {
       self = LiveIndex()
       return
     }
-    for path in LiveIndex.byIdentifier {
-      for key in self[keyPath: path].keys {
-        LiveIndex.truncate(&self[keyPath: path][key, default: []], to: start)
-      }
-    }
-    for invite in attempts.keys {
-      LiveIndex.truncate(&attempts[invite, default: []], to: start)
-    }
-    for invite in removalsOfUsers.keys {
-      LiveIndex.truncate(&removalsOfUsers[invite, default: []], to: start)
-    }
+    for path in LiveIndex.byIdentifier { LiveIndex.truncate(&self[keyPath: path], to: start) }
+    LiveIndex.truncate(&attempts, to: start)
+    LiveIndex.truncate(&removalsOfUsers, to: start)
+    LiveIndex.truncate(&policies, to: start)
     for person in entrances.keys {
       while let last = entrances[person]?.last, last.place >= start {
         entrances[person]?.removeLast()
@@ -73,9 +66,6 @@ struct LiveIndex: Sendable {
     LiveIndex.truncate(&geneses, to: start)
     LiveIndex.truncate(&transfers, to: start)
     LiveIndex.truncate(&acceptances, to: start)
-    for author in policies.keys {
-      LiveIndex.truncate(&policies[author, default: []], to: start)
-    }
   }
 
   private static var byIdentifier: [WritableKeyPath<LiveIndex, [Identifier: [Int]]>] {
@@ -83,6 +73,10 @@ struct LiveIndex: Sendable {
       \.enrolments, \.revocations, \.beginnings, \.furtherDevices, \.removals, \.recoveries,
       \.roles, \.overruledRoles, \.words, \.invites, \.invitesMade, \.uses, \.closings,
     ]
+  }
+
+  private static func truncate<Key>(_ lists: inout [Key: [Int]], to start: Int) {
+    for key in lists.keys { truncate(&lists[key, default: []], to: start) }
   }
 
   private static func truncate(_ places: inout [Int], to start: Int) {

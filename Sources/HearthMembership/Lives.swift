@@ -28,8 +28,7 @@ package struct LifeBeginning: Equatable, Sendable {
 extension Membership {
   /// Every new life that a device of the group has begun, causes first.
   package func lifeBeginnings() -> [LifeBeginning] {
-    guard let resolver = resolved?.resolver else { return [] }
-    return resolver.log.items.indices.compactMap { place in
+    resolver.log.items.indices.compactMap { place in
       let item = resolver.log.items[place]
       guard resolver.isLive[place], case .incarnate(let life) = item.operation else { return nil }
       return LifeBeginning(

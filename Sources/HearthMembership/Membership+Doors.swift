@@ -31,7 +31,6 @@ extension Membership {
   ///   - held: the epochs whose keys are at hand; behind another nobody here finds a door.
   ///   - latest: how many epochs are looked at, the last ones.
   package func passedBy(in control: ZoneID, held: Set<[UInt8]>, latest: Int) -> [PassedBy] {
-    guard let resolver = resolved?.resolver else { return [] }
     let epochs = epochs(of: control).suffix(latest)
     let entrances = entrances(in: resolver)
     var found: [PassedBy] = []

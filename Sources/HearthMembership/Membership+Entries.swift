@@ -19,8 +19,7 @@ package struct WaitingEntry: Sendable {
 extension Membership {
   /// The joinings that wait for an owner or admin, in the log's order.
   package var waiting: [WaitingEntry] {
-    guard let resolver = resolved?.resolver else { return [] }
-    return resolver.log.items.indices.compactMap { place in
+    resolver.log.items.indices.compactMap { place in
       guard resolver.isWaiting(place), let reason = resolver.reason(place),
         case .join(let join) = resolver.log.items[place].operation
       else { return nil }
@@ -51,7 +50,7 @@ extension Membership {
     by device: DeviceID, nowMilliseconds: UInt64, graceMilliseconds: UInt64
   ) -> Unconfirmed {
     var found = Unconfirmed()
-    guard let resolver = resolved?.resolver, let own = resolver.enrolment(of: device, .all),
+    guard let own = resolver.enrolment(of: device, .all),
       let person = resolver.enrolledPerson(own), let role = resolver.role(of: person, .all)
     else { return found }
     for place in resolver.log.items.indices
@@ -73,7 +72,7 @@ extension Membership {
 
   /// The ids of joinings that wait and that a device may make final, strictly rising.
   package func confirmable(by device: DeviceID) -> Set<RecordID> {
-    guard let resolver = resolved?.resolver, let own = resolver.enrolment(of: device, .all),
+    guard let own = resolver.enrolment(of: device, .all),
       let person = resolver.enrolledPerson(own), let role = resolver.role(of: person, .all)
     else { return [] }
     return Set(
@@ -86,10 +85,7 @@ extension Membership {
 extension ControlResolver {
   /// When the invitation of a joining is over; nil for what has none.
   fileprivate func expiry(_ place: Int) -> UInt64? {
-    guard let invite = verdicts[place].invite,
-      case .inviteCreate(let made) = log.items[invite].operation
-    else { return nil }
-    return made.expiresMilliseconds
+    verdicts[place].invite.flatMap(invitation)?.expiresMilliseconds
   }
 
   /// Whether nothing speaks against a joining but closings of an invitation whose time was over, by

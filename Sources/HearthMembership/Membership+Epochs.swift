@@ -17,7 +17,6 @@ extension Membership {
   /// The epochs of a zone, in the log's order; those of authors without the right included, as
   /// there may be segments under them.
   package func epochs(of zone: ZoneID) -> [EpochRecord] {
-    guard let resolver = resolved?.resolver else { return [] }
     var depths: [[UInt8]: Int] = [:]
     return resolver.epochPlaces.compactMap { place in
       guard case .epoch(let grant) = resolver.log.items[place].operation, grant.zone == zone
@@ -44,7 +43,7 @@ extension Membership {
     var writer = ByteWriter(capacity: 1_024)
     for device in devices { writer.identifier(device.id) }
     for epoch in epochs(of: zone) { writer.raw(epoch.grant.epoch) }
-    writer.varint(resolved?.resolver.index.wrapAdds.count ?? 0)
+    writer.varint(resolver.index.wrapAdds.count)
     return Blake2b.hash(writer.bytes, count: 16)
   }
 
@@ -87,7 +86,7 @@ extension Membership {
 
   /// Whether an epoch's recipients are exactly the devices that read, in its author's eyes.
   package func isValid(_ epoch: EpochRecord) -> Bool {
-    guard let resolver = resolved?.resolver, resolver.isLive[epoch.place] else { return false }
+    guard resolver.isLive[epoch.place] else { return false }
     return epoch.grant.wraps.map(\.recipient) == resolver.activeDevices(.past(epoch.place))
       || Mutant.wrapsToCachedMembers.isActive
   }
@@ -95,7 +94,6 @@ extension Membership {
   /// Whether nobody lost the right to read since the epoch was made, everybody who has its key
   /// belongs to the group, and no newcomer came who is not given it.
   private func isFresh(_ epoch: EpochRecord, _ kind: ZoneKind) -> Bool {
-    guard let resolver = resolved?.resolver else { return false }
     if Mutant.writesUnderExposedKey.isActive { return true }
     return isBeyondThresholds(epoch)
       && epoch.grant.wraps.allSatisfy { isActive($0.recipient) }
@@ -106,13 +104,11 @@ extension Membership {
   ///
   /// The one thing about keys that a reader refuses: the author had seen that the epoch is over.
   package func isOver(_ epoch: [UInt8], of zone: ZoneID, at heads: Frontier) -> Bool {
-    guard let resolver = resolved?.resolver else { return false }
     return isOver(epoch, of: zone, in: resolver.cited(heads))
   }
 
   /// The same in a view.
   func isOver(_ epoch: [UInt8], of zone: ZoneID, in view: ControlResolver.View) -> Bool {
-    guard let resolver = resolved?.resolver else { return false }
     let seen = resolver.exposures(of: .data)
       .filter { resolver.isRemoval($0) && resolver.holds($0, view) }
     guard !seen.isEmpty,
@@ -124,7 +120,7 @@ extension Membership {
   /// Whether a device was a reader's at these control heads: it cannot make a key, so what it says
   /// of people comes under an old one.
   package func isReader(_ device: DeviceID, at heads: Frontier) -> Bool {
-    guard let resolver = resolved?.resolver, !Mutant.readersNeedNewKeys.isActive else {
+    guard !Mutant.readersNeedNewKeys.isActive else {
       return false
     }
     let view = resolver.view(of: device, citing: heads)
@@ -144,7 +140,6 @@ extension Membership {
   package func recoveryKeys(
     with comer: PersonID? = nil
   ) -> [(person: PersonID, keys: ControlOperation.RecoveryKeys)] {
-    guard let resolver = resolved?.resolver else { return [] }
     var ids = Set(people.map(\.id))
     if let comer, !Mutant.returnsWithoutWords.isActive { ids.insert(comer) }
     return ids.sorted().compactMap { person in
@@ -154,7 +149,7 @@ extension Membership {
 
   /// The public keys of a person's recovery words; nil if it has none.
   package func recoveryKeys(of person: PersonID) -> ControlOperation.RecoveryKeys? {
-    resolved?.resolver.recoveryKeys(of: person, .all)?.keys
+    resolver.recoveryKeys(of: person, .all)?.keys
   }
 }
 

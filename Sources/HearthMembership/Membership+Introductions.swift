@@ -73,7 +73,6 @@ extension Membership {
   }
 
   private func introduction(of join: ControlOperation.Join) -> Introduction? {
-    guard let resolver = resolved?.resolver else { return nil }
     var proofs = resolver.proofs
     for place in resolver.index.invites[join.invite] ?? [] {
       guard resolver.verdicts[place].refusal == nil,
@@ -87,7 +86,6 @@ extension Membership {
   }
 
   private func introduction(of recover: ControlOperation.Recover, at dot: Dot) -> Introduction? {
-    guard let resolver = resolved?.resolver else { return nil }
     var proofs = resolver.proofs
     let present = resolver.recoveryKeys(of: recover.person, .all)?.keys
     for keys in resolver.everyWords(of: recover.person) {
@@ -103,9 +101,6 @@ extension Membership {
 
   /// How many further devices may begin logs now.
   package var introductionRoom: IntroductionRoom {
-    guard let resolver = resolved?.resolver else {
-      return IntroductionRoom(allowed: [:], used: [:], strangers: 0)
-    }
     var allowed: [Identifier: Int] = [:]
     for (id, places) in resolver.index.invites {
       for place in places {
@@ -130,12 +125,7 @@ extension ControlResolver {
   /// All words that a person ever had, also such as were replaced.
   fileprivate func everyWords(of person: PersonID) -> [ControlOperation.RecoveryKeys] {
     (index.words[person] ?? []).compactMap { place in
-      guard verdicts[place].refusal == nil else { return nil }
-      switch log.items[place].operation {
-      case .setRecovery(let keys): return keys
-      case .rotateRecovery(let rotation): return rotation.keys
-      default: return nil
-      }
+      verdicts[place].refusal == nil ? log.items[place].operation.words : nil
     }
   }
 }

@@ -4,8 +4,7 @@ import HearthCRDT
 extension Membership {
   /// The keys of an epoch that were handed on once more, by anybody.
   package func addedWraps(of epoch: [UInt8], zone: ZoneID) -> [ControlOperation.Wrap] {
-    guard let resolver = resolved?.resolver else { return [] }
-    return resolver.index.wrapAdds.flatMap { place -> [ControlOperation.Wrap] in
+    resolver.index.wrapAdds.flatMap { place -> [ControlOperation.Wrap] in
       guard case .wrapAdd(let added) = resolver.log.items[place].operation, added.zone == zone,
         added.epoch == epoch
       else { return [] }
@@ -25,7 +24,7 @@ extension Membership {
   package func controlEpoch(
     of invite: Identifier, in control: ZoneID, held: Set<[UInt8]>
   ) -> [UInt8]? {
-    guard let resolver = resolved?.resolver, let made = resolver.invite(invite, .all),
+    guard let made = resolver.invite(invite, .all),
       made.operation.admission == .auto
     else { return nil }
     return epochs(of: control)
@@ -41,7 +40,6 @@ extension Membership {
   package func toldKeys(
     of zone: ZoneID, _ kind: ZoneKind, _ epochs: [EpochRecord], by device: DeviceID
   ) -> Set<[UInt8]> {
-    guard let resolver = resolved?.resolver else { return [] }
     let complaints = resolver.complaints(of: device, in: zone)
     let last = complaints.last { $0.complaint.isLast }
     let enough = last.map { ancestors(of: $0.complaint.epoch, epochs) }
@@ -89,7 +87,7 @@ extension Membership {
 
   /// What a device said last about the last key that it has.
   package func lastComplaint(of device: DeviceID, in zone: ZoneID) -> ControlOperation.Complaint? {
-    resolved?.resolver.complaints(of: device, in: zone).last { $0.complaint.isLast }?.complaint
+    resolver.complaints(of: device, in: zone).last { $0.complaint.isLast }?.complaint
   }
 }
 

@@ -4,7 +4,7 @@ import HearthCRDT
 extension Membership {
   /// Whether there are keys of data zones that some members are not given: newcomers read, or
   /// once read, less than everything.
-  package var withholdsKeys: Bool { !(resolved?.thresholds.isEmpty ?? true) }
+  package var withholdsKeys: Bool { !resolved.outcome.thresholds.isEmpty }
 
   /// Whether an epoch's key may be given to a device.
   ///
@@ -12,14 +12,12 @@ extension Membership {
   /// zone everybody reads, as nobody believes a membership that they cannot check.
   package func mayBeGiven(_ epoch: EpochRecord, of zone: ZoneKind, to device: DeviceID) -> Bool {
     guard zone == .data, withholdsKeys else { return true }
-    guard let resolver = resolved?.resolver else { return false }
     return resolver.person(of: device, .all).map { isOpen(epoch, to: $0) } ?? false
   }
 
   /// Whether the key of a data zone's epoch may be given to a person, by when the person came.
   package func isOpen(_ epoch: EpochRecord, to person: PersonID) -> Bool {
-    guard let resolved, withholdsKeys else { return true }
-    let resolver = resolved.resolver
+    guard withholdsKeys else { return true }
     guard let addition = resolver.addition(of: person, .all),
       let first = resolver.beginning(of: person, through: addition)
     else { return false }
@@ -33,7 +31,7 @@ extension Membership {
   /// Whether newcomers of now may have the key of a data zone's epoch where they read everything
   /// that was not closed once: it was made by somebody who knew of every change of the rule.
   package func isOpenToAll(_ epoch: EpochRecord) -> Bool {
-    resolved?.isOpen(epoch.place, .all) ?? true
+    resolved.isOpen(epoch.place, .all)
   }
 
   /// Whether the link from an epoch of a data zone to an earlier one is followed.
@@ -41,7 +39,7 @@ extension Membership {
   /// What a program puts there against the rule nobody takes who follows the rule. O(r) for the r
   /// changes of the rule.
   func follows(_ epoch: EpochRecord, to earlier: EpochRecord) -> Bool {
-    guard let resolved, withholdsKeys else { return true }
+    guard withholdsKeys else { return true }
     return resolved.rule(.past(epoch.place)) == .full
       && resolved.isOpen(earlier.place, .past(epoch.place))
   }
@@ -56,14 +54,14 @@ extension Membership {
 
   /// Whether an epoch was made with the invitation, or admission, by which a device came.
   func came(_ enrolment: Int, with epoch: EpochRecord) -> Bool {
-    guard let resolver = resolved?.resolver, withholdsKeys else { return false }
+    guard withholdsKeys else { return false }
     let gathered = resolver.keysGathered(for: enrolment)
     return resolver.log.items[gathered].position == resolver.log.items[epoch.place].position
   }
 
   /// The epochs of a zone that were made with open invitations which let newcomers in at once.
   package func epochsOfOpenInvites(in zone: ZoneID) -> [EpochRecord] {
-    guard let resolver = resolved?.resolver, withholdsKeys else { return [] }
+    guard withholdsKeys else { return [] }
     let places = Set(openInvites.compactMap { resolver.invite($0.operation.invite, .all)?.place })
     return epochs(of: zone).filter { epoch in
       places.contains {
@@ -74,15 +72,14 @@ extension Membership {
 
   /// Whether an epoch's author knew of everything from which on newcomers are given new keys.
   func isBeyondThresholds(_ epoch: EpochRecord) -> Bool {
-    guard let resolved, epoch.grant.zone != genesis?.controlZone else { return true }
-    return resolved.thresholds.allSatisfy { resolved.resolver.log.sees(epoch.place, $0) }
+    guard epoch.grant.zone != genesis?.controlZone else { return true }
+    return resolved.outcome.thresholds.allSatisfy { resolver.log.sees(epoch.place, $0) }
   }
 
   /// Whether a device let another one in and could, by what it knew then.
   ///
   /// Whatever became of that: of two who let somebody in at the same time each had the right.
   package func hasAdmitted(_ device: DeviceID, by approver: DeviceID) -> Bool {
-    guard let resolver = resolved?.resolver else { return false }
     return (resolver.index.enrolments[device] ?? []).contains { place in
       guard case .admit = resolver.log.items[place].operation,
         resolver.log.items[place].device == approver
@@ -95,7 +92,7 @@ extension Membership {
   /// Whom a device believes about what was before it came, in order of id: its own person, and
   /// those who invited or approved it or its person.
   package func introducers(of device: DeviceID) -> [PersonID] {
-    guard let resolver = resolved?.resolver, let own = resolver.enrolment(of: device, .all),
+    guard let own = resolver.enrolment(of: device, .all),
       let person = resolver.person(of: device, .all)
     else { return [] }
     var introducers: Set<PersonID> = [person]
@@ -114,12 +111,12 @@ extension Membership {
 extension ResolvedControl {
   /// What newcomers may read, in a view.
   func rule(_ view: ControlResolver.View) -> ControlOperation.Newcomers {
-    resolver.rule(view, of: ruleChanges)
+    resolver.rule(view, of: outcome.ruleChanges)
   }
 
   /// Whether an epoch was made by somebody who knew of every change of the rule in a view.
   func isOpen(_ epoch: Int, _ view: ControlResolver.View) -> Bool {
-    ruleChanges.allSatisfy { !resolver.holds($0, view) || resolver.log.sees(epoch, $0) }
+    outcome.ruleChanges.allSatisfy { !resolver.holds($0, view) || resolver.log.sees(epoch, $0) }
   }
 }
 

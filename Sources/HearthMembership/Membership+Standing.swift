@@ -26,7 +26,6 @@ extension Membership {
   package func judge(
     _ dot: Dot, in zone: ZoneID, at heads: Frontier
   ) -> Judgement {
-    guard let resolver = resolved?.resolver else { return .void(.notADevice) }
     let device = dot.author.device
     let view = resolver.view(of: device, citing: heads)
     guard let enrolment = resolver.enrolment(of: device, view),
@@ -61,9 +60,8 @@ extension Membership {
     switch judge(dot, in: zone, at: heads) {
     case .void(.beyondCut): return true
     case .void(.notADevice):
-      return resolved.map { !$0.resolver.strikersOfJoining(of: dot.author.device).isEmpty } ?? false
+      return !resolver.strikersOfJoining(of: dot.author.device).isEmpty
     case .counts(let role):
-      guard let resolver = resolved?.resolver else { return false }
       let view = resolver.view(of: dot.author.device, citing: heads)
       return resolver.person(of: dot.author.device, view)
         .map { resolver.role(of: $0, view) != role } ?? false
@@ -81,7 +79,6 @@ extension Membership {
   package func isMisjudged(
     _ dot: Dot, in zone: ZoneID, at heads: Frontier, byMakerOf epoch: EpochRecord?
   ) -> Bool {
-    guard let resolver = resolved?.resolver else { return false }
     let device = dot.author.device
     let people = Set((resolver.index.enrolments[device] ?? []).compactMap(resolver.enrolledPerson))
     let grounds = people.sorted().flatMap {
@@ -110,14 +107,12 @@ extension Membership {
 
   /// Whether anything was ever taken away from anybody: a device, a role, or their joining.
   package var hasCuts: Bool {
-    guard let resolver = resolved?.resolver else { return false }
     return devices.count < allDevices.count || resolver.hasStruckJoinings
       || resolver.index.roles.keys.contains { !resolver.demotions(of: $0).isEmpty }
   }
 
   /// Whether anybody ever tried to take something away from anybody.
   package var hasTriedCuts: Bool {
-    guard let resolver = resolved?.resolver else { return false }
     let index = resolver.index
     return !(index.removals.isEmpty && index.revocations.isEmpty && index.recoveries.isEmpty)
       || resolver.hasStruckJoinings
@@ -126,7 +121,6 @@ extension Membership {
 
   /// Whose device wrote a change, at the control heads that the change cites; nil for a stranger.
   package func author(of dot: Dot, at heads: Frontier) -> PersonID? {
-    guard let resolver = resolved?.resolver else { return nil }
     let device = dot.author.device
     if let person = resolver.person(of: device, resolver.cited(heads)) { return person }
     guard !resolver.log.forked.isEmpty else { return nil }
@@ -138,22 +132,20 @@ extension Membership {
   /// somebody of whom it had not heard.
   package func standing(
     of person: PersonID, knownTo device: DeviceID, at heads: Frontier
-  ) -> RolePolicy.Standing? {
-    guard let resolver = resolved?.resolver else { return nil }
+  ) -> Standing? {
     let view = resolver.view(of: device, citing: heads)
     if let role = resolver.role(of: person, view) {
-      return RolePolicy.Standing(role: role, isPresent: true)
+      return Standing(role: role, isPresent: true)
     }
     let last = resolver.index.additions[person]?.last {
       resolver.holds($0, view) && resolver.given($0) != nil
     }
     return last.flatMap { resolver.role(of: person, since: $0, view) }
-      .map { RolePolicy.Standing(role: $0, isPresent: false) }
+      .map { Standing(role: $0, isPresent: false) }
   }
 
   /// What decides what a person was to the group: each operation with whether it has effect.
   package func standingGrounds(of person: PersonID) -> [RecordID: Bool] {
-    guard let resolver = resolved?.resolver else { return [:] }
     let places = [resolver.index.additions, resolver.index.removals, resolver.index.roles]
       .flatMap { $0[person] ?? [] }
     return Dictionary(
@@ -164,7 +156,6 @@ extension Membership {
   /// What decides about a device's changes, to be compared between two folds: each operation with
   /// the cut that it sets, if it sets one.
   package func grounds(of device: DeviceID) -> [RecordID: Ground] {
-    guard let resolver = resolved?.resolver else { return [:] }
     var places = resolver.index.enrolments[device] ?? []
     for person in Set(places.compactMap(resolver.enrolledPerson)).sorted() {
       places += resolver.endings(of: device, person)
@@ -181,10 +172,9 @@ extension Membership {
 
   /// The cuts among grounds of this fold that were set at the same time as one of others.
   package func cuts(in grounds: [RecordID: Ground], besides changed: [RecordID: Ground]) -> [Cut] {
-    guard let log = resolved?.resolver.log else { return [] }
-    return grounds.compactMap { id, ground in
+    grounds.compactMap { id, ground in
       changed[id] == nil
-        && changed.values.contains { log.areConcurrent($0.place, ground.place) }
+        && changed.values.contains { resolver.log.areConcurrent($0.place, ground.place) }
         ? ground.cut : nil
     }
   }
@@ -192,11 +182,19 @@ extension Membership {
   /// Whether a device was ended as such: revoked, or replaced by recovery words; not with its
   /// person, who left or was removed and may have come back with another one.
   package func isRevoked(_ id: DeviceID) -> Bool {
-    guard let resolver = resolved?.resolver, let person = device(id)?.person else { return false }
+    guard let person = device(id)?.person else { return false }
     let recoveries = (resolver.index.recoveries[person] ?? []).filter {
       resolver.log.items[$0].device != id
     }
     return ((resolver.index.revocations[id] ?? []) + recoveries).contains { resolver.isLive[$0] }
+  }
+
+  /// What a person was to the group in the eyes of an operation's author.
+  package struct Standing: Equatable, Sendable {
+    /// The role; of somebody who has gone the last one.
+    package let role: Role
+    /// Whether the person belonged to the group.
+    package let isPresent: Bool
   }
 
   /// One operation that decides about changes.
@@ -277,10 +275,7 @@ extension ControlResolver {
 
   /// The operations that lowered a person's role.
   func demotions(of person: PersonID) -> [Int] {
-    (index.roles[person] ?? []).filter { place in
-      if case .setRole = log.items[place].operation { return true }
-      return false
-    }
+    (index.roles[person] ?? []).filter(isRole)
   }
 
   /// Whether a change is within the cuts of the operations that ended its device.

@@ -4,7 +4,7 @@ import HearthCRDT
 extension Membership {
   /// The device that admitted another one; nil where nobody had to.
   package func approver(of device: DeviceID) -> DeviceID? {
-    guard let resolver = resolved?.resolver, let place = resolver.enrolment(of: device, .all),
+    guard let place = resolver.enrolment(of: device, .all),
       case .admit = resolver.log.items[place].operation
     else { return nil }
     return resolver.log.items[place].device
@@ -12,7 +12,6 @@ extension Membership {
 
   /// Whether a device belongs to the group by an admission that answered an invitation.
   package func isAdmitted(_ device: DeviceID, by invite: Identifier) -> Bool {
-    guard let resolver = resolved?.resolver else { return false }
     if Mutant.settlesByAnyWayIn.isActive { return isActive(device) }
     return (resolver.index.enrolments[device] ?? []).contains { place in
       guard case .admit(let admit) = resolver.log.items[place].operation,
@@ -25,12 +24,8 @@ extension Membership {
 
   /// What was adopted by those who may.
   package func adoptions() -> [ControlOperation.Adopt] {
-    guard let resolver = resolved?.resolver else { return [] }
-    return resolver.log.items.indices.compactMap { place in
-      guard resolver.isLive[place],
-        case .adopt(let adopt) = resolver.log.items[place].operation
-      else { return nil }
-      return adopt
+    resolver.counting(resolver.log.items.indices) {
+      if case .adopt(let adopt) = $0 { adopt } else { nil }
     }
   }
 
@@ -42,27 +37,21 @@ extension Membership {
 
   /// The operation by which a device belongs to the group; nil for one that does not.
   package func entry(of device: DeviceID) -> ControlOperation? {
-    guard let resolver = resolved?.resolver else { return nil }
-    return resolver.enrolment(of: device, .all).map { resolver.log.items[$0].operation }
+    resolver.enrolment(of: device, .all).map { resolver.log.items[$0].operation }
   }
 
   /// The person who made the invitation by which a device belongs to the group; nil for one that
   /// came without.
   package func inviter(of device: DeviceID) -> PersonID? {
-    guard let resolver = resolved?.resolver,
-      let invite = resolver.enrolment(of: device, .all).flatMap(resolver.inviter)
+    guard let invite = resolver.enrolment(of: device, .all).flatMap(resolver.inviter)
     else { return nil }
     return resolver.person(invite)
   }
 
   /// The proofs of contradicting segments that were shown by those who may, in the log's order.
   package func forkProofs() -> [ControlOperation.ForkProof] {
-    guard let resolver = resolved?.resolver else { return [] }
-    return resolver.index.forkProofs.compactMap { place in
-      guard resolver.isLive[place],
-        case .forkProof(let proof) = resolver.log.items[place].operation
-      else { return nil }
-      return proof
+    resolver.counting(resolver.index.forkProofs) {
+      if case .forkProof(let proof) = $0 { proof } else { nil }
     }
   }
 }
@@ -84,7 +73,6 @@ package struct RecoveryUse: Sendable {
 extension Membership {
   /// What was done with recovery words, people in order of id, of each in the log's order.
   package func recoveryUses() -> [RecoveryUse] {
-    guard let resolver = resolved?.resolver else { return [] }
     let uses = resolver.index.recovered.merging(resolver.index.words) { $0 + $1 }
     return uses.sorted { $0.key < $1.key }.flatMap { person, places in
       places.sorted().filter { resolver.isLive[$0] }.map { place in
@@ -101,7 +89,6 @@ extension Membership {
 
   /// Whether a device came into the group with that use of words in its past.
   package func came(_ device: DeviceID, after use: RecoveryUse) -> Bool {
-    guard let resolver = resolved?.resolver else { return false }
     return resolver.index.enrolments[device]?.contains {
       resolver.isLive[$0] && resolver.log.sees($0, use.place)
     } ?? false

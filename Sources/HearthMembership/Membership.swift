@@ -53,42 +53,45 @@ package struct Membership: Sendable {
   }
 
   /// The operation that began the group; nil while it has not arrived.
-  package var genesis: ControlOperation.Genesis? { resolved?.resolver.genesis }
+  package var genesis: ControlOperation.Genesis? { resolver.genesis }
   /// The owner; nil only while the genesis has not arrived.
-  package var owner: PersonID? { resolved?.resolver.owner(.all) }
+  package var owner: PersonID? { resolver.owner(.all) }
   /// The people in order of id.
-  package var people: [Person] { resolved?.people ?? [] }
+  package var people: [Person] { resolved.outcome.people }
   /// Those who were removed or have left, in order of id, with their last role.
-  package var formerPeople: [Person] { resolved?.formerPeople ?? [] }
+  package var formerPeople: [Person] { resolved.outcome.formerPeople }
   /// The devices that belong to the group, in order of id.
-  package var devices: [Device] { resolved?.devices ?? [] }
+  package var devices: [Device] { resolved.outcome.devices }
   /// The same with those that belonged to it once.
-  package var allDevices: [Device] { resolved?.allDevices ?? [] }
+  package var allDevices: [Device] { resolved.outcome.allDevices }
   /// The invitations in order of time.
-  package var invites: [Invite] { resolved?.invites ?? [] }
+  package var invites: [Invite] { resolved.outcome.invites }
   /// The offers of the group that may be taken now.
-  package var offers: [Offer] { resolved?.offers ?? [] }
+  package var offers: [Offer] { resolved.outcome.offers }
   /// The operations that have no effect, in the log's order.
-  package var voided: [VoidedOperation] { resolved?.voided ?? [] }
+  package var voided: [VoidedOperation] { resolved.outcome.voided }
   /// How many operations have a kind this version does not know.
-  package var unknownOperations: Int { resolved?.unknownOperations ?? 0 }
+  package var unknownOperations: Int { resolved.outcome.unknownOperations }
   /// The least suite of segments that is accepted.
-  package var minimumSuite: UInt8 { resolved?.minimumSuite ?? 1 }
+  package var minimumSuite: UInt8 { resolved.outcome.minimumSuite }
   /// The least suite that this program refuses to go below: what was asked for, as far as it knows
   /// it, so that nobody locks everybody out by asking for one that does not exist.
   package var acceptedSuite: UInt8 { Swift.max(1, Swift.min(minimumSuite, Envelope.suite)) }
   /// What newcomers may read.
-  package var newcomers: ControlOperation.Newcomers { resolved?.rule(.all) ?? .full }
+  package var newcomers: ControlOperation.Newcomers { resolved.rule(.all) }
   /// The keys of every device that introduced itself, to effect or not: each hashes to its id.
-  package var cards: [DeviceID: DeviceCard] { resolved?.cards ?? [:] }
+  package var cards: [DeviceID: DeviceCard] { resolved.outcome.cards }
   /// The logs of the control zone that have more than one history.
   package let forks: ControlForks
-  /// How everything was decided; nil for a group of which nothing is known.
-  let resolved: ResolvedControl?
+  /// How everything was decided.
+  let resolved: ResolvedControl
+  var resolver: ControlResolver { resolved.resolver }
+
+  private static let unknown = Membership(group: .zero, items: [], proofs: ProofBook())
 
   /// A group of which nothing is known.
   package init() {
-    self.init(nil)
+    self = Membership.unknown
   }
 
   /// Folds the control operations of a group, whatever order they come in.
@@ -106,8 +109,8 @@ package struct Membership: Sendable {
   package init(
     group: GroupID, items: [ControlItem], forks: ControlForks = ControlForks(), known: Membership?
   ) {
-    if let known, let resolver = known.resolved?.resolver, resolver.group == group,
-      forks.ends.isEmpty, let more = resolver.log.news(in: items)
+    if let known, known.resolver.group == group, forks.ends.isEmpty,
+      let more = known.resolver.log.news(in: items)
     {
       self = known.adding(more)
     } else {
@@ -120,8 +123,8 @@ package struct Membership: Sendable {
   /// A change whose author had seen all others costs as much as it says, any other a whole fold. In
   /// a group of which a log has two histories, nothing is added but by folding all of it.
   package func adding(_ items: [ControlItem]) -> Membership {
-    guard let resolved, resolved.resolver.log.forked.isEmpty, !items.isEmpty else { return self }
-    let known = resolved.resolver
+    let known = resolver
+    guard known.log.forked.isEmpty, !items.isEmpty else { return self }
     var resolver = known
     let changes = Dictionary(grouping: items, by: \.position).values.sorted {
       let counts = ($0[0].cause.total, $1[0].cause.total)
@@ -138,7 +141,7 @@ package struct Membership: Sendable {
   }
 
   /// What its fold has checked, for the next one.
-  package var proofs: ProofBook { resolved?.resolver.proofs ?? ProofBook() }
+  package var proofs: ProofBook { resolver.proofs }
 
   /// The operations that events carry.
   package static func items(of events: [(RecordID, EventState)]) -> [ControlItem] {
@@ -161,7 +164,7 @@ package struct Membership: Sendable {
       forks: forks)
   }
 
-  private init(_ resolved: ResolvedControl?, forks: ControlForks = ControlForks()) {
+  private init(_ resolved: ResolvedControl, forks: ControlForks = ControlForks()) {
     self.resolved = resolved
     self.forks = forks
   }
@@ -180,12 +183,12 @@ package struct Membership: Sendable {
   /// - Throws: `CryptoError` `badKey` for a card whose keys are none; no check is made again for
   ///   cards that the fold looked at, which are those of all devices that were ever admitted.
   package func keys(of device: DeviceID, showing card: DeviceCard) throws -> DevicePublicKeys {
-    if let known = resolved?.resolver.proofs.keys[device] { return known }
+    if let known = resolver.proofs.keys[device] { return known }
     return try DevicePublicKeys(validating: card.signKey, box: card.boxKey)
   }
 
   /// How often everything was judged until it was settled.
-  package var passes: Int { resolved?.resolver.passes ?? 0 }
+  package var passes: Int { resolver.passes }
 
   /// Whether a device belongs to the group now.
   package func isActive(_ id: DeviceID) -> Bool { device(id)?.isActive ?? false }

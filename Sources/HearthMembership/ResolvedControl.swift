@@ -4,55 +4,47 @@ import HearthCRDT
 /// membership.
 final class ResolvedControl: Sendable {
   let resolver: ControlResolver
-  /// The operations that changed what newcomers may read, in the log's order.
-  let ruleChanges: [Int]
-  /// The operations from which on newcomers are given new keys, in the log's order.
-  let thresholds: [Int]
-  let people: [Membership.Person]
-  let formerPeople: [Membership.Person]
-  let devices: [Membership.Device]
-  let allDevices: [Membership.Device]
-  let invites: [Membership.Invite]
-  let offers: [Membership.Offer]
-  let voided: [VoidedOperation]
-  let cards: [DeviceID: DeviceCard]
-  let minimumSuite: UInt8
-  let unknownOperations: Int
+  let outcome: Outcome
 
-  init(_ resolver: ControlResolver) {
-    self.resolver = resolver
-    ruleChanges = resolver.ruleChanges()
-    thresholds = resolver.thresholds(ruleChanges)
-    people = resolver.people(areFormer: false)
-    formerPeople = resolver.people(areFormer: true)
-    allDevices = resolver.devices()
-    devices = allDevices.filter(\.isActive)
-    invites = resolver.invites()
-    offers = resolver.offers()
-    voided = resolver.voided()
-    cards = resolver.cards()
-    minimumSuite = resolver.minimumSuite(.all)
-    unknownOperations = resolver.log.items.count {
-      if case .unknown = $0.operation { return true }
-      return false
+  /// What follows from the decisions.
+  struct Outcome: Sendable {
+    /// The operations that changed what newcomers may read, in the log's order.
+    let ruleChanges: [Int]
+    /// The operations from which on newcomers are given new keys, in the log's order.
+    let thresholds: [Int]
+    let people: [Membership.Person]
+    let formerPeople: [Membership.Person]
+    let devices: [Membership.Device]
+    let allDevices: [Membership.Device]
+    let invites: [Membership.Invite]
+    let offers: [Membership.Offer]
+    let voided: [VoidedOperation]
+    let cards: [DeviceID: DeviceCard]
+    let minimumSuite: UInt8
+    let unknownOperations: Int
+
+    init(_ resolver: ControlResolver) {
+      ruleChanges = resolver.ruleChanges()
+      thresholds = resolver.thresholds(ruleChanges)
+      people = resolver.people(areFormer: false)
+      formerPeople = resolver.people(areFormer: true)
+      allDevices = resolver.devices()
+      devices = allDevices.filter(\.isActive)
+      invites = resolver.invites()
+      offers = resolver.offers()
+      voided = resolver.voided()
+      cards = resolver.cards()
+      minimumSuite = resolver.minimumSuite(.all)
+      unknownOperations = resolver.log.items.count {
+        if case .unknown = $0.operation { return true }
+        return false
+      }
     }
   }
 
-  /// The same log with operations that change none of what follows.
-  private init(_ resolver: ControlResolver, like known: ResolvedControl) {
+  init(_ resolver: ControlResolver, _ outcome: Outcome? = nil) {
     self.resolver = resolver
-    ruleChanges = known.ruleChanges
-    thresholds = known.thresholds
-    people = known.people
-    formerPeople = known.formerPeople
-    devices = known.devices
-    allDevices = known.allDevices
-    invites = known.invites
-    offers = known.offers
-    voided = known.voided
-    cards = known.cards
-    minimumSuite = known.minimumSuite
-    unknownOperations = known.unknownOperations
+    self.outcome = outcome ?? Outcome(resolver)
   }
 
   /// A log to which something was added, as ``ControlResolver/adding(_:)`` decides it.
@@ -69,6 +61,6 @@ final class ResolvedControl: Sendable {
       default: return false
       }
     }
-    return isQuiet ? ResolvedControl(resolver, like: self) : ResolvedControl(resolver)
+    return ResolvedControl(resolver, isQuiet ? outcome : nil)
   }
 }

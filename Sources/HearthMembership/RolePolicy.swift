@@ -81,19 +81,6 @@ package struct RolePolicy: Sendable {
     }
   }
 
-  /// What a person was to the group in the eyes of an operation's author.
-  package struct Standing: Equatable, Sendable {
-    /// The role; of somebody who has gone the last one.
-    package let role: Role
-    /// Whether the person belonged to the group.
-    package let isPresent: Bool
-
-    package init(role: Role, isPresent: Bool) {
-      self.role = role
-      self.isPresent = isPresent
-    }
-  }
-
   private let rules: [TypeID: Rule]
   private let otherwise: Rule
 
@@ -110,7 +97,7 @@ package struct RolePolicy: Sendable {
   /// - Parameters: as of ``allows(_:as:by:standing:)``.
   package func refused(
     _ operations: [Operation], as role: Role, by person: PersonID?,
-    standing: (PersonID) -> Standing?
+    standing: (PersonID) -> Membership.Standing?
   ) -> Operation? {
     operations.first { !allows($0, as: role, by: person, standing: standing) }
   }
@@ -122,7 +109,7 @@ package struct RolePolicy: Sendable {
   ///   - standing: what somebody was to the group in that one's eyes; nil of a stranger.
   package func allows(
     _ operation: Operation, as role: Role, by person: PersonID?,
-    standing: (PersonID) -> Standing?
+    standing: (PersonID) -> Membership.Standing?
   ) -> Bool {
     allows(operation, as: role, by: person) && mayDecide(operation, as: role, standing)
   }
@@ -138,7 +125,7 @@ package struct RolePolicy: Sendable {
   ///
   /// Together with ``allows(_:as:by:)`` that is ``allows(_:as:by:standing:)``.
   package func mayDecide(
-    _ operation: Operation, as role: Role, _ standing: (PersonID) -> Standing?
+    _ operation: Operation, as role: Role, _ standing: (PersonID) -> Membership.Standing?
   ) -> Bool {
     guard let subject = rules[operation.key.type]?.subject,
       case .event(let fields) = operation.body,

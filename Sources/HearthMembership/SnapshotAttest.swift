@@ -43,7 +43,6 @@ extension Membership {
   /// The attestations of a zone that count, in the log's order: those of people who are in the
   /// group now with the role of a member or a higher one.
   package func attestations(of zone: ZoneID) -> [SnapshotAttestation] {
-    guard let resolver = resolved?.resolver else { return [] }
     return attestPlaces.compactMap { place in
       guard resolver.isLive[place],
         case .snapshotAttest(let attest) = resolver.log.items[place].operation,
@@ -58,7 +57,6 @@ extension Membership {
   package func hasAttested(
     _ device: DeviceID, _ attest: ControlOperation.SnapshotAttest
   ) -> Bool {
-    guard let resolver = resolved?.resolver else { return false }
     return attestPlaces.contains { place in
       resolver.log.items[place].device == device
         && resolver.log.items[place].operation == .snapshotAttest(attest)
@@ -66,7 +64,7 @@ extension Membership {
   }
 
   private var attestPlaces: [Int] {
-    resolved?.resolver.index.kinds[ControlOperation.Kind.snapshotAttest.rawValue] ?? []
+    resolver.index.kinds[ControlOperation.Kind.snapshotAttest.rawValue] ?? []
   }
 
   /// Whether one person's word adds to another's.
@@ -98,7 +96,7 @@ extension Membership {
 
   /// Those who invited or approved a person, in order of id; nobody for a founder.
   package func whoLetIn(_ person: PersonID) -> [PersonID] {
-    guard let resolver = resolved?.resolver, let addition = resolver.addition(of: person, .all)
+    guard let addition = resolver.addition(of: person, .all)
     else { return [] }
     return resolver.whoLetIn(by: addition).sorted()
   }

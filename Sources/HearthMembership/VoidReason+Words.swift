@@ -40,7 +40,7 @@ extension Membership {
     for rule: VoidReason.Rule, by id: RecordID, _ void: VoidedOperation
   ) -> String {
     let author = person(of: void.version.dot.author.device)?.name ?? "its author"
-    let striker = resolved?.resolver.log.items.first { $0.id == id }
+    let striker = resolver.log.items.first { $0.id == id }
     let other = striker.flatMap { person(of: $0.device)?.name } ?? "somebody"
     switch rule {
     case .authorRemoved:

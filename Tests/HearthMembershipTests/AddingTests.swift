@@ -11,7 +11,7 @@ import Testing
 struct AddingTests {
   /// All that a fold decided.
   private static func outcome(_ membership: Membership) -> String {
-    guard let resolver = membership.resolved?.resolver else { return "nothing" }
+    let resolver = membership.resolver
     let places = resolver.log.items.indices.map { place in
       "\(resolver.log.items[place].id) \(resolver.isLive[place]) "
         + "\(resolver.reason(place).map(String.init(describing:)) ?? "") "
@@ -35,7 +35,7 @@ struct AddingTests {
     for dot in order {
       let change = changes[dot] ?? []
       here += change
-      if grown.resolved?.resolver.adding(change) != nil { added += 1 }
+      if grown.resolver.adding(change) != nil { added += 1 }
       grown = grown.adding(change)
       let whole = Membership(
         group: group, items: here, forks: ControlForks(), proofs: ProofBook(isTrusting: true))

@@ -67,7 +67,7 @@ struct Applier<S: Store> {
   ///   - standing: what a person was to the group in the author's eyes.
   mutating func apply(
     _ change: Change, past: Frontier, as judgement: Judgement?, by person: PersonID?,
-    standing: (PersonID) -> RolePolicy.Standing?
+    standing: (PersonID) -> Membership.Standing?
   ) throws {
     if let judgement, !counts(change, judgement, person, standing),
       !Mutant.countsByHalves.isActive
@@ -150,7 +150,7 @@ struct Applier<S: Store> {
   /// Whether a change of records counts: all of it, or nothing.
   private mutating func counts(
     _ change: Change, _ judgement: Judgement, _ person: PersonID?,
-    _ standing: (PersonID) -> RolePolicy.Standing?
+    _ standing: (PersonID) -> Membership.Standing?
   ) -> Bool {
     guard case .counts(let role) = judgement else { return false }
     let areWhole = change.operations.enumerated().allSatisfy {
