@@ -98,7 +98,7 @@ package struct ControlForks: Sendable {
   /// In order of life, first change and content.
   package let runs: [Run]
   /// The shown segments by digest.
-  let segments: [Identifier: ShownSegment]
+  package let segments: [Identifier: ShownSegment]
   /// The runs of each forked life, in order.
   private let lives: [Author: Range<Int>]
   /// The run that holds a change of a content.
@@ -109,7 +109,8 @@ package struct ControlForks: Sendable {
     self.init([:])
   }
 
-  init(_ segments: [Identifier: ShownSegment]) {
+  /// The forks that segments show, by their digests.
+  package init(_ segments: [Identifier: ShownSegment]) {
     self.segments = segments
     var ends: [Author: UInt64] = [:]
     var runs: [Run] = []

@@ -98,7 +98,7 @@ package struct ControlLog: Sendable {
           position: item.position, stated: item.cause, known: knowledge.cause(of: item)))
     }
     // What earlier incarnations add to an operation nobody who has seen it can state.
-    let hasMore = statements.contains { $0.known != $0.stated }
+    let hasMore = statements.contains(where: \.hasMore)
     causality = Causality(statements, isChecked: forked.isEmpty && !hasMore)
     if hasMore, forked.isEmpty {
       let stated = Causality(statements.map(\.asStated), isChecked: true)

@@ -113,7 +113,7 @@ extension ControlOperation {
       (\.proof, .raw(64, "proof")))
 
     /// The bytes that the invitation's key signs: the whole request, its keys included.
-    package var request: [UInt8] { encoded.dropLast(proof.count) }
+    package var request: [UInt8] { Array(encoded.dropLast(proof.count)) }
   }
 
   package struct Incarnate: ControlCodable {
@@ -356,6 +356,6 @@ extension ControlOperation {
       (\.signature, .raw(64, "recovery signature")))
 
     /// The bytes that the recovery key signs.
-    package var signedBody: [UInt8] { encoded.dropLast(signature.count) }
+    package var signedBody: [UInt8] { Array(encoded.dropLast(signature.count)) }
   }
 }

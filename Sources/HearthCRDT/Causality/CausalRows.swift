@@ -3,20 +3,20 @@
 /// A row is cut into blocks of 64 authors, and rows share the blocks that are the same in them: as
 /// a rule a change had seen what the one before it had seen, and little more. Blocks of zeros cost
 /// nothing, so strangers whom nobody cites do not either.
-struct CausalRows: Sendable {
-  private static let shift = 6
-  private static let size = 1 << shift
+@usableFromInline package struct CausalRows: Sendable {
+  @usableFromInline static let shift = 6
+  @usableFromInline static let size = 1 << shift
   /// The block of zeros.
   private static let empty: Int32 = 0
   /// What stands for a block that a row under construction has for itself.
-  private static let own: Int32 = -1
+  @usableFromInline static let own: Int32 = -1
 
   /// Where the blocks of each row begin, and where those of the last end.
-  private var starts: [Int] = [0]
+  @usableFromInline private(set) var starts: [Int] = [0]
   /// The blocks of all rows, each row's from the first authors on.
-  private var blocks: [Int32] = []
+  @usableFromInline private(set) var blocks: [Int32] = []
   /// What the blocks hold, one after the other.
-  private var counts = [UInt32](repeating: 0, count: size)
+  @usableFromInline private(set) var counts = [UInt32](repeating: 0, count: size)
   /// The block that was made last for each place of a row.
   private var latest: [Int32] = []
 
@@ -28,14 +28,14 @@ struct CausalRows: Sendable {
   func row() -> Row { Row() }
 
   /// How many changes of an author a change had seen.
-  func count(of column: Int, in change: Int) -> UInt32 {
+  @inlinable package func count(of column: Int, in change: Int) -> UInt32 {
     let place = starts[change] + column >> CausalRows.shift
     guard place < starts[change + 1] else { return 0 }
     return counts[Int(blocks[place]) << CausalRows.shift | column & (CausalRows.size - 1)]
   }
 
   /// How many changes of an author a row holds.
-  func count(of column: Int, in row: Row) -> UInt32 {
+  @inlinable package func count(of column: Int, in row: Row) -> UInt32 {
     let place = column >> CausalRows.shift
     guard place < row.blocks.count else { return 0 }
     let block = row.blocks[place]
@@ -158,11 +158,11 @@ struct CausalRows: Sendable {
   }
 
   /// A row while it is made.
-  struct Row: Sendable {
+  @usableFromInline package struct Row: Sendable {
     /// The blocks that it shares with rows, or has for itself.
-    fileprivate var blocks: [Int32] = []
+    @usableFromInline var blocks: [Int32] = []
     /// What is in its own blocks.
-    fileprivate var counts: [UInt32] = []
+    @usableFromInline var counts: [UInt32] = []
 
     fileprivate init() {}
 

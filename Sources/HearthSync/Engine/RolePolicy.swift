@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 
 /// What each role may do to the records of each type: given in from the domain, as the engine
 /// knows no types.

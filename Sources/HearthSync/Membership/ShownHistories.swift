@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 
 /// What control operations show of logs with several histories, and how much of it counts.
 ///

@@ -1,6 +1,4 @@
-import HearthCRDT
-
-/// Who had seen what in a control log, closed under what those had seen.
+/// Who had seen what in a log of changes by several authors, closed under what those had seen.
 ///
 /// One row a change: for each author of whom something had been seen, how many changes. A row
 /// covers the rows of everything that it cites, so nobody can cite an operation and unsee what that
@@ -8,43 +6,52 @@ import HearthCRDT
 ///
 /// Building takes O(c·r) for c changes and rows of r blocks, and what changes newly saw; a question
 /// takes O(1).
-struct Causality: Sendable {
+@usableFromInline package struct Causality: Sendable {
   /// A change as its author states it.
-  struct Statement {
+  package struct Statement {
     let position: Dot
     /// What the author states to have seen, less what earlier incarnations add.
     let stated: Frontier
     /// The same with what the author is known to have seen.
     let known: Frontier
 
+    package init(position: Dot, stated: Frontier, known: Frontier) {
+      self.position = position
+      self.stated = stated
+      self.known = known
+    }
+
+    /// Whether its author is known to have seen more than they state.
+    package var hasMore: Bool { known != stated }
+
     /// The same without what earlier incarnations add.
-    var asStated: Statement { Statement(position: position, stated: stated, known: stated) }
+    package var asStated: Statement { Statement(position: position, stated: stated, known: stated) }
   }
 
   /// The changes in causal order; ties by author and sequence number.
-  private(set) var order: [Dot] = []
+  package private(set) var order: [Dot] = []
   /// The number of each change in the order: one more than the greatest of those it had seen.
-  private(set) var lamport: [Int] = []
+  package private(set) var lamport: [Int] = []
   /// Whether the author stated to have seen something without what that had seen.
-  private(set) var isOpen: [Bool] = []
+  package private(set) var isOpen: [Bool] = []
   /// The author of each change, numbered in order of their first changes.
-  private(set) var column: [Int] = []
+  @usableFromInline package private(set) var column: [Int] = []
   /// The first change of its author that had seen just as much of others.
-  private(set) var sight: [Int] = []
+  package private(set) var sight: [Int] = []
   /// The place of each change in its author's log, from 0.
-  private var ordinal: [UInt32] = []
+  @usableFromInline private(set) var ordinal: [UInt32] = []
   /// The last change of each author.
   private var last: [Int] = []
   /// What is cited and not here.
   private var missing = Frontier()
   /// The number of each author.
   private var columns: [Author: Int] = [:]
-  private var rows: CausalRows
+  @usableFromInline private(set) var rows: CausalRows
 
   /// Takes the statements of all changes, each position once.
   ///
   /// - Parameter isChecked: whether statements that are not closed are to be told.
-  init(_ statements: [Statement], isChecked: Bool) {
+  package init(_ statements: [Statement], isChecked: Bool) {
     var builder = CausalityBuilder(statements)
     rows = CausalRows(changes: statements.count)
     var crowd = Crowd(row: rows.row())
@@ -131,30 +138,30 @@ struct Causality: Sendable {
   }
 
   /// Whether one change had seen another.
-  func sees(_ later: Int, _ earlier: Int) -> Bool {
+  @inlinable package func sees(_ later: Int, _ earlier: Int) -> Bool {
     rows.count(of: column[earlier], in: later) > ordinal[earlier]
   }
 
   /// A row of nothing, to join rows into.
-  func row() -> CausalRows.Row { rows.row() }
+  package func row() -> CausalRows.Row { rows.row() }
 
   /// Adds what a change had seen to a row.
-  func join(_ change: Int, into row: inout CausalRows.Row) { rows.join(change, into: &row) }
+  package func join(_ change: Int, into row: inout CausalRows.Row) { rows.join(change, into: &row) }
 
   /// Whether a row holds a change.
-  func isSeen(_ change: Int, in row: CausalRows.Row) -> Bool {
+  @inlinable package func isSeen(_ change: Int, in row: CausalRows.Row) -> Bool {
     rows.count(of: column[change], in: row) > ordinal[change]
   }
 
   /// Whether somebody who had seen so much had seen every change, the author's own aside.
-  func isAll(_ seen: Frontier, except author: Author) -> Bool {
+  package func isAll(_ seen: Frontier, except author: Author) -> Bool {
     last.allSatisfy { order[$0].author == author || seen.covers(order[$0]) }
   }
 
   /// Adds a change whose author had seen every other one.
   ///
   /// O(a) for a authors, but for copies.
-  mutating func append(_ position: Dot, citing cause: Frontier) {
+  package mutating func append(_ position: Dot, citing cause: Frontier) {
     var row = rows.row()
     for change in last { rows.raise(column[change], to: ordinal[change] + 1, in: &row) }
     let own = columns[position.author] ?? last.count
@@ -169,7 +176,7 @@ struct Causality: Sendable {
 
   /// Whether a change may come after all others: nobody has cited it, and its device has no other
   /// life, and no later change in this one.
-  func mayFollow(_ position: Dot) -> Bool {
+  package func mayFollow(_ position: Dot) -> Bool {
     !missing.covers(position)
       && last.allSatisfy { change in
         let dot = order[change]

@@ -1,11 +1,10 @@
-import HearthCRDT
 import TestSupport
 import Testing
 
-@testable import HearthMembership
+@testable import HearthCRDT
 
 /// Who had seen what, compared with sets that are closed in the plainest way.
-@Suite("Causes of a control log")
+@Suite("Causes of a log of several authors")
 struct CausalityTests {
   /// What authors of some logs state to have seen: as a rule what others did, sometimes what does
   /// not exist, what comes later, or exactly what another one stated.
