@@ -44,7 +44,6 @@ package struct ZoneStatement: Equatable, Sendable {
 extension Membership {
   /// The last statement of each device that belongs to the group about a zone, in order of device.
   package func zoneStatements(of zone: ZoneID) -> [ZoneStatement] {
-    guard let resolver = resolved?.resolver else { return [] }
     var last: [DeviceID: ZoneStatement] = [:]
     for place in resolver.index.kinds[ControlOperation.Kind.zoneDigest.rawValue] ?? []
     where resolver.isLive[place] {
@@ -67,9 +66,7 @@ extension Membership {
   ///
   /// - Parameter withContents: whether what they say is read too. O(n log n).
   package func decidingOperations(withContents: Bool) -> [UInt8]? {
-    guard let resolved, resolved.resolver.log.forked.isEmpty, resolved.unknownOperations == 0
-    else { return nil }
-    let resolver = resolved.resolver
+    guard resolver.log.forked.isEmpty, unknownOperations == 0 else { return nil }
     var newest: [DeviceID: UInt64] = [:]
     for item in resolver.log.items {
       newest[item.device] = max(newest[item.device] ?? 0, item.version.dot.author.incarnation)
