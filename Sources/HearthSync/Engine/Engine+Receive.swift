@@ -182,7 +182,8 @@ extension Engine {
       }
       try save(uncertain: judged.uncertain, of: zone)
       try tidy(
-        &intake, in: draft, membership, nowMilliseconds: nowMilliseconds, &report)
+        &intake, in: draft, membership, isRebuilding: isRebuilding,
+        nowMilliseconds: nowMilliseconds, &report)
       try save(intake, in: draft, &report)
       try noteTried(intake.waiting.values.map(\.entry), in: zones[place])
       if !Mutant.forgetsHead.isActive {

@@ -9,11 +9,14 @@ extension Engine {
   /// Of each log what comes next is kept and what is farthest from it goes: a transport still has
   /// it, so nothing is lost, and it is fetched again once there is room.
   func tidy(
-    _ intake: inout Intake, in zone: ZoneState, _ membership: Membership,
+    _ intake: inout Intake, in zone: ZoneState, _ membership: Membership, isRebuilding: Bool,
     nowMilliseconds: UInt64, _ report: inout ReceiveReport
   ) throws {
     let cuts = cuts(of: intake.waiting.values.map(\.entry.authorTag), in: zone, membership)
-    _ = intake.drop { isOutrun($0, in: zone, membership) || isOver($0, in: zone, cuts) }
+    _ = intake.drop {
+      // What the log held counted: what it waits for may come yet.
+      isOutrun($0, in: zone, membership) || !isRebuilding && isOver($0, in: zone, cuts)
+    }
     let excess = WaitingRoom.excess(of: intake.waiting.values.map(\.entry))
     guard !excess.isEmpty else { return }
     let dropped = intake.drop { excess[$0.digest] != nil }
