@@ -24,6 +24,8 @@ struct CausalQueue {
     let segment: OpenedSegment
     /// Whether there are two histories; false for an impossible change.
     var isDouble = true
+    /// The segment of the same batch that holds what was applied, if it came in this batch.
+    var applied: OpenedSegment?
   }
 
   /// A segment that waits.
@@ -96,6 +98,7 @@ struct CausalQueue {
       for place in queues.indices {
         while try step(place, on: &zone) { moved = true }
       }
+      if !moved { moved = passOutrun(on: &zone) }
     }
     if Mutant.countsEachDelivery.isActive, ready.isEmpty {
       for segment in covered {
@@ -139,12 +142,7 @@ struct CausalQueue {
     guard head.forkedAt == nil, segment.first <= head.sequence + 1 else { return false }
     guard segment.last > head.sequence else {
       queues[place].segments.removeFirst()
-      if segment.last == head.sequence, segment.hash(after: segment.last) != head.hash {
-        note(Fork(author: segment.author, sequence: segment.last, segment: segment), &head, &zone)
-      } else {
-        Probe.segmentCovered.hit()
-        covered.append(segment)
-      }
+      pass(segment, &head, &zone)
       return true
     }
     guard segment.hash(after: head.sequence) == head.hash else {
@@ -174,6 +172,38 @@ struct CausalQueue {
       complete.append(segment)
     }
     return head.sequence > before || judged.claims[segment.author] != nil
+  }
+
+  /// Takes out of each log's queue what reaches no further than what is applied, also where it
+  /// stands behind a segment that waits; whether a log was found to have two histories.
+  private mutating func passOutrun(on zone: inout ZoneState) -> Bool {
+    let known = forks.count
+    for place in queues.indices where queues[place].segments.count > 1 {
+      var head = zone.head(of: queues[place].author)
+      var kept: [OpenedSegment] = []
+      for segment in queues[place].segments {
+        if head.forkedAt == nil, segment.last <= head.sequence {
+          pass(segment, &head, &zone)
+        } else {
+          kept.append(segment)
+        }
+      }
+      queues[place].segments = kept
+    }
+    return forks.count > known
+  }
+
+  /// Notes a segment that reaches no further than what is applied: it brings nothing new, or
+  /// another content of the last change.
+  private mutating func pass(
+    _ segment: OpenedSegment, _ head: inout LogHead, _ zone: inout ZoneState
+  ) {
+    if segment.last == head.sequence, segment.hash(after: segment.last) != head.hash {
+      note(Fork(author: segment.author, sequence: segment.last, segment: segment), &head, &zone)
+    } else {
+      Probe.segmentCovered.hit()
+      covered.append(segment)
+    }
   }
 
   /// What the author of a segment had seen of the control zone at its end; nil if that cannot be.
@@ -301,6 +331,8 @@ struct CausalQueue {
     Probe.forkSeen.hit()
     head.forkedAt = fork.sequence
     zone.set(head)
+    var fork = fork
+    fork.applied = taken[fork.author]?.holder(of: fork.sequence)
     forks.append(fork)
   }
 

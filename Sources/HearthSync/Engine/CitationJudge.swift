@@ -70,9 +70,9 @@ struct CitationJudge {
     /// Before the first change with which two histories, a false claim or an impossible change end
     /// it; zero where that is not known, or where there is no place for the log.
     func limit(of author: Author) -> UInt64 {
-      if let end = zone.forkEnds[author] { return end - 1 }
-      if let claim = claims[author] { return claim.sequence - 1 }
-      let head = ends.first { $0.author == author } ?? zone.head(of: author)
+      let ends = [zone.forkEnds[author], claims[author]?.sequence].compactMap { $0 }
+      if let end = ends.min() { return end - 1 }
+      let head = self.ends.first { $0.author == author } ?? zone.head(of: author)
       // Right behind the last change stands one that cannot be; elsewhere are two histories of
       // which nobody has shown where they part.
       if let end = head.forkedAt { return end > head.sequence ? end - 1 : 0 }
@@ -83,7 +83,8 @@ struct CitationJudge {
 
     /// Whether others may have judged a change of a log, or one before it, otherwise.
     func isUncertain(_ author: Author, through sequence: UInt64) -> Bool {
-      zone.forkEnds[author] == nil && (uncertain[author] ?? .max) <= sequence
+      guard let first = uncertain[author] else { return false }
+      return first <= sequence && first < zone.forkEnds[author] ?? .max
     }
   }
 

@@ -21,7 +21,8 @@ extension Engine {
       memory: excerpts)
   }
 
-  private func citedLogs(of zone: ZoneState) -> CitedLogs<S> {
+  /// Where what stands in a zone's logs is looked up.
+  func citedLogs(of zone: ZoneState) -> CitedLogs<S> {
     CitedLogs(
       zone, store: store,
       opener: SegmentOpener(zone: zone, membership: membership(of: zone.group)), device: device,

@@ -26,15 +26,33 @@ extension Engine {
   func evidence(of fork: CausalQueue.Fork, in zone: ZoneState) throws -> ForkEvidence? {
     let limit = ControlOperation.maximumEvidenceBytes
     guard zone.kind == .data, fork.segment.bytes.count <= limit else { return nil }
+    let fresh = fork.applied.map { (digest: $0.digest, bytes: $0.bytes) }
+    guard let applied = try fresh ?? applied(fork.author, fork.sequence, in: zone),
+      applied.digest != fork.segment.digest, applied.bytes.count <= limit
+    else { return nil }
+    return ForkEvidence(
+      zone.id, fork.author, applied, (fork.segment.digest, fork.segment.bytes))
+  }
+
+  /// The segment of which a change was applied: one in the log, or one of which only the first
+  /// changes count.
+  private func applied(
+    _ author: Author, _ sequence: UInt64, in zone: ZoneState
+  ) throws -> (digest: Identifier, bytes: [UInt8])? {
     let stored = try store.segments(of: zone.id).first {
-      $0.author == fork.author && $0.first <= fork.sequence && fork.sequence <= $0.last
-        && $0.digest != fork.segment.digest && $0.byteCount <= limit
+      $0.author == author && $0.first <= sequence && sequence <= $0.last
     }
-    guard let stored, let bytes = try store.bytes(of: stored.digest, in: zone.id) else {
+    if let stored, let bytes = try store.bytes(of: stored.digest, in: zone.id) {
+      return (stored.digest, bytes)
+    }
+    let begun = try store.pendingEntries(in: zone.id).first {
+      $0.wait.isPartlyApplied && $0.author(in: zone) == author
+        && $0.first <= sequence && sequence <= $0.last
+    }
+    guard let begun, let bytes = try store.bytes(ofPending: begun.digest, in: zone.id) else {
       return nil
     }
-    return ForkEvidence(
-      zone.id, fork.author, (stored.digest, bytes), (fork.segment.digest, fork.segment.bytes))
+    return (begun.digest, bytes)
   }
 
   /// What proves of logs that wait that they have two histories from their next change on.
@@ -58,7 +76,7 @@ extension Engine {
     let suspects = covered.filter { $0.author.device != device }
     guard !suspects.isEmpty else { return [] }
     let stored = try store.segments(of: zone.id)
-    let known = Set(stored.map(\.digest)).union(try store.pendingEntries(in: zone.id).map(\.digest))
+    let known = Set(stored.map(\.digest))
     let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
     var forks: [CausalQueue.Fork] = []
     for segment in suspects.filter({ !known.contains($0.digest) }).prefix(Engine.comparedSegments) {
@@ -82,15 +100,19 @@ extension Engine {
   func earlierForks(in waiting: [OpenedSegment], of zone: ZoneState) throws -> [ForkEvidence] {
     let suspects = waiting.filter { zone.forkEnds[$0.author] != nil }
     guard zone.kind == .data, !suspects.isEmpty else { return [] }
-    let stored = try store.segments(of: zone.id)
+    let logs = citedLogs(of: zone)
     return try suspects.compactMap { segment in
       let head = zone.head(of: segment.author)
       let place = min(segment.last, head.sequence)
-      guard place > 0, segment.first <= place + 1,
-        let own = place == head.sequence
-          ? head.hash : try hash(after: place, of: segment.author, in: zone, stored),
-        own != segment.hash(after: place)
-      else { return nil }
+      guard place > 0, segment.first <= place + 1 else { return nil }
+      let theirs = CitedHead.prefix(of: segment.hash(after: place))
+      if place == head.sequence {
+        guard CitedHead.prefix(of: head.hash) != theirs else { return nil }
+      } else {
+        guard case .excerpt(let own) = try logs.log(of: segment.author, at: place),
+          own.hash(after: place) != theirs
+        else { return nil }
+      }
       return try evidence(
         of: CausalQueue.Fork(author: segment.author, sequence: place, segment: segment), in: zone)
     }
