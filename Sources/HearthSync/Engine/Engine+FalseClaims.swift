@@ -77,7 +77,7 @@ extension Engine {
   private static func uncertainFact(_ zone: ZoneID) -> String { "uncertain.\(zone.hex)" }
 
   /// The first change of each log of a zone that was judged without what it cites.
-  func uncertainChanges(in zone: ZoneID) throws -> [Author: UInt64] {
+  package func uncertainChanges(in zone: ZoneID) throws -> [Author: UInt64] {
     guard let bytes = try store.fact(Engine.uncertainFact(zone)) else { return [:] }
     var reader = ByteReader(bytes)
     let noted = try reader.frontier("uncertain changes")

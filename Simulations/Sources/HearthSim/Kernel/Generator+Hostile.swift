@@ -7,7 +7,7 @@ extension Generator {
   private static let hostileNames = ["Mal", "Max", "Mia", "Moe"]
   private static let hostileRoles = ["reader", "child", "member", "admin"]
   /// Which of ten families has several hostile members.
-  private static let hostileFamily: UInt64 = 4
+  static let hostileFamily: UInt64 = 4
 
   /// Lets somebody in, gives a role, and turns that person's device against the others; in every
   /// tenth family a hostile member for two others, at most one of each role, which rotate over the

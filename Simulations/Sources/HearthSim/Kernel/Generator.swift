@@ -83,7 +83,7 @@ struct Generator {
     recovery(through: end)
     if kind == .relay { relay(through: end) }
     if kind == .newcomers { newcomers(through: end) }
-    if kind == .hostile { hostile(through: end) }
+    if kind == .hostile || seed % 10 == Generator.hostileFamily { hostile(through: end) }
     sortSteps()
     return plan
   }

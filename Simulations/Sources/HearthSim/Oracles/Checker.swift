@@ -231,11 +231,18 @@ struct Checker {
       }
       guard reached[device.index]?[zone.id] != zone.frontier else { continue }
       reached[device.index, default: [:]][zone.id] = zone.frontier
-      // What two histories ended is cited on by those who had seen it (decision 0025).
+      // What two histories ended is cited on by those who had seen it (decision 0025). Nobody waits
+      // for a hostile log: where it is refuted here it may have been believed elsewhere.
+      let hostile = Set(world.hostile.map(\.deviceID))
       for head in zone.heads where !zone.reached.covers(head.seen) {
+        let lacking = head.seen.entries.first {
+          zone.reached[$0.author] < $0.sequence && !hostile.contains($0.author.device)
+        }
+        guard let lacking else { continue }
         throw world.fail(
           .causality, device,
-          "holds \(head.author) #\(head.sequence) without what it had seen")
+          "holds \(head.author) #\(head.sequence) without \(lacking.author) #\(lacking.sequence), "
+            + "which it had seen")
       }
       try followsMembers(zone, device, engine, in: world)
       if zone.kind == .control { noteKeys(zone, engine) }

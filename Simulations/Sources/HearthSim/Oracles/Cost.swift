@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// How much work one exchange does on a device, beside how many bytes it brought.
@@ -7,13 +8,16 @@ import HearthSync
 /// cause much work: neither at once nor in each exchange from then on.
 struct Cost {
   private let fetchedBytes: Int
+  private let members: [ZoneID: Frontier]
 
   /// Operations that any exchange may read, whatever it brings: what waits is read again.
   static let freeOperations = 4_000
-  /// How often an exchange may read all that honest programs wrote, to build anew what it has.
+  /// How often an exchange may read all that honest programs wrote, to build anew what it has; and
+  /// all that it holds of others, where the members changed in it or an old state was put back.
   static let rebuilds = 2
-  /// Operations that a byte may stand for.
-  static let operationsPerByte = 2
+  /// Operations that a byte may stand for: two, and each is read once more when what it waits for
+  /// has come.
+  static let operationsPerByte = 4
   /// Bytes of records that any exchange may write.
   static let freeStateBytes = 1 << 20
   /// Bytes of records that a byte may let be written.
@@ -22,6 +26,7 @@ struct Cost {
   /// Begins to count.
   init(before device: SimDevice) {
     fetchedBytes = device.folder.fetchedBytes + device.fetchedAtRelay
+    members = Cost.members(on: device)
     #if HEARTH_SIMULATION
       Work.reset()
     #endif
@@ -41,7 +46,7 @@ struct Cost {
       guard
         operations <= Cost.freeOperations + Cost.operationsPerByte * bytes
           || operations <= Cost.freeOperations + Cost.operationsPerByte * bytes
-            + Cost.rebuilds * world.checker.honestOperations,
+            + Cost.rebuilds * (world.checker.honestOperations + rebuilt(by: device, in: world)),
         stateBytes <= Cost.freeStateBytes + Cost.stateBytesPerByte * bytes
       else {
         throw world.fail(
@@ -50,5 +55,23 @@ struct Cost {
             + "bytes")
       }
     #endif
+  }
+
+  private static func members(on device: SimDevice) -> [ZoneID: Frontier] {
+    let zones = device.running?.engine.zones.filter { $0.kind == .control } ?? []
+    return Dictionary(uniqueKeysWithValues: zones.map { ($0.id, $0.frontier) })
+  }
+
+  /// How many operations of hostile members the device has to read where it builds its records
+  /// anew.
+  private func rebuilt(by device: SimDevice, in world: World) -> Int {
+    let isDue =
+      Cost.members(on: device) != members || world.putBackUnnoticed.contains(device.index)
+    guard isDue, let home = device.home, let zone = try? device.engine().zone(home) else {
+      return 0
+    }
+    return world.hostileChanges.values.reduce(0) {
+      $0 + (zone.frontier.covers($1.dot) ? $1.operations.count : 0)
+    }
   }
 }

@@ -41,8 +41,8 @@ struct RelayAtRest {
       outsider.openedInvitations.isEmpty || world.joins[outsider.index] == nil,
       try !Adversary(world, against: member).isGivenKeys(outsider)
     else { return }
-    let isKept = try host(members) != nil
-    if isKept { outsider.hangUp(tellsRelay: true) }
+    let host = try host(members)
+    if host != nil { outsider.hangUp(tellsRelay: true) }
     let way = try outsider.relayWay()
     way.relay.directory.zones = try outsider.engine().relayAccesses(at: way.relay)
     for tag in way.relay.directory.zones.keys.sorted() {
@@ -54,13 +54,21 @@ struct RelayAtRest {
         // A connection that stands may have opened it by its own key, as somebody who was listed;
         // a new one may not where somebody is there who keeps the list.
         let opening = try way.relay.open(access)
-        if opening.key == .own, !isKept || !opening.opened.rank.isListed { continue }
+        let isKept = try host.map { try manages($0, tag) } ?? false
+        if !isKept || opening.key == .own && !opening.opened.rank.isListed { continue }
       } catch let error as TransportError where error.code == .relayRefused {
         SimProbe.relayShutOut.hit()
         continue
       }
       throw world.fail(.keys, outsider, "was removed and opens a mailbox at the relay")
     }
+  }
+
+  /// Whether a device manages a mailbox; where its managers are lost, a person has to make it anew.
+  private func manages(_ device: SimDevice, _ tag: Identifier) throws -> Bool {
+    let relay = try device.relayWay().relay
+    relay.directory.zones = try device.engine().relayAccesses(at: relay)
+    return try relay.open(zoneTag: tag).opened.rank == .manager
   }
 
   /// No title stands in any file of the relay's disk (O10).

@@ -324,8 +324,28 @@ struct Settling {
 
   private func areEqual(_ devices: [SimDevice]) -> Bool {
     guard let first = devices.first else { return true }
-    let wanted = world.checker.frontiers(of: first)
-    return devices.allSatisfy { world.checker.frontiers(of: $0) == wanted }
+    let doubted = doubted(on: devices)
+    func frontiers(of device: SimDevice) -> [ZoneID: [Frontier.Entry]] {
+      world.checker.frontiers(of: device).mapValues { frontier in
+        frontier.entries.filter { !doubted.contains($0.author) }
+      }
+    }
+    let wanted = frontiers(of: first)
+    return devices.allSatisfy { frontiers(of: $0) == wanted }
+  }
+
+  /// The hostile logs that somebody who began from a snapshot cannot judge: there it may believe
+  /// what the others refute.
+  private func doubted(on devices: [SimDevice]) -> Set<Author> {
+    let hostile = Set(world.hostile.map(\.deviceID))
+    var doubted: Set<Author> = []
+    for device in devices {
+      guard let home = device.home, let engine = try? device.engine(),
+        let uncertain = try? engine.uncertainChanges(in: home)
+      else { continue }
+      doubted.formUnion(uncertain.keys.filter { hostile.contains($0.device) })
+    }
+    return doubted
   }
 
   /// Whether nobody is about to come in: whom the others have as a member believes it too.
