@@ -193,6 +193,75 @@ struct CostTests {
     #expect(try store.pending(in: family.zone).isEmpty)
   }
 
+  @Test("What waits behind a gap is verified, and opened only once the gap closes")
+  func closed() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    let first = try forge.seal([forge.change(record: 1)])
+    let second = try forge.seal([forge.change(record: 2)])
+    let third = forge.change(record: 3)
+    let good = try forge.seal([third])
+    // What it holds is refused where it is opened.
+    let bad = try forge.seal([third], .init(weight: 250))
+    var forged = good
+    forged[forged.count - 1] ^= 1
+    let early = try family.members[2].receive(
+      [second, bad, forged], in: family.zone, nowMilliseconds: now)
+    #expect(early.refused.map(\.digest) == [segmentDigest(forged)])
+    #expect(early.waiting == [.gap: 2])
+    let late = try family.members[2].receive([first], in: family.zone, nowMilliseconds: now)
+    #expect(late.refused.map(\.digest) == [segmentDigest(bad)])
+    #expect(late.applied == 2 && late.waiting.isEmpty)
+    let last = try family.members[2].receive([good], in: family.zone, nowMilliseconds: now)
+    #expect(last.applied == 1 && last.refused.isEmpty)
+    #expect(try family.members[2].store.pending(in: family.zone).isEmpty)
+  }
+
+  @Test("New segments are opened log by log in order, whatever order they come in")
+  func order() throws {
+    var family = try EngineFamily(3)
+    var forges = try (0..<2).map { try Forge(family.members[$0], family.zone) }
+    var blobs: [[UInt8]] = []
+    for number in 0..<20 {
+      blobs.append(
+        try forges[number % 2].seal([forges[number % 2].change(record: number)]))
+    }
+    var random = SplitMix64(seed: 5)
+    let foreign: [UInt8] = [1, 2, 3]
+    let shuffled = [foreign] + blobs.shuffled(using: &random)
+    var intake = Intake(shuffled, waiting: [])
+    var logs: [Identifier: [UInt64]] = [:]
+    var taken: [[UInt8]] = []
+    while let sealed = intake.takeFresh() {
+      taken.append(sealed.bytes)
+      #expect(segmentDigest(sealed.bytes) == sealed.digest)
+      guard let frame = try? EnvelopeFrame(sealed.bytes) else { continue }
+      logs[Identifier(frame.authorTag), default: []].append(frame.firstSeq)
+    }
+    #expect(taken.first == foreign && Set(taken) == Set(shuffled))
+    #expect(logs.count == 2 && logs.values.allSatisfy { $0 == $0.sorted() && $0.count == 10 })
+    let report = try family.members[2].receive(shuffled, in: family.zone, nowMilliseconds: now)
+    #expect(report.applied == 20 && report.waiting.isEmpty)
+  }
+
+  @Test("What is beyond the end of a log with two histories is evidence, not a gap")
+  func beyondFork() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    let first = try forge.seal([forge.change(record: 1)])
+    var other = forge
+    let one = try forge.seal([forge.change(record: 2)])
+    let two = try other.seal([other.change(record: 3)])
+    _ = forge.change(record: 4)
+    let far = try forge.seal([forge.change(record: 5)])
+    let forked = try family.members[2].receive(
+      [first, one, two], in: family.zone, nowMilliseconds: now)
+    #expect(forked.forks.count == 1)
+    let report = try family.members[2].receive([far], in: family.zone, nowMilliseconds: now)
+    #expect(report.waiting[.gap] == nil && report.waiting[.quarantine] ?? 0 > 1)
+    #expect(try family.members[2].waitingSegments(in: family.zone).isEmpty)
+  }
+
   @Test("What waits for others is opened when they come, whichever of them it waits for")
   func causes() throws {
     var family = try EngineFamily(3)

@@ -52,6 +52,34 @@ struct NewerFormatTests {
     #expect(try family.members[2].store.pending(in: family.zone).count == 2)
   }
 
+  @Test("A log's newer bodies are passed on one after another, and what is behind a gap is not")
+  func bodies() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    let first = try forge.seal([forge.change(record: 1)])
+    var newerOnes: [[UInt8]] = []
+    for record in 2..<6 {
+      let changes = [forge.change(record: record)]
+      newerOnes.append(try forge.seal(changes, .init(body: newer(changes))))
+    }
+    let store = family.members[2].store
+    func kept() throws -> [UInt64] {
+      try store.segments(of: family.zone).filter { $0.author == forge.author }.map(\.first).sorted()
+    }
+    let together = try family.members[2].receive(
+      [newerOnes[1], newerOnes[0], first], in: family.zone, nowMilliseconds: now)
+    #expect(together.applied == 1 && together.waiting == [.format: 2])
+    #expect(try kept() == [1, 2, 3])
+    let behind = try family.members[2].receive(
+      [newerOnes[3]], in: family.zone, nowMilliseconds: now)
+    #expect(behind.waiting == [.format: 2, .gap: 1])
+    #expect(try kept() == [1, 2, 3])
+    let next = try family.members[2].receive(
+      [newerOnes[2]], in: family.zone, nowMilliseconds: now)
+    #expect(next.waiting[.format] ?? 0 >= 3 && next.refused.isEmpty)
+    #expect(try kept().starts(with: [1, 2, 3, 4]))
+  }
+
   @Test("After an upgrade what was kept is applied, and leaves the waiting room")
   func upgrade() throws {
     var family = try EngineFamily(3)

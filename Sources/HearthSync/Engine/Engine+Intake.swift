@@ -22,6 +22,31 @@ extension Engine {
     var weight = 0
     var bytes = 0
     var count = 0
+    /// How far each log will be here with what is opened of it, if nothing holds it back.
+    private var ends: [Author: UInt64] = [:]
+    /// How far each log goes on in segments that only a newer version can read.
+    private var unreadEnds: [Author: UInt64] = [:]
+
+    /// Notes a segment that was opened, or can be by a newer version alone.
+    mutating func note(
+      _ author: Author, _ changes: ClosedRange<UInt64>, isUnread: Bool, in zone: ZoneState
+    ) {
+      let end = ends[author] ?? zone.head(of: author).sequence
+      let unreadEnd = max(end, unreadEnds[author] ?? 0)
+      if isUnread, changes.lowerBound <= unreadEnd + 1 {
+        unreadEnds[author] = max(unreadEnd, changes.upperBound)
+      } else if !isUnread, changes.lowerBound <= end + 1 {
+        ends[author] = max(end, changes.upperBound)
+      }
+    }
+
+    /// Up to where a log's segments are worth opening: behind a gap they can only wait.
+    ///
+    /// What a newer version can read is looked into as far as it goes on, as it is passed on unread.
+    func end(of author: Author, _ intake: Intake, in zone: ZoneState) -> UInt64 {
+      let end = ends[author] ?? zone.head(of: author).sequence
+      return intake.unreadEnd(of: author, after: max(end, unreadEnds[author] ?? 0))
+    }
   }
 
   /// What decides whether a waiting segment is worth opening.
@@ -69,6 +94,26 @@ extension Engine {
     private func head(of entry: PendingEntry, in zone: ZoneState) -> LogHead? {
       entry.author(in: zone).map(zone.head)
     }
+
+    /// For what a segment has to wait whatever it holds; nil where it must be opened to tell.
+    ///
+    /// In a control zone all are opened: they may hand on keys, and what waits may say whom its
+    /// author has seen. So are those of authors without a place, who are refused and named.
+    func reason(
+      toKeepClosed author: Author, from first: UInt64, _ slice: Slice, _ intake: Intake,
+      in zone: ZoneState
+    ) -> PendingReason? {
+      guard zone.kind == .data, !isRebuilding, !Mutant.skipsGaps.isActive,
+        first > slice.end(of: author, intake, in: zone) + 1, causes.room.admits(author, in: zone)
+      else { return nil }
+      let head = zone.head(of: author)
+      // What is beyond the end of a log is kept as evidence.
+      if head.forkedAt != nil || head.sequence + 1 >= zone.forkEnds[author] ?? .max {
+        return .quarantine
+      }
+      Probe.gapInLog.hit()
+      return .gap
+    }
   }
 
   func readiness(
@@ -114,21 +159,24 @@ extension Engine {
   }
 
   /// Opens what comes next, as much as a slice holds; nil when nothing is left that may be opened.
+  ///
+  /// What follows a gap in its log stays closed: its envelope says so, and its author has signed
+  /// that. Whoever seals what can never be applied makes others verify it, and no more.
   func nextSlice(
-    of intake: inout Intake, in zone: ZoneState, _ membership: Membership,
+    of intake: inout Intake, in zone: ZoneState, _ readiness: Readiness,
     _ report: inout ReceiveReport
   ) throws -> Slice? {
-    let opener = SegmentOpener(zone: zone, membership: membership)
+    let opener = SegmentOpener(zone: zone, membership: readiness.membership)
     var slice = Slice()
     func read(_ digest: Identifier) throws -> [UInt8]? {
       try store.bytes(ofPending: digest, in: zone.id)
     }
     for entry in intake.readyEntries where !isFull(slice) {
       guard let sealed = try intake.takeWaiting(entry.digest, reading: read) else { continue }
-      open(sealed, with: opener, into: &slice, &report)
+      open(sealed, with: opener, readiness, intake, into: &slice, &report)
     }
     while !isFull(slice), let sealed = intake.takeFresh() {
-      open(sealed, with: opener, into: &slice, &report)
+      open(sealed, with: opener, readiness, intake, into: &slice, &report)
     }
     guard slice.count > 0 else { return nil }
     // A log goes on with what is applied of it in part first.
@@ -136,7 +184,7 @@ extension Engine {
       guard let next = intake.next(after: zone.head(of: author)),
         let sealed = try intake.takeWaiting(next.digest, reading: read)
       else { continue }
-      open(sealed, with: opener, into: &slice, &report)
+      open(sealed, with: opener, readiness, intake, into: &slice, &report)
     }
     return slice
   }
@@ -147,21 +195,30 @@ extension Engine {
 
   /// Opens one segment; a damaged one is reported and passed over.
   private func open(
-    _ sealed: Intake.Sealed, with opener: SegmentOpener, into slice: inout Slice,
-    _ report: inout ReceiveReport
+    _ sealed: Intake.Sealed, with opener: SegmentOpener, _ readiness: Readiness, _ intake: Intake,
+    into slice: inout Slice, _ report: inout ReceiveReport
   ) {
+    let zone = opener.zone
     slice.bytes += sealed.bytes.count
     slice.count += 1
     if sealed.waited != nil { slice.waited.insert(sealed.digest) }
     if sealed.waited?.stored?.reason == .format { slice.unread.insert(sealed.digest) }
     do {
-      switch try opener.open(sealed.bytes, digest: sealed.digest) {
+      let result = try opener.open(sealed.bytes, digest: sealed.digest) { author, first in
+        readiness.reason(toKeepClosed: author, from: first, slice, intake, in: zone)
+      }
+      switch result {
       case .opened(let segment):
         slice.weight += segment.weight
         slice.opened.append(segment)
+        slice.note(segment.author, segment.first...segment.last, isUnread: false, in: zone)
       case .waits(let reason):
-        slice.unopened.append(
-          PendingSegment(digest: sealed.digest, reason: reason, bytes: sealed.bytes))
+        let segment = PendingSegment(
+          digest: sealed.digest, reason: reason, bytes: sealed.bytes)
+        slice.unopened.append(segment)
+        guard reason == .format, let author = segment.entry.author(in: zone) else { return }
+        slice.note(
+          author, segment.entry.first...segment.entry.last, isUnread: true, in: zone)
       }
     } catch {
       Probe.segmentRefused.hit()

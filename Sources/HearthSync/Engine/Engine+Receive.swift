@@ -157,7 +157,7 @@ extension Engine {
         of: draft, membership, isRebuilding: isRebuilding, hasNews: intake.hasFresh)
       var judged = isRebuilding ? JudgedLogs() : try judgedLogs(intake.claims, of: zone)
       intake.sort(in: draft) { readiness.isReady($0, in: draft, judged.claims) }
-      while var slice = try nextSlice(of: &intake, in: draft, membership, &report) {
+      while var slice = try nextSlice(of: &intake, in: draft, readiness, &report) {
         hold(&slice, where: ends)
         introduce(&slice, intake, in: draft, membership)
         var queue = CausalQueue(

@@ -38,14 +38,39 @@ struct Intake {
   private var blocked: [Author: [Identifier]] = [:]
   /// Which are of a log.
   private var own: [Author: [Identifier]] = [:]
+  /// Which of them only a newer version can read.
+  private var unread: [Author: [Identifier]] = [:]
 
   /// - Parameter blobs: new segments; those that wait already and doubles are left out.
   init(_ blobs: [[UInt8]], waiting entries: [PendingEntry]) {
     var seen = Set(entries.map(\.digest))
-    fresh = blobs.map { (segmentDigest($0), $0) }.filter { seen.insert($0.0).inserted }
+    fresh = Intake.ordered(
+      blobs.map { (segmentDigest($0), $0) }.filter { seen.insert($0.0).inserted })
     for entry in entries {
       waiting[entry.digest] = Waiting(entry: entry, bytes: nil, stored: entry)
     }
+  }
+
+  /// Puts each log's segments in order, in the places that they hold together: so none is taken
+  /// for one behind a gap that comes with what fills it.
+  private static func ordered(
+    _ blobs: [(digest: Identifier, bytes: [UInt8])]
+  ) -> [(digest: Identifier, bytes: [UInt8])] {
+    var places: [SyncPlan.TagAuthor: [(place: Int, first: UInt64, last: UInt64)]] = [:]
+    for (place, blob) in blobs.enumerated() {
+      guard let frame = try? EnvelopeFrame(blob.bytes) else { continue }
+      let log = SyncPlan.TagAuthor(
+        tag: Identifier(frame.authorTag), incarnation: frame.incarnation)
+      places[log, default: []].append((place, frame.firstSeq, frame.lastSeq))
+    }
+    var result = blobs
+    for own in places.values {
+      let sorted = own.sorted {
+        ($0.first, $1.last, $0.place) < ($1.first, $0.last, $1.place)
+      }
+      for (target, source) in zip(own, sorted) { result[target.place] = blobs[source.place] }
+    }
+    return result
   }
 
   /// Whether there are new segments.
@@ -71,7 +96,17 @@ struct Intake {
       if let missing = entry.wait.missing, !entry.wait.isInControl {
         blocked[missing.author, default: []].append(entry.digest)
       }
-    case .author, .epoch, .quarantine, .falseClaim, .format: break
+    case .format: unread[author, default: []].append(entry.digest)
+    case .author, .epoch, .quarantine, .falseClaim: break
+    }
+  }
+
+  /// How far a log goes on from a change in segments that wait for a newer version.
+  func unreadEnd(of author: Author, after sequence: UInt64) -> UInt64 {
+    guard let digests = unread[author] else { return sequence }
+    let entries = digests.compactMap { waiting[$0]?.entry }.filter { $0.reason == .format }
+    return entries.sorted(by: PendingEntry.isBefore).reduce(sequence) {
+      $1.first <= $0 + 1 ? max($0, $1.last) : $0
     }
   }
 

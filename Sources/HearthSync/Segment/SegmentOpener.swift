@@ -49,9 +49,16 @@ struct SegmentOpener {
 
   /// Opens sealed bytes.
   ///
-  /// - Parameter digest: that of the bytes, if it is known.
+  /// - Parameters:
+  ///   - digest: that of the bytes, if it is known.
+  ///   - staysClosed: for what a segment of an author with this first change has to wait, so that
+  ///     it need not be unpacked. Asked once its signature is verified: nobody else's segments can
+  ///     wait in an author's name.
   /// - Throws: for bytes that no news of people or keys will ever make usable.
-  func open(_ bytes: [UInt8], digest: Identifier? = nil) throws -> OpeningResult {
+  func open(
+    _ bytes: [UInt8], digest: Identifier? = nil,
+    staysClosed: (Author, UInt64) -> PendingReason? = { _, _ in nil }
+  ) throws -> OpeningResult {
     let header: EnvelopeHeader
     do {
       header = try Envelope.parseHeader(bytes, minimumSuite: membership.acceptedSuite)
@@ -84,6 +91,7 @@ struct SegmentOpener {
     guard let epoch = zone.epoch(tag: header.epochTag) else {
       return .waits(.epoch)
     }
+    if let reason = staysClosed(author, header.firstSeq) { return .waits(reason) }
     guard
       let changes = try decode(
         try Envelope.openWeighed(bytes, zoneID: zone.id.bytes, epoch: epoch), header)
