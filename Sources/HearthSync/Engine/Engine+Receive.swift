@@ -98,30 +98,47 @@ extension Engine {
   /// Also from authors whose admission can only be read with those very keys: nobody vouches for
   /// what they say, but an epoch's id commits to its key. Of them only keys are taken under which
   /// something waits, so that nobody can fill the key ring.
+  ///
+  /// Each segment is opened once, or twice where a stranger wrote it, and what it holds is forgotten
+  /// before the next one: a member who hands on a key in each may write very many.
   private mutating func learnKeys(from blobs: [[UInt8]], in zone: ZoneID) throws {
-    let waiting = try keyBearers(in: zone, hasNews: !blobs.isEmpty)
-    var isNew = true
-    while isNew {
+    var due = blobs + (try keyBearers(in: zone, hasNews: !blobs.isEmpty))
+    var closed: [(tag: Bytes16, bytes: [UInt8])] = []
+    var strangers: [[UInt8]] = []
+    func takeOpenable() throws -> [[UInt8]] {
+      let state = try self.zone(zone)
+      let openable = closed.filter { state.epoch(tag: $0.tag) != nil }.map(\.bytes)
+      closed.removeAll { state.epoch(tag: $0.tag) != nil }
+      return openable
+    }
+    while !due.isEmpty {
       let state = try self.zone(zone)
       let opener = SegmentOpener(zone: state, membership: membership(of: state.group))
-      var known: [Change] = []
-      var unknown: [Change] = []
-      var waitedFor: Set<Bytes16> = []
-      for bytes in blobs + waiting {
+      var isNew = false
+      for bytes in due {
         switch try? opener.open(bytes) {
-        case .opened(let segment): known += segment.changes
-        case .waits(.epoch): waitedFor.insert(try Envelope.parseHeader(bytes).epochTag)
-        case .waits(.author): unknown += opener.changesOfUnknown(bytes) ?? []
+        case .opened(let segment):
+          if try learnKeys(from: segment.changes, of: state.group, where: { _, _ in true }) {
+            isNew = true
+          }
+        case .waits(.epoch): closed.append((try Envelope.parseHeader(bytes).epochTag, bytes))
+        case .waits(.author): strangers.append(bytes)
         case .waits, nil: break
         }
       }
-      isNew = try learnKeys(from: known, of: state.group) { _, _ in true }
-      if !isNew, !waitedFor.isEmpty, !unknown.isEmpty {
-        isNew = try learnKeys(from: unknown, of: state.group) { id, key in
-          id == zone && waitedFor.contains(key.tag)
+      due = isNew ? try takeOpenable() : []
+      guard due.isEmpty, !closed.isEmpty else { continue }
+      // What strangers say is looked into once: nothing is waited for later that is not now.
+      let wanted = Set(closed.map(\.tag))
+      for bytes in strangers {
+        guard let changes = opener.changesOfUnknown(bytes) else { continue }
+        let isLearnt = try learnKeys(from: changes, of: state.group) { id, key in
+          id == zone && wanted.contains(key.tag)
         }
-        Probe.keyLearntFromStranger.hit(if: isNew)
+        Probe.keyLearntFromStranger.hit(if: isLearnt)
       }
+      strangers = []
+      due = try takeOpenable()
     }
   }
 

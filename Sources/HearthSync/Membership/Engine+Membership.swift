@@ -275,8 +275,10 @@ extension Engine {
   mutating func learnKeys(
     from changes: [Change], of group: GroupID, where isWanted: (ZoneID, EpochKey) -> Bool
   ) throws -> Bool {
-    var isNew = false
-    for operation in changes.flatMap(\.controlOperations) {
+    // Taken over together: each time all keys are written anew.
+    var found: [Int: [EpochKey]] = [:]
+    var ids: Set<[UInt8]> = []
+    for operation in changes.lazy.flatMap(\.controlOperations) {
       let (id, epoch, wraps): (ZoneID, [UInt8], [ControlOperation.Wrap])
       switch operation {
       case .epoch(let grant): (id, epoch, wraps) = (grant.zone, grant.epoch, grant.wraps)
@@ -284,17 +286,18 @@ extension Engine {
       default: continue
       }
       guard let place = zones.firstIndex(where: { $0.id == id && $0.group == group }),
-        zones[place].epoch(id: epoch) == nil,
+        zones[place].epoch(id: epoch) == nil, !ids.contains(epoch),
         let wrap = wraps.first(where: { $0.recipient == device }),
         let key = try? EpochKey.openKey(
           wrap.sealed, with: identity.boxPair, expectingID: epoch, groupID: group.bytes,
           zoneID: id.bytes),
         isWanted(id, key)
       else { continue }
-      try learn([key], at: place)
+      ids.insert(epoch)
+      found[place, default: []].append(key)
       Probe.keyLearntAhead.hit()
-      isNew = true
     }
-    return isNew
+    for place in found.keys.sorted() { try learn(found[place] ?? [], at: place) }
+    return !found.isEmpty
   }
 }
