@@ -23,6 +23,20 @@ struct WrongBaseTests {
       head.hash[0] ^= 1
       try store.save([head], of: world.family.zone)
     }
+    let nina = try join(made, &world)
+    for value in [500, 501] { try world.family.set(nina, value, Int64(value)) }
+    try world.sync(nina)
+    try world.sync(0)
+    #expect(try world.family.members[0].falseClaims(in: world.family.zone).count == 1)
+    try world.family.set(0, 3, 44)
+    try world.sync(0)
+    return (world, nina)
+  }
+
+  /// Lets Nina in, who begins from the snapshot that lies there.
+  ///
+  /// - Returns: her number.
+  private func join(_ made: MadeInvitation, _ world: inout NewcomerWorld) throws -> Int {
     var engine = try EngineFamily.engine()
     let opened = try engine.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
     var report = TransportReport(setting: "shelf")
@@ -36,13 +50,7 @@ struct WrongBaseTests {
     let nina = world.family.members.count - 1
     try world.sync(nina)
     #expect(world.reports[nina]?.begunFromSnapshots == 1)
-    for value in [500, 501] { try world.family.set(nina, value, Int64(value)) }
-    try world.sync(nina)
-    try world.sync(0)
-    #expect(try world.family.members[0].falseClaims(in: world.family.zone).count == 1)
-    try world.family.set(0, 3, 44)
-    try world.sync(0)
-    return (world, nina)
+    return nina
   }
 
   /// Publishes the snapshot of a copy of a member whose store was changed.
@@ -146,5 +154,89 @@ struct WrongBaseTests {
       place += 3
     }
     #expect(points > 10)
+  }
+
+  /// A household that Nina has entered with a snapshot, and the segment that she has of the second
+  /// member beyond it.
+  private func entered() throws -> (world: NewcomerWorld, nina: Int, beyond: StoredSegment) {
+    var world = try NewcomerWorld(3)
+    let made = try world.invite(by: 2)
+    try world.sync(2)
+    try publish(2, in: world) { _ in }
+    let nina = try join(made, &world)
+    try world.family.set(1, 1, 77)
+    try world.sync(1)
+    try world.sync(nina)
+    let store = world.family.members[nina].store
+    #expect(try store.baseSnapshot(of: world.family.zone) != nil)
+    let author = world.family.members[1].author
+    let own = try store.segments(of: world.family.zone).filter { $0.author == author }
+    #expect(own.count == 1 && own[0].first > 1)
+    #expect(try head(of: author, at: nina, in: world) == own[0].last)
+    return (world, nina, own[0])
+  }
+
+  private func head(of author: Author, at member: Int, in world: NewcomerWorld) throws -> UInt64 {
+    try world.zone(member).head(of: author).sequence
+  }
+
+  /// Takes the snapshot from under a zone, whose log stays.
+  private func takeBase(_ engine: inout Engine<MemoryStore>, _ beyond: StoredSegment) throws {
+    let zone = try #require(engine.zones.first { $0.kind == .data }).id
+    try engine.store.transaction {
+      try engine.store.removeBaseSnapshot(of: zone)
+      try engine.rebuildWithin(zone, nowMilliseconds: now)
+    }
+    #expect(try engine.zone(zone).head(of: beyond.author).sequence == 0)
+    let waiting = try engine.store.pendingEntries(in: zone).map(\.digest)
+    #expect(waiting.contains(beyond.digest))
+  }
+
+  /// Takes all changes from the shelf, and checks that this one is among them.
+  private func takeAll(
+    _ engine: inout Engine<MemoryStore>, in world: NewcomerWorld, with beyond: StoredSegment
+  ) throws {
+    let zone = world.family.zone
+    var report = TransportReport(setting: "shelf")
+    try engine.takeAll(
+      of: zone, from: world.shelf, holding: world.shelf.list(zoneTag: try world.zone(0).tag),
+      now, &report)
+    #expect(try engine.zone(zone).head(of: beyond.author).sequence == beyond.last)
+    #expect(try engine.store.segments(of: zone).contains { $0.digest == beyond.digest })
+    #expect(try engine.audit(zone).findings.isEmpty)
+  }
+
+  @Test("What a zone built anew cannot apply waits, also where its author was removed meanwhile")
+  func unapplied() throws {
+    for isRemoved in [false, true] {
+      var (world, nina, beyond) = try entered()
+      if isRemoved {
+        // By somebody who does not know of that change.
+        try world.family.remove(1, by: 0)
+        try world.sync(0)
+        try world.sync(nina)
+        #expect(try head(of: beyond.author, at: nina, in: world) == beyond.last)
+      }
+      var engine = world.family.members[nina]
+      try takeBase(&engine, beyond)
+      try takeAll(&engine, in: world, with: beyond)
+      if isRemoved {
+        world.family.members[nina] = engine
+        try world.sync(all: [nina, 0, 2])
+        #expect(try Set([nina, 0, 2].map { try world.digest($0) }).count == 1)
+      }
+    }
+  }
+
+  @Test("What a log lists and neither counts nor waits is fetched again")
+  func dropped() throws {
+    let (world, nina, beyond) = try entered()
+    var engine = world.family.members[nina]
+    try takeBase(&engine, beyond)
+    let store = engine.store
+    // As where there is no room for it.
+    try store.transaction { try store.removePending(beyond.digest, in: world.family.zone) }
+    #expect(try store.segments(of: world.family.zone).contains { $0.digest == beyond.digest })
+    try takeAll(&engine, in: world, with: beyond)
   }
 }

@@ -32,7 +32,6 @@ package enum Probe: String, CaseIterable, Sendable {
   case earlierLifeContradicted = "life.earlier-life-contradicted"
   case rebuiltWithUnsealed = "life.rebuilt-with-unsealed"
   case rebuiltFromSnapshot = "life.rebuilt-from-snapshot"
-  case unappliedLeavesLog = "life.unapplied-leaves-log"
   case anchorMissing = "life.anchor-missing"
   case anchorOneAhead = "life.anchor-one-ahead"
   case anchorAhead = "life.anchor-ahead"

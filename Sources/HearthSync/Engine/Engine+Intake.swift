@@ -42,7 +42,7 @@ extension Engine {
 
     /// Up to where a log's segments are worth opening: behind a gap they can only wait.
     ///
-    /// What a newer version can read is looked into as far as it goes on, as it is passed on unread.
+    /// What only a newer version can read is looked into as far as it goes on: it is passed on.
     func end(of author: Author, _ intake: Intake, in zone: ZoneState) -> UInt64 {
       let end = ends[author] ?? zone.head(of: author).sequence
       return intake.unreadEnd(of: author, after: max(end, unreadEnds[author] ?? 0))

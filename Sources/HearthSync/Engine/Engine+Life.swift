@@ -253,7 +253,6 @@ extension Engine {
     let report = try receive(
       blobs, in: zone, ends: ends, isRebuilding: true, nowMilliseconds: nowMilliseconds)
     unprovenForks += report.evidence
-    try removeUnapplied(segments, of: zones[place])
     Probe.rebuiltWithUnsealed.hit(if: unsealed.contains(where: { !$0.isEmpty }))
     for encoded in unsealed where !Mutant.rebuildForgetsUnsealed.isActive {
       try replay(encoded, at: place)
@@ -270,20 +269,6 @@ extension Engine {
       nowMilliseconds: nowMilliseconds)
     // What was not sealed yet may be what shows the histories of a log.
     if zones[place].kind == .control { try refreshMembership(of: zones[place].group) }
-  }
-
-  /// Takes out of a log what is not applied any more: nobody fetches again what it lists.
-  ///
-  /// What was kept unread, as it is of a newer version, stays.
-  private func removeUnapplied(_ segments: [StoredSegment], of zone: ZoneState) throws {
-    let unread = Set(
-      try store.pendingEntries(in: zone.id).filter { $0.reason == .format }.map(\.digest))
-    for segment in segments
-    where zone.head(of: segment.author).sequence < segment.last && !unread.contains(segment.digest)
-    {
-      Probe.unappliedLeavesLog.hit()
-      try store.removeSegment(segment.digest, in: zone.id)
-    }
   }
 
   /// Applies own unsealed changes again, as they were.

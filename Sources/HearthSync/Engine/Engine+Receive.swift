@@ -99,8 +99,8 @@ extension Engine {
   /// what they say, but an epoch's id commits to its key. Of them only keys are taken under which
   /// something waits, so that nobody can fill the key ring.
   ///
-  /// Each segment is opened once, or twice where a stranger wrote it, and what it holds is forgotten
-  /// before the next one: a member who hands on a key in each may write very many.
+  /// Each segment is opened once, or twice where a stranger wrote it, and what it holds is
+  /// forgotten before the next one: a member may write very many that each hand on a key.
   private mutating func learnKeys(from blobs: [[UInt8]], in zone: ZoneID) throws {
     var due = blobs + (try keyBearers(in: zone, hasNews: !blobs.isEmpty))
     var closed: [(tag: Bytes16, bytes: [UInt8])] = []

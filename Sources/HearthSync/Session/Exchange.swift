@@ -164,9 +164,10 @@ extension Engine {
     _ nowMilliseconds: UInt64, _ report: inout TransportReport
   ) throws {
     var taking = Taking(zone: id, nowMilliseconds: nowMilliseconds)
-    // Read once: what this call fetches is in `taking.tried`.
+    // Read once: what this call fetches is in `taking.tried`. That the log lists a segment is no
+    // reason not to fetch it: a zone built anew may not count it and have no room for it to wait.
     let pending = try store.pendingEntries(in: id)
-    let known = Set(try store.segments(of: id).map(\.digest)).union(pending.map(\.digest))
+    let known = Set(pending.map(\.digest))
     taking.unread = pending.count { $0.reason == .format }
     taking.waiting = pending.count - taking.unread
     var rounds = 0
