@@ -134,8 +134,9 @@ struct CitationJudge {
     } else if logs.isUncertain(cited.author, through: limit + 1) {
       judged.isCertain = false
     }
-    // What the newest change of a log had seen covers what all before it had.
-    if cited.sequence == head.sequence,
+    // What the newest change of a log had seen covers what all before it had: whoever has seen that
+    // need not be asked of each of them, which may be the whole log.
+    if cited.sequence <= head.sequence,
       (logs.isControl ? judged.controlSeen : judged.past).covers(head.seen),
       judged.controlSeen.covers(head.controlSeen)
     {
