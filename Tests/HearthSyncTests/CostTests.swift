@@ -262,6 +262,23 @@ struct CostTests {
     #expect(try family.members[2].waitingSegments(in: family.zone).isEmpty)
   }
 
+  @Test("Of a log that a newcomer cites before its end, no more is opened than the cited segment")
+  func citation() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    let blobs = try (0..<20).map { try forge.seal([forge.change(record: $0)]) }
+    _ = try family.members[2].receive(
+      Array(blobs.dropLast()), in: family.zone, nowMilliseconds: now)
+    try family.write(2, 1, [.insert])
+    let news = try #require(try family.published(2, family.zone).last { !blobs.contains($0) })
+    _ = try family.members[0].receive(blobs, in: family.zone, nowMilliseconds: now)
+    family.members[0] = try EngineFamily.reopened(family.members[0])
+    let reads = family.members[0].store.segmentReads
+    let report = try family.members[0].receive([news], in: family.zone, nowMilliseconds: now)
+    #expect(report.applied == 1 && report.falseClaims.isEmpty)
+    #expect(family.members[0].store.segmentReads - reads == 1)
+  }
+
   @Test("What waits for others is opened when they come, whichever of them it waits for")
   func causes() throws {
     var family = try EngineFamily(3)

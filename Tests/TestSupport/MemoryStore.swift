@@ -34,6 +34,8 @@ package final class MemoryStore: Store {
   package var writesUntilFailure: Int?
   /// How often the bytes of a waiting segment were read.
   package private(set) var pendingReads = 0
+  /// How often a segment of a log was read.
+  package private(set) var segmentReads = 0
 
   /// How often the records of a zone were taken away to be built anew.
   package private(set) var recordRemovals = 0
@@ -146,7 +148,8 @@ package final class MemoryStore: Store {
   }
 
   package func bytes(of segment: Identifier, in id: ZoneID) throws -> [UInt8]? {
-    try zone(id).segments[segment]?.bytes
+    segmentReads += 1
+    return try zone(id).segments[segment]?.bytes
   }
 
   package func removeSegment(_ digest: Identifier, in id: ZoneID) throws {
