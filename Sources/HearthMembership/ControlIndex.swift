@@ -26,6 +26,8 @@ package struct ControlIndex: Sendable {
   package private(set) var words: [PersonID: [Int]] = [:]
   package private(set) var invites: [Identifier: [Int]] = [:]
   package private(set) var uses: [Identifier: [Int]] = [:]
+  /// The same of all invitations.
+  private(set) var joinings: [Int] = []
   package private(set) var closings: [Identifier: [Int]] = [:]
   private(set) var transfers: [RecordID: [Int]] = [:]
   private(set) var acceptances: [Int] = []
@@ -84,10 +86,10 @@ package struct ControlIndex: Sendable {
       addPerson(place, genesis.founder, item.device)
     case .join(let join):
       addPerson(place, join.person, item.device)
-      uses[join.invite, default: []].append(place)
+      use(join.invite, place)
     case .admit(let admit):
       addPerson(place, admit.join.person, item.shown ?? item.device)
-      uses[admit.join.invite, default: []].append(place)
+      use(admit.join.invite, place)
     case .recover(let recover):
       enrolments[item.device, default: []].append(place)
       recovered[recover.person, default: []].append(place)
@@ -106,6 +108,11 @@ package struct ControlIndex: Sendable {
       .unknown:
       break
     }
+  }
+
+  private mutating func use(_ invite: Identifier, _ place: Int) {
+    uses[invite, default: []].append(place)
+    joinings.append(place)
   }
 
   private mutating func addPerson(_ place: Int, _ person: PersonID, _ device: DeviceID) {

@@ -87,39 +87,46 @@ package struct ControlLog: Sendable {
   init(_ said: [ControlItem], forks: ControlForks = ControlForks()) {
     var unordered = said
     forked = ForkedCauses(forks, items: &unordered)
-    let knowledge = DeviceKnowledge(unordered)
-    var statements: [Causality.Statement] = []
-    var places: [Dot: Int] = [:]
-    places.reserveCapacity(unordered.count)
-    for item in unordered where places[item.position] == nil {
-      places[item.position] = statements.count
-      statements.append(
-        Causality.Statement(
-          position: item.position, stated: item.cause, known: knowledge.cause(of: item)))
+    let positions = unordered.map(\.position)
+    let places = positions.indices.sorted { one, other in
+      positions[one] != positions[other] ? positions[one] < positions[other] : one < other
+    }
+    // Where the operations of each change begin among these.
+    let starts = places.indices.filter {
+      $0 == 0 || positions[places[$0]] != positions[places[$0 - 1]]
+    }
+    let knowledge = DeviceKnowledge(places.map { unordered[$0] })
+    let statements = starts.map { start in
+      let item = unordered[places[start]]
+      return Causality.Statement(
+        position: item.position, stated: item.cause, known: knowledge.cause(of: item))
     }
     // What earlier incarnations add to an operation nobody who has seen it can state.
     let hasMore = statements.contains(where: \.hasMore)
-    causality = Causality(statements, isChecked: forked.isEmpty && !hasMore)
+    var numbers: [Int] = []
+    causality = Causality(statements, isChecked: forked.isEmpty && !hasMore) { numbers.append($0) }
     if hasMore, forked.isEmpty {
       let stated = Causality(statements.map(\.asStated), isChecked: true)
       open = Set(zip(stated.order, stated.isOpen).filter(\.1).map(\.0))
     }
-    for (change, dot) in causality.order.enumerated() { places[dot] = change }
-    let keyed = unordered.indices.map { place -> (change: Int, place: Int) in
-      (places[unordered[place].position] ?? 0, place)
+    let (lamport, order) = (causality.lamport, causality.order)
+    let sorted = order.indices.sorted { one, other in
+      lamport[one] != lamport[other] ? lamport[one] < lamport[other] : order[one] < order[other]
     }
-    let lamport = causality.lamport
-    let sorted = keyed.sorted { left, right in
-      let (one, other) = (unordered[left.place], unordered[right.place])
-      if left.change != right.change {
-        let numbers = (lamport[left.change], lamport[right.change])
-        return numbers.0 != numbers.1 ? numbers.0 < numbers.1 : one.position < other.position
+    items = []
+    changes = []
+    items.reserveCapacity(unordered.count)
+    changes.reserveCapacity(unordered.count)
+    for change in sorted {
+      let number = numbers[change]
+      let end = number + 1 < starts.count ? starts[number + 1] : places.count
+      if end - starts[number] == 1 {
+        items.append(unordered[places[starts[number]]])
+      } else {
+        items += ControlLog.inOrder(places[starts[number]..<end].map { unordered[$0] })
       }
-      let phases = (one.operation.phase, other.operation.phase)
-      return phases.0 != phases.1 ? phases.0 < phases.1 : one.id < other.id
+      while changes.count < items.count { changes.append(change) }
     }
-    items = sorted.map { unordered[$0.place] }
-    changes = sorted.map(\.change)
   }
 
   /// Whether an operation is in the past of a later one.
@@ -219,20 +226,21 @@ private struct DeviceKnowledge {
     let causes: [(sequence: UInt64, cause: Frontier)]
   }
 
+  /// - Parameter items: in order of their positions.
   init(_ items: [ControlItem]) {
-    let authors = Set(items.map(\.position.author))
-    let several = Dictionary(grouping: authors, by: \.device).filter { $0.value.count > 1 }
-    guard !several.isEmpty else { return }
-    let logs = Dictionary(
-      grouping: items.filter { several[$0.device] != nil }, by: \.position.author)
-    for (device, authors) in several {
-      incarnations[device] = authors.sorted().map { author in
-        let own = logs[author] ?? []
-        return Log(
-          incarnation: own.first?.version.dot.author.incarnation ?? 0,
-          causes: own.map { (sequence: $0.position.sequence, cause: $0.cause) }
-            .sorted { $0.sequence < $1.sequence })
+    var start = 0
+    while start < items.count {
+      let device = items[start].position.author.device
+      let end = items[start...].firstIndex { $0.position.author.device != device } ?? items.count
+      defer { start = end }
+      guard items[start].position.author != items[end - 1].position.author else { continue }
+      let logs = Dictionary(grouping: items[start..<end], by: \.position.author)
+      let incarnations = logs.sorted { $0.key < $1.key }.map { _, own in
+        Log(
+          incarnation: own[0].version.dot.author.incarnation,
+          causes: own.map { (sequence: $0.position.sequence, cause: $0.cause) })
       }
+      for item in items[start..<end] { self.incarnations[item.device] = incarnations }
     }
   }
 

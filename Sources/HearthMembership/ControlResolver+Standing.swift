@@ -227,15 +227,7 @@ extension ControlResolver {
   func standing(_ place: Int) -> Int {
     if place < stock.standings.count { return stock.standings[place] }
     guard let person = person(place) else { return rank(place) }
-    return standing(place, under: live.roles[person] ?? [])
-  }
-
-  /// Whether an operation may take rank from what its subject wrote: letting somebody in does not.
-  func mayLower(_ place: Int) -> Bool {
-    switch log.items[place].operation {
-    case .setRole, .acceptOwner: true
-    default: false
-    }
+    return standing(place, under: live.roleChanges[person] ?? [])
   }
 
   /// The same under some of the operations that set the author's role.

@@ -434,7 +434,7 @@ extension ControlResolver {
       guard !index.acceptances.contains(where: { ids.contains(log.items[$0].id) }) else {
         return false
       }
-      confirmed = index.uses.values.joined().filter { ids.contains(log.items[$0].id) }
+      confirmed = index.joinings.filter { ids.contains(log.items[$0].id) }
     case .epoch(let grant):
       confirmed = grant.wraps.flatMap { index.enrolments[$0.recipient] ?? [] }
     case .setRole(let change): confirmed = index.additions[change.person] ?? []

@@ -48,8 +48,7 @@ final class Entries {
   /// The joinings that their own past allows, or would if they were confirmed, by the rank that
   /// they give.
   func candidates() -> [Int: [Int]] {
-    let all = fold.index.uses.values.joined().filter { isCandidate($0) }.sorted()
-    return Dictionary(grouping: all, by: entryRank)
+    Dictionary(grouping: fold.index.joinings.filter { isCandidate($0) }, by: entryRank)
   }
 
   func isCandidate(_ place: Int) -> Bool {
@@ -95,7 +94,7 @@ final class Entries {
     let said = fold.index.confirmations[log.items[place].id] ?? []
     let implied =
       (fold.index.wraps[fold.enrolledDevice(place)] ?? [])
-      + (person.flatMap { fold.live.roles[$0] } ?? []).filter { $0 != place && fold.isRole($0) }
+      + (person.flatMap { fold.live.roleChanges[$0] } ?? []).filter(fold.isRole)
     var best: (place: Int, rank: Int)?
     func weigh(_ others: [Int], _ isMeant: (Int) -> Bool) {
       for other in others where fold.isLive[other] && log.sees(other, place) {
@@ -182,7 +181,7 @@ final class Entries {
       + (fold.live.removals[person] ?? []).filter { log.sees($0, membership) }
     if let line = lines.first(where: speaks) { return line }
     guard made.person != person else { return nil }
-    return (fold.live.roles[person] ?? []).first { line in
+    return (fold.live.roleChanges[person] ?? []).first { line in
       guard case .setRole(let change) = log.items[line].operation, speaks(line) else {
         return false
       }
@@ -283,10 +282,12 @@ final class Entries {
     let counting = candidates.filter {
       confirmations[$0] != nil || fold.verdicts[$0].refusal == nil
     }
-    let all = Set(candidates)
-    let beginnings = Dictionary(grouping: counting.filter { fold.given($0) != nil }) {
-      fold.enrolledPerson($0) ?? .zero
+    let doubled = counting.filter { place in
+      fold.given(place) != nil
+        && fold.enrolledPerson(place).map { fold.index.additions[$0]?.count ?? 0 > 1 } ?? false
     }
+    let beginnings = Dictionary(grouping: doubled) { fold.enrolledPerson($0) ?? .zero }
+    let all = Set(beginnings.isEmpty ? [] : candidates)
     for (person, places) in beginnings.sorted(by: { $0.key < $1.key }) {
       // Entries that give other roles are rivals as well.
       let rivals = (fold.index.additions[person] ?? []).filter { other in

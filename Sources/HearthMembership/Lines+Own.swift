@@ -75,7 +75,7 @@ extension Lines {
   ///   other one ever did.
   private func ownLine(_ line: Int, _ rank: Int, isMutual: Bool = false) -> OwnLine {
     let floor = isMutual ? min(rank, Role.member.rank) : rank
-    guard floor < Role.owner.rank else { return OwnLine(place: line, seen: JointSight()) }
+    guard floor < Role.owner.rank else { return OwnLine(place: line, seen: nil) }
     return known.line(line, above: floor, besides: fold.person(line), fold)
   }
 
@@ -92,7 +92,7 @@ extension Lines {
       }
     default: break
     }
-    return !line.seen.holds(place, in: log)
+    return !line.spares(place, in: log)
   }
 
   // MARK: Words
@@ -185,7 +185,7 @@ extension Lines {
     }
     return fold.stock.lowered.compactMap { witness in
       guard let person = fold.person(witness), person != recover.person else { return nil }
-      let roles = (fold.live.roles[person] ?? []).filter { !isBeyond($0, recovery: place) }
+      let roles = (fold.live.roleChanges[person] ?? []).filter { !isBeyond($0, recovery: place) }
       guard fold.standing(witness, under: roles) >= Role.admin.rank else { return nil }
       return Stock.Eyes(person: person, places: [witness])
     }
@@ -353,10 +353,10 @@ extension Lines {
     case .recover: return true
     case .leave:
       // What a revoked device does once others know of that is not its person's will.
-      return !ownLine(place, rank).seen.holds(line, in: log)
+      return !ownLine(place, rank).spares(line, in: log)
     case .revokeDevice(let revocation):
       return revocation.device == log.items[line].device
-        && !ownLine(place, rank).seen.holds(line, in: log)
+        && !ownLine(place, rank).spares(line, in: log)
     default: return isSignedByWords(place)
     }
   }

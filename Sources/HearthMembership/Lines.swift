@@ -138,7 +138,7 @@ extension Lines {
     let removals = (fold.live.removals[person] ?? []).filter { fold.person($0) != person }
     let revocations = devices(of: person).flatMap { fold.live.revocations[$0] ?? [] }.sorted()
       .filter { fold.person($0) != person }
-    let roles = (fold.live.roles[person] ?? []).filter {
+    let roles = (fold.live.roleChanges[person] ?? []).filter {
       fold.isRole($0) && fold.given($0) != nil
     }
     var found: RoleRivals = []

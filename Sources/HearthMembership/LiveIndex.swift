@@ -23,6 +23,8 @@ struct LiveIndex: Sendable {
   private(set) var recoveries: [PersonID: [Int]] = [:]
   /// Operations that set a role of a person; a hand-over sets two.
   private(set) var roles: [PersonID: [Int]] = [:]
+  /// Those of them that may take rank from what the person wrote: letting somebody in does not.
+  private(set) var roleChanges: [PersonID: [Int]] = [:]
   /// Roles that lost to lower ones which their authors had not seen.
   private(set) var overruledRoles: [PersonID: [Int]] = [:]
   /// Operations that set the keys of a person's recovery words.
@@ -71,7 +73,8 @@ struct LiveIndex: Sendable {
   private static var byIdentifier: [WritableKeyPath<LiveIndex, [Identifier: [Int]]>] {
     [
       \.enrolments, \.revocations, \.beginnings, \.furtherDevices, \.removals, \.recoveries,
-      \.roles, \.overruledRoles, \.words, \.invites, \.invitesMade, \.uses, \.closings,
+      \.roles, \.roleChanges, \.overruledRoles, \.words, \.invites, \.invitesMade, \.uses,
+      \.closings,
     ]
   }
 
@@ -116,7 +119,9 @@ struct LiveIndex: Sendable {
       if let person = verdict.person { addRemoval(place, of: person, in: log) }
     case .revokeDevice(let revocation):
       revocations[revocation.device, default: []].append(place)
-    case .setRole(let change): roles[change.person, default: []].append(place)
+    case .setRole(let change):
+      roles[change.person, default: []].append(place)
+      roleChanges[change.person, default: []].append(place)
     case .setRecovery, .rotateRecovery:
       if let person = verdict.person { words[person, default: []].append(place) }
     case .inviteCreate(let invite):
@@ -128,6 +133,7 @@ struct LiveIndex: Sendable {
       acceptances.append(place)
       for person in [verdict.formerOwner, verdict.person].compactMap({ $0 }) {
         roles[person, default: []].append(place)
+        roleChanges[person, default: []].append(place)
       }
     case .setPolicy: policies[log.causality.column[log.changes[place]], default: []].append(place)
     default: break

@@ -9,23 +9,17 @@ struct LogParts: Sendable {
   /// Where the part of each author begins, and where the last ends.
   private var starts: [Int] = [0]
 
-  /// - Parameter all: in the log's order, or at least of each author.
+  /// - Parameter all: in any order.
   init(_ all: some Sequence<Int>, of log: ControlLog) {
-    var parts: [[Int]] = []
-    var numbers: [Int: Int] = [:]
-    for place in all {
-      let author = log.causality.column[log.changes[place]]
-      if let number = numbers[author] {
-        parts[number].append(place)
-      } else {
-        numbers[author] = parts.count
-        parts.append([place])
-      }
+    // A place takes less than half of a number.
+    let half = Int.bitWidth / 2
+    var author: Int?
+    for key in all.map({ log.causality.column[log.changes[$0]] << half | $0 }).sorted() {
+      if let author, author != key >> half { starts.append(places.count) }
+      author = key >> half
+      places.append(key & (1 << half - 1))
     }
-    for part in parts {
-      places += part
-      starts.append(places.count)
-    }
+    if author != nil { starts.append(places.count) }
   }
 
   /// The operations of each author.
@@ -97,6 +91,7 @@ struct OpenParts: Sendable {
     var taken: [Int] = []
     for part in 0..<parts.authorCount {
       let range = parts.range(of: part)
+      guard !log.sees(place, parts[range.upperBound - 1]) else { continue }
       var number = open(from: range.lowerBound)
       guard number < range.upperBound else { continue }
       number = open(from: max(number, parts.firstUnseen(in: part, by: place, in: log)))

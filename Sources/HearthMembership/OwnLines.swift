@@ -3,33 +3,33 @@ import HearthCRDT
 /// A line by the own person.
 struct OwnLine {
   let place: Int
-  /// What people of higher rank had seen before seeing it.
-  let seen: JointSight
+  /// What people of higher rank had seen before seeing it; nil if there are none.
+  let seen: JointSight?
+
+  /// Whether they had seen an operation.
+  func spares(_ place: Int, in log: ControlLog) -> Bool { seen?.holds(place, in: log) ?? false }
 }
 
-/// What any of some operations had seen.
-struct JointSight {
-  private var row: CausalRows.Row?
+/// What any of some operations had seen; shared by the lines of which that is the same.
+final class JointSight {
+  private let row: CausalRows.Row
   /// The last of the operations in each change, which sees those before it.
-  private var changes: [Int: Int] = [:]
-
-  /// Nothing.
-  init() {}
+  private let changes: [Int: Int]
 
   init(_ witnesses: [Int], of log: ControlLog) {
-    guard !witnesses.isEmpty else { return }
     var row = log.causality.row()
+    var changes: [Int: Int] = [:]
     for witness in witnesses {
       let change = log.changes[witness]
       log.causality.join(change, into: &row)
       changes[change] = max(changes[change] ?? 0, witness)
     }
     self.row = row
+    self.changes = changes
   }
 
   /// Whether one of the operations had seen another.
   func holds(_ place: Int, in log: ControlLog) -> Bool {
-    guard let row else { return false }
     let change = log.changes[place]
     if log.causality.isSeen(change, in: row) { return true }
     return changes[change].map { $0 > place } ?? false
@@ -51,7 +51,7 @@ struct OwnLines {
   private var lines: [Key: OwnLine] = [:]
   private var eyes: [Watchers: [Stock.Eyes]] = [:]
   /// The last joint sight: as a rule the same people have seen no line.
-  private var last: (witnesses: [Int], seen: JointSight) = ([], JointSight())
+  private var last: (witnesses: [Int], seen: JointSight)?
 
   /// A line with what people of higher rank had seen who had not seen it.
   mutating func line(
@@ -68,8 +68,8 @@ struct OwnLines {
       let first = eye.places.partitionPoint { fold.log.sees($0, place) }
       return first > 0 ? eye.places[first - 1] : nil
     }
-    if witnesses != last.witnesses { last = (witnesses, JointSight(witnesses, of: fold.log)) }
-    let line = OwnLine(place: place, seen: last.seen)
+    if last?.witnesses != witnesses { last = (witnesses, JointSight(witnesses, of: fold.log)) }
+    let line = OwnLine(place: place, seen: last?.seen)
     lines[key] = line
     return line
   }

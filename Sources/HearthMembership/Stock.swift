@@ -19,15 +19,18 @@ struct Stock: Sendable {
   /// The joinings that may count, by the rank that they give, in the log's order.
   private(set) var candidates: [Int: [Int]] = [:]
 
+  /// What people do to their own devices, which is all that is weighed by whoever had seen it.
+  private static let ownLines: [ControlOperation.Kind] = [
+    .revokeDevice, .setRole, .leave, .setRecovery, .rotateRecovery, .recover,
+  ]
+
   init() {}
 
   init(_ fold: ControlResolver) {
     let log = fold.log
     var parts: [PersonID: LogParts] = [:]
     var roles: [PersonID: [Int]] = [:]
-    for (person, places) in fold.live.roles {
-      let changes = places.filter(fold.mayLower)
-      guard !changes.isEmpty else { continue }
+    for (person, changes) in fold.live.roleChanges where !changes.isEmpty {
       roles[person] = changes
       if changes.count > 4 { parts[person] = LogParts(changes, of: log) }
     }
@@ -39,13 +42,19 @@ struct Stock: Sendable {
       let near = parts[person].map { $0.concurrent(with: place, in: log) }
       return fold.standing(place, under: near ?? all)
     }
+    candidates = Entries(fold).candidates()
+    guard Stock.ownLines.contains(where: { fold.index.kinds[$0.rawValue] != nil }) else { return }
     let witnesses = log.items.indices.filter { fold.isWitness($0) }
     lowered = witnesses.filter {
       fold.rank($0) >= Role.admin.rank && standings[$0] < Role.admin.rank
     }
-    let all = LogParts(witnesses, of: log).authors.flatMap { part in
-      Dictionary(grouping: part) { fold.verdicts[$0].enrolment }
-        .map { Eyes(person: fold.person($0.value[0]), places: $0.value) }
+    let all = LogParts(witnesses, of: log).authors.flatMap { part -> [Eyes] in
+      let enrolment = fold.verdicts[part[part.startIndex]].enrolment
+      let isOne = part.allSatisfy { fold.verdicts[$0].enrolment == enrolment }
+      let groups =
+        isOne
+        ? [Array(part)] : Dictionary(grouping: part) { fold.verdicts[$0].enrolment }.map(\.value)
+      return groups.map { Eyes(person: fold.person($0[0]), places: $0) }
     }
     for floor in 0..<Role.owner.rank {
       eyes.append(
@@ -54,7 +63,6 @@ struct Stock: Sendable {
           return above.isEmpty ? nil : Eyes(person: one.person, places: above)
         })
     }
-    candidates = Entries(fold).candidates()
   }
 
   /// Whoever stands above a rank and is not a person.

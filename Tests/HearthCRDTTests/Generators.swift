@@ -71,7 +71,7 @@ extension SplitMix64 {
       cited.advance(other, to: known[other] + UInt64(below(300)) + 1)
     }
     return FrontierDifference(
-      heads: cited.news(since: known).entries.map {
+      heads: (cited.news(since: known, atMost: .max) ?? Frontier()).entries.map {
         CitedHead(author: $0.author, sequence: $0.sequence, hash: next())
       })
   }

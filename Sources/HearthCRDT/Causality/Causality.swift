@@ -50,8 +50,12 @@
 
   /// Takes the statements of all changes, each position once.
   ///
-  /// - Parameter isChecked: whether statements that are not closed are to be told.
-  package init(_ statements: [Statement], isChecked: Bool) {
+  /// - Parameters:
+  ///   - isChecked: whether statements that are not closed are to be told.
+  ///   - placed: gets the number of each statement in the order of the changes.
+  package init(
+    _ statements: [Statement], isChecked: Bool, placed: (_ statement: Int) -> Void = { _ in }
+  ) {
     var builder = CausalityBuilder(statements)
     rows = CausalRows(changes: statements.count)
     var crowd = Crowd(row: rows.row())
@@ -98,6 +102,7 @@
       note(statement.position, own, next.ordinal, lamport: greatest + 1, isOpen: isLie)
       if isSame, let last { sight[order.count - 1] = sight[last] }
       rows.append(row)
+      placed(next.statement)
       builder.note(order.count - 1, for: next)
     }
     missing = builder.missing
@@ -301,6 +306,7 @@ struct CausalityBuilder {
     chains[next.author].cited = nil
     chains[next.author].wasForced = next.isForced
     let count = chains[next.author].changes.count
+    guard !waiting[next.author].isEmpty else { return schedule(next.author) }
     var woken: [Int] = []
     waiting[next.author].removeAll { waiter in
       guard waiter.count <= count else { return false }
@@ -372,11 +378,12 @@ struct CausalityBuilder {
     chains[author].isNews = false
     if done > 0, !chains[author].wasForced {
       let before = statements[chains[author].statements[done - 1]].known
-      let news = known.news(since: before)
-      chains[author].isNews =
-        news.entries.count <= 8
-        || news.entries.count * 4 < known.entries.count
-      if chains[author].isNews { chains[author].cited = citations(news, lacks) }
+      // More than a part of it is looked up with what others cite.
+      let limit = max(8, (known.entries.count - 1) / 4)
+      if let news = known.news(since: before, atMost: limit) {
+        chains[author].isNews = true
+        chains[author].cited = citations(news, lacks)
+      }
     }
     if !chains[author].isNews {
       if self.known.frontier != known { self.known = (known, citations(known, lacks)) }

@@ -143,24 +143,29 @@ public struct Frontier: Hashable, Sendable {
   /// The marks that are beyond those of an earlier frontier; all of them where nothing is alike.
   ///
   /// O(n), n the greater number of entries.
-  package func news(since earlier: Frontier) -> Frontier {
-    // At once where one is a copy of the other.
-    if self == earlier { return Frontier() }
+  ///
+  /// - Parameter limit: how many there may be; nil is given for more, and found out soon.
+  package func news(since earlier: Frontier, atMost limit: Int) -> Frontier? {
+    guard entries.count - earlier.entries.count <= limit else { return nil }
     var news: [Entry] = []
-    var place = 0
-    for entry in entries {
-      while place < earlier.entries.count, earlier.entries[place].author < entry.author {
-        place += 1
+    let isComplete = entries.withUnsafeBufferPointer { own in
+      earlier.entries.withUnsafeBufferPointer { known in
+        // At once where one is a copy of the other.
+        if own.baseAddress == known.baseAddress { return true }
+        var place = 0
+        for entry in own {
+          while place < known.count, known[place].author < entry.author { place += 1 }
+          if place < known.count, known[place].author == entry.author {
+            place += 1
+            if known[place - 1].sequence >= entry.sequence { continue }
+          }
+          guard news.count < limit else { return false }
+          news.append(entry)
+        }
+        return true
       }
-      guard place < earlier.entries.count, earlier.entries[place].author == entry.author,
-        earlier.entries[place].sequence >= entry.sequence
-      else {
-        news.append(entry)
-        continue
-      }
-      place += 1
     }
-    return Frontier(sortedEntries: news)
+    return isComplete ? Frontier(sortedEntries: news) : nil
   }
 
   /// This frontier raised by a difference; nil where a cited change is known already, which nobody
