@@ -56,13 +56,13 @@ extension Membership {
   private func confirmed(
     by place: Int, in resolver: ControlResolver
   ) -> [AuditEntry.Confirmed] {
-    guard case .confirm(let targets) = resolver.log.items[place].operation else { return [] }
+    guard case .confirm(let targets) = resolver.log.operation(place) else { return [] }
     return resolver.log.items.indices.prefix(place).compactMap { entry in
       guard targets.contains(resolver.log.items[entry].id),
-        case .join(let join) = resolver.log.items[entry].operation
+        case .join(let join) = resolver.log.operation(entry)
       else { return nil }
       return AuditEntry.Confirmed(
-        personName: join.personName, device: resolver.log.items[entry].device,
+        personName: join.personName, device: resolver.log.devices[entry],
         deviceName: join.device.name,
         hasWaited: resolver.hadToWait(entry, join, for: place))
     }
@@ -80,7 +80,7 @@ extension Membership {
         guard covered[grant.zone, default: []].insert(exposure).inserted else { continue }
         found[place, default: []].append(
           .init(
-            operation: resolver.log.items[exposure].operation,
+            operation: resolver.log.operation(exposure),
             person: resolver.person(exposure)))
       }
     }
@@ -98,7 +98,7 @@ extension Membership {
     time: HybridTime, frontiers: [ControlOperation.ZoneFrontier]
   )? {
     for place in (resolver.index.writings[device] ?? []).reversed() where resolver.isLive[place] {
-      if case .heartbeat(let frontiers) = resolver.log.items[place].operation {
+      if case .heartbeat(let frontiers) = resolver.log.operation(place) {
         return (resolver.log.items[place].version.time, frontiers)
       }
     }
@@ -119,7 +119,7 @@ extension ControlResolver {
     }
     if !closings.isEmpty { return true }
     guard let made = verdicts[entry].invite,
-      case .inviteCreate(let invite) = log.items[made].operation
+      case .inviteCreate(let invite) = log.operation(made)
     else { return false }
     // One who waited as well, and was let in later, had taken no place yet.
     let others = (index.uses[join.invite] ?? []).filter { use in

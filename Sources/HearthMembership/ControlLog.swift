@@ -71,13 +71,26 @@ package final class ControlItem: Sendable {
 /// among the others by Lamport number, author and number in the author's log.
 package struct ControlLog: Sendable {
   package private(set) var items: [ControlItem]
+  /// The operations that were there at first, side by side as passes look at each; not those that
+  /// were added, as all would be copied.
+  private let first: [ControlOperation]
+  /// The device that wrote each operation, also by number.
+  private(set) var devices: [DeviceID] = []
+  private(set) var deviceNumbers: [Int] = []
+  /// The number of the person whom each lets in, or whose further device.
+  private(set) var comers: [Int?] = []
+  /// The number of the invitation that each makes, closes or uses.
+  private(set) var invited: [Int?] = []
+  private(set) var people = Names()
+  private(set) var deviceNames = Names()
+  private(set) var invitations = Names()
   /// What citations mean where logs have more than one history.
   let forked: ForkedCauses
   private(set) var causality: Causality
   /// The change that holds each operation.
   private(set) var changes: [Int]
-  /// Changes whose authors state less than what they cite had seen, in logs with incarnations.
-  private var open: Set<Dot> = []
+  /// Changes whose authors state less than what they cite had seen.
+  private var open: Set<Int> = []
 
   /// Orders items that come in any order.
   ///
@@ -105,11 +118,13 @@ package struct ControlLog: Sendable {
     let hasMore = statements.contains(where: \.hasMore)
     var numbers: [Int] = []
     causality = Causality(statements, isChecked: forked.isEmpty && !hasMore) { numbers.append($0) }
+    let (lamport, order, isOpen) = (causality.lamport, causality.order, causality.isOpen)
+    open = Set(order.indices.filter { isOpen[$0] })
     if hasMore, forked.isEmpty {
       let stated = Causality(statements.map(\.asStated), isChecked: true)
-      open = Set(zip(stated.order, stated.isOpen).filter(\.1).map(\.0))
+      let dots = Set(zip(stated.order, stated.isOpen).filter(\.1).map(\.0))
+      open.formUnion(order.indices.filter { dots.contains(order[$0]) })
     }
-    let (lamport, order) = (causality.lamport, causality.order)
     let sorted = order.indices.sorted { one, other in
       lamport[one] != lamport[other] ? lamport[one] < lamport[other] : order[one] < order[other]
     }
@@ -127,6 +142,30 @@ package struct ControlLog: Sendable {
       }
       while changes.count < items.count { changes.append(change) }
     }
+    first = items.map(\.operation)
+    name(items)
+  }
+
+  /// What an item says.
+  func operation(_ place: Int) -> ControlOperation {
+    place < first.count ? first[place] : items[place].operation
+  }
+
+  /// Notes whom and what further operations name.
+  private mutating func name(_ items: some Sequence<ControlItem>) {
+    for item in items {
+      devices.append(item.device)
+      deviceNumbers.append(deviceNames.number(item.device))
+      if let shown = item.shown { _ = deviceNames.number(shown) }
+      comers.append(item.operation.comer.map { people.number($0) })
+      invited.append(item.operation.invitation.map { invitations.number($0) })
+      switch item.operation {
+      case .removeMember(let removal): _ = people.number(removal.person)
+      case .setRole(let change): _ = people.number(change.person)
+      case .revokeDevice(let revocation): _ = deviceNames.number(revocation.device)
+      default: break
+      }
+    }
   }
 
   /// Whether an operation is in the past of a later one.
@@ -140,6 +179,9 @@ package struct ControlLog: Sendable {
     return changes[later] == changes[earlier] || causality.sees(changes[later], changes[earlier])
   }
 
+  /// The number of an operation's author.
+  func author(_ place: Int) -> Int { causality.column[changes[place]] }
+
   /// Whether neither of two operations had seen the other.
   package func areConcurrent(_ one: Int, _ other: Int) -> Bool {
     one != other && !sees(one, other) && !sees(other, one)
@@ -147,7 +189,7 @@ package struct ControlLog: Sendable {
 
   /// Whether an operation's author states to have seen something without what that had seen.
   func isOpen(_ place: Int) -> Bool {
-    causality.isOpen[changes[place]] || open.contains(items[place].position)
+    !open.isEmpty && open.contains(changes[place])
   }
 
   /// Whether an operation is beyond what the author of another had seen.
@@ -179,6 +221,7 @@ extension ControlLog {
     else { return false }
     causality.append(position, citing: change[0].cause)
     items += ControlLog.inOrder(change)
+    name(items[changes.count...])
     while changes.count < items.count { changes.append(causality.order.count - 1) }
     return true
   }

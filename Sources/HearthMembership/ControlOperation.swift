@@ -112,6 +112,17 @@ extension ControlOperation {
     }
   }
 
+  /// The invitation that it makes, closes or uses.
+  var invitation: Identifier? {
+    switch self {
+    case .inviteCreate(let invite): invite.invite
+    case .inviteClose(let invite): invite
+    case .join(let join): join.invite
+    case .admit(let admit): admit.join.invite
+    default: nil
+    }
+  }
+
   /// Whether it offers the group, or takes such an offer back.
   var isOffer: Bool {
     if case .transferOwner = self { return true }

@@ -23,7 +23,7 @@ extension ControlResolver {
   ) {
     verdict.person = join.person
     verdict.enrolment = place
-    guard log.items[place].shown == log.items[place].device else {
+    guard log.items[place].shown == log.devices[place] else {
       verdict.refusal = .badProof
       return
     }
@@ -115,7 +115,7 @@ extension ControlResolver {
   ) -> VoidReason? {
     let past = View.past(place)
     verdict.isEntry = true
-    guard let invite = invite(join.invite, past) ?? struckInvite(join.invite, past) else {
+    guard let invite = invite(log.invited[place], past) ?? struckInvite(join.invite, past) else {
       return .noSubject
     }
     verdict.invite = invite.place
@@ -170,10 +170,10 @@ extension ControlResolver {
     let time = log.items[place].version.time.milliseconds
     guard time <= invite.operation.expiresMilliseconds else { return .expired }
     let isClosed =
-      live.closings[join.invite]?.contains { holds($0, past) && log.sees($0, invite.place) }
+      live.closings[log.invited[place]]?.contains { holds($0, past) && log.sees($0, invite.place) }
       ?? false
     guard !isClosed || Mutant.closedStillAdmits.isActive else { return .closed }
-    let uses = live.uses[join.invite] ?? []
+    let uses = live.uses[log.invited[place]] ?? []
     if uses.count >= invite.operation.maximumUses {
       let used = uses.count { use in
         use < place && holds(use, past) && inviter(of: use) == invite.place
@@ -199,7 +199,7 @@ extension ControlResolver {
 
   /// Whether an operation had seen a removal of a person that an earlier one had not.
   private func hasUnseenRemoval(of person: PersonID, from earlier: Int, to later: Int) -> Bool {
-    for place in (live.removals[person] ?? []).reversed() where log.sees(later, place) {
+    for place in (live.removals[log.people[person]] ?? []).reversed() where log.sees(later, place) {
       guard log.sees(earlier, place) else { return true }
       // Who had seen this one had seen all that its author had seen.
       guard let others = live.apartRemovals.besides(place) else { continue }
@@ -224,15 +224,15 @@ extension ControlResolver {
       guard invite.person == join.person,
         person(made) == join.person || rank(made) > role(of: join.person, past)?.rank ?? .max
       else { return .alreadyThere }
-      let devices = (live.furtherDevices[join.person] ?? []).count { holds($0, past) }
-      return devices < ControlResolver.maximumDevices ? nil : .tooMany
+      let devices = live.furtherDevices[log.people[join.person]]
+      return areFewer(devices, than: ControlResolver.maximumDevices, past) ? nil : .tooMany
     }
     verdict.given = invite.role
     verdict.admitted = place
-    let wasHere = live.beginnings[join.person]?.contains { holds($0, past) } ?? false
+    let wasHere = live.beginnings[log.people[join.person]]?.contains { holds($0, past) } ?? false
     guard wasHere, invite.person == nil else { return nil }
     let wasTheirs =
-      live.enrolments[enrolledDevice(place)]?.contains {
+      live.enrolments[log.deviceNames[enrolledDevice(place)]]?.contains {
         holds($0, past) && enrolledPerson($0) == join.person
       } ?? false
     return wasTheirs ? nil : .alreadyThere
@@ -242,15 +242,13 @@ extension ControlResolver {
     _ place: Int, _ invite: ControlOperation.InviteCreate, _ person: PersonID,
     _ verdict: inout Verdict
   ) -> VoidReason? {
-    guard invite.maximumUses > 0, self.invite(invite.invite, .past(place)) == nil else {
+    guard invite.maximumUses > 0, self.invite(log.invited[place], .past(place)) == nil else {
       return .alreadyThere
     }
     // To oneself: a further device, whatever the role.
     if invite.person == person {
-      let made = (live.invitesMade[person] ?? []).count {
-        isToOneself($0) && holds($0, .past(place))
-      }
-      return made < ControlResolver.maximumDevices * 2 ? nil : .tooMany
+      let made = live.invitesToOneself[log.people[person]]
+      return areFewer(made, than: ControlResolver.maximumDevices * 2, .past(place)) ? nil : .tooMany
     }
     if let invited = invite.person, addition(of: invited, .past(place)) != nil {
       return requireAbove(invited, place, &verdict)
@@ -258,14 +256,16 @@ extension ControlResolver {
     return require(.admin, &verdict) ?? grant(invite.role, &verdict)
   }
 
-  private func isToOneself(_ place: Int) -> Bool {
-    invitation(place).map { $0.person == person(place) } ?? false
+  /// Whether fewer operations of a list count than may.
+  private func areFewer(_ places: [Int]?, than limit: Int, _ view: View) -> Bool {
+    guard let places, places.count >= limit else { return true }
+    return places.count { holds($0, view) } < limit
   }
 
   func judgeClosing(
-    _ place: Int, _ id: Identifier, _ verdict: inout Verdict
+    _ place: Int, _ verdict: inout Verdict
   ) -> VoidReason? {
-    guard let invite = invite(id, .past(place)) else { return .noSubject }
+    guard let invite = invite(log.invited[place], .past(place)) else { return .noSubject }
     return person(invite.place) == verdict.person ? nil : require(.admin, &verdict)
   }
 }

@@ -10,7 +10,7 @@ extension ControlResolver {
       verdict.refusal = .openCauses
       return verdict
     }
-    switch log.items[place].operation {
+    switch log.operation(place) {
     case .genesis(let genesis): judgeGenesis(place, genesis, &verdict)
     case .join(let join): judgeJoin(place, join, &verdict)
     case .recover(let recover): judgeRecover(place, recover, &verdict)
@@ -31,11 +31,11 @@ extension ControlResolver {
 
   /// Whose device wrote an operation, and in what role, by its own past.
   func findAuthority(_ place: Int, _ sight: Int) -> Authority {
-    guard let enrolment = enrolment(of: log.items[place].device, .past(place)),
-      let person = enrolledPerson(enrolment), let role = role(of: person, .past(place)),
-      log.items[place].version.dot.author.incarnation >= firstIncarnation(enrolment)
+    guard let enrolment = enrolment(of: log.deviceNumbers[place], .past(place)),
+      let person = log.comers[enrolment], let role = role(of: person, .past(place)),
+      isLate(place, for: enrolment)
     else { return Authority(sight: sight, standing: nil) }
-    return Authority(sight: sight, standing: (enrolment, person, role))
+    return Authority(sight: sight, standing: (enrolment, log.people[number: person], role))
   }
 
   /// Notes under which enrolment a device wrote that was at its end by then.
@@ -43,11 +43,11 @@ extension ControlResolver {
   /// What ended it may turn out to be void, and lines have to reach what counts again then.
   private func judgeEnded(_ place: Int, _ verdict: inout Verdict) {
     guard
-      let enrolment = live.enrolments[log.items[place].device]?.last(where: {
+      let enrolment = live.enrolments[log.deviceNumbers[place]]?.last(where: {
         holds($0, .past(place))
-      }), let person = enrolledPerson(enrolment), let membership = verdicts[enrolment].admitted
+      }), let person = log.comers[enrolment], let membership = verdicts[enrolment].admitted
     else { return }
-    verdict.person = person
+    verdict.person = log.people[number: person]
     verdict.enrolment = enrolment
     verdict.membership = membership
     verdict.rank = role(of: person, since: membership, .past(place))?.rank ?? 0
@@ -57,9 +57,9 @@ extension ControlResolver {
   private mutating func judgeMembers(
     _ place: Int, _ person: PersonID, _ role: Role, _ verdict: inout Verdict
   ) -> VoidReason? {
-    switch log.items[place].operation {
+    switch log.operation(place) {
     case .inviteCreate(let invite): return judgeInvite(place, invite, person, &verdict)
-    case .inviteClose(let id): return judgeClosing(place, id, &verdict)
+    case .inviteClose: return judgeClosing(place, &verdict)
     case .admit(let admit): return judgeAdmit(place, admit, &verdict)
     case .removeMember(let removal):
       return removal.person == person ? .ownerStays : requireAbove(removal.person, place, &verdict)
@@ -89,11 +89,13 @@ extension ControlResolver {
     }
   }
 
-  /// The incarnation in which a device came into the group, where it said so itself: earlier ones,
-  /// which would not count as knowing what it has known since, say nothing.
-  private func firstIncarnation(_ enrolment: Int) -> UInt64 {
-    let author = log.items[enrolment].version.dot.author
-    return author.device == enrolledDevice(enrolment) ? author.incarnation : 0
+  /// Whether an operation is of no earlier incarnation than that in which its device came into the
+  /// group, where it said so itself: those would not count as knowing what it has known since.
+  private func isLate(_ place: Int, for enrolment: Int) -> Bool {
+    if log.author(place) == log.author(enrolment) { return true }
+    let first = log.items[enrolment].version.dot.author
+    return first.device != enrolledDevice(enrolment)
+      || log.items[place].version.dot.author.incarnation >= first.incarnation
   }
 
   func require(_ role: Role, _ verdict: inout Verdict) -> VoidReason? {

@@ -37,7 +37,7 @@ extension ControlResolver {
   func judgeAcceptance(_ place: Int, _ verdict: inout Verdict) -> VoidReason? {
     let past = View.past(place)
     guard let offer = offer(takenBy: place), holds(offer, past),
-      case .transferOwner(let transfer) = log.items[offer].operation, transfer.to == verdict.person,
+      case .transferOwner(let transfer) = log.operation(offer), transfer.to == verdict.person,
       let owner = person(offer), owner != verdict.person
     else { return .noSubject }
     // An offer holds while its maker is the owner and has made no other since.
@@ -62,8 +62,8 @@ extension ControlResolver {
       isAgreed = holds(
         signature, of: rotation.signedBody, Membership.rotationDomain, by: root.keys.sign, place)
     case .device(let device, let signature):
-      guard device != log.items[place].device, self.person(of: device, past) == person,
-        let enrolment = enrolment(of: device, past), let card = log.items[enrolment].operation.card
+      guard device != log.devices[place], self.person(of: device, past) == person,
+        let enrolment = enrolment(of: device, past), let card = log.operation(enrolment).card
       else { return .noSubject }
       guard mayConsent(enrolment, to: place, of: root.place) else { return .notIndependent }
       isAgreed = holds(
@@ -76,8 +76,8 @@ extension ControlResolver {
   /// incarnation: whoever did that names none any more, or it would replace words in two steps.
   func hasNamedTwice(_ place: Int, _ person: PersonID) -> Bool {
     guard !log.forked.isEmpty else { return false }
-    let own = (index.writings[log.items[place].device] ?? []).filter {
-      log.items[$0].operation.words != nil && log.sees(place, $0)
+    let own = (index.writings[log.devices[place]] ?? []).filter {
+      log.operation($0).words != nil && log.sees(place, $0)
     }
     let lives = Dictionary(grouping: own) { log.items[$0].version.dot.author }
     // What is one history has seen the one before, each in the log's order.
@@ -91,11 +91,11 @@ extension ControlResolver {
   /// Both were in the group when the present words were named, so nobody who comes by a device
   /// later makes one up for this; and the asking device did not let the second one in.
   private func mayConsent(_ second: Int, to place: Int, of words: Int) -> Bool {
-    let asking = log.items[place].device
+    let asking = log.devices[place]
     guard let first = enrolment(of: asking, .past(place)), log.sees(words, first),
       log.sees(words, second)
     else { return false }
-    return inviter(of: second).map { log.items[$0].device } != asking
+    return inviter(of: second).map { log.devices[$0] } != asking
   }
 
   mutating func areRecoveryKeys(_ keys: ControlOperation.RecoveryKeys) -> Bool {
@@ -110,7 +110,7 @@ extension ControlResolver {
     // Nobody asks for less than what they had seen, so the last of each author tells.
     for places in live.policies.values {
       let seen = places.partitionPoint { !holds($0, view) }
-      guard seen > 0, case .setPolicy(let policy) = log.items[places[seen - 1]].operation else {
+      guard seen > 0, case .setPolicy(let policy) = log.operation(places[seen - 1]) else {
         continue
       }
       floor = max(floor, policy.minimumSuite)

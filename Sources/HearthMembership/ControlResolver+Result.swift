@@ -4,23 +4,25 @@ import HearthCRDT
 extension ControlResolver {
   var genesis: ControlOperation.Genesis? {
     guard let place = index.geneses.first(where: { isLive[$0] }),
-      case .genesis(let genesis) = log.items[place].operation
+      case .genesis(let genesis) = log.operation(place)
     else { return nil }
     return genesis
   }
 
-  /// The people who are in the group, or those who were, in order of id.
-  func people(areFormer: Bool) -> [Membership.Person] {
-    index.additions.keys.sorted().compactMap { id in
+  /// The people who are in the group, and those who were, in order of id.
+  func people() -> (present: [Membership.Person], former: [Membership.Person]) {
+    var people: (present: [Membership.Person], former: [Membership.Person]) = ([], [])
+    for id in index.additions.keys.sorted() {
       let present = addition(of: id, .all)
-      guard (present == nil) == areFormer else { return nil }
       let beginnings = (index.additions[id] ?? []).filter { isLive[$0] && given($0) != nil }
       guard let first = present.flatMap({ beginning(of: id, through: $0) }) ?? beginnings.last
-      else { return nil }
-      return Membership.Person(
+      else { continue }
+      let person = Membership.Person(
         id: id, name: name(first), role: role(of: id, .all) ?? lastRole(of: id),
         since: log.items[first].version.time)
+      if present == nil { people.former.append(person) } else { people.present.append(person) }
     }
+    return people
   }
 
   /// The operation that let a person in who is in now, before its further devices.
@@ -30,14 +32,14 @@ extension ControlResolver {
 
   private func lastRole(of person: PersonID) -> Role {
     for place in (index.roles[person] ?? []).reversed() where isLive[place] {
-      if case .acceptOwner = log.items[place].operation { return .admin }
+      if case .acceptOwner = log.operation(place) { return .admin }
       if let role = given(place) { return role }
     }
     return .reader
   }
 
   private func name(_ place: Int) -> String {
-    switch log.items[place].operation {
+    switch log.operation(place) {
     case .genesis(let genesis): genesis.founderName
     case .join(let join): join.personName
     case .admit(let admit): admit.join.personName
@@ -50,7 +52,7 @@ extension ControlResolver {
     index.enrolments.keys.sorted().compactMap { id in
       let active = enrolment(of: id, .all)
       guard let place = active ?? index.enrolments[id]?.last(where: { isLive[$0] }),
-        let card = log.items[place].operation.card, let person = enrolledPerson(place)
+        let card = log.operation(place).card, let person = enrolledPerson(place)
       else { return nil }
       return Membership.Device(
         id: id, person: person, card: card, since: log.items[place].version.time,
@@ -61,9 +63,10 @@ extension ControlResolver {
   /// The keys that devices showed, by the id that they hash to.
   func cards() -> [DeviceID: DeviceCard] {
     var cards: [DeviceID: DeviceCard] = [:]
+    cards.reserveCapacity(index.enrolments.count)
     for (device, places) in index.enrolments {
       let shown = places.first { log.items[$0].shown == device }
-      cards[device] = shown.flatMap { log.items[$0].operation.card }
+      cards[device] = shown.flatMap { log.operation($0).card }
     }
     return cards
   }
@@ -72,12 +75,12 @@ extension ControlResolver {
     let found = index.invites.values.compactMap { $0.first { isLive[$0] } }
     let ordered = found.sorted { log.items[$0].version < log.items[$1].version }
     return ordered.compactMap { place in
-      guard case .inviteCreate(let operation) = log.items[place].operation else { return nil }
+      guard case .inviteCreate(let operation) = log.operation(place) else { return nil }
       let uses = (index.uses[operation.invite] ?? []).filter { isLive[$0] }
       return Membership.Invite(
-        operation: operation, creator: log.items[place].device,
+        operation: operation, creator: log.devices[place],
         version: log.items[place].version,
-        isClosed: !(live.closings[operation.invite] ?? []).isEmpty
+        isClosed: !(live.closings[log.invited[place]] ?? []).isEmpty
           || operation.admission == .auto && !(live.removalsOfUsers[place] ?? []).isEmpty,
         joins: uses.compactMap(enrolledPerson))
     }
@@ -87,14 +90,14 @@ extension ControlResolver {
     let owner = owner(.all)
     let taken = Set(
       index.acceptances.filter { isLive[$0] }.compactMap { place -> RecordID? in
-        guard case .acceptOwner(let id) = log.items[place].operation else { return nil }
+        guard case .acceptOwner(let id) = log.operation(place) else { return nil }
         return id
       })
     let places = index.transfers.values.joined().sorted().filter {
       isLive[$0] && person($0) == owner && !taken.contains(log.items[$0].eventID)
     }
     return places.compactMap { place in
-      guard case .transferOwner(let transfer) = log.items[place].operation, let owner,
+      guard case .transferOwner(let transfer) = log.operation(place), let owner,
         transfer.to != owner, addition(of: transfer.to, .all) != nil,
         !places.contains(where: { log.sees($0, place) })
       else { return nil }
@@ -109,7 +112,7 @@ extension ControlResolver {
       reason(place).map {
         VoidedOperation(
           id: log.items[place].id, version: log.items[place].version,
-          operation: log.items[place].operation, reason: $0)
+          operation: log.operation(place), reason: $0)
       }
     }
   }

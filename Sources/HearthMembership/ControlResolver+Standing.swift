@@ -26,11 +26,16 @@ extension ControlResolver {
   func counting<Payload>(
     _ places: some Sequence<Int>, _ payload: (ControlOperation) -> Payload?
   ) -> [Payload] {
-    places.compactMap { isLive[$0] ? payload(log.items[$0].operation) : nil }
+    places.compactMap { isLive[$0] ? payload(log.operation($0)) : nil }
   }
 
   /// The operation by which a device belongs to the group; nil if it does not.
   package func enrolment(of device: DeviceID, _ view: View) -> Int? {
+    log.deviceNames[device].flatMap { enrolment(of: $0, view) }
+  }
+
+  /// The same of a device by its number.
+  func enrolment(of device: Int, _ view: View) -> Int? {
     guard let enrolments = live.enrolments[device] else { return nil }
     func stands(_ place: Int) -> Bool {
       holds(place, view) && ending(of: device, enrolledBy: place, view) == nil
@@ -51,12 +56,16 @@ extension ControlResolver {
   /// Nobody ends what they had not seen: a removal ends the membership that its author had seen,
   /// with all its devices; a revocation, or a recovery that revokes the others, the enrolment.
   package func ending(of device: DeviceID, enrolledBy enrolment: Int, _ view: View) -> Int? {
+    log.deviceNames[device].flatMap { ending(of: $0, enrolledBy: enrolment, view) }
+  }
+
+  private func ending(of device: Int, enrolledBy enrolment: Int, _ view: View) -> Int? {
     /// The last that ends it; what comes before what it would have to have seen does not.
-    func last(of places: [Int]?, seeing seen: Int, but device: DeviceID? = nil) -> Int? {
+    func last(of places: [Int]?, seeing seen: Int, but device: Int? = nil) -> Int? {
       guard let places else { return nil }
       for place in places.reversed() {
         guard place > seen || Mutant.endsWhatWasNotSeen.isActive else { return nil }
-        if place != enrolment, device == nil || log.items[place].device != device,
+        if place != enrolment, device == nil || log.deviceNumbers[place] != device,
           holds(place, view), hadSeen(place, seen)
         {
           return place
@@ -65,7 +74,7 @@ extension ControlResolver {
       return nil
     }
     if let place = last(of: live.revocations[device], seeing: enrolment) { return place }
-    guard let person = enrolledPerson(enrolment) else { return nil }
+    guard let person = log.comers[enrolment] else { return nil }
     if let place = last(of: live.recoveries[person], seeing: enrolment, but: device) {
       return place
     }
@@ -74,11 +83,13 @@ extension ControlResolver {
   }
 
   /// Whose device an enrolment makes it.
-  package func enrolledPerson(_ place: Int) -> PersonID? { log.items[place].operation.comer }
+  package func enrolledPerson(_ place: Int) -> PersonID? {
+    log.comers[place].map { log.people[number: $0] }
+  }
 
   /// The device that an enrolment lets in.
   func enrolledDevice(_ place: Int) -> DeviceID {
-    log.items[place].shown ?? log.items[place].device
+    log.items[place].shown ?? log.devices[place]
   }
 
   /// The devices that ever came as a person's, with effect or without, in order of id.
@@ -94,6 +105,10 @@ extension ControlResolver {
 
   /// The joining by which a person belongs to the group; nil if it does not.
   package func addition(of person: PersonID, _ view: View) -> Int? {
+    log.people[person].flatMap { addition(of: $0, view) }
+  }
+
+  private func addition(of person: Int, _ view: View) -> Int? {
     guard let beginnings = live.beginnings[person] else { return nil }
     guard let removals = live.removals[person] else { return beginnings.last { holds($0, view) } }
     func isOver(_ place: Int) -> Bool {
@@ -121,7 +136,7 @@ extension ControlResolver {
   /// The owner: the last who took the group over, or the founder.
   package func owner(_ view: View) -> PersonID? {
     if Mutant.ownerByOffer.isActive, let offer = live.transfers.last(where: { holds($0, view) }),
-      case .transferOwner(let transfer) = log.items[offer].operation
+      case .transferOwner(let transfer) = log.operation(offer)
     {
       return transfer.to
     }
@@ -131,14 +146,19 @@ extension ControlResolver {
 
   /// A person's role; nil if the person does not belong to the group.
   package func role(of person: PersonID, _ view: View) -> Role? {
+    log.people[person].flatMap { role(of: $0, view) }
+  }
+
+  /// The same of a person by its number.
+  func role(of person: Int, _ view: View) -> Role? {
     addition(of: person, view).flatMap { role(of: person, since: $0, view) }
   }
 
   /// A person's role in a membership.
-  func role(of person: PersonID, since membership: Int, _ view: View) -> Role? {
-    if owner(view) == person { return .owner }
+  func role(of person: Int, since membership: Int, _ view: View) -> Role? {
+    if owner(view) == log.people[number: person] { return .owner }
     for place in (live.roles[person] ?? []).reversed() where holds(place, view) {
-      if case .acceptOwner = log.items[place].operation {
+      if case .acceptOwner = log.operation(place) {
         // Who hands the group over stays as an admin.
         return .admin
       }
@@ -154,7 +174,7 @@ extension ControlResolver {
   /// The role as somebody knew it who had seen one that lost to a lower role unseen by them.
   ///
   /// The person is of no higher rank either way, so what rests on the one that lost counts.
-  private func lowered(_ role: Role, of person: PersonID, after set: Int, _ view: View) -> Role {
+  private func lowered(_ role: Role, of person: Int, after set: Int, _ view: View) -> Role {
     guard case .past(let later) = view, let lost = live.overruledRoles[person] else { return role }
     let known = lost.last { place in
       place > set && log.sees(later, place)
@@ -166,13 +186,13 @@ extension ControlResolver {
 
   /// Whether an operation sets a role as such.
   func isRole(_ place: Int) -> Bool {
-    if case .setRole = log.items[place].operation { return true }
+    if case .setRole = log.operation(place) { return true }
     return false
   }
 
   /// The offer that an acceptance takes: of several histories that of the one it had seen.
   package func offer(takenBy place: Int) -> Int? {
-    guard case .acceptOwner(let id) = log.items[place].operation else { return nil }
+    guard case .acceptOwner(let id) = log.operation(place) else { return nil }
     let offers = index.transfers[id] ?? []
     return offers.first { log.sees(place, $0) } ?? offers.first
   }
@@ -184,15 +204,24 @@ extension ControlResolver {
   package func recoveryKeys(
     of person: PersonID, _ view: View
   ) -> (place: Int, keys: ControlOperation.RecoveryKeys)? {
-    guard let place = live.words[person]?.last(where: { holds($0, view) }) else { return nil }
-    return log.items[place].operation.words.map { (place, $0) }
+    guard let place = live.words[log.people[person]]?.last(where: { holds($0, view) }) else {
+      return nil
+    }
+    return log.operation(place).words.map { (place, $0) }
   }
 
   /// The invitation that holds under an id.
   package func invite(
     _ id: Identifier, _ view: View
   ) -> (place: Int, operation: ControlOperation.InviteCreate)? {
-    guard let place = live.invites[id]?.first(where: { holds($0, view) }) else { return nil }
+    invite(log.invitations[id], view)
+  }
+
+  /// The same of an invitation by its number.
+  func invite(
+    _ number: Int?, _ view: View
+  ) -> (place: Int, operation: ControlOperation.InviteCreate)? {
+    guard let place = live.invites[number]?.first(where: { holds($0, view) }) else { return nil }
     return invitation(place).map { (place, $0) }
   }
 
@@ -203,7 +232,7 @@ extension ControlResolver {
 
   /// The invitation that an operation made; nil for any other.
   func invitation(_ place: Int) -> ControlOperation.InviteCreate? {
-    if case .inviteCreate(let invite) = log.items[place].operation { return invite }
+    if case .inviteCreate(let invite) = log.operation(place) { return invite }
     return nil
   }
 
@@ -212,7 +241,7 @@ extension ControlResolver {
   func mayStillInvite(
     _ place: Int, _ invite: ControlOperation.InviteCreate, _ view: View
   ) -> Bool {
-    guard let inviter = person(place), person(of: log.items[place].device, view) == inviter
+    guard let inviter = person(place), person(of: log.devices[place], view) == inviter
     else { return false }
     if invite.person == inviter { return true }
     guard let rank = role(of: inviter, view)?.rank else { return false }
@@ -227,7 +256,7 @@ extension ControlResolver {
   func standing(_ place: Int) -> Int {
     if place < stock.standings.count { return stock.standings[place] }
     guard let person = person(place) else { return rank(place) }
-    return standing(place, under: live.roleChanges[person] ?? [])
+    return standing(place, under: live.roleChanges[log.people[person]] ?? [])
   }
 
   /// The same under some of the operations that set the author's role.
@@ -236,7 +265,7 @@ extension ControlResolver {
     return roles.reduce(rank(place)) { rank, other in
       guard rank > Role.child.rank else { return rank }
       guard !log.sees(place, other), log.isBeyond(place, other) else { return rank }
-      switch log.items[other].operation {
+      switch log.operation(other) {
       case .acceptOwner:
         return verdicts[other].formerOwner == person ? min(rank, Role.admin.rank) : rank
       case .setRole(let change):
@@ -266,10 +295,10 @@ extension ControlResolver {
   /// 0 if nobody had. Who shows a history to the others only says that it is there.
   func witness(of place: Int, beside other: Int) -> Int {
     log.items.indices.reduce(0) { greatest, witness in
-      guard isLive[witness], log.items[witness].device != log.items[place].device,
+      guard isLive[witness], log.devices[witness] != log.devices[place],
         log.sees(witness, place), !log.sees(witness, other)
       else { return greatest }
-      if case .branch = log.items[witness].operation { return greatest }
+      if case .branch = log.operation(witness) { return greatest }
       return max(greatest, rank(witness))
     }
   }

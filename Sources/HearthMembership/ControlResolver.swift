@@ -46,7 +46,7 @@ package struct ControlResolver: Sendable {
   /// Whether nothing lost or won its effect in this round.
   private var isRoundSteady = true
   /// How the author of each log stood at its last operation of this pass.
-  private var authorities: [Int: Authority] = [:]
+  private var authorities: [Authority?] = []
   /// What lines and confirmations weigh by, as of the last pass.
   private(set) var stock = Stock()
 
@@ -101,7 +101,7 @@ package struct ControlResolver: Sendable {
   private mutating func pass(from start: Int) {
     passes += 1
     stock = Stock()
-    authorities.removeAll(keepingCapacity: true)
+    authorities = [Authority?](repeating: nil, count: log.causality.authorCount)
     live.truncate(to: start)
     let before = isLive
     for place in start..<log.items.count { isLive[place] = false }
@@ -111,19 +111,18 @@ package struct ControlResolver: Sendable {
 
   /// How an operation's author stood, in its own past.
   mutating func authority(_ place: Int) -> Authority {
-    let change = log.changes[place]
-    let (log, sight) = (log.causality.column[change], log.causality.sight[change])
+    let (author, sight) = (log.author(place), log.causality.sight[log.changes[place]])
     // Who has heard nothing and changed nothing since stands as before.
-    if let known = authorities[log], known.sight == sight { return known }
+    if let known = authorities[author], known.sight == sight { return known }
     let found = findAuthority(place, sight)
-    authorities[log] = found
+    authorities[author] = found
     return found
   }
 
   private mutating func judgeOne(_ place: Int) {
     let verdict = judge(place)
-    if !log.items[place].operation.leavesAuthor(verdict.person) {
-      authorities[log.causality.column[log.changes[place]]] = nil
+    if !log.operation(place).leavesAuthor(verdict.person) {
+      authorities[log.author(place)] = nil
     }
     verdicts[place] = verdict
     // What was decided about it is out of date, and what follows from it would come a pass late.
@@ -152,10 +151,10 @@ package struct ControlResolver: Sendable {
   /// Notes a role that lost to a lower one: its author and others acted by it meanwhile.
   private mutating func noteOverruled(_ place: Int) {
     guard case .overruled(_, .twoRoles) = strikes[place], verdicts[place].refusal == nil,
-      case .setRole(let change) = log.items[place].operation, let striker = strikers[place],
+      case .setRole(let change) = log.operation(place), let striker = strikers[place],
       let winner = given(striker), winner.rank <= change.role.rank
     else { return }
-    live.add(overruled: place, of: change.person)
+    live.add(overruled: place, of: change.person, in: log)
   }
 
   private func mayHandOver(_ place: Int) -> Bool {
@@ -182,7 +181,7 @@ package struct ControlResolver: Sendable {
   /// Offers matter to those who take them.
   private mutating func passOver(_ places: [Int]) -> Bool {
     guard let first = places.min(),
-      places.allSatisfy({ log.items[$0].operation.isOffer })
+      places.allSatisfy({ log.operation($0).isOffer })
     else { return false }
     let lost = places.filter { isLive[$0] }
     for place in lost {
@@ -193,10 +192,10 @@ package struct ControlResolver: Sendable {
     let later = index.acceptances[index.acceptances.partitionPoint { $0 > first }...]
     for acceptance in later where strikes[acceptance] == nil {
       // Not in the log's order.
-      authorities.removeAll(keepingCapacity: true)
+      authorities[log.author(acceptance)] = nil
       guard judge(acceptance) == verdicts[acceptance] else { return false }
     }
-    authorities.removeAll(keepingCapacity: true)
+    authorities = [Authority?](repeating: nil, count: log.causality.authorCount)
     passes += 1
     stock = Stock()
     return true
@@ -382,6 +381,7 @@ extension ControlResolver {
 
   private mutating func add(_ place: Int) -> Bool {
     stock = Stock()
+    while authorities.count < log.causality.authorCount { authorities.append(nil) }
     let item = log.items[place]
     index.add(place, item, group: group)
     isLive.append(false)
@@ -451,7 +451,7 @@ extension ControlResolver {
   /// Whether a joining counts, and nobody else's joining depends on whether it is final.
   private func isUndisputed(_ place: Int) -> Bool {
     guard isLive[place], let person = enrolledPerson(place), let invite = verdicts[place].invite,
-      case .inviteCreate(let made) = log.items[invite].operation
+      case .inviteCreate(let made) = log.operation(invite)
     else { return false }
     return (index.uses[made.invite] ?? []).count <= made.maximumUses
       && (index.additions[person] ?? []).count { verdicts[$0].given != nil } <= 1

@@ -88,13 +88,15 @@ final class Entries {
   /// invitation. A role and a key speak of a person and a device, which may have joined more than
   /// once: they confirm no joining that their author knew to wait or to be over.
   func confirmation(of place: Int) -> Int? {
-    if case .admit = log.items[place].operation { return place }
+    if case .admit = log.operation(place) { return place }
     if Mutant.entryIsNeverFinal.isActive { return nil }
     let person = fold.given(place) == nil ? nil : fold.enrolledPerson(place)
     let said = fold.index.confirmations[log.items[place].id] ?? []
     let implied =
       (fold.index.wraps[fold.enrolledDevice(place)] ?? [])
-      + (person.flatMap { fold.live.roleChanges[$0] } ?? []).filter(fold.isRole)
+      + (person.flatMap { fold.live.roleChanges[fold.log.people[$0]] } ?? []).filter {
+        fold.isRole($0)
+      }
     var best: (place: Int, rank: Int)?
     func weigh(_ others: [Int], _ isMeant: (Int) -> Bool) {
       for other in others where fold.isLive[other] && log.sees(other, place) {
@@ -138,7 +140,7 @@ final class Entries {
   /// What speaks against a joining by itself.
   private func contest(_ place: Int) -> VoidReason? {
     if fold.undecided.contains(place) { return .undecided }
-    guard case .join = log.items[place].operation, let invite = fold.inviter(of: place) else {
+    guard case .join = log.operation(place), let invite = fold.inviter(of: place) else {
       return nil
     }
     return objection(to: place, by: invite) { _ in true }.map {
@@ -156,7 +158,7 @@ final class Entries {
     func speaks(_ line: Int) -> Bool {
       log.isBeyond(place, line) && !log.sees(place, line) && isAskedFor(line)
     }
-    let closing = (fold.live.closings[made.invite] ?? []).first { closing in
+    let closing = (fold.live.closings[log.invited[invite]] ?? []).first { closing in
       speaks(closing) && log.sees(closing, invite)
         && (fold.person(closing) == maker || fold.standing(closing) > entryRank(place))
     }
@@ -172,17 +174,17 @@ final class Entries {
     guard let person = fold.person(invite), let enrolment = fold.verdicts[invite].enrolment,
       let membership = fold.verdicts[invite].membership
     else { return nil }
-    let device = log.items[invite].device
+    let device = log.devices[invite]
     let lines =
-      (fold.live.revocations[device] ?? []).filter { log.sees($0, enrolment) }
-      + (fold.live.recoveries[person] ?? []).filter {
-        log.items[$0].device != device && log.sees($0, enrolment)
+      (fold.live.revocations[fold.log.deviceNames[device]] ?? []).filter { log.sees($0, enrolment) }
+      + (fold.live.recoveries[fold.log.people[person]] ?? []).filter {
+        log.devices[$0] != device && log.sees($0, enrolment)
       }
-      + (fold.live.removals[person] ?? []).filter { log.sees($0, membership) }
+      + (fold.live.removals[fold.log.people[person]] ?? []).filter { log.sees($0, membership) }
     if let line = lines.first(where: speaks) { return line }
     guard made.person != person else { return nil }
-    return (fold.live.roleChanges[person] ?? []).first { line in
-      guard case .setRole(let change) = log.items[line].operation, speaks(line) else {
+    return (fold.live.roleChanges[fold.log.people[person]] ?? []).first { line in
+      guard case .setRole(let change) = log.operation(line), speaks(line) else {
         return false
       }
       return log.sees(line, membership)
@@ -308,7 +310,7 @@ final class Entries {
     }
     guard !log.forked.isEmpty else { return }
     let byDevice = Dictionary(grouping: counting.filter { isOwnJoining($0) }) {
-      log.items[$0].device
+      log.devices[$0]
     }
     for (_, places) in byDevice.sorted(by: { $0.key < $1.key }) where places.count > 1 {
       mark(places, [], .deviceTwice) { one, other in
@@ -322,6 +324,6 @@ final class Entries {
   }
 
   private func isOwnJoining(_ place: Int) -> Bool {
-    fold.enrolledDevice(place) == log.items[place].device
+    fold.enrolledDevice(place) == log.devices[place]
   }
 }

@@ -40,7 +40,7 @@ extension Lines {
   }
 
   private func isWords(_ place: Int) -> Bool {
-    log.items[place].operation.words != nil
+    log.operation(place).words != nil
   }
 
   private func left(by place: Int, _ rank: Int) -> [Strike] {
@@ -52,7 +52,7 @@ extension Lines {
   }
 
   private func lowered(by place: Int, _ rank: Int) -> [Strike] {
-    guard case .setRole(let change) = log.items[place].operation,
+    guard case .setRole(let change) = log.operation(place),
       change.person == fold.person(place)
     else { return [] }
     let line = ownLine(place, rank)
@@ -83,7 +83,7 @@ extension Lines {
   /// before seeing the line.
   private func isSubject(_ place: Int, _ line: OwnLine) -> Bool {
     guard log.isBeyond(place, line.place) else { return false }
-    switch log.items[place].operation {
+    switch log.operation(place) {
     case .acceptOwner: return false
     case .transferOwner:
       // What the words signed and another took is over.
@@ -99,7 +99,7 @@ extension Lines {
 
   /// Whether words replace words with the consent of the old ones.
   private func isSignedByWords(_ place: Int) -> Bool {
-    guard case .rotateRecovery(let rotation) = log.items[place].operation,
+    guard case .rotateRecovery(let rotation) = log.operation(place),
       case .recovery = rotation.consent
     else { return false }
     return true
@@ -113,7 +113,8 @@ extension Lines {
   private func fallenWords(of rank: Int) -> [Strike] {
     let words = places(of: rank, .setRecovery, .rotateRecovery).filter { !isSignedByWords($0) }
     let revoked = words.compactMap { place -> Strike? in
-      let revocation = (fold.live.revocations[log.items[place].device] ?? []).first {
+      let revocation = (fold.live.revocations[fold.log.deviceNames[log.devices[place]]] ?? []).first
+      {
         log.isBeyond(place, $0) && !log.sees(place, $0)
           && (fold.person($0) == fold.person(place)
             ? !isSettled(place, beside: $0, rank) : fold.standing($0) > fold.standing(place))
@@ -138,13 +139,13 @@ extension Lines {
   /// Recoveries by words that were replaced, and other words.
   private func replaced(by line: Int, _ rank: Int) -> [Strike] {
     guard let person = fold.person(line) else { return [] }
-    let recoveries = (fold.live.furtherDevices[person] ?? []).filter { place in
-      if case .recover = log.items[place].operation { return true }
+    let recoveries = (fold.live.furtherDevices[fold.log.people[person]] ?? []).filter { place in
+      if case .recover = log.operation(place) { return true }
       return false
     }
     // What the old words signed goes before other words, but not before a recovery that others had
     // seen first.
-    let words = (fold.live.words[person] ?? []).filter {
+    let words = (fold.live.words[fold.log.people[person]] ?? []).filter {
       areConcurrent($0, beyond: line)
         && (isSignedByWords(line) || !isSettled($0, beside: line, rank))
     }
@@ -180,12 +181,14 @@ extension Lines {
   ///
   /// Whoever holds a device that is out does not choose who has seen that.
   private func loweredEyes(beside place: Int) -> [Stock.Eyes] {
-    guard case .recover(let recover) = log.items[place].operation, recover.revokesOthers else {
+    guard case .recover(let recover) = log.operation(place), recover.revokesOthers else {
       return []
     }
     return fold.stock.lowered.compactMap { witness in
       guard let person = fold.person(witness), person != recover.person else { return nil }
-      let roles = (fold.live.roleChanges[person] ?? []).filter { !isBeyond($0, recovery: place) }
+      let roles = (fold.live.roleChanges[fold.log.people[person]] ?? []).filter {
+        !isBeyond($0, recovery: place)
+      }
       guard fold.standing(witness, under: roles) >= Role.admin.rank else { return nil }
       return Stock.Eyes(person: person, places: [witness])
     }
@@ -194,13 +197,13 @@ extension Lines {
   /// Whether a recovery that revokes or a revocation would take the effect from an operation of its
   /// person, if nobody had seen that first.
   func isEnded(_ place: Int, by line: Int) -> Bool {
-    if case .recover = log.items[line].operation { return isBeyond(place, recovery: line) }
+    if case .recover = log.operation(line) { return isBeyond(place, recovery: line) }
     return isRevoked(place, by: line) && log.isBeyond(place, line) && !log.sees(place, line)
   }
 
   /// Whether an operation ends devices of its person.
   func mayEnd(_ place: Int) -> Bool {
-    switch log.items[place].operation {
+    switch log.operation(place) {
     case .recover(let recover): recover.revokesOthers
     case .revokeDevice: true
     default: false
@@ -210,19 +213,19 @@ extension Lines {
   /// Whether a recovery would take the effect from an operation of its person.
   private func isBeyond(_ place: Int, recovery: Int) -> Bool {
     fold.person(place) == fold.person(recovery)
-      && log.items[place].device != log.items[recovery].device
+      && log.devices[place] != log.devices[recovery]
       && fold.verdicts[place].enrolment.map { log.sees(recovery, $0) } ?? false
       && !log.sees(place, recovery) && log.isBeyond(place, recovery)
   }
 
   private func recovered(by place: Int, _ rank: Int) -> [Strike] {
-    guard let person = fold.person(place), case .recover(let recover) = log.items[place].operation,
+    guard let person = fold.person(place), case .recover(let recover) = log.operation(place),
       recover.revokesOthers
     else { return [] }
     let line = ownLine(place, rank)
     // Of two recoveries at the same time both stand, and both devices are out.
     return strikeWritings(of: person, by: place, .recoveryWords, withRecoveries: false) { other in
-      log.items[other].device != log.items[place].device
+      log.devices[other] != log.devices[place]
         && fold.verdicts[other].enrolment.map { log.sees(place, $0) } ?? false
         && isSubject(other, line)
     }
@@ -242,7 +245,7 @@ extension Lines {
       let byTarget = Dictionary(grouping: first(of: places), by: target)
       let lines = byTarget.mapValues { places in
         places.map { place in
-          let against = byTarget[log.items[place].device] ?? []
+          let against = byTarget[log.devices[place]] ?? []
           return ownLine(
             place, rank,
             isMutual: rank == Role.owner.rank && against.contains { isRevoked(place, back: $0) })
@@ -268,13 +271,13 @@ extension Lines {
   }
 
   private func target(_ revocation: Int) -> DeviceID {
-    guard case .revokeDevice(let revoked) = log.items[revocation].operation else { return .zero }
+    guard case .revokeDevice(let revoked) = log.operation(revocation) else { return .zero }
     return revoked.device
   }
 
   /// Which enrolment an author revokes.
   private struct Aim: Hashable {
-    let author: Author
+    let author: Int
     let device: DeviceID
     let enrolments: Int
   }
@@ -282,8 +285,10 @@ extension Lines {
   private func aim(of revocation: Int) -> Aim {
     let device = target(revocation)
     return Aim(
-      author: log.items[revocation].position.author, device: device,
-      enrolments: (fold.live.enrolments[device] ?? []).count { log.sees(revocation, $0) })
+      author: log.author(revocation), device: device,
+      enrolments: (fold.live.enrolments[fold.log.deviceNames[device]] ?? []).count {
+        log.sees(revocation, $0)
+      })
   }
 
   /// Of revocations of one enrolment by one author the first, which reaches as far as the others.
@@ -303,7 +308,7 @@ extension Lines {
   /// themselves, none of them is lost: all those devices are out.
   private func lost(_ lines: [DeviceID: [OwnLine]], _ rank: Int) -> Set<Int> {
     let strikers = lines.values.joined().map { victim in
-      let against = lines[log.items[victim.place].device] ?? []
+      let against = lines[log.devices[victim.place]] ?? []
       return (
         place: victim.place,
         by: against.filter { isStruck(victim.place, by: $0, rank) }.map(\.place)
@@ -329,18 +334,18 @@ extension Lines {
   }
 
   private func isOwn(_ line: Int) -> Bool {
-    guard case .revokeDevice(let revocation) = log.items[line].operation,
+    guard case .revokeDevice(let revocation) = log.operation(line),
       let person = fold.person(line)
     else { return false }
-    return (fold.live.enrolments[revocation.device] ?? []).contains {
+    return (fold.live.enrolments[fold.log.deviceNames[revocation.device]] ?? []).contains {
       fold.enrolledPerson($0) == person && log.sees(line, $0)
     }
   }
 
   /// Whether a revocation ended the enrolment under which an operation was written.
   private func isRevoked(_ place: Int, by line: Int) -> Bool {
-    guard case .revokeDevice(let revocation) = log.items[line].operation,
-      log.items[place].device == revocation.device, fold.person(place) == fold.person(line),
+    guard case .revokeDevice(let revocation) = log.operation(line),
+      log.devices[place] == revocation.device, fold.person(place) == fold.person(line),
       let enrolment = fold.verdicts[place].enrolment
     else { return false }
     return log.sees(line, enrolment)
@@ -349,13 +354,13 @@ extension Lines {
   /// Whether an operation stands although another device of its person drew a line before it: what
   /// the words signed, and what only takes away from the same person.
   private func isKept(_ place: Int, beside line: Int, _ rank: Int) -> Bool {
-    switch log.items[place].operation {
+    switch log.operation(place) {
     case .recover: return true
     case .leave:
       // What a revoked device does once others know of that is not its person's will.
       return !ownLine(place, rank).spares(line, in: log)
     case .revokeDevice(let revocation):
-      return revocation.device == log.items[line].device
+      return revocation.device == log.devices[line]
         && !ownLine(place, rank).spares(line, in: log)
     default: return isSignedByWords(place)
     }

@@ -80,7 +80,7 @@ final class Lines {
   private func writings(of person: PersonID, _ withRecoveries: Bool) -> OpenParts {
     let written = fold.everyDevice(of: person).flatMap { fold.index.writings[$0] ?? [] }
     let all = written.filter { place in
-      if !withRecoveries, case .recover = log.items[place].operation { return false }
+      if !withRecoveries, case .recover = log.operation(place) { return false }
       return fold.person(place) == person && !isStruck(place)
     }
     return OpenParts(all, of: log)
@@ -100,7 +100,7 @@ extension Lines {
     var subjects: [PersonID: RoleRivals] = [:]
     let log = log
     return places(of: rank, .setRole).flatMap { place -> [Strike] in
-      guard case .setRole(let change) = log.items[place].operation else { return [] }
+      guard case .setRole(let change) = log.operation(place) else { return [] }
       var subject = subjects[change.person] ?? rivals(for: change.person, rank)
       subjects[change.person] = nil
       defer { subjects[change.person] = subject }
@@ -135,10 +135,14 @@ extension Lines {
   }
 
   private func rivals(for person: PersonID, _ rank: Int) -> RoleRivals {
-    let removals = (fold.live.removals[person] ?? []).filter { fold.person($0) != person }
-    let revocations = devices(of: person).flatMap { fold.live.revocations[$0] ?? [] }.sorted()
+    let removals = (fold.live.removals[fold.log.people[person]] ?? []).filter {
+      fold.person($0) != person
+    }
+    let revocations = devices(of: person).flatMap {
+      fold.live.revocations[fold.log.deviceNames[$0]] ?? []
+    }.sorted()
       .filter { fold.person($0) != person }
-    let roles = (fold.live.roleChanges[person] ?? []).filter {
+    let roles = (fold.live.roleChanges[fold.log.people[person]] ?? []).filter {
       fold.isRole($0) && fold.given($0) != nil
     }
     var found: RoleRivals = []
@@ -161,7 +165,8 @@ extension Lines {
 
   private func devices(of person: PersonID) -> [DeviceID] {
     Set(
-      ((fold.live.beginnings[person] ?? []) + (fold.live.furtherDevices[person] ?? []))
+      ((fold.live.beginnings[fold.log.people[person]] ?? [])
+        + (fold.live.furtherDevices[fold.log.people[person]] ?? []))
         .map(fold.enrolledDevice)
     ).sorted()
   }
@@ -169,7 +174,7 @@ extension Lines {
   /// What people of lower rank wrote beyond the lines that somebody of a rank drew.
   func drawn(by rank: Int) -> [Strike] {
     places(of: rank, .removeMember, .revokeDevice, .setRole).flatMap { line -> [Strike] in
-      switch log.items[line].operation {
+      switch log.operation(line) {
       case .removeMember(let removal): removed(removal.person, by: line, rank)
       case .revokeDevice(let revocation): revoked(revocation.device, by: line, rank)
       case .setRole(let change): demoted(change, by: line, rank)
@@ -211,13 +216,13 @@ extension Lines {
 
   /// Whether an operation stands below a rank; hand-overs are settled before all lines.
   private func isBelow(_ place: Int, _ rank: Int) -> Bool {
-    if case .acceptOwner = log.items[place].operation { return false }
+    if case .acceptOwner = log.operation(place) { return false }
     return fold.standing(place) < rank
   }
 
   /// Whether an operation needs more than a role allows.
   func needsMore(_ place: Int, than role: Role) -> Bool {
-    if case .epoch = log.items[place].operation { return role == .reader }
+    if case .epoch = log.operation(place) { return role == .reader }
     return fold.verdicts[place].needs > role.rank
   }
 }

@@ -4,41 +4,41 @@ import HearthCRDT
 struct LiveIndex: Sendable {
   private(set) var geneses: [Int] = []
   /// Operations that make a device one of the group.
-  private(set) var enrolments: [DeviceID: [Int]] = [:]
+  private(set) var enrolments = NumberedLists()
   /// Operations that end a device.
-  private(set) var revocations: [DeviceID: [Int]] = [:]
+  private(set) var revocations = NumberedLists()
   /// Operations that let a person in, without further devices.
-  private(set) var beginnings: [PersonID: [Int]] = [:]
+  private(set) var beginnings = NumberedLists()
   /// Joinings of further devices, and recoveries.
-  private(set) var furtherDevices: [PersonID: [Int]] = [:]
+  private(set) var furtherDevices = NumberedLists()
   /// Beginnings and removals of a person, and enrolments of a device, that later ones had not seen.
   private(set) var apartBeginnings = ApartPlaces()
   private(set) var apartRemovals = ApartPlaces()
   private(set) var apartEnrolments = ApartPlaces()
   /// Devices that came as two people's, and with which operation.
-  private var shared: [DeviceID: Int] = [:]
+  private var shared: [Int: Int] = [:]
   /// Removals of a person, and leavings.
-  private(set) var removals: [PersonID: [Int]] = [:]
+  private(set) var removals = NumberedLists()
   /// Recoveries that end every other device of a person.
-  private(set) var recoveries: [PersonID: [Int]] = [:]
+  private(set) var recoveries = NumberedLists()
   /// Operations that set a role of a person; a hand-over sets two.
-  private(set) var roles: [PersonID: [Int]] = [:]
+  private(set) var roles = NumberedLists()
   /// Those of them that may take rank from what the person wrote: letting somebody in does not.
-  private(set) var roleChanges: [PersonID: [Int]] = [:]
+  private(set) var roleChanges = NumberedLists()
   /// Roles that lost to lower ones which their authors had not seen.
-  private(set) var overruledRoles: [PersonID: [Int]] = [:]
+  private(set) var overruledRoles = NumberedLists()
   /// Operations that set the keys of a person's recovery words.
-  private(set) var words: [PersonID: [Int]] = [:]
-  private(set) var invites: [Identifier: [Int]] = [:]
-  /// Invitations that a person made.
-  private(set) var invitesMade: [PersonID: [Int]] = [:]
-  private(set) var uses: [Identifier: [Int]] = [:]
-  private(set) var closings: [Identifier: [Int]] = [:]
+  private(set) var words = NumberedLists()
+  private(set) var invites = NumberedLists()
+  /// Invitations that a person made to themselves.
+  private(set) var invitesToOneself = NumberedLists()
+  private(set) var uses = NumberedLists()
+  private(set) var closings = NumberedLists()
   /// Removals of people who came by an invitation, by the operation that made it: with each of them
   /// it ends.
-  private(set) var removalsOfUsers: [Int: [Int]] = [:]
+  private(set) var removalsOfUsers = NumberedLists()
   /// Joinings whose proof was looked at, by the operation that made the invitation.
-  private var attempts: [Int: [Int]] = [:]
+  private var attempts = NumberedLists()
   /// The invitations by which a person came.
   private var entrances: [PersonID: [(place: Int, invite: Int)]] = [:]
   private(set) var transfers: [Int] = []
@@ -52,9 +52,7 @@ struct LiveIndex: Sendable {
       self = LiveIndex()
       return
     }
-    for path in LiveIndex.byIdentifier { LiveIndex.truncate(&self[keyPath: path], to: start) }
-    LiveIndex.truncate(&attempts, to: start)
-    LiveIndex.truncate(&removalsOfUsers, to: start)
+    for path in LiveIndex.numbered { self[keyPath: path].truncate(to: start) }
     LiveIndex.truncate(&policies, to: start)
     for person in entrances.keys {
       while let last = entrances[person]?.last, last.place >= start {
@@ -70,11 +68,11 @@ struct LiveIndex: Sendable {
     LiveIndex.truncate(&acceptances, to: start)
   }
 
-  private static var byIdentifier: [WritableKeyPath<LiveIndex, [Identifier: [Int]]>] {
+  private static var numbered: [WritableKeyPath<LiveIndex, NumberedLists>] {
     [
       \.enrolments, \.revocations, \.beginnings, \.furtherDevices, \.removals, \.recoveries,
-      \.roles, \.roleChanges, \.overruledRoles, \.words, \.invites, \.invitesMade, \.uses,
-      \.closings,
+      \.roles, \.roleChanges, \.overruledRoles, \.words, \.invitesToOneself, \.invites,
+      \.uses, \.closings, \.removalsOfUsers, \.attempts,
     ]
   }
 
@@ -93,49 +91,51 @@ struct LiveIndex: Sendable {
 
   /// Adds an operation that counts.
   mutating func add(_ place: Int, _ verdict: Verdict, of log: ControlLog) {
-    switch log.items[place].operation {
+    switch log.operation(place) {
     case .genesis(let genesis):
       geneses.append(place)
-      enrol(place, log.items[place].device, genesis.founder, verdict, log)
+      enrol(place, log.devices[place], genesis.founder, verdict, log)
     case .join(let join):
-      enrol(place, log.items[place].device, join.person, verdict, log)
-      uses[join.invite, default: []].append(place)
+      enrol(place, log.devices[place], join.person, verdict, log)
+      uses.append(place, to: log.invited[place])
     case .admit(let admit):
       enrol(
-        place, log.items[place].shown ?? log.items[place].device, admit.join.person, verdict, log)
-      uses[admit.join.invite, default: []].append(place)
+        place, log.items[place].shown ?? log.devices[place], admit.join.person, verdict, log)
+      uses.append(place, to: log.invited[place])
     case .recover(let recover):
-      addEnrolment(place, log.items[place].device, recover.person, of: log)
-      furtherDevices[recover.person, default: []].append(place)
-      if recover.revokesOthers { recoveries[recover.person, default: []].append(place) }
+      addEnrolment(place, log.devices[place], recover.person, of: log)
+      furtherDevices.append(place, to: log.people[recover.person])
+      if recover.revokesOthers { recoveries.append(place, to: log.people[recover.person]) }
     case .removeMember(let removal):
       addRemoval(place, of: removal.person, in: log)
       for entrance in (entrances[removal.person] ?? []).reversed()
       where log.sees(place, entrance.place) {
-        removalsOfUsers[entrance.invite, default: []].append(place)
+        removalsOfUsers.append(place, to: entrance.invite)
         break
       }
     case .leave:
       if let person = verdict.person { addRemoval(place, of: person, in: log) }
     case .revokeDevice(let revocation):
-      revocations[revocation.device, default: []].append(place)
+      revocations.append(place, to: log.deviceNames[revocation.device])
     case .setRole(let change):
-      roles[change.person, default: []].append(place)
-      roleChanges[change.person, default: []].append(place)
+      roles.append(place, to: log.people[change.person])
+      roleChanges.append(place, to: log.people[change.person])
     case .setRecovery, .rotateRecovery:
-      if let person = verdict.person { words[person, default: []].append(place) }
+      if let person = verdict.person { words.append(place, to: log.people[person]) }
     case .inviteCreate(let invite):
-      invites[invite.invite, default: []].append(place)
-      if let person = verdict.person { invitesMade[person, default: []].append(place) }
-    case .inviteClose(let invite): closings[invite, default: []].append(place)
+      invites.append(place, to: log.invited[place])
+      if let person = verdict.person, invite.person == person {
+        invitesToOneself.append(place, to: log.people[person])
+      }
+    case .inviteClose: closings.append(place, to: log.invited[place])
     case .transferOwner: transfers.append(place)
     case .acceptOwner:
       acceptances.append(place)
       for person in [verdict.formerOwner, verdict.person].compactMap({ $0 }) {
-        roles[person, default: []].append(place)
-        roleChanges[person, default: []].append(place)
+        roles.append(place, to: log.people[person])
+        roleChanges.append(place, to: log.people[person])
       }
-    case .setPolicy: policies[log.causality.column[log.changes[place]], default: []].append(place)
+    case .setPolicy: policies[log.author(place), default: []].append(place)
     default: break
     }
   }
@@ -145,45 +145,46 @@ struct LiveIndex: Sendable {
 
   /// Notes that a joining was looked at, whether it counts or not.
   mutating func note(attempt place: Int, at invite: Int) {
-    attempts[invite, default: []].append(place)
+    attempts.append(place, to: invite)
   }
 
   /// Adds a role that lost to another one.
-  mutating func add(overruled place: Int, of person: PersonID) {
-    overruledRoles[person, default: []].append(place)
+  mutating func add(overruled place: Int, of person: PersonID, in log: ControlLog) {
+    overruledRoles.append(place, to: log.people[person])
   }
 
   /// Whether a device came as several people's.
-  func isShared(_ device: DeviceID) -> Bool { shared[device] != nil }
+  func isShared(_ device: Int) -> Bool { shared[device] != nil }
 
   private mutating func enrol(
     _ place: Int, _ device: DeviceID, _ person: PersonID, _ verdict: Verdict, _ log: ControlLog
   ) {
     addEnrolment(place, device, person, of: log)
     if verdict.given == nil {
-      furtherDevices[person, default: []].append(place)
+      furtherDevices.append(place, to: log.people[person])
     } else {
-      apartBeginnings.note(place, after: beginnings[person] ?? [], in: log)
-      beginnings[person, default: []].append(place)
-      roles[person, default: []].append(place)
+      apartBeginnings.note(place, after: beginnings[log.people[person]] ?? [], in: log)
+      beginnings.append(place, to: log.people[person])
+      roles.append(place, to: log.people[person])
       if let invite = verdict.invite { entrances[person, default: []].append((place, invite)) }
     }
   }
 
   private mutating func addRemoval(_ place: Int, of person: PersonID, in log: ControlLog) {
-    if let known = removals[person] { apartRemovals.note(place, after: known, in: log) }
-    removals[person, default: []].append(place)
+    if let known = removals[log.people[person]] { apartRemovals.note(place, after: known, in: log) }
+    removals.append(place, to: log.people[person])
   }
 
   private mutating func addEnrolment(
     _ place: Int, _ device: DeviceID, _ person: PersonID, of log: ControlLog
   ) {
-    if let known = enrolments[device] {
+    let device = log.deviceNames[device]
+    if let device, let known = enrolments[device] {
       apartEnrolments.note(place, after: known, in: log)
-      if shared[device] == nil, let last = known.last, log.items[last].operation.comer != person {
+      if shared[device] == nil, let last = known.last, log.operation(last).comer != person {
         shared[device] = place
       }
     }
-    enrolments[device, default: []].append(place)
+    enrolments.append(place, to: device)
   }
 }

@@ -14,7 +14,7 @@ struct LogParts: Sendable {
     // A place takes less than half of a number.
     let half = Int.bitWidth / 2
     var author: Int?
-    for key in all.map({ log.causality.column[log.changes[$0]] << half | $0 }).sorted() {
+    for key in all.map({ log.author($0) << half | $0 }).sorted() {
       if let author, author != key >> half { starts.append(places.count) }
       author = key >> half
       places.append(key & (1 << half - 1))

@@ -21,11 +21,11 @@ extension Membership {
   package var waiting: [WaitingEntry] {
     resolver.log.items.indices.compactMap { place in
       guard resolver.isWaiting(place), let reason = resolver.reason(place),
-        case .join(let join) = resolver.log.items[place].operation
+        case .join(let join) = resolver.log.operation(place)
       else { return nil }
       return WaitingEntry(
         id: resolver.log.items[place].id, person: join.person, personName: join.personName,
-        device: resolver.log.items[place].device, deviceName: join.device.name,
+        device: resolver.log.devices[place], deviceName: join.device.name,
         role: resolver.given(place), invite: join.invite,
         since: resolver.log.items[place].version.time, reason: reason)
     }
@@ -93,12 +93,12 @@ extension ControlResolver {
   fileprivate func isWaitingForExpiry(_ place: Int) -> Bool {
     guard isWaiting(place), verdicts[place].refusal == nil,
       case .overruled(_, .invitationClosed)? = contests[place],
-      case .join(let join) = log.items[place].operation, let invite = inviter(of: place),
-      case .inviteCreate(let made) = log.items[invite].operation,
+      case .join(let join) = log.operation(place), let invite = inviter(of: place),
+      case .inviteCreate(let made) = log.operation(invite),
       mayStillInvite(invite, made, .all), (live.removalsOfUsers[invite] ?? []).isEmpty
     else { return false }
-    let closings = live.closings[join.invite] ?? []
-    return (live.uses[join.invite] ?? []).count < made.maximumUses
+    let closings = live.closings[log.invitations[join.invite]] ?? []
+    return (live.uses[log.invitations[join.invite]] ?? []).count < made.maximumUses
       && closings.allSatisfy {
         log.items[$0].version.time.milliseconds >= made.expiresMilliseconds
       }
@@ -108,7 +108,7 @@ extension ControlResolver {
   fileprivate func mayConfirm(
     _ place: Int, _ person: PersonID, _ role: Role, enrolledBy own: Int
   ) -> Bool {
-    switch log.items[place].operation {
+    switch log.operation(place) {
     case .join(let join):
       let rank =
         given(place)?.rank ?? self.role(of: join.person, .past(place))?.rank ?? Role.owner.rank

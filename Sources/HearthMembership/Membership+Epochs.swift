@@ -19,13 +19,13 @@ extension Membership {
   package func epochs(of zone: ZoneID) -> [EpochRecord] {
     var depths: [[UInt8]: Int] = [:]
     return resolver.epochPlaces.compactMap { place in
-      guard case .epoch(let grant) = resolver.log.items[place].operation, grant.zone == zone
+      guard case .epoch(let grant) = resolver.log.operation(place), grant.zone == zone
       else { return nil }
       let depth = (grant.previous.compactMap { depths[$0] }.max() ?? -1) + 1
       depths[grant.epoch] = max(depth, depths[grant.epoch] ?? 0)
       return EpochRecord(
         grant: grant, since: resolver.log.items[place].version.time, depth: depth,
-        maker: resolver.log.items[place].device, place: place)
+        maker: resolver.log.devices[place], place: place)
     }
   }
 
@@ -163,13 +163,14 @@ extension ControlResolver {
   /// joined would stand before a door. Should somebody else use the link, that joining exposes all.
   func exposures(of kind: ZoneKind) -> [Int] {
     index.exposures.filter { place in
-      switch log.items[place].operation {
+      switch log.operation(place) {
       case .join: return isWaiting(place)
       case .inviteClose(let id):
         guard isLive[place], let invite = invite(id, .all)?.operation, invite.admission == .auto
         else { return false }
         return kind == .data
-          || (live.uses[id] ?? []).count { log.sees(place, $0) } < invite.maximumUses
+          || (live.uses[log.invitations[id]] ?? []).count { log.sees(place, $0) }
+            < invite.maximumUses
       default: return isLive[place]
       }
     }
@@ -181,12 +182,12 @@ extension ControlResolver {
   /// closing.
   fileprivate func isCovered(_ exposure: Int, by epoch: Int) -> Bool {
     if log.sees(epoch, exposure) { return true }
-    guard case .join(let join) = log.items[exposure].operation else { return false }
-    return (live.closings[join.invite] ?? []).contains { log.sees(epoch, $0) }
+    guard case .join(let join) = log.operation(exposure) else { return false }
+    return (live.closings[log.invitations[join.invite]] ?? []).contains { log.sees(epoch, $0) }
   }
 
   fileprivate func isRemoval(_ place: Int) -> Bool {
-    switch log.items[place].operation {
+    switch log.operation(place) {
     case .inviteClose, .join: false
     default: true
     }

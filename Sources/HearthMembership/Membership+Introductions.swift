@@ -76,7 +76,7 @@ extension Membership {
     var proofs = resolver.proofs
     for place in resolver.index.invites[join.invite] ?? [] {
       guard resolver.verdicts[place].refusal == nil,
-        case .inviteCreate(let invite) = resolver.log.items[place].operation,
+        case .inviteCreate(let invite) = resolver.log.operation(place),
         proofs.isProven(join, by: invite, group: resolver.group)
       else { continue }
       return Introduction(
@@ -104,7 +104,7 @@ extension Membership {
     var allowed: [Identifier: Int] = [:]
     for (id, places) in resolver.index.invites {
       for place in places {
-        guard case .inviteCreate(let invite) = resolver.log.items[place].operation else { continue }
+        guard case .inviteCreate(let invite) = resolver.log.operation(place) else { continue }
         allowed[id] = max(
           allowed[id] ?? 0, Int(clamping: invite.maximumUses) + ControlResolver.spareUses)
       }
@@ -113,7 +113,7 @@ extension Membership {
     var strangers = 0
     for places in resolver.index.enrolments.values {
       if !places.contains(where: { resolver.isLive[$0] }) { strangers += 1 }
-      for case .join(let join) in places.prefix(1).map({ resolver.log.items[$0].operation }) {
+      for case .join(let join) in places.prefix(1).map({ resolver.log.operation($0) }) {
         used[join.invite, default: 0] += 1
       }
     }
@@ -125,7 +125,7 @@ extension ControlResolver {
   /// All words that a person ever had, also such as were replaced.
   fileprivate func everyWords(of person: PersonID) -> [ControlOperation.RecoveryKeys] {
     (index.words[person] ?? []).compactMap { place in
-      verdicts[place].refusal == nil ? log.items[place].operation.words : nil
+      verdicts[place].refusal == nil ? log.operation(place).words : nil
     }
   }
 }

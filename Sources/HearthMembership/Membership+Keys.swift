@@ -5,7 +5,7 @@ extension Membership {
   /// The keys of an epoch that were handed on once more, by anybody.
   package func addedWraps(of epoch: [UInt8], zone: ZoneID) -> [ControlOperation.Wrap] {
     resolver.index.wrapAdds.flatMap { place -> [ControlOperation.Wrap] in
-      guard case .wrapAdd(let added) = resolver.log.items[place].operation, added.zone == zone,
+      guard case .wrapAdd(let added) = resolver.log.operation(place), added.zone == zone,
         added.epoch == epoch
       else { return [] }
       return added.wraps
@@ -97,8 +97,8 @@ extension ControlResolver {
     of device: DeviceID, in zone: ZoneID
   ) -> [(place: Int, complaint: ControlOperation.Complaint)] {
     index.complaints.compactMap { place in
-      guard isLive[place], log.items[place].device == device,
-        case .complaint(let complaint) = log.items[place].operation, complaint.zone == zone
+      guard isLive[place], log.devices[place] == device,
+        case .complaint(let complaint) = log.operation(place), complaint.zone == zone
       else { return nil }
       return (place, complaint)
     }
@@ -107,7 +107,7 @@ extension ControlResolver {
   /// The epochs of a zone whose keys were handed on to a device, in the log's order.
   func addedWraps(for device: DeviceID, in zone: ZoneID) -> [(place: Int, epoch: [UInt8])] {
     index.wrapAdds.compactMap { place in
-      guard isLive[place], case .wrapAdd(let added) = log.items[place].operation,
+      guard isLive[place], case .wrapAdd(let added) = log.operation(place),
         added.zone == zone, added.wraps.contains(where: { $0.recipient == device })
       else { return nil }
       return (place, added.epoch)
@@ -121,7 +121,7 @@ extension ControlResolver {
   /// Who joins has the keys of the invitation, however much of the log it had read since: the
   /// keys that were made in between were handed to others only.
   func keysGathered(for enrolment: Int) -> Int {
-    guard case .join(let join) = log.items[enrolment].operation,
+    guard case .join(let join) = log.operation(enrolment),
       let invite = invite(join.invite, .past(enrolment))
     else { return enrolment }
     return invite.place

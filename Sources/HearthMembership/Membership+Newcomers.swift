@@ -81,8 +81,8 @@ extension Membership {
   /// Whatever became of that: of two who let somebody in at the same time each had the right.
   package func hasAdmitted(_ device: DeviceID, by approver: DeviceID) -> Bool {
     return (resolver.index.enrolments[device] ?? []).contains { place in
-      guard case .admit = resolver.log.items[place].operation,
-        resolver.log.items[place].device == approver
+      guard case .admit = resolver.log.operation(place),
+        resolver.log.devices[place] == approver
       else { return false }
       let verdict = resolver.verdicts[place]
       return verdict.refusal == nil || verdict.isContested && verdict.rank >= Role.admin.rank
@@ -127,7 +127,7 @@ extension ControlResolver {
   /// even where somebody else changed the rule at the same time.
   func ruleChanges() -> [Int] {
     index.policies.reduce(into: []) { changes, place in
-      guard isLive[place], case .setPolicy(let policy) = log.items[place].operation,
+      guard isLive[place], case .setPolicy(let policy) = log.operation(place),
         policy.newcomers != rule(.past(place), of: changes)
       else { return }
       changes.append(place)
@@ -136,7 +136,7 @@ extension ControlResolver {
 
   fileprivate func rule(_ view: View, of changes: [Int]) -> ControlOperation.Newcomers {
     guard let place = changes.last(where: { holds($0, view) }),
-      case .setPolicy(let policy) = log.items[place].operation
+      case .setPolicy(let policy) = log.operation(place)
     else { return .full }
     return policy.newcomers
   }
@@ -154,7 +154,7 @@ extension ControlResolver {
   }
 
   private func letsInNewcomer(_ place: Int) -> Bool {
-    switch log.items[place].operation {
+    switch log.operation(place) {
     case .inviteCreate(let invite):
       invite.admission == .auto
         && invite.person.map { addition(of: $0, .past(place)) == nil } ?? true

@@ -43,7 +43,7 @@ extension Membership {
     var lowest = role
     for place in resolver.demotions(of: person)
     where resolver.isLive[place] && !resolver.holds(place, view) {
-      guard case .setRole(let change) = resolver.log.items[place].operation,
+      guard case .setRole(let change) = resolver.log.operation(place),
         change.role.rawValue < lowest.rawValue, resolver.concerns(place, enrolment),
         dot.sequence > change.cut.sequence(of: dot.author, in: zone)
       else { continue }
@@ -98,7 +98,7 @@ extension Membership {
     return grounds.contains { place in
       guard !resolver.isLive[place], isKnown(place),
         case .overruled(let striker, _) = resolver.reason(place),
-        dot.sequence > resolver.log.items[place].operation.cut?.sequence(of: dot.author, in: zone)
+        dot.sequence > resolver.log.operation(place).cut?.sequence(of: dot.author, in: zone)
           ?? 0
       else { return false }
       return !isKnown(striker)
@@ -140,8 +140,10 @@ extension Membership {
     let last = resolver.index.additions[person]?.last {
       resolver.holds($0, view) && resolver.given($0) != nil
     }
-    return last.flatMap { resolver.role(of: person, since: $0, view) }
-      .map { Standing(role: $0, isPresent: false) }
+    return last.flatMap { membership in
+      resolver.log.people[person].flatMap { resolver.role(of: $0, since: membership, view) }
+    }
+    .map { Standing(role: $0, isPresent: false) }
   }
 
   /// What decides what a person was to the group: each operation with whether it has effect.
@@ -184,7 +186,7 @@ extension Membership {
   package func isRevoked(_ id: DeviceID) -> Bool {
     guard let person = device(id)?.person else { return false }
     let recoveries = (resolver.index.recoveries[person] ?? []).filter {
-      resolver.log.items[$0].device != id
+      resolver.log.devices[$0] != id
     }
     return ((resolver.index.revocations[id] ?? []) + recoveries).contains { resolver.isLive[$0] }
   }
@@ -233,11 +235,11 @@ extension ControlResolver {
   /// The operations that end a device or its person, whether they have effect or not.
   func endings(of device: DeviceID, _ person: PersonID) -> [Int] {
     let removals = (index.removals[person] ?? []).filter { place in
-      if case .leave = log.items[place].operation { return self.person(place) == person }
+      if case .leave = log.operation(place) { return self.person(place) == person }
       return true
     }
     return (index.revocations[device] ?? []) + removals
-      + (index.recoveries[person] ?? []).filter { log.items[$0].device != device }
+      + (index.recoveries[person] ?? []).filter { log.devices[$0] != device }
   }
 
   /// What of the same time went before a device's joinings, or before what those rest on.
@@ -267,7 +269,7 @@ extension ControlResolver {
   /// Whether an operation that ends a device or its person, or lowers a role, concerns an
   /// enrolment: nobody ends what they had not seen.
   func concerns(_ ending: Int, _ enrolment: Int) -> Bool {
-    switch log.items[ending].operation {
+    switch log.operation(ending) {
     case .revokeDevice, .recover: return log.sees(ending, enrolment)
     default: return verdicts[enrolment].admitted.map { log.sees(ending, $0) } ?? false
     }
@@ -283,7 +285,7 @@ extension ControlResolver {
   /// Of several of the same time the largest holds; one that had seen another holds as well.
   fileprivate func isWithin(_ dot: Dot, _ zone: ZoneID, _ endings: [Int]) -> Bool {
     func reaches(_ place: Int) -> Bool {
-      let cut = log.items[place].operation.cut
+      let cut = log.operation(place).cut
       return dot.sequence <= (cut?.sequence(of: dot.author, in: zone) ?? 0)
     }
     return endings.allSatisfy { place in

@@ -5,16 +5,16 @@ extension Membership {
   /// The device that admitted another one; nil where nobody had to.
   package func approver(of device: DeviceID) -> DeviceID? {
     guard let place = resolver.enrolment(of: device, .all),
-      case .admit = resolver.log.items[place].operation
+      case .admit = resolver.log.operation(place)
     else { return nil }
-    return resolver.log.items[place].device
+    return resolver.log.devices[place]
   }
 
   /// Whether a device belongs to the group by an admission that answered an invitation.
   package func isAdmitted(_ device: DeviceID, by invite: Identifier) -> Bool {
     if Mutant.settlesByAnyWayIn.isActive { return isActive(device) }
     return (resolver.index.enrolments[device] ?? []).contains { place in
-      guard case .admit(let admit) = resolver.log.items[place].operation,
+      guard case .admit(let admit) = resolver.log.operation(place),
         admit.join.invite == invite
       else { return false }
       return resolver.holds(place, .all)
@@ -37,7 +37,7 @@ extension Membership {
 
   /// The operation by which a device belongs to the group; nil for one that does not.
   package func entry(of device: DeviceID) -> ControlOperation? {
-    resolver.enrolment(of: device, .all).map { resolver.log.items[$0].operation }
+    resolver.enrolment(of: device, .all).map { resolver.log.operation($0) }
   }
 
   /// The person who made the invitation by which a device belongs to the group; nil for one that
@@ -78,7 +78,7 @@ extension Membership {
       places.sorted().filter { resolver.isLive[$0] }.map { place in
         let item = resolver.log.items[place]
         let earlier = (resolver.index.recovered[person] ?? []).count {
-          $0 < place && resolver.isLive[$0] && resolver.log.items[$0].device == item.device
+          $0 < place && resolver.isLive[$0] && resolver.log.devices[$0] == item.device
         }
         return RecoveryUse(
           id: item.id, person: person, device: item.device, operation: item.operation,

@@ -105,10 +105,12 @@ struct OwnerChain {
     guard let heir = fold.person(place), let offer = fold.offer(takenBy: place) else { return nil }
     let log = fold.log
     let withdrawals = fold.live.transfers.filter { other in
-      guard case .transferOwner(let transfer) = log.items[other].operation else { return false }
+      guard case .transferOwner(let transfer) = log.operation(other) else { return false }
       return transfer.to == owner && log.sees(other, offer)
     }
-    let removals = (fold.live.removals[heir] ?? []).filter { fold.person($0) == owner }
+    let removals = (fold.live.removals[fold.log.people[heir]] ?? []).filter {
+      fold.person($0) == owner
+    }
     return (removals + withdrawals).first { end in
       log.areConcurrent(end, place)
         && parts.contains(seeing: end, notSeeing: place, in: log) { witness in
@@ -131,8 +133,8 @@ struct OwnerChain {
     guard let offer = fold.offer(takenBy: place), let enrolment = fold.verdicts[offer].enrolment
     else { return nil }
     let log = fold.log
-    for recovery in fold.live.recoveries[owner] ?? []
-    where log.items[recovery].device != log.items[offer].device && log.sees(recovery, enrolment)
+    for recovery in fold.live.recoveries[fold.log.people[owner]] ?? []
+    where log.devices[recovery] != log.devices[offer] && log.sees(recovery, enrolment)
       && log.areConcurrent(recovery, offer) && log.isBeyond(offer, recovery)
     {
       var parties = Parties(of: [recovery], Lines(fold))
@@ -171,13 +173,13 @@ struct OwnerChain {
 
   /// Whether an operation takes something from the new owner: by others, or by leaving.
   private func isAgainst(_ place: Int, _ heir: PersonID, _ fold: ControlResolver) -> Bool {
-    switch fold.log.items[place].operation {
+    switch fold.log.operation(place) {
     case .leave: fold.person(place) == heir
     case .setRole(let change): change.person == heir
     case .removeMember(let removal): removal.person == heir
     case .revokeDevice(let revocation):
       fold.person(place) != heir
-        && (fold.live.enrolments[revocation.device] ?? [])
+        && (fold.live.enrolments[fold.log.deviceNames[revocation.device]] ?? [])
           .contains { fold.enrolledPerson($0) == heir }
     default: false
     }

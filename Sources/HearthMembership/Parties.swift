@@ -68,14 +68,14 @@ struct Parties {
     guard rank > Role.child.rank, let person = verdict.person,
       verdict.enrolment != place || verdict.admitted != place
     else { return grounds }
-    grounds.roles = (fold.live.roles[person] ?? []).filter {
+    grounds.roles = (fold.live.roles[fold.log.people[person]] ?? []).filter {
       fold.log.sees(place, $0) && given(by: $0, to: person) >= rank
     }
     return grounds
   }
 
   private func given(by place: Int, to person: PersonID) -> Int {
-    if case .acceptOwner = fold.log.items[place].operation {
+    if case .acceptOwner = fold.log.operation(place) {
       return fold.person(place) == person ? Role.owner.rank : Role.admin.rank
     }
     return fold.given(place)?.rank ?? 0

@@ -26,8 +26,7 @@ final class ResolvedControl: Sendable {
     init(_ resolver: ControlResolver) {
       ruleChanges = resolver.ruleChanges()
       thresholds = resolver.thresholds(ruleChanges)
-      people = resolver.people(areFormer: false)
-      formerPeople = resolver.people(areFormer: true)
+      (people, formerPeople) = resolver.people()
       allDevices = resolver.devices()
       devices = allDevices.filter(\.isActive)
       invites = resolver.invites()
@@ -55,7 +54,7 @@ final class ResolvedControl: Sendable {
     let added = resolver.log.items.indices.dropFirst(self.resolver.log.items.count)
     let isQuiet = added.allSatisfy {
       guard resolver.isLive[$0] else { return false }
-      switch resolver.log.items[$0].operation {
+      switch resolver.log.operation($0) {
       case .heartbeat, .epoch, .wrapAdd, .complaint, .confirm, .snapshotAttest, .zoneDigest:
         return true
       default: return false

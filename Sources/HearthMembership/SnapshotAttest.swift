@@ -45,7 +45,7 @@ extension Membership {
   package func attestations(of zone: ZoneID) -> [SnapshotAttestation] {
     return attestPlaces.compactMap { place in
       guard resolver.isLive[place],
-        case .snapshotAttest(let attest) = resolver.log.items[place].operation,
+        case .snapshotAttest(let attest) = resolver.log.operation(place),
         attest.zone == zone, let person = resolver.person(place),
         people.contains(where: { $0.id == person && $0.role.rank >= Role.member.rank })
       else { return nil }
@@ -58,8 +58,8 @@ extension Membership {
     _ device: DeviceID, _ attest: ControlOperation.SnapshotAttest
   ) -> Bool {
     return attestPlaces.contains { place in
-      resolver.log.items[place].device == device
-        && resolver.log.items[place].operation == .snapshotAttest(attest)
+      resolver.log.devices[place] == device
+        && resolver.log.operation(place) == .snapshotAttest(attest)
     }
   }
 
@@ -107,7 +107,7 @@ extension ControlResolver {
   func whoLetIn(by place: Int) -> Set<PersonID> {
     var people: Set<PersonID> = []
     let invite: Identifier
-    switch log.items[place].operation {
+    switch log.operation(place) {
     case .join(let join): invite = join.invite
     case .admit(let admit):
       invite = admit.join.invite

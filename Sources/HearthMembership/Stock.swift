@@ -30,7 +30,9 @@ struct Stock: Sendable {
     let log = fold.log
     var parts: [PersonID: LogParts] = [:]
     var roles: [PersonID: [Int]] = [:]
-    for (person, changes) in fold.live.roleChanges where !changes.isEmpty {
+    for number in fold.live.roleChanges.numbers {
+      guard let changes = fold.live.roleChanges[number] else { continue }
+      let person = log.people[number: number]
       roles[person] = changes
       if changes.count > 4 { parts[person] = LogParts(changes, of: log) }
     }

@@ -142,6 +142,9 @@
     }
   }
 
+  /// How many authors there are.
+  package var authorCount: Int { last.count }
+
   /// Whether one change had seen another.
   @inlinable package func sees(_ later: Int, _ earlier: Int) -> Bool {
     rows.count(of: column[earlier], in: later) > ordinal[earlier]
