@@ -48,6 +48,7 @@ extension ControlResolver {
       return .noSubject
     }
     if admit.join.person != author.person, let reason = grant(role, &verdict) { return reason }
+    let group = group
     let claim = ProofBook.Claim(
       domain: Membership.possessionDomain, sign: admit.join.device.signKey, box: [],
       message: Membership.joinHash(of: admit.join, group: group), signature: admit.possession)
@@ -86,12 +87,13 @@ extension ControlResolver {
   }
 
   mutating func holds(
-    _ signature: [UInt8], of body: [UInt8], _ domain: Domain, by key: [UInt8], _ place: Int
+    _ signature: [UInt8], of body: @autoclosure @escaping () -> [UInt8], _ domain: Domain,
+    by key: [UInt8], _ place: Int
   ) -> Bool {
+    let (group, dot) = (group, log.items[place].version.dot)
     let claim = ProofBook.Claim(
       domain: domain, sign: key, box: [],
-      message: Membership.signedBytes(
-        group: group, dot: log.items[place].version.dot, body),
+      message: Membership.signedBytes(group: group, dot: dot, body()),
       signature: signature)
     return !signature.isEmpty && proofs.holds(claim)
   }

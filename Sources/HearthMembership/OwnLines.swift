@@ -32,7 +32,7 @@ final class JointSight {
   func holds(_ place: Int, in log: ControlLog) -> Bool {
     let change = log.changes[place]
     if log.causality.isSeen(change, in: row) { return true }
-    return changes[change].map { $0 > place } ?? false
+    return log.causality.isNext(change, in: row) && changes[change] ?? -1 > place
   }
 }
 
@@ -60,15 +60,22 @@ struct OwnLines {
     let key = Key(place: place, floor: floor)
     if let known = lines[key] { return known }
     let watchers = Watchers(floor: floor, person: person)
-    let eyes = self.eyes[watchers] ?? fold.stock.eyes(above: floor, besides: person)
-    self.eyes[watchers] = eyes
+    let eyes: [Stock.Eyes]
+    if let known = self.eyes[watchers] {
+      eyes = known
+    } else {
+      eyes = fold.stock.eyes(above: floor, besides: person)
+      self.eyes[watchers] = eyes
+    }
     // The last operations of people of higher rank that had not seen it, one of each author.
-    let witnesses = eyes.compactMap { eye -> Int? in
+    let witnesses = eyes.lazy.compactMap { eye -> Int? in
       if let last = eye.places.last, !fold.log.sees(last, place) { return last }
       let first = eye.places.partitionPoint { fold.log.sees($0, place) }
       return first > 0 ? eye.places[first - 1] : nil
     }
-    if last?.witnesses != witnesses { last = (witnesses, JointSight(witnesses, of: fold.log)) }
+    if last?.witnesses.elementsEqual(witnesses) != true {
+      last = (Array(witnesses), JointSight(Array(witnesses), of: fold.log))
+    }
     let line = OwnLine(place: place, seen: last?.seen)
     lines[key] = line
     return line

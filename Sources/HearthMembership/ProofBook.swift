@@ -12,11 +12,13 @@ package struct ProofBook: Sendable {
     let sign: [UInt8]
     /// The signer's second key, checked with the first; empty where there is none.
     let box: [UInt8]
-    let message: [UInt8]
+    /// What is signed, worked out when it is needed.
+    let message: () -> [UInt8]
     let signature: [UInt8]
 
     package init(
-      domain: Domain, sign: [UInt8], box: [UInt8], message: [UInt8], signature: [UInt8]
+      domain: Domain, sign: [UInt8], box: [UInt8], message: @autoclosure @escaping () -> [UInt8],
+      signature: [UInt8]
     ) {
       self.domain = domain
       self.sign = sign
@@ -28,7 +30,7 @@ package struct ProofBook: Sendable {
     var digest: Identifier {
       var hasher = Blake2b.Hasher(count: 16)
       hasher.update("HRTH/proof/v1" as Domain)
-      for part in [domain.bytes, sign, box, message, signature] { hasher.updateDelimited(part) }
+      for part in [domain.bytes, sign, box, message(), signature] { hasher.updateDelimited(part) }
       return Identifier(bytes: hasher.finalize()) ?? Identifier(high: 0, low: 0)
     }
   }
@@ -73,7 +75,7 @@ package struct ProofBook: Sendable {
     if claim.signature.isEmpty { return true }
     return
       (try? Signature.verify(
-        claim.signature, domain: claim.domain, claim.message, by: key)) != nil
+        claim.signature, domain: claim.domain, claim.message(), by: key)) != nil
   }
 }
 

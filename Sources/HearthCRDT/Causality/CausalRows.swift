@@ -22,6 +22,8 @@
 
   init(changes: Int) {
     starts.reserveCapacity(changes + 1)
+    // Where each change heard of another author, most rows have a block of their own.
+    counts.reserveCapacity(min(changes, 1 << 14) << CausalRows.shift)
   }
 
   /// A row while it is made.

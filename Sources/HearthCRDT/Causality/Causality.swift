@@ -161,6 +161,11 @@
     rows.count(of: column[change], in: row) > ordinal[change]
   }
 
+  /// Whether a row holds all changes of an author before one, and not that one.
+  package func isNext(_ change: Int, in row: CausalRows.Row) -> Bool {
+    rows.count(of: column[change], in: row) == ordinal[change]
+  }
+
   /// Whether somebody who had seen so much had seen every change, the author's own aside.
   package func isAll(_ seen: Frontier, except author: Author) -> Bool {
     last.allSatisfy { order[$0].author == author || seen.covers(order[$0]) }
@@ -237,7 +242,6 @@ struct CausalityBuilder {
   }
 
   private struct Chain {
-    let author: Author
     var sequences: [UInt64] = []
     var statements: [Int] = []
     /// The changes in the order, as far as they have their place.
@@ -251,10 +255,22 @@ struct CausalityBuilder {
     var left = 0
     /// Whether the last change came before something that it states to have seen.
     var wasForced = false
+
+    /// How many changes there are up to a number.
+    func count(through sequence: UInt64) -> Int {
+      // Logs have no gaps as a rule: the place follows from the number.
+      let guess = Int(clamping: min(sequence, UInt64(sequences.count)))
+      let isExact =
+        guess > 0 && sequences[guess - 1] <= sequence
+        && (guess == sequences.count || sequences[guess] > sequence)
+      return isExact ? guess : sequences.partitionPoint { $0 > sequence }
+    }
   }
 
   private let statements: [Causality.Statement]
   private var chains: [Chain] = []
+  /// Their authors.
+  private var authors: [Author] = []
   /// Authors whose next change may come, least last.
   private var ready: [Int] = []
   /// Authors that wait for a number of changes of another.
@@ -273,7 +289,10 @@ struct CausalityBuilder {
     }
     for statement in sorted {
       let position = statements[statement].position
-      if chains.last?.author != position.author { chains.append(Chain(author: position.author)) }
+      if authors.last != position.author {
+        authors.append(position.author)
+        chains.append(Chain())
+      }
       chains[chains.count - 1].sequences.append(position.sequence)
       chains[chains.count - 1].statements.append(statement)
     }
@@ -349,24 +368,23 @@ struct CausalityBuilder {
     for entry in frontier.entries {
       let place: Int
       if isSparse {
-        place = chains.partitionPoint { !($0.author < entry.author) }
+        place = authors.partitionPoint { !($0 < entry.author) }
       } else {
-        while walk < chains.count, chains[walk].author < entry.author { walk += 1 }
+        while walk < authors.count, authors[walk] != entry.author, authors[walk] < entry.author {
+          walk += 1
+        }
         place = walk
       }
-      guard place < chains.count, chains[place].author == entry.author else {
+      guard place < authors.count, authors[place] == entry.author else {
         lacks(entry)
         continue
       }
-      let sequences = chains[place].sequences
-      // Logs have no gaps as a rule: the place follows from the number.
-      let guess = Int(clamping: min(entry.sequence, UInt64(sequences.count)))
-      let isExact =
-        guess > 0 && sequences[guess - 1] <= entry.sequence
-        && (guess == sequences.count || sequences[guess] > entry.sequence)
-      let count = isExact ? guess : sequences.partitionPoint { $0 > entry.sequence }
+      let count = chains[place].count(through: entry.sequence)
       if count > 0 { found.append(Citation(author: place, count: count)) }
-      if count == sequences.count, entry.sequence > sequences[count - 1] { lacks(entry) }
+      if count == chains[place].sequences.count, entry.sequence > chains[place].sequences[count - 1]
+      {
+        lacks(entry)
+      }
     }
     return found
   }

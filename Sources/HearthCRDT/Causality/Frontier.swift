@@ -154,7 +154,10 @@ public struct Frontier: Hashable, Sendable {
         if own.baseAddress == known.baseAddress { return true }
         var place = 0
         for entry in own {
-          while place < known.count, known[place].author < entry.author { place += 1 }
+          // As a rule both name the same authors.
+          while place < known.count, known[place].author != entry.author,
+            known[place].author < entry.author
+          { place += 1 }
           if place < known.count, known[place].author == entry.author {
             place += 1
             if known[place - 1].sequence >= entry.sequence { continue }
