@@ -82,7 +82,7 @@ extension ControlResolver {
         version: log.items[place].version,
         isClosed: !(live.closings[log.invited[place]] ?? []).isEmpty
           || operation.admission == .auto && !(live.removalsOfUsers[place] ?? []).isEmpty,
-        joins: uses.compactMap(enrolledPerson))
+        joins: uses.compactMap { enrolledPerson($0) })
     }
   }
 

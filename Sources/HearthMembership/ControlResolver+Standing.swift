@@ -95,12 +95,12 @@ extension ControlResolver {
   /// The devices that ever came as a person's, with effect or without, in order of id.
   func everyDevice(of person: PersonID) -> [DeviceID] {
     let enrolments = (index.additions[person] ?? []) + (index.recovered[person] ?? [])
-    return Set(enrolments.map(enrolledDevice)).sorted()
+    return Set(enrolments.map { enrolledDevice($0) }).sorted()
   }
 
   /// The person whose device it is; nil for a stranger or a device that was removed.
   package func person(of device: DeviceID, _ view: View) -> PersonID? {
-    enrolment(of: device, view).flatMap(enrolledPerson)
+    enrolment(of: device, view).flatMap { enrolledPerson($0) }
   }
 
   /// The joining by which a person belongs to the group; nil if it does not.
@@ -141,7 +141,7 @@ extension ControlResolver {
       return transfer.to
     }
     if let place = live.acceptances.last(where: { holds($0, view) }) { return person(place) }
-    return live.geneses.first { holds($0, view) }.flatMap(enrolledPerson)
+    return live.geneses.first { holds($0, view) }.flatMap { enrolledPerson($0) }
   }
 
   /// A person's role; nil if the person does not belong to the group.

@@ -307,20 +307,26 @@ extension Lines {
   /// Those that lose to one which loses to none, and so on. Where revocations lead back to
   /// themselves, none of them is lost: all those devices are out.
   private func lost(_ lines: [DeviceID: [OwnLine]], _ rank: Int) -> Set<Int> {
-    let strikers = lines.values.joined().map { victim in
-      let against = lines[log.devices[victim.place]] ?? []
-      return (
-        place: victim.place,
-        by: against.filter { isStruck(victim.place, by: $0, rank) }.map(\.place)
-      )
+    let all = Array(lines.values.joined())
+    let byTarget = Dictionary(grouping: all.indices) { target(all[$0].place) }
+    let against = all.map { byTarget[log.devices[$0.place]] ?? [] }
+    // Which of those take the effect from each, as far as that was asked.
+    var known = against.map { [Bool?](repeating: nil, count: $0.count) }
+    func loses(_ victim: Int, _ number: Int) -> Bool {
+      if let known = known[victim][number] { return known }
+      let isLost = isStruck(all[victim].place, by: all[against[victim][number]], rank)
+      known[victim][number] = isLost
+      return isLost
     }
-    func next(_ lost: Set<Int>) -> Set<Int> {
-      Set(strikers.filter { $0.by.contains { !lost.contains($0) } }.map(\.place))
+    func next(_ lost: [Bool]) -> [Bool] {
+      all.indices.map { victim in
+        against[victim].indices.contains { !lost[against[victim][$0]] && loses(victim, $0) }
+      }
     }
-    var lost: Set<Int> = []
+    var lost = [Bool](repeating: false, count: all.count)
     while true {
       let more = next(next(lost))
-      if more == lost { return lost }
+      if more == lost { return Set(all.indices.filter { lost[$0] }.map { all[$0].place }) }
       lost = more
     }
   }

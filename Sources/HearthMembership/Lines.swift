@@ -167,7 +167,7 @@ extension Lines {
     Set(
       ((fold.live.beginnings[fold.log.people[person]] ?? [])
         + (fold.live.furtherDevices[fold.log.people[person]] ?? []))
-        .map(fold.enrolledDevice)
+        .map { fold.enrolledDevice($0) }
     ).sorted()
   }
 

@@ -68,14 +68,12 @@ struct OwnLines {
       self.eyes[watchers] = eyes
     }
     // The last operations of people of higher rank that had not seen it, one of each author.
-    let witnesses = eyes.lazy.compactMap { eye -> Int? in
+    let witnesses = eyes.compactMap { eye -> Int? in
       if let last = eye.places.last, !fold.log.sees(last, place) { return last }
       let first = eye.places.partitionPoint { fold.log.sees($0, place) }
       return first > 0 ? eye.places[first - 1] : nil
     }
-    if last?.witnesses.elementsEqual(witnesses) != true {
-      last = (Array(witnesses), JointSight(Array(witnesses), of: fold.log))
-    }
+    if last?.witnesses != witnesses { last = (witnesses, JointSight(witnesses, of: fold.log)) }
     let line = OwnLine(place: place, seen: last?.seen)
     lines[key] = line
     return line

@@ -27,7 +27,7 @@ struct OwnerChain {
 
   /// The next link; nil at the end of the chain.
   mutating func next(in fold: ControlResolver) -> Step? {
-    guard let owner = owner ?? fold.live.geneses.first.flatMap(fold.enrolledPerson) else {
+    guard let owner = owner ?? fold.live.geneses.first.flatMap({ fold.enrolledPerson($0) }) else {
       return nil
     }
     let log = fold.log

@@ -74,9 +74,10 @@ package struct JoinAnswer: Sendable {
     }
     self.signer = signer
     var proofs = ProofBook()
+    let signed = JoinAnswer.signed(group, device, hash, card, body)
     let claim = ProofBook.Claim(
-      domain: JoinAnswer.domain, sign: card.signKey, box: [],
-      message: JoinAnswer.signed(group, device, hash, card, body), signature: signature)
+      domain: JoinAnswer.domain, sign: card.signKey, box: [], message: signed,
+      signature: signature)
     guard proofs.holds(claim) else {
       throw SyncError(
         .notAuthentic, "the answer is not signed by \(card.name), or answers another request")
