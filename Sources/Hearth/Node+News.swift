@@ -124,9 +124,10 @@ extension Node {
     var found: [PersonID: VoidRemoval] = [:]
     for person in back {
       guard let end = past.last(where: { $0.void == nil && $0.isDeparture(of: person) }),
-        let entry = present[end.id], let reason = entry.void
+        let entry = present[end.id], let void = entry.void
       else { continue }
-      found[person] = VoidRemoval(remover: name(of: entry.person, membership), reason: reason)
+      found[person] = VoidRemoval(
+        remover: name(of: entry.person, membership), reason: membership.words(for: void))
     }
     return found
   }

@@ -221,7 +221,7 @@ extension Node {
       guard let card, Membership.deviceID(of: card) == device else { continue }
       return Ending(
         kind: .overruled, personName: "somebody", milliseconds: entry.time.milliseconds,
-        reason: void)
+        reason: membership.words(for: void))
     }
     return nil
   }

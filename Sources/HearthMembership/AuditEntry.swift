@@ -13,8 +13,8 @@ package struct AuditEntry: Sendable {
   package let operation: ControlOperation
   /// Which of several histories of its device's log it is in, from 1; nil in a log that has one.
   package let history: Int?
-  /// Why it has no effect, in words; nil where it has.
-  package let void: String?
+  /// Why it has no effect; nil where it has.
+  package let void: VoidedOperation?
   /// Why it makes a new key: what left the keys of before with somebody who may not read any more.
   package let exposures: [Exposure]
   /// The joinings that it makes final; empty for anything but a confirmation.
@@ -40,15 +40,14 @@ package struct AuditEntry: Sendable {
 extension Membership {
   /// Every operation of the control log, causes first: who did what, when, by which device.
   package func audit() -> [AuditEntry] {
-    let words = Dictionary(
-      voided.map { ($0.id, self.words(for: $0)) }, uniquingKeysWith: { first, _ in first })
+    let voided = Dictionary(voided.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let exposures = exposures(in: resolver)
     return resolver.log.items.indices.map { place in
       let item = resolver.log.items[place]
       return AuditEntry(
         id: item.id, time: item.version.time, device: item.device,
         person: resolver.person(place) ?? device(item.device)?.person,
-        operation: item.operation, history: item.branch.map { history($0) }, void: words[item.id],
+        operation: item.operation, history: item.branch.map { history($0) }, void: voided[item.id],
         exposures: exposures[place] ?? [], confirmed: confirmed(by: place, in: resolver))
     }
   }
@@ -97,7 +96,8 @@ extension Membership {
   package func lastHeard(of device: DeviceID) -> (
     time: HybridTime, frontiers: [ControlOperation.ZoneFrontier]
   )? {
-    for place in (resolver.index.writings[device] ?? []).reversed() where resolver.isLive[place] {
+    for place in resolver.index.writings[resolver.log.deviceNames[device]].reversed()
+    where resolver.isLive[place] {
       if case .heartbeat(let frontiers) = resolver.log.operation(place) {
         return (resolver.log.items[place].version.time, frontiers)
       }

@@ -35,7 +35,6 @@ package struct ControlIndex: Sendable {
   private(set) var epochs: [Int] = []
   package private(set) var wrapAdds: [Int] = []
   package private(set) var complaints: [Int] = []
-  package private(set) var forkProofs: [Int] = []
   /// Explicit confirmations by the operation that they confirm.
   private(set) var confirmations: [RecordID: [Int]] = [:]
   /// Epochs by the devices that are handed their keys.
@@ -44,17 +43,17 @@ package struct ControlIndex: Sendable {
   private(set) var exposures: [Int] = []
   /// Operations by kind.
   private(set) var kinds: [UInt8: [Int]] = [:]
-  /// Everything written by a device.
-  private(set) var writings = GrowingLists<DeviceID>()
+  /// Everything written by a device, by its number.
+  private(set) var writings = NumberedLists()
 
   init(_ log: ControlLog, group: GroupID) {
-    for (place, item) in log.items.enumerated() { add(place, item, group: group) }
-    writings.share()
+    for place in log.items.indices { add(place, of: log, group: group) }
   }
 
   /// Adds an operation that comes after all others.
-  mutating func add(_ place: Int, _ item: ControlItem, group: GroupID) {
-    writings.append(place, to: item.device)
+  mutating func add(_ place: Int, of log: ControlLog, group: GroupID) {
+    let item = log.items[place]
+    writings.append(place, to: log.deviceNumbers[place])
     kinds[item.operation.kind, default: []].append(place)
     addKeys(place, item)
     addPeople(place, item, group: group)
@@ -67,7 +66,6 @@ package struct ControlIndex: Sendable {
       for wrap in grant.wraps { wraps[wrap.recipient, default: []].append(place) }
     case .wrapAdd: wrapAdds.append(place)
     case .complaint: complaints.append(place)
-    case .forkProof: forkProofs.append(place)
     case .confirm(let targets):
       for target in targets { confirmations[target, default: []].append(place) }
     case .removeMember, .leave, .revokeDevice, .inviteClose, .join: exposures.append(place)

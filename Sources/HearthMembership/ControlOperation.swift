@@ -51,7 +51,7 @@ package enum ControlOperation: Equatable, Sendable {
   /// Makes joinings and hand-overs final, named by the ids of their operations.
   case confirm([RecordID])
   /// Tells what a zone of records holds at one point.
-  case snapshotAttest(SnapshotAttest)
+  case snapshotAttest(ZoneDigest)
   /// Tells what a zone of records holds on the author's device at one point.
   case zoneDigest(ZoneDigest)
   /// An operation of a newer version: kept, forwarded, not understood.
@@ -89,7 +89,8 @@ extension ControlOperation {
   }
 
   /// The kinds of which logs are searched.
-  enum Kind: UInt8 {
+  package enum Kind: UInt8, Sendable {
+    case incarnate = 6
     case removeMember = 8
     case revokeDevice = 9
     case setRole = 10
@@ -97,6 +98,8 @@ extension ControlOperation {
     case setRecovery = 14
     case rotateRecovery = 15
     case recover = 16
+    case forkProof = 17
+    case adopt = 18
     case snapshotAttest = 25
     case zoneDigest = 26
   }
@@ -261,7 +264,7 @@ extension ControlOperation {
     case 22: self = .heartbeat(try ControlOperation.frontiers.read(&reader))
     case 23: self = .branch(try BranchPart(from: &reader))
     case 24: self = .confirm(try ControlOperation.targets.read(&reader))
-    case 25: self = .snapshotAttest(try SnapshotAttest(from: &reader))
+    case 25: self = .snapshotAttest(try ZoneDigest(from: &reader))
     case 26: self = .zoneDigest(try ZoneDigest(from: &reader))
     default:
       self = .unknown(kind: kind)

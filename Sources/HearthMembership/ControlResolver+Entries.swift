@@ -172,10 +172,9 @@ extension ControlResolver {
     let time = log.items[place].version.time.milliseconds
     guard time <= invite.operation.expiresMilliseconds else { return .expired }
     let isClosed =
-      live.closings[log.invited[place]]?.contains { holds($0, past) && log.sees($0, invite.place) }
-      ?? false
+      live.closings[log.invited[place]].contains { holds($0, past) && log.sees($0, invite.place) }
     guard !isClosed || Mutant.closedStillAdmits.isActive else { return .closed }
-    let uses = live.uses[log.invited[place]] ?? []
+    let uses = live.uses[log.invited[place]]
     if uses.count >= invite.operation.maximumUses {
       let used = uses.count { use in
         use < place && holds(use, past) && inviter(of: use) == invite.place
@@ -195,13 +194,13 @@ extension ControlResolver {
   ) -> Bool {
     guard invite.operation.admission == .auto else { return false }
     let past = View.past(place)
-    return (live.removalsOfUsers[invite.place] ?? []).contains { holds($0, past) }
+    return live.removalsOfUsers[invite.place].contains { holds($0, past) }
       || hasUnseenRemoval(of: join.person, from: invite.place, to: place)
   }
 
   /// Whether an operation had seen a removal of a person that an earlier one had not.
   private func hasUnseenRemoval(of person: PersonID, from earlier: Int, to later: Int) -> Bool {
-    for place in (live.removals[log.people[person]] ?? []).reversed() where log.sees(later, place) {
+    for place in live.removals[log.people[person]].reversed() where log.sees(later, place) {
       guard log.sees(earlier, place) else { return true }
       // Who had seen this one had seen all that its author had seen.
       guard let others = live.apartRemovals.besides(place) else { continue }
@@ -231,12 +230,12 @@ extension ControlResolver {
     }
     verdict.given = invite.role
     verdict.admitted = place
-    let wasHere = live.beginnings[log.people[join.person]]?.contains { holds($0, past) } ?? false
+    let wasHere = live.beginnings[log.people[join.person]].contains { holds($0, past) }
     guard wasHere, invite.person == nil else { return nil }
     let wasTheirs =
-      live.enrolments[log.deviceNames[enrolledDevice(place)]]?.contains {
+      live.enrolments[log.deviceNames[enrolledDevice(place)]].contains {
         holds($0, past) && enrolledPerson($0) == join.person
-      } ?? false
+      }
     return wasTheirs ? nil : .alreadyThere
   }
 
@@ -259,9 +258,8 @@ extension ControlResolver {
   }
 
   /// Whether fewer operations of a list count than may.
-  private func areFewer(_ places: [Int]?, than limit: Int, _ view: View) -> Bool {
-    guard let places, places.count >= limit else { return true }
-    return places.count { holds($0, view) } < limit
+  private func areFewer(_ places: [Int], than limit: Int, _ view: View) -> Bool {
+    places.count < limit || places.count { holds($0, view) } < limit
   }
 
   func judgeClosing(

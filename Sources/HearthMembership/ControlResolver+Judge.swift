@@ -43,7 +43,7 @@ extension ControlResolver {
   /// What ended it may turn out to be void, and lines have to reach what counts again then.
   private func judgeEnded(_ place: Int, _ verdict: inout Verdict) {
     guard
-      let enrolment = live.enrolments[log.deviceNumbers[place]]?.last(where: {
+      let enrolment = live.enrolments[log.deviceNumbers[place]].last(where: {
         holds($0, .past(place))
       }), let person = log.comers[enrolment], let membership = verdicts[enrolment].admitted
     else { return }

@@ -76,7 +76,7 @@ extension ControlResolver {
   /// incarnation: whoever did that names none any more, or it would replace words in two steps.
   func hasNamedTwice(_ place: Int, _ person: PersonID) -> Bool {
     guard !log.forked.isEmpty else { return false }
-    let own = (index.writings[log.devices[place]] ?? []).filter {
+    let own = index.writings[log.deviceNumbers[place]].filter {
       log.operation($0).words != nil && log.sees(place, $0)
     }
     let lives = Dictionary(grouping: own) { log.items[$0].version.dot.author }

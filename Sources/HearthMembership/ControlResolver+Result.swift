@@ -80,8 +80,8 @@ extension ControlResolver {
       return Membership.Invite(
         operation: operation, creator: log.devices[place],
         version: log.items[place].version,
-        isClosed: !(live.closings[log.invited[place]] ?? []).isEmpty
-          || operation.admission == .auto && !(live.removalsOfUsers[place] ?? []).isEmpty,
+        isClosed: !live.closings[log.invited[place]].isEmpty
+          || operation.admission == .auto && !live.removalsOfUsers[place].isEmpty,
         joins: uses.compactMap { enrolledPerson($0) })
     }
   }

@@ -22,13 +22,6 @@ extension ControlResolver {
     }
   }
 
-  /// What operations that count carry, in their order.
-  func counting<Payload>(
-    _ places: some Sequence<Int>, _ payload: (ControlOperation) -> Payload?
-  ) -> [Payload] {
-    places.compactMap { isLive[$0] ? payload(log.operation($0)) : nil }
-  }
-
   /// The operation by which a device belongs to the group; nil if it does not.
   package func enrolment(of device: DeviceID, _ view: View) -> Int? {
     log.deviceNames[device].flatMap { enrolment(of: $0, view) }
@@ -36,7 +29,7 @@ extension ControlResolver {
 
   /// The same of a device by its number.
   func enrolment(of device: Int, _ view: View) -> Int? {
-    guard let enrolments = live.enrolments[device] else { return nil }
+    let enrolments = live.enrolments[device]
     func stands(_ place: Int) -> Bool {
       holds(place, view) && ending(of: device, enrolledBy: place, view) == nil
     }
@@ -61,8 +54,7 @@ extension ControlResolver {
 
   private func ending(of device: Int, enrolledBy enrolment: Int, _ view: View) -> Int? {
     /// The last that ends it; what comes before what it would have to have seen does not.
-    func last(of places: [Int]?, seeing seen: Int, but device: Int? = nil) -> Int? {
-      guard let places else { return nil }
+    func last(of places: [Int], seeing seen: Int, but device: Int? = nil) -> Int? {
       for place in places.reversed() {
         guard place > seen || Mutant.endsWhatWasNotSeen.isActive else { return nil }
         if place != enrolment, device == nil || log.deviceNumbers[place] != device,
@@ -109,8 +101,7 @@ extension ControlResolver {
   }
 
   private func addition(of person: Int, _ view: View) -> Int? {
-    guard let beginnings = live.beginnings[person] else { return nil }
-    guard let removals = live.removals[person] else { return beginnings.last { holds($0, view) } }
+    let (beginnings, removals) = (live.beginnings[person], live.removals[person])
     func isOver(_ place: Int) -> Bool {
       // Only what comes later in the order can have seen it.
       for removal in removals.reversed() {
@@ -157,7 +148,7 @@ extension ControlResolver {
   /// A person's role in a membership.
   func role(of person: Int, since membership: Int, _ view: View) -> Role? {
     if owner(view) == log.people[number: person] { return .owner }
-    for place in (live.roles[person] ?? []).reversed() where holds(place, view) {
+    for place in live.roles[person].reversed() where holds(place, view) {
       if case .acceptOwner = log.operation(place) {
         // Who hands the group over stays as an admin.
         return .admin
@@ -175,8 +166,8 @@ extension ControlResolver {
   ///
   /// The person is of no higher rank either way, so what rests on the one that lost counts.
   private func lowered(_ role: Role, of person: Int, after set: Int, _ view: View) -> Role {
-    guard case .past(let later) = view, let lost = live.overruledRoles[person] else { return role }
-    let known = lost.last { place in
+    guard case .past(let later) = view else { return role }
+    let known = live.overruledRoles[person].last { place in
       place > set && log.sees(later, place)
         && (strikers[place].map { !log.sees(later, $0) } ?? false)
     }
@@ -204,7 +195,7 @@ extension ControlResolver {
   package func recoveryKeys(
     of person: PersonID, _ view: View
   ) -> (place: Int, keys: ControlOperation.RecoveryKeys)? {
-    guard let place = live.words[log.people[person]]?.last(where: { holds($0, view) }) else {
+    guard let place = live.words[log.people[person]].last(where: { holds($0, view) }) else {
       return nil
     }
     return log.operation(place).words.map { (place, $0) }
@@ -221,7 +212,7 @@ extension ControlResolver {
   func invite(
     _ number: Int?, _ view: View
   ) -> (place: Int, operation: ControlOperation.InviteCreate)? {
-    guard let place = live.invites[number]?.first(where: { holds($0, view) }) else { return nil }
+    guard let place = live.invites[number].first(where: { holds($0, view) }) else { return nil }
     return invitation(place).map { (place, $0) }
   }
 
@@ -256,7 +247,7 @@ extension ControlResolver {
   func standing(_ place: Int) -> Int {
     if place < stock.standings.count { return stock.standings[place] }
     guard let person = person(place) else { return rank(place) }
-    return standing(place, under: live.roleChanges[log.people[person]] ?? [])
+    return standing(place, under: live.roleChanges[log.people[person]])
   }
 
   /// The same under some of the operations that set the author's role.

@@ -383,7 +383,7 @@ extension ControlResolver {
     stock = Stock()
     while authorities.count < log.causality.authorCount { authorities.append(nil) }
     let item = log.items[place]
-    index.add(place, item, group: group)
+    index.add(place, of: log, group: group)
     isLive.append(false)
     verdicts.append(Verdict())
     strikes.append(nil)

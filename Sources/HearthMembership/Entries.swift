@@ -158,12 +158,12 @@ final class Entries {
     func speaks(_ line: Int) -> Bool {
       log.isBeyond(place, line) && !log.sees(place, line) && isAskedFor(line)
     }
-    let closing = (fold.live.closings[log.invited[invite]] ?? []).first { closing in
+    let closing = fold.live.closings[log.invited[invite]].first { closing in
       speaks(closing) && log.sees(closing, invite)
         && (fold.person(closing) == maker || fold.standing(closing) > entryRank(place))
     }
     if let closing, !Mutant.closedStillAdmits.isActive { return closing }
-    return (fold.live.removalsOfUsers[invite] ?? []).first(where: speaks)
+    return fold.live.removalsOfUsers[invite].first(where: speaks)
       ?? ending(ofMakerOf: invite, made, where: speaks)
   }
 
@@ -176,14 +176,14 @@ final class Entries {
     else { return nil }
     let device = log.devices[invite]
     let lines =
-      (fold.live.revocations[fold.log.deviceNames[device]] ?? []).filter { log.sees($0, enrolment) }
-      + (fold.live.recoveries[fold.log.people[person]] ?? []).filter {
+      fold.live.revocations[fold.log.deviceNames[device]].filter { log.sees($0, enrolment) }
+      + fold.live.recoveries[fold.log.people[person]].filter {
         log.devices[$0] != device && log.sees($0, enrolment)
       }
-      + (fold.live.removals[fold.log.people[person]] ?? []).filter { log.sees($0, membership) }
+      + fold.live.removals[fold.log.people[person]].filter { log.sees($0, membership) }
     if let line = lines.first(where: speaks) { return line }
     guard made.person != person else { return nil }
-    return (fold.live.roleChanges[fold.log.people[person]] ?? []).first { line in
+    return fold.live.roleChanges[fold.log.people[person]].first { line in
       guard case .setRole(let change) = log.operation(line), speaks(line) else {
         return false
       }

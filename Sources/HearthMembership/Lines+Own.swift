@@ -113,8 +113,7 @@ extension Lines {
   private func fallenWords(of rank: Int) -> [Strike] {
     let words = places(of: rank, .setRecovery, .rotateRecovery).filter { !isSignedByWords($0) }
     let revoked = words.compactMap { place -> Strike? in
-      let revocation = (fold.live.revocations[fold.log.deviceNames[log.devices[place]]] ?? []).first
-      {
+      let revocation = fold.live.revocations[fold.log.deviceNames[log.devices[place]]].first {
         log.isBeyond(place, $0) && !log.sees(place, $0)
           && (fold.person($0) == fold.person(place)
             ? !isSettled(place, beside: $0, rank) : fold.standing($0) > fold.standing(place))
@@ -139,13 +138,13 @@ extension Lines {
   /// Recoveries by words that were replaced, and other words.
   private func replaced(by line: Int, _ rank: Int) -> [Strike] {
     guard let person = fold.person(line) else { return [] }
-    let recoveries = (fold.live.furtherDevices[fold.log.people[person]] ?? []).filter { place in
+    let recoveries = fold.live.furtherDevices[fold.log.people[person]].filter { place in
       if case .recover = log.operation(place) { return true }
       return false
     }
     // What the old words signed goes before other words, but not before a recovery that others had
     // seen first.
-    let words = (fold.live.words[fold.log.people[person]] ?? []).filter {
+    let words = fold.live.words[fold.log.people[person]].filter {
       areConcurrent($0, beyond: line)
         && (isSignedByWords(line) || !isSettled($0, beside: line, rank))
     }
@@ -186,7 +185,7 @@ extension Lines {
     }
     return fold.stock.lowered.compactMap { witness in
       guard let person = fold.person(witness), person != recover.person else { return nil }
-      let roles = (fold.live.roleChanges[fold.log.people[person]] ?? []).filter {
+      let roles = fold.live.roleChanges[fold.log.people[person]].filter {
         !isBeyond($0, recovery: place)
       }
       guard fold.standing(witness, under: roles) >= Role.admin.rank else { return nil }
@@ -258,7 +257,12 @@ extension Lines {
       // Once for each device, as many may have revoked it.
       let subjects = Dictionary(
         uniqueKeysWithValues: lines.keys.map { device in
-          (device, (fold.index.writings[device] ?? []).filter { !standing.contains(aim(of: $0)) })
+          (
+            device,
+            fold.index.writings[log.deviceNames[device]].filter {
+              !standing.contains(aim(of: $0))
+            }
+          )
         })
       return lines.values.joined().filter { !lost.contains($0.place) }
         .sorted { $0.place < $1.place }.flatMap { line -> [Strike] in
@@ -286,7 +290,7 @@ extension Lines {
     let device = target(revocation)
     return Aim(
       author: log.author(revocation), device: device,
-      enrolments: (fold.live.enrolments[fold.log.deviceNames[device]] ?? []).count {
+      enrolments: fold.live.enrolments[fold.log.deviceNames[device]].count {
         log.sees(revocation, $0)
       })
   }
@@ -343,7 +347,7 @@ extension Lines {
     guard case .revokeDevice(let revocation) = log.operation(line),
       let person = fold.person(line)
     else { return false }
-    return (fold.live.enrolments[fold.log.deviceNames[revocation.device]] ?? []).contains {
+    return fold.live.enrolments[fold.log.deviceNames[revocation.device]].contains {
       fold.enrolledPerson($0) == person && log.sees(line, $0)
     }
   }

@@ -78,7 +78,9 @@ final class Lines {
   }
 
   private func writings(of person: PersonID, _ withRecoveries: Bool) -> OpenParts {
-    let written = fold.everyDevice(of: person).flatMap { fold.index.writings[$0] ?? [] }
+    let written = fold.everyDevice(of: person).flatMap {
+      fold.index.writings[log.deviceNames[$0]]
+    }
     let all = written.filter { place in
       if !withRecoveries, case .recover = log.operation(place) { return false }
       return fold.person(place) == person && !isStruck(place)
@@ -135,14 +137,14 @@ extension Lines {
   }
 
   private func rivals(for person: PersonID, _ rank: Int) -> RoleRivals {
-    let removals = (fold.live.removals[fold.log.people[person]] ?? []).filter {
+    let removals = fold.live.removals[fold.log.people[person]].filter {
       fold.person($0) != person
     }
     let revocations = devices(of: person).flatMap {
-      fold.live.revocations[fold.log.deviceNames[$0]] ?? []
+      fold.live.revocations[fold.log.deviceNames[$0]]
     }.sorted()
       .filter { fold.person($0) != person }
-    let roles = (fold.live.roleChanges[fold.log.people[person]] ?? []).filter {
+    let roles = fold.live.roleChanges[fold.log.people[person]].filter {
       fold.isRole($0) && fold.given($0) != nil
     }
     var found: RoleRivals = []
@@ -165,8 +167,8 @@ extension Lines {
 
   private func devices(of person: PersonID) -> [DeviceID] {
     Set(
-      ((fold.live.beginnings[fold.log.people[person]] ?? [])
-        + (fold.live.furtherDevices[fold.log.people[person]] ?? []))
+      (fold.live.beginnings[fold.log.people[person]]
+        + fold.live.furtherDevices[fold.log.people[person]])
         .map { fold.enrolledDevice($0) }
     ).sorted()
   }
@@ -191,7 +193,7 @@ extension Lines {
   }
 
   private func revoked(_ device: DeviceID, by line: Int, _ rank: Int) -> [Strike] {
-    let struck = (fold.index.writings[device] ?? []).filter { place in
+    let struck = fold.index.writings[log.deviceNames[device]].filter { place in
       isInReach(place, of: line) && fold.person(place) != fold.person(line) && isBelow(place, rank)
         && fold.verdicts[place].enrolment.map { log.sees(line, $0) } ?? false
     }

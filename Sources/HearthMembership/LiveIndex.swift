@@ -141,7 +141,7 @@ struct LiveIndex: Sendable {
   }
 
   /// How many joinings by an invitation were looked at so far.
-  func attempts(at invite: Int) -> Int { attempts[invite]?.count ?? 0 }
+  func attempts(at invite: Int) -> Int { attempts[invite].count }
 
   /// Notes that a joining was looked at, whether it counts or not.
   mutating func note(attempt place: Int, at invite: Int) {
@@ -163,7 +163,7 @@ struct LiveIndex: Sendable {
     if verdict.given == nil {
       furtherDevices.append(place, to: log.people[person])
     } else {
-      apartBeginnings.note(place, after: beginnings[log.people[person]] ?? [], in: log)
+      apartBeginnings.note(place, after: beginnings[log.people[person]], in: log)
       beginnings.append(place, to: log.people[person])
       roles.append(place, to: log.people[person])
       if let invite = verdict.invite { entrances[person, default: []].append((place, invite)) }
@@ -171,7 +171,7 @@ struct LiveIndex: Sendable {
   }
 
   private mutating func addRemoval(_ place: Int, of person: PersonID, in log: ControlLog) {
-    if let known = removals[log.people[person]] { apartRemovals.note(place, after: known, in: log) }
+    apartRemovals.note(place, after: removals[log.people[person]], in: log)
     removals.append(place, to: log.people[person])
   }
 
@@ -179,11 +179,11 @@ struct LiveIndex: Sendable {
     _ place: Int, _ device: DeviceID, _ person: PersonID, of log: ControlLog
   ) {
     let device = log.deviceNames[device]
-    if let device, let known = enrolments[device] {
-      apartEnrolments.note(place, after: known, in: log)
-      if shared[device] == nil, let last = known.last, log.operation(last).comer != person {
-        shared[device] = place
-      }
+    apartEnrolments.note(place, after: enrolments[device], in: log)
+    if let device, shared[device] == nil, let last = enrolments[device].last,
+      log.operation(last).comer != person
+    {
+      shared[device] = place
     }
     enrolments.append(place, to: device)
   }

@@ -95,10 +95,10 @@ extension ControlResolver {
       case .overruled(_, .invitationClosed)? = contests[place],
       case .join(let join) = log.operation(place), let invite = inviter(of: place),
       case .inviteCreate(let made) = log.operation(invite),
-      mayStillInvite(invite, made, .all), (live.removalsOfUsers[invite] ?? []).isEmpty
+      mayStillInvite(invite, made, .all), live.removalsOfUsers[invite].isEmpty
     else { return false }
-    let closings = live.closings[log.invitations[join.invite]] ?? []
-    return (live.uses[log.invitations[join.invite]] ?? []).count < made.maximumUses
+    let closings = live.closings[log.invitations[join.invite]]
+    return live.uses[log.invitations[join.invite]].count < made.maximumUses
       && closings.allSatisfy {
         log.items[$0].version.time.milliseconds >= made.expiresMilliseconds
       }

@@ -169,7 +169,7 @@ extension ControlResolver {
         guard isLive[place], let invite = invite(id, .all)?.operation, invite.admission == .auto
         else { return false }
         return kind == .data
-          || (live.uses[log.invitations[id]] ?? []).count { log.sees(place, $0) }
+          || live.uses[log.invitations[id]].count { log.sees(place, $0) }
             < invite.maximumUses
       default: return isLive[place]
       }
@@ -183,7 +183,7 @@ extension ControlResolver {
   fileprivate func isCovered(_ exposure: Int, by epoch: Int) -> Bool {
     if log.sees(epoch, exposure) { return true }
     guard case .join(let join) = log.operation(exposure) else { return false }
-    return (live.closings[log.invitations[join.invite]] ?? []).contains { log.sees(epoch, $0) }
+    return live.closings[log.invitations[join.invite]].contains { log.sees(epoch, $0) }
   }
 
   fileprivate func isRemoval(_ place: Int) -> Bool {

@@ -22,13 +22,6 @@ extension Membership {
     }
   }
 
-  /// What was adopted by those who may.
-  package func adoptions() -> [ControlOperation.Adopt] {
-    resolver.counting(resolver.log.items.indices) {
-      if case .adopt(let adopt) = $0 { adopt } else { nil }
-    }
-  }
-
   /// Whether a person is alone with one device and has no recovery words: whoever loses that
   /// device then loses everything that nobody else keeps.
   package func isAtRisk(_ person: PersonID) -> Bool {
@@ -48,11 +41,11 @@ extension Membership {
     return resolver.person(invite)
   }
 
-  /// The proofs of contradicting segments that were shown by those who may, in the log's order.
-  package func forkProofs() -> [ControlOperation.ForkProof] {
-    resolver.counting(resolver.index.forkProofs) {
-      if case .forkProof(let proof) = $0 { proof } else { nil }
-    }
+  /// Those who invited or approved a person, in order of id; nobody for a founder.
+  package func whoLetIn(_ person: PersonID) -> [PersonID] {
+    guard let addition = resolver.addition(of: person, .all)
+    else { return [] }
+    return resolver.whoLetIn(by: addition).sorted()
   }
 }
 
@@ -92,5 +85,24 @@ extension Membership {
     return resolver.index.enrolments[device]?.contains {
       resolver.isLive[$0] && resolver.log.sees($0, use.place)
     } ?? false
+  }
+}
+
+extension ControlResolver {
+  /// Those who invited or approved whoever came by an operation.
+  func whoLetIn(by place: Int) -> Set<PersonID> {
+    var people: Set<PersonID> = []
+    let invite: Identifier
+    switch log.operation(place) {
+    case .join(let join): invite = join.invite
+    case .admit(let admit):
+      invite = admit.join.invite
+      if let approver = person(place) { people.insert(approver) }
+    default: return []
+    }
+    if let made = self.invite(invite, .all)?.place, let inviter = person(made) {
+      people.insert(inviter)
+    }
+    return people
   }
 }

@@ -140,6 +140,19 @@ package struct Membership: Sendable {
     return Membership(resolved.grown(to: resolver))
   }
 
+  /// An operation, with the person whose device wrote it and whether it has effect.
+  package typealias Said = (item: ControlItem, person: PersonID?, counts: Bool)
+
+  /// All operations of a kind, causes first.
+  package func said(_ kind: ControlOperation.Kind) -> [Said] {
+    (resolver.index.kinds[kind.rawValue] ?? []).map { place in
+      (resolver.log.items[place], resolver.person(place), resolver.isLive[place])
+    }
+  }
+
+  /// All operations, causes first.
+  package var items: [ControlItem] { resolver.log.items }
+
   /// What its fold has checked, for the next one.
   package var proofs: ProofBook { resolver.proofs }
 

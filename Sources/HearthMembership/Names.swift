@@ -28,9 +28,9 @@ struct Names: Sendable {
 struct NumberedLists: Sendable {
   private var lists: [[Int]] = []
 
-  /// The list of a number; nil where there is none.
-  subscript(number: Int?) -> [Int]? {
-    guard let number, number < lists.count, !lists[number].isEmpty else { return nil }
+  /// The list of a number, which is empty where nothing was added.
+  subscript(number: Int?) -> [Int] {
+    guard let number, number < lists.count else { return [] }
     return lists[number]
   }
 

@@ -77,7 +77,7 @@ struct OwnerChain {
     if let said = thirdPersons(confirming: place, fold).first { return said }
     guard let former = fold.verdicts[place].formerOwner else { return nil }
     return fold.everyDevice(of: former).compactMap { device -> Int? in
-      let writings = fold.index.writings[device] ?? []
+      let writings = fold.index.writings[fold.log.deviceNames[device]]
       return writings[writings.partitionPoint { $0 > place }...].first {
         fold.isLive[$0] && fold.person($0) == former && fold.log.sees($0, place)
       }
@@ -108,7 +108,7 @@ struct OwnerChain {
       guard case .transferOwner(let transfer) = log.operation(other) else { return false }
       return transfer.to == owner && log.sees(other, offer)
     }
-    let removals = (fold.live.removals[fold.log.people[heir]] ?? []).filter {
+    let removals = fold.live.removals[fold.log.people[heir]].filter {
       fold.person($0) == owner
     }
     return (removals + withdrawals).first { end in
@@ -133,7 +133,7 @@ struct OwnerChain {
     guard let offer = fold.offer(takenBy: place), let enrolment = fold.verdicts[offer].enrolment
     else { return nil }
     let log = fold.log
-    for recovery in fold.live.recoveries[fold.log.people[owner]] ?? []
+    for recovery in fold.live.recoveries[fold.log.people[owner]]
     where log.devices[recovery] != log.devices[offer] && log.sees(recovery, enrolment)
       && log.areConcurrent(recovery, offer) && log.isBeyond(offer, recovery)
     {
@@ -179,7 +179,7 @@ struct OwnerChain {
     case .removeMember(let removal): removal.person == heir
     case .revokeDevice(let revocation):
       fold.person(place) != heir
-        && (fold.live.enrolments[fold.log.deviceNames[revocation.device]] ?? [])
+        && fold.live.enrolments[fold.log.deviceNames[revocation.device]]
           .contains { fold.enrolledPerson($0) == heir }
     default: false
     }

@@ -68,7 +68,7 @@ struct Parties {
     guard rank > Role.child.rank, let person = verdict.person,
       verdict.enrolment != place || verdict.admitted != place
     else { return grounds }
-    grounds.roles = (fold.live.roles[fold.log.people[person]] ?? []).filter {
+    grounds.roles = fold.live.roles[fold.log.people[person]].filter {
       fold.log.sees(place, $0) && given(by: $0, to: person) >= rank
     }
     return grounds

@@ -31,7 +31,7 @@ struct Stock: Sendable {
     var parts: [PersonID: LogParts] = [:]
     var roles: [PersonID: [Int]] = [:]
     for number in fold.live.roleChanges.numbers {
-      guard let changes = fold.live.roleChanges[number] else { continue }
+      let changes = fold.live.roleChanges[number]
       let person = log.people[number: number]
       roles[person] = changes
       if changes.count > 4 { parts[person] = LogParts(changes, of: log) }

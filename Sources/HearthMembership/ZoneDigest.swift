@@ -1,18 +1,18 @@
 import HearthCRDT
-import HearthCrypto
 
 extension ControlOperation {
-  /// Tells what a zone of records holds on its author's device at one point, so that whoever has
-  /// the same point compares (decision 0064).
+  /// What a zone of records holds at one point.
   ///
-  /// It differs from a ``SnapshotAttest`` in what it is good for: nobody believes a snapshot for
-  /// it, so a device that began from one may say it too.
+  /// Somebody who has all changes up to there attests a snapshot with it (decision 0065). A device
+  /// tells with it what it holds itself, so that whoever has the same point compares (decision
+  /// 0064): nobody believes a snapshot for that, so one that began from a snapshot may say it too.
   package struct ZoneDigest: ControlCodable {
     /// How many bytes a digest has.
     package static let digestBytes = 32
 
     package let zone: ZoneID
-    /// Stands for everything that decides what the zone holds.
+    /// Stands for everything that decides what the zone holds: in an attestation for the end of
+    /// every log in the zone, its number and its chain hash.
     package let mark: Identifier
     /// The digest of what it holds.
     package let digest: [UInt8]
@@ -26,74 +26,7 @@ extension ControlOperation {
     }
 
     package static let codec = ControlCodec(
-      Self.init, (\.zone, .identifier("compared zone")), (\.mark, .identifier("compared point")),
-      (\.digest, .raw(digestBytes, "compared digest")))
-  }
-}
-
-// MARK: - What is compared
-
-/// What a device last said that a zone holds there.
-package struct ZoneStatement: Equatable, Sendable {
-  package let device: DeviceID
-  /// The id of the operation.
-  package let id: RecordID
-  package let content: ControlOperation.ZoneDigest
-}
-
-extension Membership {
-  /// The last statement of each device that belongs to the group about a zone, in order of device.
-  package func zoneStatements(of zone: ZoneID) -> [ZoneStatement] {
-    var last: [DeviceID: ZoneStatement] = [:]
-    for place in resolver.index.kinds[ControlOperation.Kind.zoneDigest.rawValue] ?? []
-    where resolver.isLive[place] {
-      let item = resolver.log.items[place]
-      guard case .zoneDigest(let content) = item.operation, content.zone == zone,
-        isActive(item.device)
-      else { continue }
-      last[item.device] = ZoneStatement(device: item.device, id: item.id, content: content)
-    }
-    return last.values.sorted { $0.device < $1.device }
-  }
-
-  /// The ids of the operations that may decide what counts in zones of records, and what they say;
-  /// nil where a log has two histories, as devices may hold different ones of them, and where there
-  /// are operations that this program does not understand.
-  ///
-  /// Without what devices only tell of themselves: it changes nothing, but what the last
-  /// incarnation of a device says may be here and not there. What an earlier one says stays in, as
-  /// it tells what the later ones cannot have forgotten.
-  ///
-  /// - Parameter withContents: whether what they say is read too. O(n log n).
-  package func decidingOperations(withContents: Bool) -> [UInt8]? {
-    guard resolver.log.forked.isEmpty, unknownOperations == 0 else { return nil }
-    var newest: [DeviceID: UInt64] = [:]
-    for item in resolver.log.items {
-      newest[item.device] = max(newest[item.device] ?? 0, item.version.dot.author.incarnation)
-    }
-    let deciding = resolver.log.items.filter {
-      !$0.operation.onlyTells || $0.version.dot.author.incarnation != newest[$0.device]
-    }.sorted { $0.id < $1.id }
-    var writer = ByteWriter(capacity: deciding.count * Identifier.byteCount)
-    for item in deciding {
-      writer.identifier(item.id)
-      guard withContents else { continue }
-      writer.author(item.version.dot.author)
-      writer.varint(item.version.dot.sequence)
-      writer.fixed64(item.version.time.rawValue)
-      writer.frontier(item.cause)
-      writer.blob(item.operation.encoded)
-    }
-    return writer.bytes
-  }
-}
-
-extension ControlOperation {
-  /// Whether it only tells how its author's device stands.
-  fileprivate var onlyTells: Bool {
-    switch self {
-    case .heartbeat, .snapshotAttest, .zoneDigest: true
-    default: false
-    }
+      Self.init, (\.zone, .identifier("digested zone")), (\.mark, .identifier("digested point")),
+      (\.digest, .raw(digestBytes, "digest")))
   }
 }

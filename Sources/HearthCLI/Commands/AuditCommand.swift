@@ -91,7 +91,7 @@ extension AuditText {
     Told(
       id: entry.id, milliseconds: entry.time.milliseconds, person: entry.person,
       device: entry.device, kind: AuditText.kind(entry.operation), text: line(entry),
-      void: entry.void, history: entry.history)
+      void: entry.void.map { names.membership.words(for: $0) }, history: entry.history)
   }
 
   /// Who was merged into whom, by the device that wrote it.

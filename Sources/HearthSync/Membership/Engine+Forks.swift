@@ -183,8 +183,9 @@ extension Engine {
       zones[control].forkEnds = membership.forks.ends
     }
     var ends: [Int: [Author: Set<UInt64>]] = [:]
-    for proof in membership.forkProofs() {
-      guard let zone = zones.firstIndex(where: { $0.id == proof.zone && $0.group == group }),
+    for said in membership.said(.forkProof) where said.counts {
+      guard case .forkProof(let proof) = said.item.operation,
+        let zone = zones.firstIndex(where: { $0.id == proof.zone && $0.group == group }),
         zones[zone].kind == .data,
         let end = forkEnd(proof.first, proof.second, of: proof.author, in: zones[zone], membership)
       else { continue }

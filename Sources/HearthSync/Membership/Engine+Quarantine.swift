@@ -60,7 +60,10 @@ extension Engine {
         ($0.zone, $0.author, $0.changes.lowerBound) < ($1.zone, $1.author, $1.changes.lowerBound)
       }
     }
-    let adopted = membership.adoptions()
+    let adopted = membership.said(.adopt).compactMap { said -> ControlOperation.Adopt? in
+      guard said.counts, case .adopt(let adopt) = said.item.operation else { return nil }
+      return adopt
+    }
     return found.flatMap { range in
       adopted.filter { $0.zone == range.zone && $0.author == range.author && $0.first <= $0.last }
         .reduce([range]) { rest, taken in rest.flatMap { $0.without(taken.first...taken.last) } }

@@ -30,7 +30,7 @@ extension Engine {
       try store.baseSnapshot(of: id) == nil
     else { return }
     let digest = try checkedDigest(of: zone, at: mark, under: Identifier(current.tag))
-    let attest = ControlOperation.SnapshotAttest(zone: id, mark: mark, digest: digest)
+    let attest = ControlOperation.ZoneDigest(zone: id, mark: mark, digest: digest)
     if !membership.hasAttested(device, attest) {
       Probe.snapshotAttested.hit()
       _ = try perform([.snapshotAttest(attest)], in: zone.group, nowMilliseconds: nowMilliseconds)
@@ -56,7 +56,7 @@ extension Engine {
     let name = Engine.checkedDigestFact(of: zone.id)
     let key = mark.bytes + epoch.bytes
     if let fact = try store.fact(name), fact.starts(with: key),
-      fact.count == key.count + ControlOperation.SnapshotAttest.digestBytes
+      fact.count == key.count + ControlOperation.ZoneDigest.digestBytes
     {
       return Array(fact.dropFirst(key.count))
     }

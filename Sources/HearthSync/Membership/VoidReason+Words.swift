@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 
 extension Membership {
   /// Why an operation has no effect, in words.
@@ -40,7 +41,7 @@ extension Membership {
     for rule: VoidReason.Rule, by id: RecordID, _ void: VoidedOperation
   ) -> String {
     let author = person(of: void.version.dot.author.device)?.name ?? "its author"
-    let striker = resolver.log.items.first { $0.id == id }
+    let striker = items.first { $0.id == id }
     let other = striker.flatMap { person(of: $0.device)?.name } ?? "somebody"
     switch rule {
     case .authorRemoved:

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 
 /// The beginning of a device's new life, as the group's log tells it.
 package struct LifeBeginning: Equatable, Sendable {
@@ -28,12 +29,11 @@ package struct LifeBeginning: Equatable, Sendable {
 extension Membership {
   /// Every new life that a device of the group has begun, causes first.
   package func lifeBeginnings() -> [LifeBeginning] {
-    resolver.log.items.indices.compactMap { place in
-      let item = resolver.log.items[place]
-      guard resolver.isLive[place], case .incarnate(let life) = item.operation else { return nil }
+    said(.incarnate).compactMap { said in
+      guard said.counts, case .incarnate(let life) = said.item.operation else { return nil }
       return LifeBeginning(
-        author: item.version.dot.author, previous: life.previous, reason: life.reason,
-        milliseconds: item.version.time.milliseconds)
+        author: said.item.version.dot.author, previous: life.previous, reason: life.reason,
+        milliseconds: said.item.version.time.milliseconds)
     }
   }
 }
