@@ -284,11 +284,7 @@ final class Entries {
     let counting = candidates.filter {
       confirmations[$0] != nil || fold.verdicts[$0].refusal == nil
     }
-    let doubled = counting.filter { place in
-      fold.given(place) != nil
-        && fold.enrolledPerson(place).map { fold.index.additions[$0]?.count ?? 0 > 1 } ?? false
-    }
-    let beginnings = Dictionary(grouping: doubled) { fold.enrolledPerson($0) ?? .zero }
+    let beginnings = rivalled(counting)
     let all = Set(beginnings.isEmpty ? [] : candidates)
     for (person, places) in beginnings.sorted(by: { $0.key < $1.key }) {
       // Entries that give other roles are rivals as well.
@@ -317,6 +313,15 @@ final class Entries {
         log.areBranches(one, other) && fold.enrolledPerson(one) != fold.enrolledPerson(other)
       }
     }
+  }
+
+  /// The entries of people of whom there are several, by person.
+  private func rivalled(_ counting: [Int]) -> [PersonID: [Int]] {
+    let several = counting.filter { place in
+      fold.given(place) != nil
+        && fold.enrolledPerson(place).map { fold.index.additions[$0]?.count ?? 0 > 1 } ?? false
+    }
+    return Dictionary(grouping: several) { fold.enrolledPerson($0) ?? .zero }
   }
 
   private func finality(_ confirmation: Int?) -> Int {
