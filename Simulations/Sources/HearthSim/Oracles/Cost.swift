@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthMembership
+import HearthStore
 import HearthSync
 
 /// How much work one exchange does on a device, beside how many bytes it brought.
@@ -9,6 +10,7 @@ import HearthSync
 struct Cost {
   private let fetchedBytes: Int
   private let members: [ZoneID: Frontier]
+  private let waiting: [Identifier: Int]
 
   /// Operations that any exchange may read, whatever it brings: what waits is read again.
   static let freeOperations = 4_000
@@ -24,9 +26,10 @@ struct Cost {
   static let stateBytesPerByte = 40
 
   /// Begins to count.
-  init(before device: SimDevice) {
+  init(before device: SimDevice, in world: World) {
     fetchedBytes = device.folder.fetchedBytes + device.fetchedAtRelay
     members = Cost.members(on: device)
+    waiting = world.hasHostile ? Cost.waiting(on: device) : [:]
     #if HEARTH_SIMULATION
       Work.reset()
     #endif
@@ -39,7 +42,11 @@ struct Cost {
   func check(after device: SimDevice, in world: World) throws {
     #if HEARTH_SIMULATION
       guard !world.isHealed, world.hasHostile else { return }
-      let bytes = device.folder.fetchedBytes + device.fetchedAtRelay - fetchedBytes
+      // What waited stayed closed: its bytes count where it is opened.
+      let still = Cost.waiting(on: device)
+      let bytes =
+        device.folder.fetchedBytes + device.fetchedAtRelay - fetchedBytes
+        + waiting.reduce(0) { $0 + (still[$1.key] == nil ? $1.value : 0) }
       let (operations, stateBytes) = (Work.operations.count, Work.stateBytes.count)
       world.greatestCost.operations = max(world.greatestCost.operations, operations)
       world.greatestCost.stateBytes = max(world.greatestCost.stateBytes, stateBytes)
@@ -55,6 +62,15 @@ struct Cost {
             + "bytes")
       }
     #endif
+  }
+
+  /// How many bytes each of the segments has that wait in the household's zone.
+  private static func waiting(on device: SimDevice) -> [Identifier: Int] {
+    guard let home = device.home,
+      let entries = try? device.running?.engine.store.pendingEntries(in: home)
+    else { return [:] }
+    return Dictionary(
+      entries.map { ($0.digest, $0.byteCount) }, uniquingKeysWith: { first, _ in first })
   }
 
   private static func members(on device: SimDevice) -> [ZoneID: Frontier] {

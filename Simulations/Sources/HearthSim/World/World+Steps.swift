@@ -234,7 +234,7 @@ extension World {
     let before = checker.frontiers(of: device)
     let author = try device.engine().author
     // In a healed world people let every file be read again.
-    let cost = Cost(before: device)
+    let cost = Cost(before: device, in: self)
     let report = try device.sync(at: now, checking: isHealed ? .all : .some)
     try cost.check(after: device, in: self)
     ledger.synced(report)
