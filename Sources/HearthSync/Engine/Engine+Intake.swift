@@ -98,12 +98,14 @@ extension Engine {
     /// For what a segment has to wait whatever it holds; nil where it must be opened to tell.
     ///
     /// In a control zone all are opened: they may hand on keys, and what waits may say whom its
-    /// author has seen. So are those of authors without a place, who are refused and named.
+    /// author has seen. So are those of authors without a place, who are refused and named. While a
+    /// zone is built anew, only what waited for that before stays closed: of the rest nothing is
+    /// known yet.
     func reason(
-      toKeepClosed author: Author, from first: UInt64, _ slice: Slice, _ intake: Intake,
-      in zone: ZoneState
+      toKeepClosed author: Author, from first: UInt64, before: PendingReason?, _ slice: Slice,
+      _ intake: Intake, in zone: ZoneState
     ) -> PendingReason? {
-      guard zone.kind == .data, !isRebuilding, !Mutant.skipsGaps.isActive,
+      guard zone.kind == .data, !isRebuilding || before == .gap, !Mutant.skipsGaps.isActive,
         first > slice.end(of: author, intake, in: zone) + 1, causes.room.admits(author, in: zone)
       else { return nil }
       let head = zone.head(of: author)
@@ -205,7 +207,9 @@ extension Engine {
     if sealed.waited?.stored?.reason == .format { slice.unread.insert(sealed.digest) }
     do {
       let result = try opener.open(sealed.bytes, digest: sealed.digest) { author, first in
-        readiness.reason(toKeepClosed: author, from: first, slice, intake, in: zone)
+        readiness.reason(
+          toKeepClosed: author, from: first, before: sealed.waited?.stored?.reason, slice, intake,
+          in: zone)
       }
       switch result {
       case .opened(let segment):

@@ -10,7 +10,7 @@ import HearthSync
 struct Cost {
   private let fetchedBytes: Int
   private let members: [ZoneID: Frontier]
-  private let waiting: [Identifier: Int]
+  private let waiting: [Identifier: PendingEntry]
 
   /// Operations that any exchange may read, whatever it brings: what waits is read again.
   static let freeOperations = 4_000
@@ -46,7 +46,7 @@ struct Cost {
       let still = Cost.waiting(on: device)
       let bytes =
         device.folder.fetchedBytes + device.fetchedAtRelay - fetchedBytes
-        + waiting.reduce(0) { $0 + (still[$1.key] == nil ? $1.value : 0) }
+        + waiting.values.reduce(0) { $0 + (still[$1.digest] == $1 ? 0 : $1.byteCount) }
       let (operations, stateBytes) = (Work.operations.count, Work.stateBytes.count)
       world.greatestCost.operations = max(world.greatestCost.operations, operations)
       world.greatestCost.stateBytes = max(world.greatestCost.stateBytes, stateBytes)
@@ -64,13 +64,13 @@ struct Cost {
     #endif
   }
 
-  /// How many bytes each of the segments has that wait in the household's zone.
-  private static func waiting(on device: SimDevice) -> [Identifier: Int] {
+  /// The segments that wait in the household's zone, by digest.
+  private static func waiting(on device: SimDevice) -> [Identifier: PendingEntry] {
     guard let home = device.home,
       let entries = try? device.running?.engine.store.pendingEntries(in: home)
     else { return [:] }
     return Dictionary(
-      entries.map { ($0.digest, $0.byteCount) }, uniquingKeysWith: { first, _ in first })
+      entries.map { ($0.digest, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   private static func members(on device: SimDevice) -> [ZoneID: Frontier] {
