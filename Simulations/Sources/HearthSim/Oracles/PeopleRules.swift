@@ -154,8 +154,8 @@ struct PeopleRules {
   }
 
   /// Whether an owner or admin above who joins, or for a further device an older one of the person,
-  /// says in an operation with effect that a joining holds, or seals a key to the device: both know
-  /// of it.
+  /// says in an operation with effect that a joining holds, gives the person a role, or seals a key
+  /// to the device: all know of it.
   private func isConfirmed(_ place: Int) -> Bool {
     let entry = log.entries[place]
     guard case .join(let join) = entry.operation else { return false }
@@ -174,6 +174,7 @@ struct PeopleRules {
       switch log.entries[later].operation {
       case .confirm(let entries): return entries.contains(entry.id)
       case .epoch(let grant): return grant.wraps.contains { $0.recipient == entry.joiner }
+      case .setRole(let change): return change.person == join.person
       default: return false
       }
     }
