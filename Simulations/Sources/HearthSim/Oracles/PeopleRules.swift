@@ -158,6 +158,9 @@ struct PeopleRules {
   /// to the device: all know of it.
   private func isConfirmed(_ place: Int) -> Bool {
     let entry = log.entries[place]
+    if case .admit(let admit) = entry.operation {
+      return approves(place, rank(ofJoining: place, by: invitation(admit.join.invite)))
+    }
     guard case .join(let join) = entry.operation else { return false }
     let joining = rank(ofJoining: place, by: invitation(join.invite))
     return log.entries.indices.contains { later in
@@ -178,6 +181,14 @@ struct PeopleRules {
       default: return false
       }
     }
+  }
+
+  /// Whether an approval is by an owner or admin above the rank that it gives: it confirms itself.
+  private func approves(_ place: Int, _ joining: Int) -> Bool {
+    let then = log.standing(before: place)
+    guard let approver = then.devices[log.entries[place].dot.author.device] else { return false }
+    let rank = then.roles[approver.person]?.rank ?? 0
+    return rank >= Role.admin.rank && rank > joining
   }
 
   /// Whether a joining brings a further device of somebody, by an invitation of after an older one.
