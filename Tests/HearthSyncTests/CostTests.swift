@@ -217,6 +217,22 @@ struct CostTests {
     #expect(try family.members[2].store.pending(in: family.zone).isEmpty)
   }
 
+  @Test("What waits behind a gap stays closed while a zone is built anew")
+  func closedInRebuild() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    let first = try forge.seal([forge.change(record: 1)])
+    _ = try forge.seal([forge.change(record: 2)])
+    // What it holds is refused where it is opened.
+    let bad = try forge.seal([forge.change(record: 3)], .init(weight: 250))
+    let early = try family.members[2].receive([first, bad], in: family.zone, nowMilliseconds: now)
+    #expect(early.applied == 1 && early.waiting == [.gap: 1])
+    try family.members[2].rebuild(family.zone, nowMilliseconds: now)
+    let waiting = try family.members[2].store.pending(in: family.zone)
+    #expect(waiting.map(\.digest) == [segmentDigest(bad)])
+    #expect(waiting.map(\.reason) == [.gap])
+  }
+
   @Test("New segments are opened log by log in order, whatever order they come in")
   func order() throws {
     var family = try EngineFamily(3)
