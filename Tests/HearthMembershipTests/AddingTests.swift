@@ -23,6 +23,15 @@ struct AddingTests {
       + "\(membership.audit().map(\.void)) \(membership.recoveryUses().map(\.id))"
   }
 
+  /// The lists of what counts, by what they are called and the number of what they concern.
+  private static func lists(_ membership: Membership) -> [String] {
+    Mirror(reflecting: membership.resolver.live).children.flatMap { name, value in
+      (value as? NumberedLists).map { lists in
+        lists.numbers.map { "\(name ?? "") \($0): \(lists[$0])" }
+      } ?? []
+    }
+  }
+
   /// Folds a log change by change; how many changes were added without a whole fold.
   private func grow(_ items: [ControlItem], _ group: GroupID, _ name: String) -> Int {
     let changes = Dictionary(grouping: items, by: \.version.dot)
@@ -40,6 +49,7 @@ struct AddingTests {
       let whole = Membership(
         group: group, items: here, forks: ControlForks(), proofs: ProofBook(isTrusting: true))
       #expect(AddingTests.outcome(grown) == AddingTests.outcome(whole), "\(name) at \(dot)")
+      #expect(AddingTests.lists(grown) == AddingTests.lists(whole), "\(name) at \(dot)")
     }
     let known = Membership(
       group: group, items: here.dropLast(), forks: ControlForks(),
