@@ -88,16 +88,16 @@ struct Intake {
   var claims: [Author: FalseClaim] { FalseClaim.claims(in: waiting.values.map(\.entry)) }
 
   private mutating func file(_ entry: PendingEntry, in zone: ZoneState) {
+    // Also of who introduces itself, and is not known before it counts.
+    if entry.reason == .cause, let missing = entry.wait.missing, !entry.wait.isInControl {
+      blocked[missing.author, default: []].append(entry.digest)
+    }
     guard let author = entry.author(in: zone) else { return }
     own[author, default: []].append(entry.digest)
     switch entry.reason {
     case .gap: blocked[author, default: []].append(entry.digest)
-    case .cause:
-      if let missing = entry.wait.missing, !entry.wait.isInControl {
-        blocked[missing.author, default: []].append(entry.digest)
-      }
     case .format: unread[author, default: []].append(entry.digest)
-    case .author, .epoch, .quarantine, .falseClaim: break
+    case .author, .cause, .epoch, .quarantine, .falseClaim: break
     }
   }
 

@@ -37,10 +37,11 @@ struct RelayRules {
     let appended: [RelayHeader]
     switch answer {
     case .created(let mailbox):
-      promises[mailbox.name] = Promise(
-        generation: mailbox.head.generation, position: 0,
-        chain: RelayChain.start(mailbox: mailbox.name, generation: mailbox.head.generation))
+      begin(mailbox.name, mailbox.head.generation)
       if let parent = mailbox.parent { makeRoom(for: mailbox.name, of: parent) }
+      return nil
+    case .reset(let cursor):
+      begin(write.mailbox, cursor.generation)
       return nil
     case .stored(_, let headers, _), .removed(_, let headers, _): appended = headers
     default: return nil
@@ -55,6 +56,13 @@ struct RelayRules {
     }
     promises[write.mailbox] = promise
     return nil
+  }
+
+  /// A mailbox's log begins, or begins anew.
+  private mutating func begin(_ mailbox: Identifier, _ generation: Identifier) {
+    promises[mailbox] = Promise(
+      generation: generation, position: 0,
+      chain: RelayChain.start(mailbox: mailbox, generation: generation))
   }
 
   /// One door more than may be takes the place of the oldest: that one is owed no more.
