@@ -49,6 +49,27 @@ struct BegunForkTests {
     #expect(try proven { [[$1, $0]] } == 1)
   }
 
+  @Test("A history that is shorter than what counts of the begun one is compared with it")
+  func shorter() throws {
+    for isTogether in [false, true] {
+      var family = try EngineFamily(3)
+      try family.write(ben, 1, [.insert])
+      let author = family.members[mallory].author
+      var forge = try Forge(family.members[mallory], family.zone)
+      var beside = forge
+      var changes = (0..<3).map { _ in forge.change([.insert], record: 1) }
+      changes[2].seen = FrontierDifference(
+        heads: [CitedHead(author: family.members[ben].author, sequence: 9, hash: 0xbad)])
+      let begun = try forge.seal(changes)
+      let other = try beside.seal([beside.change([.insert], record: 3)])
+      for batch in isTogether ? [[begun, other]] : [[begun], [other]] {
+        let report = try family.members[anna].receive(batch, in: family.zone, nowMilliseconds: now)
+        #expect(report.applied == (batch.contains(begun) ? 2 : 0))
+      }
+      #expect(try family.members[anna].zone(family.zone).forkEnds[author] == 1)
+    }
+  }
+
   @Test("A history that parts from the begun one before the proven end is shown too")
   func third() throws {
     var family = try EngineFamily(3)

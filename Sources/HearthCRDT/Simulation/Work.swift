@@ -8,6 +8,8 @@ package enum Work: Int, CaseIterable, Sendable {
   case operations
   /// Bytes of records that were written into the store or a snapshot.
   case stateBytes
+  /// Zones whose records were built anew from their logs.
+  case rebuilds
 
   #if HEARTH_SIMULATION
     // Touched from the one thread that runs a simulation.

@@ -198,12 +198,26 @@ struct CausalQueue {
   private mutating func pass(
     _ segment: OpenedSegment, _ head: inout LogHead, _ zone: inout ZoneState
   ) {
-    if segment.last == head.sequence, segment.hash(after: segment.last) != head.hash {
-      note(Fork(author: segment.author, sequence: segment.last, segment: segment), &head, &zone)
-    } else {
-      Probe.segmentCovered.hit()
-      covered.append(segment)
+    if segment.last == head.sequence {
+      guard segment.hash(after: segment.last) == head.hash else {
+        note(Fork(author: segment.author, sequence: segment.last, segment: segment), &head, &zone)
+        return
+      }
+    } else if let held = begun(segment.author, segment.last),
+      held.hash(after: segment.last) != segment.hash(after: segment.last)
+    {
+      // It parts from what counts before its end, so that stays as it is until this is proven.
+      forks.append(
+        Fork(author: segment.author, sequence: segment.last, segment: segment, applied: held))
+      return
     }
+    Probe.segmentCovered.hit()
+    covered.append(segment)
+  }
+
+  /// A segment that is at hand and of which a change was applied.
+  private func begun(_ author: Author, _ sequence: UInt64) -> OpenedSegment? {
+    taken[author]?.holder(of: sequence) ?? judged.partlyApplied(author, sequence)
   }
 
   /// What the author of a segment had seen of the control zone at its end; nil if that cannot be.

@@ -21,8 +21,7 @@ extension Engine {
       memory: excerpts)
   }
 
-  /// Where what stands in a zone's logs is looked up.
-  func citedLogs(of zone: ZoneState) -> CitedLogs<S> {
+  private func citedLogs(of zone: ZoneState) -> CitedLogs<S> {
     CitedLogs(
       zone, store: store,
       opener: SegmentOpener(zone: zone, membership: membership(of: zone.group)), device: device,

@@ -24,28 +24,16 @@ extension Engine {
     var count = 0
     /// How far each log will be here with what is opened of it, if nothing holds it back.
     private var ends: [Author: UInt64] = [:]
-    /// How far each log goes on in segments that only a newer version can read.
-    private var unreadEnds: [Author: UInt64] = [:]
 
-    /// Notes a segment that was opened, or can be by a newer version alone.
-    mutating func note(
-      _ author: Author, _ changes: ClosedRange<UInt64>, isUnread: Bool, in zone: ZoneState
-    ) {
-      let end = ends[author] ?? zone.head(of: author).sequence
-      let unreadEnd = max(end, unreadEnds[author] ?? 0)
-      if isUnread, changes.lowerBound <= unreadEnd + 1 {
-        unreadEnds[author] = max(unreadEnd, changes.upperBound)
-      } else if !isUnread, changes.lowerBound <= end + 1 {
-        ends[author] = max(end, changes.upperBound)
-      }
+    /// Notes a segment that was opened.
+    mutating func note(_ author: Author, _ changes: ClosedRange<UInt64>, in zone: ZoneState) {
+      let end = end(of: author, in: zone)
+      if changes.lowerBound <= end + 1 { ends[author] = max(end, changes.upperBound) }
     }
 
     /// Up to where a log's segments are worth opening: behind a gap they can only wait.
-    ///
-    /// What only a newer version can read is looked into as far as it goes on: it is passed on.
-    func end(of author: Author, _ intake: Intake, in zone: ZoneState) -> UInt64 {
-      let end = ends[author] ?? zone.head(of: author).sequence
-      return intake.unreadEnd(of: author, after: max(end, unreadEnds[author] ?? 0))
+    func end(of author: Author, in zone: ZoneState) -> UInt64 {
+      ends[author] ?? zone.head(of: author).sequence
     }
   }
 
@@ -70,7 +58,7 @@ extension Engine {
     func isReady(
       _ entry: PendingEntry, in zone: ZoneState, _ claims: [Author: FalseClaim]
     ) -> Bool {
-      if isRebuilding { return true }
+      if isRebuilding, entry.reason != .gap { return true }
       switch entry.reason {
       case .quarantine, .falseClaim: return false
       case .format: return !hasTriedFormats
@@ -103,10 +91,10 @@ extension Engine {
     /// known yet.
     func reason(
       toKeepClosed author: Author, from first: UInt64, before: PendingReason?, _ slice: Slice,
-      _ intake: Intake, in zone: ZoneState
+      in zone: ZoneState
     ) -> PendingReason? {
       guard zone.kind == .data, !isRebuilding || before == .gap, !Mutant.skipsGaps.isActive,
-        first > slice.end(of: author, intake, in: zone) + 1, causes.room.admits(author, in: zone)
+        first > slice.end(of: author, in: zone) + 1, causes.room.admits(author, in: zone)
       else { return nil }
       let head = zone.head(of: author)
       // What is beyond the end of a log is kept as evidence.
@@ -163,7 +151,7 @@ extension Engine {
   /// Opens what comes next, as much as a slice holds; nil when nothing is left that may be opened.
   ///
   /// What follows a gap in its log stays closed: its envelope says so, and its author has signed
-  /// that. Whoever seals what can never be applied makes others verify it, and no more.
+  /// that. Whoever seals what can never be applied makes others verify and decrypt it, and no more.
   func nextSlice(
     of intake: inout Intake, in zone: ZoneState, _ readiness: Readiness,
     _ report: inout ReceiveReport
@@ -175,10 +163,10 @@ extension Engine {
     }
     for entry in intake.readyEntries where !isFull(slice) {
       guard let sealed = try intake.takeWaiting(entry.digest, reading: read) else { continue }
-      open(sealed, with: opener, readiness, intake, into: &slice, &report)
+      open(sealed, with: opener, readiness, into: &slice, &report)
     }
     while !isFull(slice), let sealed = intake.takeFresh() {
-      open(sealed, with: opener, readiness, intake, into: &slice, &report)
+      open(sealed, with: opener, readiness, into: &slice, &report)
     }
     guard slice.count > 0 else { return nil }
     // A log goes on with what is applied of it in part first.
@@ -186,7 +174,7 @@ extension Engine {
       guard let next = intake.next(after: zone.head(of: author)),
         let sealed = try intake.takeWaiting(next.digest, reading: read)
       else { continue }
-      open(sealed, with: opener, readiness, intake, into: &slice, &report)
+      open(sealed, with: opener, readiness, into: &slice, &report)
     }
     return slice
   }
@@ -197,7 +185,7 @@ extension Engine {
 
   /// Opens one segment; a damaged one is reported and passed over.
   private func open(
-    _ sealed: Intake.Sealed, with opener: SegmentOpener, _ readiness: Readiness, _ intake: Intake,
+    _ sealed: Intake.Sealed, with opener: SegmentOpener, _ readiness: Readiness,
     into slice: inout Slice, _ report: inout ReceiveReport
   ) {
     let zone = opener.zone
@@ -208,21 +196,17 @@ extension Engine {
     do {
       let result = try opener.open(sealed.bytes, digest: sealed.digest) { author, first in
         readiness.reason(
-          toKeepClosed: author, from: first, before: sealed.waited?.stored?.reason, slice, intake,
-          in: zone)
+          toKeepClosed: author, from: first, before: sealed.waited?.stored?.reason, slice, in: zone)
       }
       switch result {
       case .opened(let segment):
         slice.weight += segment.weight
         slice.opened.append(segment)
-        slice.note(segment.author, segment.first...segment.last, isUnread: false, in: zone)
+        slice.note(segment.author, segment.first...segment.last, in: zone)
       case .waits(let reason):
         let segment = PendingSegment(
           digest: sealed.digest, reason: reason, bytes: sealed.bytes)
         slice.unopened.append(segment)
-        guard reason == .format, let author = segment.entry.author(in: zone) else { return }
-        slice.note(
-          author, segment.entry.first...segment.entry.last, isUnread: true, in: zone)
       }
     } catch {
       Probe.segmentRefused.hit()

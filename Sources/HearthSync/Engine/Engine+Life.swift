@@ -229,6 +229,7 @@ extension Engine {
   /// The work of ``rebuild(_:nowMilliseconds:)`` within its transaction.
   mutating func rebuildWithin(_ zone: ZoneID, nowMilliseconds: UInt64) throws {
     let place = try place(of: zone)
+    Work.rebuilds.add(1)
     let proven = zones[place].forkEnds
     let voids = try roleVoids(of: zone)
     try save(RoleVoids(), of: zone)

@@ -103,43 +103,38 @@ extension Engine {
   /// forgotten before the next one: a member may write very many that each hand on a key.
   private mutating func learnKeys(from blobs: [[UInt8]], in zone: ZoneID) throws {
     var due = blobs + (try keyBearers(in: zone, hasNews: !blobs.isEmpty))
-    var closed: [(tag: Bytes16, bytes: [UInt8])] = []
+    var closed: [Bytes16: [[UInt8]]] = [:]
     var strangers: [[UInt8]] = []
-    func takeOpenable() throws -> [[UInt8]] {
-      let state = try self.zone(zone)
-      let openable = closed.filter { state.epoch(tag: $0.tag) != nil }.map(\.bytes)
-      closed.removeAll { state.epoch(tag: $0.tag) != nil }
-      return openable
-    }
+    let group = try self.zone(zone).group
+    var ring = KeyRing(zones)
     while !due.isEmpty {
-      let state = try self.zone(zone)
-      let opener = SegmentOpener(zone: state, membership: membership(of: state.group))
-      var isNew = false
+      let opener = SegmentOpener(zone: try self.zone(zone), membership: membership(of: group))
+      var learnt: [Bytes16] = []
       for bytes in due {
         switch try? opener.open(bytes) {
         case .opened(let segment):
-          if try learnKeys(from: segment.changes, of: state.group, where: { _, _ in true }) {
-            isNew = true
-          }
-        case .waits(.epoch): closed.append((try Envelope.parseHeader(bytes).epochTag, bytes))
+          learnt += learnKeys(from: segment.changes, of: group, into: &ring) { _, _ in true }
+        case .waits(.epoch):
+          closed[try Envelope.parseHeader(bytes).epochTag, default: []].append(bytes)
         case .waits(.author): strangers.append(bytes)
         case .waits, nil: break
         }
       }
-      due = isNew ? try takeOpenable() : []
+      due = learnt.flatMap { closed.removeValue(forKey: $0) ?? [] }
       guard due.isEmpty, !closed.isEmpty else { continue }
       // What strangers say is looked into once: nothing is waited for later that is not now.
-      let wanted = Set(closed.map(\.tag))
       for bytes in strangers {
         guard let changes = opener.changesOfUnknown(bytes) else { continue }
-        let isLearnt = try learnKeys(from: changes, of: state.group) { id, key in
-          id == zone && wanted.contains(key.tag)
+        let found = learnKeys(from: changes, of: group, into: &ring) { id, key in
+          id == zone && closed[key.tag] != nil
         }
-        Probe.keyLearntFromStranger.hit(if: isLearnt)
+        Probe.keyLearntFromStranger.hit(if: !found.isEmpty)
+        learnt += found
       }
       strangers = []
-      due = try takeOpenable()
+      due = learnt.flatMap { closed.removeValue(forKey: $0) ?? [] }
     }
+    for place in ring.changed.sorted() { _ = try keepKeys(of: zones[place]) }
   }
 
   /// The waiting segments that may hand on keys: those under keys that are known, and those of

@@ -38,8 +38,6 @@ struct Intake {
   private var blocked: [Author: [Identifier]] = [:]
   /// Which are of a log.
   private var own: [Author: [Identifier]] = [:]
-  /// Which of them only a newer version can read.
-  private var unread: [Author: [Identifier]] = [:]
 
   /// - Parameter blobs: new segments; those that wait already and doubles are left out.
   init(_ blobs: [[UInt8]], waiting entries: [PendingEntry]) {
@@ -94,20 +92,7 @@ struct Intake {
     }
     guard let author = entry.author(in: zone) else { return }
     own[author, default: []].append(entry.digest)
-    switch entry.reason {
-    case .gap: blocked[author, default: []].append(entry.digest)
-    case .format: unread[author, default: []].append(entry.digest)
-    case .author, .cause, .epoch, .quarantine, .falseClaim: break
-    }
-  }
-
-  /// How far a log goes on from a change in segments that wait for a newer version.
-  func unreadEnd(of author: Author, after sequence: UInt64) -> UInt64 {
-    guard let digests = unread[author] else { return sequence }
-    let entries = digests.compactMap { waiting[$0]?.entry }.filter { $0.reason == .format }
-    return entries.sorted(by: PendingEntry.isBefore).reduce(sequence) {
-      $1.first <= $0 + 1 ? max($0, $1.last) : $0
-    }
+    if entry.reason == .gap { blocked[author, default: []].append(entry.digest) }
   }
 
   /// Looks again at what waits for logs that moved on.

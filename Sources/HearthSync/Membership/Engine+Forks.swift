@@ -26,34 +26,53 @@ extension Engine {
   func evidence(of fork: CausalQueue.Fork, in zone: ZoneState) throws -> ForkEvidence? {
     let limit = ControlOperation.maximumEvidenceBytes
     guard zone.kind == .data, fork.segment.bytes.count <= limit else { return nil }
-    let fresh = fork.applied.map { (digest: $0.digest, bytes: $0.bytes) }
-    guard let applied = try fresh ?? applied(fork.author, fork.sequence, in: zone),
-      applied.digest != fork.segment.digest, applied.bytes.count <= limit
+    let fits: (Identifier, Int) -> Bool = { $0 != fork.segment.digest && $1 <= limit }
+    let fresh = fork.applied.flatMap { fits($0.digest, $0.bytes.count) ? $0 : nil }
+    guard let applied = try fresh ?? applied(fork.author, fork.sequence, in: zone, where: fits)
     else { return nil }
     return ForkEvidence(
-      zone.id, fork.author, applied, (fork.segment.digest, fork.segment.bytes))
+      zone.id, fork.author, (applied.digest, applied.bytes),
+      (fork.segment.digest, fork.segment.bytes))
   }
 
-  /// The segment of which a change was applied: one in the log, or one of which only the first
+  /// A segment of which a change was applied: one in the log, or one of which only the first
   /// changes count.
+  ///
+  /// What the log keeps unread for newer versions says anything of itself, so a few are tried.
+  ///
+  /// - Parameter fits: whether a digest and a number of bytes are those of one that is wanted.
   private func applied(
-    _ author: Author, _ sequence: UInt64, in zone: ZoneState
-  ) throws -> (digest: Identifier, bytes: [UInt8])? {
-    let stored = try store.segments(of: zone.id).first {
+    _ author: Author, _ sequence: UInt64, in zone: ZoneState,
+    where fits: (Identifier, Int) -> Bool = { _, _ in true }
+  ) throws -> OpenedSegment? {
+    let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
+    func opened(_ bytes: [UInt8]?) -> OpenedSegment? {
+      guard let bytes, case .opened(let segment)? = try? opener.open(bytes),
+        segment.author == author, segment.first <= sequence, sequence <= segment.last
+      else { return nil }
+      return segment
+    }
+    let stored = try store.segments(of: zone.id).filter {
       $0.author == author && $0.first <= sequence && sequence <= $0.last
+        && fits($0.digest, $0.byteCount)
     }
-    if let stored, let bytes = try store.bytes(of: stored.digest, in: zone.id) {
-      return (stored.digest, bytes)
+    for segment in stored.prefix(Engine.triedHolders) {
+      if let found = opened(try store.bytes(of: segment.digest, in: zone.id)) { return found }
     }
-    let begun = try store.pendingEntries(in: zone.id).first {
+    let head = zone.head(of: author)
+    let begun = try store.pendingEntries(in: zone.id).filter {
       $0.wait.isPartlyApplied && $0.author(in: zone) == author
-        && $0.first <= sequence && sequence <= $0.last
+        && $0.first <= sequence && sequence <= $0.last && fits($0.digest, $0.byteCount)
     }
-    guard let begun, let bytes = try store.bytes(ofPending: begun.digest, in: zone.id) else {
-      return nil
+    for entry in begun.prefix(Engine.triedHolders) {
+      let found = opened(try store.bytes(ofPending: entry.digest, in: zone.id))
+      if let found, found.agrees(with: head) { return found }
     }
-    return (begun.digest, bytes)
+    return nil
   }
+
+  /// How many segments that say to hold a change are tried.
+  private static var triedHolders: Int { 8 }
 
   /// What proves of logs that wait that they have two histories from their next change on.
   ///
@@ -75,17 +94,11 @@ extension Engine {
   ) throws -> [CausalQueue.Fork] {
     let suspects = covered.filter { $0.author.device != device }
     guard !suspects.isEmpty else { return [] }
-    let stored = try store.segments(of: zone.id)
-    let known = Set(stored.map(\.digest))
-    let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
+    let known = Set(try store.segments(of: zone.id).map(\.digest))
     var forks: [CausalQueue.Fork] = []
     for segment in suspects.filter({ !known.contains($0.digest) }).prefix(Engine.comparedSegments) {
-      let holder = stored.first {
-        $0.author == segment.author && $0.first <= segment.last && segment.last <= $0.last
-      }
-      guard let holder, let bytes = try store.bytes(of: holder.digest, in: zone.id),
-        case .opened(let opened)? = try? opener.open(bytes),
-        opened.hash(after: segment.last) != segment.hash(after: segment.last)
+      guard let holder = try applied(segment.author, segment.last, in: zone),
+        holder.hash(after: segment.last) != segment.hash(after: segment.last)
       else { continue }
       forks.append(
         CausalQueue.Fork(author: segment.author, sequence: segment.last, segment: segment))
@@ -100,19 +113,15 @@ extension Engine {
   func earlierForks(in waiting: [OpenedSegment], of zone: ZoneState) throws -> [ForkEvidence] {
     let suspects = waiting.filter { zone.forkEnds[$0.author] != nil }
     guard zone.kind == .data, !suspects.isEmpty else { return [] }
-    let logs = citedLogs(of: zone)
     return try suspects.compactMap { segment in
       let head = zone.head(of: segment.author)
       let place = min(segment.last, head.sequence)
-      guard place > 0, segment.first <= place + 1 else { return nil }
-      let theirs = CitedHead.prefix(of: segment.hash(after: place))
-      if place == head.sequence {
-        guard CitedHead.prefix(of: head.hash) != theirs else { return nil }
-      } else {
-        guard case .excerpt(let own) = try logs.log(of: segment.author, at: place),
-          own.hash(after: place) != theirs
-        else { return nil }
-      }
+      guard place > 0, segment.first <= place + 1,
+        let own = place == head.sequence
+          ? head.hash
+          : try applied(segment.author, place, in: zone)?.hash(after: place),
+        own != segment.hash(after: place)
+      else { return nil }
       return try evidence(
         of: CausalQueue.Fork(author: segment.author, sequence: place, segment: segment), in: zone)
     }

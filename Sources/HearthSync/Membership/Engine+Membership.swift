@@ -170,12 +170,16 @@ extension Engine {
   mutating func learn(_ epochs: [EpochKey], at place: Int) throws {
     var learnt = zones[place]
     for epoch in epochs { learnt.learn(epoch) }
-    guard learnt.epochs.count > zones[place].epochs.count,
-      var stored = try store.zones().first(where: { $0.id == learnt.id })
-    else { return }
-    stored.wrappedEpochs = try learnt.epochs.map { try $0.protected(by: identity) }
-    try store.transaction { try store.save(stored) }
+    guard learnt.epochs.count > zones[place].epochs.count, try keepKeys(of: learnt) else { return }
     zones[place] = learnt
+  }
+
+  /// Writes all keys of a zone; false where the store does not have the zone.
+  func keepKeys(of zone: ZoneState) throws -> Bool {
+    guard var stored = try store.zones().first(where: { $0.id == zone.id }) else { return false }
+    stored.wrappedEpochs = try zone.epochs.map { try $0.protected(by: identity) }
+    try store.transaction { try store.save(stored) }
+    return true
   }
 
   /// Chooses the epoch to write under.
@@ -270,14 +274,17 @@ extension Engine {
   /// Takes keys from changes of the control zone, whether what came before them is here or not: it
   /// may be under those very keys.
   ///
-  /// - Parameter isWanted: whether a key of a zone is taken.
-  /// - Returns: whether there were new ones.
+  /// They are in memory only, until the ring says where they have to be kept.
+  ///
+  /// - Parameters:
+  ///   - ring: the keys that are here.
+  ///   - isWanted: whether a key of a zone is taken.
+  /// - Returns: the tags of the new ones.
   mutating func learnKeys(
-    from changes: [Change], of group: GroupID, where isWanted: (ZoneID, EpochKey) -> Bool
-  ) throws -> Bool {
-    // Taken over together: each time all keys are written anew.
-    var found: [Int: [EpochKey]] = [:]
-    var ids: Set<[UInt8]> = []
+    from changes: [Change], of group: GroupID, into ring: inout KeyRing,
+    where isWanted: (ZoneID, EpochKey) -> Bool
+  ) -> [Bytes16] {
+    var learnt: [Bytes16] = []
     for operation in changes.lazy.flatMap(\.controlOperations) {
       let (id, epoch, wraps): (ZoneID, [UInt8], [ControlOperation.Wrap])
       switch operation {
@@ -286,18 +293,35 @@ extension Engine {
       default: continue
       }
       guard let place = zones.firstIndex(where: { $0.id == id && $0.group == group }),
-        zones[place].epoch(id: epoch) == nil, !ids.contains(epoch),
-        let wrap = wraps.first(where: { $0.recipient == device }),
+        !ring.holds(epoch, at: place), let wrap = wraps.first(where: { $0.recipient == device }),
         let key = try? EpochKey.openKey(
           wrap.sealed, with: identity.boxPair, expectingID: epoch, groupID: group.bytes,
           zoneID: id.bytes),
         isWanted(id, key)
       else { continue }
-      ids.insert(epoch)
-      found[place, default: []].append(key)
+      zones[place].learn(key)
+      ring.note(epoch, at: place)
+      learnt.append(key.tag)
       Probe.keyLearntAhead.hit()
     }
-    for place in found.keys.sorted() { try learn(found[place] ?? [], at: place) }
-    return !found.isEmpty
+    return learnt
+  }
+}
+
+/// Which keys are here while a batch is looked through for more of them.
+struct KeyRing {
+  private var held: [Int: Set<[UInt8]>] = [:]
+  /// The places of the zones that have new ones.
+  private(set) var changed: Set<Int> = []
+
+  init(_ zones: [ZoneState]) {
+    for (place, zone) in zones.enumerated() { held[place] = Set(zone.epochs.map(\.id)) }
+  }
+
+  func holds(_ epoch: [UInt8], at place: Int) -> Bool { held[place]?.contains(epoch) ?? false }
+
+  mutating func note(_ epoch: [UInt8], at place: Int) {
+    held[place, default: []].insert(epoch)
+    changed.insert(place)
   }
 }

@@ -91,11 +91,11 @@ struct SegmentOpener {
     guard let epoch = zone.epoch(tag: header.epochTag) else {
       return .waits(.epoch)
     }
-    if let reason = staysClosed(author, header.firstSeq) { return .waits(reason) }
-    guard
-      let changes = try decode(
-        try Envelope.openWeighed(bytes, zoneID: zone.id.bytes, epoch: epoch), header)
-    else { return .waits(.format) }
+    let content = try Envelope.openWeighed(bytes, zoneID: zone.id.bytes, epoch: epoch)
+    if let reason = staysClosed(author, header.firstSeq), !isNewer(content.body) {
+      return .waits(reason)
+    }
+    guard let changes = try decode(content, header) else { return .waits(.format) }
     return .opened(
       try finish(
         bytes, digest: digest, header, author: author, changes: changes, epoch: epoch))
@@ -179,11 +179,16 @@ struct SegmentOpener {
     try Envelope.verifySignature(bytes, zoneID: zone.id.bytes, keys: keys)
   }
 
+  /// Whether a newer version of this program wrote a body.
+  private func isNewer(_ body: [UInt8]) -> Bool {
+    body.first.map { $0 > ChangeBatch.formatVersion } ?? false
+  }
+
   /// The changes of a body; nil if a newer version of this program wrote it.
   private func decode(
     _ content: (body: [UInt8], weight: Int), _ header: EnvelopeHeader
   ) throws -> [Change]? {
-    if let version = content.body.first, version > ChangeBatch.formatVersion { return nil }
+    if isNewer(content.body) { return nil }
     let changes: [Change]
     do {
       changes = try ChangeBatch.decode(

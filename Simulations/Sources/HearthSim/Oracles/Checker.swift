@@ -231,12 +231,12 @@ struct Checker {
       }
       guard reached[device.index]?[zone.id] != zone.frontier else { continue }
       reached[device.index, default: [:]][zone.id] = zone.frontier
-      // What two histories ended is cited on by those who had seen it (decision 0025). Nobody waits
-      // for a hostile log: where it is refuted here it may have been believed elsewhere.
-      let hostile = Set(world.hostile.map(\.deviceID))
+      // What two histories ended is cited on by those who had seen it (decision 0025). So is a
+      // hostile log that ended here for a false claim, and one that has no place.
+      let excused = try ended(in: zone, engine, world)
       for head in zone.heads where !zone.reached.covers(head.seen) {
         let lacking = head.seen.entries.first {
-          zone.reached[$0.author] < $0.sequence && !hostile.contains($0.author.device)
+          zone.reached[$0.author] < $0.sequence && !excused.contains($0.author)
         }
         guard let lacking else { continue }
         throw world.fail(
@@ -252,6 +252,21 @@ struct Checker {
       if zone.kind == .control { try decides(key, device, engine, zone, in: world) }
       if key % 8 == 0 || world.isHealed { try compare(zone, key, device, engine, in: world) }
     }
+  }
+
+  /// The hostile logs of which a device waits for nothing more.
+  private func ended(
+    in zone: ZoneState, _ engine: Engine<ReplicaStore>, _ world: World
+  ) throws -> Set<Author> {
+    guard !world.hostile.isEmpty else { return [] }
+    let hostile = Set(world.hostile.map(\.deviceID))
+    let control = engine.zones.first { $0.group == zone.group && $0.kind == .control }
+    let cited = Set(zone.heads.flatMap { $0.seen.entries.map(\.author) })
+    let ended =
+      try engine.falseClaims(in: zone.id).map(\.author)
+      + zone.heads.filter { $0.forkedAt != nil }.map(\.author)
+      + cited.filter { control?.head(of: $0).sequence == 0 }
+    return Set(ended.filter { hostile.contains($0.device) })
   }
 
   /// What somebody wanted was refused; keys that were due anyway may have been made all the same.

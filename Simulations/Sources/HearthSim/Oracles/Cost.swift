@@ -15,7 +15,8 @@ struct Cost {
   /// Operations that any exchange may read, whatever it brings: what waits is read again.
   static let freeOperations = 4_000
   /// How often an exchange may read all that honest programs wrote, to build anew what it has; and
-  /// all that it holds of others, where the members changed in it or an old state was put back.
+  /// all that it holds of others, where it did so as the members changed, or an old state was put
+  /// back.
   static let rebuilds = 2
   /// Operations that a byte may stand for: two, and each is read once more when what it waits for
   /// has come.
@@ -53,7 +54,9 @@ struct Cost {
       guard
         operations <= Cost.freeOperations + Cost.operationsPerByte * bytes
           || operations <= Cost.freeOperations + Cost.operationsPerByte * bytes
-            + Cost.rebuilds * (world.checker.honestOperations + rebuilt(by: device, in: world)),
+            + Cost.rebuilds
+            * (world.checker.honestOperations
+              + rebuilt(by: device, Work.rebuilds.count, in: world)),
         stateBytes <= Cost.freeStateBytes + Cost.stateBytesPerByte * bytes
       else {
         throw world.fail(
@@ -80,9 +83,10 @@ struct Cost {
 
   /// How many operations of hostile members the device has to read where it builds its records
   /// anew.
-  private func rebuilt(by device: SimDevice, in world: World) -> Int {
+  private func rebuilt(by device: SimDevice, _ rebuilds: Int, in world: World) -> Int {
     let isDue =
-      Cost.members(on: device) != members || world.putBackUnnoticed.contains(device.index)
+      rebuilds > 0 && Cost.members(on: device) != members
+      || world.putBackUnnoticed.contains(device.index)
     guard isDue, let home = device.home, let zone = try? device.engine().zone(home) else {
       return 0
     }

@@ -177,7 +177,9 @@ struct PeopleRules {
       switch log.entries[later].operation {
       case .confirm(let entries): return entries.contains(entry.id)
       case .epoch(let grant): return grant.wraps.contains { $0.recipient == entry.joiner }
-      case .setRole(let change): return change.person == join.person
+      case .setRole(let change):
+        return change.person == join.person && author.person != join.person
+          && log.standing(before: place).roles[join.person] == nil
       default: return false
       }
     }

@@ -28,8 +28,10 @@ struct RelayAtRest {
   }
 
   /// An administrator on the relay who runs the current program.
-  private func host(_ members: [SimDevice]) throws -> SimDevice? {
-    try members.first {
+  private func host(_ members: [SimDevice]) throws -> SimDevice? { try admins(members).first }
+
+  private func admins(_ members: [SimDevice]) throws -> [SimDevice] {
+    try members.filter {
       try !$0.isOldBuild && $0.usesRelay && $0.membership().role(of: $0.deviceID)?.rank ?? 0 >= 3
     }
   }
@@ -54,7 +56,8 @@ struct RelayAtRest {
         // A connection that stands may have opened it by its own key, as somebody who was listed;
         // a new one may not where somebody is there who keeps the list.
         let opening = try way.relay.open(access)
-        let isKept = try host.map { try manages($0, tag) } ?? false
+        // Where nobody who is there manages it, a person has to make it anew.
+        let isKept = try admins(members).contains { try manages($0, tag) }
         if !isKept || opening.key == .own && !opening.opened.rank.isListed { continue }
       } catch let error as TransportError where error.code == .relayRefused {
         SimProbe.relayShutOut.hit()
@@ -64,7 +67,7 @@ struct RelayAtRest {
     }
   }
 
-  /// Whether a device manages a mailbox; where its managers are lost, a person has to make it anew.
+  /// Whether a device manages a mailbox.
   private func manages(_ device: SimDevice, _ tag: Identifier) throws -> Bool {
     let relay = try device.relayWay().relay
     relay.directory.zones = try device.engine().relayAccesses(at: relay)
