@@ -79,7 +79,7 @@ def suffer(home, deeds, culprits, victims=VICTIMS, before=None):
 @row("H0", "nobody does any harm: what is judged holds")
 def control(home):
     home.join("mal", "Mal")
-    suffer(home, [("mal", "honest", "--number", "20", "--note-bytes", "200")], [])
+    suffer(home, [("mal", "honest", "--number", "20", "--edits", "10")], [])
 
 
 # H1: bombs in one's own record.
@@ -102,6 +102,16 @@ def large_set(home):
 @row("H1.history", "a child writes a history of 20,000 values")
 def long_history(home):
     bomb(home, "historybomb", "--values", "20000")
+
+
+@row("H1.2M", "a child writes a set of 2,000,000 elements, of which 4,096 count")
+def largest_set(home):
+    bomb(home, "setbomb", "--elements", "2000000")
+
+
+@row("H1.histories", "a child writes a history of 400,000 values")
+def longest_history(home):
+    bomb(home, "historybomb", "--values", "400000")
 
 
 # H2: files that wait for ever.
@@ -423,10 +433,10 @@ def fuzz(programs, seconds, first, shows):
         copies = judge.Copies(home, "ann")
         # Honest bytes of three sizes: a start costs the same for a few of them and for many.
         usual = []
-        for number, note in ((1, 100), (40, 400), (120, 4_000)):
+        for number, edits in ((1, 0), (40, 10), (120, 150)):
             victim = copies.fresh()
             stash, _, taken = home.prepare(
-                ("hal", "honest", "--number", str(number), "--note-bytes", str(note)))
+                ("hal", "honest", "--number", str(number), "--edits", str(edits)))
             home.release(stash)
             usual.append((taken, home.cost(victim, "sync").cpu, home.cost(victim, "list").cpu))
             copies.end(victim)

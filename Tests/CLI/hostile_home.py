@@ -25,9 +25,10 @@ LIMIT_SECONDS = 20
 LIMIT_MEMORY_BYTES = 8 << 30
 # The honest bytes that victims are measured by, at the most; beyond them cost grows in proportion.
 MOST_HONEST_FILES = 400
-MOST_HONEST_BYTES = 4 * MIB
-# What a file holds beside the note of its chore, about; the longest note that people can write.
-FILE_OVERHEAD_BYTES, LONGEST_NOTE_BYTES = 700, 16 << 10
+MOST_HONEST_BYTES = MIB
+# What a file holds beside the edits of its chore, about, and what an edit adds to it; the most
+# edits that one file can hold.
+FILE_OVERHEAD_BYTES, EDIT_BYTES, MOST_EDITS = 700, 26, 4_000
 
 
 class Stuck(Exception):
@@ -168,11 +169,9 @@ class Household(Nodes):
         nothing (`idle`), and what shows and checks them afterwards."""
         count = max(1, min(files, MOST_HONEST_FILES))
         wanted = min(byte_count, MOST_HONEST_BYTES)
-        note = max(0, min(LONGEST_NOTE_BYTES, wanted // count - FILE_OVERHEAD_BYTES))
-        if note == LONGEST_NOTE_BYTES:
-            count = min(MOST_HONEST_FILES, max(count, wanted // LONGEST_NOTE_BYTES))
+        edits = max(0, min(MOST_EDITS, (wanted // count - FILE_OVERHEAD_BYTES) // EDIT_BYTES))
         stash, _, taken = self.prepare(
-            (honest, "honest", "--number", str(count), "--note-bytes", str(note)))
+            (honest, "honest", "--number", str(count), "--edits", str(edits)))
         self.release(stash)
         self.honest = taken
         more = max(1.0, files / count)

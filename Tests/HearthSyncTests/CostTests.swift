@@ -155,7 +155,7 @@ struct CostTests {
     ]
     let weight = ChangeBatch.weight(of: changes)
     // Two changes, three operations, and the news of the control zone that the first had seen.
-    #expect(weight == 2 * 8 + 3 + changes[0].controlSeen.heads.count)
+    #expect(weight == 2 * 8 + 3 * 3 + changes[0].controlSeen.heads.count)
     for lie in [0, 1, weight - 1, weight + 1, 250] {
       let report = try family.members[0].receive(
         [try forge.seal(changes, .init(weight: lie))], in: family.zone, nowMilliseconds: now)
@@ -390,7 +390,7 @@ struct CostTests {
     var blobs: [[UInt8]] = []
     for number in 0..<4 {
       let changes = (0..<10).map { _ in
-        forge.change([Operation.Body](repeating: .insert, count: 10_000), record: number)
+        forge.change([Operation.Body](repeating: .insert, count: 3_334), record: number)
       }
       blobs.append(try forge.seal(changes))
     }

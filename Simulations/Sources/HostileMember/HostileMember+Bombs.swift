@@ -4,6 +4,9 @@ import Household
 
 /// Deeds that are small on the wire and meant to be dear for whoever reads them.
 extension HostileMember {
+  /// How many letters an ordinary edit writes.
+  private static let editedCharacters = 24
+
   /// How much one change and one file of a bomb hold.
   package struct Measure: Sendable {
     /// Operations of one change.
@@ -97,12 +100,20 @@ extension HostileMember {
     return found
   }
 
-  /// Ordinary chores, a file each, with notes of so many bytes: what the deeds are measured by.
-  package mutating func honestChores(files: Int, noteBytes: Int) throws -> [HostileFile] {
+  /// Ordinary files, as a phone that was offline brings them.
+  ///
+  /// Each has a chore and so many edits of its note, each a change of a few words. They are what the
+  /// deeds are measured by.
+  package mutating func honestChores(files: Int, edits: Int) throws -> [HostileFile] {
     var found: [HostileFile] = []
     for number in 0..<files {
-      let note = dice.letters(noteBytes)
-      found.append(try seal([change(chore(title: "Honest \(number)", note: note))]))
+      let key = RecordKey(type: HouseholdSchema.chore, id: identifier())
+      var changes = [change(chore(key.id, title: "Honest \(number)", note: ""))]
+      for _ in 0..<edits {
+        let note = dice.letters(HostileMember.editedCharacters)
+        changes.append(change([Operation(key, .assign(FieldID(.register, 2), .text(note)))]))
+      }
+      found.append(try seal(changes))
     }
     return found
   }

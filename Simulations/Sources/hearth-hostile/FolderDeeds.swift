@@ -42,7 +42,7 @@ struct GapBomb: FolderDeed {
   @OptionGroup var options: HomeOptions
   @Option(help: "The shared folder.") var folder: String
   @Option(help: "How many files.") var files = 150
-  @Option(help: "How many operations in each.") var items = 400_000
+  @Option(help: "How many operations in each.") var items = 350_000
   @Option(help: "How many in one change.") var perChange = 10_000
 
   func files(by member: inout HostileMember, at home: HostileHome) throws -> [HostileFile] {
@@ -190,7 +190,7 @@ struct Shape: FolderDeed {
     abstract: "What follows from --seed: counts, sizes and shapes of the other deeds, mutated.")
   @OptionGroup var options: HomeOptions
   @Option(help: "The shared folder.") var folder: String
-  @Option(help: "The most operations.") var scale = 400_000
+  @Option(help: "The most operations.") var scale = 350_000
 
   func files(by member: inout HostileMember, at home: HostileHome) throws -> [HostileFile] {
     let shape = try member.shape(scale: scale)
@@ -203,13 +203,13 @@ struct Shape: FolderDeed {
 struct Honest: FolderDeed {
   static let configuration = CommandConfiguration(
     commandName: "honest",
-    abstract: "Ordinary chores, a file each: what the others are measured by.")
+    abstract: "Ordinary chores and edits: what the others are measured by.")
   @OptionGroup var options: HomeOptions
   @Option(help: "The shared folder.") var folder: String
-  @Option(help: "How many.") var number = 10
-  @Option(help: "How many bytes each note has.") var noteBytes = 100
+  @Option(help: "How many files, of a chore each.") var number = 10
+  @Option(help: "How often each chore is edited.") var edits = 10
 
   func files(by member: inout HostileMember, at home: HostileHome) throws -> [HostileFile] {
-    try member.honestChores(files: number, noteBytes: noteBytes)
+    try member.honestChores(files: number, edits: edits)
   }
 }

@@ -216,7 +216,7 @@ extension ChangeBatchDecoder {
     guard operations <= Limits.maximumSegmentItems else {
       throw CodecError(.beyondLimit, "operations", offset: reader.offset)
     }
-    try spend(operations)
+    try spend(ChangeBatch.operationWeight * operations)
     Work.operations.add(operations)
     try decodeCodes(operations)
     types = try reader.runs("types", count: operations, atMost: UInt32(UInt16.max))

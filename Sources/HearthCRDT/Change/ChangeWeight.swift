@@ -3,13 +3,16 @@ extension ChangeBatch {
   /// and what its author had seen.
   package static let changeWeight = 8
 
-  /// The work of reading and applying changes, declared by who seals them: 8 for each change, 1 for
-  /// each operation, event field, and author whose news a change had seen.
+  /// What an operation weighs: so many bytes of ordinary edits cost as much to read and apply.
+  package static let operationWeight = 3
+
+  /// The work of reading and applying changes, declared by who seals them: 8 for each change, 3 for
+  /// each operation, 1 for each event field and each author whose news a change had seen.
   ///
   /// O(number of operations).
   package static func weight(of changes: [Change]) -> Int {
     changes.reduce(0) { sum, change in
-      var weight = changeWeight + change.operations.count
+      var weight = changeWeight + operationWeight * change.operations.count
       weight += change.seen.heads.count + change.controlSeen.heads.count
       for case .event(let fields) in change.operations.lazy.map(\.body) { weight += fields.count }
       return sum + weight

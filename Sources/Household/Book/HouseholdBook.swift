@@ -12,7 +12,7 @@ package struct HouseholdBook {
   package let merges: PersonMerges
   let source: any ProjectionSource
   package let today: CivilDate
-  /// The last day of work that counts: tomorrow, as it is elsewhere already.
+  /// The last day of work that counts: today.
   ///
   /// What is dated later counts when that day comes, for every reader of the same day alike.
   var lastCountedDay: CivilDate { view.lastDay }
@@ -28,7 +28,7 @@ package struct HouseholdBook {
     merges = try PersonMerges(source: source)
     view = LedgerView(
       source, settings: settings, merges: merges,
-      lastDay: Mutant.countsDaysToCome.isActive ? .last : today.adding(days: 1) ?? .last)
+      lastDay: Mutant.countsDaysToCome.isActive ? .last : today)
   }
 
   /// Everybody of the household, by name, then by id; who counts as somebody else is left out.

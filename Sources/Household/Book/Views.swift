@@ -108,7 +108,7 @@ package enum LedgerKind: String, Sendable {
   case undone
   /// It breaks a rule, see ``CompletionFault``.
   case invalid
-  /// It is dated after tomorrow, and counts when that day comes.
+  /// It is dated after today, and counts when that day comes.
   case ahead
 }
 
