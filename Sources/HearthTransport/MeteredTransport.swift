@@ -29,6 +29,12 @@ package final class MeteredTransport: Transport {
     try base.list(zoneTag: zoneTag)
   }
 
+  package func list(
+    zoneTag: Identifier, preferring tags: Set<Identifier>
+  ) throws -> TransportListing {
+    try base.list(zoneTag: zoneTag, preferring: tags)
+  }
+
   package func expect(_ names: [SegmentName]) {
     tell(meter.expect(files: names.count, bytes: nil))
     base.expect(names)

@@ -10,12 +10,13 @@ import Testing
 struct FolderBoundsTests {
   /// Empty files under segment names: listing looks at names only.
   private func fill(
-    _ scratch: Scratch, author: UInt64 = 1, _ range: ClosedRange<UInt64>, ending: String = ""
+    _ scratch: Scratch, author: UInt64 = 1, life: UInt64 = 1, _ range: ClosedRange<UInt64>,
+    ending: String = ""
   ) -> [SegmentName] {
     range.map { number in
       let name = segment(
         [UInt8(truncatingIfNeeded: number)], author: Identifier(high: author, low: 0),
-        first: number, last: number)
+        incarnation: life, first: number, last: number)
       var path = pathOf(name)
       path[3] = String(path[3].dropLast(4)) + ending + ".seg"
       scratch.write(path, [])
@@ -71,6 +72,26 @@ struct FolderBoundsTests {
     let over = try scratch.transport(bounds: bounds).list(zoneTag: zone)
     #expect(over.segments == names)
     #expect(over.problems.map(\.hidesData) == [true])
+  }
+
+  @Test("Of too many author directories, known authors and first lives are looked into first")
+  func preferredDirectories() throws {
+    let scratch = Scratch()
+    var bounds = FolderBounds()
+    bounds.maximumDirectories = 4
+    var lives: [[SegmentName]] = []
+    for life in 1...5 as ClosedRange<UInt64> {
+      lives.append(fill(scratch, author: 1, life: life, 1...1))
+    }
+    let others = (2...4 as ClosedRange<UInt64>).map { fill(scratch, author: $0, 1...1) }
+    // Nobody is known: everybody has one life, the first author that has more one of these.
+    let unknown = try scratch.transport(bounds: bounds).list(zoneTag: zone)
+    #expect(unknown.segments == lives[0] + others.joined())
+    // The last author is known, and the first one, who has more lives than there is room.
+    let tags = Set([lives[0], others[2]].compactMap { $0.first?.authorTag })
+    let known = try scratch.transport(bounds: bounds).list(zoneTag: zone, preferring: tags)
+    #expect(known.segments == lives.prefix(3).joined() + others[2])
+    #expect(known.problems.map(\.hidesData) == [true])
   }
 
   @Test("Entries read of one directory: at the bound no word, beyond it the listing says so")

@@ -139,6 +139,9 @@ package protocol Transport {
   func place(of name: SegmentName) -> String
   /// Lists what the transport holds of a zone.
   func list(zoneTag: Identifier) throws -> TransportListing
+  /// Lists what the transport holds of a zone; where it holds more authors than it can list, those
+  /// of the given tags come first.
+  func list(zoneTag: Identifier, preferring tags: Set<Identifier>) throws -> TransportListing
   /// Reads a segment, verified against its name's digest.
   func fetch(_ name: SegmentName) throws -> [UInt8]
   /// Stores a segment durably; storing the same one again does nothing.
@@ -161,6 +164,13 @@ package protocol Transport {
 }
 
 extension Transport {
+  /// A transport that can list every author prefers nobody.
+  package func list(
+    zoneTag: Identifier, preferring tags: Set<Identifier>
+  ) throws -> TransportListing {
+    try list(zoneTag: zoneTag)
+  }
+
   package var canDecay: Bool { false }
 
   package var keepsAuthorsApart: Bool { false }

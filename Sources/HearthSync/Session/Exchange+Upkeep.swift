@@ -83,7 +83,10 @@ extension Engine {
     var after: Set<TransportProblem> = []
     if !before.isEmpty {
       for zone in listings.keys.sorted() {
-        after.formUnion(try transport.list(zoneTag: self.zone(zone).tag).problems)
+        let state = try self.zone(zone)
+        let listing = try transport.list(
+          zoneTag: state.tag, preferring: Set(state.deviceByTag.keys))
+        after.formUnion(listing.problems)
       }
     }
     report.settle(before.subtracting(after))
@@ -95,7 +98,7 @@ extension Engine {
     of zone: ZoneState, on transport: some Transport
   ) throws -> [TransportProblem] {
     guard transport.canDecay else { return [] }
-    let listing = try transport.list(zoneTag: zone.tag)
+    let listing = try transport.list(zoneTag: zone.tag, preferring: Set(zone.deviceByTag.keys))
     var found = listing.problems.filter(\.hidesData)
     func look(_ read: () throws -> Void) throws {
       do {

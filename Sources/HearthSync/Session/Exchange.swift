@@ -118,7 +118,8 @@ extension Engine {
     _ id: ZoneID, from transport: some Transport, anchorFile: some AnchorFile,
     nowMilliseconds: UInt64, _ report: inout TransportReport
   ) throws -> TransportListing {
-    let listing = try transport.list(zoneTag: zone(id).tag)
+    let zone = try zone(id)
+    let listing = try transport.list(zoneTag: zone.tag, preferring: Set(zone.deviceByTag.keys))
     // What lies above the zones is in the listing of each.
     report.problems += listing.problems.filter { !report.problems.contains($0) }
     try checkOwnLives(

@@ -19,6 +19,8 @@ struct FolderSurvey {
   }
 
   let zoneTag: Identifier
+  /// The authors that come first where there are too many.
+  let preferred: Set<Identifier>
   let bounds: FolderBounds
   let now: Int64
 
@@ -38,8 +40,11 @@ struct FolderSurvey {
   /// Where names were found besides their exact places.
   private(set) var copies = FolderCopies()
 
-  init(zoneTag: Identifier, bounds: FolderBounds, now: Int64) {
+  init(
+    zoneTag: Identifier, preferred: Set<Identifier> = [], bounds: FolderBounds, now: Int64
+  ) {
     self.zoneTag = zoneTag
+    self.preferred = preferred
     self.bounds = bounds
     self.now = now
     self.level = bounds.maximumNamesPerDirectory
@@ -182,7 +187,7 @@ extension FolderSurvey {
       let authors = survey.scan(
         directory, place: place + [zone], as: .author, wanting: .directory, isShared: false)
       for blocked in authors.blocked { survey.tellNotDirectory(place + [zone, blocked.name]) }
-      for author in authors.items {
+      for author in survey.chosen(authors.items, place + [zone]) {
         let name =
           author.name
           ?? FolderName(
@@ -192,6 +197,28 @@ extension FolderSurvey {
         }
       }
     }
+  }
+
+  /// The author directories that are looked into: all, or as many as the bound allows.
+  ///
+  /// Preferred authors come first, then the others; among either, each author's first life comes
+  /// before anybody's second. So neither a flood of names nor one with many lives hides the others.
+  private mutating func chosen(
+    _ authors: [FolderHarvest.Item], _ place: [FolderName]
+  ) -> [FolderHarvest.Item] {
+    let bound = bounds.maximumDirectories
+    guard authors.count > bound else { return authors }
+    tellTooManyAuthors(place)
+    var lives: [Identifier: Int] = [:]
+    let ranks = authors.map { item in
+      let tag = item.fields.identifier(0)
+      defer { lives[tag, default: 0] += 1 }
+      return (isOther: preferred.contains(tag) ? 0 : 1, life: lives[tag, default: 0])
+    }
+    let kept = authors.indices.sorted {
+      (ranks[$0].isOther, ranks[$0].life, $0) < (ranks[$1].isOther, ranks[$1].life, $1)
+    }
+    return kept.prefix(bound).sorted().map { authors[$0] }
   }
 
   private mutating func surveyAuthor(
@@ -278,14 +305,13 @@ extension FolderSurvey {
     wanting wanted: Directory.Kind, isShared: Bool,
     keeping: (FolderFields) -> Bool = { _ in true }
   ) -> FolderScan {
-    let bound = wanted == .directory ? bounds.maximumDirectories : level
-    var scan = FolderScan(as: pattern, wanting: wanted, bound: bound, bounds: bounds)
+    var scan = FolderScan(as: pattern, wanting: wanted, bound: level, bounds: bounds)
     do throws(SystemFault) {
       try scan.read(directory, keeping: keeping)
     } catch { tell(error, place) }
     scan.finish()
     if scan.isCut { tellTooManyEntries(place) }
-    if scan.isOverfull { tellTooManyNames(place, bound: bound) }
+    if scan.isOverfull { tellTooManyNames(place, bound: level) }
     if !isShared { tellRubbish(scan, place) }
     sweep(scan.temporaries, in: directory)
     return scan

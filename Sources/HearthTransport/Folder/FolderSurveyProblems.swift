@@ -40,6 +40,18 @@ extension FolderSurvey {
         hidesData: true))
   }
 
+  mutating func tellTooManyAuthors(_ path: [FolderName]) {
+    report(
+      TransportProblem(
+        place: path.place,
+        fault:
+          "the folder \(path.place) has more than \(bounds.maximumDirectories) logs; some were "
+          + "left out, those of unknown devices first",
+        remedy:
+          "delete the folders of devices that do not belong here; no record of the others is lost",
+        hidesData: true))
+  }
+
   mutating func tellTooManyCopies() {
     report(
       TransportProblem(

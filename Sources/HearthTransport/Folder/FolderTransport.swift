@@ -118,8 +118,16 @@ package final class FolderTransport: Transport, Sendable {
   /// - Throws: `TransportError` if the folder itself cannot be opened; every lesser trouble is a
   ///   problem of the listing.
   package func list(zoneTag: Identifier) throws -> TransportListing {
+    try list(zoneTag: zoneTag, preferring: [])
+  }
+
+  /// Lists what the folder holds of a zone; of more authors than are looked into, first the given
+  /// ones.
+  package func list(
+    zoneTag: Identifier, preferring tags: Set<Identifier>
+  ) throws -> TransportListing {
     let root = try openRoot()
-    var survey = FolderSurvey(zoneTag: zoneTag, bounds: bounds, now: now())
+    var survey = FolderSurvey(zoneTag: zoneTag, preferred: tags, bounds: bounds, now: now())
     survey.run(root)
     let copies = survey.copies
     memory.withLock { $0.copies[zoneTag] = copies }
