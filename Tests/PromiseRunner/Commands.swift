@@ -140,6 +140,7 @@ struct Show: ParsableCommand {
     let checker = Checker(PromiseCheck.history(seed: seed))
     for line in checker.trace() { say(line) }
     say(PromiseAdapter.resolve(PromiseCheck.history(seed: seed).acts))
+    say(PromiseAdapter.decisions(PromiseCheck.history(seed: seed).acts))
     if let broken = checker.firstBroken(PromiseAdapter.resolve) {
       say("BROKEN \(broken.promise.rawValue): \(broken.reason)")
     }
