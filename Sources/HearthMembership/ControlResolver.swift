@@ -328,8 +328,8 @@ package struct ControlResolver: Sendable {
   private static var maximumTurns: Int { 16 }
   /// How often the decision about a joining changes meanwhile.
   ///
-  /// One that changes again depends on a chain of others in dispute, as no honest person makes it;
-  /// it waits until somebody of higher rank confirms it (decision 0066).
+  /// One that would change again once nothing else does depends on a chain of others in dispute, as
+  /// no honest person makes it; it waits until somebody of higher rank confirms it (decision 0066).
   static var maximumChanges: Int { 2 }
 
   /// Decides about the joinings that give a rank.
@@ -338,16 +338,19 @@ package struct ControlResolver: Sendable {
     for _ in 0..<ControlResolver.maximumTurns {
       takeStock()
       var changed = changedEntries(of: rank)
-      for decision in changed { changes[decision.place, default: 0] += 1 }
-      let endless = changed.map(\.place).filter {
-        changes[$0, default: 0] > ControlResolver.maximumChanges
+      let open = changed.filter {
+        changes[$0.place, default: 0] < ControlResolver.maximumChanges
       }
-      if !endless.isEmpty {
-        undecided.formUnion(endless)
+      if !open.isEmpty {
+        // What changes again waits for these, as they may be why it does.
+        changed = open
+      } else if !changed.isEmpty {
+        undecided.formUnion(changed.map(\.place))
         changed = changedEntries(of: rank)
       }
       guard let first = changed.map(\.place).min() else { return }
       for decision in changed {
+        changes[decision.place, default: 0] += 1
         contests[decision.place] = decision.contest
         confirmations[decision.place] = decision.confirmation
       }

@@ -3,7 +3,7 @@
 func foundNewest() -> [FoundHistory] {
   [
     historyG1(), historyG2(), historyG3(), historyG4(), historyG5(), historyG6(), historyG7(),
-    historyG8(), historyG9(), historyG10(),
+    historyG8(), historyG9(), historyG10(), historyG11(), historyG12(), historyG13(),
   ]
 }
 
@@ -214,4 +214,86 @@ private func historyG10() -> FoundHistory {
     60, .seal(key: 1, devices: [0, 31, 54, 60, 87]),
     .exactly([0: 4, 31: 2, 54: 2, 64: 3, 87: 1]))
   return FoundHistory(name: "G10", history: world.history)
+}
+
+/// A person left, as the owner had seen; whoever holds another of the person's devices leaves once
+/// more with a device that it brings in as if before: the person stays out.
+private func historyG11() -> FoundHistory {
+  var world = World(liars: [77])
+  world.write(0, .found, .exactly([:]))
+  world.write(
+    0, .invite(id: 2, role: .reader, forPerson: nil, uses: 1, needsApproval: false), .exactly([:]))
+  world.write(43, .join(invite: 2, person: 29), .exactly([0: 2]))
+  world.write(
+    43, .invite(id: 3, role: .reader, forPerson: 29, uses: 1, needsApproval: false),
+    .exactly([0: 2]))
+  world.write(39, .join(invite: 3, person: 29), .exactly([0: 2, 43: 2]))
+  world.write(
+    43, .invite(id: 4, role: .reader, forPerson: 29, uses: 1, needsApproval: false),
+    .exactly([0: 2]))
+  world.write(62, .join(invite: 4, person: 29), .exactly([0: 2, 43: 3]))
+  world.write(
+    62, .invite(id: 6, role: .reader, forPerson: 29, uses: 1, needsApproval: false),
+    .exactly([0: 2, 43: 3]))
+  world.write(42, .join(invite: 6, person: 29), .exactly([0: 2, 43: 3, 62: 2]))
+  world.write(39, .leave, .exactly([0: 2, 43: 2]))
+  world.write(
+    0, .invite(id: 14, role: .reader, forPerson: 0, uses: 1, needsApproval: false),
+    .exactly([39: 2, 43: 3]))
+  world.write(77, .join(invite: 6, person: 29), .exactly([0: 2, 43: 3, 62: 2]))
+  world.write(77, .leave, .exactly([0: 2, 42: 1, 43: 3, 62: 2]))
+  return FoundHistory(name: "G11", history: world.history)
+}
+
+/// An heir offers the group back, and the former owner accepts without having seen that its other
+/// device confirmed the first hand-over: a confirmation ends no later hand-over.
+private func historyG12() -> FoundHistory {
+  var world = World()
+  world.write(0, .found, .exactly([:]))
+  world.write(0, .setWords(words: 1), .exactly([:]))
+  world.write(
+    0, .invite(id: 1, role: .admin, forPerson: nil, uses: 1, needsApproval: false), .exactly([:]))
+  world.write(39, .join(invite: 1, person: 49), .exactly([0: 3]))
+  world.write(
+    0, .invite(id: 5, role: .reader, forPerson: 0, uses: 1, needsApproval: false), .exactly([:]))
+  world.write(39, .setWords(words: 2), .exactly([0: 3]))
+  world.write(12, .join(invite: 5, person: 0), .exactly([0: 4]))
+  world.write(
+    0, .invite(id: 7, role: .reader, forPerson: 0, uses: 1, needsApproval: false), .exactly([:]))
+  world.write(65, .join(invite: 7, person: 0), .exactly([0: 5]))
+  let offer = world.write(65, .offer(person: 49, words: 1), .exactly([0: 5, 39: 1]))
+  let acceptance = world.write(39, .accept(offer: offer), .exactly([0: 5, 12: 1, 65: 2]))
+  let back = world.write(39, .offer(person: 0, words: 2), .exactly([0: 5, 12: 1, 65: 2]))
+  world.write(65, .accept(offer: back), .exactly([0: 5, 12: 1, 39: 4]))
+  world.write(12, .confirmHandover(accept: acceptance), .exactly([0: 5, 39: 4, 65: 2]))
+  return FoundHistory(name: "G12", history: world.history)
+}
+
+/// A person left, as the owner had seen; whoever holds another of the person's devices closes, as if
+/// before, the link by which the device had come that left: the person stays out.
+private func historyG13() -> FoundHistory {
+  var world = World(liars: [77])
+  world.write(0, .found, .exactly([:]))
+  world.write(
+    0, .invite(id: 2, role: .reader, forPerson: nil, uses: 1, needsApproval: false), .exactly([:]))
+  world.write(43, .join(invite: 2, person: 29), .exactly([0: 2]))
+  world.write(
+    43, .invite(id: 3, role: .reader, forPerson: 29, uses: 1, needsApproval: false),
+    .exactly([0: 2]))
+  world.write(39, .join(invite: 3, person: 29), .exactly([0: 2, 43: 2]))
+  world.write(
+    43, .invite(id: 4, role: .reader, forPerson: 29, uses: 1, needsApproval: false),
+    .exactly([0: 2]))
+  world.write(62, .join(invite: 4, person: 29), .exactly([0: 2, 43: 3]))
+  world.write(
+    62, .invite(id: 6, role: .reader, forPerson: 29, uses: 1, needsApproval: false),
+    .exactly([0: 2, 43: 3]))
+  world.write(42, .join(invite: 6, person: 29), .exactly([0: 2, 43: 3, 62: 2]))
+  world.write(39, .leave, .exactly([0: 2, 43: 2]))
+  world.write(
+    0, .invite(id: 14, role: .reader, forPerson: 0, uses: 1, needsApproval: false),
+    .exactly([39: 2, 43: 3]))
+  world.write(77, .join(invite: 6, person: 29), .exactly([0: 2, 43: 3, 62: 2]))
+  world.write(77, .close(invite: 3), .exactly([0: 2, 42: 1, 43: 3, 62: 2]))
+  return FoundHistory(name: "G13", history: world.history)
 }

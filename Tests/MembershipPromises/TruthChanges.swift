@@ -227,9 +227,25 @@ extension Truth {
       if mayBeOut { now.people[former].add(.out) }
       cause[heir] = time
       cause[former] = time
+      handOn(accept, before: time, &now)
     } else if !armed[accept] {
       widen(heir, Standing(.owner), &now)
       widen(former, .formerOwner, &now)
+    }
+  }
+
+  /// What may have been handed on by the time a hand-over is confirmed.
+  ///
+  /// That it stays says that the former owner does not get the group back by what was before it. An
+  /// heir owns the group from the acceptance on, though, and may have given it away again, to the
+  /// former owner too: whoever confirms says nothing about hand-overs that came after.
+  private func handOn(_ accept: Int, before time: Int, _ now: inout Standings) {
+    for later in accept + 1..<time where armed[later] && ledger.sees(later, accept) {
+      guard case .accept(let offer) = ledger.moves[later], offer >= 0 else { continue }
+      let giver = ledger.owner[ledger.device[offer]]
+      guard now.people[giver].allows(.owner) else { continue }
+      widen(ledger.owner[ledger.device[later]], Standing(.owner), &now)
+      widen(giver, .formerOwner, &now)
     }
   }
 
