@@ -19,6 +19,11 @@ package struct AuditEntry: Sendable {
   package let exposures: [Exposure]
   /// The joinings that it makes final; empty for anything but a confirmation.
   package let confirmed: [Confirmed]
+  /// Why the invitation that it closes was over by then; nil where somebody chose to close it.
+  package let end: InvitationEnd?
+
+  /// Why an invitation is over without anybody's decision.
+  package enum InvitationEnd: Sendable { case usedUp, expired }
 
   /// A joining that was made final.
   package struct Confirmed: Sendable {
@@ -48,7 +53,8 @@ extension Membership {
         id: item.id, time: item.version.time, device: item.device,
         person: resolver.person(place) ?? device(item.device)?.person,
         operation: item.operation, history: item.branch.map { history($0) }, void: voided[item.id],
-        exposures: exposures[place] ?? [], confirmed: confirmed(by: place, in: resolver))
+        exposures: exposures[place] ?? [], confirmed: confirmed(by: place, in: resolver),
+        end: resolver.end(closedBy: place))
     }
   }
 
@@ -107,6 +113,17 @@ extension Membership {
 }
 
 extension ControlResolver {
+  /// Why an invitation was over in the eyes of whoever closed it: devices close those themselves.
+  fileprivate func end(closedBy place: Int) -> AuditEntry.InvitationEnd? {
+    guard case .inviteClose = log.operation(place),
+      let invite = invite(log.invited[place], .past(place))
+    else { return nil }
+    let uses = live.uses[log.invited[place]].count { holds($0, .past(place)) }
+    if uses >= invite.operation.maximumUses { return .usedUp }
+    let time = log.items[place].version.time.milliseconds
+    return time > invite.operation.expiresMilliseconds ? .expired : nil
+  }
+
   /// Whether something spoke against a joining in the eyes of whoever made it final: the joining's
   /// own past, a closing that had not seen it, or as many others who had joined by the invitation.
   fileprivate func hadToWait(

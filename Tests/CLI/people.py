@@ -470,7 +470,8 @@ def audit(family):
     family.sync("ben", "cleo", "ben")
     said = family.says(
         "ben", ["audit"], "Ada began the household", "invited a member",
-        "Ben joined with phone, by Ada's invitation", "Ada let in Cleo with tablet",
+        "Ben joined with phone, by Ada's invitation", "closed: used up",
+        "Ada let in Cleo with tablet",
         "Ada made Cleo an admin", "Ada removed Dan", "Ada took over 1 change of Dan's laptop",
         "Cleo revoked Cleo's old phone", "Ada offered the household to Cleo",
         "Cleo became the owner", "Ada left", "Cleo merged Zoë (", ") into Zoë (",
@@ -483,7 +484,8 @@ def audit(family):
             for item in entries), "audit --json lacks keys")
     kinds = [item["kind"] for item in entries]
     for kind in ("genesis", "invite", "join", "admit", "role", "remove", "revokeDevice", "adopt",
-                 "ownerTransfer", "ownerAccept", "leave", "inviteRevoke", "merge", "mergeUndo"):
+                 "ownerTransfer", "ownerAccept", "leave", "inviteRevoke", "inviteEnd", "merge",
+                 "mergeUndo"):
         check(kind in kinds, "audit --json lacks %s: %r" % (kind, kinds))
 
 

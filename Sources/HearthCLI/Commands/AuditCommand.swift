@@ -90,7 +90,7 @@ extension AuditText {
   func told(_ entry: AuditEntry) -> Told {
     Told(
       id: entry.id, milliseconds: entry.time.milliseconds, person: entry.person,
-      device: entry.device, kind: AuditText.kind(entry.operation), text: line(entry),
+      device: entry.device, kind: AuditText.kind(entry), text: line(entry),
       void: entry.void.map { names.membership.words(for: $0) }, history: entry.history)
   }
 
@@ -144,8 +144,9 @@ struct AuditText {
   }
 
   /// The stable word for an operation.
-  static func kind(_ operation: ControlOperation) -> String {
-    switch operation {
+  static func kind(_ entry: AuditEntry) -> String {
+    if entry.end != nil { return "inviteEnd" }
+    return switch entry.operation {
     case .genesis: "genesis"
     case .epoch: "epoch"
     case .inviteCreate: "invite"
@@ -191,7 +192,20 @@ struct AuditText {
     if case .confirm(let targets) = entry.operation, !targets.isEmpty {
       return "\(who) \(confirmation(entry.confirmed, of: targets.count))\(history)"
     }
+    if case .inviteClose(let invite) = entry.operation, let end = entry.end {
+      return "\(AuditText.closed(invite, end))\(history)"
+    }
     return "\(who) \(deed(entry.operation))\(reason(entry.exposures))\(history)"
+  }
+
+  /// A closing that nobody decided: a device closes what is over.
+  static func closed(_ invite: Identifier, _ end: AuditEntry.InvitationEnd) -> String {
+    let cause =
+      switch end {
+      case .usedUp: "used up"
+      case .expired: "expired"
+      }
+    return "the invitation \(ShortID.text(invite)) closed: \(cause)"
   }
 
   /// Who was made to stay; the name comes from the joining, which may be nobody's any more.
