@@ -326,6 +326,8 @@ package struct ControlResolver: Sendable {
 
   /// How often joinings of one rank are looked at, as one may rest on another.
   private static var maximumTurns: Int { 16 }
+  /// For how many turns decisions change, as one device of a person may confirm the next.
+  static var maximumOpenTurns: Int { 3 }
   /// How often the decision about a joining changes meanwhile.
   ///
   /// One that would change again once nothing else does depends on a chain of others in dispute, as
@@ -335,17 +337,17 @@ package struct ControlResolver: Sendable {
   /// Decides about the joinings that give a rank.
   private mutating func settleEntries(of rank: Int) {
     var changes: [Int: Int] = [:]
-    for _ in 0..<ControlResolver.maximumTurns {
+    for turn in 0..<ControlResolver.maximumTurns {
       takeStock()
       var changed = changedEntries(of: rank)
       let open = changed.filter {
         changes[$0.place, default: 0] < ControlResolver.maximumChanges
       }
-      if !open.isEmpty {
+      if turn < ControlResolver.maximumOpenTurns, !open.isEmpty {
         // What changes again waits for these, as they may be why it does.
         changed = open
       } else if !changed.isEmpty {
-        undecided.formUnion(changed.map(\.place))
+        leaveUndecided(changed.map(\.place), of: rank)
         changed = changedEntries(of: rank)
       }
       guard let first = changed.map(\.place).min() else { return }
@@ -355,6 +357,15 @@ package struct ControlResolver: Sendable {
         confirmations[decision.place] = decision.confirmation
       }
       pass(from: first)
+    }
+  }
+
+  /// Lets joinings wait with all that are final by their devices, each of which comes later.
+  private mutating func leaveUndecided(_ places: [Int], of rank: Int) {
+    undecided.formUnion(places)
+    for place in stock.candidates[rank] ?? [] {
+      let confirmer = confirmations[place].flatMap { verdicts[$0].enrolment }
+      if let confirmer, undecided.contains(confirmer) { undecided.insert(place) }
     }
   }
 

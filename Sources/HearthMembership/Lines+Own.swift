@@ -26,21 +26,18 @@ extension Lines {
     let rank = max(fold.standing(strike.by), Role.child.rank)
     switch rule {
     case .wordsReplaced:
-      if isWords(strike.place), isSignedByWords(strike.by) { return true }
+      if log.operation(strike.place).words != nil, isSignedByWords(strike.by) { return true }
       return !isSettled(strike.place, beside: strike.by, rank)
     case .recoveryWords where isSignedByWords(strike.place):
       // Such words would take the recovery instead.
       return isSettled(strike.by, beside: strike.place, rank)
     case .hasLeft, .recoveryWords: return isSubject(strike.place, ownLine(strike.by, rank))
     case .deviceRevoked:
-      return isWords(strike.place) && !isSettled(strike.place, beside: strike.by, rank)
+      return log.operation(strike.place).words != nil
+        && !isSettled(strike.place, beside: strike.by, rank)
         || isSubject(strike.place, ownLine(strike.by, rank))
     default: return true
     }
-  }
-
-  private func isWords(_ place: Int) -> Bool {
-    log.operation(place).words != nil
   }
 
   private func left(by place: Int, _ rank: Int) -> [Strike] {
@@ -71,8 +68,7 @@ extension Lines {
 
   /// - Parameter isMutual: whether the device that drew the line was revoked itself. Nobody ranks
   ///   above the owner, so there admins' eyes have to do, or a stolen device would undo all that
-  /// the
-  ///   other one ever did.
+  ///   the other one ever did.
   private func ownLine(_ line: Int, _ rank: Int, isMutual: Bool = false) -> OwnLine {
     let floor = isMutual ? min(rank, Role.member.rank) : rank
     guard floor < Role.owner.rank else { return OwnLine(place: line, seen: nil) }
@@ -245,9 +241,10 @@ extension Lines {
       let lines = byTarget.mapValues { places in
         places.map { place in
           let against = byTarget[log.devices[place]] ?? []
-          return ownLine(
-            place, rank,
-            isMutual: rank == Role.owner.rank && against.contains { isRevoked(place, back: $0) })
+          let isMutual =
+            rank == Role.owner.rank
+            && against.contains { isRevoked(place, by: $0) && log.isBeyond(place, $0) }
+          return ownLine(place, rank, isMutual: isMutual)
         }
       }
       let lost = lost(lines, rank)
@@ -299,11 +296,6 @@ extension Lines {
   private func first(of revocations: [Int]) -> [Int] {
     var aims: Set<Aim> = []
     return revocations.filter { aims.insert(aim(of: $0)).inserted }
-  }
-
-  /// Whether a revocation ended the device that wrote another one, unseen by it.
-  private func isRevoked(_ place: Int, back revocation: Int) -> Bool {
-    isRevoked(place, by: revocation) && log.isBeyond(place, revocation)
   }
 
   /// The revocations that lose to others of the same person, by whom they revoke.

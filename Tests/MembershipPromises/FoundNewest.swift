@@ -269,8 +269,8 @@ private func historyG12() -> FoundHistory {
   return FoundHistory(name: "G12", history: world.history)
 }
 
-/// A person left, as the owner had seen; whoever holds another of the person's devices closes, as if
-/// before, the link by which the device had come that left: the person stays out.
+/// A person left, as the owner had seen; whoever holds another of the person's devices closes, as
+/// if before, the link by which the device had come that left: the person stays out.
 private func historyG13() -> FoundHistory {
   var world = World(liars: [77])
   world.write(0, .found, .exactly([:]))

@@ -16,7 +16,9 @@ struct ResolverShapes {
       ("one lie each", lies), ("roles at once", rolesAtOnce), ("recoveries", recoveries),
       ("mutual revocations", mutualRevocations), ("hand-overs", handOvers),
       ("hand-overs that nobody confirms", unconfirmedHandOvers),
-      ("each closing rests on another", closings), ("removed by everybody", removedByAll),
+      ("each closing rests on another", closings),
+      ("each own confirmation rests on another", ownConfirmations),
+      ("removed by everybody", removedByAll),
       ("a link for everybody", link), ("words that come too late", words),
       ("rules at once", rules),
     ]
@@ -153,6 +155,32 @@ extension ResolverShapes {
       log.seen.advance(log.author(person), to: UInt64(count) + 2)
       person += 1
     }
+  }
+
+  /// Members whose devices each come by a link that was closed, and are confirmed by the one
+  /// before, so that each is in only if that one is: of every second member the first one is not.
+  private func ownConfirmations(_ log: inout ResolverLog) {
+    let count = 60
+    var person = 1
+    while log.items.count + 4 * count + 2 <= operations {
+      log.bring(person, .member)
+      let before = log.seen
+      for number in 0..<count {
+        let device = 100 + person * count + number
+        let invite = log.invite(person, .reader, for: person)
+        let open = log.seen
+        log.write(person, .inviteClose(invite: invite))
+        // The first of a chain that falls did not know, and nobody confirms it.
+        let isFalling = person % 2 == 0
+        log.join(device, as: person, by: invite, seen: isFalling ? open : nil)
+        let joining = log.items[log.items.count - 1].id
+        guard number > 0 || !isFalling else { continue }
+        log.write(number == 0 ? person : device - 1, .confirm([joining]))
+      }
+      log.seen = before
+      person += 1
+    }
+    while log.items.count < operations { log.write(0, .heartbeat([])) }
   }
 }
 
