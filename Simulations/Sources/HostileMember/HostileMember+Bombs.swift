@@ -102,8 +102,8 @@ extension HostileMember {
 
   /// Ordinary files, as a phone that was offline brings them.
   ///
-  /// Each has a chore and so many edits of its note, each a change of a few words. They are what the
-  /// deeds are measured by.
+  /// Each has a chore and so many edits of its note, each a change of a few words. They are what
+  /// the deeds are measured by.
   package mutating func honestChores(files: Int, edits: Int) throws -> [HostileFile] {
     var found: [HostileFile] = []
     for number in 0..<files {
