@@ -240,7 +240,7 @@ extension Node {
   private func publishOwn(_ id: ZoneID, to setting: TransportSetting) throws {
     let transport = try transport(setting.path)
     let zone = try engine.zone(id)
-    let listing = try transport.list(zoneTag: zone.tag)
+    let listing = try transport.list(of: zone)
     let stored = try store.segments(of: id)
     let plan = SyncPlan(zone: zone, stored: stored, pending: [])
     let trusted = try engine.trustedNames(of: zone, in: listing, stored: stored)

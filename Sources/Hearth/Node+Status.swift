@@ -126,7 +126,7 @@ extension Node {
       guard !settings.contains(where: { Node.isRelay($0.path) }) else { continue }
       var held: Set<SegmentName> = []
       for setting in settings {
-        let listing = try? transport(setting.path).list(zoneTag: zone.tag)
+        let listing = try? transport(setting.path).list(of: zone)
         held.formUnion(listing?.segments ?? [])
       }
       let listing = TransportListing(segments: held.sorted())
@@ -150,7 +150,7 @@ extension Node {
         for zone in allZones() where engine.isExchanged(zone) && carried.contains(zone.group) {
           // Whoever was removed gives nothing any more.
           if ending(in: zone.group) != nil { continue }
-          let listing = try transport.list(zoneTag: zone.tag)
+          let listing = try transport.list(of: zone)
           let stored = try store.segments(of: zone.id)
           missing +=
             try SyncPlan(zone: zone, stored: stored, pending: [])

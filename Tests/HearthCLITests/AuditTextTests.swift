@@ -6,11 +6,14 @@ import Testing
 
 @Suite("The audit in words")
 struct AuditTextTests {
-  @Test("An invitation that is over is told as closed, with the cause and without a person")
+  @Test("An invitation that is over is told as closed, with its cause")
   func closings() {
     let invite = Identifier(high: 0xabcd_0000_0000_0000, low: 1)
     let id = ShortID.text(invite)
-    #expect(AuditText.closed(invite, .usedUp) == "the invitation \(id) closed: used up")
-    #expect(AuditText.closed(invite, .expired) == "the invitation \(id) closed: expired")
+    #expect(
+      AuditText.closed(invite, .usedUp, by: "laptop") == "the invitation \(id) closed: used up")
+    #expect(
+      AuditText.closed(invite, .expired, by: "laptop")
+        == "the invitation \(id) closed: expired, by the clock of laptop")
   }
 }

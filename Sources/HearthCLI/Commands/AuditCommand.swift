@@ -193,17 +193,21 @@ struct AuditText {
       return "\(who) \(confirmation(entry.confirmed, of: targets.count))\(history)"
     }
     if case .inviteClose(let invite) = entry.operation, let end = entry.end {
-      return "\(AuditText.closed(invite, end))\(history)"
+      return "\(AuditText.closed(invite, end, by: names.fullName(of: entry.device)))\(history)"
     }
     return "\(who) \(deed(entry.operation))\(reason(entry.exposures))\(history)"
   }
 
   /// A closing that nobody decided: a device closes what is over.
-  static func closed(_ invite: Identifier, _ end: AuditEntry.InvitationEnd) -> String {
+  ///
+  /// Uses are in the log for everybody to count; that a time is over is the word of one clock.
+  static func closed(
+    _ invite: Identifier, _ end: AuditEntry.InvitationEnd, by device: String
+  ) -> String {
     let cause =
       switch end {
       case .usedUp: "used up"
-      case .expired: "expired"
+      case .expired: "expired, by the clock of \(device)"
       }
     return "the invitation \(ShortID.text(invite)) closed: \(cause)"
   }

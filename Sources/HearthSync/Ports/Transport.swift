@@ -171,6 +171,11 @@ extension Transport {
     try list(zoneTag: zoneTag)
   }
 
+  /// Lists what the transport holds of a zone, the devices that the node knows first.
+  package func list(of zone: ZoneState) throws -> TransportListing {
+    try list(zoneTag: zone.tag, preferring: Set(zone.deviceByTag.keys))
+  }
+
   package var canDecay: Bool { false }
 
   package var keepsAuthorsApart: Bool { false }

@@ -83,10 +83,7 @@ extension Engine {
     var after: Set<TransportProblem> = []
     if !before.isEmpty {
       for zone in listings.keys.sorted() {
-        let state = try self.zone(zone)
-        let listing = try transport.list(
-          zoneTag: state.tag, preferring: Set(state.deviceByTag.keys))
-        after.formUnion(listing.problems)
+        after.formUnion(try transport.list(of: self.zone(zone)).problems)
       }
     }
     report.settle(before.subtracting(after))
@@ -98,7 +95,7 @@ extension Engine {
     of zone: ZoneState, on transport: some Transport
   ) throws -> [TransportProblem] {
     guard transport.canDecay else { return [] }
-    let listing = try transport.list(zoneTag: zone.tag, preferring: Set(zone.deviceByTag.keys))
+    let listing = try transport.list(of: zone)
     var found = listing.problems.filter(\.hidesData)
     func look(_ read: () throws -> Void) throws {
       do {

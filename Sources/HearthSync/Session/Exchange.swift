@@ -118,8 +118,7 @@ extension Engine {
     _ id: ZoneID, from transport: some Transport, anchorFile: some AnchorFile,
     nowMilliseconds: UInt64, _ report: inout TransportReport
   ) throws -> TransportListing {
-    let zone = try zone(id)
-    let listing = try transport.list(zoneTag: zone.tag, preferring: Set(zone.deviceByTag.keys))
+    let listing = try transport.list(of: zone(id))
     // What lies above the zones is in the listing of each.
     report.problems += listing.problems.filter { !report.problems.contains($0) }
     try checkOwnLives(
