@@ -47,7 +47,7 @@ final class RecordShelf: Store {
   func events(of type: TypeID, in zone: ZoneID) throws -> [(RecordID, EventState)] { [] }
   func removeRecords(of zone: ZoneID) throws {}
   func updateProjections(for keys: [RecordKey], in zone: ZoneID) throws {}
-  func baseSnapshot(of zone: ZoneID) throws -> [UInt8]? { nil }
+  func baseSnapshot(of zone: ZoneID, atMost byteCount: Int) throws -> [UInt8]? { nil }
   func saveBaseSnapshot(_ bytes: [UInt8], of zone: ZoneID) throws {}
   func removeBaseSnapshot(of zone: ZoneID) throws {}
   func fact(_ name: String) throws -> [UInt8]? { nil }

@@ -237,7 +237,9 @@ package final class MemoryStore: Store {
 
   // MARK: Snapshot, facts, notices
 
-  package func baseSnapshot(of id: ZoneID) throws -> [UInt8]? { try zone(id).base }
+  package func baseSnapshot(of id: ZoneID, atMost byteCount: Int) throws -> [UInt8]? {
+    try zone(id).base.map { Array($0.prefix(byteCount)) }
+  }
 
   package func saveBaseSnapshot(_ bytes: [UInt8], of id: ZoneID) throws {
     try change(id) { $0.base = bytes }

@@ -53,8 +53,8 @@ extension FamilyModel {
     completions(of: chore).filter { !isUndone($0) && !isInvalid($0) && !isAhead($0) }
   }
 
-  /// Work of a day after tomorrow counts when that day comes; tomorrow has come somewhere already.
-  private func isAhead(_ done: Done) -> Bool { done.what.day > today + 1 }
+  /// Work of a day to come counts when that day comes.
+  private func isAhead(_ done: Done) -> Bool { done.what.day > today }
 
   /// R11: taken back by one who may, at whatever time, for ever.
   ///

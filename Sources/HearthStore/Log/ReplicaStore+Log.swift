@@ -260,11 +260,11 @@ extension ReplicaStore: Store {
 
   // MARK: Snapshot, facts, notices
 
-  package func baseSnapshot(of zone: ZoneID) throws -> [UInt8]? {
+  package func baseSnapshot(of zone: ZoneID, atMost byteCount: Int) throws -> [UInt8]? {
     try connection.run { _ in
       let statement = try connection.statement(
-        "SELECT bytes FROM hearth_snapshots WHERE zone = ?")
-      try statement.bind(try number(of: zone))
+        "SELECT substr(bytes, 1, ?) FROM hearth_snapshots WHERE zone = ?")
+      try statement.bind(Int64(byteCount)).bind(try number(of: zone))
       guard try statement.step() else { return nil }
       defer { statement.reset() }
       return statement.blob(0)

@@ -312,6 +312,7 @@ struct CausalQueue {
         zone: zone, room: causes.room, claims: judged.claims, uncertain: judged.uncertain,
         ends: ends, isControl: false
       ) { [taken, judged] author, sequence in
+        if let head = try evidence.base(author, sequence) { return .inBase(head) }
         // What came in this batch is not in the store yet.
         if let holder = taken[author]?.holder(of: sequence)
           ?? judged.partlyApplied(author, sequence)
@@ -424,6 +425,8 @@ struct JudgedLogs {
 struct CitedEvidence {
   /// The group's control zone.
   let control: ZoneState
+  /// Where a log stood in the snapshot that the zone began from, if that holds a change.
+  let base: (Author, UInt64) throws -> LogHead?
   /// Finds a stretch of a log of the zone.
   let log: (Author, UInt64) throws -> CitedLog
   /// The same of the control zone.

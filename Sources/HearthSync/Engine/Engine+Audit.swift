@@ -93,10 +93,18 @@ extension Engine {
 
   /// The snapshot that a zone began from: its first chunk, and where each author's log stood in it.
   func base(of zone: ZoneState) throws -> (chunk: [UInt8], heads: [LogHead])? {
-    guard let container = try store.baseSnapshot(of: zone.id) else { return nil }
-    let chunks = try Engine.chunks(of: container)
-    guard let first = chunks.first else { return nil }
-    let heads = try heads(ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: true).heads
+    // The number of chunks, the length of the first one and that chunk: the others may be many.
+    guard
+      let start = try store.baseSnapshot(
+        of: zone.id, atMost: Envelope.maximumEnvelopeBytes + 20)
+    else { return nil }
+    var reader = ByteReader(start)
+    let count = try reader.varint("chunks")
+    guard count > 0 else { return nil }
+    let first = try reader.blob("chunk", atMost: Envelope.maximumEnvelopeBytes)
+    let heads = try heads(
+      ofSnapshot: first, of: Int(clamping: count), zone: zone, isAccepted: true
+    ).heads
     return (first, heads)
   }
 

@@ -17,7 +17,8 @@ extension Engine {
     let logs = citedLogs(of: zone)
     let controlLogs = citedLogs(of: control)
     return CitedEvidence(
-      control: control, log: logs.log(of:at:), controlLog: controlLogs.log(of:at:),
+      control: control, base: logs.base(of:holding:), log: logs.log(of:at:),
+      controlLog: controlLogs.log(of:at:),
       memory: excerpts)
   }
 

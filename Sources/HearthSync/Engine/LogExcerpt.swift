@@ -94,7 +94,7 @@ final class CitedLogs<S: Store> {
   private let memory: ExcerptMemory
   private let baseHeads: () throws -> [LogHead]
   private var segments: [Author: [StoredSegment]]?
-  private var base: [LogHead]?
+  private var base: [Author: LogHead]?
   private var waiting: [PendingEntry]?
   /// The stretch of each log that was asked for last: the next question is most often about it.
   private var last: [Author: LogExcerpt] = [:]
@@ -111,19 +111,27 @@ final class CitedLogs<S: Store> {
     self.baseHeads = baseHeads
   }
 
+  /// Where an author's log stood in the snapshot that the zone began from; nil for a later change.
+  ///
+  /// A merged segment may hold the change all the same. It is not looked into, or the verdict would
+  /// follow what arrived first.
+  func base(of author: Author, holding sequence: UInt64) throws -> LogHead? {
+    let heads =
+      try base
+      ?? Dictionary(baseHeads().map { ($0.author, $0) }, uniquingKeysWith: { first, _ in first })
+    base = heads
+    return heads[author].flatMap { $0.sequence >= sequence ? $0 : nil }
+  }
+
   /// The stretch of an author's log that holds a change which is applied here.
   func log(of author: Author, at sequence: UInt64) throws -> CitedLog {
+    if let head = try base(of: author, holding: sequence) { return .inBase(head) }
     if let known = last[author], known.holds(sequence) { return .excerpt(known) }
     if let found = try stored(author, sequence) ?? unsealed(author, sequence)
       ?? partlyApplied(author, sequence)
     {
       last[author] = found
       return .excerpt(found)
-    }
-    let heads = try base ?? baseHeads()
-    base = heads
-    if let head = heads.first(where: { $0.author == author && $0.sequence >= sequence }) {
-      return .inBase(head)
     }
     return .unreadable
   }

@@ -216,7 +216,7 @@ package protocol Store: AnyObject {
   func updateProjections(for keys: [RecordKey], in zone: ZoneID) throws
 
   // The snapshot a zone was started from, if it was
-  func baseSnapshot(of zone: ZoneID) throws -> [UInt8]?
+  func baseSnapshot(of zone: ZoneID, atMost byteCount: Int) throws -> [UInt8]?
   func saveBaseSnapshot(_ bytes: [UInt8], of zone: ZoneID) throws
   func removeBaseSnapshot(of zone: ZoneID) throws
 
@@ -224,4 +224,11 @@ package protocol Store: AnyObject {
   func fact(_ name: String) throws -> [UInt8]?
   func setFact(_ name: String, _ value: [UInt8]?) throws
   func add(_ notice: Notice) throws
+}
+
+extension Store {
+  /// The whole snapshot that a zone was started from, if it was.
+  package func baseSnapshot(of zone: ZoneID) throws -> [UInt8]? {
+    try baseSnapshot(of: zone, atMost: Int(Int32.max))
+  }
 }

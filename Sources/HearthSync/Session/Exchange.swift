@@ -171,12 +171,27 @@ extension Engine {
     taking.unread = pending.count { $0.reason == .format }
     taking.waiting = pending.count - taking.unread
     var rounds = 0
+    // What waited may turn out to be unusable when it is opened. Then others that cover the same
+    // changes are tried.
+    repeat {
+      try takeUsable(from: transport, holding: listing, except: known, &taking, &rounds, &report)
+    } while try receiveWaiting(&taking, hadWaiting: !pending.isEmpty, over: transport, &report)
+      && rounds < Engine.maximumRounds
+  }
+
+  /// Takes what is new until the rest waits for other news, cannot be used or was tried too often.
+  private mutating func takeUsable(
+    from transport: some Transport, holding listing: TransportListing,
+    except known: Set<Identifier>, _ taking: inout Taking, _ rounds: inout Int,
+    _ report: inout TransportReport
+  ) throws {
+    let id = taking.zone
     var isDone = false
     var plan = try SyncPlan(zone: zone(id), known: known)
     while !isDone {
       var names = try worthFetching(
         plan.fetches(from: listing, except: taking.tried), in: try zone(id),
-        nowMilliseconds: nowMilliseconds)
+        nowMilliseconds: taking.nowMilliseconds)
       if Mutant.skipsOwnEarlierLives.isActive {
         let own = try zone(id).authorTag(of: device)
         names.removeAll { $0.authorTag == own }
@@ -202,10 +217,20 @@ extension Engine {
         && short <= max(0, taking.waiting - waiting)
       Probe.otherCoverTried.hit(if: !isDone)
     }
-    // Once more what waits: it may wait for people or keys that only just arrived.
-    let isLeft =
-      taking.hasReceived ? taking.waiting + taking.unread > 0 : !pending.isEmpty
-    if isLeft { try receive(&taking, over: transport, &report) }
+  }
+
+  /// Tries once more what waits: it may wait for people or keys that only just arrived.
+  ///
+  /// - Returns: whether some of it turned out to be unusable.
+  private mutating func receiveWaiting(
+    _ taking: inout Taking, hadWaiting: Bool, over transport: some Transport,
+    _ report: inout TransportReport
+  ) throws -> Bool {
+    let isLeft = taking.hasReceived ? taking.waiting + taking.unread > 0 : hadWaiting
+    guard isLeft else { return false }
+    let refused = taking.refusedWaiting
+    try receive(&taking, over: transport, &report)
+    return taking.refusedWaiting > refused
   }
 
   /// How often a zone's listing is planned anew in one round where files cannot be used.
@@ -223,6 +248,8 @@ extension Engine {
     var unread = 0
     /// How many others wait.
     var waiting = 0
+    /// How many waiting ones turned out to be unusable.
+    var refusedWaiting = 0
     var hasReceived = false
     var blobs: [[UInt8]] = []
     var names: [Identifier: SegmentName] = [:]
@@ -270,7 +297,7 @@ extension Engine {
     taking.hasReceived = true
     for (digest, reason) in received.refused {
       let name = taking.names[digest]
-      if name != nil { taking.failures += 1 }
+      if name != nil { taking.failures += 1 } else { taking.refusedWaiting += 1 }
       if Mutant.oneBadFileStops.isActive { throw SyncError(.malformed, reason) }
       report.problems.append(
         Engine.problem(with: name.map { transport.place(of: $0) } ?? "a waiting segment", reason))
