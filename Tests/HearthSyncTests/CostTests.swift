@@ -382,6 +382,37 @@ struct CostTests {
     #expect(try family.members[2].zone(family.zone).head(of: forge.author).sequence == 1)
   }
 
+  @Test("A bad file in the log of a removed device costs nobody another sync")
+  func removedAndForged() throws {
+    var world = try NewcomerWorld()
+    var forge = try Forge(world.family.members[1], world.family.zone)
+    let blobs = try (0..<3).map { try forge.seal([forge.change(record: $0)]) }
+    let start = forge.head.sequence - 3
+    let tag = try world.zone(0).authorTag(of: forge.author.device)
+    func name(_ blob: [UInt8], _ number: Int) throws -> SegmentName {
+      SegmentName(
+        zoneTag: try world.zone(0).tag, authorTag: tag, incarnation: forge.author.incarnation,
+        first: start + UInt64(number), last: start + UInt64(number), digest: segmentDigest(blob))
+    }
+    // A copy of the second with another signature, which is tried first.
+    let bad = try #require(
+      (0..<64).lazy.map { place in
+        var copy = blobs[1]
+        copy[copy.count - 1 - place] ^= 1
+        return copy
+      }.first { segmentDigest($0) < segmentDigest(blobs[1]) })
+    for (number, blob) in blobs.enumerated() {
+      world.shelf.publish(try name(blob, number + 1), blob)
+    }
+    world.shelf.publish(try name(bad, 2), bad)
+    try world.family.remove(1, by: 0)
+    let control = try world.family.published(0, world.family.control)
+    _ = try world.family.members[2].receive(
+      control, in: world.family.control, nowMilliseconds: now)
+    try world.sync(2)
+    #expect(try world.zone(2).head(of: forge.author).sequence == forge.head.sequence)
+  }
+
   @Test("A batch with more work than a slice is applied whole, in slices, and alike")
   func slices() throws {
     #expect(Engine<MemoryStore>.sliceWeight == 300_000)

@@ -277,6 +277,43 @@ struct FalseClaimTests {
     }
   }
 
+  @Test("What lies below a snapshot is judged alike, whatever comes first and when built anew")
+  func belowSnapshot() throws {
+    var world = try NewcomerWorld()
+    try world.setRule(.fromJoin)
+    try world.sync(all: [0, 1, 2])
+    let made = try world.invite()
+    try world.sync(0)
+    let nina = try world.follow(made)
+    try world.sync(all: [0, 1, 2, nina])
+    let (family, zone) = (world.family, world.family.zone)
+    #expect(try family.members[nina].store.baseSnapshot(of: zone) != nil)
+    // Ben's whole log in one segment under the present key, with a change that Nina lacks.
+    var ben = try Forge(family.members[1], zone)
+    let opener = SegmentOpener(zone: try world.zone(1), membership: family.membership(1))
+    let before = try family.members[1].store.segments(of: zone)
+      .filter { $0.author == ben.author }.sorted { $0.first < $1.first }
+      .flatMap { stored in
+        let bytes = try #require(
+          try family.members[1].store.bytes(of: stored.digest, in: zone))
+        return try #require(opener.reopened(bytes, author: ben.author)).changes
+      }
+    #expect(before.count > 1)
+    let merged = try ben.seal(before + [ben.change(record: 5)])
+    // A lie about Ben's first change, for which the snapshot stands.
+    var mallory = try Forge(family.members[2], zone)
+    let lie = try mallory.seal([lie(&mallory, citing: [citing(ben.author, 1)])])
+    var digests: Set<[UInt8]> = []
+    for order in orders(of: [[merged], [lie]]) {
+      var engine = try taking(order, by: nina, of: family)
+      #expect(try engine.zone(zone).head(of: ben.author).sequence == ben.head.sequence)
+      digests.insert(try engine.digest(of: zone))
+      try engine.rebuild(zone, nowMilliseconds: now)
+      digests.insert(try engine.digest(of: zone))
+    }
+    #expect(digests.count == 1)
+  }
+
   @Test("Others who took a lie on trust are not held back with it")
   func othersGoOn() throws {
     var family = try EngineFamily(4)

@@ -46,6 +46,8 @@ package struct HybridClock: Equatable, Sendable {
   package private(set) var latest: HybridTime
   /// The last time given out, or known to be this node's own.
   private var own = HybridTime(rawValue: 0)
+  /// The greatest time that was out of bounds when the wall clock was set back.
+  private var setAside = HybridTime(rawValue: 0)
 
   /// How far beyond the local wall clock a received time may push this clock: five minutes.
   package static let maximumLeadMilliseconds: UInt64 = 5 * 60 * 1000
@@ -58,19 +60,17 @@ package struct HybridClock: Equatable, Sendable {
   /// Gives the time of a new local change: at least the wall clock, beyond all accepted times.
   ///
   /// Where the wall clock was set back so far that what was accepted is out of bounds, it goes on
-  /// beyond this node's own last time if that is still within them, else at the wall clock.
+  /// beyond this node's own last time if that is still within them, else at the wall clock. What was
+  /// accepted counts again once it is within the bounds.
   ///
   /// - Parameter nowMilliseconds: the wall clock, milliseconds since 1970.
   package mutating func tick(nowMilliseconds: UInt64) -> HybridTime {
     let now = HybridTime(milliseconds: nowMilliseconds)
-    let isAhead = isBeyondLead(latest, nowMilliseconds: nowMilliseconds)
-    Probe.ownClockStepsBack.hit(if: isAhead)
-    let isOwnAhead = isBeyondLead(own, nowMilliseconds: nowMilliseconds)
-    if !isOwnAhead {
-      let least = Mutant.forgetsOwnTime.isActive ? now : own
-      latest = isAhead ? least : max(latest, own)
+    stepBack(nowMilliseconds: nowMilliseconds)
+    if !isBeyondLead(own, nowMilliseconds: nowMilliseconds), !Mutant.forgetsOwnTime.isActive {
+      latest = max(latest, own)
     }
-    if now > latest || isAhead && isOwnAhead || Mutant.clockGoesBack.isActive {
+    if now > latest || Mutant.clockGoesBack.isActive {
       latest = now
     } else {
       Probe.clockCounts.hit()
@@ -92,9 +92,8 @@ package struct HybridClock: Equatable, Sendable {
       return time.milliseconds - HybridClock.bound(nowMilliseconds)
     }
     if Mutant.ignoresOthersClocks.isActive { return 0 }
-    // What is out of bounds will be stepped back from: then this time must not be forgotten.
-    let isAhead = isBeyondLead(latest, nowMilliseconds: nowMilliseconds)
-    latest = isAhead ? time : max(latest, time)
+    stepBack(nowMilliseconds: nowMilliseconds)
+    latest = max(latest, time)
     return 0
   }
 
@@ -102,6 +101,18 @@ package struct HybridClock: Equatable, Sendable {
   package mutating func resume(after time: HybridTime, nowMilliseconds: UInt64) {
     guard receive(time, nowMilliseconds: nowMilliseconds) == 0 else { return }
     own = max(own, time)
+  }
+
+  /// Sets aside what is out of bounds, and takes back what was set aside and is within them again.
+  private mutating func stepBack(nowMilliseconds: UInt64) {
+    if isBeyondLead(latest, nowMilliseconds: nowMilliseconds) {
+      Probe.ownClockStepsBack.hit()
+      setAside = max(setAside, latest)
+      latest = HybridTime(rawValue: 0)
+    } else if !isBeyondLead(setAside, nowMilliseconds: nowMilliseconds) {
+      latest = max(latest, setAside)
+      setAside = HybridTime(rawValue: 0)
+    }
   }
 
   private func isBeyondLead(_ time: HybridTime, nowMilliseconds: UInt64) -> Bool {

@@ -12,6 +12,8 @@ package struct ReceiveReport: Sendable {
   package internal(set) var refused: [(digest: Identifier, reason: String)] = []
   /// Those of them that no news of people or keys will make usable.
   var unusable: [(digest: Identifier, reason: String)] = []
+  /// The segments that do not wait, as they count only if what lies before them comes.
+  var dropped: [Identifier] = []
   /// How many segments wait, by reason.
   package internal(set) var waiting: [PendingReason: Int] = [:]
   /// The changes that cite what their authors cannot have seen.
@@ -32,6 +34,7 @@ package struct ReceiveReport: Sendable {
     applied += later.applied
     authors = Set(authors + later.authors).sorted()
     refused += later.refused
+    dropped += later.dropped
     waiting = later.waiting
     falseClaims += later.falseClaims
     forks += later.forks

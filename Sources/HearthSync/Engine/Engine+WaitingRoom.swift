@@ -13,10 +13,10 @@ extension Engine {
     nowMilliseconds: UInt64, _ report: inout ReceiveReport
   ) throws {
     let cuts = cuts(of: intake.waiting.values.map(\.entry.authorTag), in: zone, membership)
-    _ = intake.drop {
+    report.dropped += intake.drop {
       // What the log held counted: what it waits for may come yet.
       isOutrun($0, in: zone, membership) || !isRebuilding && isOver($0, in: zone, cuts)
-    }
+    }.map(\.digest)
     let excess = WaitingRoom.excess(of: intake.waiting.values.map(\.entry))
     guard !excess.isEmpty else { return }
     let dropped = intake.drop { excess[$0.digest] != nil }

@@ -189,8 +189,9 @@ extension Engine {
     var isDone = false
     var plan = try SyncPlan(zone: zone(id), known: known)
     while !isDone {
+      let failed = taking.tried.subtracting(taking.dropped.filter(plan.isNext))
       var names = try worthFetching(
-        plan.fetches(from: listing, except: taking.tried), in: try zone(id),
+        plan.fetches(from: listing, except: failed), in: try zone(id),
         nowMilliseconds: taking.nowMilliseconds)
       if Mutant.skipsOwnEarlierLives.isActive {
         let own = try zone(id).authorTag(of: device)
@@ -210,11 +211,12 @@ extension Engine {
       try take(names, from: transport, &taking, &report)
       plan = try SyncPlan(zone: zone(id), known: known)
       // Where something failed, cannot be read, or was not what its name says, others that cover
-      // the same changes are tried; where it waits for other news, it is enough.
+      // the same changes are tried; where it waits for other news, it is enough. What did not wait
+      // is tried again once what lies before it is here.
       let short = names.count { !plan.reaches($0) }
       isDone =
         taking.failures == failures && taking.unread <= unread
-        && short <= max(0, taking.waiting - waiting)
+        && short <= max(0, taking.waiting - waiting) && !taking.dropped.contains(where: plan.isNext)
       Probe.otherCoverTried.hit(if: !isDone)
     }
   }
@@ -242,6 +244,8 @@ extension Engine {
     let nowMilliseconds: UInt64
     /// What was fetched, or could not be.
     var tried: Set<SegmentName> = []
+    /// Those of them that did not wait for what lies before them in their logs.
+    var dropped: Set<SegmentName> = []
     /// How many of them could not be fetched or used.
     var failures = 0
     /// How many waiting segments this program cannot read.
@@ -263,6 +267,7 @@ extension Engine {
     transport.expect(names.filter { refusals.reason(for: $0.digest, in: taking.zone) == nil })
     for name in names {
       taking.tried.insert(name)
+      taking.dropped.remove(name)
       if let reason = refusals.reason(for: name.digest, in: taking.zone) {
         Probe.refusedBefore.hit()
         taking.failures += 1
@@ -302,6 +307,7 @@ extension Engine {
       report.problems.append(
         Engine.problem(with: name.map { transport.place(of: $0) } ?? "a waiting segment", reason))
     }
+    taking.dropped.formUnion(received.dropped.compactMap { taking.names[$0] })
     taking.blobs = []
     taking.names = [:]
     taking.bytes = 0

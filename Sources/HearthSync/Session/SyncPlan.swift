@@ -67,6 +67,13 @@ package struct SyncPlan {
     return (sequences[author] ?? 0) >= name.last
   }
 
+  /// Whether a segment goes on where its author's log ends here.
+  func isNext(_ name: SegmentName) -> Bool {
+    let author = TagAuthor(tag: name.authorTag, incarnation: name.incarnation)
+    let reached = sequences[author] ?? 0
+    return name.first <= reached + 1 && name.last > reached
+  }
+
   /// The fewest segments that reach as far as all do; the names are sorted by first change.
   ///
   /// At each step the one that reaches furthest without a gap; at a gap, the next one goes on.

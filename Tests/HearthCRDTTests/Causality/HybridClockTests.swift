@@ -99,6 +99,17 @@ struct HybridClockTests {
     #expect(clock.tick(nowMilliseconds: 4_070_908_800_000 - 1_000) > wrong)
   }
 
+  @Test("what was accepted counts again once the wall clock, set back, comes near it")
+  func acceptedCountsAgain() {
+    var clock = HybridClock()
+    let accepted = HybridTime(milliseconds: now)
+    _ = clock.receive(accepted, nowMilliseconds: now)
+    let early = clock.tick(nowMilliseconds: now - 10 * lead)
+    #expect(early == HybridTime(milliseconds: now - 10 * lead))
+    #expect(clock.tick(nowMilliseconds: now - lead - 1) < accepted)
+    #expect(clock.tick(nowMilliseconds: now - lead) > accepted)
+  }
+
   @Test("a full counter carries into the milliseconds")
   func counter() {
     var clock = HybridClock(latest: HybridTime(milliseconds: now, counter: .max))
