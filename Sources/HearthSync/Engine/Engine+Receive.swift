@@ -108,6 +108,10 @@ extension Engine {
     var due = blobs + (try keyBearers(in: zone, hasNews: !blobs.isEmpty))
     var closed: [Bytes16: [[UInt8]]] = [:]
     var strangers: [[UInt8]] = []
+    // What waits for a key came earlier.
+    var waiting = Dictionary(
+      grouping: try store.pendingEntries(in: zone).filter { $0.reason == .epoch }, by: \.epochTag
+    ).mapValues { $0.map(\.digest) }
     let group = try self.zone(zone).group
     var ring = KeyRing(zones)
     while !due.isEmpty {
@@ -123,19 +127,26 @@ extension Engine {
         case .waits, nil: break
         }
       }
-      due = learnt.flatMap { closed.removeValue(forKey: $0) ?? [] }
-      guard due.isEmpty, !closed.isEmpty else { continue }
+      func nowOpen() throws -> [[UInt8]] {
+        try learnt.flatMap { tag in
+          let earlier = waiting.removeValue(forKey: Identifier(tag)) ?? []
+          return (closed.removeValue(forKey: tag) ?? [])
+            + (try earlier.compactMap { try store.bytes(ofPending: $0, in: zone) })
+        }
+      }
+      due = try nowOpen()
+      guard due.isEmpty, !closed.isEmpty || !waiting.isEmpty else { continue }
       // What strangers say is looked into once: nothing is waited for later that is not now.
       for bytes in strangers {
         guard let changes = opener.changesOfUnknown(bytes) else { continue }
         let found = learnKeys(from: changes, of: group, into: &ring) { id, key in
-          id == zone && closed[key.tag] != nil
+          id == zone && (closed[key.tag] != nil || waiting[Identifier(key.tag)] != nil)
         }
         Probe.keyLearntFromStranger.hit(if: !found.isEmpty)
         learnt += found
       }
       strangers = []
-      due = learnt.flatMap { closed.removeValue(forKey: $0) ?? [] }
+      due = try nowOpen()
     }
     for place in ring.changed.sorted() { _ = try keepKeys(of: zones[place]) }
   }

@@ -62,6 +62,12 @@ struct Culprits {
     let waiting = try engine.store.pendingEntries(in: zone.id)
     for lie in world.lies where lie.dot.author.device == culprit.deviceID {
       let head = zone.head(of: lie.dot.author)
+      // A claim about what another liar's log never comes to here covers nothing that counts.
+      let isAboutNothing = lie.cited.map { cited in
+        world.hostile.contains { $0.deviceID == cited.author.device }
+          && zone.head(of: cited.author).sequence < cited.sequence
+      }
+      if isAboutNothing == true { continue }
       guard head.sequence < lie.dot.sequence else {
         throw world.fail(
           .causality, device, "counts \(lie.dot), whose author cannot have seen what it says")
