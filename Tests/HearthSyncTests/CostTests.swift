@@ -382,6 +382,19 @@ struct CostTests {
     #expect(try family.members[2].zone(family.zone).head(of: forge.author).sequence == 1)
   }
 
+  @Test("What many files behind a gap change is not written once for each of them")
+  func writtenTogether() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    let blobs = try (0..<65).map { _ in try forge.seal([forge.change(record: 1)]) }
+    _ = try family.members[2].receive(
+      Array(blobs.dropFirst()), in: family.zone, nowMilliseconds: now)
+    let before = family.members[2].store.flushes
+    let report = try family.members[2].receive([blobs[0]], in: family.zone, nowMilliseconds: now)
+    #expect(report.applied == 65)
+    #expect(family.members[2].store.flushes - before <= 8)
+  }
+
   @Test("A bad file in the log of a removed device costs nobody another sync")
   func removedAndForged() throws {
     var world = try NewcomerWorld()

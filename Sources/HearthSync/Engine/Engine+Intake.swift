@@ -176,7 +176,27 @@ extension Engine {
       else { continue }
       open(sealed, with: opener, readiness, into: &slice, &report)
     }
+    try openFollowing(of: &intake, reading: read, with: opener, readiness, into: &slice, &report)
     return slice
+  }
+
+  /// Opens what waits behind gaps that close with a slice, so that what many files change is written
+  /// once.
+  ///
+  /// Of each log twice as many as were applied the last time: what is opened and has to wait all the
+  /// same costs no more than what is applied.
+  private func openFollowing(
+    of intake: inout Intake, reading bytes: (Identifier) throws -> [UInt8]?,
+    with opener: SegmentOpener, _ readiness: Readiness, into slice: inout Slice,
+    _ report: inout ReceiveReport
+  ) throws {
+    for author in Set(slice.opened.map(\.author)).sorted() {
+      for entry in intake.behindGap(of: author) where !isFull(slice) {
+        guard entry.first <= slice.end(of: author, in: opener.zone) + 1 else { break }
+        guard let sealed = try intake.takeWaiting(entry.digest, reading: bytes) else { continue }
+        open(sealed, with: opener, readiness, into: &slice, &report)
+      }
+    }
   }
 
   private func isFull(_ slice: Slice) -> Bool {

@@ -203,6 +203,10 @@ extension Engine {
           queue.forks + hidden, in: draft, nowMilliseconds: nowMilliseconds, &intake, &report)
         report.evidence += evidence(among: queue.contradictions, in: draft)
         report.evidence += try earlierForks(in: queue.waiting.map(\.segment), of: draft)
+        for author in Set(slice.opened.map(\.author)).sorted() {
+          let isWhole = draft.head(of: author).sequence >= slice.end(of: author, in: draft)
+          intake.note(author, isWhole: isWhole)
+        }
         let moved = queue.ready.map(\.change.dot.author) + queue.falseClaims.map(\.author)
         intake.moved(Set(moved).sorted()) { readiness.isReady($0, in: draft, judged.claims) }
       }

@@ -38,6 +38,10 @@ struct Intake {
   private var blocked: [Author: [Identifier]] = [:]
   /// Which are of a log.
   private var own: [Author: [Identifier]] = [:]
+  /// Those of a log that waited behind a gap when they were looked for, in order.
+  private var gaps: [Author: ArraySlice<PendingEntry>] = [:]
+  /// How many of those are opened with what closes it.
+  private var lookAheads: [Author: Int] = [:]
 
   /// - Parameter blobs: new segments; those that wait already and doubles are left out.
   init(_ blobs: [[UInt8]], waiting entries: [PendingEntry]) {
@@ -92,7 +96,9 @@ struct Intake {
     }
     guard let author = entry.author(in: zone) else { return }
     own[author, default: []].append(entry.digest)
-    if entry.reason == .gap { blocked[author, default: []].append(entry.digest) }
+    guard entry.reason == .gap else { return }
+    blocked[author, default: []].append(entry.digest)
+    gaps[author] = nil
   }
 
   /// Looks again at what waits for logs that moved on.
@@ -115,6 +121,28 @@ struct Intake {
     (own[head.author] ?? []).compactMap { waiting[$0]?.entry }
       .filter { $0.first <= head.sequence + 1 && [.cause, .gap, .falseClaim].contains($0.reason) }
       .min(by: PendingEntry.isBefore)
+  }
+
+  /// Of a log's waiting segments those behind a gap that are opened with what closes it, in order.
+  mutating func behindGap(of author: Author) -> [PendingEntry] {
+    let order =
+      gaps[author]
+      ?? (own[author] ?? []).compactMap { waiting[$0]?.entry }.filter { $0.reason == .gap }
+      .sorted { ($0.first, $0.last, $0.digest) < ($1.first, $1.last, $1.digest) }[...]
+    let left = order.drop { waiting[$0.digest]?.entry.reason != .gap }
+    gaps[author] = left
+    var found: [PendingEntry] = []
+    for entry in left where waiting[entry.digest]?.entry.reason == .gap {
+      guard found.count < lookAheads[author] ?? 1 else { break }
+      found.append(entry)
+    }
+    return found
+  }
+
+  /// Notes whether all that was opened of a log was applied: then more is opened the next time.
+  mutating func note(_ author: Author, isWhole: Bool) {
+    let lookAhead = lookAheads[author] ?? 1
+    lookAheads[author] = isWhole ? min(lookAhead * 2, Limits.maximumSegmentChanges) : 1
   }
 
   /// Takes out a waiting segment to open it.
