@@ -19,4 +19,18 @@ extension Checker {
     }
     return Frontier(kept.map { ($0.author, $0.sequence) })
   }
+
+  /// What was reached of logs that no lie ends here: who could not tell at first takes back what it
+  /// took from a liar once it can.
+  func unrefuted(
+    _ frontier: Frontier, of zone: ZoneID, _ engine: Engine<ReplicaStore>, in world: World
+  ) throws -> Frontier {
+    let culprits = Set(world.hostile.map(\.deviceID))
+    guard !culprits.isEmpty else { return frontier }
+    let refuted = Set(try engine.falseClaims(in: zone).map(\.author))
+    let kept = frontier.entries.filter {
+      !culprits.contains($0.author.device) || !refuted.contains($0.author)
+    }
+    return Frontier(kept.map { ($0.author, $0.sequence) })
+  }
 }

@@ -217,7 +217,9 @@ struct Checker {
   private mutating func moved(_ device: SimDevice, in world: World) throws {
     guard let engine = device.running?.engine else { return }
     for zone in engine.zones where zone.database == .shared {
-      if let before = reached[device.index]?[zone.id].map({ unforked($0, engine, in: world) }),
+      if let before = try reached[device.index]?[zone.id].map({
+        try unrefuted(unforked($0, engine, in: world), of: zone.id, engine, in: world)
+      }),
         !zone.frontier.covers(before),
         !world.liars.contains(device.index)
       {
@@ -227,7 +229,10 @@ struct Checker {
         }
         throw world.fail(
           isLost ? .durability : .monotonicReads, device,
-          "its \(zone.name) zone knows less than before")
+          "its \(zone.name) zone knows less than before of "
+            + before.entries.filter { zone.frontier[$0.author] < $0.sequence }.prefix(3).map {
+              "\($0.author) (\(zone.frontier[$0.author]) of \($0.sequence))"
+            }.joined(separator: ", "))
       }
       guard reached[device.index]?[zone.id] != zone.frontier else { continue }
       reached[device.index, default: [:]][zone.id] = zone.frontier
