@@ -409,9 +409,10 @@ struct CostTests {
     }
     // A copy of the second with another signature, which is tried first.
     let bad = try #require(
-      (0..<64).lazy.map { place in
+      (1..<16_384).lazy.map { number in
         var copy = blobs[1]
-        copy[copy.count - 1 - place] ^= 1
+        copy[copy.count - 1] ^= UInt8(number & 0xff)
+        copy[copy.count - 2] ^= UInt8(number >> 8)
         return copy
       }.first { segmentDigest($0) < segmentDigest(blobs[1]) })
     for (number, blob) in blobs.enumerated() {

@@ -52,6 +52,19 @@ struct NewerFormatTests {
     #expect(try family.members[2].store.pending(in: family.zone).count == 2)
   }
 
+  @Test("A body of an earlier format is refused, with that reason")
+  func earlier() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    let change = forge.change(record: 1)
+    var body = ChangeBatch.encode([change])
+    body[0] = ChangeBatch.formatVersion - 1
+    let report = try family.members[2].receive(
+      [try forge.seal([change], .init(body: body))], in: family.zone, nowMilliseconds: now)
+    #expect(report.applied == 0 && report.waiting.isEmpty)
+    #expect(report.refused.map(\.reason).contains { $0.contains("earlier version of Hearth") })
+  }
+
   @Test("A log's newer bodies are passed on, in whatever order they come")
   func bodies() throws {
     var family = try EngineFamily(3)

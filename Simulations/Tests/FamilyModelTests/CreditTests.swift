@@ -144,7 +144,7 @@ struct CreditTests {
       #expect(family.kinds == [kind], "\(shift)")
     }
     for (days, kind) in [
-      (-2, ModelEntry.Kind.invalid), (-1, .credited), (1, .credited), (2, .invalid),
+      (-2, ModelEntry.Kind.invalid), (-1, .credited), (1, .ahead), (2, .invalid),
     ] {
       var family = TestFamily()
       family.add(.points(5))

@@ -60,8 +60,8 @@ package struct HybridClock: Equatable, Sendable {
   /// Gives the time of a new local change: at least the wall clock, beyond all accepted times.
   ///
   /// Where the wall clock was set back so far that what was accepted is out of bounds, it goes on
-  /// beyond this node's own last time if that is still within them, else at the wall clock. What was
-  /// accepted counts again once it is within the bounds.
+  /// beyond this node's own last time if that is still within them, else at the wall clock. What
+  /// was accepted counts again once it is within the bounds.
   ///
   /// - Parameter nowMilliseconds: the wall clock, milliseconds since 1970.
   package mutating func tick(nowMilliseconds: UInt64) -> HybridTime {

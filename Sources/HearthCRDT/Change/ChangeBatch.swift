@@ -10,8 +10,11 @@
 /// from the columns before it, and the one choice there is, whole numbers plain or as deltas, is
 /// compared with the choice that encoding makes.
 package enum ChangeBatch {
-  /// The version of the layout.
-  package static let formatVersion: UInt8 = 1
+  /// The version of the layout and of the weights.
+  ///
+  /// Bodies of version 1 weighed an operation as 1 and are not read any more: a file could hold
+  /// more work than its bytes allow.
+  package static let formatVersion: UInt8 = 2
 
   /// Encodes changes of one author with consecutive sequence numbers, at least one.
   ///

@@ -69,7 +69,9 @@ extension Engine {
         return true
       case .gap:
         guard let head = head(of: entry, in: zone) else { return true }
-        return head.forkedAt == nil && entry.first <= head.sequence + 1
+        // What is beyond the end of a log is evidence, which needs no opening either.
+        return head.forkedAt != nil || head.sequence + 1 >= zone.forkEnds[head.author] ?? .max
+          || entry.first <= head.sequence + 1
       case .cause:
         guard let head = head(of: entry, in: zone), head.forkedAt == nil,
           let missing = entry.wait.missing
@@ -180,11 +182,11 @@ extension Engine {
     return slice
   }
 
-  /// Opens what waits behind gaps that close with a slice, so that what many files change is written
-  /// once.
+  /// Opens what waits behind gaps that close with a slice, so that what many files change is
+  /// written once.
   ///
-  /// Of each log twice as many as were applied the last time: what is opened and has to wait all the
-  /// same costs no more than what is applied.
+  /// Of each log twice as many as were applied the last time: what is opened and has to wait all
+  /// the same costs no more than what is applied.
   private func openFollowing(
     of intake: inout Intake, reading bytes: (Identifier) throws -> [UInt8]?,
     with opener: SegmentOpener, _ readiness: Readiness, into slice: inout Slice,

@@ -189,6 +189,12 @@ struct SegmentOpener {
     _ content: (body: [UInt8], weight: Int), _ header: EnvelopeHeader
   ) throws -> [Change]? {
     if isNewer(content.body) { return nil }
+    if let version = content.body.first, version < ChangeBatch.formatVersion {
+      throw SyncError(
+        .malformed,
+        "an earlier version of Hearth wrote it, in format \(version), which is not read any more; "
+          + "this version reads format \(ChangeBatch.formatVersion)")
+    }
     let changes: [Change]
     do {
       changes = try ChangeBatch.decode(

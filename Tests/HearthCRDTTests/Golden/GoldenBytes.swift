@@ -17,7 +17,7 @@ enum GoldenBytes {
 
   /// The two changes as one batch.
   static let batch =
-    "01cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc11111111111111"
+    "02cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc11111111111111"
     + "1111111111111111110201a0c4506c000001feffbf3e070001222222222222222222222222222222"
     + "2200000002bbbbbbbb0200000200050001e1e2e3e4e5e6e7e8d1d2d3d4d5d6d7d80e040003010406"
     + "080c0a03058480060202010402043333333333333333333333333333333344444444444444444444"

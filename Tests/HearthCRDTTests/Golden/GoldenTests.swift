@@ -67,7 +67,7 @@ struct GoldenTests {
       ]),
   ]
 
-  @Test("the canonical bytes of changes are those of format 1")
+  @Test("the canonical bytes of changes are those of format 2")
   func canonicalChanges() throws {
     for (change, golden) in zip(GoldenTests.changes, GoldenBytes.changes) {
       #expect(hex(canonical(change)) == golden)
