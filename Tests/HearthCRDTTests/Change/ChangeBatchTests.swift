@@ -72,7 +72,7 @@ struct ChangeBatchTests {
   /// A batch of one author written by hand: the head, then what follows the change count.
   func body(changes: Int, _ columns: (inout ByteWriter) -> Void) -> [UInt8] {
     var writer = ByteWriter()
-    writer.byte(1)
+    writer.byte(ChangeBatch.formatVersion)
     writer.raw([UInt8](repeating: 0, count: 32))
     writer.identifier(.zero)
     writer.varint(changes)
@@ -147,14 +147,14 @@ struct ChangeBatchTests {
     #expect(code(empty(10_000), first: .max) == .beyondLimit)
     #expect(code(empty(10_000), first: 0) == .beyondLimit)
     var none = [UInt8](repeating: 0, count: 70)
-    none[0] = 1
+    none[0] = ChangeBatch.formatVersion
     #expect(code(none) == .notCanonical)
   }
 
   @Test("a batch longer than a mebibyte is refused unread")
   func byteLimit() {
     #expect(code([UInt8](repeating: 1, count: Limits.maximumSegmentBytes + 1)) == .beyondLimit)
-    #expect(code([UInt8](repeating: 2, count: Limits.maximumSegmentBytes)) == .unknown)
+    #expect(code([UInt8](repeating: 9, count: Limits.maximumSegmentBytes)) == .unknown)
   }
 
   @Test("the largest change in its worst shape still fits a segment")
