@@ -23,6 +23,8 @@ package enum Simulator {
     package var cpuSeconds: Double
     /// What happened, for people; empty unless asked for.
     package var lines: [String]
+    /// The members' log as each device has it, after a failure; empty unless lines were kept.
+    package var membersLines: [String] = []
 
     /// A run whose process ended itself, with this status or by this signal.
     package static func ended(seed: UInt64, mode: String, status: Int32) -> Outcome {
@@ -130,7 +132,8 @@ package enum Simulator {
       deviceDays: Double(result.deviceMilliseconds) / 86_400_000,
       acknowledged: result.acknowledged, syncs: result.syncs,
       digestsCompared: result.digestsCompared, probes: probes, cpuSeconds: cpuSeconds() - began,
-      lines: result.lines.map { words($0, result) })
+      lines: result.lines.map { words($0, result) },
+      membersLines: result.membersLines.map { words($0, result) })
     return (outcome, result)
   }
 

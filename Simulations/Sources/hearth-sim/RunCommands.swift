@@ -104,12 +104,14 @@ struct Replay: ParsableCommand {
   @OptionGroup var options: SourceOptions
   @Flag(help: "Print the plan instead of running it.") var printPlan = false
   @Flag(help: "Only the end.") var quiet = false
+  @Flag(help: "After a failure, print the members' log as each device has it.") var members = false
 
   func run() throws {
     let source = try options.source()
     if printPlan { return print(try Simulator.planText(source), terminator: "") }
-    let outcome = try Simulator.run(source, keepsLines: !quiet)
-    for line in outcome.lines { print(line) }
+    let outcome = try Simulator.run(source, keepsLines: !quiet || members)
+    if !quiet { for line in outcome.lines { print(line) } }
+    if members { for line in outcome.membersLines { print(line) } }
     print("\(outcome.failure ?? "everything held"); trace \(String(outcome.traceHash, radix: 16))")
     if outcome.failure != nil { throw ExitCode.failure }
   }

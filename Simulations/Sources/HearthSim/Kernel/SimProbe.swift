@@ -88,6 +88,7 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case operationOverruled = "people.operation-overruled"
   case cutWidened = "people.cut-widened"
   case neverToldOfClosing = "people.never-told-of-closing"
+  case neverToldOfOffersEnd = "people.never-told-of-offers-end"
   case adversaryTried = "oracle.adversary-tried"
   case newcomerTried = "oracle.newcomer-tried"
   case ruleSet = "people.rule-set"

@@ -86,6 +86,14 @@ struct Adversary {
     endings.contains { frontier.covers(log.entries[$0].dot) }
   }
 
+  /// Whether the thief was out in the eyes of somebody who had seen so much of the members' log.
+  ///
+  /// Its removal may have been void then, as its author was out, and count since: the next key
+  /// leaves the thief out, and those of before were handed over in good faith.
+  private func wasOut(_ thief: SimDevice, _ seen: Frontier) throws -> Bool {
+    try !member.membership(seenBy: seen).isActive(thief.deviceID)
+  }
+
   /// No key that was made by who knew of the removal.
   private func keysStayAway(
     from thief: SimDevice, _ endings: [Int], _ returns: [Int]
@@ -97,7 +105,7 @@ struct Adversary {
         !returns.contains(where: { log.sees(place, $0) }),
         let zone = try? thief.engine().zone(grant.zone)
       else { continue }
-      guard !zone.holdsEpoch(grant.epoch) else {
+      guard try !zone.holdsEpoch(grant.epoch) || !wasOut(thief, log.entries[place].stated) else {
         throw world.fail(.keys, thief, "has a key of \(zone.name) made after it was removed")
       }
     }
@@ -114,7 +122,9 @@ struct Adversary {
         let last = opened.last?.change.dot, last.author.device != thief.deviceID,
         let heads = roles.heads[last], hasSeen(heads, endings), !hasSeen(heads, returns)
       else { continue }
-      if let read = try? thief.engine().changes(inSegment: bytes, of: home), !read.isEmpty {
+      if let read = try? thief.engine().changes(inSegment: bytes, of: home), !read.isEmpty,
+        try wasOut(thief, heads)
+      {
         throw world.fail(
           .keys, thief, "reads what \(last.author) wrote knowing that it was removed (\(last))")
       }

@@ -12,8 +12,12 @@ struct PeopleLog {
     let dot: Dot
     /// What its author had seen; nobody unsees by beginning a new life.
     var cause: Frontier
+    /// What it says itself that its author had seen: less, where a device went back in time.
+    let stated: Frontier
     let operation: ControlOperation
-    let isLive: Bool
+    /// Why it has no effect; nil where it has.
+    let void: VoidReason?
+    var isLive: Bool { void == nil }
     let id: RecordID
     /// The device that it lets in; nil if it lets in none.
     let joiner: DeviceID?
@@ -57,8 +61,9 @@ struct PeopleLog {
     let told = audit.compactMap { entry in
       states[entry.id].map {
         Entry(
-          dot: $0.version.dot, cause: $0.cause ?? Frontier(), operation: entry.operation,
-          isLive: entry.void == nil, id: entry.id, joiner: PeopleLog.joiner(of: entry.operation))
+          dot: $0.version.dot, cause: $0.cause ?? Frontier(), stated: $0.cause ?? Frontier(),
+          operation: entry.operation, void: entry.void?.reason, id: entry.id,
+          joiner: PeopleLog.joiner(of: entry.operation))
       }
     }
     isWhole = told.count == audit.count

@@ -31,7 +31,7 @@ struct WordsLead {
   // MARK: Keys
 
   /// Every key made by somebody who knew of words that hold is sealed to them, and to none that
-  /// they had replaced.
+  /// they had replaced. A device that went back in time knows what it says to have seen, and no more.
   private func keysAreSealed(
     to root: RecoveryRoot, of person: PersonID, _ log: PeopleLog, on device: SimDevice
   ) throws {
@@ -40,7 +40,8 @@ struct WordsLead {
       log.entries[place].isLive && box(log.entries[place].operation) == root.publicKeys.box
     }
     guard let naming else { return }
-    for place in log.entries.indices where log.entries[place].isLive && log.sees(place, naming) {
+    for place in log.entries.indices
+    where log.entries[place].isLive && log.entries[place].stated.covers(log.entries[naming].dot) {
       guard case .epoch(let grant) = log.entries[place].operation,
         log.standing(before: place).roles[person] != nil
       else { continue }
@@ -77,12 +78,9 @@ struct WordsLead {
   private func heldThen(
     _ root: RecoveryRoot, of person: PersonID, _ place: Int, _ log: PeopleLog, on device: SimDevice
   ) throws -> Bool {
-    let (engine, group) = (try device.engine(), try device.group())
     let entry = log.entries[place]
-    let seen = try engine.store.events(
-      of: ControlOperation.type, in: engine.controlZone(of: group).id
-    ).filter { entry.cause.covers($0.1.version.dot) || $0.1.version.dot == entry.dot }
-    let membership = Membership(group: group, events: seen)
+    let seen = entry.stated.joined(with: Frontier([(entry.dot.author, entry.dot.sequence)]))
+    let membership = try device.membership(seenBy: seen)
     return membership.recoveryKeys(of: person)?.box == root.publicKeys.box
   }
 

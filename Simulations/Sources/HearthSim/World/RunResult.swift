@@ -7,6 +7,8 @@ struct RunResult: Sendable {
   let checkpoints: [UInt64]
   let events: Int
   let lines: [Trace.Line]
+  /// The members' log as each device has it, after a violation; empty unless lines were kept.
+  let membersLines: [Trace.Line]
   let devices: [String]
   /// How long the plan lasted, in virtual milliseconds, times the number of devices.
   let deviceMilliseconds: UInt64
@@ -28,6 +30,7 @@ struct RunResult: Sendable {
     checkpoints = world.trace.checkpoints
     events = world.trace.count
     lines = world.trace.lines
+    membersLines = world.membersLines
     devices = world.devices.map(\.name)
     startMilliseconds = world.plan.startMilliseconds
     deviceMilliseconds =

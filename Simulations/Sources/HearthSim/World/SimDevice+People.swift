@@ -28,10 +28,28 @@ extension SimDevice {
     try engine().membership(of: group())
   }
 
+  /// The members in the eyes of somebody who had seen so much of their log, as this device has it.
+  func membership(seenBy frontier: Frontier) throws -> Membership {
+    let (engine, group) = (try engine(), try group())
+    let seen = try engine.store.events(
+      of: ControlOperation.type, in: engine.controlZone(of: group).id
+    ).filter { frontier.covers($0.1.version.dot) }
+    return Membership(group: group, events: seen)
+  }
+
   /// Whether somebody counts the joining that this device believes in, whatever came after it: only
   /// then is there anybody who hands it keys, or makes some under those that it has.
   func isKnown(to others: Membership) throws -> Bool {
     guard let theirs = others.device(deviceID) else { return false }
+    // The end of an offer that its person took is told under the key that was made for that end.
+    let wasWithdrawn = others.voided.contains { void in
+      guard case .overruled(_, .offerEnded) = void.reason else { return false }
+      return others.device(void.version.dot.author.device)?.person == theirs.person
+    }
+    guard theirs.isActive || !wasWithdrawn else {
+      SimProbe.neverToldOfOffersEnd.hit()
+      return false
+    }
     // A copy, or what was put back, is not told of a joining that its like has gone through since:
     // it needs the link that brought the keys, and that may be gone by now.
     return try theirs.isActive && copies == 0

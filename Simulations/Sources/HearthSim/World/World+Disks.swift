@@ -71,6 +71,7 @@ extension World {
       try boot(device)
     case "rollback":
       guard let image = images[device.name + "/" + name] else { return true }
+      let zone = device.running == nil ? nil : device.home.flatMap { try? device.engine().zone($0) }
       device.drop()
       // A restored database beside an anchor that was not: the file outlives the copy of the rest.
       let anchor = step.words.contains("database") ? try? device.disk.read("anchor") : nil
@@ -89,6 +90,7 @@ extension World {
       ledger.exempt(device: device.index)
       SimProbe.rolledBack.hit()
       checker.forget(device)
+      if let zone, !device.usesRelay { takeBackWhatNobodyHas(of: device, in: zone) }
       try boot(device)
       try rejoin(device, since: imageTimes[device.name + "/" + name] ?? now)
     case "clone":

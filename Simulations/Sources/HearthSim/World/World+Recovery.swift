@@ -55,8 +55,14 @@ extension World {
     lose(device, "is destroyed")
     device.isDestroyed = true
     checker.forget(device)
-    // What it had stored in its own copy of the folder, and nobody has taken from there yet, is
-    // gone too.
+    takeBackWhatNobodyHas(of: device, in: zone)
+  }
+
+  /// A fault took what a device had given away and nobody had taken yet: it is owed to the fault.
+  ///
+  /// That is what a device stored in its own copy of the folder before it was destroyed, or before
+  /// the folder was emptied and its database put back.
+  func takeBackWhatNobodyHas(of device: SimDevice, in zone: ZoneState?) {
     ledger.takeBack { promise in
       let holders = checker.holders(of: promise.dot, in: promise.zone)
       let isElsewhere = devices.contains { other in

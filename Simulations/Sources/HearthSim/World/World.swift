@@ -77,6 +77,8 @@ final class World {
   var startOperations: UInt64 = 0
   /// What each device knew of each author at the end, while it still ran.
   private(set) var knowledge = Knowledge()
+  /// The members' log as each device has it, after a violation; empty unless lines were kept.
+  private(set) var membersLines: [Trace.Line] = []
   /// The relay and the lines to it; nil where the plan has none.
   private(set) var net: SimNet?
   /// How many entries devices gave to the relay.
@@ -145,7 +147,10 @@ final class World {
           oracle: .expectation, time: now, device: nil, text: "the world itself failed: \(error)")
     }
     if let violation { trace.note("violation", at: now, 0, "\(violation)") }
-    if trace.keepsLines { knowledge = Knowledge(of: devices) }
+    if trace.keepsLines {
+      knowledge = Knowledge(of: devices)
+      if violation != nil { membersLines = MembersReport(of: self).lines }
+    }
     for device in devices { device.drop() }
     return RunResult(self)
   }
