@@ -58,6 +58,16 @@ extension Membership {
     }
   }
 
+  /// The devices whose changes count by an operation alone that somebody had not seen.
+  ///
+  /// Something spoke against their joining, so it waited: whoever had not seen the operation that
+  /// made it final left their changes out.
+  package func devicesBelonging(since known: Frontier) -> Set<DeviceID> {
+    Set(
+      resolver.lateConfirmations
+        .filter { !known.covers(resolver.log.items[$0.place].version.dot) }.map(\.device))
+  }
+
   private func confirmed(
     by place: Int, in resolver: ControlResolver
   ) -> [AuditEntry.Confirmed] {
@@ -122,6 +132,19 @@ extension ControlResolver {
     if uses >= invite.operation.maximumUses { return .usedUp }
     let time = log.items[place].version.time.milliseconds
     return time > invite.operation.expiresMilliseconds ? .expired : nil
+  }
+
+  /// The operations by which devices came to belong whose joining had to wait for them, each with
+  /// its device.
+  fileprivate var lateConfirmations: [(device: DeviceID, place: Int)] {
+    index.enrolments.keys.sorted().flatMap { device in
+      (index.enrolments[device] ?? []).compactMap { entry in
+        guard isLive[entry], case .join(let join) = log.operation(entry),
+          let place = confirmations[entry], hadToWait(entry, join, for: place)
+        else { return nil }
+        return (device, place)
+      }
+    }
   }
 
   /// Whether something spoke against a joining in the eyes of whoever made it final: the joining's

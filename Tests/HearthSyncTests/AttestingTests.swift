@@ -151,7 +151,7 @@ struct AttestingTests {
       let zone = try world.family.members[3].zone(world.family.zone)
       if depth > 0 {
         let attest = ControlOperation.ZoneDigest(
-          zone: world.family.zone, mark: Engine<MemoryStore>.mark(of: zone.heads),
+          zone: world.family.zone, mark: Engine<MemoryStore>.mark(of: zone.heads, []),
           digest: try world.digest(3))
         try world.family.members[attester].perform(
           [.snapshotAttest(attest)], in: world.family.group, nowMilliseconds: now)

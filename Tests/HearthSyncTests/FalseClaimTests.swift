@@ -97,6 +97,39 @@ struct FalseClaimTests {
     #expect(digests.count == 1)
   }
 
+  @Test("Who begins from a snapshot ends the same logs, and knows what else rests on their ends")
+  func newcomer() throws {
+    var family = try EngineFamily(3)
+    try writeNews(&family)
+    try family.settle()
+    // Mallory cites Ben's log with a made-up hash, and an accomplice what Mallory never wrote.
+    var forge = try Forge(family.members[mallory], family.zone)
+    let liar = forge.author
+    let bytes = try forge.seal([lie(&forge, citing: [citing(family.members[ben].author, 1)])])
+    var whole = try taking([[bytes]], by: anna, of: family)
+    var accomplice = try Forge(family.members[ben], family.zone)
+    var change = accomplice.change(record: 9)
+    change.seen = FrontierDifference(heads: [citing(liar, 7)])
+    accomplice.head.hash = accomplice.hash(change)
+    _ = try whole.receive([try accomplice.seal([change])], in: family.zone, nowMilliseconds: now)
+    #expect(try whole.zone(family.zone).head(of: accomplice.author).seen[liar] == 7)
+    let chunks = try whole.snapshot(of: family.zone)
+    var late = try EngineFamily.engine()
+    _ = try late.beginJoining(family.capsule, with: family.secret, nowMilliseconds: now)
+    _ = try late.receive(
+      try family.published(anna, family.control), in: family.control, nowMilliseconds: now)
+    try late.bootstrap(family.zone, from: chunks, nowMilliseconds: now)
+    // The lie cites what lies below the snapshot: nobody who begins there can compare it.
+    _ = try late.receive([bytes], in: family.zone, nowMilliseconds: now)
+    let digest = try whole.digest(of: family.zone)
+    for _ in 0..<2 {
+      #expect(try late.zone(family.zone).head(of: liar).sequence == 0)
+      #expect(try late.falseClaims(in: family.zone).map(\.author) == [liar])
+      #expect(try late.digest(of: family.zone) == digest)
+      try late.rebuild(family.zone, nowMilliseconds: now)
+    }
+  }
+
   @Test("The log of who lied ends before the lie; rebuilding, opening and auditing agree")
   func rebuilding() throws {
     var family = try EngineFamily(4)

@@ -62,7 +62,7 @@ struct SnapshotGoldenTests {
 
   private func stream() throws -> [UInt8] {
     var stream: [UInt8] = []
-    try SnapshotWriter(zone: SnapshotGoldenTests.zone())
+    try SnapshotWriter(zone: SnapshotGoldenTests.zone(), claims: [])
       .write(from: SnapshotGoldenTests.shelf()) { stream += $0 }
     return stream
   }
@@ -93,6 +93,29 @@ struct SnapshotGoldenTests {
     #expect(records == expected)
   }
 
+  @Test("false claims are read back as they were written, and none of a change that is here")
+  func claims() throws {
+    let zone = try SnapshotGoldenTests.zone()
+    let (first, second) = (zone.heads[0].author, zone.heads[1].author)
+    func read(_ claims: [FalseClaim]) throws -> [FalseClaim] {
+      var stream: [UInt8] = []
+      try SnapshotWriter(zone: zone, claims: claims)
+        .write(from: SnapshotGoldenTests.shelf()) { stream += $0 }
+      return try SnapshotReader(stream, zone: zone.id).claims
+    }
+    func claim(_ author: Author, _ sequence: UInt64) -> FalseClaim {
+      FalseClaim(
+        author: author, sequence: sequence, kind: .past,
+        cited: Dot(author: SnapshotGoldenTests.ada, sequence: 5), isControl: true)
+    }
+    let stranger = Author(device: Identifier(high: .max, low: .max), incarnation: 1)
+    let claims = [claim(first, 3), claim(second, 9), claim(stranger, 1)]
+    #expect(try read(claims) == claims)
+    for wrong in [[claim(first, 1)], [claim(second, 9), claim(first, 3)], [claims[0], claims[0]]] {
+      #expect(throws: CodecError.self) { try read(wrong) }
+    }
+  }
+
   @Test("a table with an author too many, and a change beyond the heads, are refused")
   func strangers() throws {
     let zone = try SnapshotGoldenTests.zone()
@@ -113,6 +136,7 @@ struct SnapshotGoldenTests {
         writer.frontier(head.seen, table)
         writer.frontier(head.controlSeen, table)
       }
+      writer.varint(0)
       var records: [(id: RecordID, state: RecordState)] = []
       for (key, record) in shelf.records {
         if case .record(let state) = record, key.type == .record(1) {
@@ -142,7 +166,7 @@ struct SnapshotGoldenTests {
         past: Frontier())
       return RecordShelf([(RecordKey(type: .record(1), id: .zero), .record(state))])
     }
-    let authors = SnapshotWriter.authors(of: zone.heads)
+    let authors = SnapshotWriter.authors(of: zone.heads, [])
     let last = zone.heads[0].sequence
     try read(try stream(authors, RecordShelf([])))
     try read(try stream(authors, shelf(last)))

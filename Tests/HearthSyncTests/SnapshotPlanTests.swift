@@ -70,19 +70,29 @@ struct SnapshotPlanTests {
         ]
       }
       return SnapshotPlan.fault(
-        in: [head], of: zone, control: control,
+        in: [head], [], of: zone, control: control,
         listing: TransportListing(segments: segments ?? []))
     }
     #expect(fault(citing: 7, listed: 7) == nil)
     #expect(fault(citing: 8, listed: 7)?.contains("cites 8 changes") == true)
     #expect(fault(citing: 1, listed: nil)?.contains("cites 1 changes") == true)
+    // Nothing counts of a log that a false claim ends.
+    var citing = LogHead(author: ben)
+    citing.sequence = 2
+    citing.seen = Frontier([(cleo, UInt64(8))])
+    let ended = FalseClaim(
+      author: cleo, sequence: 1, kind: .content, cited: Dot(author: ben, sequence: 1),
+      isControl: false)
+    #expect(
+      SnapshotPlan.fault(
+        in: [citing], [ended], of: zone, control: control, listing: TransportListing()) == nil)
     // What is here was not made up by whoever wrote the snapshot.
     var head = LogHead(author: SnapshotGoldenTests.ada)
     head.sequence = 1
     head.seen = Frontier([(ben, UInt64(2))])
     func ofBen(_ sequence: UInt64) -> String? {
       head.seen = Frontier([(ben, sequence)])
-      return SnapshotPlan.fault(in: [head], of: zone, control: control, listing: TransportListing())
+      return SnapshotPlan.fault(in: [head], [], of: zone, control: control, listing: TransportListing())
     }
     #expect(ofBen(2) == nil && ofBen(3) != nil)
   }

@@ -54,7 +54,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  mutating func dot(_ item: String, _ table: AuthorTable) throws(CodecError) -> Dot {
+  package mutating func dot(_ item: String, _ table: AuthorTable) throws(CodecError) -> Dot {
     let start = offset
     let number = try varint(item, atMost: Int(UInt32.max))
     guard number < table.authors.count else { throw CodecError(.unknown, item, offset: start) }

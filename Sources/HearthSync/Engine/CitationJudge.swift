@@ -21,11 +21,36 @@ package struct FalseClaim: Equatable, Sendable {
   /// Whether it is one of the control zone.
   package let isControl: Bool
 
+  package init(author: Author, sequence: UInt64, kind: Kind, cited: Dot, isControl: Bool) {
+    self.author = author
+    self.sequence = sequence
+    self.kind = kind
+    self.cited = cited
+    self.isControl = isControl
+  }
+
+  /// A claim of which formats have kind and zone in one byte.
+  init(_ change: Dot, flags: UInt8, cited: Dot) {
+    self.init(
+      author: change.author, sequence: change.sequence, kind: flags & 1 != 0 ? .past : .content,
+      cited: cited, isControl: flags & 2 != 0)
+  }
+
+  /// Kind and zone in one byte: bit 0 for a past that is not closed, bit 1 for the control zone.
+  var flags: UInt8 { (kind == .past ? 1 : 0) | (isControl ? 2 : 0) }
+
   /// The claims for which logs are held back, by what waits for that reason.
   static func claims(in entries: [PendingEntry]) -> [Author: FalseClaim] {
     Dictionary(
       entries.compactMap { $0.wait.claim.map { ($0.author, $0) } },
       uniquingKeysWith: { $0.sequence <= $1.sequence ? $0 : $1 })
+  }
+
+  /// Of each log the claim that ends it first.
+  static func earliest(
+    _ one: [Author: FalseClaim], _ other: [Author: FalseClaim]
+  ) -> [Author: FalseClaim] {
+    one.merging(other) { $0.sequence <= $1.sequence ? $0 : $1 }
   }
 }
 

@@ -91,8 +91,11 @@ extension Engine {
   /// Where each author's log stood in the snapshot that a zone began from; none without one.
   func baseHeads(of zone: ZoneState) throws -> [LogHead] { try base(of: zone)?.heads ?? [] }
 
-  /// The snapshot that a zone began from: its first chunk, and where each author's log stood in it.
-  func base(of zone: ZoneState) throws -> (chunk: [UInt8], heads: [LogHead])? {
+  /// The snapshot that a zone began from: its first chunk, and where each author's log stood and
+  /// ended in it.
+  func base(
+    of zone: ZoneState
+  ) throws -> (chunk: [UInt8], heads: [LogHead], claims: [FalseClaim])? {
     // The number of chunks, the length of the first one and that chunk: the others may be many.
     guard
       let start = try store.baseSnapshot(
@@ -102,10 +105,9 @@ extension Engine {
     let count = try reader.varint("chunks")
     guard count > 0 else { return nil }
     let first = try reader.blob("chunk", atMost: Envelope.maximumEnvelopeBytes)
-    let heads = try heads(
-      ofSnapshot: first, of: Int(clamping: count), zone: zone, isAccepted: true
-    ).heads
-    return (first, heads)
+    let (heads, claims, _) = try heads(
+      ofSnapshot: first, of: Int(clamping: count), zone: zone, isAccepted: true)
+    return (first, heads, claims)
   }
 
   /// Opens a stored segment again; nil for one of a newer version, which is kept unopened.

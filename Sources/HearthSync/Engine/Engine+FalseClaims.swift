@@ -67,9 +67,45 @@ extension Engine {
   }
 
   /// The changes of a zone that are held back for what they cite, by author.
-  package func falseClaims(in id: ZoneID) throws -> [FalseClaim] {
-    FalseClaim.claims(in: try store.pendingEntries(in: id)).values
+  package func falseClaims(in id: ZoneID) throws -> [FalseClaim] { try claims(in: zone(id)) }
+
+  /// For what logs of a zone are held back, by evidence that is here or by the snapshot that the
+  /// zone began from, in order of author.
+  func claims(in zone: ZoneState) throws -> [FalseClaim] {
+    let waiting = FalseClaim.claims(in: try store.pendingEntries(in: zone.id))
+    return FalseClaim.earliest(waiting, try baseClaims(of: zone)).values
       .sorted { $0.author < $1.author }
+  }
+
+  // MARK: What the snapshot says
+
+  private static func baseClaimsFact(_ zone: ZoneID) -> String { "base-claims.\(zone.hex)" }
+
+  /// For what logs were held back in the snapshot that a zone began from.
+  ///
+  /// The claim itself cites what lies below the snapshot, which nobody can compare who began there.
+  /// One that cites a log beyond its proven end is none: more than one history is shown of that.
+  func baseClaims(of zone: ZoneState) throws -> [Author: FalseClaim] {
+    guard let bytes = try store.fact(Engine.baseClaimsFact(zone.id)) else { return [:] }
+    var reader = ByteReader(bytes)
+    var claims: [Author: FalseClaim] = [:]
+    for _ in 0..<(try reader.count("claims", itemBytes: 51, atMost: Limits.maximumAuthors)) {
+      let claim = try reader.claim()
+      let cited = claim.isControl ? try controlZone(of: zone.group) : zone
+      guard claim.cited.sequence < cited.forkEnds[claim.cited.author] ?? .max else { continue }
+      claims[claim.author] = claim
+    }
+    try reader.finish()
+    return claims
+  }
+
+  func save(baseClaims claims: [FalseClaim], of zone: ZoneID) throws {
+    var writer = ByteWriter()
+    writer.varint(claims.count)
+    for claim in claims { writer.claim(claim) }
+    let fact = claims.isEmpty ? nil : writer.bytes
+    guard try store.fact(Engine.baseClaimsFact(zone)) != fact else { return }
+    try store.setFact(Engine.baseClaimsFact(zone), fact)
   }
 
   // MARK: What others may judge otherwise

@@ -181,7 +181,7 @@ extension Engine {
       var intake = Intake(blobs, waiting: try store.pendingEntries(in: zone))
       let readiness = try readiness(
         of: draft, membership, isRebuilding: isRebuilding, hasNews: intake.hasFresh)
-      var judged = isRebuilding ? JudgedLogs() : try judgedLogs(intake.claims, of: zone)
+      var judged = try judgedLogs(isRebuilding ? [:] : intake.claims, of: draft, isRebuilding)
       intake.sort(in: draft) { readiness.isReady($0, in: draft, judged.claims) }
       while var slice = try nextSlice(of: &intake, in: draft, readiness, &report) {
         hold(&slice, where: ends)
@@ -245,10 +245,13 @@ extension Engine {
     slice.opened.removeAll { evidence.contains($0.digest) }
   }
 
+  /// How far logs were judged before; where a zone is built anew, what its snapshot says of them.
   private func judgedLogs(
-    _ claims: [Author: FalseClaim], of zone: ZoneID
+    _ claims: [Author: FalseClaim], of zone: ZoneState, _ isRebuilding: Bool
   ) throws -> JudgedLogs {
-    JudgedLogs(claims: claims, uncertain: try uncertainChanges(in: zone))
+    JudgedLogs(
+      claims: FalseClaim.earliest(claims, try baseClaims(of: zone)),
+      uncertain: isRebuilding ? [:] : try uncertainChanges(in: zone.id))
   }
 
   /// Leaves in a slice the segments whose authors are known, or have a place in the members' zone;

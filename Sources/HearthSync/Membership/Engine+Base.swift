@@ -4,7 +4,7 @@ import HearthMembership
 
 extension Engine {
   /// An author of whose changes the snapshot that a zone began from may hold what they do not count
-  /// for.
+  /// for, or lack what they do.
   ///
   /// A snapshot does not tell whether its maker knew of a removal, or of a role that was lost.
   /// Where it reaches beyond the cut of one, only the changes themselves can say what counts. Nil
@@ -15,9 +15,17 @@ extension Engine {
     let zone = try zone(id)
     let membership = membership(of: zone.group)
     let mayBe = membership.withholdsKeys ? membership.hasTriedCuts : membership.hasCuts
-    guard zone.kind == .data, mayBe || !zone.forkEnds.isEmpty,
-      let (first, heads) = try base(of: zone)
+    guard zone.kind == .data, try store.baseSnapshot(of: id, atMost: 1) != nil else { return nil }
+    // Where keys are withheld nothing but another snapshot would help, and nobody need make one.
+    let late =
+      membership.withholdsKeys ? [] : membership.devicesBelonging(since: Frontier())
+    guard mayBe || !zone.forkEnds.isEmpty || !late.isEmpty,
+      let (first, heads, _) = try base(of: zone)
     else { return nil }
+    // Its maker had seen what the changes in it cite.
+    let known = heads.reduce(Frontier()) { $0.joined(with: $1.controlSeen) }
+    let left = late.isEmpty ? [] : membership.devicesBelonging(since: known)
+    if let head = heads.first(where: { left.contains($0.author.device) }) { return head.author }
     // One of two histories, of which neither counts (decision 0025).
     let forked = heads.first { head in
       zone.forkEnds[head.author].map { head.sequence >= $0 } ?? false

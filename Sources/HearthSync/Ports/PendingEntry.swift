@@ -112,11 +112,7 @@ package struct PendingWait: Equatable, Sendable {
       (missing == nil ? 0 : 1) | (isInControl ? 2 : 0) | (claim == nil ? 0 : 4)
         | (isPartlyApplied ? 8 : 0))
     if let missing { writer.dot(missing) }
-    if let claim {
-      writer.dot(Dot(author: claim.author, sequence: claim.sequence))
-      writer.byte((claim.kind == .past ? 1 : 0) | (claim.isControl ? 2 : 0))
-      writer.dot(claim.cited)
-    }
+    if let claim { writer.claim(claim) }
     writer.frontier(seen)
     writer.frontier(controlSeen)
     return writer.bytes
@@ -130,15 +126,7 @@ package struct PendingWait: Equatable, Sendable {
     missing = flags & 1 != 0 ? try reader.dot("missing change") : nil
     isInControl = flags & 2 != 0
     isPartlyApplied = flags & 8 != 0
-    claim = nil
-    if flags & 4 != 0 {
-      let change = try reader.dot("claim")
-      let kind = try reader.byte("kind of claim")
-      guard kind < 4 else { throw CodecError(.unknown, "kind of claim", offset: reader.offset) }
-      claim = FalseClaim(
-        author: change.author, sequence: change.sequence, kind: kind & 1 != 0 ? .past : .content,
-        cited: try reader.dot("cited change"), isControl: kind & 2 != 0)
-    }
+    claim = flags & 4 != 0 ? try reader.claim() : nil
     seen = try reader.frontier("seen")
     controlSeen = try reader.frontier("control seen")
     try reader.finish()
@@ -150,11 +138,26 @@ extension ByteWriter {
     author(dot.author)
     varint(dot.sequence)
   }
+
+  /// Writes a false claim as the store keeps it.
+  mutating func claim(_ claim: FalseClaim) {
+    dot(Dot(author: claim.author, sequence: claim.sequence))
+    byte(claim.flags)
+    dot(claim.cited)
+  }
 }
 
 extension ByteReader {
   fileprivate mutating func dot(_ what: String) throws(CodecError) -> Dot {
     Dot(author: try author(what), sequence: try varint(what))
+  }
+
+  /// Reads what the store keeps of a false claim.
+  mutating func claim() throws(CodecError) -> FalseClaim {
+    let change = try dot("claim")
+    let flags = try byte("kind of claim")
+    guard flags < 4 else { throw CodecError(.unknown, "kind of claim", offset: offset) }
+    return FalseClaim(change, flags: flags, cited: try dot("cited change"))
   }
 }
 

@@ -171,10 +171,11 @@ extension Engine {
         }
         let chunks = try candidate.chunks.map { try fetch($0, from: transport, &report) }
         guard let first = chunks.first else { continue }
-        let heads = try heads(
-          ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: false
-        ).heads
-        if let fault = SnapshotPlan.fault(in: heads, of: zone, control: control, listing: listing) {
+        let (heads, claims, _) = try heads(
+          ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: false)
+        if let fault = SnapshotPlan.fault(
+          in: heads, claims, of: zone, control: control, listing: listing)
+        {
           throw SyncError(.notAuthentic, fault)
         }
         guard try isBelieved || isVouched(word, chunks, by: words, in: zone) else {

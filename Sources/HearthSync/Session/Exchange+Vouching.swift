@@ -21,21 +21,25 @@ struct SnapshotWord {
 extension Engine {
   /// A snapshot whose first chunk was verified.
   func candidate(
-    _ snapshot: SnapshotPlan.Complete, _ first: [UInt8], _ heads: [LogHead], in zone: ZoneState
+    _ snapshot: SnapshotPlan.Complete, _ first: [UInt8], _ heads: [LogHead],
+    _ claims: [FalseClaim], in zone: ZoneState
   ) throws -> Candidate {
-    let word = try word(of: first, heads, in: zone)
+    let word = try word(of: first, heads, claims, in: zone)
     return Candidate(
       snapshot: snapshot, first: first, word: word, weight: SnapshotPlan.weight(of: word.frontier))
   }
 
-  /// What a snapshot says, by its first chunk and its heads.
-  func word(of first: [UInt8], _ heads: [LogHead], in zone: ZoneState) throws -> SnapshotWord {
+  /// What a snapshot says, by its first chunk, its heads and its claims.
+  func word(
+    of first: [UInt8], _ heads: [LogHead], _ claims: [FalseClaim], in zone: ZoneState
+  ) throws -> SnapshotWord {
     let header = try Envelope.parseHeader(
       first, minimumSuite: membership(of: zone.group).acceptedSuite)
     return word(
       of: KnownSnapshot(
         group: .zero, isOwn: false, maker: Identifier(header.authorTag),
-        epoch: Identifier(header.epochTag), mark: Engine.mark(of: heads), link: header.linkBefore,
+        epoch: Identifier(header.epochTag), mark: Engine.mark(of: heads, claims),
+        link: header.linkBefore,
         frontier: Frontier(heads.map { ($0.author, $0.sequence) })), in: zone)
   }
 
@@ -47,13 +51,18 @@ extension Engine {
       epoch: known.epoch, mark: known.mark, link: known.link, frontier: known.frontier)
   }
 
-  /// Stands for the end of every log: its author, number and chain hash.
-  static func mark(of heads: [LogHead]) -> Identifier {
+  /// Stands for the end of every log: its author, number and chain hash, and the false claim before
+  /// which it ended.
+  static func mark(of heads: [LogHead], _ claims: [FalseClaim]) -> Identifier {
     var writer = ByteWriter(capacity: heads.count * 64)
     for head in heads.filter({ $0.sequence > 0 }).sorted(by: { $0.author < $1.author }) {
       writer.author(head.author)
       writer.varint(head.sequence)
       writer.raw(head.hash)
+    }
+    for claim in claims.sorted(by: { $0.author < $1.author }) {
+      writer.author(claim.author)
+      writer.varint(claim.sequence)
     }
     return derivedIdentifier("HRTH/point/v1", writer.bytes)
   }

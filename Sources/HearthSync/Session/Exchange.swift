@@ -130,7 +130,8 @@ extension Engine {
       if let author = try authorLessenedInBase(of: id) {
         throw SyncError(
           .snapshotContradicted,
-          "it may hold changes of somebody who was removed since, or given a lower role",
+          "it may hold changes of somebody who was removed since, or given a lower role, or lack "
+            + "those of somebody who was let in since",
           cause: BaseContradiction(author: author))
       }
     } catch let error as SyncError where error.code == .snapshotContradicted {

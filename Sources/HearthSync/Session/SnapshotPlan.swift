@@ -114,7 +114,8 @@ package enum SnapshotPlan {
   /// Segments go before the snapshot of them, so one that claims more of an author than the
   /// transport's segments of that author reach would hide changes that are still to come.
   static func fault(
-    in heads: [LogHead], of zone: ZoneState, control: Frontier, listing: TransportListing
+    in heads: [LogHead], _ claims: [FalseClaim], of zone: ZoneState, control: Frontier,
+    listing: TransportListing
   ) -> String? {
     let ends = SyncPlan.ends(of: listing)
     func end(of author: Author) -> UInt64? {
@@ -130,21 +131,23 @@ package enum SnapshotPlan {
           + "whose segments here end at \(reached)"
       }
     }
-    return tooFar(in: heads, of: zone, end: end)
+    return tooFar(in: heads, claims, of: zone, end: end)
   }
 
   /// Why what the heads' authors had seen cannot be true: records may name changes that far, so
   /// that one deleted by changes to come would stay so whatever these say.
   ///
   /// Beyond the heads lies only what others cite of a log that two histories ended, and that is on
-  /// the transport or here.
+  /// the transport or here; and what they cite of a log that ends before a false claim, of which
+  /// nothing will ever count.
   private static func tooFar(
-    in heads: [LogHead], of zone: ZoneState, end: (Author) -> UInt64?
+    in heads: [LogHead], _ claims: [FalseClaim], of zone: ZoneState, end: (Author) -> UInt64?
   ) -> String? {
     let seen = heads.reduce(Frontier()) { $0.joined(with: $1.seen) }
     let reached = Frontier(heads.map { ($0.author, $0.sequence) })
+    let ended = Set(claims.map(\.author))
     let fault = seen.entries.first { entry in
-      entry.sequence
+      !ended.contains(entry.author) && entry.sequence
         > max(reached[entry.author], end(entry.author) ?? 0, zone.reached[entry.author])
     }
     return fault.map {

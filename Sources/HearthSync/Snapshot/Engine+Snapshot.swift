@@ -3,13 +3,14 @@ import HearthCrypto
 import HearthMembership
 
 extension Engine {
-  /// The zone's digest: equal on every replica that holds the same changes.
+  /// The zone's digest: equal on every replica that holds the same changes and the same evidence.
   ///
   /// BLAKE2b-256 over the canonical stream of the whole state. O(size of the zone).
   package func digest(of zone: ZoneID) throws -> [UInt8] {
     let state = try self.zone(zone)
     var hasher = Engine.digestHasher()
-    try SnapshotWriter(zone: state).write(from: store) { hasher.update($0) }
+    try SnapshotWriter(zone: state, claims: claims(in: state))
+      .write(from: store) { hasher.update($0) }
     return hasher.finalize()
   }
 
@@ -36,7 +37,7 @@ extension Engine {
     }
     var hasher = Engine.digestHasher()
     var pieces: [[UInt8]] = [[]]
-    try SnapshotWriter(zone: state).write(from: store) { block in
+    try SnapshotWriter(zone: state, claims: claims(in: state)).write(from: store) { block in
       hasher.update(block)
       var rest = block[...]
       while !rest.isEmpty {
@@ -105,6 +106,7 @@ extension Engine {
       _ = clock.receive(head.time, nowMilliseconds: nowMilliseconds)
     }
     try store.save(zones[place].heads, of: zone)
+    try save(baseClaims: reader.claims, of: zone)
   }
 
   private func insertRecords(
@@ -201,17 +203,19 @@ extension Engine {
       keys: try membership.keys(of: device, showing: card))
   }
 
-  /// Verifies a snapshot's first chunk and reads how far the snapshot reaches.
+  /// Verifies a snapshot's first chunk and reads how far the snapshot reaches, and for what logs are
+  /// held back in it.
   ///
   /// - Parameters:
   ///   - chunk: the first chunk.
   ///   - number: how many there are.
   func heads(
     ofSnapshot chunk: [UInt8], of number: Int, zone: ZoneState, isAccepted: Bool
-  ) throws -> (heads: [LogHead], isOwn: Bool) {
+  ) throws -> (heads: [LogHead], claims: [FalseClaim], isOwn: Bool) {
     let chunk = try open(
       chunk: chunk, at: 0, of: number, zone: zone, isAccepted: isAccepted)
     let isOwn = Identifier(chunk.header.authorTag) == zone.authorTag(of: device)
-    return (try SnapshotReader(chunk.body, zone: zone.id).heads, isOwn)
+    let reader = try SnapshotReader(chunk.body, zone: zone.id)
+    return (reader.heads, reader.claims, isOwn)
   }
 }

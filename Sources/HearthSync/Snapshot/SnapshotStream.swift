@@ -3,26 +3,30 @@ import HearthCrypto
 
 /// Writes a zone's whole state in canonical order, piece by piece.
 ///
-/// Equal frontiers give equal bytes on every replica, so the digest of the stream is the zone's
-/// digest. Layout, in `docs/reference/snapshot-format.md`: version, zone, authors, heads, blocks of
-/// records in order of type and id, and an end mark. One block is in memory at a time.
+/// Equal frontiers and claims give equal bytes on every replica: the digest of the stream is the zone's
+/// digest. Layout, in `docs/reference/snapshot-format.md`: version, zone, authors, heads, false claims,
+/// blocks of records in order of type and id, and an end mark. One block is in memory at a time.
 struct SnapshotWriter {
   /// The version of the stream.
-  static let version: UInt8 = 1
+  static let version: UInt8 = 2
 
   private let zone: ZoneState
   private let heads: [LogHead]
+  private let claims: [FalseClaim]
   private let table: AuthorTable
 
-  init(zone: ZoneState) {
+  /// - Parameter claims: for what logs of the zone are held back, in order of author.
+  init(zone: ZoneState, claims: [FalseClaim]) {
     self.zone = zone
+    self.claims = claims
     heads = zone.heads.filter { $0.sequence > 0 }
-    table = AuthorTable(SnapshotWriter.authors(of: heads))
+    table = AuthorTable(SnapshotWriter.authors(of: heads, claims))
   }
 
-  /// The authors of heads and of their frontiers, in order: those that a stream numbers.
-  static func authors(of heads: [LogHead]) -> [Author] {
+  /// The authors of heads, of their frontiers and of claims, in order: those that a stream numbers.
+  static func authors(of heads: [LogHead], _ claims: [FalseClaim]) -> [Author] {
     var authors = Set(heads.map(\.author))
+    authors.formUnion(claims.flatMap { [$0.author, $0.cited.author] })
     for head in heads {
       authors.formUnion(head.controlSeen.entries.map(\.author))
       authors.formUnion(head.seen.entries.map(\.author))
@@ -62,6 +66,14 @@ struct SnapshotWriter {
       writer.fixed64(head.time.rawValue)
       writer.frontier(head.seen, table)
       writer.frontier(head.controlSeen, table)
+    }
+    writer.varint(claims.count)
+    for claim in claims {
+      writer.varint(table.number(of: claim.author))
+      writer.varint(claim.sequence)
+      writer.byte(claim.flags)
+      writer.varint(table.number(of: claim.cited.author))
+      writer.varint(claim.cited.sequence)
     }
   }
 }
@@ -120,6 +132,8 @@ private struct OpenBlock {
 /// Reads the stream of a snapshot; its bytes come from outside and are not trusted.
 struct SnapshotReader {
   let heads: [LogHead]
+  /// For what logs are held back, in order of author.
+  let claims: [FalseClaim]
   /// How far the heads reach, and what their authors had seen: no record may name a change beyond.
   ///
   /// That is the same but for logs that two histories ended (decision 0025): whoever had seen more
@@ -134,8 +148,12 @@ struct SnapshotReader {
 
   init(_ bytes: [UInt8], zone: ZoneID) throws {
     var reader = ByteReader(bytes)
-    guard try reader.byte("snapshot version") == SnapshotWriter.version else {
-      throw SyncError(.invalidOperation, "the snapshot has a newer format: update this program")
+    let version = try reader.byte("snapshot version")
+    guard version == SnapshotWriter.version else {
+      throw SyncError(
+        .invalidOperation,
+        "the snapshot has format \(version), and this version reads format "
+          + "\(SnapshotWriter.version): update the program that is older")
     }
     guard try reader.identifier("zone") == zone else {
       throw SyncError(.notAuthentic, "the snapshot is of another zone")
@@ -150,8 +168,9 @@ struct SnapshotReader {
     }
     table = AuthorTable(authors)
     heads = try SnapshotReader.heads(from: &reader, table)
+    claims = try SnapshotReader.claims(from: &reader, table, beyond: heads)
     // Whoever continues the log numbers these authors, and no others.
-    guard authors == SnapshotWriter.authors(of: heads) else {
+    guard authors == SnapshotWriter.authors(of: heads, claims) else {
       throw CodecError(.notCanonical, "authors", offset: reader.offset)
     }
     let reached = Frontier(heads.map { ($0.author, $0.sequence) })
@@ -181,6 +200,24 @@ struct SnapshotReader {
       heads.append(head)
     }
     return heads
+  }
+
+  private static func claims(
+    from reader: inout ByteReader, _ table: AuthorTable, beyond heads: [LogHead]
+  ) throws -> [FalseClaim] {
+    let reached = Frontier(heads.map { ($0.author, $0.sequence) })
+    var claims: [FalseClaim] = []
+    for _ in 0..<(try reader.count("claims", itemBytes: 5, atMost: Limits.maximumAuthors)) {
+      let dot = try reader.dot("claim", table)
+      let flags = try reader.byte("kind of claim")
+      let cited = try reader.dot("cited change", table)
+      // A log ends before its claim, so a change that is here makes none.
+      guard claims.last.map({ $0.author < dot.author }) ?? true, flags < 4,
+        dot.sequence > reached[dot.author]
+      else { throw CodecError(.notCanonical, "claims", offset: reader.offset) }
+      claims.append(FalseClaim(dot, flags: flags, cited: cited))
+    }
+    return claims
   }
 
   /// The next block's records; nil after the last, when nothing may follow.

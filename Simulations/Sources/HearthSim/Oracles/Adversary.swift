@@ -86,12 +86,31 @@ struct Adversary {
     endings.contains { frontier.covers(log.entries[$0].dot) }
   }
 
-  /// Whether the thief was out in the eyes of somebody who had seen so much of the members' log.
+  /// Whether somebody handed the thief a key in whose eyes it was in.
   ///
   /// Its removal may have been void then, as its author was out, and count since: the next key
   /// leaves the thief out, and those of before were handed over in good faith.
-  private func wasOut(_ thief: SimDevice, _ seen: Frontier) throws -> Bool {
-    try !member.membership(seenBy: seen).isActive(thief.deviceID)
+  private func wasHanded(_ epoch: [UInt8], to thief: SimDevice) throws -> Bool {
+    try log.entries.contains { entry in
+      let wraps: [ControlOperation.Wrap]
+      switch entry.operation {
+      case .epoch(let grant) where grant.epoch == epoch: wraps = grant.wraps
+      case .wrapAdd(let more) where more.epoch == epoch: wraps = more.wraps
+      default: return false
+      }
+      return try wraps.contains { $0.recipient == thief.deviceID }
+        && member.membership(seenBy: entry.stated).isActive(thief.deviceID)
+    }
+  }
+
+  private func isUnderHandedKey(_ segment: [UInt8], _ thief: SimDevice) throws -> Bool {
+    let tag = try Envelope.parseHeader(segment, minimumSuite: 1).epochTag
+    return try log.entries.contains { entry in
+      guard case .epoch(let grant) = entry.operation,
+        try EpochKey.tag(ofID: grant.epoch) == tag
+      else { return false }
+      return try wasHanded(grant.epoch, to: thief)
+    }
   }
 
   /// No key that was made by who knew of the removal.
@@ -105,8 +124,10 @@ struct Adversary {
         !returns.contains(where: { log.sees(place, $0) }),
         let zone = try? thief.engine().zone(grant.zone)
       else { continue }
-      guard try !zone.holdsEpoch(grant.epoch) || !wasOut(thief, log.entries[place].stated) else {
-        throw world.fail(.keys, thief, "has a key of \(zone.name) made after it was removed")
+      guard try !zone.holdsEpoch(grant.epoch) || wasHanded(grant.epoch, to: thief) else {
+        throw world.fail(
+          .keys, thief,
+          "has a key of \(zone.name) made after it was removed (\(log.entries[place].dot))")
       }
     }
   }
@@ -123,7 +144,7 @@ struct Adversary {
         let heads = roles.heads[last], hasSeen(heads, endings), !hasSeen(heads, returns)
       else { continue }
       if let read = try? thief.engine().changes(inSegment: bytes, of: home), !read.isEmpty,
-        try wasOut(thief, heads)
+        try !isUnderHandedKey(bytes, thief)
       {
         throw world.fail(
           .keys, thief, "reads what \(last.author) wrote knowing that it was removed (\(last))")

@@ -82,6 +82,7 @@ struct WordsLead {
     let seen = entry.stated.joined(with: Frontier([(entry.dot.author, entry.dot.sequence)]))
     let membership = try device.membership(seenBy: seen)
     return membership.recoveryKeys(of: person)?.box == root.publicKeys.box
+      && membership.people.contains { $0.id == person }
   }
 
   /// The key that an operation names as that of words.
@@ -113,9 +114,10 @@ struct WordsLead {
       if way == .folder { host.giveFiles(to: bare) }
       try bare.start(at: world.now)
       try bare.recover(with: root, revokingOthers: false, at: world.now)
-      for device in [bare, host] {
+      // Two histories of one log that meet on the bare device are proven by one, and taken by both.
+      for device in [bare, host, bare] {
+        if way == .folder { (device === bare ? host : bare).giveFiles(to: device) }
         try device.exchange(at: world.now)
-        if way == .folder { bare.giveFiles(to: host) }
         world.net?.outwaitLiveLines()
       }
     } catch let violation as Violation {
