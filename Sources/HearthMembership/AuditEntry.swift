@@ -79,7 +79,7 @@ extension Membership {
       return AuditEntry.Confirmed(
         personName: join.personName, device: resolver.log.devices[entry],
         deviceName: join.device.name,
-        hasWaited: resolver.hadToWait(entry, join, for: place))
+        hasWaited: resolver.hadToWait(entry, for: place))
     }
   }
 
@@ -126,12 +126,12 @@ extension ControlResolver {
   /// Why an invitation was over in the eyes of whoever closed it: devices close those themselves.
   fileprivate func end(closedBy place: Int) -> AuditEntry.InvitationEnd? {
     guard case .inviteClose = log.operation(place),
-      let invite = invite(log.invited[place], .past(place))
+      let invite = invite(log.invited[place], .past(place)).flatMap({ log.terms($0) })
     else { return nil }
     let uses = live.uses[log.invited[place]].count { holds($0, .past(place)) }
-    if uses >= invite.operation.maximumUses { return .usedUp }
+    if uses >= invite.maximumUses { return .usedUp }
     let time = log.items[place].version.time.milliseconds
-    return time > invite.operation.expiresMilliseconds ? .expired : nil
+    return time > invite.expiresMilliseconds ? .expired : nil
   }
 
   /// The operations by which devices came to belong whose joining had to wait for them, each with
@@ -149,20 +149,16 @@ extension ControlResolver {
 
   /// Whether something spoke against a joining in the eyes of whoever made it final: the joining's
   /// own past, a closing that had not seen it, or as many others who had joined by the invitation.
-  fileprivate func hadToWait(
-    _ entry: Int, _ join: ControlOperation.Join, for confirmation: Int
-  ) -> Bool {
+  fileprivate func hadToWait(_ entry: Int, for confirmation: Int) -> Bool {
     if verdicts[entry].refusal != nil { return true }
     func isKnown(_ place: Int) -> Bool { isLive[place] && log.sees(confirmation, place) }
-    let closings = (index.closings[join.invite] ?? []).filter {
+    let closings = index.closings[log.invited[entry]].filter {
       isKnown($0) && !log.sees($0, entry) && !log.sees(entry, $0)
     }
     if !closings.isEmpty { return true }
-    guard let made = verdicts[entry].invite,
-      case .inviteCreate(let invite) = log.operation(made)
-    else { return false }
+    guard let made = verdicts[entry].invite, let invite = log.terms(made) else { return false }
     // One who waited as well, and was let in later, had taken no place yet.
-    let others = (index.uses[join.invite] ?? []).filter { use in
+    let others = index.uses[log.invited[entry]].filter { use in
       use != entry && isKnown(use)
         && confirmations[use].map { log.sees(confirmation, $0) } ?? false
     }

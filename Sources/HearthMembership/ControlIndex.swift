@@ -24,11 +24,12 @@ package struct ControlIndex: Sendable {
   package private(set) var roles: [PersonID: [Int]] = [:]
   /// Operations that set the keys of a person's recovery words.
   package private(set) var words: [PersonID: [Int]] = [:]
-  package private(set) var invites: [Identifier: [Int]] = [:]
-  package private(set) var uses: [Identifier: [Int]] = [:]
-  /// The same of all invitations.
+  /// Operations that make, use or close an invitation, by its number.
+  private(set) var invites = NumberedLists()
+  private(set) var uses = NumberedLists()
+  private(set) var closings = NumberedLists()
+  /// Uses of all invitations.
   private(set) var joinings: [Int] = []
-  package private(set) var closings: [Identifier: [Int]] = [:]
   private(set) var transfers: [RecordID: [Int]] = [:]
   private(set) var acceptances: [Int] = []
   private(set) var policies: [Int] = []
@@ -57,6 +58,7 @@ package struct ControlIndex: Sendable {
     kinds[item.operation.kind, default: []].append(place)
     addKeys(place, item)
     addPeople(place, item, group: group)
+    addInvitation(place, item, log.invited[place])
   }
 
   private mutating func addKeys(_ place: Int, _ item: ControlItem) {
@@ -84,10 +86,8 @@ package struct ControlIndex: Sendable {
       addPerson(place, genesis.founder, item.device)
     case .join(let join):
       addPerson(place, join.person, item.device)
-      use(join.invite, place)
     case .admit(let admit):
       addPerson(place, admit.join.person, item.shown ?? item.device)
-      use(admit.join.invite, place)
     case .recover(let recover):
       enrolments[item.device, default: []].append(place)
       recovered[recover.person, default: []].append(place)
@@ -98,19 +98,20 @@ package struct ControlIndex: Sendable {
     case .setRole(let change): roles[change.person, default: []].append(place)
     case .transferOwner: transfers[item.eventID, default: []].append(place)
     case .acceptOwner: acceptances.append(place)
-    case .inviteCreate(let invite): invites[invite.invite, default: []].append(place)
-    case .inviteClose(let invite): closings[invite, default: []].append(place)
     case .setPolicy: policies.append(place)
-    case .leave, .setRecovery, .rotateRecovery, .epoch, .incarnate, .forkProof, .adopt,
-      .complaint, .wrapAdd, .confirm, .heartbeat, .branch, .snapshotAttest, .zoneDigest,
-      .unknown:
-      break
+    default: break
     }
   }
 
-  private mutating func use(_ invite: Identifier, _ place: Int) {
-    uses[invite, default: []].append(place)
-    joinings.append(place)
+  private mutating func addInvitation(_ place: Int, _ item: ControlItem, _ number: Int?) {
+    switch item.operation {
+    case .inviteCreate: invites.append(place, to: number)
+    case .inviteClose: closings.append(place, to: number)
+    case .join, .admit:
+      uses.append(place, to: number)
+      joinings.append(place)
+    default: break
+    }
   }
 
   private mutating func addPerson(_ place: Int, _ person: PersonID, _ device: DeviceID) {

@@ -74,11 +74,15 @@ package struct ControlLog: Sendable {
   /// The operations that were there at first, side by side as passes look at each; not those that
   /// were added, as all would be copied.
   private let first: [ControlOperation]
+  /// What the invitations among them allow.
+  private let firstTerms: [InviteTerms?]
   /// The device that wrote each operation, also by number.
   private(set) var devices: [DeviceID] = []
   private(set) var deviceNumbers: [Int] = []
   /// The number of the person whom each lets in, or whose further device.
   private(set) var comers: [Int?] = []
+  /// The number of the device that each lets in, of others the author's.
+  private(set) var entrants: [Int] = []
   /// The number of the invitation that each makes, closes or uses.
   private(set) var invited: [Int?] = []
   private(set) var people = Names()
@@ -143,6 +147,7 @@ package struct ControlLog: Sendable {
       while changes.count < items.count { changes.append(change) }
     }
     first = items.map(\.operation)
+    firstTerms = first.map(InviteTerms.init)
     name(items)
   }
 
@@ -151,12 +156,18 @@ package struct ControlLog: Sendable {
     place < first.count ? first[place] : items[place].operation
   }
 
+  /// What an invitation allows; nil for an operation that makes none.
+  func terms(_ place: Int) -> InviteTerms? {
+    place < firstTerms.count ? firstTerms[place] : InviteTerms(items[place].operation)
+  }
+
   /// Notes whom and what further operations name.
   private mutating func name(_ items: some Sequence<ControlItem>) {
     for item in items {
       devices.append(item.device)
-      deviceNumbers.append(deviceNames.number(item.device))
-      if let shown = item.shown { _ = deviceNames.number(shown) }
+      let number = deviceNames.number(item.device)
+      deviceNumbers.append(number)
+      entrants.append(item.shown.map { deviceNames.number($0) } ?? number)
       comers.append(item.operation.comer.map { people.number($0) })
       invited.append(item.operation.invitation.map { invitations.number($0) })
       switch item.operation {
@@ -248,6 +259,21 @@ extension ControlLog {
       let phases = (one.operation.phase, other.operation.phase)
       return phases.0 != phases.1 ? phases.0 < phases.1 : one.id < other.id
     }
+  }
+}
+
+/// What an invitation allows, without its keys, as passes look at it again and again.
+struct InviteTerms: Sendable {
+  let person: PersonID?
+  let role: Role
+  let admission: ControlOperation.Admission
+  let maximumUses: Int
+  let expiresMilliseconds: UInt64
+
+  init?(_ operation: ControlOperation) {
+    guard case .inviteCreate(let invite) = operation else { return nil }
+    (person, role, admission) = (invite.person, invite.role, invite.admission)
+    (maximumUses, expiresMilliseconds) = (invite.maximumUses, invite.expiresMilliseconds)
   }
 }
 

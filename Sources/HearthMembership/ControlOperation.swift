@@ -126,6 +126,15 @@ extension ControlOperation {
     }
   }
 
+  /// The request of who comes by it, at once or with an approval.
+  var joining: Join? {
+    switch self {
+    case .join(let join): join
+    case .admit(let admit): admit.join
+    default: nil
+    }
+  }
+
   /// Whether it offers the group, or takes such an offer back.
   var isOffer: Bool {
     if case .transferOwner = self { return true }

@@ -18,18 +18,17 @@ extension ControlResolver {
     verdict.admitted = place
   }
 
-  mutating func judgeJoin(
-    _ place: Int, _ join: ControlOperation.Join, _ verdict: inout Verdict
-  ) {
-    verdict.person = join.person
+  mutating func judgeJoin(_ place: Int, _ verdict: inout Verdict) {
+    guard let person = log.comers[place] else { return }
+    verdict.person = log.people[number: person]
     verdict.enrolment = place
-    guard log.items[place].shown == log.devices[place] else {
+    guard log.entrants[place] == log.deviceNumbers[place] else {
       verdict.refusal = .badProof
       return
     }
-    verdict.refusal = judgeUse(place, join, admission: .auto, &verdict)
+    verdict.refusal = judgeUse(place, as: person, admission: .auto, &verdict)
     verdict.membership = verdict.admitted
-    verdict.rank = role(of: join.person, .past(place))?.rank ?? verdict.given?.rank ?? 0
+    verdict.rank = role(of: person, .past(place))?.rank ?? verdict.given?.rank ?? 0
   }
 
   mutating func judgeAdmit(
@@ -37,14 +36,15 @@ extension ControlResolver {
   ) -> VoidReason? {
     let author = verdict
     if let reason = require(.admin, &verdict) { return reason }
+    guard let person = log.comers[place] else { return .noSubject }
     var entry = Verdict()
-    let refusal = judgeUse(place, admit.join, admission: .approve, &entry)
+    let refusal = judgeUse(place, as: person, admission: .approve, &entry)
     verdict.given = entry.given
     verdict.isEntry = true
     verdict.invite = entry.invite
     verdict.admitted = entry.admitted
     if let refusal { return refusal }
-    guard let role = entry.given ?? role(of: admit.join.person, .past(place)) else {
+    guard let role = entry.given ?? role(of: person, .past(place)) else {
       return .noSubject
     }
     if admit.join.person != author.person, let reason = grant(role, &verdict) { return reason }
@@ -112,24 +112,19 @@ extension ControlResolver {
   /// The signature is checked after all that costs less. What a confirmation overcomes is told
   /// last.
   private mutating func judgeUse(
-    _ place: Int, _ join: ControlOperation.Join, admission: ControlOperation.Admission,
-    _ verdict: inout Verdict
+    _ place: Int, as person: Int, admission: ControlOperation.Admission, _ verdict: inout Verdict
   ) -> VoidReason? {
     let past = View.past(place)
     verdict.isEntry = true
-    guard let invite = invite(log.invited[place], past) ?? struckInvite(join.invite, past) else {
-      return .noSubject
-    }
-    verdict.invite = invite.place
-    guard invite.operation.admission == admission else { return .wrongInvitation }
-    guard enrolment(of: enrolledDevice(place), past) == nil else {
-      return .alreadyThere
-    }
-    if let reason = judgePerson(place, join, invite.operation, by: invite.place, &verdict) {
-      return reason
-    }
+    guard let invite = invite(log.invited[place], past) ?? struckInvite(place),
+      let terms = log.terms(invite)
+    else { return .noSubject }
+    verdict.invite = invite
+    guard terms.admission == admission else { return .wrongInvitation }
+    guard enrolment(of: log.entrants[place], past) == nil else { return .alreadyThere }
+    if let reason = judgePerson(place, person, terms, by: invite, &verdict) { return reason }
     guard
-      live.attempts(at: invite.place) < invite.operation.maximumUses + ControlResolver.spareUses
+      live.attempts(at: invite) < terms.maximumUses + ControlResolver.spareUses
         || confirmations[place] != nil
     else {
       // Nobody pays for checking the signatures of a crowd; who was confirmed is checked all the
@@ -138,69 +133,57 @@ extension ControlResolver {
       return .usedUp
     }
     verdict.isAttempt = true
-    guard isProven(place, join, by: invite) else { return .badProof }
+    guard isProven(place, by: invite) else { return .badProof }
     verdict.isProven = true
-    let objection = objection(to: place, join, by: invite)
+    let objection = objection(to: place, as: person, terms, by: invite)
     verdict.isContested = objection != nil && admission == .auto
     return objection
   }
 
-  /// The invitation of an id that a line took the effect from: who came by it and was confirmed by
-  /// somebody who did not know stays.
-  private func struckInvite(
-    _ id: Identifier, _ view: View
-  ) -> (place: Int, operation: ControlOperation.InviteCreate)? {
-    guard case .past(let later) = view,
-      let place = index.invites[id]?.first(where: {
-        log.sees(later, $0) && strikes[$0] != nil && verdicts[$0].refusal == nil
-      })
-    else { return nil }
-    return invitation(place).map { (place, $0) }
+  /// The invitation used by a joining that a line took the effect from: who came by it and was
+  /// confirmed by somebody who did not know stays.
+  private func struckInvite(_ place: Int) -> Int? {
+    index.invites[log.invited[place]].first {
+      log.sees(place, $0) && strikes[$0] != nil && verdicts[$0].refusal == nil
+    }
   }
 
   /// What speaks against a use of an invitation that its author had seen.
   private func objection(
-    to place: Int, _ join: ControlOperation.Join,
-    by invite: (place: Int, operation: ControlOperation.InviteCreate)
+    to place: Int, as person: Int, _ terms: InviteTerms, by invite: Int
   ) -> VoidReason? {
     let past = View.past(place)
     // Who approves somebody has seen more than the invitation.
-    guard isLive[invite.place] || invite.operation.admission == .approve else { return .closed }
-    guard !isLive[invite.place] || mayStillInvite(invite.place, invite.operation, past) else {
-      return .closed
-    }
+    guard isLive[invite] || terms.admission == .approve else { return .closed }
+    guard !isLive[invite] || mayStillInvite(invite, terms, past) else { return .closed }
     let time = log.items[place].version.time.milliseconds
-    guard time <= invite.operation.expiresMilliseconds else { return .expired }
+    guard time <= terms.expiresMilliseconds else { return .expired }
     let isClosed =
-      live.closings[log.invited[place]].contains { holds($0, past) && log.sees($0, invite.place) }
+      live.closings[log.invited[place]].contains { holds($0, past) && log.sees($0, invite) }
     guard !isClosed || Mutant.closedStillAdmits.isActive else { return .closed }
     let uses = live.uses[log.invited[place]]
-    if uses.count >= invite.operation.maximumUses {
+    if uses.count >= terms.maximumUses {
       let used = uses.count { use in
-        use < place && holds(use, past) && inviter(of: use) == invite.place
+        use < place && holds(use, past) && inviter(of: use) == invite
       }
-      guard used < invite.operation.maximumUses else { return .usedUp }
+      guard used < terms.maximumUses else { return .usedUp }
     }
-    return isOverByRemoval(place, join, by: invite) ? .closed : nil
+    // By approval somebody of rank decides.
+    return terms.admission == .auto && isOverByRemoval(place, person, by: invite) ? .closed : nil
   }
 
   /// Whether an invitation that lets in at once had ended with a removal that a joining had seen.
   ///
   /// With that of somebody who came by it, and for somebody who was removed with that of the own
-  /// person: nobody comes back by one from before. By approval somebody of rank decides.
-  private func isOverByRemoval(
-    _ place: Int, _ join: ControlOperation.Join,
-    by invite: (place: Int, operation: ControlOperation.InviteCreate)
-  ) -> Bool {
-    guard invite.operation.admission == .auto else { return false }
-    let past = View.past(place)
-    return live.removalsOfUsers[invite.place].contains { holds($0, past) }
-      || hasUnseenRemoval(of: join.person, from: invite.place, to: place)
+  /// person: nobody comes back by one from before.
+  private func isOverByRemoval(_ place: Int, _ person: Int, by invite: Int) -> Bool {
+    live.removalsOfUsers[invite].contains { holds($0, .past(place)) }
+      || hasUnseenRemoval(of: person, from: invite, to: place)
   }
 
   /// Whether an operation had seen a removal of a person that an earlier one had not.
-  private func hasUnseenRemoval(of person: PersonID, from earlier: Int, to later: Int) -> Bool {
-    for place in live.removals[log.people[person]].reversed() where log.sees(later, place) {
+  private func hasUnseenRemoval(of person: Int, from earlier: Int, to later: Int) -> Bool {
+    for place in live.removals[person].reversed() where log.sees(later, place) {
       guard log.sees(earlier, place) else { return true }
       // Who had seen this one had seen all that its author had seen.
       guard let others = live.apartRemovals.besides(place) else { continue }
@@ -214,41 +197,39 @@ extension ControlResolver {
   /// A present person's further device needs an invitation for that very person, by a device of
   /// that person or by somebody of higher rank. So does the name of somebody who was here before,
   /// unless the device is known to have been theirs.
-  private mutating func judgePerson(
-    _ place: Int, _ join: ControlOperation.Join, _ invite: ControlOperation.InviteCreate,
-    by made: Int, _ verdict: inout Verdict
+  private func judgePerson(
+    _ place: Int, _ number: Int, _ terms: InviteTerms, by made: Int, _ verdict: inout Verdict
   ) -> VoidReason? {
     let past = View.past(place)
-    if let person = invite.person, person != join.person { return .wrongInvitation }
-    if let membership = addition(of: join.person, past) {
+    let person = log.people[number: number]
+    if let named = terms.person, named != person { return .wrongInvitation }
+    if let membership = addition(of: number, past) {
       verdict.admitted = membership
-      guard invite.person == join.person,
-        person(made) == join.person || rank(made) > role(of: join.person, past)?.rank ?? .max
+      guard terms.person == person,
+        self.person(made) == person || rank(made) > role(of: number, past)?.rank ?? .max
       else { return .alreadyThere }
-      let devices = live.furtherDevices[log.people[join.person]]
+      let devices = live.furtherDevices[number]
       return areFewer(devices, than: ControlResolver.maximumDevices, past) ? nil : .tooMany
     }
-    verdict.given = invite.role
+    verdict.given = terms.role
     verdict.admitted = place
-    let wasHere = live.beginnings[log.people[join.person]].contains { holds($0, past) }
-    guard wasHere, invite.person == nil else { return nil }
-    let wasTheirs =
-      live.enrolments[log.deviceNames[enrolledDevice(place)]].contains {
-        holds($0, past) && enrolledPerson($0) == join.person
-      }
+    let wasHere = live.beginnings[number].contains { holds($0, past) }
+    guard wasHere, terms.person == nil else { return nil }
+    let wasTheirs = live.enrolments[log.entrants[place]].contains {
+      holds($0, past) && log.comers[$0] == number
+    }
     return wasTheirs ? nil : .alreadyThere
   }
 
   mutating func judgeInvite(
-    _ place: Int, _ invite: ControlOperation.InviteCreate, _ person: PersonID,
-    _ verdict: inout Verdict
+    _ place: Int, _ person: PersonID, _ verdict: inout Verdict
   ) -> VoidReason? {
-    guard invite.maximumUses > 0, self.invite(log.invited[place], .past(place)) == nil else {
-      return .alreadyThere
-    }
+    guard let invite = log.terms(place), invite.maximumUses > 0,
+      self.invite(log.invited[place], .past(place)) == nil
+    else { return .alreadyThere }
     // To oneself: a further device, whatever the role.
     if invite.person == person {
-      let made = live.invitesToOneself[log.people[person]]
+      let made = live.invitesToOneself[verdict.enrolment.flatMap { log.comers[$0] }]
       return areFewer(made, than: ControlResolver.maximumDevices * 2, .past(place)) ? nil : .tooMany
     }
     if let invited = invite.person, addition(of: invited, .past(place)) != nil {
@@ -266,6 +247,6 @@ extension ControlResolver {
     _ place: Int, _ verdict: inout Verdict
   ) -> VoidReason? {
     guard let invite = invite(log.invited[place], .past(place)) else { return .noSubject }
-    return person(invite.place) == verdict.person ? nil : require(.admin, &verdict)
+    return person(invite) == verdict.person ? nil : require(.admin, &verdict)
   }
 }

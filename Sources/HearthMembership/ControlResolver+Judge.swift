@@ -12,7 +12,7 @@ extension ControlResolver {
     }
     switch log.operation(place) {
     case .genesis(let genesis): judgeGenesis(place, genesis, &verdict)
-    case .join(let join): judgeJoin(place, join, &verdict)
+    case .join: judgeJoin(place, &verdict)
     case .recover(let recover): judgeRecover(place, recover, &verdict)
     default:
       guard let (enrolment, person, role) = authority(place).standing else {
@@ -58,7 +58,7 @@ extension ControlResolver {
     _ place: Int, _ person: PersonID, _ role: Role, _ verdict: inout Verdict
   ) -> VoidReason? {
     switch log.operation(place) {
-    case .inviteCreate(let invite): return judgeInvite(place, invite, person, &verdict)
+    case .inviteCreate: return judgeInvite(place, person, &verdict)
     case .inviteClose: return judgeClosing(place, &verdict)
     case .admit(let admit): return judgeAdmit(place, admit, &verdict)
     case .removeMember(let removal):

@@ -72,11 +72,11 @@ extension ControlResolver {
   }
 
   func invites() -> [Membership.Invite] {
-    let found = index.invites.values.compactMap { $0.first { isLive[$0] } }
+    let found = index.invites.numbers.compactMap { index.invites[$0].first { isLive[$0] } }
     let ordered = found.sorted { log.items[$0].version < log.items[$1].version }
     return ordered.compactMap { place in
       guard case .inviteCreate(let operation) = log.operation(place) else { return nil }
-      let uses = (index.uses[operation.invite] ?? []).filter { isLive[$0] }
+      let uses = index.uses[log.invited[place]].filter { isLive[$0] }
       return Membership.Invite(
         operation: operation, creator: log.devices[place],
         version: log.items[place].version,

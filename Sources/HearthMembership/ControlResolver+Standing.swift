@@ -81,7 +81,7 @@ extension ControlResolver {
 
   /// The device that an enrolment lets in.
   func enrolledDevice(_ place: Int) -> DeviceID {
-    log.items[place].shown ?? log.devices[place]
+    log.deviceNames[number: log.entrants[place]]
   }
 
   /// The devices that ever came as a person's, with effect or without, in order of id.
@@ -100,7 +100,7 @@ extension ControlResolver {
     log.people[person].flatMap { addition(of: $0, view) }
   }
 
-  private func addition(of person: Int, _ view: View) -> Int? {
+  func addition(of person: Int, _ view: View) -> Int? {
     let (beginnings, removals) = (live.beginnings[person], live.removals[person])
     func isOver(_ place: Int) -> Bool {
       // Only what comes later in the order can have seen it.
@@ -201,19 +201,12 @@ extension ControlResolver {
     return log.operation(place).words.map { (place, $0) }
   }
 
-  /// The invitation that holds under an id.
-  package func invite(
-    _ id: Identifier, _ view: View
-  ) -> (place: Int, operation: ControlOperation.InviteCreate)? {
-    invite(log.invitations[id], view)
-  }
+  /// The operation that made the invitation which holds under an id.
+  func invite(_ id: Identifier, _ view: View) -> Int? { invite(log.invitations[id], view) }
 
   /// The same of an invitation by its number.
-  func invite(
-    _ number: Int?, _ view: View
-  ) -> (place: Int, operation: ControlOperation.InviteCreate)? {
-    guard let place = live.invites[number].first(where: { holds($0, view) }) else { return nil }
-    return invitation(place).map { (place, $0) }
+  func invite(_ number: Int?, _ view: View) -> Int? {
+    live.invites[number].first { holds($0, view) }
   }
 
   /// The operation that made the invitation by which an enrolment came; nil for one without.
@@ -229,14 +222,14 @@ extension ControlResolver {
 
   /// Whether who made an invitation is still there, with a rank that may make it: an invitation
   /// does not outlive its device or its maker's rank.
-  func mayStillInvite(
-    _ place: Int, _ invite: ControlOperation.InviteCreate, _ view: View
-  ) -> Bool {
-    guard let inviter = person(place), person(of: log.devices[place], view) == inviter
+  func mayStillInvite(_ place: Int, _ terms: InviteTerms, _ view: View) -> Bool {
+    guard let inviter = person(place),
+      let number = enrolment(of: log.deviceNumbers[place], view).flatMap({ log.comers[$0] }),
+      log.people[number: number] == inviter
     else { return false }
-    if invite.person == inviter { return true }
-    guard let rank = role(of: inviter, view)?.rank else { return false }
-    return rank >= Role.admin.rank && invite.role.rank < rank
+    if terms.person == inviter { return true }
+    guard let rank = role(of: number, view)?.rank else { return false }
+    return rank >= Role.admin.rank && terms.role.rank < rank
   }
 
   /// The rank with which an operation stands: its author's, less what lines took that its author

@@ -31,8 +31,11 @@ package struct ControlResolver: Sendable {
   private(set) var confirmations: [Int?]
   /// Joinings that wait as too many others in dispute decide about them.
   private(set) var undecided: Set<Int> = []
-  /// The invitation that a joining is known to be proven by, as that is costly to find out.
-  private var provenBy: [Int: Int] = [:]
+  /// The invitation that each joining is known to be proven by, as that is costly to find out; not
+  /// for those that were added, as all would be copied.
+  private var provenBy: [Int?]
+  /// After how many passes, with how many undecided, the joinings of a rank were settled.
+  private var settled: [Int: (passes: Int, undecided: Int)] = [:]
   /// How often everything was judged.
   package private(set) var passes = 0
   /// Whether every operation counted in each pass, or in none.
@@ -64,6 +67,7 @@ package struct ControlResolver: Sendable {
     contests = [VoidReason?](repeating: nil, count: count)
     confirmations = [Int?](repeating: nil, count: count)
     strikers = [Int?](repeating: nil, count: count)
+    provenBy = [Int?](repeating: nil, count: count)
     settle()
     for place in log.items.indices where verdicts[place].refusal == nil {
       index.note(place, log.items[place], verdicts[place])
@@ -138,13 +142,12 @@ package struct ControlResolver: Sendable {
   }
 
   /// Whether the holder of an invitation made a joining; found out once.
-  mutating func isProven(
-    _ place: Int, _ join: ControlOperation.Join,
-    by invite: (place: Int, operation: ControlOperation.InviteCreate)
-  ) -> Bool {
-    if provenBy[place] == invite.place { return true }
-    guard proofs.isProven(join, by: invite.operation, group: group) else { return false }
-    provenBy[place] = invite.place
+  mutating func isProven(_ place: Int, by invite: Int) -> Bool {
+    if place < provenBy.count, provenBy[place] == invite { return true }
+    guard let join = log.operation(place).joining, let made = invitation(invite),
+      proofs.isProven(join, by: made, group: group)
+    else { return false }
+    if place < provenBy.count { provenBy[place] = invite }
     return true
   }
 
@@ -336,6 +339,8 @@ package struct ControlResolver: Sendable {
 
   /// Decides about the joinings that give a rank.
   private mutating func settleEntries(of rank: Int) {
+    // Nothing changes where nothing was judged since.
+    if let last = settled[rank], last == (passes, undecided.count) { return }
     var changes: [Int: Int] = [:]
     for turn in 0..<ControlResolver.maximumTurns {
       takeStock()
@@ -350,7 +355,10 @@ package struct ControlResolver: Sendable {
         leaveUndecided(changed.map(\.place), of: rank)
         changed = changedEntries(of: rank)
       }
-      guard let first = changed.map(\.place).min() else { return }
+      guard let first = changed.map(\.place).min() else {
+        settled[rank] = (passes, undecided.count)
+        return
+      }
       for decision in changed {
         changes[decision.place, default: 0] += 1
         contests[decision.place] = decision.contest
@@ -465,51 +473,11 @@ extension ControlResolver {
   /// Whether a joining counts, and nobody else's joining depends on whether it is final.
   private func isUndisputed(_ place: Int) -> Bool {
     guard isLive[place], let person = enrolledPerson(place), let invite = verdicts[place].invite,
-      case .inviteCreate(let made) = log.operation(invite)
+      let made = log.terms(invite)
     else { return false }
-    return (index.uses[made.invite] ?? []).count <= made.maximumUses
+    return index.uses[log.invited[invite]].count <= made.maximumUses
       && (index.additions[person] ?? []).count { verdicts[$0].given != nil } <= 1
   }
-}
-
-/// What an operation is to the group by its own past.
-struct Verdict: Equatable {
-  /// Why it has no effect; nil if its past allows it.
-  var refusal: VoidReason?
-  /// Whether it is refused only for what a confirmation overcomes.
-  var isContested = false
-  /// The rank of its author, 0 for a stranger.
-  var rank = 0
-  /// The rank that it needs.
-  var needs = 0
-  /// The person whose device wrote it, or comes in by it.
-  var person: PersonID?
-  /// The role that it gives to the person whom it adds or sets; nil if none.
-  var given: Role?
-  /// The enrolment by which its author's device belonged to the group, its own for a joining.
-  var enrolment: Int?
-  /// The joining by which the person belonged to the group.
-  var membership: Int?
-  /// The same of who comes in by it; nil if it lets nobody in.
-  var admitted: Int?
-  /// Whether it lets somebody in by an invitation.
-  var isEntry = false
-  /// The operation that made the invitation by which it lets somebody in.
-  var invite: Int?
-  /// Whether its proof was looked at.
-  var isAttempt = false
-  /// Whether the invitation's holder is proven to have made it.
-  var isProven = false
-  /// From whom it takes the group over; nil if it is no hand-over.
-  var formerOwner: PersonID?
-}
-
-/// How the author of an operation stood.
-struct Authority {
-  /// What its author had seen of others, as ``Causality`` numbers it.
-  let sight: Int
-  /// Nil for somebody who did not belong to the group.
-  let standing: (enrolment: Int, person: PersonID, role: Role)?
 }
 
 extension ControlOperation {
@@ -524,12 +492,4 @@ extension ControlOperation {
     default: false
     }
   }
-}
-
-/// An operation that loses its effect.
-struct Strike {
-  let place: Int
-  /// What takes the effect from it.
-  let by: Int
-  let reason: VoidReason
 }

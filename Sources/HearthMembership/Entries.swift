@@ -26,9 +26,9 @@ final class Entries {
   /// The decisions about every joining that gives a rank, in the log's order.
   func decisions(of rank: Int) -> [Decision] {
     guard let candidates = fold.stock.candidates[rank] else { return [] }
-    var confirmations: [Int: Int] = [:]
+    var confirmations = [Int?](repeating: nil, count: log.items.count)
     for place in candidates { confirmations[place] = confirmation(of: place) }
-    var contests: [Int: VoidReason] = [:]
+    var contests = [VoidReason?](repeating: nil, count: log.items.count)
     for place in candidates where confirmations[place] == nil {
       contests[place] = contest(place)
     }
@@ -59,23 +59,26 @@ final class Entries {
 
   /// The rank that a joining gives: that of the role, or of the person whose further device it is.
   private func entryRank(_ place: Int) -> Int {
-    if let given = fold.given(place) { return max(given.rank, Role.child.rank) }
-    guard let person = fold.enrolledPerson(place) else { return 0 }
+    let verdict = fold.verdicts[place]
+    if let given = verdict.given { return max(given.rank, Role.child.rank) }
+    // Who joins at once has the rank of the person.
+    guard verdict.enrolment != place, let person = log.comers[place] else { return verdict.rank }
     return fold.role(of: person, .past(place))?.rank ?? 0
   }
 
   /// Whether who confirms a joining is in only by it, or by a rival use of the same invitation:
   /// such a confirmation would decide about itself.
   private func isParty(_ confirmation: Int, to place: Int) -> Bool {
-    guard let invite = fold.verdicts[place].invite,
-      let made = fold.invitation(invite), let uses = fold.index.uses[made.invite],
-      uses.count > made.maximumUses
-    else { return false }
-    var parties =
-      self.parties[invite]
-      ?? Parties(of: Set(uses.filter { fold.confirmations[$0] == nil }), Lines(fold))
+    guard let invite = fold.verdicts[place].invite, isCrowded(invite) else { return false }
+    let uses = fold.index.uses[log.invited[invite]].filter { fold.confirmations[$0] == nil }
+    var parties = self.parties[invite] ?? Parties(of: Set(uses), Lines(fold))
     defer { self.parties[invite] = parties }
     return parties.include(confirmation, of: Role.child.rank)
+  }
+
+  /// Whether more came by an invitation than it allows.
+  private func isCrowded(_ invite: Int) -> Bool {
+    fold.index.uses[log.invited[invite]].count > log.terms(invite)?.maximumUses ?? .max
   }
 
   // MARK: Confirmation
@@ -90,13 +93,12 @@ final class Entries {
   func confirmation(of place: Int) -> Int? {
     if case .admit = log.operation(place) { return place }
     if Mutant.entryIsNeverFinal.isActive { return nil }
-    let person = fold.given(place) == nil ? nil : fold.enrolledPerson(place)
+    let person = fold.given(place) == nil ? nil : log.comers[place]
     let said = fold.index.confirmations[log.items[place].id] ?? []
+    let wraps = fold.index.wraps
     let implied =
-      (fold.index.wraps[fold.enrolledDevice(place)] ?? [])
-      + (person.flatMap { fold.live.roleChanges[fold.log.people[$0]] } ?? []).filter {
-        fold.isRole($0)
-      }
+      (wraps.isEmpty ? [] : wraps[fold.enrolledDevice(place)] ?? [])
+      + fold.live.roleChanges[person].filter { fold.isRole($0) }
     var best: (place: Int, rank: Int)?
     func weigh(_ others: [Int], _ isMeant: (Int) -> Bool) {
       for other in others where fold.isLive[other] && log.sees(other, place) {
@@ -140,7 +142,7 @@ final class Entries {
   /// What speaks against a joining by itself.
   private func contest(_ place: Int) -> VoidReason? {
     if fold.undecided.contains(place) { return .undecided }
-    guard case .join = log.operation(place), let invite = fold.inviter(of: place) else {
+    guard fold.verdicts[place].enrolment == place, let invite = fold.inviter(of: place) else {
       return nil
     }
     return objection(to: place, by: invite) { _ in true }.map {
@@ -153,7 +155,6 @@ final class Entries {
   private func objection(
     to place: Int, by invite: Int, _ isAskedFor: (Int) -> Bool
   ) -> Int? {
-    guard let made = fold.invitation(invite) else { return nil }
     let maker = fold.person(invite)
     func speaks(_ line: Int) -> Bool {
       log.isBeyond(place, line) && !log.sees(place, line) && isAskedFor(line)
@@ -164,26 +165,26 @@ final class Entries {
     }
     if let closing, !Mutant.closedStillAdmits.isActive { return closing }
     return fold.live.removalsOfUsers[invite].first(where: speaks)
-      ?? ending(ofMakerOf: invite, made, where: speaks)
+      ?? ending(ofMakerOf: invite, where: speaks)
   }
 
   /// The first line that ended the maker of an invitation, or the rank for it.
-  private func ending(
-    ofMakerOf invite: Int, _ made: ControlOperation.InviteCreate, where speaks: (Int) -> Bool
-  ) -> Int? {
-    guard let person = fold.person(invite), let enrolment = fold.verdicts[invite].enrolment,
-      let membership = fold.verdicts[invite].membership
+  private func ending(ofMakerOf invite: Int, where speaks: (Int) -> Bool) -> Int? {
+    guard let made = log.terms(invite), let enrolment = fold.verdicts[invite].enrolment,
+      let person = log.comers[enrolment], let membership = fold.verdicts[invite].membership
     else { return nil }
-    let device = log.devices[invite]
-    let lines =
-      fold.live.revocations[fold.log.deviceNames[device]].filter { log.sees($0, enrolment) }
-      + fold.live.recoveries[fold.log.people[person]].filter {
-        log.devices[$0] != device && log.sees($0, enrolment)
-      }
-      + fold.live.removals[fold.log.people[person]].filter { log.sees($0, membership) }
-    if let line = lines.first(where: speaks) { return line }
-    guard made.person != person else { return nil }
-    return fold.live.roleChanges[fold.log.people[person]].first { line in
+    let device = log.deviceNumbers[invite]
+    func first(of lines: [Int], seeing entry: Int, where isMeant: (Int) -> Bool) -> Int? {
+      lines.first { log.sees($0, entry) && isMeant($0) && speaks($0) }
+    }
+    let line =
+      first(of: fold.live.revocations[device], seeing: enrolment) { _ in true }
+      ?? first(of: fold.live.recoveries[person], seeing: enrolment) {
+        log.deviceNumbers[$0] != device
+      } ?? first(of: fold.live.removals[person], seeing: membership) { _ in true }
+    if let line { return line }
+    guard made.person != fold.person(invite) else { return nil }
+    return fold.live.roleChanges[person].first { line in
       guard case .setRole(let change) = log.operation(line), speaks(line) else {
         return false
       }
@@ -194,16 +195,15 @@ final class Entries {
 
   /// Of more joinings than an invitation allows the confirmed ones count, then the first in order.
   private func contestUses(
-    _ candidates: [Int], _ confirmations: [Int: Int], _ contests: inout [Int: VoidReason]
+    _ candidates: [Int], _ confirmations: [Int?], _ contests: inout [VoidReason?]
   ) {
     if Mutant.countsSeenUses.isActive { return }
-    let byInvite = Dictionary(grouping: candidates) { fold.inviter(of: $0) ?? -1 }
-    for (invite, own) in byInvite.sorted(by: { $0.key < $1.key }) where invite >= 0 {
-      guard let made = fold.invitation(invite), let all = fold.index.uses[made.invite],
-        all.count > made.maximumUses
-      else { continue }
+    let crowded = candidates.filter { fold.inviter(of: $0).map(isCrowded) ?? false }
+    let byInvite = Dictionary(grouping: crowded) { fold.inviter(of: $0) ?? -1 }
+    for (invite, own) in byInvite.sorted(by: { $0.key < $1.key }) {
+      guard let made = log.terms(invite) else { continue }
       let decided = Set(own)
-      let uses = all.filter {
+      let uses = fold.index.uses[log.invited[invite]].filter {
         decided.contains($0)
           || isCandidate($0) && fold.inviter(of: $0) == invite && !Mutant.countsUsesByRank.isActive
       }
@@ -248,7 +248,7 @@ final class Entries {
   /// Of two entries under one person the confirmed one counts, then the first in order; the same of
   /// two names of one device.
   private func contestDoubles(
-    _ candidates: [Int], _ confirmations: [Int: Int], _ contests: inout [Int: VoidReason],
+    _ candidates: [Int], _ confirmations: [Int?], _ contests: inout [VoidReason?],
     onlyByFinal: Bool
   ) {
     var final = confirmations

@@ -39,8 +39,8 @@ struct LiveIndex: Sendable {
   private(set) var removalsOfUsers = NumberedLists()
   /// Joinings whose proof was looked at, by the operation that made the invitation.
   private var attempts = NumberedLists()
-  /// The invitations by which a person came.
-  private var entrances: [PersonID: [(place: Int, invite: Int)]] = [:]
+  /// The invitations by which a person came, by its number.
+  private var entrances: [Int: [(place: Int, invite: Int)]] = [:]
   private(set) var transfers: [Int] = []
   private(set) var acceptances: [Int] = []
   /// Operations that set the rules, by the number of their author.
@@ -92,29 +92,26 @@ struct LiveIndex: Sendable {
   /// Adds an operation that counts.
   mutating func add(_ place: Int, _ verdict: Verdict, of log: ControlLog) {
     switch log.operation(place) {
-    case .genesis(let genesis):
+    case .genesis:
       geneses.append(place)
-      enrol(place, log.devices[place], genesis.founder, verdict, log)
-    case .join(let join):
-      enrol(place, log.devices[place], join.person, verdict, log)
-      uses.append(place, to: log.invited[place])
-    case .admit(let admit):
-      enrol(
-        place, log.items[place].shown ?? log.devices[place], admit.join.person, verdict, log)
+      enrol(place, verdict, log)
+    case .join, .admit:
+      enrol(place, verdict, log)
       uses.append(place, to: log.invited[place])
     case .recover(let recover):
-      addEnrolment(place, log.devices[place], recover.person, of: log)
-      furtherDevices.append(place, to: log.people[recover.person])
-      if recover.revokesOthers { recoveries.append(place, to: log.people[recover.person]) }
+      addEnrolment(place, of: log)
+      furtherDevices.append(place, to: log.comers[place])
+      if recover.revokesOthers { recoveries.append(place, to: log.comers[place]) }
     case .removeMember(let removal):
-      addRemoval(place, of: removal.person, in: log)
-      for entrance in (entrances[removal.person] ?? []).reversed()
+      let person = log.people[removal.person]
+      addRemoval(place, of: person, in: log)
+      for entrance in (person.flatMap { entrances[$0] } ?? []).reversed()
       where log.sees(place, entrance.place) {
         removalsOfUsers.append(place, to: entrance.invite)
         break
       }
     case .leave:
-      if let person = verdict.person { addRemoval(place, of: person, in: log) }
+      addRemoval(place, of: verdict.person.flatMap { log.people[$0] }, in: log)
     case .revokeDevice(let revocation):
       revocations.append(place, to: log.deviceNames[revocation.device])
     case .setRole(let change):
@@ -156,32 +153,28 @@ struct LiveIndex: Sendable {
   /// Whether a device came as several people's.
   func isShared(_ device: Int) -> Bool { shared[device] != nil }
 
-  private mutating func enrol(
-    _ place: Int, _ device: DeviceID, _ person: PersonID, _ verdict: Verdict, _ log: ControlLog
-  ) {
-    addEnrolment(place, device, person, of: log)
-    if verdict.given == nil {
-      furtherDevices.append(place, to: log.people[person])
-    } else {
-      apartBeginnings.note(place, after: beginnings[log.people[person]], in: log)
-      beginnings.append(place, to: log.people[person])
-      roles.append(place, to: log.people[person])
-      if let invite = verdict.invite { entrances[person, default: []].append((place, invite)) }
+  private mutating func enrol(_ place: Int, _ verdict: Verdict, _ log: ControlLog) {
+    addEnrolment(place, of: log)
+    guard verdict.given != nil, let person = log.comers[place] else {
+      furtherDevices.append(place, to: log.comers[place])
+      return
     }
+    apartBeginnings.note(place, after: beginnings[person], in: log)
+    beginnings.append(place, to: person)
+    roles.append(place, to: person)
+    if let invite = verdict.invite { entrances[person, default: []].append((place, invite)) }
   }
 
-  private mutating func addRemoval(_ place: Int, of person: PersonID, in log: ControlLog) {
-    apartRemovals.note(place, after: removals[log.people[person]], in: log)
-    removals.append(place, to: log.people[person])
+  private mutating func addRemoval(_ place: Int, of person: Int?, in log: ControlLog) {
+    apartRemovals.note(place, after: removals[person], in: log)
+    removals.append(place, to: person)
   }
 
-  private mutating func addEnrolment(
-    _ place: Int, _ device: DeviceID, _ person: PersonID, of log: ControlLog
-  ) {
-    let device = log.deviceNames[device]
+  private mutating func addEnrolment(_ place: Int, of log: ControlLog) {
+    let device = log.entrants[place]
     apartEnrolments.note(place, after: enrolments[device], in: log)
-    if let device, shared[device] == nil, let last = enrolments[device].last,
-      log.operation(last).comer != person
+    if shared[device] == nil, let last = enrolments[device].last,
+      log.comers[last] != log.comers[place]
     {
       shared[device] = place
     }

@@ -58,7 +58,7 @@ extension Membership {
       return (device.id, place, resolver.keysGathered(for: place))
     }
     let invites = openInvites.compactMap { invite -> (id: Identifier, place: Int, keys: Int)? in
-      guard let place = resolver.invite(invite.operation.invite, .all)?.place else { return nil }
+      guard let place = resolver.invite(invite.operation.invite, .all) else { return nil }
       return (invite.operation.invite, place, place)
     }
     return devices + invites

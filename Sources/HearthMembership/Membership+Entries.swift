@@ -85,7 +85,7 @@ extension Membership {
 extension ControlResolver {
   /// When the invitation of a joining is over; nil for what has none.
   fileprivate func expiry(_ place: Int) -> UInt64? {
-    verdicts[place].invite.flatMap(invitation)?.expiresMilliseconds
+    verdicts[place].invite.flatMap { log.terms($0) }?.expiresMilliseconds
   }
 
   /// Whether nothing speaks against a joining but closings of an invitation whose time was over, by
@@ -93,13 +93,12 @@ extension ControlResolver {
   fileprivate func isWaitingForExpiry(_ place: Int) -> Bool {
     guard isWaiting(place), verdicts[place].refusal == nil,
       case .overruled(_, .invitationClosed)? = contests[place],
-      case .join(let join) = log.operation(place), let invite = inviter(of: place),
-      case .inviteCreate(let made) = log.operation(invite),
+      case .join = log.operation(place), let invite = inviter(of: place),
+      let made = log.terms(invite),
       mayStillInvite(invite, made, .all), live.removalsOfUsers[invite].isEmpty
     else { return false }
-    let closings = live.closings[log.invitations[join.invite]]
-    return live.uses[log.invitations[join.invite]].count < made.maximumUses
-      && closings.allSatisfy {
+    return live.uses[log.invited[place]].count < made.maximumUses
+      && live.closings[log.invited[place]].allSatisfy {
         log.items[$0].version.time.milliseconds >= made.expiresMilliseconds
       }
   }

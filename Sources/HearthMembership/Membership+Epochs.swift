@@ -165,12 +165,12 @@ extension ControlResolver {
     index.exposures.filter { place in
       switch log.operation(place) {
       case .join: return isWaiting(place)
-      case .inviteClose(let id):
-        guard isLive[place], let invite = invite(id, .all)?.operation, invite.admission == .auto
+      case .inviteClose:
+        guard isLive[place], let invite = invite(log.invited[place], .all),
+          let terms = log.terms(invite), terms.admission == .auto
         else { return false }
         return kind == .data
-          || live.uses[log.invitations[id]].count { log.sees(place, $0) }
-            < invite.maximumUses
+          || live.uses[log.invited[place]].count { log.sees(place, $0) } < terms.maximumUses
       default: return isLive[place]
       }
     }

@@ -74,7 +74,7 @@ extension Membership {
 
   private func introduction(of join: ControlOperation.Join) -> Introduction? {
     var proofs = resolver.proofs
-    for place in resolver.index.invites[join.invite] ?? [] {
+    for place in resolver.index.invites[resolver.log.invitations[join.invite]] {
       guard resolver.verdicts[place].refusal == nil,
         case .inviteCreate(let invite) = resolver.log.operation(place),
         proofs.isProven(join, by: invite, group: resolver.group)
@@ -102,12 +102,10 @@ extension Membership {
   /// How many further devices may begin logs now.
   package var introductionRoom: IntroductionRoom {
     var allowed: [Identifier: Int] = [:]
-    for (id, places) in resolver.index.invites {
-      for place in places {
-        guard case .inviteCreate(let invite) = resolver.log.operation(place) else { continue }
-        allowed[id] = max(
-          allowed[id] ?? 0, Int(clamping: invite.maximumUses) + ControlResolver.spareUses)
-      }
+    for number in resolver.index.invites.numbers {
+      let uses = resolver.index.invites[number].compactMap { resolver.log.terms($0)?.maximumUses }
+      allowed[resolver.log.invitations[number: number]] =
+        (uses.max() ?? 0) + ControlResolver.spareUses
     }
     var used: [Identifier: Int] = [:]
     var strangers = 0

@@ -25,10 +25,10 @@ extension Membership {
     of invite: Identifier, in control: ZoneID, held: Set<[UInt8]>
   ) -> [UInt8]? {
     guard let made = resolver.invite(invite, .all),
-      made.operation.admission == .auto
+      resolver.log.terms(made)?.admission == .auto
     else { return nil }
     return epochs(of: control)
-      .filter { resolver.log.sees(made.place, $0.place) && held.contains($0.grant.epoch) }
+      .filter { resolver.log.sees(made, $0.place) && held.contains($0.grant.epoch) }
       .max { $0.depth < $1.depth }?.grant.epoch
   }
 
@@ -121,9 +121,7 @@ extension ControlResolver {
   /// Who joins has the keys of the invitation, however much of the log it had read since: the
   /// keys that were made in between were handed to others only.
   func keysGathered(for enrolment: Int) -> Int {
-    guard case .join(let join) = log.operation(enrolment),
-      let invite = invite(join.invite, .past(enrolment))
-    else { return enrolment }
-    return invite.place
+    guard case .join = log.operation(enrolment) else { return enrolment }
+    return invite(log.invited[enrolment], .past(enrolment)) ?? enrolment
   }
 }

@@ -62,7 +62,7 @@ extension Membership {
   /// The epochs of a zone that were made with open invitations which let newcomers in at once.
   package func epochsOfOpenInvites(in zone: ZoneID) -> [EpochRecord] {
     guard withholdsKeys else { return [] }
-    let places = Set(openInvites.compactMap { resolver.invite($0.operation.invite, .all)?.place })
+    let places = Set(openInvites.compactMap { resolver.invite($0.operation.invite, .all) })
     return epochs(of: zone).filter { epoch in
       places.contains {
         resolver.log.items[$0].position == resolver.log.items[epoch.place].position
@@ -145,11 +145,10 @@ extension ControlResolver {
   /// read from their joining on, invitations that carry keys and admissions.
   func thresholds(_ ruleChanges: [Int]) -> [Int] {
     guard !ruleChanges.isEmpty else { return [] }
-    let entrances = [index.invites.values, index.uses.values].flatMap { $0.joined() }
-      .filter { place in
-        isLive[place] && letsInNewcomer(place)
-          && rule(.past(place), of: ruleChanges) == .fromJoin
-      }
+    let entrances = log.items.indices.filter { place in
+      log.invited[place] != nil && isLive[place] && letsInNewcomer(place)
+        && rule(.past(place), of: ruleChanges) == .fromJoin
+    }
     return (ruleChanges + entrances).sorted()
   }
 

@@ -91,18 +91,10 @@ extension Membership {
 extension ControlResolver {
   /// Those who invited or approved whoever came by an operation.
   func whoLetIn(by place: Int) -> Set<PersonID> {
-    var people: Set<PersonID> = []
-    let invite: Identifier
-    switch log.operation(place) {
-    case .join(let join): invite = join.invite
-    case .admit(let admit):
-      invite = admit.join.invite
-      if let approver = person(place) { people.insert(approver) }
-    default: return []
-    }
-    if let made = self.invite(invite, .all)?.place, let inviter = person(made) {
-      people.insert(inviter)
-    }
-    return people
+    guard log.comers[place] != nil else { return [] }
+    let inviter = invite(log.invited[place], .all).flatMap { person($0) }
+    var approver: PersonID?
+    if case .admit = log.operation(place) { approver = person(place) }
+    return Set([inviter, approver].compactMap { $0 })
   }
 }

@@ -8,8 +8,6 @@
   @usableFromInline static let size = 1 << shift
   /// The block of zeros.
   private static let empty: Int32 = 0
-  /// What stands for a block that a row under construction has for itself.
-  @usableFromInline static let own: Int32 = -1
 
   /// Where the blocks of each row begin, and where those of the last end.
   @usableFromInline private(set) var starts: [Int] = [0]
@@ -41,9 +39,10 @@
     let place = column >> CausalRows.shift
     guard place < row.blocks.count else { return 0 }
     let block = row.blocks[place]
-    return block == CausalRows.own
-      ? row.counts[column]
-      : counts[Int(block) << CausalRows.shift | column & (CausalRows.size - 1)]
+    let offset = column & (CausalRows.size - 1)
+    return block < 0
+      ? row.counts[Int(~block) << CausalRows.shift | offset]
+      : counts[Int(block) << CausalRows.shift | offset]
   }
 
   mutating func append(_ row: Row) {
@@ -51,7 +50,7 @@
     while end > 0, row.blocks[end - 1] == CausalRows.empty { end -= 1 }
     for place in 0..<end {
       let block = row.blocks[place]
-      blocks.append(block == CausalRows.own ? keep(place, of: row) : block)
+      blocks.append(block < 0 ? keep(place, of: row) : block)
     }
     starts.append(blocks.count)
   }
@@ -59,37 +58,37 @@
   /// The number of a block like one of a row, made anew unless the last one is the same.
   private mutating func keep(_ place: Int, of row: Row) -> Int32 {
     while latest.count <= place { latest.append(CausalRows.empty) }
-    let range = place << CausalRows.shift..<(place + 1) << CausalRows.shift
-    let known = Int(latest[place]) << CausalRows.shift
-    if counts[known..<known + CausalRows.size].elementsEqual(row.counts[range]) {
-      return latest[place]
-    }
+    let known = latest[place]
+    let (hasMore, hasLess) = compared(place, of: row, to: known)
+    guard hasMore || hasLess else { return known }
     latest[place] = Int32(counts.count >> CausalRows.shift)
-    counts += row.counts[range]
+    let start = Int(~row.blocks[place]) << CausalRows.shift
+    counts += row.counts[start..<start + CausalRows.size]
     return latest[place]
   }
 
   /// Adds what a change had seen to a row.
   func join(_ change: Int, into row: inout Row) {
-    let start = starts[change]
-    row.widen(to: starts[change + 1] - start)
-    for place in 0..<(starts[change + 1] - start) {
-      join(blocks[start + place], at: place, into: &row)
+    let range = starts[change]..<starts[change + 1]
+    guard !row.blocks.isEmpty else {
+      row.blocks += blocks[range]
+      return
     }
+    row.widen(to: range.count)
+    for place in 0..<range.count { join(blocks[range.lowerBound + place], at: place, into: &row) }
   }
 
   /// Adds what one row holds to another.
   func join(_ other: Row, into row: inout Row) {
     row.widen(to: other.blocks.count)
     for place in other.blocks.indices {
-      guard other.blocks[place] == CausalRows.own else {
-        join(other.blocks[place], at: place, into: &row)
+      let block = other.blocks[place]
+      guard block < 0 else {
+        join(block, at: place, into: &row)
         continue
       }
-      own(place, of: &row)
-      for column in place << CausalRows.shift..<(place + 1) << CausalRows.shift {
-        row.counts[column] = max(row.counts[column], other.counts[column])
-      }
+      let start = Int(~block) << CausalRows.shift
+      row.raise(at: own(place, of: &row), to: other.counts[start..<start + CausalRows.size])
     }
   }
 
@@ -100,31 +99,38 @@
       row.blocks[place] = block
       return
     }
-    let base = Int(block) << CausalRows.shift
-    let (hasMore, hasLess) = compared(base, to: place, of: row)
+    let (hasLess, hasMore) = compared(place, of: row, to: block)
     guard hasMore else { return }
     guard hasLess else {
       row.blocks[place] = block
       return
     }
-    own(place, of: &row)
-    row.raise(at: place << CausalRows.shift, to: counts[base..<base + CausalRows.size])
+    let base = Int(block) << CausalRows.shift
+    row.raise(at: own(place, of: &row), to: counts[base..<base + CausalRows.size])
   }
 
-  /// Whether a block holds more than a row has at a place, and whether it holds less.
-  private func compared(_ base: Int, to place: Int, of row: Row) -> (more: Bool, less: Bool) {
-    let isOwn = row.blocks[place] == CausalRows.own
-    let other = isOwn ? place << CausalRows.shift : Int(row.blocks[place]) << CausalRows.shift
-    return counts.withUnsafeBufferPointer { counts in
-      func compare(_ held: UnsafeBufferPointer<UInt32>) -> (Bool, Bool) {
+  /// Whether a row holds more at a place than a block, and whether it holds less.
+  private func compared(_ place: Int, of row: Row, to block: Int32) -> (more: Bool, less: Bool) {
+    withCounts(row.blocks[place], of: row) { held in
+      withCounts(block, of: row) { other in
         var (more, less): (UInt32, UInt32) = (0, 0)
         for column in 0..<CausalRows.size {
-          more |= counts[base + column] > held[other + column] ? 1 : 0
-          less |= counts[base + column] < held[other + column] ? 1 : 0
+          more |= held[column] > other[column] ? 1 : 0
+          less |= held[column] < other[column] ? 1 : 0
         }
         return (more > 0, less > 0)
       }
-      return isOwn ? row.counts.withUnsafeBufferPointer(compare) : compare(counts)
+    }
+  }
+
+  /// Lends what is in a block of all rows, or in one that a row has for itself.
+  @inline(__always)
+  private func withCounts<Result>(
+    _ block: Int32, of row: Row, _ body: (UnsafeBufferPointer<UInt32>) -> Result
+  ) -> Result {
+    let start = Int(block < 0 ? ~block : block) << CausalRows.shift
+    return (block < 0 ? row.counts : counts).withUnsafeBufferPointer {
+      body(UnsafeBufferPointer(rebasing: $0[start..<start + CausalRows.size]))
     }
   }
 
@@ -133,54 +139,55 @@
     guard count > self.count(of: column, in: row) else { return }
     let place = column >> CausalRows.shift
     row.widen(to: place + 1)
-    own(place, of: &row)
-    row.counts[column] = count
+    row.counts[own(place, of: &row) | column & (CausalRows.size - 1)] = count
   }
 
-  /// Gives a row a block of its own.
-  private func own(_ place: Int, of row: inout Row) {
-    guard row.blocks[place] != CausalRows.own else { return }
-    let base = Int(row.blocks[place]) << CausalRows.shift
-    let start = place << CausalRows.shift
-    row.own(start, counts[base..<base + CausalRows.size])
-    row.blocks[place] = CausalRows.own
+  /// Gives a row a block of its own, and tells where that begins.
+  private func own(_ place: Int, of row: inout Row) -> Int {
+    let block = row.blocks[place]
+    guard block >= 0 else { return Int(~block) << CausalRows.shift }
+    let (start, base) = (row.counts.count, Int(block) << CausalRows.shift)
+    row.counts += counts[base..<base + CausalRows.size]
+    row.blocks[place] = ~Int32(start >> CausalRows.shift)
+    return start
   }
 
   /// Whether every mark of one row is in another too.
   func covers(_ row: Row, _ other: Row) -> Bool {
     for place in other.blocks.indices where other.blocks[place] != CausalRows.empty {
       let block = other.blocks[place]
-      if block != CausalRows.own, place < row.blocks.count, row.blocks[place] == block { continue }
-      for column in place << CausalRows.shift..<(place + 1) << CausalRows.shift
-      where count(of: column, in: other) > count(of: column, in: row) {
-        return false
+      let held = place < row.blocks.count ? row.blocks[place] : CausalRows.empty
+      if block >= 0, held == block { continue }
+      let isCovered = withCounts(block, of: other) { other in
+        withCounts(held, of: row) { held in
+          var lacks: UInt32 = 0
+          for column in 0..<CausalRows.size { lacks |= other[column] > held[column] ? 1 : 0 }
+          return lacks == 0
+        }
       }
+      guard isCovered else { return false }
     }
     return true
   }
 
   /// A row while it is made.
   @usableFromInline package struct Row: Sendable {
-    /// The blocks that it shares with rows, or has for itself.
+    /// The blocks that it shares with rows; those that it has for itself by their complements.
     @usableFromInline var blocks: [Int32] = []
     /// What is in its own blocks.
     @usableFromInline var counts: [UInt32] = []
 
     fileprivate init() {}
 
-    fileprivate mutating func widen(to places: Int) {
-      while blocks.count < places { blocks.append(CausalRows.empty) }
+    /// Forgets everything but the room that it takes.
+    mutating func clear() {
+      blocks.removeAll(keepingCapacity: true)
+      counts.removeAll(keepingCapacity: true)
     }
 
-    fileprivate mutating func own(_ start: Int, _ block: ArraySlice<UInt32>) {
-      if counts.count < start + block.count {
-        counts += repeatElement(0, count: start + block.count - counts.count)
-      }
-      counts.withUnsafeMutableBufferPointer { counts in
-        block.withUnsafeBufferPointer { block in
-          for column in block.indices { counts[start + column] = block[column] }
-        }
-      }
+    fileprivate mutating func widen(to places: Int) {
+      guard blocks.count < places else { return }
+      blocks += repeatElement(CausalRows.empty, count: places - blocks.count)
     }
 
     fileprivate mutating func raise(at start: Int, to block: ArraySlice<UInt32>) {

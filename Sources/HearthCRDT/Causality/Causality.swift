@@ -59,11 +59,12 @@
     var builder = CausalityBuilder(statements)
     rows = CausalRows(changes: statements.count)
     var crowd = Crowd(row: rows.row())
+    var (row, seen, stated) = (rows.row(), rows.row(), rows.row())
     while let next = builder.next() {
       let statement = statements[next.statement]
       let last = builder.last(of: next.author, before: next.ordinal)
       let own = last.map { column[$0] } ?? self.last.count
-      var row = rows.row()
+      row.clear()
       var greatest = 0
       if let last {
         rows.join(last, into: &row)
@@ -79,7 +80,7 @@
       } else {
         let cited =
           isPlain && isClean ? builder.cited(by: next) : builder.changes(of: statement.known)
-        var seen = rows.row()
+        seen.clear()
         var highest = 0
         join(cited, into: &seen, &highest)
         rows.join(seen, into: &row)
@@ -88,7 +89,7 @@
           isPlain && !next.isNews
           && statement.known[statement.position.author] < statement.position.sequence
         if isChecked {
-          var stated = rows.row()
+          stated.clear()
           state(statement, cited, builder, into: &stated)
           isCrowd = isCrowd && rows.covers(stated, seen)
           // What an earlier operation had shown to know is not to be stated again.
