@@ -58,14 +58,11 @@ extension Membership {
     }
   }
 
-  /// The devices whose changes count by an operation alone that somebody had not seen.
-  ///
-  /// Something spoke against their joining, so it waited: whoever had not seen the operation that
-  /// made it final left their changes out.
+  /// The devices whose joining had to wait for an operation that somebody had not seen, who left
+  /// their changes out therefore.
   package func devicesBelonging(since known: Frontier) -> Set<DeviceID> {
-    Set(
-      resolver.lateConfirmations
-        .filter { !known.covers(resolver.log.items[$0.place].version.dot) }.map(\.device))
+    let late = resolver.index.enrolments.filter { $0.value.contains { resolver.isLate($0, known) } }
+    return Set(late.keys)
   }
 
   private func confirmed(
@@ -134,17 +131,11 @@ extension ControlResolver {
     return time > invite.expiresMilliseconds ? .expired : nil
   }
 
-  /// The operations by which devices came to belong whose joining had to wait for them, each with
-  /// its device.
-  fileprivate var lateConfirmations: [(device: DeviceID, place: Int)] {
-    index.enrolments.keys.sorted().flatMap { device in
-      (index.enrolments[device] ?? []).compactMap { entry in
-        guard isLive[entry], case .join(let join) = log.operation(entry),
-          let place = confirmations[entry], hadToWait(entry, join, for: place)
-        else { return nil }
-        return (device, place)
-      }
-    }
+  fileprivate func isLate(_ entry: Int, _ known: Frontier) -> Bool {
+    guard isLive[entry], case .join = log.operation(entry), let place = confirmations[entry],
+      !known.covers(log.items[place].version.dot)
+    else { return false }
+    return hadToWait(entry, for: place)
   }
 
   /// Whether something spoke against a joining in the eyes of whoever made it final: the joining's

@@ -140,9 +140,7 @@ package struct ControlForks: Sendable {
   }
 
   /// The runs of a life, in order of first change and content: parents come before their children.
-  func runs(of life: Author) -> Range<Int> {
-    lives[life] ?? 0..<0
-  }
+  func runs(of life: Author) -> Range<Int> { lives[life] ?? 0..<0 }
 
   /// The run in which a change of this content is; nil for one that nobody has shown.
   func run(of life: Author, at sequence: UInt64, hash: [UInt8]) -> Int? {

@@ -199,9 +199,7 @@ package struct ControlLog: Sendable {
   }
 
   /// Whether an operation's author states to have seen something without what that had seen.
-  func isOpen(_ place: Int) -> Bool {
-    !open.isEmpty && open.contains(changes[place])
-  }
+  func isOpen(_ place: Int) -> Bool { !open.isEmpty && open.contains(changes[place]) }
 
   /// Whether an operation is beyond what the author of another had seen.
   ///

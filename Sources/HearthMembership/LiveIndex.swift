@@ -85,9 +85,7 @@ struct LiveIndex: Sendable {
   }
 
   /// Takes an offer out again.
-  mutating func withdraw(_ offer: Int) {
-    transfers.removeAll { $0 == offer }
-  }
+  mutating func withdraw(_ offer: Int) { transfers.removeAll { $0 == offer } }
 
   /// Adds an operation that counts.
   mutating func add(_ place: Int, _ verdict: Verdict, of log: ControlLog) {

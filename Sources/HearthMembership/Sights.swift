@@ -51,9 +51,7 @@ struct Sights: Sendable {
   }
 
   /// Knowledge, and what is in all the segments that it had seen shown.
-  func widened(_ seen: Frontier) -> Frontier {
-    widened(seen, at: nil)
-  }
+  func widened(_ seen: Frontier) -> Frontier { widened(seen, at: nil) }
 
   /// The same of an operation, which had seen what is shown with its own change.
   func widening(_ item: ControlItem) -> ControlItem {

@@ -126,7 +126,7 @@ struct FuzzTests {
   @Test("Snapshot streams")
   func snapshot() throws {
     var stream: [UInt8] = []
-    try SnapshotWriter(zone: SnapshotGoldenTests.zone(), claims: [])
+    try SnapshotWriter(zone: SnapshotGoldenTests.zone(), heldBack: [])
       .write(from: SnapshotGoldenTests.shelf()) { stream += $0 }
     try run("snapshot", 2_500, [stream]) { bytes in
       var reader = try SnapshotReader(bytes, zone: GoldenHousehold.zone)

@@ -24,7 +24,8 @@ struct SnapshotBlockTests {
 
   private func stream(_ shelf: RecordShelf) throws -> [UInt8] {
     var stream: [UInt8] = []
-    try SnapshotWriter(zone: SnapshotGoldenTests.zone(), claims: []).write(from: shelf) { stream += $0 }
+    try SnapshotWriter(zone: SnapshotGoldenTests.zone(), heldBack: [])
+      .write(from: shelf) { stream += $0 }
     return stream
   }
 

@@ -80,9 +80,7 @@ struct SnapshotPlanTests {
     var citing = LogHead(author: ben)
     citing.sequence = 2
     citing.seen = Frontier([(cleo, UInt64(8))])
-    let ended = FalseClaim(
-      author: cleo, sequence: 1, kind: .content, cited: Dot(author: ben, sequence: 1),
-      isControl: false)
+    let ended = Dot(author: cleo, sequence: 1)
     #expect(
       SnapshotPlan.fault(
         in: [citing], [ended], of: zone, control: control, listing: TransportListing()) == nil)
@@ -92,7 +90,8 @@ struct SnapshotPlanTests {
     head.seen = Frontier([(ben, UInt64(2))])
     func ofBen(_ sequence: UInt64) -> String? {
       head.seen = Frontier([(ben, sequence)])
-      return SnapshotPlan.fault(in: [head], [], of: zone, control: control, listing: TransportListing())
+      return SnapshotPlan.fault(
+        in: [head], [], of: zone, control: control, listing: TransportListing())
     }
     #expect(ofBen(2) == nil && ofBen(3) != nil)
   }

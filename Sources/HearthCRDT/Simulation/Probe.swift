@@ -21,6 +21,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case pendingApplied = "engine.pending-applied"
   case forkSeen = "engine.fork-seen"
   case falseClaimSeen = "engine.false-claim-seen"
+  case evidencePassedOn = "engine.evidence-passed-on"
   case segmentsMerged = "engine.segments-merged"
   case severalChangesInSegment = "engine.several-changes-in-segment"
   case headSavedWithWrite = "engine.head-saved-with-write"

@@ -8,6 +8,8 @@ package struct FalseClaim: Equatable, Sendable {
     case content
     /// Something that the cited log had seen is missing in what the author says to have seen.
     case past
+    /// The snapshot that the zone began from says so: what is cited lies below it.
+    case summedUp
   }
 
   /// Who wrote the change.
@@ -29,15 +31,12 @@ package struct FalseClaim: Equatable, Sendable {
     self.isControl = isControl
   }
 
-  /// A claim of which formats have kind and zone in one byte.
-  init(_ change: Dot, flags: UInt8, cited: Dot) {
+  /// A claim that a snapshot tells of.
+  init(summedUp change: Dot) {
     self.init(
-      author: change.author, sequence: change.sequence, kind: flags & 1 != 0 ? .past : .content,
-      cited: cited, isControl: flags & 2 != 0)
+      author: change.author, sequence: change.sequence, kind: .summedUp, cited: change,
+      isControl: false)
   }
-
-  /// Kind and zone in one byte: bit 0 for a past that is not closed, bit 1 for the control zone.
-  var flags: UInt8 { (kind == .past ? 1 : 0) | (isControl ? 2 : 0) }
 
   /// The claims for which logs are held back, by what waits for that reason.
   static func claims(in entries: [PendingEntry]) -> [Author: FalseClaim] {

@@ -95,7 +95,7 @@ extension Engine {
   /// ended in it.
   func base(
     of zone: ZoneState
-  ) throws -> (chunk: [UInt8], heads: [LogHead], claims: [FalseClaim])? {
+  ) throws -> (chunk: [UInt8], heads: [LogHead], heldBack: [Dot])? {
     // The number of chunks, the length of the first one and that chunk: the others may be many.
     guard
       let start = try store.baseSnapshot(
@@ -105,9 +105,9 @@ extension Engine {
     let count = try reader.varint("chunks")
     guard count > 0 else { return nil }
     let first = try reader.blob("chunk", atMost: Envelope.maximumEnvelopeBytes)
-    let (heads, claims, _) = try heads(
+    let (heads, heldBack, _) = try heads(
       ofSnapshot: first, of: Int(clamping: count), zone: zone, isAccepted: true)
-    return (first, heads, claims)
+    return (first, heads, heldBack)
   }
 
   /// Opens a stored segment again; nil for one of a newer version, which is kept unopened.

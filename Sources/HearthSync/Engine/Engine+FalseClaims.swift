@@ -60,6 +60,8 @@ extension Engine {
       case .past:
         "it cites a change that had seen \(claim.cited) of \(cited), and does not own to have seen "
           + "that"
+      case .summedUp:
+        "the snapshot that \(zone.name) began from says that it cites what \(name) cannot have seen"
       }
     return "\(name) published a change (\(claim.author)#\(claim.sequence)) that no honest program "
       + "writes: \(what). It and what \(name) writes after it in this life is held back; all "
@@ -67,43 +69,43 @@ extension Engine {
   }
 
   /// The changes of a zone that are held back for what they cite, by author.
-  package func falseClaims(in id: ZoneID) throws -> [FalseClaim] { try claims(in: zone(id)) }
-
-  /// For what logs of a zone are held back, by evidence that is here or by the snapshot that the
-  /// zone began from, in order of author.
-  func claims(in zone: ZoneState) throws -> [FalseClaim] {
-    let waiting = FalseClaim.claims(in: try store.pendingEntries(in: zone.id))
-    return FalseClaim.earliest(waiting, try baseClaims(of: zone)).values
+  ///
+  /// By evidence that is here, or by the snapshot that the zone began from.
+  package func falseClaims(in id: ZoneID) throws -> [FalseClaim] {
+    let waiting = FalseClaim.claims(in: try store.pendingEntries(in: id))
+    return FalseClaim.earliest(waiting, try baseClaims(of: id)).values
       .sorted { $0.author < $1.author }
+  }
+
+  /// The changes that are held back, as everybody has them who holds the same: where two histories
+  /// end a log before, that counts.
+  func heldBack(in zone: ZoneState) throws -> [Dot] {
+    try falseClaims(in: zone.id)
+      .filter { $0.sequence < zone.forkEnds[$0.author] ?? .max }
+      .map { Dot(author: $0.author, sequence: $0.sequence) }
   }
 
   // MARK: What the snapshot says
 
   private static func baseClaimsFact(_ zone: ZoneID) -> String { "base-claims.\(zone.hex)" }
 
-  /// For what logs were held back in the snapshot that a zone began from.
-  ///
-  /// The claim itself cites what lies below the snapshot, which nobody can compare who began there.
-  /// One that cites a log beyond its proven end is none: more than one history is shown of that.
-  func baseClaims(of zone: ZoneState) throws -> [Author: FalseClaim] {
-    guard let bytes = try store.fact(Engine.baseClaimsFact(zone.id)) else { return [:] }
+  /// For what logs were held back in the snapshot that a zone began from: the claims cite what lies
+  /// below it, which nobody can compare who began there.
+  func baseClaims(of zone: ZoneID) throws -> [Author: FalseClaim] {
+    guard let bytes = try store.fact(Engine.baseClaimsFact(zone)) else { return [:] }
     var reader = ByteReader(bytes)
-    var claims: [Author: FalseClaim] = [:]
-    for _ in 0..<(try reader.count("claims", itemBytes: 51, atMost: Limits.maximumAuthors)) {
-      let claim = try reader.claim()
-      let cited = claim.isControl ? try controlZone(of: zone.group) : zone
-      guard claim.cited.sequence < cited.forkEnds[claim.cited.author] ?? .max else { continue }
-      claims[claim.author] = claim
-    }
+    let heldBack = try reader.frontier("changes held back")
     try reader.finish()
-    return claims
+    return Dictionary(
+      uniqueKeysWithValues: heldBack.entries.map {
+        ($0.author, FalseClaim(summedUp: Dot(author: $0.author, sequence: $0.sequence)))
+      })
   }
 
-  func save(baseClaims claims: [FalseClaim], of zone: ZoneID) throws {
+  func save(heldBack changes: [Dot], ofBaseOf zone: ZoneID) throws {
     var writer = ByteWriter()
-    writer.varint(claims.count)
-    for claim in claims { writer.claim(claim) }
-    let fact = claims.isEmpty ? nil : writer.bytes
+    writer.frontier(Frontier(changes.map { ($0.author, $0.sequence) }))
+    let fact = changes.isEmpty ? nil : writer.bytes
     guard try store.fact(Engine.baseClaimsFact(zone)) != fact else { return }
     try store.setFact(Engine.baseClaimsFact(zone), fact)
   }

@@ -181,15 +181,19 @@ extension Engine {
       var intake = Intake(blobs, waiting: try store.pendingEntries(in: zone))
       let readiness = try readiness(
         of: draft, membership, isRebuilding: isRebuilding, hasNews: intake.hasFresh)
-      var judged = try judgedLogs(isRebuilding ? [:] : intake.claims, of: draft, isRebuilding)
+      var judged = try judgedLogs(isRebuilding ? [:] : intake.claims, of: zone, isRebuilding)
       intake.sort(in: draft) { readiness.isReady($0, in: draft, judged.claims) }
       while var slice = try nextSlice(of: &intake, in: draft, readiness, &report) {
         hold(&slice, where: ends)
         introduce(&slice, intake, in: draft, membership)
+        // What is built anew was judged before it was applied, and what waited was not.
+        let unjudged = slice.waited.filter {
+          intake.waiting[$0]?.entry.wait.isPartlyApplied != true
+        }
         var queue = CausalQueue(
           slice.opened, causes: readiness.causes, ends: ends, judged: judged,
           evidence: try evidence(for: draft),
-          isOver: epochJudge(of: draft, isRebuilding: isRebuilding))
+          isOver: epochJudge(of: draft, unjudged: isRebuilding ? unjudged : nil))
         try queue.run(on: &draft)
         try checkBase(of: draft.id, against: queue.forks)
         try refuse(queue.refused, in: draft, nowMilliseconds: nowMilliseconds, &report)
@@ -247,11 +251,11 @@ extension Engine {
 
   /// How far logs were judged before; where a zone is built anew, what its snapshot says of them.
   private func judgedLogs(
-    _ claims: [Author: FalseClaim], of zone: ZoneState, _ isRebuilding: Bool
+    _ claims: [Author: FalseClaim], of zone: ZoneID, _ isRebuilding: Bool
   ) throws -> JudgedLogs {
     JudgedLogs(
       claims: FalseClaim.earliest(claims, try baseClaims(of: zone)),
-      uncertain: isRebuilding ? [:] : try uncertainChanges(in: zone.id))
+      uncertain: isRebuilding ? [:] : try uncertainChanges(in: zone))
   }
 
   /// Leaves in a slice the segments whose authors are known, or have a place in the members' zone;

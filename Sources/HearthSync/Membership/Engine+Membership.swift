@@ -217,16 +217,17 @@ extension Engine {
     zones[place].isEpochOver = chosen == nil && !membership.epochs(of: zone.id).isEmpty
   }
 
-  /// Judges segments by whether their author knew that their key was over; nil where they were
-  /// judged before.
+  /// Judges segments by whether their author knew that their key was over.
+  ///
+  /// - Parameter unjudged: the digests of those that were not judged before; nil for all.
   func epochJudge(
-    of zone: ZoneState, isRebuilding: Bool
-  ) -> ((OpenedSegment, Frontier) -> Bool)? {
-    guard !isRebuilding else { return nil }
+    of zone: ZoneState, unjudged: Set<Identifier>?
+  ) -> (OpenedSegment, Frontier) -> Bool {
     let membership = membership(of: zone.group)
     let own = device
     return { segment, heads in
-      segment.author.device != own && !segment.mayBeUnderOldKey(of: zone.id)
+      (unjudged?.contains(segment.digest) ?? true) && segment.author.device != own
+        && !segment.mayBeUnderOldKey(of: zone.id)
         && !(zone.kind == .control && membership.isReader(segment.author.device, at: heads))
         && membership.isOver(segment.epoch, of: zone.id, at: heads)
     }

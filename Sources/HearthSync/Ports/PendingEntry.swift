@@ -140,9 +140,15 @@ extension ByteWriter {
   }
 
   /// Writes a false claim as the store keeps it.
-  mutating func claim(_ claim: FalseClaim) {
+  fileprivate mutating func claim(_ claim: FalseClaim) {
     dot(Dot(author: claim.author, sequence: claim.sequence))
-    byte(claim.flags)
+    let kind: UInt8 =
+      switch claim.kind {
+      case .content: 0
+      case .past: 1
+      case .summedUp: 4
+      }
+    byte(kind | (claim.isControl ? 2 : 0))
     dot(claim.cited)
   }
 }
@@ -153,11 +159,14 @@ extension ByteReader {
   }
 
   /// Reads what the store keeps of a false claim.
-  mutating func claim() throws(CodecError) -> FalseClaim {
+  fileprivate mutating func claim() throws(CodecError) -> FalseClaim {
     let change = try dot("claim")
     let flags = try byte("kind of claim")
-    guard flags < 4 else { throw CodecError(.unknown, "kind of claim", offset: offset) }
-    return FalseClaim(change, flags: flags, cited: try dot("cited change"))
+    guard flags < 6 else { throw CodecError(.unknown, "kind of claim", offset: offset) }
+    return FalseClaim(
+      author: change.author, sequence: change.sequence,
+      kind: flags & 4 != 0 ? .summedUp : flags & 1 != 0 ? .past : .content,
+      cited: try dot("cited change"), isControl: flags & 2 != 0)
   }
 }
 

@@ -21,7 +21,7 @@ extension Engine {
     guard zone.kind == .data, !listing.snapshots.isEmpty, let own = membership.person(of: device),
       let role = membership.role(of: device), role.rank >= least.rank
     else { return }
-    let mark = Engine.mark(of: zone.heads, try claims(in: zone))
+    let mark = Engine.mark(of: zone.heads, try heldBack(in: zone))
     let others = try knownSnapshots(of: zone, on: transport, listing, &report)
       .filter { !$0.frontier.isEmpty && $0.mark == mark }
       .map { (place: SnapshotPlan.place(of: $0.group), word: word(of: $0, in: zone)) }
@@ -127,7 +127,7 @@ extension Engine {
     guard zone.kind == .data, !membership.attestations(of: id).isEmpty,
       let base = try base(of: zone)
     else { return nil }
-    let word = try word(of: base.chunk, base.heads, base.claims, in: zone)
+    let word = try word(of: base.chunk, base.heads, base.heldBack, in: zone)
     let others = try refuters(of: word, in: zone, heads: base.heads)
     guard !others.isEmpty else { return nil }
     return (

@@ -91,7 +91,7 @@ extension Engine {
     else { return nil }
     var writer = ByteWriter(capacity: operations.count + 64)
     writer.identifier(zone.id)
-    writer.identifier(Engine.mark(of: zone.heads, try claims(in: zone)))
+    writer.identifier(Engine.mark(of: zone.heads, try heldBack(in: zone)))
     writer.varint(UInt64(schemaVersion))
     writer.raw(operations)
     return derivedIdentifier("HRTH/compared-point/v1", writer.bytes)

@@ -171,10 +171,10 @@ extension Engine {
         }
         let chunks = try candidate.chunks.map { try fetch($0, from: transport, &report) }
         guard let first = chunks.first else { continue }
-        let (heads, claims, _) = try heads(
+        let (heads, heldBack, _) = try heads(
           ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: false)
         if let fault = SnapshotPlan.fault(
-          in: heads, claims, of: zone, control: control, listing: listing)
+          in: heads, heldBack, of: zone, control: control, listing: listing)
         {
           throw SyncError(.notAuthentic, fault)
         }

@@ -79,14 +79,14 @@ extension Engine {
       do {
         let first = try fetch(snapshot.chunks[0], from: transport, &report)
         if try isWithheld(first, in: zone) { continue }
-        let (heads, claims, _) = try heads(
+        let (heads, heldBack, _) = try heads(
           ofSnapshot: first, of: snapshot.chunks.count, zone: zone, isAccepted: false)
         if let fault = SnapshotPlan.fault(
-          in: heads, claims, of: zone, control: control, listing: listing)
+          in: heads, heldBack, of: zone, control: control, listing: listing)
         {
           throw SyncError(.notAuthentic, fault)
         }
-        candidates.append(try candidate(snapshot, first, heads, claims, in: zone))
+        candidates.append(try candidate(snapshot, first, heads, heldBack, in: zone))
       } catch {
         guard Engine.isOfSnapshot(error) else { throw error }
         Probe.snapshotNoCandidate.hit()
@@ -158,7 +158,7 @@ extension Engine {
       try store.transaction {
         self = before
         try store.removeBaseSnapshot(of: id)
-        try save(baseClaims: [], of: id)
+        try save(heldBack: [], ofBaseOf: id)
         // What waits is judged anew too: a wrong snapshot refutes who cites the truth.
         try rebuildWithin(id, nowMilliseconds: nowMilliseconds)
         try takeAll(of: id, from: transport, holding: listing, nowMilliseconds, &report)
@@ -274,7 +274,7 @@ extension Engine {
     guard let group = names.first?.group else { return }
     var own = KnownSnapshot(
       group: group, isOwn: true, maker: zone.authorTag(of: device), epoch: epoch,
-      mark: Engine.mark(of: zone.heads, try claims(in: zone)),
+      mark: Engine.mark(of: zone.heads, try heldBack(in: zone)),
       link: try chunks.first.map { try Envelope.parseHeader($0).linkBefore } ?? Engine.noLink,
       frontier: Frontier())
     // Begun, so that a later round can remove what a cut left; done only with the last chunk.
@@ -379,12 +379,12 @@ extension Engine {
         let header = try Envelope.parseHeader(
           first, minimumSuite: membership(of: zone.group).acceptedSuite)
         (epoch, maker) = (Identifier(header.epochTag), Identifier(header.authorTag))
-        let (heads, claims, isOwn) = try heads(
+        let (heads, heldBack, isOwn) = try heads(
           ofSnapshot: first, of: snapshot.chunks.count, zone: zone, isAccepted: false)
         known.append(
           KnownSnapshot(
             group: snapshot.group, isOwn: isOwn, maker: maker, epoch: epoch,
-            mark: Engine.mark(of: heads, claims), link: header.linkBefore,
+            mark: Engine.mark(of: heads, heldBack), link: header.linkBefore,
             frontier: Frontier(heads.map { ($0.author, $0.sequence) })))
         good += 1
       } catch {

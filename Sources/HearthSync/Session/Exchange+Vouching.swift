@@ -22,23 +22,23 @@ extension Engine {
   /// A snapshot whose first chunk was verified.
   func candidate(
     _ snapshot: SnapshotPlan.Complete, _ first: [UInt8], _ heads: [LogHead],
-    _ claims: [FalseClaim], in zone: ZoneState
+    _ heldBack: [Dot], in zone: ZoneState
   ) throws -> Candidate {
-    let word = try word(of: first, heads, claims, in: zone)
+    let word = try word(of: first, heads, heldBack, in: zone)
     return Candidate(
       snapshot: snapshot, first: first, word: word, weight: SnapshotPlan.weight(of: word.frontier))
   }
 
-  /// What a snapshot says, by its first chunk, its heads and its claims.
+  /// What a snapshot says, by its first chunk, its heads and what it holds back.
   func word(
-    of first: [UInt8], _ heads: [LogHead], _ claims: [FalseClaim], in zone: ZoneState
+    of first: [UInt8], _ heads: [LogHead], _ heldBack: [Dot], in zone: ZoneState
   ) throws -> SnapshotWord {
     let header = try Envelope.parseHeader(
       first, minimumSuite: membership(of: zone.group).acceptedSuite)
     return word(
       of: KnownSnapshot(
         group: .zero, isOwn: false, maker: Identifier(header.authorTag),
-        epoch: Identifier(header.epochTag), mark: Engine.mark(of: heads, claims),
+        epoch: Identifier(header.epochTag), mark: Engine.mark(of: heads, heldBack),
         link: header.linkBefore,
         frontier: Frontier(heads.map { ($0.author, $0.sequence) })), in: zone)
   }
@@ -51,18 +51,18 @@ extension Engine {
       epoch: known.epoch, mark: known.mark, link: known.link, frontier: known.frontier)
   }
 
-  /// Stands for the end of every log: its author, number and chain hash, and the false claim before
-  /// which it ended.
-  static func mark(of heads: [LogHead], _ claims: [FalseClaim]) -> Identifier {
+  /// Stands for the end of every log: its author, number and chain hash, and the change
+  /// that is held back.
+  static func mark(of heads: [LogHead], _ heldBack: [Dot]) -> Identifier {
     var writer = ByteWriter(capacity: heads.count * 64)
     for head in heads.filter({ $0.sequence > 0 }).sorted(by: { $0.author < $1.author }) {
       writer.author(head.author)
       writer.varint(head.sequence)
       writer.raw(head.hash)
     }
-    for claim in claims.sorted(by: { $0.author < $1.author }) {
-      writer.author(claim.author)
-      writer.varint(claim.sequence)
+    for change in heldBack.sorted(by: { $0.author < $1.author }) {
+      writer.author(change.author)
+      writer.varint(change.sequence)
     }
     return derivedIdentifier("HRTH/point/v1", writer.bytes)
   }

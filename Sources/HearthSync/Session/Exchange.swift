@@ -372,6 +372,7 @@ extension Engine {
       }
     }
     try give(&report)
+    try giveEvidence(of: state, to: transport, holding: held, &report)
     try noteGiven(of: id)
     try giveSnapshots(of: id, to: transport, holding: held, stored: stored, &report)
     // Another copy of this node may hold what this one lacks: in such a round nothing goes.

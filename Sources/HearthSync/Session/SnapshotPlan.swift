@@ -114,7 +114,7 @@ package enum SnapshotPlan {
   /// Segments go before the snapshot of them, so one that claims more of an author than the
   /// transport's segments of that author reach would hide changes that are still to come.
   static func fault(
-    in heads: [LogHead], _ claims: [FalseClaim], of zone: ZoneState, control: Frontier,
+    in heads: [LogHead], _ heldBack: [Dot], of zone: ZoneState, control: Frontier,
     listing: TransportListing
   ) -> String? {
     let ends = SyncPlan.ends(of: listing)
@@ -131,7 +131,7 @@ package enum SnapshotPlan {
           + "whose segments here end at \(reached)"
       }
     }
-    return tooFar(in: heads, claims, of: zone, end: end)
+    return tooFar(in: heads, heldBack, of: zone, end: end)
   }
 
   /// Why what the heads' authors had seen cannot be true: records may name changes that far, so
@@ -141,14 +141,15 @@ package enum SnapshotPlan {
   /// the transport or here; and what they cite of a log that ends before a false claim, of which
   /// nothing will ever count.
   private static func tooFar(
-    in heads: [LogHead], _ claims: [FalseClaim], of zone: ZoneState, end: (Author) -> UInt64?
+    in heads: [LogHead], _ heldBack: [Dot], of zone: ZoneState, end: (Author) -> UInt64?
   ) -> String? {
     let seen = heads.reduce(Frontier()) { $0.joined(with: $1.seen) }
     let reached = Frontier(heads.map { ($0.author, $0.sequence) })
-    let ended = Set(claims.map(\.author))
+    let ended = Set(heldBack.map(\.author))
     let fault = seen.entries.first { entry in
-      !ended.contains(entry.author) && entry.sequence
-        > max(reached[entry.author], end(entry.author) ?? 0, zone.reached[entry.author])
+      !ended.contains(entry.author)
+        && entry.sequence
+          > max(reached[entry.author], end(entry.author) ?? 0, zone.reached[entry.author])
     }
     return fault.map {
       "it cites \($0.sequence) changes of \($0.author), whose segments here end at "

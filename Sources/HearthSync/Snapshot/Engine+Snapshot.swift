@@ -9,7 +9,7 @@ extension Engine {
   package func digest(of zone: ZoneID) throws -> [UInt8] {
     let state = try self.zone(zone)
     var hasher = Engine.digestHasher()
-    try SnapshotWriter(zone: state, claims: claims(in: state))
+    try SnapshotWriter(zone: state, heldBack: heldBack(in: state))
       .write(from: store) { hasher.update($0) }
     return hasher.finalize()
   }
@@ -37,7 +37,7 @@ extension Engine {
     }
     var hasher = Engine.digestHasher()
     var pieces: [[UInt8]] = [[]]
-    try SnapshotWriter(zone: state, claims: claims(in: state)).write(from: store) { block in
+    try SnapshotWriter(zone: state, heldBack: heldBack(in: state)).write(from: store) { block in
       hasher.update(block)
       var rest = block[...]
       while !rest.isEmpty {
@@ -106,7 +106,7 @@ extension Engine {
       _ = clock.receive(head.time, nowMilliseconds: nowMilliseconds)
     }
     try store.save(zones[place].heads, of: zone)
-    try save(baseClaims: reader.claims, of: zone)
+    try save(heldBack: reader.heldBack, ofBaseOf: zone)
   }
 
   private func insertRecords(
@@ -203,19 +203,19 @@ extension Engine {
       keys: try membership.keys(of: device, showing: card))
   }
 
-  /// Verifies a snapshot's first chunk and reads how far the snapshot reaches, and for what logs are
-  /// held back in it.
+  /// Verifies a snapshot's first chunk and reads how far the snapshot reaches and which changes it
+  /// holds back.
   ///
   /// - Parameters:
   ///   - chunk: the first chunk.
   ///   - number: how many there are.
   func heads(
     ofSnapshot chunk: [UInt8], of number: Int, zone: ZoneState, isAccepted: Bool
-  ) throws -> (heads: [LogHead], claims: [FalseClaim], isOwn: Bool) {
+  ) throws -> (heads: [LogHead], heldBack: [Dot], isOwn: Bool) {
     let chunk = try open(
       chunk: chunk, at: 0, of: number, zone: zone, isAccepted: isAccepted)
     let isOwn = Identifier(chunk.header.authorTag) == zone.authorTag(of: device)
     let reader = try SnapshotReader(chunk.body, zone: zone.id)
-    return (reader.heads, reader.claims, isOwn)
+    return (reader.heads, reader.heldBack, isOwn)
   }
 }

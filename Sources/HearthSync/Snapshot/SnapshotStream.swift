@@ -3,30 +3,32 @@ import HearthCrypto
 
 /// Writes a zone's whole state in canonical order, piece by piece.
 ///
-/// Equal frontiers and claims give equal bytes on every replica: the digest of the stream is the zone's
-/// digest. Layout, in `docs/reference/snapshot-format.md`: version, zone, authors, heads, false claims,
-/// blocks of records in order of type and id, and an end mark. One block is in memory at a time.
+/// Equal frontiers and evidence give equal bytes on every replica, so the digest of the stream is
+/// the zone's digest. Layout, in `docs/reference/snapshot-format.md`: version, zone, authors, heads,
+/// changes held back, blocks of records in order of type and id, and an end mark. One block is in
+/// memory at a time.
 struct SnapshotWriter {
   /// The version of the stream.
   static let version: UInt8 = 2
 
   private let zone: ZoneState
   private let heads: [LogHead]
-  private let claims: [FalseClaim]
+  private let heldBack: [Dot]
   private let table: AuthorTable
 
-  /// - Parameter claims: for what logs of the zone are held back, in order of author.
-  init(zone: ZoneState, claims: [FalseClaim]) {
+  /// - Parameter heldBack: before which changes logs end, in order of author.
+  init(zone: ZoneState, heldBack: [Dot]) {
     self.zone = zone
-    self.claims = claims
+    self.heldBack = heldBack
     heads = zone.heads.filter { $0.sequence > 0 }
-    table = AuthorTable(SnapshotWriter.authors(of: heads, claims))
+    table = AuthorTable(SnapshotWriter.authors(of: heads, heldBack))
   }
 
-  /// The authors of heads, of their frontiers and of claims, in order: those that a stream numbers.
-  static func authors(of heads: [LogHead], _ claims: [FalseClaim]) -> [Author] {
+  /// The authors of heads, of their frontiers and of what is held back, in order: those that a
+  /// stream numbers.
+  static func authors(of heads: [LogHead], _ heldBack: [Dot]) -> [Author] {
     var authors = Set(heads.map(\.author))
-    authors.formUnion(claims.flatMap { [$0.author, $0.cited.author] })
+    authors.formUnion(heldBack.map(\.author))
     for head in heads {
       authors.formUnion(head.controlSeen.entries.map(\.author))
       authors.formUnion(head.seen.entries.map(\.author))
@@ -67,14 +69,7 @@ struct SnapshotWriter {
       writer.frontier(head.seen, table)
       writer.frontier(head.controlSeen, table)
     }
-    writer.varint(claims.count)
-    for claim in claims {
-      writer.varint(table.number(of: claim.author))
-      writer.varint(claim.sequence)
-      writer.byte(claim.flags)
-      writer.varint(table.number(of: claim.cited.author))
-      writer.varint(claim.cited.sequence)
-    }
+    writer.frontier(Frontier(heldBack.map { ($0.author, $0.sequence) }), table)
   }
 }
 
@@ -132,8 +127,8 @@ private struct OpenBlock {
 /// Reads the stream of a snapshot; its bytes come from outside and are not trusted.
 struct SnapshotReader {
   let heads: [LogHead]
-  /// For what logs are held back, in order of author.
-  let claims: [FalseClaim]
+  /// Before which changes logs end, in order of author.
+  let heldBack: [Dot]
   /// How far the heads reach, and what their authors had seen: no record may name a change beyond.
   ///
   /// That is the same but for logs that two histories ended (decision 0025): whoever had seen more
@@ -168,9 +163,9 @@ struct SnapshotReader {
     }
     table = AuthorTable(authors)
     heads = try SnapshotReader.heads(from: &reader, table)
-    claims = try SnapshotReader.claims(from: &reader, table, beyond: heads)
+    heldBack = try SnapshotReader.heldBack(from: &reader, table, beyond: heads)
     // Whoever continues the log numbers these authors, and no others.
-    guard authors == SnapshotWriter.authors(of: heads, claims) else {
+    guard authors == SnapshotWriter.authors(of: heads, heldBack) else {
       throw CodecError(.notCanonical, "authors", offset: reader.offset)
     }
     let reached = Frontier(heads.map { ($0.author, $0.sequence) })
@@ -202,22 +197,16 @@ struct SnapshotReader {
     return heads
   }
 
-  private static func claims(
+  private static func heldBack(
     from reader: inout ByteReader, _ table: AuthorTable, beyond heads: [LogHead]
-  ) throws -> [FalseClaim] {
+  ) throws -> [Dot] {
     let reached = Frontier(heads.map { ($0.author, $0.sequence) })
-    var claims: [FalseClaim] = []
-    for _ in 0..<(try reader.count("claims", itemBytes: 5, atMost: Limits.maximumAuthors)) {
-      let dot = try reader.dot("claim", table)
-      let flags = try reader.byte("kind of claim")
-      let cited = try reader.dot("cited change", table)
-      // A log ends before its claim, so a change that is here makes none.
-      guard claims.last.map({ $0.author < dot.author }) ?? true, flags < 4,
-        dot.sequence > reached[dot.author]
-      else { throw CodecError(.notCanonical, "claims", offset: reader.offset) }
-      claims.append(FalseClaim(dot, flags: flags, cited: cited))
+    let heldBack = try reader.frontier("changes held back", table)
+    // A change that is here is not held back.
+    guard heldBack.entries.allSatisfy({ $0.sequence > reached[$0.author] }) else {
+      throw CodecError(.notCanonical, "changes held back", offset: reader.offset)
     }
-    return claims
+    return heldBack.entries.map { Dot(author: $0.author, sequence: $0.sequence) }
   }
 
   /// The next block's records; nil after the last, when nothing may follow.

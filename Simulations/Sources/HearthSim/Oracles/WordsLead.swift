@@ -31,7 +31,9 @@ struct WordsLead {
   // MARK: Keys
 
   /// Every key made by somebody who knew of words that hold is sealed to them, and to none that
-  /// they had replaced. A device that went back in time knows what it says to have seen, and no more.
+  /// they had replaced.
+  ///
+  /// A device that went back in time knows what it says to have seen, and no more.
   private func keysAreSealed(
     to root: RecoveryRoot, of person: PersonID, _ log: PeopleLog, on device: SimDevice
   ) throws {

@@ -33,7 +33,7 @@ struct MembersReport {
   private static func summary(_ operation: ControlOperation) -> String {
     switch operation {
     case .epoch(let grant):
-      "key \(grant.epoch) of \(grant.zone), \(grant.wraps.count) devices, \(grant.recovery.count) words"
+      "key of \(grant.zone), \(grant.wraps.count) devices, \(grant.recovery.count) words"
     case .join(let join): "\(join.personName) joins"
     case .admit(let admit): "lets in \(admit.join.personName)"
     default: String("\(operation)".prefix(160))

@@ -41,19 +41,25 @@ extension SimDevice {
   /// then is there anybody who hands it keys, or makes some under those that it has.
   func isKnown(to others: Membership) throws -> Bool {
     guard let theirs = others.device(deviceID) else { return false }
-    // The end of an offer that its person took is told under the key that was made for that end.
-    let wasWithdrawn = others.voided.contains { void in
-      guard case .overruled(_, .offerEnded) = void.reason else { return false }
-      return others.device(void.version.dot.author.device)?.person == theirs.person
-    }
-    guard theirs.isActive || !wasWithdrawn else {
-      SimProbe.neverToldOfOffersEnd.hit()
-      return false
-    }
+    if tookEndedOffer(by: others) { return false }
     // A copy, or what was put back, is not told of a joining that its like has gone through since:
     // it needs the link that brought the keys, and that may be gone by now.
     return try theirs.isActive && copies == 0
       || membership().device(deviceID)?.since == theirs.since
+  }
+
+  /// Whether its person took an offer of the household that was over in others' eyes, and is out.
+  ///
+  /// That is told under the key that was made for the end of the offer, which this device lacks: it
+  /// goes on as the owner's, and knows no better.
+  func tookEndedOffer(by others: Membership) -> Bool {
+    guard let theirs = others.device(deviceID), !theirs.isActive else { return false }
+    let hasTaken = others.voided.contains { void in
+      guard case .overruled(_, .offerEnded) = void.reason else { return false }
+      return others.device(void.version.dot.author.device)?.person == theirs.person
+    }
+    if hasTaken { SimProbe.neverToldOfOffersEnd.hit() }
+    return hasTaken
   }
 
   /// Makes an invitation and puts its capsule into the folder.
