@@ -253,7 +253,7 @@ struct Checker {
       if zone.kind == .control { noteKeys(zone, engine) }
       // A numbering that may be taken twice lasts until the device has looked into its own files.
       guard !world.unaware.contains(device.index) else { continue }
-      let key = key(zone, engine)
+      let key = try key(zone, engine)
       if zone.kind == .control { try decides(key, device, engine, zone, in: world) }
       if key % 8 == 0 || world.isHealed { try compare(zone, key, device, engine, in: world) }
     }
@@ -309,7 +309,7 @@ struct Checker {
   }
 
   /// What is known of a zone, and of the members that decide about it.
-  private func key(_ zone: ZoneState, _ engine: Engine<ReplicaStore>) -> UInt64 {
+  private func key(_ zone: ZoneState, _ engine: Engine<ReplicaStore>) throws -> UInt64 {
     var writer = ByteWriter(capacity: 128)
     writer.identifier(zone.id)
     writer.frontier(zone.frontier)
@@ -321,6 +321,11 @@ struct Checker {
     }
     // One number of theirs stands for several changes.
     for head in zone.heads where isAmbiguous(head.author) { writer.blob(head.hash) }
+    // What is held back counts for nothing, and is told with the rest.
+    for claim in try engine.falseClaims(in: zone.id) {
+      writer.author(claim.author)
+      writer.varint(claim.sequence)
+    }
     return Chance.hash(writer.bytes)
   }
 
@@ -374,7 +379,7 @@ struct Checker {
     guard onOutdatedBase.contains(device.index), let home = device.home else { return }
     let engine = try device.engine()
     let zone = try engine.zone(home)
-    try compareDigest(zone, key(zone, engine), device, engine, in: world)
+    try compareDigest(zone, try key(zone, engine), device, engine, in: world)
   }
 
   private mutating func compareDigest(

@@ -64,7 +64,7 @@ extension World {
     case "set":
       SimProbe.hostileSet.hit()
       return try member.setBomb(
-        elements: 12_000, HostileMember.Measure(perChange: 6_000, perFile: 6_000))
+        elements: 12_000, HostileMember.Measure(perChange: 1_000, perFile: 6_000))
     case "history":
       SimProbe.hostileHistory.hit()
       return try member.historyBomb(values: 800, perFile: 800)
