@@ -130,6 +130,25 @@ struct FalseClaimTests {
     }
   }
 
+  @Test("What a liar gave to one alone reaches all, and they hold the same")
+  func passedOn() throws {
+    var world = try NewcomerWorld()
+    let zone = world.family.zone
+    var forge = try Forge(world.family.members[mallory], zone)
+    try forge.look(through: world.family.members[mallory])
+    let told = lie(&forge, citing: [citing(world.family.members[ben].author, 1)])
+    let bytes = try forge.seal([told])
+    _ = try world.family.members[anna].receive([bytes], in: zone, nowMilliseconds: now)
+    #expect(try world.family.members[anna].falseClaims(in: zone).count == 1)
+    try world.sync(all: [anna, ben])
+    #expect(try world.family.members[ben].falseClaims(in: zone).map(\.author) == [forge.author])
+    let digests = try [anna, ben].map { try world.family.members[$0].digest(of: zone) }
+    #expect(digests[0] == digests[1])
+    // It is given once.
+    try world.sync(anna)
+    #expect(world.reports[anna]?.published == 0)
+  }
+
   @Test("The log of who lied ends before the lie; rebuilding, opening and auditing agree")
   func rebuilding() throws {
     var family = try EngineFamily(4)

@@ -52,17 +52,55 @@ struct NewerFormatTests {
     #expect(try family.members[2].store.pending(in: family.zone).count == 2)
   }
 
-  @Test("A body of an earlier format is refused, with that reason")
+  /// Changes as version 1 sealed them, which weighed an operation as 1.
+  private func sealedEarlier(_ changes: [Change], by forge: Forge) throws -> [UInt8] {
+    var body = ChangeBatch.encode(changes)
+    body[0] = 1
+    let operations = changes.reduce(0) { $0 + $1.operations.count }
+    let weight = ChangeBatch.weight(of: changes) - 2 * operations
+    return try forge.seal(changes, .init(body: body, weight: weight))
+  }
+
+  @Test("A body of an earlier version is read where its bytes pay for its work today")
   func earlier() throws {
     var family = try EngineFamily(3)
     var forge = try Forge(family.members[1], family.zone)
-    let change = forge.change(record: 1)
+    let light = try sealedEarlier([forge.change(record: 1)], by: forge)
+    #expect(
+      try family.members[2].receive([light], in: family.zone, nowMilliseconds: now).applied == 1)
+    // Of the weight that it declares it takes no byte more or less.
+    let change = forge.change(record: 2)
     var body = ChangeBatch.encode([change])
-    body[0] = ChangeBatch.formatVersion - 1
-    let report = try family.members[2].receive(
-      [try forge.seal([change], .init(body: body))], in: family.zone, nowMilliseconds: now)
+    body[0] = 1
+    let wrong = try forge.seal([change], .init(body: body))
+    let report = try family.members[2].receive([wrong], in: family.zone, nowMilliseconds: now)
+    #expect(report.applied == 0 && report.refused.count == 1)
+    // What was taken is built anew, opened and audited like everything else.
+    let digest = try family.members[2].digest(of: family.zone)
+    family.members[2] = try EngineFamily.reopened(family.members[2])
+    try family.members[2].rebuild(family.zone, nowMilliseconds: now)
+    #expect(try family.members[2].digest(of: family.zone) == digest)
+    #expect(try family.members[2].audit(family.zone).findings.isEmpty)
+  }
+
+  @Test("A dense body of an earlier version is refused from outside, and read where it was taken")
+  func dense() throws {
+    var family = try EngineFamily(3)
+    var forge = try Forge(family.members[1], family.zone)
+    let change = forge.change(Array(repeating: .insert, count: 900))
+    let dense = try sealedEarlier([change], by: forge)
+    #expect(dense.count < 3 * 900)
+    let report = try family.members[2].receive([dense], in: family.zone, nowMilliseconds: now)
     #expect(report.applied == 0 && report.waiting.isEmpty)
     #expect(report.refused.map(\.reason).contains { $0.contains("earlier version of Hearth") })
+    let zone = try family.members[2].zone(family.zone)
+    let membership = family.members[2].membership(of: family.group)
+    let opener = SegmentOpener(zone: zone, membership: membership, isStored: true)
+    guard case .opened(let taken) = try opener.open(dense) else {
+      Issue.record("it is not opened")
+      return
+    }
+    #expect(taken.changes[0].operations.count == 900)
   }
 
   @Test("A log's newer bodies are passed on, in whatever order they come")

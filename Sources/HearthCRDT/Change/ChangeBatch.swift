@@ -12,9 +12,11 @@
 package enum ChangeBatch {
   /// The version of the layout and of the weights.
   ///
-  /// Bodies of version 1 weighed an operation as 1 and are not read any more: a file could hold
-  /// more work than its bytes allow.
+  /// Bodies of version 1 weigh an operation as 1. They are read all the same; who opens a segment
+  /// sees to it that its bytes pay for its work.
   package static let formatVersion: UInt8 = 2
+  /// The oldest version that is read.
+  static let oldestVersion: UInt8 = 1
 
   /// Encodes changes of one author with consecutive sequence numbers, at least one.
   ///

@@ -9,6 +9,7 @@ struct ChangeBatchDecoder {
   /// The declared work that has not been found yet.
   private var unspent: Int
   private let isDeclared: Bool
+  private var version = ChangeBatch.formatVersion
 
   private var operationCounts: [UInt32] = []
   private var codes: [Operation.Code] = []
@@ -52,7 +53,8 @@ struct ChangeBatchDecoder {
   }
 
   mutating func decode() throws(CodecError) -> [Change] {
-    guard try reader.byte("batch version") == ChangeBatch.formatVersion else {
+    version = try reader.byte("batch version")
+    guard (ChangeBatch.oldestVersion...ChangeBatch.formatVersion).contains(version) else {
       throw CodecError(.unknown, "batch version", offset: 0)
     }
     let chain = try reader.raw(32, "chain hash")
@@ -216,7 +218,7 @@ extension ChangeBatchDecoder {
     guard operations <= Limits.maximumSegmentItems else {
       throw CodecError(.beyondLimit, "operations", offset: reader.offset)
     }
-    try spend(ChangeBatch.operationWeight * operations)
+    try spend(ChangeBatch.operationWeight(inVersion: version) * operations)
     Work.operations.add(operations)
     try decodeCodes(operations)
     types = try reader.runs("types", count: operations, atMost: UInt32(UInt16.max))

@@ -6,6 +6,11 @@ extension ChangeBatch {
   /// What an operation weighs: so many bytes of ordinary edits cost as much to read and apply.
   package static let operationWeight = 3
 
+  /// What an operation weighs in a body of a version.
+  static func operationWeight(inVersion version: UInt8) -> Int {
+    version < 2 ? 1 : operationWeight
+  }
+
   /// The work of reading and applying changes, declared by who seals them: 8 for each change, 3 for
   /// each operation, 1 for each event field and each author whose news a change had seen.
   ///

@@ -31,7 +31,8 @@ extension Engine {
     let zone = try zone(id)
     var audit = LogAudit()
     let base = try baseHeads(of: zone)
-    let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
+    let opener = SegmentOpener(
+      zone: zone, membership: membership(of: zone.group), isStored: true)
     let stored = try store.segments(of: id)
     let waiting = try openPending(of: id, with: opener)
     for head in zone.heads {

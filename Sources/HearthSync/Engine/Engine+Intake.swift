@@ -158,7 +158,8 @@ extension Engine {
     of intake: inout Intake, in zone: ZoneState, _ readiness: Readiness,
     _ report: inout ReceiveReport
   ) throws -> Slice? {
-    let opener = SegmentOpener(zone: zone, membership: readiness.membership)
+    let opener = SegmentOpener(
+      zone: zone, membership: readiness.membership, isStored: readiness.isRebuilding)
     var slice = Slice()
     func read(_ digest: Identifier) throws -> [UInt8]? {
       try store.bytes(ofPending: digest, in: zone.id)

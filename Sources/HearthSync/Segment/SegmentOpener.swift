@@ -46,6 +46,8 @@ enum OpeningResult {
 struct SegmentOpener {
   let zone: ZoneState
   let membership: Membership
+  /// Whether it opens what this node has taken before, by the rules of then.
+  var isStored = false
 
   /// Opens sealed bytes.
   ///
@@ -95,7 +97,7 @@ struct SegmentOpener {
     if let reason = staysClosed(author, header.firstSeq), !isNewer(content.body) {
       return .waits(reason)
     }
-    guard let changes = try decode(content, header) else { return .waits(.format) }
+    guard let changes = try decode(content, header, of: bytes) else { return .waits(.format) }
     return .opened(
       try finish(
         bytes, digest: digest, header, author: author, changes: changes, epoch: epoch))
@@ -116,7 +118,7 @@ struct SegmentOpener {
     }
     guard
       let changes = try decode(
-        try Envelope.openWeighed(bytes, zoneID: zone.id.bytes, epoch: epoch), header)
+        try Envelope.openWeighed(bytes, zoneID: zone.id.bytes, epoch: epoch), header, of: bytes)
     else { return .waits(.format) }
     guard let author = changes.first?.dot.author,
       zone.authorTag(of: author.device) == authorTag
@@ -141,7 +143,7 @@ struct SegmentOpener {
       Identifier(header.zoneTag) == zone.tag, let epoch = zone.epoch(tag: header.epochTag),
       let body = try? Envelope.openWeighed(bytes, zoneID: zone.id.bytes, epoch: epoch)
     else { return nil }
-    return try? decode(body, header)
+    return try? decode(body, header, of: bytes)
   }
 
   /// Opens a segment again that was verified before it was stored; nil if it cannot be read.
@@ -151,7 +153,7 @@ struct SegmentOpener {
       header.type == .segment, Identifier(header.zoneTag) == zone.tag,
       let epoch = zone.epoch(tag: header.epochTag),
       let body = try? Envelope.openWeighed(bytes, zoneID: zone.id.bytes, epoch: epoch),
-      let changes = try? decode(body, header)
+      let changes = try? decode(body, header, of: bytes, isTaken: true)
     else { return nil }
     return try? finish(
       bytes, digest: nil, header, author: author, changes: changes, epoch: epoch)
@@ -185,16 +187,14 @@ struct SegmentOpener {
   }
 
   /// The changes of a body; nil if a newer version of this program wrote it.
+  ///
+  /// An earlier version declared less work for the same changes. From outside such a segment is
+  /// taken where it has a byte for each unit by the present weights, as one of this version has.
   private func decode(
-    _ content: (body: [UInt8], weight: Int), _ header: EnvelopeHeader
+    _ content: (body: [UInt8], weight: Int), _ header: EnvelopeHeader, of bytes: [UInt8],
+    isTaken: Bool = false
   ) throws -> [Change]? {
     if isNewer(content.body) { return nil }
-    if let version = content.body.first, version < ChangeBatch.formatVersion {
-      throw SyncError(
-        .malformed,
-        "an earlier version of Hearth wrote it, in format \(version), which is not read any more; "
-          + "this version reads format \(ChangeBatch.formatVersion)")
-    }
     let changes: [Change]
     do {
       changes = try ChangeBatch.decode(
@@ -205,6 +205,13 @@ struct SegmentOpener {
     }
     guard UInt64(changes.count) == header.lastSeq - header.firstSeq + 1 else {
       throw SyncError(.malformed, "the segment holds \(changes.count) changes, not as many as said")
+    }
+    let isOfToday = content.body.first == ChangeBatch.formatVersion
+    guard isStored || isTaken || isOfToday || ChangeBatch.weight(of: changes) <= bytes.count else {
+      throw SyncError(
+        .malformed,
+        "an earlier version of Hearth wrote it, with more changes in it than so many bytes may "
+          + "hold today")
     }
     return changes
   }

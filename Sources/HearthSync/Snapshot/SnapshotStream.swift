@@ -10,6 +10,8 @@ import HearthCrypto
 struct SnapshotWriter {
   /// The version of the stream.
   static let version: UInt8 = 2
+  /// The oldest version that is read: version 1 does not tell what is held back.
+  static let oldestVersion: UInt8 = 1
 
   private let zone: ZoneState
   private let heads: [LogHead]
@@ -144,11 +146,11 @@ struct SnapshotReader {
   init(_ bytes: [UInt8], zone: ZoneID) throws {
     var reader = ByteReader(bytes)
     let version = try reader.byte("snapshot version")
-    guard version == SnapshotWriter.version else {
+    guard (SnapshotWriter.oldestVersion...SnapshotWriter.version).contains(version) else {
       throw SyncError(
         .invalidOperation,
-        "the snapshot has format \(version), and this version reads format "
-          + "\(SnapshotWriter.version): update the program that is older")
+        "the snapshot has format \(version), and this version reads formats up to "
+          + "\(SnapshotWriter.version): update this program")
     }
     guard try reader.identifier("zone") == zone else {
       throw SyncError(.notAuthentic, "the snapshot is of another zone")
@@ -163,7 +165,8 @@ struct SnapshotReader {
     }
     table = AuthorTable(authors)
     heads = try SnapshotReader.heads(from: &reader, table)
-    heldBack = try SnapshotReader.heldBack(from: &reader, table, beyond: heads)
+    heldBack =
+      version < 2 ? [] : try SnapshotReader.heldBack(from: &reader, table, beyond: heads)
     // Whoever continues the log numbers these authors, and no others.
     guard authors == SnapshotWriter.authors(of: heads, heldBack) else {
       throw CodecError(.notCanonical, "authors", offset: reader.offset)
