@@ -4,9 +4,9 @@ import HearthCrypto
 /// Writes a zone's whole state in canonical order, piece by piece.
 ///
 /// Equal frontiers and evidence give equal bytes on every replica, so the digest of the stream is
-/// the zone's digest. Layout, in `docs/reference/snapshot-format.md`: version, zone, authors, heads,
-/// changes held back, blocks of records in order of type and id, and an end mark. One block is in
-/// memory at a time.
+/// the zone's digest. Layout, in `docs/reference/snapshot-format.md`: version, zone, authors,
+/// heads, changes held back, blocks of records in order of type and id, and an end mark. One block
+/// is in memory at a time.
 struct SnapshotWriter {
   /// The version of the stream.
   static let version: UInt8 = 2
