@@ -100,6 +100,22 @@ struct WrongBaseTests {
     #expect(world.family.members[nina].incarnation == after)
   }
 
+  @Test("What their author may not write any more is left out and told, and no sync fails")
+  func refused() throws {
+    var (world, nina) = try misled()
+    try world.family.setRole(nina, .reader, by: 0)
+    try world.sync(0)
+    try world.sync(nina)
+    let engine = world.family.members[nina]
+    #expect(try engine.store.baseSnapshot(of: world.family.zone) == nil)
+    let told = engine.store.notices.filter { $0.kind == .reissued }
+    #expect(told.count == 1 && told[0].text.hasPrefix("2 changes of this device"))
+    try world.sync(all: [nina, 0, 1, 2])
+    #expect(try world.family.digests().count == 1)
+    #expect(try world.family.shown(nina, 500) == nil)
+    #expect(world.family.members[nina].store.notices.filter { $0.kind == .reissued } == told)
+  }
+
   @Test("Where the snapshot has to stay, nothing is written again, however often that is tried")
   func contradicted() throws {
     var (world, nina) = try misled()

@@ -29,6 +29,7 @@ package enum Probe: String, CaseIterable, Sendable {
   // The lives of a device
   case newLife = "life.new-life"
   case reissued = "life.reissued"
+  case reissueRefused = "life.reissue-refused"
   case foreignOwnSegment = "life.foreign-own-segment"
   case earlierLifeContradicted = "life.earlier-life-contradicted"
   case rebuiltWithUnsealed = "life.rebuilt-with-unsealed"

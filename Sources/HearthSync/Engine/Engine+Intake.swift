@@ -17,7 +17,9 @@ extension Engine {
     var unopened: [PendingSegment] = []
     /// Which of them waited before.
     var waited: Set<Identifier> = []
-    /// Which of those waited for a newer version of the program.
+    /// Which of those were not applied in part, and so not judged, before.
+    var unjudged: Set<Identifier> = []
+    /// Which of those that waited did so for a newer version of the program.
     var unread: Set<Identifier> = []
     var weight = 0
     var bytes = 0
@@ -214,7 +216,10 @@ extension Engine {
     let zone = opener.zone
     slice.bytes += sealed.bytes.count
     slice.count += 1
-    if sealed.waited != nil { slice.waited.insert(sealed.digest) }
+    if let waited = sealed.waited {
+      slice.waited.insert(sealed.digest)
+      if !waited.entry.wait.isPartlyApplied { slice.unjudged.insert(sealed.digest) }
+    }
     if sealed.waited?.stored?.reason == .format { slice.unread.insert(sealed.digest) }
     do {
       let result = try opener.open(sealed.bytes, digest: sealed.digest) { author, first in

@@ -147,11 +147,12 @@ extension Engine {
   /// Writes changes again as the current author, earlier lives first.
   ///
   /// Events get the ids of their new place, and what named an old id, as an undo does, names the
-  /// new one.
+  /// new one. What this device's person may not write any more is left out, and told.
   mutating func reissue(
     _ changes: [(ZoneID, Change)], now: UInt64, isOwnLife: Bool = true
   ) throws {
     var renamed: [[UInt8]: [UInt8]] = [:]
+    var refused = 0
     for (zone, change) in changes.sorted(by: { $0.1.dot < $1.1.dot }) {
       let dot = try nextDot(in: zone)
       let operations = change.operations.enumerated().map { index, operation in
@@ -163,15 +164,33 @@ extension Engine {
         }
         return Operation(key, operation.body.renaming(renamed))
       }
+      do {
+        _ = try ownJudgement(of: operations, in: self.zone(zone), dot)
+      } catch let error as SyncError where error.code == .notAllowed {
+        refused += 1
+        continue
+      }
       _ = try write(operations, to: zone, nowMilliseconds: now)
     }
-    guard !changes.isEmpty, isOwnLife else { return }
+    try tell(refused: refused, now: now)
+    guard changes.count > refused, isOwnLife else { return }
     Probe.reissued.hit()
     try store.add(
       Notice(
         kind: .reissued, zone: nil, device: device,
-        text: "\(changes.count) changes that only this copy had were written again, as another "
-          + "copy had used their numbers", milliseconds: now))
+        text: "\(changes.count - refused) changes that only this copy had were written again, as "
+          + "another copy had used their numbers", milliseconds: now))
+  }
+
+  /// Says that own changes could not be written again.
+  private mutating func tell(refused: Int, now: UInt64) throws {
+    guard refused > 0 else { return }
+    Probe.reissueRefused.hit()
+    try store.add(
+      Notice(
+        kind: .reissued, zone: nil, device: device,
+        text: "\(refused) changes of this device had to be written again and were not, as you may "
+          + "not make them any more: ask an owner or admin to make them", milliseconds: now))
   }
 
   /// Builds a zone's records anew from its snapshot and its log.

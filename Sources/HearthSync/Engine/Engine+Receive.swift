@@ -186,14 +186,10 @@ extension Engine {
       while var slice = try nextSlice(of: &intake, in: draft, readiness, &report) {
         hold(&slice, where: ends)
         introduce(&slice, intake, in: draft, membership)
-        // What is built anew was judged before it was applied, and what waited was not.
-        let unjudged = slice.waited.filter {
-          intake.waiting[$0]?.entry.wait.isPartlyApplied != true
-        }
         var queue = CausalQueue(
           slice.opened, causes: readiness.causes, ends: ends, judged: judged,
           evidence: try evidence(for: draft),
-          isOver: epochJudge(of: draft, unjudged: isRebuilding ? unjudged : nil))
+          isOver: epochJudge(of: draft, unjudged: isRebuilding ? slice.unjudged : nil))
         try queue.run(on: &draft)
         try checkBase(of: draft.id, against: queue.forks)
         try refuse(queue.refused, in: draft, nowMilliseconds: nowMilliseconds, &report)

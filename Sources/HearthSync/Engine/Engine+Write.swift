@@ -100,7 +100,9 @@ extension Engine {
   }
 
   /// What an own change counts for, which is everything it does or nothing is written.
-  private func ownJudgement(
+  ///
+  /// - Throws: `notAllowed` where it would count for nothing.
+  func ownJudgement(
     of operations: [Operation], in state: ZoneState, _ dot: Dot
   ) throws -> Judgement? {
     guard state.kind == .data else { return nil }
