@@ -18,7 +18,10 @@ help: ## List the targets
 bootstrap: ## Install missing system libraries (apt) and check the Swift version
 	@Scripts/bootstrap
 
-demo: bootstrap ## Build the release binaries and play a family day with three nodes and a relay
+# A relay keeps its log in a file there: without libpq it is built without PostgreSQL.
+demo: export HEARTH_POSTGRES ?= $(shell pkg-config --exists libpq 2>/dev/null && echo on || echo off)
+demo: ## Build the release binaries and play a family day with three nodes and a relay
+	@Scripts/bootstrap demo
 	$(SWIFT) build -c release --product hearth
 	$(SWIFT) build -c release --product hearth-relay
 	@folder="$$($(SWIFT) build -c release --show-bin-path)" && HEARTH_BIN="$$folder/hearth" \

@@ -7,6 +7,10 @@ import PackageDescription
 /// Whether the simulator is built, and everything for it.
 let isSimulation = Context.environment["HEARTH_SIMULATION"] != nil
 
+/// Whether `hearth-relay` can keep its log in PostgreSQL: `HEARTH_POSTGRES=off` builds it without,
+/// where there is no libpq.
+let hasPostgres = Context.environment["HEARTH_POSTGRES"] != "off"
+
 /// Settings of every Swift target.
 ///
 /// `HEARTH_STRICT=1` (CI) turns warnings into errors; it is off
@@ -56,16 +60,20 @@ let package = Package(
       name: "HearthSync", dependencies: ["HearthCRDT", "HearthCrypto", "HearthMembership"],
       swiftSettings: settings),
     .target(
+      name: "HearthRelayProtocol",
+      dependencies: ["HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync"],
+      swiftSettings: settings),
+    .target(
       name: "HearthStore",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync",
+        "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthRelayProtocol",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: settings),
     .target(
       name: "HearthTransport",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync",
+        "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthRelayProtocol",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOTLS", package: "swift-nio"),
@@ -74,7 +82,7 @@ let package = Package(
     .target(
       name: "HearthRelay",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthSync", "CPostgres", "CMalloc",
+        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "CMalloc",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
@@ -84,18 +92,25 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .target(
+      name: "HearthRelayPostgres",
+      dependencies: [
+        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "HearthRelay",
+        "CPostgres", .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: settings),
+    .target(
       name: "Household", dependencies: ["HearthCRDT", "HearthMembership", "HearthSync"],
       swiftSettings: settings),
     .target(
       name: "Hearth",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthStore",
-        "HearthTransport",
+        "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthRelayProtocol",
+        "HearthStore", "HearthTransport",
       ], swiftSettings: settings),
     .target(
       name: "HearthCLI",
       dependencies: [
-        "Hearth", "Household", "HearthCRDT", "HearthMembership", "HearthSync", "CQREncode",
+        "Hearth", "Household", "HearthCRDT", "HearthMembership", "HearthSync",
+        "HearthRelayProtocol", "CQREncode",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(
@@ -107,7 +122,8 @@ let package = Package(
       name: "hearth-relay",
       dependencies: [
         "HearthRelay", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ], swiftSettings: settings),
+      ] + (hasPostgres ? ["HearthRelayPostgres"] : []),
+      swiftSettings: settings + (hasPostgres ? [.define("HEARTH_POSTGRES")] : [])),
     .executableTarget(
       name: "notes-example", dependencies: ["Hearth", "HearthCRDT"], path: "Examples/Notes",
       swiftSettings: settings),
@@ -121,7 +137,7 @@ let package = Package(
     .executableTarget(
       name: "relay-bench",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthRelay", "HearthSync",
+        "HearthCRDT", "HearthCrypto", "HearthRelay", "HearthRelayProtocol", "HearthSync",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
@@ -171,6 +187,11 @@ let package = Package(
       exclude: ["Golden"],
       swiftSettings: settings),
     .testTarget(
+      name: "HearthRelayProtocolTests",
+      dependencies: [
+        "HearthRelayProtocol", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
+      ], swiftSettings: settings),
+    .testTarget(
       name: "HearthStoreTests",
       dependencies: [
         "HearthStore", "HearthMembership", "HearthSync", "HearthCRDT", "HearthCrypto",
@@ -181,23 +202,22 @@ let package = Package(
       name: "HearthTests",
       dependencies: [
         "Hearth", "Household", "HearthStore", "HearthMembership", "HearthSync", "HearthCRDT",
-        "HearthCrypto",
-        "HearthTransport", "HearthRelay", "TestSupport",
+        "HearthCrypto", "HearthTransport", "HearthRelay", "HearthRelayProtocol", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",
       dependencies: [
-        "HearthTransport", "HearthRelay", "HearthMembership", "HearthSync", "HearthCRDT",
-        "HearthCrypto",
-        "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "HearthTransport", "HearthRelay", "HearthRelayProtocol", "HearthMembership", "HearthSync",
+        "HearthCRDT", "HearthCrypto", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: settings),
     .testTarget(
       name: "HearthRelayTests",
       dependencies: [
-        "HearthRelay", "hearth-relay", "HearthMembership", "HearthSync", "HearthCRDT",
-        "HearthCrypto", "TestSupport",
+        "HearthRelay", "HearthRelayPostgres", "HearthRelayProtocol", "hearth-relay",
+        "HearthMembership", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -252,15 +272,15 @@ if isSimulation {
       name: "hearth-hostile",
       dependencies: [
         "HostileMember", "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync",
-        "HearthStore", "HearthTransport", "Household",
+        "HearthStore", "HearthTransport", "HearthRelayProtocol", "Household",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Simulations/Sources/hearth-hostile", swiftSettings: settings),
     .target(
       name: "HearthSim",
       dependencies: [
         "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthStore",
-        "HearthTransport",
-        "HearthRelay", "Household", "SimDisk", "FamilyModel", "FamilyTranslation", "HostileMember",
+        "HearthTransport", "HearthRelay", "HearthRelayProtocol",
+        "Household", "SimDisk", "FamilyModel", "FamilyTranslation", "HostileMember",
       ], path: "Simulations/Sources/HearthSim", swiftSettings: settings),
     .executableTarget(
       name: "hearth-sim",

@@ -1,4 +1,5 @@
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 /// The text of an invitation: its secret, and where the household's folder is.

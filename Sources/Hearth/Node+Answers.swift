@@ -1,6 +1,7 @@
 import Foundation
 import HearthCRDT
 import HearthMembership
+import HearthRelayProtocol
 import HearthStore
 import HearthSync
 import HearthTransport

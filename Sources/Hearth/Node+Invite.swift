@@ -2,6 +2,7 @@ import Foundation
 import HearthCRDT
 import HearthCrypto
 import HearthMembership
+import HearthRelayProtocol
 import HearthStore
 import HearthSync
 import HearthTransport

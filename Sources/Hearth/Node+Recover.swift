@@ -3,6 +3,7 @@ import Glibc
 import HearthCRDT
 import HearthCrypto
 import HearthMembership
+import HearthRelayProtocol
 import HearthSync
 import HearthTransport
 

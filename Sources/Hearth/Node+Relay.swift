@@ -1,6 +1,7 @@
 import HearthCRDT
 import HearthCrypto
 import HearthMembership
+import HearthRelayProtocol
 import HearthStore
 import HearthSync
 import HearthTransport

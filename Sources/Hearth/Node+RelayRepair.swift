@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthMembership
+import HearthRelayProtocol
 import HearthSync
 import HearthTransport
 

@@ -1,5 +1,6 @@
 import Foundation
 import HearthCRDT
+import HearthRelayProtocol
 import HearthStore
 import HearthSync
 import HearthTransport

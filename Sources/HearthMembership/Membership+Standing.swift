@@ -277,7 +277,7 @@ extension ControlResolver {
 
   /// The operations that lowered a person's role.
   func demotions(of person: PersonID) -> [Int] {
-    (index.roles[person] ?? []).filter(isRole)
+    (index.roles[person] ?? []).filter { isRole($0) }
   }
 
   /// Whether a change is within the cuts of the operations that ended its device.

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 /// The public catalogues of a node in a file of their own: the last good copy of each, offline.

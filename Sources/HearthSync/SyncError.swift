@@ -30,6 +30,12 @@ package struct SyncError: Error, Sendable {
     package static let exists = Code(rawValue: "exists")
     /// The snapshot that a zone began from is not what an author wrote.
     package static let snapshotContradicted = Code(rawValue: "snapshotContradicted")
+    /// An older version of a public catalogue than one that was seen.
+    package static let catalogueOlder = Code(rawValue: "catalogueOlder")
+    /// Two versions of a public catalogue with one number.
+    package static let catalogueForked = Code(rawValue: "catalogueForked")
+    /// Records that are not what a public catalogue's signed version is made of.
+    package static let catalogueIncomplete = Code(rawValue: "catalogueIncomplete")
     /// The store holds something that contradicts itself.
     package static let corrupt = Code(rawValue: "corrupt")
   }

@@ -1,4 +1,10 @@
 import ArgumentParser
 import HearthRelay
 
-RelayCommand.begin()
+#if HEARTH_POSTGRES
+  import HearthRelayPostgres
+
+  RelayCommand.begin(backend: PostgresAddress.self)
+#else
+  RelayCommand.begin(backend: nil)
+#endif

@@ -57,9 +57,9 @@ class Machine:
             file.write(text)
         os.chmod(self.path(name), 0o755)
 
-    def run(self):
+    def run(self, arguments=()):
         return subprocess.run(
-            [os.path.join(ROOT, "Scripts", "bootstrap")], capture_output=True, text=True,
+            [os.path.join(ROOT, "Scripts", "bootstrap"), *arguments], capture_output=True, text=True,
             timeout=30, env={"PATH": self.path("bin"), "STAGE": self.stage})
 
     def commands(self):
@@ -70,10 +70,10 @@ class Machine:
             return []
 
 
-def case(name, machine, status, commands=(), words=(), is_silent=False):
+def case(name, machine, status, commands=(), words=(), is_silent=False, arguments=()):
     global count
     count += 1
-    done = machine.run()
+    done = machine.run(arguments)
     faults = []
     if done.returncode != status:
         faults.append("exit %d instead of %d" % (done.returncode, status))
@@ -121,6 +121,14 @@ def main():
     stubborn.write("spare-pkg-config", "#!/bin/sh\nexit 1\n")
     case(
         "packages that do not help", stubborn, 1, install(ALL), ["still does not find"])
+    demo = ALL.replace(" libpq-dev", "")
+    case(
+        "empty machine, for the demo", Machine(has_pkg_config=False), 0, install(demo),
+        ["missing: " + demo], arguments=["demo"])
+    case(
+        "all but libpq, for the demo", Machine("libsodium|sqlite3|libzstd|libqrencode"), 0,
+        is_silent=True, arguments=["demo"])
+    case("unknown argument", Machine(everything), 64, [], ['not "demos"'], arguments=["demos"])
     print("%d machines, %d wrong" % (count, len(failures)))
     sys.exit(1 if failures else 0)
 

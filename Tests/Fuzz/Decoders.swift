@@ -2,6 +2,7 @@ import HearthCRDT
 import HearthCrypto
 
 @testable import HearthMembership
+@testable import HearthRelayProtocol
 @testable import HearthSync
 
 /// Every decoder by its name; each makes once what it needs and then reads any number of inputs.

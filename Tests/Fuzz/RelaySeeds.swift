@@ -1,6 +1,7 @@
 import HearthCRDT
 import HearthCrypto
 
+@testable import HearthRelayProtocol
 @testable import HearthSync
 
 // One of each kind of frame; keys and signatures are any bytes, since decoders check none.

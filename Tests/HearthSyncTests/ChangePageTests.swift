@@ -1,4 +1,5 @@
 import HearthCRDT
+import TestSupport
 import Testing
 
 /// The page of the change format says what the codec does.

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import TestSupport
 import Testing
 
 @testable import HearthMembership

@@ -7,6 +7,7 @@ import HearthTransport
 import Testing
 
 @testable import Hearth
+@testable import HearthRelayProtocol
 
 /// A publisher's node, a reader's node, and what is offered.
 private final class Bazaar {

@@ -9,6 +9,7 @@ import Logging
 import Testing
 
 @testable import Hearth
+@testable import HearthRelayProtocol
 
 /// A relay in this process, with its folder, that can be killed, wiped and set back.
 final class RelayShelf {

@@ -6,6 +6,7 @@ import HearthStore
 import Testing
 
 @testable import Hearth
+@testable import HearthRelayProtocol
 @testable import HearthSync
 @testable import HearthTransport
 

@@ -7,6 +7,7 @@ import HearthTransport
 import Testing
 
 @testable import Hearth
+@testable import HearthRelayProtocol
 
 @Suite("A household at a relay where nobody may register any more")
 struct RelayRegistrationTests {

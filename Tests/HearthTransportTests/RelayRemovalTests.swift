@@ -2,6 +2,7 @@ import HearthCRDT
 import HearthCrypto
 import Testing
 
+@testable import HearthRelayProtocol
 @testable import HearthSync
 @testable import HearthTransport
 

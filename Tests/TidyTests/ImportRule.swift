@@ -12,42 +12,46 @@ enum ImportRule {
     "HearthCrypto": ["CSodium", "CZstd", "CProcess", "Glibc"],
     "HearthMembership": ["HearthCRDT", "HearthCrypto"],
     "HearthSync": ["HearthCRDT", "HearthCrypto", "HearthMembership"],
+    "HearthRelayProtocol": ["HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync"],
     "HearthStore": [
-      "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "GRDB", "GRDBSQLite",
-      "Foundation",
+      "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthRelayProtocol",
+      "GRDB", "GRDBSQLite", "Foundation",
     ],
     "HearthTransport": [
-      "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "Foundation", "Glibc", "NIO*",
+      "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthRelayProtocol",
+      "Foundation", "Glibc", "NIO*",
     ],
     "HearthRelay": [
-      "HearthCRDT", "HearthCrypto", "HearthSync", "Foundation", "Glibc", "NIO*",
-      "Logging", "GRDBSQLite", "CPostgres", "CMalloc", "ArgumentParser",
+      "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "Foundation", "Glibc",
+      "NIO*", "Logging", "GRDBSQLite", "CMalloc", "ArgumentParser",
+    ],
+    "HearthRelayPostgres": [
+      "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "HearthRelay",
+      "Foundation", "Glibc", "CPostgres", "Logging",
     ],
     "Hearth": [
-      "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthStore",
-      "HearthTransport", "Logging",
-      "Foundation", "Glibc",
+      "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthRelayProtocol",
+      "HearthStore", "HearthTransport", "Logging", "Foundation", "Glibc",
     ],
     "Household": ["HearthCRDT", "HearthMembership", "HearthSync"],
     "HearthCLI": [
-      "Hearth", "Household", "HearthCRDT", "HearthMembership", "HearthSync", "ArgumentParser",
-      "Logging",
-      "Foundation", "Glibc", "Dispatch", "CQREncode",
+      "Hearth", "Household", "HearthCRDT", "HearthMembership", "HearthSync", "HearthRelayProtocol",
+      "ArgumentParser", "Logging", "Foundation", "Glibc", "Dispatch", "CQREncode",
     ],
     "hearth-cli": ["HearthCLI", "ArgumentParser"],
-    "hearth-relay": ["HearthRelay", "ArgumentParser"],
+    "hearth-relay": ["HearthRelay", "HearthRelayPostgres", "ArgumentParser"],
   ]
 
   /// Modules without a clock, a thread, a file or an operating system.
   static let pureModules: Set<String> = [
-    "HearthCRDT", "HearthMembership", "HearthSync", "Household",
+    "HearthCRDT", "HearthMembership", "HearthSync", "HearthRelayProtocol", "Household",
   ]
 
   /// What simulations may import beside each other: the real engine, store, relay log and domain.
   static let simulations: Set<String> = [
     "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthStore",
-    "HearthTransport", "HearthRelay", "Household", "GRDB", "GRDBSQLite", "Foundation", "Glibc",
-    "ArgumentParser", "MembershipPromises", "PromiseTranslation",
+    "HearthRelayProtocol", "HearthTransport", "HearthRelay", "Household", "GRDB", "GRDBSQLite",
+    "Foundation", "Glibc", "ArgumentParser", "MembershipPromises", "PromiseTranslation",
   ]
 
   /// Modules of `Simulations` that judge the real code, so they may know none of it.

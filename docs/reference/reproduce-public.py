@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make the golden bytes of public catalogues once more, from public-catalogues.md alone.
 
-Prints Tests/HearthSyncTests/Public/Golden/PublicGoldenBytes.swift; with --check it compares instead.
+Prints Tests/HearthRelayProtocolTests/Catalogue/Golden/PublicGoldenBytes.swift; with --check it compares instead.
 Needs the `cryptography` package for Ed25519; hashes come from hashlib.
 """
 import hashlib
@@ -12,7 +12,7 @@ import sys
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-GOLDEN = "Tests/HearthSyncTests/Public/Golden/PublicGoldenBytes.swift"
+GOLDEN = "Tests/HearthRelayProtocolTests/Catalogue/Golden/PublicGoldenBytes.swift"
 
 
 def rising(first, count):

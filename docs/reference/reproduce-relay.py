@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make the golden bytes of the relay protocol once more, from relay-protocol.md alone.
 
-Prints Tests/HearthSyncTests/Relay/Golden/RelayGoldenBytes.swift; with --check it compares instead.
+Prints Tests/HearthRelayProtocolTests/Messages/Golden/RelayGoldenBytes.swift; with --check it compares instead.
 Needs the `cryptography` package for Ed25519; hashes come from hashlib.
 """
 import pathlib
@@ -117,7 +117,7 @@ lines+=['  static let %s =\n    %s'%(k,lit(v,'    ')) for k,v in out.items()]
 for n,l in(('requests',req),('replies',rep)):
     lines+=['  static let %s = ['%n]+['    '+lit(f,'    ')+',' for f in l]+['  ]']
 text='\n'.join(lines+['}'])+'\n'
-golden=pathlib.Path(__file__).resolve().parents[2]/'Tests/HearthSyncTests/Relay/Golden/RelayGoldenBytes.swift'
+golden=pathlib.Path(__file__).resolve().parents[2]/'Tests/HearthRelayProtocolTests/Messages/Golden/RelayGoldenBytes.swift'
 if sys.argv[1:]==['--check']:
     bare=lambda t:''.join(t.replace(',','').split())
     same=bare(golden.read_text())==bare(text)

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 /// The shared workload W7: one publisher, many subscribers of one mailbox, durable messages.

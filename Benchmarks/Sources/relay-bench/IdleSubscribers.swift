@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 /// What a relay holds for subscribers that say nothing, beside what TLS alone holds for as many.

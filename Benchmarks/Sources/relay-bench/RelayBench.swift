@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 /// Measures what a running relay acknowledges: durable puts a second, and how long each takes; what

@@ -1,4 +1,5 @@
 import Foundation
+import HearthRelayProtocol
 import HearthSync
 
 /// A program beside this one that serves on a free port and prints its address.

@@ -1,6 +1,7 @@
 import Foundation
 import Hearth
 import HearthCRDT
+import HearthRelayProtocol
 import HearthSync
 import Household
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Hearth
 import HearthCRDT
+import HearthRelayProtocol
 import HearthSync
 import Household
 

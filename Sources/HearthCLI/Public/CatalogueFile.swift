@@ -1,4 +1,5 @@
 import Foundation
+import HearthRelayProtocol
 import HearthSync
 
 /// A catalogue as a file that people write; `docs/reference/catalogue.md` says what is in it.

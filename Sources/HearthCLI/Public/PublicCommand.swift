@@ -1,5 +1,6 @@
 import ArgumentParser
 import Hearth
+import HearthRelayProtocol
 import HearthSync
 
 /// `hearth public`.

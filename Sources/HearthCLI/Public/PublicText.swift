@@ -1,4 +1,5 @@
 import Hearth
+import HearthRelayProtocol
 import HearthSync
 
 /// Catalogues and their records in words and in JSON.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import HearthCRDT
+import HearthRelayProtocol
 import HearthSync
 import Household
 

@@ -216,6 +216,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case skipsOwnEarlierLives
   /// Newcomers who read from their joining on are given the keys of before.
   case invitesWithOldKeys
+  /// Invitations carry keys too of which nobody here knows yet who was removed when they were made.
+  case handsOnUntoldKeys
   /// A new key leads to those before it, whatever newcomers may read.
   case epochTellsOfThePast
   /// Nobody sees to it that there is a snapshot which newcomers can open.

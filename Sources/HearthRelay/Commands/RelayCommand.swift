@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 /// The program `hearth-relay`.
@@ -20,7 +21,10 @@ package struct RelayCommand: ParsableCommand {
   package init() {}
 
   /// Runs the command line of this process; options that cannot be end it with 64.
-  package static func begin() -> Never {
+  ///
+  /// - Parameter backend: the database that `--backend` may name.
+  package static func begin(backend: (any RelayBackend.Type)?) -> Never {
+    LinkedBackend.link(backend)
     do {
       try ProcessMemory.hide()
       var command = try parseAsRoot()
@@ -55,15 +59,15 @@ struct FolderOptions: ParsableArguments {
   var backend: String?
 
   /// Where the database is; nil for a file in the folder.
-  func address() throws(RelayError) -> PostgresAddress? {
+  func address() throws(RelayError) -> (any RelayBackend)? {
     guard let backend else { return nil }
-    return try PostgresAddress(backend)
+    return try LinkedBackend.address(backend)
   }
 
   /// The log, which has to be there already.
   func log() throws -> any RelayOperatorLog {
     ArgumentVeil.draw()
-    if let address = try address() { return try PostgresRelayLog(address) }
+    if let address = try address() { return try address.open(relayID: nil) }
     guard FileManager.default.fileExists(atPath: "\(data)/\(SQLiteRelayLog.fileName)") else {
       throw RelayError(
         .notFound, "there is no relay in \(data): name its folder with --data, or serve first")

@@ -3,6 +3,7 @@ import CMalloc
 import Foundation
 import Glibc
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 import Logging
 
@@ -67,7 +68,7 @@ struct ServeCommand: ParsableCommand {
     let identity = try folder.identity()
     let log: any RelayOperatorLog =
       if let database {
-        try PostgresRelayLog(database, relayID: identity.relayID)
+        try database.open(relayID: identity.relayID)
       } else {
         try SQLiteRelayLog(folder: folder.path)
       }

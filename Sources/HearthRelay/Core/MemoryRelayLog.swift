@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 import Synchronization
 
@@ -342,22 +343,6 @@ extension MemoryRelayLog.Box {
       last = PublicEntry.path(ofName: name)?.id
     }
     return PublicAnswer(head: head, records: records, next: nil)
-  }
-}
-
-/// Counts the bytes of a page; the first item always fits.
-struct RelayByteBudget {
-  private var left: Int
-  private var isFirst = true
-
-  init(_ bytes: Int) { left = bytes }
-
-  /// Whether an item fits, which is then taken.
-  mutating func takes(_ bytes: Int) -> Bool {
-    defer { isFirst = false }
-    guard isFirst || bytes <= left else { return false }
-    left -= bytes
-    return true
   }
 }
 

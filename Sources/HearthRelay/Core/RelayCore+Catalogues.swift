@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 // Catalogues: opened by anybody to read, written by their publisher, every entry checked.

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthRelayProtocol
 import HearthSync
 
 // Push: what was appended here or by another relay, to everybody who subscribed.

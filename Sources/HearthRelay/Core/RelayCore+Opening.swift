@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 // Greeting, challenging, proving and making: everything before a mailbox is open.

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthRelayProtocol
 import HearthSync
 
 // What was said before on a line, so that packed frames need not say it again.

@@ -1,3 +1,4 @@
+import HearthRelayProtocol
 import HearthSync
 
 // Who gives way where something is scarce: never somebody because others are many.

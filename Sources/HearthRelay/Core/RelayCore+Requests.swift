@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 // What is asked of open mailboxes, what the log makes of it, and who else is told.

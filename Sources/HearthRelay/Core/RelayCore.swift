@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 /// The relay as a value: events in, effects out; no clock, no chance, no socket, no file.

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 /// By which right a session works on a mailbox; the log checks it in the same transaction.
@@ -40,7 +41,7 @@ package struct RelayQuota: Hashable, Sendable {
   }
 
   /// Why a mailbox would hold too much after a put; nil if it would not.
-  func refusal(of mailbox: RelayMailbox, _ share: RelayShare) -> RelayRefusal? {
+  package func refusal(of mailbox: RelayMailbox, _ share: RelayShare) -> RelayRefusal? {
     share.refusal(
       mailbox.roster, used: mailbox.usedBytes, limit: bytes(of: mailbox), \.usedBytes)
       ?? share.refusal(
@@ -48,7 +49,7 @@ package struct RelayQuota: Hashable, Sendable {
   }
 
   /// Whether a mailbox that grows, beside what all the others hold, is too much for the relay.
-  func isBeyondTotal(from before: UInt64, to after: UInt64, others: UInt64) -> Bool {
+  package func isBeyondTotal(from before: UInt64, to after: UInt64, others: UInt64) -> Bool {
     guard let total else { return false }
     return after > before && others + after > total
   }

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthRelayProtocol
 import HearthSync
 
 /// The wish to make a mailbox that belongs to another, and the right to that other.
@@ -18,7 +19,7 @@ package struct RelayAdoption: Hashable, Sendable {
 }
 
 /// What a right to register is worth at the moment.
-enum RelayRightStanding: Hashable, Sendable {
+package enum RelayRightStanding: Hashable, Sendable {
   /// A mailbox may be made by it.
   case good
   /// There is no such right.
@@ -28,21 +29,28 @@ enum RelayRightStanding: Hashable, Sendable {
 }
 
 /// Whether and how a mailbox is made: decided here for every log, so that all decide alike.
-enum RelayRegistrar {
+package enum RelayRegistrar {
   /// A mailbox that belongs to the same one, as the same.
-  struct Sibling: Hashable, Sendable {
+  package struct Sibling: Hashable, Sendable {
     /// Its name.
-    let name: Identifier
+    package let name: Identifier
     /// Whether it holds no blob.
-    let isEmpty: Bool
+    package let isEmpty: Bool
     /// The day of its last change.
-    let day: UInt32
+    package let day: UInt32
     /// The key of whoever made it.
-    let maker: [UInt8]
+    package let maker: [UInt8]
+
+    package init(name: Identifier, isEmpty: Bool, day: UInt32, maker: [UInt8]) {
+      self.name = name
+      self.isEmpty = isEmpty
+      self.day = day
+      self.maker = maker
+    }
   }
 
   /// What comes of it.
-  enum Verdict: Hashable, Sendable {
+  package enum Verdict: Hashable, Sendable {
     /// Nothing is made.
     case refused(RelayRefusal)
     /// It is made by the right to register, and belongs to none.
@@ -63,7 +71,7 @@ enum RelayRegistrar {
   ///   - parent: That other mailbox; nil if there is none.
   ///   - siblings: What belongs to it as the same, from the oldest.
   ///   - day: Today.
-  static func judge(
+  package static func judge(
     isTaken: Bool, right: RelayRightStanding, adoption: RelayAdoption?, parent: RelayMailbox?,
     siblings: [Sibling], day: UInt32
   ) -> Verdict {
@@ -109,7 +117,7 @@ enum RelayRegistrar {
   }
 
   /// How many may belong to one mailbox as the same.
-  static func most(of child: RelayParent.Child) -> Int {
+  package static func most(of child: RelayParent.Child) -> Int {
     switch child {
     case .door: RelayLimits.maximumDoors
     case .place: RelayLimits.maximumPlaces
@@ -129,7 +137,7 @@ enum RelayRegistrar {
 
 extension RelayMailbox {
   /// Whether a session with this authority may make mailboxes that belong to this one.
-  func mayAdopt(by authority: RelayAuthority) -> Bool {
+  package func mayAdopt(by authority: RelayAuthority) -> Bool {
     parent == nil && kind == .sealed && refusal(of: authority) == nil
   }
 }
@@ -139,13 +147,13 @@ extension RelayQuota {
   ///
   /// One that belongs to another is made without a right to register, so it holds little: all of
   /// one mailbox's together 640 MiB at most, without any lock but their own.
-  func bytes(of mailbox: RelayMailbox) -> UInt64 {
+  package func bytes(of mailbox: RelayMailbox) -> UInt64 {
     if let own = mailbox.quotaBytes { return own }
     return mailbox.parent == nil ? bytes : min(bytes, RelayLimits.maximumChildBytes)
   }
 
   /// The entries that a mailbox may have.
-  func entries(of mailbox: RelayMailbox) -> UInt64 {
+  package func entries(of mailbox: RelayMailbox) -> UInt64 {
     mailbox.parent == nil ? entries : min(entries, RelayLimits.maximumChildEntries)
   }
 }

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthRelayProtocol
 import HearthSync
 
 // Who may do what in a mailbox: decided here for every log, so that all decide alike.
@@ -15,7 +16,7 @@ extension RelayMailbox {
   }
 
   /// Why a session with this authority may not work on the mailbox any more; nil if it may.
-  func refusal(of authority: RelayAuthority) -> RelayRefusal? {
+  package func refusal(of authority: RelayAuthority) -> RelayRefusal? {
     if Mutant.relaySparesOldKeys.isActive { return nil }
     return switch authority {
     case .access(let generation): generation == accessGeneration ? nil : .accessChanged
@@ -26,13 +27,13 @@ extension RelayMailbox {
   }
 
   /// Why a session with this authority may not read the mailbox any more; nil if it may.
-  func refusal(toRead authority: RelayAuthority) -> RelayRefusal? {
+  package func refusal(toRead authority: RelayAuthority) -> RelayRefusal? {
     if authority == .reader { return kind == .catalogue ? nil : .forbidden }
     return refusal(of: authority)
   }
 
   /// Why a write may not be done, apart from quotas; nil if it may.
-  func refusal(of write: RelayWrite) -> RelayRefusal? {
+  package func refusal(of write: RelayWrite) -> RelayRefusal? {
     guard let authority = write.authority else { return .forbidden }
     if let refusal = refusal(of: authority) { return refusal }
     // Nobody is listed in what belongs to another: its maker has the only seat.
@@ -49,7 +50,7 @@ extension RelayMailbox {
   /// Whether somebody may take away or replace what a seat stored.
   ///
   /// In meeting places whoever has the key may, as before: guests and members answer each other.
-  func mayDrop(storedBy number: Int64, _ author: [UInt8]) -> Bool {
+  package func mayDrop(storedBy number: Int64, _ author: [UInt8]) -> Bool {
     if kind == .catalogue || parent != nil || rank(of: author) == .manager { return true }
     let own = roster.number(of: author)
     return own != RelayRoster.guests && own == number
@@ -60,7 +61,7 @@ extension RelayMailbox {
   /// Where nobody but the maker was ever listed the mailbox follows no members' log: it is a
   /// meeting place, or one of recovery words, that was made while nothing was there to which it
   /// could belong.
-  func mayReplace(storedBy number: Int64, _ author: [UInt8]) -> Bool {
+  package func mayReplace(storedBy number: Int64, _ author: [UInt8]) -> Bool {
     mayDrop(storedBy: number, author) || roster.seats.count <= 1
   }
 }
@@ -74,7 +75,7 @@ package struct RelayShare: Hashable, Sendable {
   private let number: Int64
 
   /// - Parameter author: the own key of whoever stores; empty for a guest.
-  init(of author: [UInt8], in mailbox: RelayMailbox) {
+  package init(of author: [UInt8], in mailbox: RelayMailbox) {
     rank = mailbox.rank(of: author)
     isChild = mailbox.parent != nil
     isCatalogue = mailbox.kind == .catalogue
@@ -88,7 +89,7 @@ package struct RelayShare: Hashable, Sendable {
   ///   - roster: what all would hold.
   ///   - used: what all would hold together.
   ///   - limit: what the mailbox may hold.
-  func refusal(
+  package func refusal(
     _ roster: RelayRoster, used: UInt64, limit: UInt64, _ measure: (RelaySeat) -> UInt64
   ) -> RelayRefusal? {
     if used > limit { return .quota }

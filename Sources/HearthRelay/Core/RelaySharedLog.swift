@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 /// What a log that several relays write tells of the others.
@@ -77,7 +78,7 @@ package protocol RelayOperatorLog: RelayLog {
 
 extension RelayError {
   /// That an operator named a mailbox that is not there.
-  static let noMailbox = RelayError(
+  package static let noMailbox = RelayError(
     .notFound, "there is no mailbox of that name: see `hearth-relay stats`")
 }
 
@@ -99,7 +100,7 @@ extension RelayOperatorLog {
 }
 
 /// Checks one mailbox's entries as they come, in the order of their positions.
-struct RelayAudit {
+package struct RelayAudit {
   private let mailbox: RelayMailbox
   private var position: UInt64 = 0
   private var chain: Bytes32
@@ -107,13 +108,13 @@ struct RelayAudit {
   private var publicRecords = 0
   private var problem: String?
 
-  init(of mailbox: RelayMailbox) {
+  package init(of mailbox: RelayMailbox) {
     self.mailbox = mailbox
     chain = RelayChain.start(mailbox: mailbox.name, generation: mailbox.head.generation)
   }
 
   /// Takes the next entry with the chain that the log holds for it; false once it is torn.
-  mutating func take(_ header: RelayHeader, chain stored: Bytes32, blob: [UInt8]) -> Bool {
+  package mutating func take(_ header: RelayHeader, chain stored: Bytes32, blob: [UInt8]) -> Bool {
     guard problem == nil else { return false }
     position += 1
     chain = RelayChain.next(chain, header)
@@ -135,7 +136,7 @@ struct RelayAudit {
   ///
   /// - Parameter indexedRecords: how many records the log finds by their fields; nil where the
   ///   mailbox is no catalogue.
-  func problems(indexedRecords: Int?) -> [String] {
+  package func problems(indexedRecords: Int?) -> [String] {
     var found: [String] = []
     if let problem {
       found.append(problem)

@@ -27,7 +27,12 @@ extension Engine {
       zone, store: store,
       opener: SegmentOpener(zone: zone, membership: membership(of: zone.group)), device: device,
       memory: excerpts
-    ) { [self] in try baseHeads(of: zone) }
+    ) { [self] in
+      guard
+        let start = try store.baseSnapshot(of: zone.id, atMost: ExcerptMemory.baseStartBytes)
+      else { return [] }
+      return try excerpts.heads(ofBaseOf: zone.id, beginning: start) { try baseHeads(of: zone) }
+    }
   }
 
   /// Tells once of each change that is held back for what it cites.

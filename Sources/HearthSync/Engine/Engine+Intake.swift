@@ -110,8 +110,10 @@ extension Engine {
     }
   }
 
+  /// - Parameter hasWaiting: whether anything waits whose reason is to be asked for.
   func readiness(
-    of zone: ZoneState, _ membership: Membership, isRebuilding: Bool, hasNews: Bool
+    of zone: ZoneState, _ membership: Membership, isRebuilding: Bool, hasNews: Bool,
+    hasWaiting: Bool
   ) throws -> Readiness {
     Readiness(
       zone: zone, membership: membership,
@@ -119,8 +121,10 @@ extension Engine {
         room: room(of: zone),
         control: zone.kind == .data ? try controlZone(of: zone.group).reached : nil),
       isRebuilding: isRebuilding,
-      hasTriedStrangers: try store.fact(Engine.strangersFact(zone.id)) == people(around: zone),
-      hasTriedFormats: try store.fact(Engine.formatsFact(zone.id)) == Engine.formats,
+      hasTriedStrangers: try !hasWaiting
+        || store.fact(Engine.strangersFact(zone.id)) == people(around: zone),
+      hasTriedFormats: try !hasWaiting
+        || store.fact(Engine.formatsFact(zone.id)) == Engine.formats,
       hasNews: zone.kind == .control && hasNews)
   }
 

@@ -30,6 +30,8 @@ extension Engine {
       guard !encoded.isEmpty else { break }
       for segment in try sealer.seal(encoded) {
         try store.save(segment.description, bytes: segment.bytes, in: state.id)
+        excerpts.keep(
+          segment.excerpt, of: segment.description.digest, length: encoded.count)
         after = segment.description.last
         made += 1
         Probe.severalChangesInSegment.hit(if: encoded.count > 1)

@@ -156,7 +156,8 @@ extension Engine {
   private func keyBearers(in zone: ZoneID, hasNews: Bool) throws -> [[UInt8]] {
     let state = try self.zone(zone)
     let readiness = try readiness(
-      of: state, membership(of: state.group), isRebuilding: false, hasNews: hasNews)
+      of: state, membership(of: state.group), isRebuilding: false, hasNews: hasNews,
+      hasWaiting: true)
     return try store.pendingEntries(in: zone)
       .filter {
         ($0.reason == .epoch || $0.reason == .author) && readiness.isReady($0, in: state, [:])
@@ -180,7 +181,8 @@ extension Engine {
       tickedClock = clock
       var intake = Intake(blobs, waiting: try store.pendingEntries(in: zone))
       let readiness = try readiness(
-        of: draft, membership, isRebuilding: isRebuilding, hasNews: intake.hasFresh)
+        of: draft, membership, isRebuilding: isRebuilding, hasNews: intake.hasFresh,
+        hasWaiting: !intake.waiting.isEmpty)
       var judged = try judgedLogs(isRebuilding ? [:] : intake.claims, of: zone, isRebuilding)
       intake.sort(in: draft) { readiness.isReady($0, in: draft, judged.claims) }
       while var slice = try nextSlice(of: &intake, in: draft, readiness, &report) {
@@ -335,15 +337,8 @@ extension Engine {
     try applier.prepare(for: queue.ready.lazy.map(\.change))
     var leads: [DeviceID: UInt64] = [:]
     let membership = membership(of: zone.group)
-    for item in queue.ready {
-      let judgement =
-        zone.kind == .data && !Mutant.judgesOnlyOwn.isActive
-        ? membership.judge(item.change.dot, in: zone.id, at: item.controlSeen) : nil
-      try applier.apply(
-        item.change, past: item.past, as: judgement,
-        by: judgement == nil
-          ? nil : membership.author(of: item.change.dot, at: item.controlSeen)
-      ) {
+    for (item, word) in zip(queue.ready, judged(queue.ready, in: zone)) {
+      try applier.apply(item.change, past: item.past, as: word?.judgement, by: word?.person) {
         membership.standing(
           of: $0, knownTo: item.change.dot.author.device, at: item.controlSeen)
       }
@@ -356,6 +351,43 @@ extension Engine {
     report.voids += applier.voids
     report.applied += queue.ready.count
     report.authors = Set(report.authors + queue.ready.map(\.change.dot.author)).sorted()
+  }
+
+  /// What a change counts for, and who wrote it.
+  private struct Judged {
+    let judgement: Judgement
+    let person: PersonID?
+  }
+
+  /// What each change counts for; nil in a control zone.
+  ///
+  /// Cuts and lost roles take what lies beyond a number. So of changes in a row, of one author who
+  /// had seen the same membership operations, only the first and the last are judged where both
+  /// count for the same.
+  private func judged(_ ready: [CausalQueue.Ready], in zone: ZoneState) -> [Judged?] {
+    guard zone.kind == .data, !Mutant.judgesOnlyOwn.isActive else {
+      return [Judged?](repeating: nil, count: ready.count)
+    }
+    let membership = membership(of: zone.group)
+    func judge(_ item: CausalQueue.Ready) -> Judgement {
+      membership.judge(item.change.dot, in: zone.id, at: item.controlSeen)
+    }
+    var result: [Judged?] = []
+    result.reserveCapacity(ready.count)
+    while result.count < ready.count {
+      let rest = ready[result.count...]
+      let first = ready[result.count]
+      let run = rest.prefix {
+        $0.change.dot.author == first.change.dot.author && $0.controlSeen == first.controlSeen
+      }
+      let person = membership.author(of: first.change.dot, at: first.controlSeen)
+      let judgement = judge(first)
+      let areAlike = run.last.map { judge($0) == judgement } ?? true
+      for item in run {
+        result.append(Judged(judgement: areAlike ? judgement : judge(item), person: person))
+      }
+    }
+    return result
   }
 
   /// Tells once of each device whose clock is ahead of what this one accepts.
@@ -404,6 +436,8 @@ extension Engine {
         author: segment.author, first: segment.first, last: segment.last, digest: segment.digest,
         byteCount: segment.bytes.count)
       try store.save(stored, bytes: segment.bytes, in: draft.id)
+      excerpts.keep(
+        LogExcerpt(segment), of: segment.digest, length: segment.changes.count)
     }
   }
 

@@ -30,6 +30,15 @@ struct LogExcerpt: Sendable {
     news = segment.changes.compactMap { LogExcerpt.news(of: $0) }
   }
 
+  /// The same of changes that are sealed now.
+  ///
+  /// - Parameter end: the chain hash after the last.
+  init(_ changes: [Change], endingIn end: [UInt8]) {
+    first = changes.first?.dot.sequence ?? 1
+    hashes = (changes.map(\.previousHash) + [end]).map { CitedHead.prefix(of: $0) }
+    news = changes.compactMap { LogExcerpt.news(of: $0) }
+  }
+
   /// What a change had newly seen; nil where that is nothing.
   static func news(of change: Change) -> News? {
     guard !change.seen.isEmpty || !change.controlSeen.isEmpty else { return nil }
@@ -56,9 +65,34 @@ final class ExcerptMemory {
   /// How many hashes one generation holds: with the news of their changes a few megabytes at most.
   static let maximumHashes = 64 * 1024
 
+  /// Where logs stood in the snapshots that zones began from, with how their bytes begin: a header
+  /// with a nonce, so that no two begin alike.
+  private var bases: [ZoneID: (start: [UInt8], heads: [LogHead])] = [:]
   private var young: [Identifier: LogExcerpt] = [:]
   private var old: [Identifier: LogExcerpt] = [:]
   private var count = 0
+
+  /// How many bytes of a snapshot tell it from every other.
+  static let baseStartBytes = 256
+
+  /// Where logs stood in the snapshot of a zone that begins so, read if it is not remembered.
+  func heads(
+    ofBaseOf zone: ZoneID, beginning start: [UInt8], _ read: () throws -> [LogHead]
+  ) rethrows -> [LogHead] {
+    if let known = bases[zone], known.start == start { return known.heads }
+    let heads = try read()
+    bases[zone] = (start, heads)
+    return heads
+  }
+
+  /// Remembers what is at hand of a short segment: the next to write most often cites it.
+  func keep(_ excerpt: @autoclosure () -> LogExcerpt, of digest: Identifier, length: Int) {
+    guard length <= ExcerptMemory.keptLength else { return }
+    _ = self.excerpt(of: digest, excerpt)
+  }
+
+  /// Up to how many changes a segment has that is remembered before anybody asks for it.
+  private static let keptLength = 256
 
   /// The excerpt of a segment, made if it is not remembered.
   func excerpt(of digest: Identifier, _ make: () throws -> LogExcerpt) rethrows -> LogExcerpt {

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthCrypto
 import HearthMembership
 
 extension Engine {
@@ -7,9 +8,62 @@ extension Engine {
   /// find.
   ///
   /// O(e·r) for the e latest epochs and r recipients.
-  package func passedBy(in group: GroupID) throws -> [PassedBy] {
+  ///
+  /// - Parameter latest: how many of the epochs have doors.
+  package func passedBy(in group: GroupID, latest: Int) throws -> [PassedBy] {
     let control = try controlZone(of: group)
     return membership(of: group).passedBy(
-      in: control.id, held: control.heldEpochs, latest: MailboxAccess.maximumKeys)
+      in: control.id, held: control.heldEpochs, latest: latest)
+  }
+
+  /// The epochs of a group's control zone that are held here: the one that is written under first,
+  /// the others from the latest.
+  ///
+  /// - Throws: `notFound`.
+  package func controlEpochs(of group: GroupID, atMost limit: Int) throws -> [EpochKey] {
+    let control = try controlZone(of: group)
+    let current = control.currentEpoch?.id
+    let depths = Dictionary(
+      membership(of: group).epochs(of: control.id).map { ($0.grant.epoch, $0.depth) },
+      uniquingKeysWith: { max($0, $1) })
+    let epochs = control.epochs.enumerated().sorted { left, right in
+      func rank(_ item: (offset: Int, element: EpochKey)) -> (Int, Int, Int) {
+        (item.element.id == current ? 1 : 0, depths[item.element.id] ?? -1, item.offset)
+      }
+      return rank(left) > rank(right)
+    }
+    return epochs.prefix(limit).map(\.element)
+  }
+
+  /// The names of grants at a door, and to whom each is sealed: the active devices, the
+  /// invitations that let in at once, and the recovery words of people.
+  ///
+  /// This device is among them: a backup of it, restored later, has the keys of then.
+  package func doorRecipients(of group: GroupID) throws -> [(id: Identifier, box: [UInt8])] {
+    let membership = membership(of: group)
+    let staying = Mutant.doorsForEverybody.isActive ? membership.allDevices : membership.devices
+    return staying.map { ($0.id, $0.card.boxKey) }
+      + membership.openInvites.map { ($0.operation.invite, $0.operation.boxKey) }
+      + membership.recoveryKeys().map { ($0.person, $0.keys.box) }
+  }
+
+  /// The segments of a group's control zone that were sealed under an epoch, those of one author
+  /// in order; at most some bytes, the latest.
+  package func controlSegments(
+    of group: GroupID, sealedUnder epoch: [UInt8], atMostBytes limit: Int
+  ) throws -> [(name: SegmentName, bytes: [UInt8])] {
+    let control = try controlZone(of: group)
+    let tag = try EpochKey.tag(ofID: epoch)
+    var found: [(name: SegmentName, bytes: [UInt8])] = []
+    var byteCount = 0
+    for segment in try store.segments(of: control.id).sorted(by: { $1.last < $0.last }) {
+      guard let bytes = try store.bytes(of: segment.digest, in: control.id),
+        (try? Envelope.parseHeader(bytes))?.epochTag == tag
+      else { continue }
+      byteCount += bytes.count
+      guard byteCount <= limit else { break }
+      found.append((SyncPlan.name(of: segment, in: control), bytes))
+    }
+    return found.reversed()
   }
 }

@@ -258,11 +258,23 @@ extension Engine {
 
   /// The keys of a zone that somebody may have: a further device of this one's person what this one
   /// has, others what is from their joining on, or what newcomers may read.
+  ///
+  /// Of keys that only came with what waits, nobody here knows yet who was removed when they were
+  /// made: they are handed on once that is known.
   func keys(of zone: ZoneState, for person: PersonID?) -> [EpochKey] {
     let membership = membership(of: zone.group)
-    guard zone.kind == .data, membership.withholdsKeys, !Mutant.invitesWithOldKeys.isActive,
-      person == nil || person != membership.person(of: device)?.id
-    else { return zone.epochs }
+    if person != nil, person == membership.person(of: device)?.id { return zone.epochs }
+    let told = Set(membership.epochs(of: zone.id).map(\.grant.epoch))
+    return openKeys(of: zone, for: person).filter {
+      told.contains($0.id) || Mutant.handsOnUntoldKeys.isActive
+    }
+  }
+
+  private func openKeys(of zone: ZoneState, for person: PersonID?) -> [EpochKey] {
+    let membership = membership(of: zone.group)
+    guard zone.kind == .data, membership.withholdsKeys, !Mutant.invitesWithOldKeys.isActive else {
+      return zone.epochs
+    }
     if let person, !membership.isForNewcomer(person) {
       let open = Set(
         membership.epochs(of: zone.id).filter { membership.isOpen($0, to: person) }

@@ -6,6 +6,8 @@ import HearthMembership
 struct SealedSegment {
   let description: StoredSegment
   let bytes: [UInt8]
+  /// What is cited of it, which only the changes tell.
+  let excerpt: LogExcerpt
 }
 
 /// Seals consecutive changes of this device into segments of bounded size.
@@ -59,6 +61,6 @@ struct SegmentSealer {
       description: StoredSegment(
         author: first.dot.author, first: first.dot.sequence, last: last.dot.sequence,
         digest: segmentDigest(bytes), byteCount: bytes.count),
-      bytes: bytes)
+      bytes: bytes, excerpt: LogExcerpt(changes, endingIn: after))
   }
 }

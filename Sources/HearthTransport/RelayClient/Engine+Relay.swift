@@ -1,6 +1,7 @@
 import HearthCRDT
 import HearthCrypto
 import HearthMembership
+import HearthRelayProtocol
 import HearthSync
 
 // What a node decides about relays beside exchanging: which mailboxes there are and with which
@@ -27,6 +28,20 @@ extension Engine {
         .moved(moves(zone.group))
     }
     return accesses
+  }
+
+  /// By which keys a zone's mailbox may be opened: those of the control zone's epochs, the one
+  /// that is written under first, the others from the latest.
+  ///
+  /// - Parameter granted: keys that were handed to this device without their epochs.
+  private func mailboxAccess(of id: ZoneID, granted: [MailboxKey]) throws -> MailboxAccess {
+    let zone = try zone(id)
+    var keys = try controlEpochs(of: zone.group, atMost: MailboxAccess.maximumKeys).map {
+      MailboxKey(id: $0.id, root: try $0.relayAccessRoot())
+    }
+    keys += granted.filter { !keys.contains($0) }
+    return MailboxAccess(
+      mailbox: zone.tag, keys: keys, mayCreate: membership(of: zone.group).isActive(device))
   }
 
   /// The same with what is known of a relay.

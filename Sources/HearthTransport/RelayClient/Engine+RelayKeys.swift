@@ -1,6 +1,7 @@
 import HearthCRDT
 import HearthCrypto
 import HearthMembership
+import HearthRelayProtocol
 import HearthSync
 
 // How the keys of mailboxes turn over at relays, and what is left for who is away meanwhile.
@@ -185,8 +186,10 @@ extension Engine {
     over relay: RelayTransport, isRenewed: Bool
   ) throws -> Bool {
     if Mutant.forgetsPassedBy.isActive { return true }
-    let found = try passedBy(in: control.group).filter { $0.behind != newest.id }
-      .map { (door: $0.behind, mark: segmentDigest($0.bytes)) }
+    let found = try passedBy(in: control.group, latest: MailboxAccess.maximumKeys).filter {
+      $0.behind != newest.id
+    }
+    .map { (door: $0.behind, mark: segmentDigest($0.bytes)) }
     guard !found.isEmpty else { return true }
     let mailbox = relay.directory.zones[control.tag]?.mailbox ?? control.tag
     let known = isRenewed ? [] : try relay.marks(of: mailbox)

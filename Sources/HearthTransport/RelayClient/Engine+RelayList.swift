@@ -1,6 +1,7 @@
 import HearthCRDT
 import HearthCrypto
 import HearthMembership
+import HearthRelayProtocol
 import HearthSync
 
 /// Whom the mailboxes of a group list at one relay, by what the members' log says.

@@ -1,6 +1,7 @@
 import HearthCRDT
 import HearthCrypto
 import HearthMembership
+import HearthRelayProtocol
 import HearthSync
 
 // What an owner's or admin's device does about mailboxes that somebody has spoilt.

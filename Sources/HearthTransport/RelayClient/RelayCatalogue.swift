@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 /// A catalogue at a relay, as its publisher or as anybody sees it.

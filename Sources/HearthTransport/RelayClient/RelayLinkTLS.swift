@@ -1,5 +1,6 @@
 import Foundation
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 import NIOCore
 import NIOPosix

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 // Who is listed at mailboxes, who stored how much, and what only managers do.

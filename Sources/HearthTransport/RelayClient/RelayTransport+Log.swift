@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthRelayProtocol
 import HearthSync
 
 // How far a mailbox's log goes by now.

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthRelayProtocol
 import HearthSync
 
 // How far long transfers have got.

@@ -1,4 +1,5 @@
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 extension RelayTransport {

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 
 /// A connection to one relay as a transport uses it: questions and answers, and what to know

@@ -4,6 +4,8 @@ import HearthSync
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayPostgres
+@testable import HearthRelayProtocol
 
 /// Mailboxes that belong to another one, in every log alike.
 @Suite("Mailboxes that belong to one, in relay logs")

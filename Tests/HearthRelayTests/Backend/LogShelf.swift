@@ -1,10 +1,12 @@
 import Foundation
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthSync
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayPostgres
 
 /// A folder of a test, removed with it.
 final class TestFolder: Sendable {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayProtocol
 @testable import HearthSync
 
 @Suite("The end of a log, as a connection tells of it")

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayProtocol
 @testable import HearthSync
 
 @Suite("Packed frames between a client's session and the relay")

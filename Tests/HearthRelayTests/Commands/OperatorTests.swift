@@ -6,6 +6,8 @@ import HearthSync
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayPostgres
+@testable import HearthRelayProtocol
 
 @Suite("What the operator does with a log")
 struct OperatorTests {

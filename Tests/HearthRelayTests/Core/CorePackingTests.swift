@@ -3,6 +3,7 @@ import HearthCrypto
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayProtocol
 @testable import HearthSync
 
 @Suite("The core and packed frames")

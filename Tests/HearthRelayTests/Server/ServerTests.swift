@@ -9,6 +9,7 @@ import NIOSSL
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayProtocol
 
 extension Logger {
   /// A logger that says nothing.

@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthRelayProtocol
 import HearthStore
 import HearthSync
 

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthRelay
+import HearthRelayProtocol
 import HearthSync
 
 /// What a program may take away from a folder or a relay: only what is still there without it

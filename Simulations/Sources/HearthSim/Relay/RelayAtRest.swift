@@ -1,6 +1,7 @@
 import HearthCRDT
 import HearthMembership
 import HearthRelay
+import HearthRelayProtocol
 import HearthStore
 import HearthSync
 import HearthTransport

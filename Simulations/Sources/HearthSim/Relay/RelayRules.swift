@@ -1,6 +1,7 @@
 import HearthCRDT
 import HearthCrypto
 import HearthRelay
+import HearthRelayProtocol
 import HearthSync
 
 /// What holds of an honest relay, seen from outside: by what goes over its lines and what its log

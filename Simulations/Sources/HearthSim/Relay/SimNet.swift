@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthRelay
+import HearthRelayProtocol
 import HearthSync
 
 /// The lines between devices and the relay, in a steady time of their own.

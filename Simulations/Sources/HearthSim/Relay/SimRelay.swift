@@ -1,6 +1,7 @@
 import HearthCRDT
 import HearthCrypto
 import HearthRelay
+import HearthRelayProtocol
 import HearthSync
 import SimDisk
 

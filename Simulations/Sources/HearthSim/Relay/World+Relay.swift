@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthRelay
+import HearthRelayProtocol
 import HearthStore
 import HearthSync
 import SimDisk

@@ -48,7 +48,10 @@ struct Settling {
     // Who goes on as the owner of a household of its own keeps taking away from the folder what it
     // has merged under keys of its own, and the others keep putting it back.
     let first = try members(of: everybody).first?.membership()
-    try silence(everybody.filter { device in !(first.map(device.tookEndedOffer) ?? false) })
+    try silence(
+      everybody.filter { device in
+        try !(first.map { try device.disputesOffer(with: $0) } ?? false)
+      })
     let members = try members(of: everybody)
     // First what building anew, which others do, would mend.
     for device in members { try WholeState(world).ledgersAreFresh(on: device) }

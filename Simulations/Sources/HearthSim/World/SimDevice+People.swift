@@ -1,6 +1,7 @@
 import HearthCRDT
 import HearthCrypto
 import HearthMembership
+import HearthRelayProtocol
 import HearthStore
 import HearthSync
 import HearthTransport
@@ -41,25 +42,34 @@ extension SimDevice {
   /// then is there anybody who hands it keys, or makes some under those that it has.
   func isKnown(to others: Membership) throws -> Bool {
     guard let theirs = others.device(deviceID) else { return false }
-    if tookEndedOffer(by: others) { return false }
+    if try disputesOffer(with: others) { return false }
     // A copy, or what was put back, is not told of a joining that its like has gone through since:
     // it needs the link that brought the keys, and that may be gone by now.
     return try theirs.isActive && copies == 0
       || membership().device(deviceID)?.since == theirs.since
   }
 
-  /// Whether its person took an offer of the household that was over in others' eyes, and is out.
+  /// Whether an offer of the household was taken and ended at the same time, and this device is out
+  /// and goes on as the owner's.
   ///
-  /// That is told under the key that was made for the end of the offer, which this device lacks: it
-  /// goes on as the owner's, and knows no better.
-  func tookEndedOffer(by others: Membership) -> Bool {
+  /// Either its person took the offer, which was over in others' eyes; or ended it, and others
+  /// confirmed the taking. What decides is told under a key that this device lacks, as it is out:
+  /// it knows no better.
+  func disputesOffer(with others: Membership) throws -> Bool {
     guard let theirs = others.device(deviceID), !theirs.isActive else { return false }
-    let hasTaken = others.voided.contains { void in
-      guard case .overruled(_, .offerEnded) = void.reason else { return false }
-      return others.device(void.version.dot.author.device)?.person == theirs.person
+    func ended(by view: Membership) -> [Dot] {
+      view.voided.compactMap { void in
+        if case .overruled(_, .offerEnded) = void.reason { void.version.dot } else { nil }
+      }
     }
-    if hasTaken { SimProbe.neverToldOfOffersEnd.hit() }
-    return hasTaken
+    let hasTaken = ended(by: others).contains {
+      others.device($0.author.device)?.person == theirs.person
+    }
+    let hasEnded = try ended(by: membership()).contains { taking in
+      !others.voided.contains { $0.version.dot == taking }
+    }
+    if hasTaken || hasEnded { SimProbe.neverToldOfOffersEnd.hit() }
+    return hasTaken || hasEnded
   }
 
   /// Makes an invitation and puts its capsule into the folder.

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthRelayProtocol
 import HearthStore
 import HearthSync
 import Household

@@ -2,10 +2,12 @@ import Foundation
 import Glibc
 import HearthCrypto
 import HearthRelay
+import HearthRelayPostgres
 import Synchronization
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayPostgres
 
 /// A private PostgreSQL cluster in a temporary folder, gone when the test process ends.
 ///

@@ -6,6 +6,8 @@ import Synchronization
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayPostgres
+@testable import HearthRelayProtocol
 
 @Suite(
   "A log in PostgreSQL", .enabled(if: PostgresCluster.isPresent, "PostgreSQL is not installed"),

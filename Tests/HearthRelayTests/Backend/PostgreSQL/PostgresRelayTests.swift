@@ -9,6 +9,8 @@ import Synchronization
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayPostgres
+@testable import HearthRelayProtocol
 
 /// Two relays with the same keys over one database.
 private final class Pair {

@@ -1,0 +1,83 @@
+import CPostgres
+import Foundation
+import HearthCrypto
+import HearthRelay
+
+/// Where a PostgreSQL database is and how to get in, from a `postgres://` URL.
+///
+/// The URL may leave everything out that libpq finds elsewhere: a service file
+/// (`postgres:///?service=NAME`), a password file, `PGPASSWORD` and its companions. Its description
+/// never holds a password.
+package struct PostgresAddress: RelayBackend {
+  /// What goes to libpq, in order; later ones win.
+  let parameters: [(keyword: String, value: String)]
+  /// What must not be shown.
+  private let secrets: [String]
+  package let description: String
+
+  /// Keywords of libpq whose values are shown to nobody.
+  private static let secretKeywords: Set<String> = ["password", "sslpassword", "passfile"]
+  private static let shownKeywords = ["user", "host", "hostaddr", "port", "dbname", "service"]
+
+  /// Whether a text looks like such a URL.
+  package static func isAddress(_ text: String) -> Bool {
+    text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
+  }
+
+  /// Reads a URL as libpq does.
+  /// - Throws: `invalidOption`, in words without any part of the URL.
+  package init(_ text: String) throws(RelayError) {
+    let fault = RelayError(
+      .invalidOption,
+      "the database is a URL such as postgres://USER@HOST:5432/NAME or postgres:///?service=NAME")
+    guard PostgresAddress.isAddress(text), text.utf8.count <= 4_096 else { throw fault }
+    var words: UnsafeMutablePointer<CChar>?
+    let options = PQconninfoParse(text, &words)
+    // The words repeat the URL, password and all, so they are not passed on.
+    PQfreemem(words)
+    guard let options else { throw fault }
+    defer { PQconninfoFree(options) }
+    var given: [(keyword: String, value: String)] = []
+    var option = options
+    while let keyword = option.pointee.keyword {
+      if let value = option.pointee.val {
+        given.append((String(cString: keyword), String(cString: value)))
+      }
+      option += 1
+    }
+    secrets = given.filter { PostgresAddress.secretKeywords.contains($0.keyword) }.map(\.value)
+      .filter { !$0.isEmpty }
+    let shown = given.filter { PostgresAddress.shownKeywords.contains($0.keyword) }
+    description =
+      "the database ("
+      + (shown.isEmpty
+        ? "as the environment says"
+        : shown.map { "\($0.keyword) \($0.value)" }.joined(separator: ", ")) + ")"
+    parameters = PostgresAddress.defaults + given + PostgresAddress.rules
+  }
+
+  package func open(relayID: Bytes32?) throws(RelayError) -> any RelayOperatorLog {
+    try PostgresRelayLog(self, relayID: relayID)
+  }
+
+  /// What the URL may override.
+  private static let defaults: [(keyword: String, value: String)] = [
+    // A host that does not answer must not keep the next one of a list waiting.
+    ("connect_timeout", "3"), ("keepalives_idle", "5"), ("keepalives_interval", "2"),
+    ("keepalives_count", "3"), ("tcp_user_timeout", "15000"),
+    ("fallback_application_name", "hearth-relay"),
+  ]
+
+  /// What it may not.
+  private static let rules: [(keyword: String, value: String)] = [
+    ("target_session_attrs", "read-write"), ("client_encoding", "UTF8"),
+  ]
+
+  /// Takes secrets out of a text, whoever wrote it, and bounds it.
+  func redacted(_ text: String) -> String {
+    var text = text
+    for secret in secrets { text = text.replacingOccurrences(of: secret, with: "***") }
+    let line = text.split(whereSeparator: \.isNewline).joined(separator: "; ")
+    return String(line.prefix(400))
+  }
+}

@@ -1,0 +1,231 @@
+import CPostgres
+import HearthCrypto
+import HearthRelay
+import Synchronization
+
+/// What all connections of one log know of the database together.
+final class PostgresStanding: Sendable {
+  private struct State {
+    var isUp = true
+    var failures = 0
+    var notBefore: ContinuousClock.Instant?
+    var incarnation: String?
+    /// How often the incarnation was found to be another.
+    var life = 0
+    var hear: (@Sendable (RelayTidings) -> Void)?
+  }
+
+  private let state = Mutex(State())
+
+  /// The longest wait between two attempts to connect.
+  static let maximumBackoffMilliseconds = 5_000
+
+  var isUp: Bool { state.withLock { $0.isUp } }
+
+  /// In which life the database is, as far as this relay has seen.
+  var life: Int { state.withLock { $0.life } }
+
+  /// Sets who is told, nil for nobody; after this returns, nobody else is.
+  func setHearer(_ hear: (@Sendable (RelayTidings) -> Void)?) {
+    state.withLock { $0.hear = hear }
+  }
+
+  func tell(_ tidings: RelayTidings) {
+    // Inside of the lock, so that nothing is told after a hearer was taken away.
+    state.withLock { $0.hear?(tidings) }
+  }
+
+  /// Whether connecting makes sense yet.
+  var mayConnect: Bool {
+    state.withLock { state in state.notBefore.map { ContinuousClock.now >= $0 } ?? true }
+  }
+
+  /// A connection was made; another incarnation than before is told of.
+  func connected(to incarnation: String?) {
+    state.withLock { state in
+      state.isUp = true
+      state.failures = 0
+      state.notBefore = nil
+      if let old = state.incarnation, let incarnation, old != incarnation {
+        state.life += 1
+        state.hear?(.replaced)
+      }
+      state.incarnation = incarnation ?? state.incarnation
+    }
+  }
+
+  /// The database answered.
+  func answered() {
+    state.withLock { $0.isUp = true }
+  }
+
+  /// A connection ended.
+  func lost() {
+    state.withLock { $0.isUp = false }
+  }
+
+  /// No connection could be made.
+  /// - Returns: For how many milliseconds nobody should try: from zero to twice as long each time,
+  ///   by chance, so that many relays do not come back at once.
+  @discardableResult
+  func failed() -> Int {
+    let chance = Int(RandomBytes.make(2).reduce(0) { $0 << 8 | UInt32($1) })
+    return state.withLock { state in
+      state.isUp = false
+      state.failures = min(state.failures + 1, 16)
+      let most = min(PostgresStanding.maximumBackoffMilliseconds, 50 << state.failures)
+      let wait = most / 4 + (most - most / 4) * chance / 65_536
+      state.notBefore = ContinuousClock.now + .milliseconds(wait)
+      return wait
+    }
+  }
+}
+
+/// A connection that is made when it is needed and made anew when it was lost; of one thread.
+final class PostgresLink {
+  private let address: PostgresAddress
+  private let standing: PostgresStanding
+  private let isOperator: Bool
+  private var connection: PostgresConnection?
+
+  init(_ address: PostgresAddress, _ standing: PostgresStanding, isOperator: Bool) {
+    self.address = address
+    self.standing = standing
+    self.isOperator = isOperator
+  }
+
+  /// Runs a body on a connection that was checked.
+  func use<Value>(
+    _ body: (PostgresConnection) throws(PostgresFault) -> Value
+  ) throws(PostgresFault) -> Value {
+    let connection = try present()
+    do throws(PostgresFault) {
+      return try body(connection)
+    } catch {
+      connection.settle()
+      // A primary that was made a standby refuses writes and stays connected.
+      if !connection.isUsable || error.kind == .refused(state: "25006") {
+        self.connection = nil
+        standing.lost()
+      }
+      throw error
+    }
+  }
+
+  private func present() throws(PostgresFault) -> PostgresConnection {
+    if let connection { return connection }
+    guard standing.mayConnect else {
+      throw PostgresFault(kind: .lost, words: "it was away a moment ago and is tried again soon")
+    }
+    do throws(PostgresFault) {
+      let made = try PostgresLink.connect(address)
+      if isOperator {
+        made.connection.patienceMilliseconds = PostgresConnection.operatorMilliseconds
+        _ = try made.connection.run([
+          .once("SELECT set_config('statement_timeout', '0', false)")
+        ])
+      }
+      standing.connected(to: made.incarnation)
+      connection = made.connection
+      return made.connection
+    } catch {
+      standing.failed()
+      throw error
+    }
+  }
+
+  /// Connects, and makes sure that what this server acknowledges is durable.
+  static func connect(_ address: PostgresAddress) throws(PostgresFault) -> (
+    connection: PostgresConnection, incarnation: String?
+  ) {
+    let connection = try PostgresConnection(address)
+    try checkPromises(of: connection, address)
+    _ = try connection.run([.once(settings)])
+    for wish in wishes {
+      // Distributed databases know some of these not; they choose plans in another way.
+      do throws(PostgresFault) { _ = try connection.run([.once(wish)]) } catch {
+        if !connection.isUsable { throw error }
+      }
+    }
+    return (connection, try incarnation(of: connection))
+  }
+
+  /// The server ends what takes too long before the relay stops waiting for it, and a relay that
+  /// stands still in a transaction loses its locks.
+  private static let settings = """
+    SELECT set_config('statement_timeout', '15000', false),
+      set_config('lock_timeout', '10000', false),
+      set_config('idle_in_transaction_session_timeout', '5000', false)
+    """
+
+  /// Statements are few and have one good plan each, by their indexes.
+  ///
+  /// What a database does not know of these it can do without.
+  private static let wishes = [
+    // What was looked at stays so, whatever the server's settings become meanwhile.
+    "SELECT set_config('synchronous_commit', current_setting('synchronous_commit'), false)",
+    "SELECT set_config('plan_cache_mode', 'force_generic_plan', false)",
+    "SELECT set_config('enable_seqscan', 'off', false)",
+    "SELECT set_config('enable_hashjoin', 'off', false)",
+    "SELECT set_config('enable_mergejoin', 'off', false)",
+    "SELECT set_config('jit', 'off', false)",
+  ]
+
+  private static func checkPromises(
+    of connection: PostgresConnection, _ address: PostgresAddress
+  ) throws(PostgresFault) {
+    guard connection.serverVersion >= PostgresMigrations.minimumServerVersion else {
+      throw PostgresFault(
+        kind: .final(
+          RelayError(
+            .notDurable, "\(address) is older than PostgreSQL 13: use a newer server")), words: "")
+    }
+    let row = try connection.run([
+      .once(
+        """
+        SELECT coalesce(current_setting('synchronous_commit', true), 'on'),
+          coalesce(current_setting('fsync', true), 'on'),
+          coalesce(current_setting('full_page_writes', true), 'on')
+        """)
+    ])[0]
+    let commit = try row.text(0, 0)
+    guard ["on", "remote_apply"].contains(commit) else {
+      throw notDurable("synchronous_commit = \(commit)", "on", address)
+    }
+    for (column, name) in [(1, "fsync"), (2, "full_page_writes")] {
+      let value = try row.text(0, column)
+      guard value == "on" else { throw notDurable("\(name) = \(value)", "on", address) }
+    }
+  }
+
+  private static func notDurable(
+    _ setting: String, _ wanted: String, _ address: PostgresAddress
+  ) -> PostgresFault {
+    PostgresFault(
+      kind: .final(
+        RelayError(
+          .notDurable,
+          "\(address) has \(setting), so that it may lose what it acknowledged: set it to \(wanted)"
+            + " for the server, the database or the relay's role")), words: "")
+  }
+
+  /// Which life of which cluster this is: a standby that takes over begins another timeline.
+  private static func incarnation(of connection: PostgresConnection) throws(PostgresFault)
+    -> String?
+  {
+    do throws(PostgresFault) {
+      let row = try connection.run([
+        .once(
+          """
+          SELECT (SELECT system_identifier FROM pg_control_system())::text || '/'
+            || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+          """)
+      ])[0]
+      return try row.text(0, 0)
+    } catch {
+      // Unknown to a distributed database, which loses no commit when it moves.
+      if !connection.isUsable { throw error }
+      return nil
+    }
+  }
+}
