@@ -299,6 +299,39 @@ struct RuleTests {
     #expect(twice.map(\.path) == ["d/0001-b.md"])
   }
 
+  // MARK: Structure
+
+  private func outline(_ path: String, _ text: String) -> StructureRule.Outline {
+    StructureRule.Outline(source(text, path: "Sources/Toy/\(path)"))
+  }
+
+  @Test("folders that need each other are found, also by way of a third")
+  func circles() {
+    let bottom = outline("Low/A.swift", "struct A {}\n")
+    let middle = outline("Middle/B.swift", "package final class B {\n  let a: A\n}\n")
+    let top = outline("Top/C.swift", "enum C {\n  case b(B)\n}\n")
+    #expect(StructureRule.circleViolations(in: [bottom, middle, top]).isEmpty)
+    let back = outline("Low/D.swift", "extension A {\n  func d(_ c: C) {}\n}\n")
+    let found = StructureRule.circleViolations(in: [bottom, middle, top, back])
+    #expect(found.count == 1 && found.first?.message.contains("Low, Middle, Top") == true)
+    let comment = outline("Low/D.swift", "// Used by C.\nlet words = \"C\"\n")
+    #expect(StructureRule.circleViolations(in: [bottom, middle, top, comment]).isEmpty)
+  }
+
+  @Test("functions of a type count over all its extensions, initializers too")
+  func largeTypes() {
+    func file(_ path: String, _ opening: String, _ functions: Int) -> StructureRule.Outline {
+      let lines = (0..<functions).map { $0 == 0 ? "  init() {}" : "  func f\($0)() {}" }
+      return outline(path, ([opening + " {"] + lines + ["}", ""]).joined(separator: "\n"))
+    }
+    let half = file("A.swift", "struct A: Sendable", 20)
+    #expect(StructureRule.sizeViolations(in: [half, file("B.swift", "extension A", 20)]).isEmpty)
+    let found = StructureRule.sizeViolations(in: [half, file("B.swift", "extension A", 21)])
+    #expect(found.map(\.path) == ["Sources/Toy/A.swift"])
+    // What another module defines is not this package's to split.
+    #expect(StructureRule.sizeViolations(in: [file("B.swift", "extension String", 50)]).isEmpty)
+  }
+
   // MARK: Tracked files
 
   @Test("build products and lock files are found wherever they are")

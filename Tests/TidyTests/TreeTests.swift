@@ -63,6 +63,13 @@ struct TreeTests {
     expectNone(try (PackageTree.swiftFiles() + [manifest]).flatMap(SizeRule.violations(in:)))
   }
 
+  @Test("folders need each other one way only, and no type grows without end")
+  func structure() throws {
+    let outlines = try PackageTree.swiftFiles(below: ["Sources"]).map(StructureRule.Outline.init)
+    expectNone(StructureRule.circleViolations(in: outlines))
+    expectNone(StructureRule.sizeViolations(in: outlines))
+  }
+
   @Test("every relative link of a document leads somewhere")
   func links() throws {
     for path in PackageTree.files() where path.hasSuffix(".md") {

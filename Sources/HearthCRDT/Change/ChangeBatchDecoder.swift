@@ -1,3 +1,27 @@
+extension ChangeBatch {
+  /// Decodes a batch.
+  ///
+  /// Throws where the bytes are not exactly what ``encode(_:)`` makes, pass a limit, or hold other
+  /// work than declared, before memory is taken for it. The changes
+  /// but the first have an empty `previousHash`, which the caller fills while it verifies the
+  /// chain. O(n).
+  ///
+  /// - Parameters:
+  ///   - incarnation: the author's incarnation, from the segment's header.
+  ///   - first: the first change's sequence number, from the segment's header.
+  ///   - weight: the work that the segment declares; nil where nobody declared any.
+  package static func decode(
+    _ bytes: [UInt8], incarnation: UInt64, first: UInt64, weight: Int? = nil
+  ) throws(CodecError) -> [Change] {
+    guard bytes.count <= Limits.maximumSegmentBytes else {
+      throw CodecError(.beyondLimit, "batch", offset: 0)
+    }
+    var decoder = ChangeBatchDecoder(
+      bytes, incarnation: incarnation, first: first, weight: weight)
+    return try decoder.decode()
+  }
+}
+
 /// Decodes the body of a segment, column by column.
 ///
 /// Every count is bounded before memory is asked for: by the bytes that are left where an item

@@ -98,20 +98,6 @@ package struct OccurrenceView: Equatable, Sendable {
   package let missedBefore: Int
 }
 
-/// What became of a completion.
-package enum LedgerKind: String, Sendable {
-  /// The one that counts for its occurrence.
-  case credited
-  /// Somebody else, or the same person, was credited first.
-  case alsoDone = "also-done"
-  /// Taken back.
-  case undone
-  /// It breaks a rule, see ``CompletionFault``.
-  case invalid
-  /// It is dated after today, and counts when that day comes.
-  case ahead
-}
-
 /// One completion with what it was worth.
 package struct LedgerEntry: Equatable, Sendable {
   package let event: RecordID

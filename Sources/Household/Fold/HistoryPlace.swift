@@ -1,0 +1,42 @@
+import HearthCRDT
+
+/// An entry's place in history: later days first, then later times, then greater ids.
+struct HistoryPlace {
+  let day: Int32
+  let time: UInt64
+  let event: RecordID
+
+  init(_ row: LedgerRow) {
+    day = row.day.dayNumber
+    time = row.version.time.rawValue
+    event = row.event
+  }
+
+  private init(day: Int32, time: UInt64, event: RecordID) {
+    self.day = day
+    self.time = time
+    self.event = event
+  }
+
+  /// The columns of the ledger by which history is ordered, last first.
+  static let order = ["day", "time", "event"]
+
+  /// The place in these columns.
+  var values: [Value] {
+    [.int(Int64(day)), LedgerRow.column(of: HybridTime(rawValue: time)), .id(event)]
+  }
+
+  func cursor(passed: Int) -> String { "\(day).\(time).\(event.hex).\(passed)" }
+
+  static func parse(_ cursor: String) throws(HouseholdError) -> (HistoryPlace, passed: Int) {
+    let parts = cursor.utf8.count <= 100 ? cursor.split(separator: ".") : []
+    guard parts.count == 4, let day = Int32(parts[0]), let time = UInt64(parts[1]),
+      let event = RecordID(hex: String(parts[2])), let passed = Int(parts[3]), passed > 0
+    else {
+      throw HouseholdError(
+        .badCursor,
+        "\(quoted(cursor)) is not a place in the history; start again without a cursor")
+    }
+    return (HistoryPlace(day: day, time: time, event: event), passed)
+  }
+}

@@ -1,0 +1,154 @@
+/// Which folder needs which, and how large types become over all their extensions.
+///
+/// A folder needs another where one of its files names a type that only the other one defines.
+/// Calls of methods are not seen, so a type that is extended in many folders hides what they need:
+/// that is why the size of types is bounded too.
+enum StructureRule {
+  static let maximumFunctionsPerType = 40
+
+  /// Modules whose folders still need each other: the list may only become shorter.
+  static let modulesWithCircles: Set<String> = ["HearthSync", "HearthCLI"]
+
+  /// Types that are larger, with how many functions they may have at most: no number may grow.
+  static let largeTypes: [String: Int] = [
+    "Engine": 450, "Node": 292, "ControlResolver": 130, "Membership": 95, "RelayCore": 79,
+    "HouseholdBook": 78, "ReplicaStore": 71, "RelayTransport": 66, "ByteReader": 57,
+    "RelayClientSession": 51, "Lines": 48,
+  ]
+
+  /// What one file defines, extends and names.
+  struct Outline {
+    let path: String
+    /// The types that it defines at its top, with the functions in each.
+    var definitions: [String: Int] = [:]
+    /// The types that it extends, with the functions in those extensions.
+    var extensions: [String: Int] = [:]
+    var names: Set<String> = []
+
+    var folder: String {
+      path.split(separator: "/").dropFirst(2).dropLast().joined(separator: "/")
+    }
+
+    var module: String { String(path.split(separator: "/")[1]) }
+
+    init(_ file: SourceText) {
+      path = file.path
+      var current: (name: String, isExtension: Bool)?
+      for line in file.codeLines {
+        names.formUnion(Outline.typeNames(in: line))
+        if let found = Outline.opening(of: line) {
+          current = found
+          if found.isExtension {
+            extensions[found.name, default: 0] += 0
+          } else {
+            definitions[found.name, default: 0] += 0
+          }
+        }
+        guard let current, Outline.isFunction(line) else { continue }
+        if current.isExtension {
+          extensions[current.name, default: 0] += 1
+        } else {
+          definitions[current.name, default: 0] += 1
+        }
+      }
+    }
+
+    private static func typeNames(in line: Substring) -> Set<String> {
+      let words = line.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+      return Set(words.filter { $0.first?.isUppercase ?? false }.map(String.init))
+    }
+
+    /// The type that a line at the left edge begins to define or extend.
+    private static func opening(of line: Substring) -> (name: String, isExtension: Bool)? {
+      guard let first = line.first, !first.isWhitespace else { return nil }
+      let words = line.split { " :<{(,".contains($0) }.map(String.init)
+      let kinds = ["struct", "class", "enum", "actor", "protocol", "typealias", "extension"]
+      guard let place = words.firstIndex(where: kinds.contains), place + 1 < words.count,
+        words[..<place].allSatisfy({ modifiers.contains($0) || $0.hasPrefix("@") })
+      else { return nil }
+      return (words[place + 1], words[place] == "extension")
+    }
+
+    private static let modifiers: Set<String> = [
+      "public", "package", "internal", "private", "fileprivate", "final", "indirect",
+      "nonisolated",
+    ]
+
+    private static func isFunction(_ line: Substring) -> Bool {
+      guard line.hasPrefix("  ") else { return false }
+      let words = line.split(separator: " ")
+      return words.contains("func")
+        || words.contains {
+          $0.hasPrefix("init(") || $0.hasPrefix("init?(") || $0.hasPrefix("init<")
+        }
+          && !words.contains { $0.hasPrefix("self.") || $0.hasPrefix("super.") || $0 == "=" }
+    }
+  }
+
+  /// Folders of one module that need each other, each group once.
+  static func circleViolations(in outlines: [Outline]) -> [Violation] {
+    Dictionary(grouping: outlines, by: \.module).sorted { $0.key < $1.key }
+      .flatMap { module, files -> [Violation] in
+        let circle = folderCircle(in: files)
+        if modulesWithCircles.contains(module) {
+          guard circle.isEmpty else { return [] }
+          return [
+            Violation(
+              path: "Sources/\(module)", line: 1,
+              message: "has no circle any more: take it off the list in StructureRule")
+          ]
+        }
+        guard !circle.isEmpty else { return [] }
+        return [
+          Violation(
+            path: "Sources/\(module)", line: 1,
+            message: "folders need each other: \(circle.joined(separator: ", ")); move what both "
+              + "need below them")
+        ]
+      }
+  }
+
+  /// The folders of a module that can be reached from themselves; empty where arrows run one way.
+  private static func folderCircle(in files: [Outline]) -> [String] {
+    let homes = homes(in: files)
+    var arrows: [String: Set<String>] = [:]
+    for file in files {
+      let needed = file.names.compactMap { homes[$0] }.map(\.folder)
+      arrows[file.folder, default: []].formUnion(needed.filter { $0 != file.folder })
+    }
+    return arrows.keys.filter { start in
+      var reached: Set<String> = []
+      var due = Array(arrows[start] ?? [])
+      while let next = due.popLast() {
+        if reached.insert(next).inserted { due += arrows[next] ?? [] }
+      }
+      return reached.contains(start)
+    }.map { $0.isEmpty ? "the module's own folder" : $0 }.sorted()
+  }
+
+  /// Where each type is defined that one file alone defines.
+  private static func homes(in files: [Outline]) -> [String: Outline] {
+    let all = files.flatMap { file in file.definitions.keys.map { ($0, file) } }
+    return Dictionary(grouping: all, by: \.0).filter { $0.value.count == 1 }
+      .compactMapValues { $0.first?.1 }
+  }
+
+  /// Types with more functions than one may have, over all its extensions.
+  static func sizeViolations(in outlines: [Outline]) -> [Violation] {
+    var counts: [String: Int] = [:]
+    for file in outlines {
+      counts.merge(file.definitions) { $0 + $1 }
+      counts.merge(file.extensions) { $0 + $1 }
+    }
+    let homes = homes(in: outlines)
+    return counts.sorted { $0.key < $1.key }.compactMap { name, count in
+      guard let home = homes[name] else { return nil }
+      let limit = largeTypes[name] ?? maximumFunctionsPerType
+      guard count > limit else { return nil }
+      return Violation(
+        path: home.path, line: 1,
+        message: "\(name) has \(count) functions over all its extensions; at most \(limit): let "
+          + "its parts be types of their own")
+    }
+  }
+}
