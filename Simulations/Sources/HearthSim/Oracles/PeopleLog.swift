@@ -67,7 +67,7 @@ struct PeopleLog {
       }
     }
     isWhole = told.count == audit.count
-    entries = told.map { PeopleLog.knowing(told, $0) }
+    entries = PeopleLog.closed(told.map { PeopleLog.knowing(told, $0) })
     people = Dictionary(
       world.devices.map { ($0.deviceID, $0.person) }, uniquingKeysWith: { first, _ in first })
   }
@@ -92,6 +92,23 @@ struct PeopleLog {
       knowing.cause = knowing.cause.joined(with: other.cause)
     }
     return knowing
+  }
+
+  /// The entries with all that those had seen which they cite: causes are closed, so whoever cites
+  /// a later life of a device has seen what its earlier lives had.
+  ///
+  /// In the order of the log causes come first.
+  private static func closed(_ entries: [Entry]) -> [Entry] {
+    guard entries.contains(where: { $0.cause != $0.stated }) else { return entries }
+    var closed: [Entry] = []
+    for entry in entries {
+      var entry = entry
+      for earlier in closed where entry.cause.covers(earlier.dot) {
+        entry.cause = entry.cause.joined(with: earlier.cause)
+      }
+      closed.append(entry)
+    }
+    return closed
   }
 
   /// Whose an entry's device was when it wrote; nil for a stranger, and for a life before the one
