@@ -113,6 +113,7 @@ package enum Probe: String, CaseIterable, Sendable {
   // The relay
   case closedByRotation = "relay.closed-by-rotation"
   case accessChangedInFlight = "relay.access-changed-in-flight"
+  case questionCrossedClosing = "relay.question-crossed-closing"
   case quotaReached = "relay.quota-reached"
   case writesTogether = "relay.writes-together"
   case logFailed = "relay.log-failed"

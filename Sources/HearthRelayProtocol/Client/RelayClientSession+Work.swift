@@ -418,6 +418,10 @@ extension RelayClientSession {
     case .accessChanged:
       if boxes[task.mailbox]?.opening?.number == task.opening { boxes[task.mailbox]?.close() }
       retry(ticket, fault, after: 0, now: now)
+    case .wrongState where boxes[task.mailbox]?.opening?.number != task.opening:
+      // The relay closed the mailbox, as its key was changed, while the question was on its way.
+      Probe.questionCrossedClosing.hit()
+      retry(ticket, fault, after: 0, now: now)
     case .rateLimited, .tooMany, .unavailable:
       let wait = UInt64(fault.retryAfterMilliseconds)
       guard wait <= timing.patienceMilliseconds else {

@@ -230,6 +230,30 @@ struct ClientSessionTests {
     #expect(client.attempts.count < 30)
   }
 
+  @Test("a question that is on its way while the key is changed is asked again")
+  func crossing() throws {
+    let world = try ClientWorld()
+    let manager = try world.client(0x31)
+    let member = try world.client(0x32)
+    let old = try ClientWorld.access([1])
+    #expect(opening(world.ask(manager, old, .open))?.isCreated == true)
+    #expect(opening(world.ask(member, old, .open))?.key == .access(0))
+    let new = try ClientWorld.access([2, 1])
+    for client in [manager, member] { client.session.know(new, cursor: nil, now: world.now) }
+    let rotation = world.begin(manager, mailbox, .rotate)
+    let ticket = world.begin(member, mailbox, put("x"))
+    member.session.listen(to: mailbox, true, now: world.now)
+    world.run(upTo: 10_000) { member.results[ticket] != nil }
+    #expect(manager.results[rotation].map { failure($0) == nil } == true)
+    #expect(member.results[ticket].flatMap { stored($0) } != nil)
+    // What else was on its way is asked again too: news come.
+    world.run(upTo: 10)
+    member.news = []
+    #expect(stored(world.ask(manager, new, put("y"))) != nil)
+    world.run(upTo: 10)
+    #expect(member.news.contains(.stored(mailbox: mailbox, head: 2)))
+  }
+
   @Test("an older key opens, the newest is set, and who has only the old one is out at once")
   func rotation() throws {
     let world = try ClientWorld()
