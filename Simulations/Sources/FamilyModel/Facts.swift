@@ -101,6 +101,8 @@ package enum ModelChoreField: Hashable, Sendable {
   /// The day the rule was written: it holds from then on.
   case ruleFrom(Int?)
   case archived(Bool)
+  /// Something else of it, such as a note: there is such a chore.
+  case other
 }
 
 /// What was changed about one occurrence; nil goes back to what the chore says.

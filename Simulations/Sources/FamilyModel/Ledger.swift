@@ -108,10 +108,16 @@ extension FamilyModel {
     return !(date + 1...day).contains { rule.falls(on: $0) }
   }
 
-  /// Whether somebody had seen anything of a chore.
+  /// Whether somebody had seen of a chore what it is worth, who does it or when.
+  ///
+  /// Words alone, on a chore whose making counts for nothing, are nothing that can be done.
   func knows(_ chore: ModelID, _ observer: ModelFact) -> Bool {
     edits.contains { fact in
-      if case .choreField(chore, _) = fact.kind { observer.saw(fact) } else { false }
+      guard case .choreField(chore, let field) = fact.kind else { return false }
+      switch field {
+      case .points, .assignment, .rule, .archived: return observer.saw(fact)
+      case .title, .due, .time, .ruleFrom, .other: return false
+      }
     }
   }
 

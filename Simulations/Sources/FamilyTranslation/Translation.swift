@@ -60,7 +60,7 @@ package struct Translation {
     case (HouseholdSchema.person, .assign(FieldID(.register, 1), let value)):
       return [.person(id, name: value.text ?? "")]
     case (HouseholdSchema.chore, .assign(let field, let value)):
-      return choreField(field, value).map { [.choreField(id, $0)] } ?? []
+      return [.choreField(id, choreField(field, value))]
     case (HouseholdSchema.chore, .include(_, let value)):
       return [.tag(id, value.text ?? "", added: true)]
     case (HouseholdSchema.chore, .exclude(_, let value)):
@@ -81,7 +81,7 @@ package struct Translation {
     }
   }
 
-  private func choreField(_ field: FieldID, _ value: Value) -> ModelChoreField? {
+  private func choreField(_ field: FieldID, _ value: Value) -> ModelChoreField {
     switch field {
     case FieldID(.register, 1): .title(value.text ?? "")
     case FieldID(.history, 3): .points(Int(value.int ?? 0))
@@ -91,7 +91,7 @@ package struct Translation {
     case FieldID(.register, 7): .time(value.int.map(Int.init))
     case FieldID(.history, 8): .rule(value.text.flatMap(rule))
     case FieldID(.register, 9): .ruleFrom(value.int.map(Int.init))
-    default: nil
+    default: .other
     }
   }
 
