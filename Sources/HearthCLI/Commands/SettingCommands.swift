@@ -2,6 +2,7 @@ import ArgumentParser
 import Hearth
 import HearthCRDT
 import HearthMembership
+import HearthRelayProtocol
 import HearthSync
 import Household
 
