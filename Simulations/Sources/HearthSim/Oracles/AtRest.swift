@@ -81,6 +81,7 @@ struct AtRest {
       }
       let active = Set(
         engine.membership(of: zone.group).devices.map { zone.authorTag(of: $0.id) })
+      let disputers = try disputers(beside: engine.membership(of: zone.group), in: zone)
       // What a removed device sealed under a key of its own making opens for nobody.
       let waiting = try engine.store.pending(in: zone.id).filter { pending in
         // Evidence of two histories is kept.
@@ -90,10 +91,12 @@ struct AtRest {
         // What a changed program signed as if it were a newer one waits for that one, and what it
         // left out for ever.
         if world.forged.contains(pending.digest) { return false }
-        guard pending.reason == .epoch, let frame = try? EnvelopeFrame(pending.bytes) else {
-          return true
+        let author = (try? EnvelopeFrame(pending.bytes)).flatMap {
+          Identifier(bytes: $0.authorTag.array)
         }
-        return Identifier(bytes: frame.authorTag.array).map { active.contains($0) } ?? true
+        if let author, disputers.contains(author) { return false }
+        guard pending.reason == .epoch, let author else { return true }
+        return active.contains(author)
       }
       guard waiting.isEmpty else {
         throw world.fail(
@@ -102,6 +105,20 @@ struct AtRest {
             + (try Settling.state(of: device)))
       }
     }
+  }
+
+  /// The tags of those who go on with a household of which they are out by others' log, and of whom
+  /// they let in: nobody else can take what these write.
+  private func disputers(
+    beside membership: Membership, in zone: ZoneState
+  ) throws -> Set<Identifier> {
+    let disputers = try world.devices.filter {
+      try $0.home != nil && $0.disputesOffer(with: membership)
+    }
+    guard !disputers.isEmpty else { return [] }
+    let known = Set(membership.allDevices.map(\.id))
+    let guests = world.devices.filter { $0.home != nil && !known.contains($0.deviceID) }
+    return Set((disputers + guests).map { zone.authorTag(of: $0.deviceID) })
   }
 
   /// The folder holds what is needed, not every file that ever was.

@@ -485,8 +485,16 @@ struct Checker {
   // MARK: On order of a step
 
   /// Everything the device has is given to it once more: nothing changes.
+  ///
+  /// What waits is tried first, as every exchange does: a change that cites one of this device's
+  /// before there was any is judged once this device has written it.
   mutating func redeliver(_ device: SimDevice, in world: World) throws {
     device.takeTurn()
+    for zone in frontiers(of: device).keys.sorted() {
+      _ = try again(device, in: world) { engine in
+        try engine.receive([], in: zone, nowMilliseconds: device.clock.wall(at: world.now))
+      }
+    }
     for (zone, frontier) in frontiers(of: device).sorted(by: { $0.key < $1.key }) {
       let before = try device.engine().store.read { try device.engine().digest(of: zone) }
       let report = try again(device, in: world) { engine in
@@ -498,9 +506,13 @@ struct Checker {
       }
       let engine = try device.engine()
       let after = try engine.store.read { try engine.digest(of: zone) }
-      guard report.applied == 0, before == after, try engine.zone(zone).frontier == frontier else {
+      let reached = try engine.zone(zone).frontier
+      guard report.applied == 0, before == after, reached == frontier else {
+        let kind = try engine.zone(zone).kind
         throw world.fail(
-          .idempotence, device, "delivering again changed it: \(report.applied) applied")
+          .idempotence, device,
+          "delivering \(kind) again changed it: \(report.applied) applied, digest "
+            + (before == after ? "as before" : "changed") + ", \(frontier) became \(reached)")
       }
     }
     SimProbe.redelivered.hit()
