@@ -2,6 +2,7 @@ import Foundation
 import HearthCRDT
 import HearthCrypto
 import HearthMembership
+import HearthRelayProtocol
 import HearthSync
 import HearthTransport
 import Testing
