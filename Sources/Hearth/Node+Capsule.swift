@@ -152,10 +152,10 @@ extension Node {
     guard try handPlace() else { return }
     for place in report.transports.indices where report.transports[place].failure == nil {
       let setting = report.transports[place].setting
-      let round = try engine.exchange(
-        over: transport(setting), named: setting, carrying: groups(over: setting),
-        anchorFile: anchorFile, nowMilliseconds: now())
-      report.transports[place].add(round)
+      report.transports[place].add(
+        try engine.exchange(
+          over: transport(setting), named: setting, carrying: groups(over: setting),
+          anchorFile: anchorFile, nowMilliseconds: now()))
     }
   }
 
@@ -235,9 +235,10 @@ extension Node {
     lay(
       try Node.capsuleName(words.access).scope,
       in: try .recovery(words.access, mayCreate: true), on: transport)
-    let before = try engine.giveRecoveryCapsule(
-      of: person, named: profile.personName, box: try BoxPublicKey(validating: words.box),
-      access: words.access, attestation: try attestation(), to: transport)
+    let owner = CapsuleOwner(
+      person: person, name: profile.personName, box: try BoxPublicKey(validating: words.box),
+      access: words.access, attestation: try attestation())
+    let before = try engine.withTurns { try $0.giveRecoveryCapsule(of: owner, to: transport) }
     switch before {
     case .damaged: round.mended("the capsule of your recovery words, which was damaged")
     case .missing where check == .all:
@@ -264,13 +265,13 @@ extension Node {
     guard let words = try keptWords() else {
       return CapsuleStanding(isPlaceKnown: false, transports: [])
     }
-    let box = try BoxPublicKey(validating: words.box)
+    let owner = CapsuleOwner(
+      person: person, name: profile.personName, box: try BoxPublicKey(validating: words.box),
+      access: words.access, attestation: try attestation())
     return CapsuleStanding(
       isPlaceKnown: true,
       transports: try onTransports(words.access, otherwise: .missing) { transport in
-        try engine.recoveryCapsuleState(
-          of: person, named: profile.personName, box: box, access: words.access,
-          attestation: try attestation(), on: transport)
+        try engine.withTurns { try $0.recoveryCapsuleState(of: owner, on: transport) }
       })
   }
 
@@ -298,9 +299,10 @@ extension Node {
     }
     let missing = "the capsule of your recovery words is not there: `hearth sync` here writes it"
     return try onTransports(root.capsuleAccess, otherwise: missing) { transport in
-      let state = try engine.recoveryCapsuleState(
-        of: person, named: profile.personName, box: root.publicKeys.boxKey,
-        access: root.capsuleAccess, attestation: try attestation(), on: transport)
+      let owner = CapsuleOwner(
+        person: person, name: profile.personName, box: root.publicKeys.boxKey,
+        access: root.capsuleAccess, attestation: try attestation())
+      let state = try engine.withTurns { try $0.recoveryCapsuleState(of: owner, on: transport) }
       if let fault = Node.fault(of: state) { return fault + ": `hearth sync` here writes it anew" }
       let listing = try transport.fetch(name).map {
         try RecoveryListing(decoding: RecoveryCapsule.open($0, with: root.capsuleAccess))

@@ -131,7 +131,7 @@ extension Node {
         var seen: Set<String> = []
         let found = try allZones()
           .filter { engine.isExchanged($0) && carried.contains($0.group) }
-          .flatMap { try engine.damage(of: $0, on: transport) }
+          .flatMap { try transport.damage(of: $0) }
           .filter { seen.insert($0.place).inserted }
         return found.isEmpty ? nil : (setting.path, found)
       } catch is TransportError {

@@ -154,7 +154,7 @@ struct BaseSnapshotTests {
     func publish(_ authors: [Author]) throws {
       for segment in try source.segments(of: family.zone) where authors.contains(segment.author) {
         let bytes = try source.bytes(of: segment.digest, in: family.zone)
-        transport.publish(SyncPlan.name(of: segment, in: zone), bytes ?? [])
+        transport.publish(segment.name(in: zone), bytes ?? [])
       }
     }
     func replace() throws -> [TransportProblem] {
@@ -205,7 +205,7 @@ struct BaseSnapshotTests {
     _ = try family.published(0, family.zone)
     for segment in try family.members[0].store.segments(of: family.zone) {
       let bytes = try family.members[0].store.bytes(of: segment.digest, in: family.zone)
-      transport.publish(SyncPlan.name(of: segment, in: zone), bytes ?? [])
+      transport.publish(segment.name(in: zone), bytes ?? [])
     }
     var report = TransportReport(setting: "memory")
     try family.members[late].pull(

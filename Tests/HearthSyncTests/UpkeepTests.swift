@@ -111,7 +111,7 @@ struct UpkeepTests {
       folder.reads = 0
       try sync(&family, 1, folder, later: rounds * 60_000)
       // Of a control zone and a data zone.
-      #expect(folder.reads <= 2 * Engine<MemoryStore>.checkedFiles)
+      #expect(folder.reads <= 2 * FileCheck.checkedFiles)
     }
     #expect(folder.segments == whole, "after \(rounds) rounds")
     #expect(rounds > 2)

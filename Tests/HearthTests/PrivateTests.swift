@@ -42,9 +42,11 @@ extension Node {
       try engine.setRecovery(
         sign: keys.sign, box: keys.box, in: group, nowMilliseconds: nowMilliseconds())
     }
-    _ = try engine.giveRecoveryCapsule(
-      of: person, named: "Anna", box: keys.boxKey, access: access,
-      attestation: [UInt8](repeating: 7, count: Signature.count), to: transport(folder))
+    let owner = CapsuleOwner(
+      person: person, name: "Anna", box: keys.boxKey, access: access,
+      attestation: [UInt8](repeating: 7, count: Signature.count))
+    let transport = try transport(folder)
+    try engine.withTurns { _ = try $0.giveRecoveryCapsule(of: owner, to: transport) }
   }
 }
 

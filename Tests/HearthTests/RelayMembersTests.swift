@@ -327,7 +327,7 @@ extension Node {
   ) throws -> (held: Set<SegmentName>, beyond: Set<SegmentName>, unknown: Int, other: Int) {
     if isBegun { try store.transaction { try store.saveBaseSnapshot([1], of: id) } }
     let zone = try engine.zone(id)
-    let held = try engine.store.segments(of: id).map { SyncPlan.name(of: $0, in: zone) }
+    let held = try engine.store.segments(of: id).map { $0.name(in: zone) }
     let own = try #require(
       held.filter { $0.authorTag == zone.authorTag(of: device) }.max { $0.last < $1.last })
     func name(_ tag: Identifier, _ first: UInt64, _ last: UInt64) -> SegmentName {

@@ -7,11 +7,11 @@ enum StructureRule {
   static let maximumFunctionsPerType = 40
 
   /// Modules whose folders still need each other: the list may only become shorter.
-  static let modulesWithCircles: Set<String> = ["HearthSync", "HearthCLI"]
+  static let modulesWithCircles: Set<String> = ["HearthCLI"]
 
   /// Types that are larger, with how many functions they may have at most: no number may grow.
   static let largeTypes: [String: Int] = [
-    "Engine": 450, "Node": 292, "ControlResolver": 130, "Membership": 95, "RelayCore": 79,
+    "Engine": 432, "Node": 292, "ControlResolver": 130, "Membership": 95, "RelayCore": 79,
     "HouseholdBook": 78, "ReplicaStore": 71, "RelayTransport": 66, "ByteReader": 57,
     "RelayClientSession": 51, "Lines": 48,
   ]

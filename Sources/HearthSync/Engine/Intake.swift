@@ -58,10 +58,10 @@ struct Intake {
   private static func ordered(
     _ blobs: [(digest: Identifier, bytes: [UInt8])]
   ) -> [(digest: Identifier, bytes: [UInt8])] {
-    var places: [SyncPlan.TagAuthor: [(place: Int, first: UInt64, last: UInt64)]] = [:]
+    var places: [TagAuthor: [(place: Int, first: UInt64, last: UInt64)]] = [:]
     for (place, blob) in blobs.enumerated() {
       guard let frame = try? EnvelopeFrame(blob.bytes) else { continue }
-      let log = SyncPlan.TagAuthor(
+      let log = TagAuthor(
         tag: Identifier(frame.authorTag), incarnation: frame.incarnation)
       places[log, default: []].append((place, frame.firstSeq, frame.lastSeq))
     }

@@ -31,18 +31,18 @@ struct RoleVoids: Equatable {
   static let maximumStretches = 256
 
   /// Consecutive changes of one log that are void for one reason.
-  struct Stretch: Equatable {
+  struct Span: Equatable {
     var changes: ClosedRange<UInt64>
     /// The record that takes no more of their author; nil where the role is the reason.
     let overfull: RecordKey?
   }
 
-  private var stretches: [Author: [Stretch]] = [:]
+  private var stretches: [Author: [Span]] = [:]
 
   init() {}
 
   /// The stretches, in order of author and number.
-  var all: [(author: Author, stretch: Stretch)] {
+  var all: [(author: Author, stretch: Span)] {
     stretches.sorted { $0.key < $1.key }.flatMap { author, own in own.map { (author, $0) } }
   }
 
@@ -56,7 +56,7 @@ struct RoleVoids: Equatable {
       own[own.count - 1].changes = last.changes.lowerBound...dot.sequence
     } else {
       guard own.count < RoleVoids.maximumStretches else { return false }
-      own.append(Stretch(changes: dot.sequence...dot.sequence, overfull: overfull))
+      own.append(Span(changes: dot.sequence...dot.sequence, overfull: overfull))
     }
     stretches[dot.author] = own
     return true
@@ -103,7 +103,7 @@ struct RoleVoids: Equatable {
     let item = "void changes"
     for _ in 0..<(try reader.varint(item, atMost: Limits.maximumAuthors)) {
       let author = try reader.author(item)
-      var changes: [Stretch] = []
+      var changes: [Span] = []
       for _ in 0..<(try reader.varint(item, atMost: RoleVoids.maximumStretches)) {
         let first = try reader.varint(item)
         let (last, isOver) = first.addingReportingOverflow(try reader.varint(item))
@@ -112,7 +112,7 @@ struct RoleVoids: Equatable {
         let overfull =
           type == 0
           ? nil : RecordKey(type: TypeID(rawValue: type), id: try reader.identifier(item))
-        changes.append(Stretch(changes: first...last, overfull: overfull))
+        changes.append(Span(changes: first...last, overfull: overfull))
       }
       stretches[author] = changes
     }

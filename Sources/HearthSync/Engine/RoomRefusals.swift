@@ -10,16 +10,6 @@ struct RoomRefusals: Equatable {
   /// Beyond, all are forgotten and looked into again: as many as segments of one device may wait.
   static let maximumCount = WaitingRoom.maximumDeviceSegments
 
-  /// What shares one bound of what may wait.
-  enum Pool: Hashable, Comparable {
-    /// All segments that nobody could verify.
-    case unverified
-    /// All segments of the zone.
-    case zone
-    /// Those of one device, by its opaque tag.
-    case device(Identifier)
-  }
-
   /// A segment that had to go.
   struct Refused: Equatable {
     let digest: Identifier
@@ -32,13 +22,13 @@ struct RoomRefusals: Equatable {
     var refused: [Refused]
   }
 
-  private var groups: [Pool: Group] = [:]
+  private var groups: [WaitingRoom.Pool: Group] = [:]
 
   init() {}
 
   /// How many bytes of each pool wait.
-  static func waitingBytes(of entries: some Sequence<PendingEntry>) -> [Pool: Int] {
-    var bytes: [Pool: Int] = [:]
+  static func waitingBytes(of entries: some Sequence<PendingEntry>) -> [WaitingRoom.Pool: Int] {
+    var bytes: [WaitingRoom.Pool: Int] = [:]
     for entry in entries {
       if entry.reason == .author || entry.reason == .format {
         bytes[.unverified, default: 0] += entry.byteCount
@@ -52,7 +42,8 @@ struct RoomRefusals: Equatable {
 
   /// Notes what had to go while this much waits.
   mutating func note(
-    _ dropped: [(pool: Pool, refused: Refused)], whileWaiting bytes: [Pool: Int]
+    _ dropped: [(pool: WaitingRoom.Pool, refused: Refused)],
+    whileWaiting bytes: [WaitingRoom.Pool: Int]
   ) {
     for (pool, refused) in dropped {
       var group = groups[pool] ?? Group(waitingBytes: 0, refused: [])
@@ -66,7 +57,7 @@ struct RoomRefusals: Equatable {
   }
 
   /// Those for which there is no room yet.
-  func withoutRoom(whileWaiting bytes: [Pool: Int]) -> Set<Identifier> {
+  func withoutRoom(whileWaiting bytes: [WaitingRoom.Pool: Int]) -> Set<Identifier> {
     var without: Set<Identifier> = []
     for (pool, group) in groups {
       var free = group.waitingBytes - (bytes[pool] ?? 0)
@@ -107,7 +98,7 @@ extension RoomRefusals {
     var reader = ByteReader(bytes)
     let most = RoomRefusals.maximumCount
     for _ in 0..<(try reader.varint("pools", atMost: most)) {
-      let pool: Pool =
+      let pool: WaitingRoom.Pool =
         switch try reader.byte("pool") {
         case 0: .unverified
         case 1: .zone

@@ -62,7 +62,7 @@ extension Engine {
       else { continue }
       byteCount += bytes.count
       guard byteCount <= limit else { break }
-      found.append((SyncPlan.name(of: segment, in: control), bytes))
+      found.append((segment.name(in: control), bytes))
     }
     return found.reversed()
   }

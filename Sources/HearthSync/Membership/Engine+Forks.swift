@@ -1,25 +1,6 @@
 import HearthCRDT
 import HearthMembership
 
-/// Two segments of one author that contradict each other.
-struct ForkEvidence: Sendable {
-  let zone: ZoneID
-  let author: Author
-  let first: [UInt8]
-  let second: [UInt8]
-
-  /// The same of two segments in whatever order they were met.
-  init(
-    _ zone: ZoneID, _ author: Author, _ one: (digest: Identifier, bytes: [UInt8]),
-    _ other: (digest: Identifier, bytes: [UInt8])
-  ) {
-    self.zone = zone
-    self.author = author
-    (first, second) =
-      one.digest < other.digest ? (one.bytes, other.bytes) : (other.bytes, one.bytes)
-  }
-}
-
 // What is proven of two histories ends the log for everybody at the same place.
 extension Engine {
   /// The contradicting segments, if both are here and small enough to be shown.

@@ -1,32 +1,6 @@
 import HearthCRDT
 import HearthMembership
 
-/// A zone as the store keeps it.
-package struct StoredZone: Equatable, Sendable {
-  package let id: ZoneID
-  package let group: GroupID
-  package let kind: ZoneKind
-  package let database: DatabaseKind
-  package let name: String
-  /// The zone's constant secret, wrapped under the device's key.
-  package let wrappedSecret: [UInt8]
-  /// The epoch keys this device holds, wrapped, in the order they were learnt.
-  package var wrappedEpochs: [[UInt8]]
-
-  package init(
-    id: ZoneID, group: GroupID, kind: ZoneKind, database: DatabaseKind, name: String,
-    wrappedSecret: [UInt8], wrappedEpochs: [[UInt8]]
-  ) {
-    self.id = id
-    self.group = group
-    self.kind = kind
-    self.database = database
-    self.name = name
-    self.wrappedSecret = wrappedSecret
-    self.wrappedEpochs = wrappedEpochs
-  }
-}
-
 /// A sealed segment as the store keeps it: the form in which it is forwarded.
 package struct StoredSegment: Equatable, Sendable {
   package let author: Author
@@ -45,47 +19,6 @@ package struct StoredSegment: Equatable, Sendable {
     self.digest = digest
     self.byteCount = byteCount
   }
-}
-
-/// A segment that waits for something before it can be applied.
-package struct PendingSegment: Equatable, Sendable {
-  /// BLAKE2b-128 of the bytes.
-  package let digest: Identifier
-  /// What it waits for.
-  package var reason: PendingReason
-  /// What it was found to lack when it was opened.
-  package var wait: PendingWait
-  package let bytes: [UInt8]
-
-  package init(
-    digest: Identifier, reason: PendingReason, wait: PendingWait = PendingWait(), bytes: [UInt8]
-  ) {
-    self.digest = digest
-    self.reason = reason
-    self.wait = wait
-    self.bytes = bytes
-  }
-
-  /// What is known of it without opening it.
-  package var entry: PendingEntry { PendingEntry(self) }
-}
-
-/// What a segment waits for.
-package enum PendingReason: String, Sendable {
-  /// Earlier changes of its author.
-  case gap
-  /// Changes of others that its author had seen.
-  case cause
-  /// The operation that admits its author.
-  case author
-  /// A key of the epoch it is sealed under.
-  case epoch
-  /// Nothing: its author contradicted itself, and a person must decide.
-  case quarantine
-  /// That another history of a cited log is shown: its author cites what nobody has written.
-  case falseClaim
-  /// A newer version of this program.
-  case format
 }
 
 /// A record whose state a transaction changed.

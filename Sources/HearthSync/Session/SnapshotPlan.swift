@@ -120,7 +120,7 @@ package enum SnapshotPlan {
     let ends = SyncPlan.ends(of: listing)
     func end(of author: Author) -> UInt64? {
       let tag = zone.authorTag(of: author.device)
-      return ends[SyncPlan.TagAuthor(tag: tag, incarnation: author.incarnation)]
+      return ends[TagAuthor(tag: tag, incarnation: author.incarnation)]
     }
     for head in heads {
       guard control.covers(head.controlSeen) else {

@@ -10,16 +10,6 @@ package struct SyncPlan {
   /// The digests that are here, applied or waiting.
   private let known: Set<Identifier>
 
-  /// An author as names tell it.
-  struct TagAuthor: Hashable, Comparable {
-    let tag: Identifier
-    let incarnation: UInt64
-
-    static func < (left: TagAuthor, right: TagAuthor) -> Bool {
-      left.tag != right.tag ? left.tag < right.tag : left.incarnation < right.incarnation
-    }
-  }
-
   /// - Parameters:
   ///   - zone: the zone as it stands.
   ///   - stored: the segments of its log.
@@ -144,17 +134,9 @@ package struct SyncPlan {
     _ stored: [StoredSegment], on listing: TransportListing, of zone: ZoneState
   ) -> [(segment: StoredSegment, name: SegmentName)] {
     let listed = Set(listing.segments)
-    return stored.map { ($0, SyncPlan.name(of: $0, in: zone)) }
+    return stored.map { ($0, $0.name(in: zone)) }
       .filter { !listed.contains($0.1) || Mutant.publishesAlways.isActive }
       .sorted { ($0.0.author, $0.0.first) < ($1.0.author, $1.0.first) }
-  }
-
-  /// The name of a stored segment on every transport.
-  static func name(of segment: StoredSegment, in zone: ZoneState) -> SegmentName {
-    SegmentName(
-      zoneTag: zone.tag, authorTag: zone.authorTag(of: segment.author.device),
-      incarnation: segment.author.incarnation, first: segment.first, last: segment.last,
-      digest: segment.digest)
   }
 
   /// The names of a listing that overlap some others of the same author, in order.
@@ -194,7 +176,7 @@ package struct SyncPlan {
     on listing: TransportListing, by stored: [StoredSegment], of zone: ZoneState, tag: Identifier,
     sparesKnown: Bool = true
   ) -> [SegmentName] {
-    let names = Set(stored.map { SyncPlan.name(of: $0, in: zone) })
+    let names = Set(stored.map { $0.name(in: zone) })
     let digests = sparesKnown ? Set(stored.map(\.digest)) : []
     var found: [SegmentName] = []
     for (_, mine) in SyncPlan.byAuthor(listing.segments.filter { $0.authorTag == tag }) {

@@ -72,6 +72,12 @@ package struct TransportReport: Sendable {
     (notedPlaces, notedCount) = ([], 0)
   }
 
+  /// Counts changes that it does not hold any more.
+  mutating func lose(_ count: UInt64) {
+    let (sum, isTooLarge) = lost.addingReportingOverflow(count)
+    lost = isTooLarge ? .max : sum
+  }
+
   /// Adds what another round over the same transport has moved, or that it failed.
   package mutating func add(_ round: TransportReport) {
     failure = round.failure

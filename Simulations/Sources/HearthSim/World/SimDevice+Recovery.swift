@@ -43,9 +43,9 @@ extension SimDevice {
     way.lay(
       SimDevice.capsuleName(of: root).scope,
       in: try .recovery(root.capsuleAccess, mayCreate: true))
-    let before = try engine.giveRecoveryCapsule(
-      of: person, named: name, box: root.publicKeys.boxKey, access: root.capsuleAccess,
-      to: way.transport)
+    let owner = CapsuleOwner(
+      person: person, name: name, box: root.publicKeys.boxKey, access: root.capsuleAccess)
+    let before = try OwnTurns(engine).giveRecoveryCapsule(of: owner, to: way.transport)
     if before == .outdated { SimProbe.capsuleRenewed.hit() }
   }
 

@@ -139,94 +139,43 @@ extension Engine {
 
   // MARK: Going on from a later snapshot
 
-  /// Goes on from a later snapshot of a zone that is not empty, where it holds changes that stay
-  /// closed here, or where the one that the zone rests on is outdated.
-  ///
-  /// Nothing that was applied here is lost by it, or the zone stays as it was.
-  ///
-  /// - Parameter isOutdated: whether the zone rests on a snapshot that cannot be trusted any more.
-  /// - Returns: whether the zone rests on another snapshot now.
-  @discardableResult
-  mutating func goOn(
-    _ id: ZoneID, fromSnapshotOf transport: some Transport, holding listing: TransportListing,
-    isOutdated: Bool, nowMilliseconds: UInt64, _ report: inout TransportReport
-  ) throws -> Bool {
-    let zone = try zone(id)
-    guard zone.kind == .data, !zone.frontier.isEmpty, membership(of: zone.group).withholdsKeys,
-      !listing.snapshots.isEmpty
-    else { return false }
-    let closed = try closedSegments(of: zone).compactMap { waitingEnd(of: $0, in: zone) }
-    guard isOutdated || !closed.isEmpty else { return false }
-    let control = try controlZone(of: zone.group).reached
-    var tried = try triedSnapshots(of: zone)
-    let later = try laterSnapshots(
-      of: zone, beyond: isOutdated ? nil : closed, on: transport, listing, &report)
-    let words = later.map(\.word)
-    for (candidate, word) in later where !tried.contains(candidate.group) {
-      do {
-        let isBelieved = try isBelieved(word, in: zone)
-        guard isBelieved || words.contains(where: { mayVouch($0, for: word, zone) }) else {
-          try tellUnbelieved(candidate, word, in: zone, listing, &report)
-          continue
-        }
-        let chunks = try candidate.chunks.map { try fetch($0, from: transport, &report) }
-        guard let first = chunks.first else { continue }
-        let (heads, heldBack, _) = try heads(
-          ofSnapshot: first, of: chunks.count, zone: zone, isAccepted: false)
-        if let fault = SnapshotPlan.fault(
-          in: heads, heldBack, of: zone, control: control, listing: listing)
-        {
-          throw SyncError(.notAuthentic, fault)
-        }
-        guard try isBelieved || isVouched(word, chunks, by: words, in: zone) else {
-          try tellUnbelieved(candidate, word, in: zone, listing, &report)
-          continue
-        }
-        let waiting = try rest(id, on: chunks, isOutdated: isOutdated, nowMilliseconds)
-        guard let waiting else {
-          tried.insert(candidate.group)
-          try remember(tried: tried, of: zone)
-          continue
-        }
-        let weight = SnapshotPlan.weight(of: try self.zone(id).frontier)
-        let before = SnapshotPlan.weight(of: zone.frontier)
-        report.received += Int(clamping: weight > before ? weight - before : 0)
-        report.waiting = waiting
-        report.begunFromSnapshots += 1
-        Probe.snapshotTakenLater.hit()
-        return true
-      } catch {
-        guard Engine.isOfSnapshot(error) else { throw error }
-        if Engine.isLasting(error) {
-          tried.insert(candidate.group)
-          try remember(tried: tried, of: zone)
-        }
-        report.problems.append(
-          SnapshotPlan.problem(with: SnapshotPlan.place(of: candidate.group), error))
-      }
-    }
-    return false
+  /// Why a zone that is not empty would go on from a later snapshot.
+  enum SnapshotNeed {
+    /// The one that it rests on cannot be trusted any more.
+    case outdated
+    /// Changes that end there stay closed here.
+    case closed([Dot])
   }
 
-  /// The complete snapshots of a listing that hold more than is here, the one that covers most
-  /// first.
+  /// Whether a zone needs a later snapshot than the one that it rests on; nil if it does not.
+  func snapshotNeed(of id: ZoneID, isOutdated: Bool) throws -> SnapshotNeed? {
+    let zone = try zone(id)
+    guard zone.kind == .data, !zone.frontier.isEmpty, membership(of: zone.group).withholdsKeys
+    else { return nil }
+    if isOutdated { return .outdated }
+    let closed = try closedSegments(of: zone).compactMap { waitingEnd(of: $0, in: zone) }
+    return closed.isEmpty ? nil : .closed(closed)
+  }
+
+  /// The complete snapshots of a listing that serve a zone's need, the one that covers most first.
   ///
-  /// - Parameter closed: where the changes end of which one must be held; nil for any snapshot but
-  ///   the present one.
-  private func laterSnapshots(
-    of zone: ZoneState, beyond closed: [Dot]?, on transport: some Transport,
-    _ listing: TransportListing, _ report: inout TransportReport
+  /// - Parameter known: what was looked into.
+  func laterSnapshots(
+    of id: ZoneID, _ need: SnapshotNeed, among known: [KnownSnapshot],
+    _ listing: TransportListing
   ) throws -> [(snapshot: SnapshotPlan.Complete, word: SnapshotWord)] {
-    let known = try knownSnapshots(of: zone, on: transport, listing, &report).filter { snapshot in
+    let zone = try zone(id)
+    let serving = known.filter { snapshot in
       guard !snapshot.frontier.isEmpty, zone.holdsEpoch(tagged: snapshot.epoch) else {
         return false
       }
-      return closed?.contains {
+      guard case .closed(let closed) = need else { return true }
+      return closed.contains {
         snapshot.frontier[$0.author] > zone.head(of: $0.author).sequence
-      } ?? true
+      }
     }
     let words = Dictionary(
-      known.map { ($0.group, word(of: $0, in: zone)) }, uniquingKeysWith: { first, _ in first })
+      serving.map { ($0.group, word(of: $0, in: zone)) }, uniquingKeysWith: { first, _ in first })
     let present = try store.baseSnapshot(of: zone.id).flatMap {
       SnapshotPlan.names(of: try Engine.chunks(of: $0), zoneTag: zone.tag).first?.group
     }
@@ -238,6 +187,41 @@ extension Engine {
         (SnapshotPlan.weight(of: $0.word.frontier), $0.snapshot.group)
           > (SnapshotPlan.weight(of: $1.word.frontier), $1.snapshot.group)
       }
+  }
+
+  /// What came of an attempt to go on from a snapshot.
+  enum SnapshotOutcome {
+    /// The zone rests on it now: so many changes came with it, and so many segments wait.
+    case taken(changes: Int, waiting: Int)
+    /// It lacks what is here, or cannot be trusted either; nothing was changed.
+    case useless
+    /// It is not believed; with what is to be told of that.
+    case refused(TransportProblem?)
+  }
+
+  /// Goes on from the chunks of a later snapshot.
+  ///
+  /// Nothing that was applied here is lost by it, or the zone stays as it was.
+  mutating func goOn(
+    _ id: ZoneID, from chunks: [[UInt8]], _ candidate: SnapshotPlan.Complete,
+    _ word: SnapshotWord, belief: SnapshotBelief, among words: [SnapshotWord],
+    isOutdated: Bool, _ listing: TransportListing, nowMilliseconds: UInt64
+  ) throws -> SnapshotOutcome {
+    guard let first = chunks.first else { return .refused(nil) }
+    let zone = try zone(id)
+    _ = try checkedHeads(ofSnapshot: first, of: chunks.count, in: zone, listing)
+    if case .needsVoice = belief {
+      guard try isVouched(word, chunks, by: words, in: zone) else {
+        return .refused(try problemWithBelief(in: candidate, word, of: zone, listing))
+      }
+    }
+    guard let waiting = try rest(id, on: chunks, isOutdated: isOutdated, nowMilliseconds) else {
+      try noteTried(candidate.group, of: id)
+      return .useless
+    }
+    let weight = SnapshotPlan.weight(of: try self.zone(id).frontier)
+    let before = SnapshotPlan.weight(of: zone.frontier)
+    return .taken(changes: Int(clamping: weight > before ? weight - before : 0), waiting: waiting)
   }
 
   /// Puts a zone on another snapshot: its own log is applied to that, then what waits.
@@ -306,7 +290,8 @@ extension Engine {
   private static func triedName(of zone: ZoneState) -> String { "snapshots.tried.\(zone.id.hex)" }
 
   /// The snapshots that were tried in vain since the zone has been what it is.
-  private func triedSnapshots(of zone: ZoneState) throws -> Set<Identifier> {
+  func triedSnapshots(of id: ZoneID) throws -> Set<Identifier> {
+    let zone = try zone(id)
     guard let bytes = try store.fact(Engine.triedName(of: zone)) else { return [] }
     var reader = ByteReader(bytes)
     guard try reader.frontier("frontier") == zone.frontier else { return [] }
@@ -351,7 +336,10 @@ extension Engine {
   /// More than a node has ways.
   private static var rememberedReplacements: Int { 16 }
 
-  private func remember(tried: Set<Identifier>, of zone: ZoneState) throws {
+  /// Notes that a snapshot was tried in vain.
+  func noteTried(_ snapshot: Identifier, of id: ZoneID) throws {
+    let zone = try zone(id)
+    let tried = try triedSnapshots(of: id).union([snapshot])
     var writer = ByteWriter()
     writer.frontier(zone.frontier)
     let kept = tried.sorted().prefix(SnapshotPlan.fetchedSnapshots)

@@ -19,7 +19,85 @@ package enum RecoveryCapsuleState: String, Sendable {
   package var isFaulty: Bool { ![.whole, .unneeded].contains(self) }
 }
 
-// The recovery capsule on transports, and what a bare machine makes of it.
+/// Whose capsule it is, and what is needed to write it.
+package struct CapsuleOwner {
+  let person: PersonID
+  let name: String
+  let box: BoxPublicKey
+  let access: RecoveryCapsuleAccess
+  let attestation: [UInt8]
+
+  /// - Parameters:
+  ///   - box: the words' X25519 key.
+  ///   - attestation: what the words signed of the private database in use.
+  package init(
+    person: PersonID, name: String, box: BoxPublicKey, access: RecoveryCapsuleAccess,
+    attestation: [UInt8] = []
+  ) {
+    self.person = person
+    self.name = name
+    self.box = box
+    self.access = access
+    self.attestation = attestation
+  }
+
+  fileprivate var place: BlobName {
+    get throws {
+      guard let scope = Identifier(bytes: access.locator) else {
+        throw SyncError(.malformed, "the locator of a recovery capsule is not an identifier")
+      }
+      return BlobName(kind: .capsule, scope: scope)
+    }
+  }
+}
+
+/// What lies on a transport where a recovery capsule belongs.
+enum CapsuleFile {
+  case none
+  case bytes([UInt8])
+  /// Something that cannot be read or is no file.
+  case unusable
+}
+
+extension ReplicaTurns {
+  /// How a person's recovery capsule stands on a transport; fetches it and changes nothing.
+  ///
+  /// - Throws: a transport's error that is not of the capsule; `tooLarge` for hundreds of groups.
+  package func recoveryCapsuleState(
+    of owner: CapsuleOwner, on transport: some Transport
+  ) throws -> RecoveryCapsuleState {
+    let file = try capsuleFile(of: owner, on: transport)
+    return try turn { try $0.recoveryCapsule(of: owner, beside: file, isWanted: false).state }
+  }
+
+  /// Writes a person's recovery capsule where a transport has none that says enough.
+  ///
+  /// - Returns: how it stood before; one was written unless that is `whole` or `unneeded`.
+  /// - Throws: a transport's error; `tooLarge` for hundreds of groups.
+  @discardableResult
+  package func giveRecoveryCapsule(
+    of owner: CapsuleOwner, to transport: some Transport
+  ) throws -> RecoveryCapsuleState {
+    let file = try capsuleFile(of: owner, on: transport)
+    let (state, sealed) = try turn {
+      try $0.recoveryCapsule(of: owner, beside: file, isWanted: true)
+    }
+    if let sealed { try transport.publish(owner.place, sealed) }
+    return state
+  }
+
+  private func capsuleFile(
+    of owner: CapsuleOwner, on transport: some Transport
+  ) throws -> CapsuleFile {
+    do {
+      return try transport.fetch(owner.place).map { .bytes($0) } ?? .none
+    } catch let error as TransportError where error.isOfFile {
+      return .unusable
+    }
+  }
+}
+
+// What a recovery capsule says, and what a bare machine makes of it.
 extension Engine {
   // MARK: Writing the capsule
 
@@ -57,74 +135,45 @@ extension Engine {
     }
   }
 
-  /// How a person's recovery capsule stands on a transport.
-  ///
-  /// Fetches the capsule and changes nothing. Whether the keys in it are good nobody can tell who
-  /// has not the words; ``RecoveryListing/fault(with:)`` does.
-  ///
-  /// - Throws: a transport's error that is not of the capsule; `tooLarge` for hundreds of groups.
-  package func recoveryCapsuleState(
-    of person: PersonID, named name: String, box: BoxPublicKey, access: RecoveryCapsuleAccess,
-    attestation: [UInt8] = [], on transport: some Transport
-  ) throws -> RecoveryCapsuleState {
-    let owner = CapsuleOwner(
-      person: person, name: name, box: box, access: access, attestation: attestation)
-    return try examineCapsule(of: owner, on: transport).state
-  }
-
-  /// Writes a person's recovery capsule where a transport has none that says enough.
+  /// How a person's recovery capsule stands, and the one that is to take its place.
   ///
   /// What it says of other groups stays, since another device of the person may have written it,
   /// and a device that belongs nowhere any more writes nothing. Where there are too many epochs for
   /// a capsule, the latest are listed: each opens those before it, where newcomers may read them.
+  /// Whether the keys in it are good nobody can tell who has not the words;
+  /// ``RecoveryListing/fault(with:)`` does.
   ///
-  /// - Parameter attestation: what the words signed of the private database in use.
-  /// - Returns: how it stood before; one was written unless that is `whole` or `unneeded`.
-  /// - Throws: a transport's error; `tooLarge` for hundreds of groups.
-  @discardableResult
-  package func giveRecoveryCapsule(
-    of person: PersonID, named name: String, box: BoxPublicKey, access: RecoveryCapsuleAccess,
-    attestation: [UInt8] = [], to transport: some Transport
-  ) throws -> RecoveryCapsuleState {
-    let owner = CapsuleOwner(
-      person: person, name: name, box: box, access: access, attestation: attestation)
-    let found = try examineCapsule(of: owner, on: transport)
-    guard found.state.isFaulty,
+  /// - Parameters:
+  ///   - file: what lies in its place.
+  ///   - isWanted: whether one is to be made; sealing the keys costs 0.35 ms each.
+  /// - Returns: how it stands; with a capsule, unless that is `whole` or `unneeded`.
+  /// - Throws: `tooLarge` for hundreds of groups.
+  func recoveryCapsule(
+    of owner: CapsuleOwner, beside file: CapsuleFile, isWanted: Bool
+  ) throws -> (state: RecoveryCapsuleState, sealed: [UInt8]?) {
+    let found = try examineCapsule(of: owner, file)
+    guard isWanted, found.state.isFaulty,
       let whole = try listing(
         of: owner, beside: found.theirs, epochLimit: found.epochLimit, isOutline: false)
-    else { return found.state }
-    try transport.publish(
-      BlobName(kind: .capsule, scope: try Engine.identifier(access.locator)),
-      RecoveryCapsule.seal(whole.encoded, with: access))
-    return found.state
+    else { return (found.state, nil) }
+    return (found.state, try RecoveryCapsule.seal(whole.encoded, with: owner.access))
   }
 
-  /// Whose capsule it is, and what is needed to write it.
-  private struct CapsuleOwner {
-    let person: PersonID
-    let name: String
-    let box: BoxPublicKey
-    let access: RecoveryCapsuleAccess
-    let attestation: [UInt8]
-  }
-
-  /// What a transport's capsule says of groups, and how it stands beside what this device knows.
+  /// What a capsule says of groups, and how it stands beside what this device knows.
   private func examineCapsule(
-    of owner: CapsuleOwner, on transport: some Transport
+    of owner: CapsuleOwner, _ file: CapsuleFile
   ) throws -> (state: RecoveryCapsuleState, theirs: [RecoveryListing.Group], epochLimit: Int) {
-    let place = BlobName(kind: .capsule, scope: try Engine.identifier(owner.access.locator))
     var state = RecoveryCapsuleState.missing
     var theirs: [RecoveryListing.Group] = []
-    do {
-      if let bytes = try transport.fetch(place) {
-        // Whatever is wrong with the one that is there, a good one takes its place.
-        let present = (try? RecoveryCapsule.open(bytes, with: owner.access))
-          .flatMap { try? RecoveryListing(decoding: $0) }
-        state = present?.person == owner.person ? .whole : .damaged
-        if state == .whole { theirs = present?.groups ?? [] }
-      }
-    } catch let error as TransportError where error.isOfFile {
-      state = .damaged
+    switch file {
+    case .none: break
+    case .unusable: state = .damaged
+    case .bytes(let bytes):
+      // Whatever is wrong with the one that is there, a good one takes its place.
+      let present = (try? RecoveryCapsule.open(bytes, with: owner.access))
+        .flatMap { try? RecoveryListing(decoding: $0) }
+      state = present?.person == owner.person ? .whole : .damaged
+      if state == .whole { theirs = present?.groups ?? [] }
     }
     for epochLimit in [RecoveryListing.maximumEpochs, 64, 16, 4, 1] {
       guard

@@ -1,20 +1,7 @@
 import HearthCRDT
 
-/// How many of a transport's files a round reads again, to see whether they are still whole.
-package enum FileCheck: Sendable {
-  /// A few, others in each round, so that damage is found in time and a round stays quick.
-  case some
-  /// All.
-  case all
-}
-
 // Files that were whole once and are damaged now; decision 0043 says why it is so.
-extension Engine {
-  /// How many files are read again in a round that checks some.
-  package static var checkedFiles: Int { 8 }
-  /// After so many bytes such a round reads no further file.
-  package static var checkedBytes: Int { 256 * 1024 }
-
+extension Exchange {
   /// Reads files again that a transport lists, and puts those right that are damaged.
   ///
   /// Nobody who holds a segment ever fetches it again, so without this only a newcomer would find
@@ -24,17 +11,16 @@ extension Engine {
   /// held is given in other files.
   ///
   /// - Returns: the listing without what is damaged and was not put right.
-  func upkeep(
-    of zone: ZoneState, on transport: some Transport, holding listing: TransportListing,
-    _ check: FileCheck, nowMilliseconds: UInt64, _ report: inout TransportReport
+  mutating func upkeep(
+    of id: ZoneID, holding listing: TransportListing, _ check: FileCheck
   ) throws -> TransportListing {
     guard transport.canDecay, !Mutant.leavesDamage.isActive else { return listing }
     var segments: Set<SegmentName> = []
     var chunks: Set<BlobName> = []
     var bytes = 0
     let count = listing.segments.count + listing.snapshots.count
-    for place in Engine.places(of: count, check, zone.id, nowMilliseconds) {
-      if check == .some, bytes >= Engine.checkedBytes { break }
+    for place in FileCheck.places(of: count, check, id, nowMilliseconds) {
+      if check == .some, bytes >= FileCheck.checkedBytes { break }
       let name = place < listing.segments.count ? listing.segments[place] : nil
       do {
         if let name {
@@ -46,7 +32,7 @@ extension Engine {
       } catch let error as TransportError where error.isDamage {
         Probe.fileDecayed.hit()
         if let name {
-          if try isSeenTo(name, of: zone, on: transport, &report) { continue }
+          if try isSeenTo(name, of: id) { continue }
           segments.insert(name)
         } else {
           chunks.insert(listing.snapshots[place - listing.segments.count])
@@ -75,48 +61,24 @@ extension Engine {
   ///
   /// A link in the place of a file is replaced by the file when it is given again, so it would be
   /// told as if something were missing still.
-  func settle(
-    _ listings: [ZoneID: TransportListing], on transport: some Transport,
-    _ report: inout TransportReport
-  ) throws {
+  mutating func settle(_ listings: [ZoneID: TransportListing]) throws {
     let before = Set(listings.values.flatMap(\.problems).filter { !$0.isSetBack })
     var after: Set<TransportProblem> = []
     if !before.isEmpty {
-      for zone in listings.keys.sorted() {
-        after.formUnion(try transport.list(of: self.zone(zone)).problems)
+      for id in listings.keys.sorted() {
+        after.formUnion(try transport.list(of: try turn { try $0.zone(id) }).problems)
       }
     }
     report.settle(before.subtracting(after))
   }
 
-  /// What of a zone's files on a transport cannot be used: what is damaged, and what is no file of
-  /// ours under a name of ours; reads them all and changes nothing.
-  package func damage(
-    of zone: ZoneState, on transport: some Transport
-  ) throws -> [TransportProblem] {
-    guard transport.canDecay else { return [] }
-    let listing = try transport.list(of: zone)
-    var found = listing.problems.filter(\.hidesData)
-    func look(_ read: () throws -> Void) throws {
-      do {
-        try read()
-      } catch let error as TransportError {
-        if error.code != .notFound { found.append(error.problem(hidesData: true)) }
-      }
-    }
-    for name in listing.segments { try look { _ = try transport.fetch(name) } }
-    for name in listing.snapshots { try look { _ = try transport.fetch(name) } }
-    return found
-  }
-
   /// Writes a segment's bytes over a file that should hold them.
   ///
   /// - Returns: whether they are here, and so nothing else can be done about it in this round.
-  private func isSeenTo(
-    _ name: SegmentName, of zone: ZoneState, on transport: some Transport,
-    _ report: inout TransportReport
-  ) throws -> Bool {
-    guard let right = try store.bytes(of: name.digest, in: zone.id) else { return false }
+  private mutating func isSeenTo(_ name: SegmentName, of id: ZoneID) throws -> Bool {
+    guard let right = try turn({ try $0.store.bytes(of: name.digest, in: id) }) else {
+      return false
+    }
     do {
       try transport.publish(name, right)
       report.mended(transport.place(of: name))
@@ -128,17 +90,25 @@ extension Engine {
     }
     return true
   }
+}
 
-  /// Which of so many files are read: all, or a few from a place that differs from round to round.
-  private static func places(
-    of count: Int, _ check: FileCheck, _ zone: ZoneID, _ nowMilliseconds: UInt64
-  ) -> [Int] {
-    guard check == .some, count > checkedFiles else { return Array(0..<count) }
-    // The finaliser of SplitMix64: successive rounds begin at places that have nothing in common.
-    var mixed = (nowMilliseconds ^ zone.low) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ mixed >> 31) &* 0x94d0_49bb_1331_11eb
-    let start = Int((mixed ^ mixed >> 29) % UInt64(count))
-    return (0..<checkedFiles).map { (start + $0) % count }
+extension Transport {
+  /// What of a zone's files on a transport cannot be used: what is damaged, and what is no file of
+  /// ours under a name of ours; reads them all and changes nothing.
+  package func damage(of zone: ZoneState) throws -> [TransportProblem] {
+    guard canDecay else { return [] }
+    let listing = try list(of: zone)
+    var found = listing.problems.filter(\.hidesData)
+    func look(_ read: () throws -> Void) throws {
+      do {
+        try read()
+      } catch let error as TransportError {
+        if error.code != .notFound { found.append(error.problem(hidesData: true)) }
+      }
+    }
+    for name in listing.segments { try look { _ = try fetch(name) } }
+    for name in listing.snapshots { try look { _ = try fetch(name) } }
+    return found
   }
 }
 

@@ -2,33 +2,8 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-/// What a snapshot says, and who says it: all by which a newcomer decides whether to believe it.
-struct SnapshotWord {
-  /// The device that made it; nil for one that is not known here.
-  let maker: DeviceID?
-  /// The person whose device it is.
-  let person: PersonID?
-  /// The tag of the epoch that it is sealed under.
-  let epoch: Identifier
-  /// Stands for its heads, as in an attestation.
-  let mark: Identifier
-  /// Its digest, masked by the key of its epoch.
-  let link: Bytes32
-  let frontier: Frontier
-}
-
 // Whose snapshot a newcomer believes; decisions 0058 and 0065 say why it is so.
 extension Engine {
-  /// A snapshot whose first chunk was verified.
-  func candidate(
-    _ snapshot: SnapshotPlan.Complete, _ first: [UInt8], _ heads: [LogHead],
-    _ heldBack: [Dot], in zone: ZoneState
-  ) throws -> Candidate {
-    let word = try word(of: first, heads, heldBack, in: zone)
-    return Candidate(
-      snapshot: snapshot, first: first, word: word, weight: SnapshotPlan.weight(of: word.frontier))
-  }
-
   /// What a snapshot says, by its first chunk, its heads and what it holds back.
   func word(
     of first: [UInt8], _ heads: [LogHead], _ heldBack: [Dot], in zone: ZoneState
@@ -146,27 +121,27 @@ extension Engine {
     }
   }
 
-  /// Tells for whom a newcomer waits, where it cannot take the changes one by one.
-  func tellUnbelieved(
-    _ snapshot: SnapshotPlan.Complete, _ word: SnapshotWord, in zone: ZoneState,
-    _ listing: TransportListing, _ report: inout TransportReport
-  ) throws {
+  /// For whom a newcomer waits where it does not believe a snapshot and cannot take the changes one
+  /// by one; nil where it can.
+  func problemWithBelief(
+    in snapshot: SnapshotPlan.Complete, _ word: SnapshotWord, of zone: ZoneState,
+    _ listing: TransportListing
+  ) throws -> TransportProblem? {
     guard
       try !closedTags(in: zone).isEmpty
         || !SnapshotPlan.holdsBeginnings(of: word.frontier, in: zone, listing)
-    else { return }
+    else { return nil }
     Probe.snapshotUnbelieved.hit()
     let maker = word.maker.flatMap { membership(of: zone.group).person(of: $0)?.name }
     let names = awaitedVoices(in: zone.group).map(\.name)
     let wanted = names.isEmpty ? "" : "a snapshot by \(names.joined(separator: " or ")), or "
-    report.problems.append(
-      TransportProblem(
-        place: SnapshotPlan.place(of: snapshot.group),
-        fault: "\(maker ?? "somebody") made this snapshot and did not let this device in: it is "
-          + "not believed, and this device cannot read the changes that it sums up",
-        remedy: "this device waits for \(wanted)a second person who attests this one: ask them to "
-          + "sync",
-        hidesData: true))
+    return TransportProblem(
+      place: SnapshotPlan.place(of: snapshot.group),
+      fault: "\(maker ?? "somebody") made this snapshot and did not let this device in: it is "
+        + "not believed, and this device cannot read the changes that it sums up",
+      remedy: "this device waits for \(wanted)a second person who attests this one: ask them to "
+        + "sync",
+      hidesData: true)
   }
 
   // MARK: Own word
@@ -205,11 +180,11 @@ extension SnapshotPlan {
   ) -> Bool {
     let first = Set(
       listing.segments.filter { $0.first == 1 }.map {
-        SyncPlan.TagAuthor(tag: $0.authorTag, incarnation: $0.incarnation)
+        TagAuthor(tag: $0.authorTag, incarnation: $0.incarnation)
       })
     return frontier.entries.allSatisfy { entry in
       first.contains(
-        SyncPlan.TagAuthor(
+        TagAuthor(
           tag: zone.authorTag(of: entry.author.device), incarnation: entry.author.incarnation))
     }
   }

@@ -4,45 +4,52 @@ import HearthMembership
 
 // Checking what others sum up, and saying so; decision 0065 says why it is so.
 extension Engine {
-  /// Attests what a zone holds here where a snapshot of somebody else's ends at the same point, and
-  /// tells of one that says something else.
-  ///
-  /// Done by itself, and once for each point: a small operation in the members' log. Only by who
-  /// has the changes themselves: whoever began from a snapshot knows no more than its maker said.
-  /// Where newcomers read everything they can take the changes, so only owners and admins look.
-  /// Costs a digest of the zone for each such snapshot.
-  mutating func attest(
-    _ id: ZoneID, on transport: some Transport, holding listing: TransportListing,
-    nowMilliseconds: UInt64, _ report: inout TransportReport
-  ) throws {
+  /// Whether this device looks at what snapshots of a zone say: it has the changes themselves, and
+  /// rank enough where newcomers can take the changes one by one.
+  func looksAtSnapshots(of id: ZoneID) throws -> Bool {
     let zone = try zone(id)
     let membership = membership(of: zone.group)
     let least = membership.withholdsKeys ? Role.member : .admin
-    guard zone.kind == .data, !listing.snapshots.isEmpty, let own = membership.person(of: device),
-      let role = membership.role(of: device), role.rank >= least.rank
-    else { return }
+    guard zone.kind == .data, membership.person(of: device) != nil,
+      let role = membership.role(of: device)
+    else { return false }
+    return role.rank >= least.rank
+  }
+
+  /// Attests what a zone holds here where a snapshot of somebody else's ends at the same point.
+  ///
+  /// Done by itself, and once for each point: a small operation in the members' log. Only by who
+  /// has the changes themselves: whoever began from a snapshot knows no more than its maker said.
+  /// Costs a digest of the zone for each such snapshot.
+  ///
+  /// - Returns: what is to be told of snapshots that say something else.
+  mutating func attest(
+    _ id: ZoneID, beside known: [KnownSnapshot], nowMilliseconds: UInt64
+  ) throws -> [TransportProblem] {
+    let zone = try zone(id)
+    let membership = membership(of: zone.group)
+    guard let own = membership.person(of: device) else { return [] }
     let mark = Engine.mark(of: zone.heads, try heldBack(in: zone))
-    let others = try knownSnapshots(of: zone, on: transport, listing, &report)
-      .filter { !$0.frontier.isEmpty && $0.mark == mark }
+    let others = known.filter { !$0.frontier.isEmpty && $0.mark == mark }
       .map { (place: SnapshotPlan.place(of: $0.group), word: word(of: $0, in: zone)) }
       .filter { $0.word.person != own.id }
     guard !others.isEmpty, let current = zone.currentEpoch,
       try store.baseSnapshot(of: id) == nil
-    else { return }
+    else { return [] }
     let digest = try checkedDigest(of: zone, at: mark, under: Identifier(current.tag))
     let attest = ControlOperation.ZoneDigest(zone: id, mark: mark, digest: digest)
     if !membership.hasAttested(device, attest) {
       Probe.snapshotAttested.hit()
       _ = try perform([.snapshotAttest(attest)], in: zone.group, nowMilliseconds: nowMilliseconds)
     }
-    for (place, word) in others where try isRefuted(word, in: zone) {
-      report.problems.append(
-        TransportProblem(
-          place: place,
-          fault: "\(try nameOfMaker(word, in: zone)) made this snapshot, and it shows something "
-            + "else than the changes that it sums up",
-          remedy: "tell the household's owner: whoever begins from it sees something wrong",
-          hidesData: false))
+    return try others.compactMap { place, word in
+      guard try isRefuted(word, in: zone) else { return nil }
+      return TransportProblem(
+        place: place,
+        fault: "\(try nameOfMaker(word, in: zone)) made this snapshot, and it shows something "
+          + "else than the changes that it sums up",
+        remedy: "tell the household's owner: whoever begins from it sees something wrong",
+        hidesData: false)
     }
   }
 
@@ -106,9 +113,9 @@ extension Engine {
 
   /// Tells where somebody who has the changes says something else than the snapshot that a zone
   /// began from.
-  func tellRefutedBase(of id: ZoneID, _ report: inout TransportReport) throws {
-    guard let refuted = try refutedBase(of: id) else { return }
-    report.problems.append(
+  func problemsWithBase(of id: ZoneID) throws -> [TransportProblem] {
+    guard let refuted = try refutedBase(of: id) else { return [] }
+    return [
       TransportProblem(
         place: "zone \(try zone(id).name)",
         fault: "it began from a snapshot by \(refuted.maker), and "
@@ -116,7 +123,8 @@ extension Engine {
           + "something else",
         remedy: "ask both, and compare with `hearth digest`; then join anew with a link of the one "
           + "whom you believe",
-        hidesData: true))
+        hidesData: true)
+    ]
   }
 
   /// Who made the snapshot that a zone began from, and who attests something else; nil where nobody

@@ -15,12 +15,11 @@ extension Engine {
     "held." + derivedIdentifier("HRTH/held/v1", Array(transport.utf8)).hex
   }
 
-  /// What a transport held after the last round; nil where it is not remembered.
+  /// What a transport held after the last round.
   ///
-  /// Of transports alone that somebody else carries and that keep no log of their own; a relay's
-  /// client sees by the chain over its log whether it was set back.
-  func heldBefore(on name: String, by transport: some Transport) throws -> Held? {
-    guard transport.canDecay else { return nil }
+  /// Asked of transports alone that somebody else carries and that keep no log of their own; a
+  /// relay's client sees by the chain over its log whether it was set back.
+  func heldBefore(on name: String) throws -> Held {
     guard let bytes = try store.fact(Engine.heldFact(of: name)) else { return [:] }
     var reader = ByteReader(bytes)
     var held: Held = [:]
@@ -39,34 +38,33 @@ extension Engine {
   /// with something else in their place are told of by themselves, and hide how much is gone.
   ///
   /// - Parameter held: what it held before; afterwards what it holds when this round is over.
+  /// - Returns: how many changes are missing.
   func notice(
-    lossOf id: ZoneID, in listing: TransportListing, _ held: inout Held?,
-    _ report: inout TransportReport
-  ) throws {
-    guard let before = held else { return }
+    lossOf id: ZoneID, in listing: TransportListing, _ held: inout Held
+  ) throws -> UInt64 {
     let state = try zone(id)
     let now = SyncPlan.covered(by: listing.segments, of: state)
     let isBlocked = listing.problems.contains { $0.hidesData && $0.place != "." }
-    if let former = before[id], !isBlocked {
+    var lost: UInt64 = 0
+    if let former = held[id], !isBlocked {
       for entry in former.entries {
         // A log that was cut since cannot be there as far as it was.
         let wanted = min(entry.sequence, state.frontier[entry.author])
-        if now[entry.author] < wanted {
-          let (sum, isTooLarge) = report.lost.addingReportingOverflow(wanted - now[entry.author])
-          report.lost = isTooLarge ? .max : sum
-        }
+        guard now[entry.author] < wanted else { continue }
+        let (sum, isTooLarge) = lost.addingReportingOverflow(wanted - now[entry.author])
+        lost = isTooLarge ? .max : sum
       }
     }
-    guard before[id] != nil || before.count < Engine.maximumHeldZones else { return }
+    guard held[id] != nil || held.count < Engine.maximumHeldZones else { return lost }
     let given = SyncPlan.unlisted(try store.segments(of: id), on: listing, of: state)
-    held?[id] =
+    held[id] =
       given.isEmpty
       ? now : SyncPlan.covered(by: listing.segments + given.map(\.name), of: state)
+    return lost
   }
 
   /// Remembers what a transport holds when a round over it is done.
-  func keep(_ held: Held?, of name: String) throws {
-    guard let held else { return }
+  func keep(_ held: Held, of name: String) throws {
     var writer = ByteWriter(capacity: 256)
     writer.varint(held.count)
     for zone in held.keys.sorted() {

@@ -1,0 +1,45 @@
+import HearthCRDT
+
+/// A sealed blob that is not a segment: an invitation's capsule, a chunk of a snapshot.
+package struct BlobName: Hashable, Comparable, Sendable {
+  /// What kind of blob it is.
+  package enum Kind: String, Sendable, CaseIterable {
+    /// An invitation's sealed capsule; `scope` is its rendezvous id and `name` is zero.
+    case capsule
+    /// A chunk of a snapshot; `scope` is the zone's tag and `name` the digest of the bytes.
+    case snapshot
+  }
+
+  /// The kind.
+  package let kind: Kind
+  /// What the blob belongs to.
+  package let scope: Identifier
+  /// The snapshot the chunk is of; zero for a capsule.
+  package let group: Identifier
+  /// The chunk's place, from 0.
+  package let index: Int
+  /// How many chunks there are, at least 1.
+  package let count: Int
+  /// BLAKE2b-128 of the sealed bytes; zero for a capsule, which may be replaced.
+  package let digest: Identifier
+
+  package init(
+    kind: Kind, scope: Identifier, group: Identifier = .zero, index: Int = 0, count: Int = 1,
+    digest: Identifier = .zero
+  ) {
+    self.kind = kind
+    self.scope = scope
+    self.group = group
+    self.index = index
+    self.count = count
+    self.digest = digest
+  }
+
+  package static func < (left: BlobName, right: BlobName) -> Bool {
+    if left.kind != right.kind { return left.kind.rawValue < right.kind.rawValue }
+    if left.scope != right.scope { return left.scope < right.scope }
+    if left.group != right.group { return left.group < right.group }
+    if left.index != right.index { return left.index < right.index }
+    return left.digest < right.digest
+  }
+}

@@ -1,0 +1,152 @@
+import HearthCRDT
+
+/// A segment that waits for something before it can be applied.
+package struct PendingSegment: Equatable, Sendable {
+  /// BLAKE2b-128 of the bytes.
+  package let digest: Identifier
+  /// What it waits for.
+  package var reason: PendingReason
+  /// What it was found to lack when it was opened.
+  package var wait: PendingWait
+  package let bytes: [UInt8]
+
+  package init(
+    digest: Identifier, reason: PendingReason, wait: PendingWait = PendingWait(), bytes: [UInt8]
+  ) {
+    self.digest = digest
+    self.reason = reason
+    self.wait = wait
+    self.bytes = bytes
+  }
+}
+
+/// What a segment waits for.
+package enum PendingReason: String, Sendable {
+  /// Earlier changes of its author.
+  case gap
+  /// Changes of others that its author had seen.
+  case cause
+  /// The operation that admits its author.
+  case author
+  /// A key of the epoch it is sealed under.
+  case epoch
+  /// Nothing: its author contradicted itself, and a person must decide.
+  case quarantine
+  /// That another history of a cited log is shown: its author cites what nobody has written.
+  case falseClaim
+  /// A newer version of this program.
+  case format
+}
+
+/// What a segment was found to lack when it was opened.
+package struct PendingWait: Equatable, Sendable {
+  /// A change that must come first; nil where none was found.
+  package var missing: Dot?
+  /// Whether that is one of the group's control zone.
+  package var isInControl: Bool
+  /// The claim for which its log is held back, where it holds the change that makes it.
+  package var claim: FalseClaim?
+  /// Whether a part of it is applied, so that the log needs it.
+  package var isPartlyApplied: Bool
+  /// How much its author had newly seen of its zone in what is not applied of it, at least.
+  package var seen: Frontier
+  /// The same of the group's control zone.
+  package var controlSeen: Frontier
+
+  package init(
+    missing: Dot? = nil, isInControl: Bool = false, claim: FalseClaim? = nil,
+    isPartlyApplied: Bool = false, seen: Frontier = Frontier(), controlSeen: Frontier = Frontier()
+  ) {
+    self.missing = missing
+    self.isInControl = isInControl
+    self.claim = claim
+    self.isPartlyApplied = isPartlyApplied
+    self.seen = seen
+    self.controlSeen = controlSeen
+  }
+
+  /// The most authors whose news is noted: more are not needed to say that something is missing.
+  package static let maximumNoted = 256
+
+  /// Notes what changes, of which none is applied, had newly seen.
+  mutating func note(_ changes: some Sequence<Change>) {
+    for change in changes {
+      // What cannot be counted is not believed.
+      seen = seen.raised(by: change.seen) ?? seen
+      controlSeen = controlSeen.raised(by: change.controlSeen) ?? controlSeen
+    }
+    seen = seen.prefix(PendingWait.maximumNoted)
+    controlSeen = controlSeen.prefix(PendingWait.maximumNoted)
+  }
+
+  /// The bytes in which the store keeps it.
+  package var encoded: [UInt8] {
+    var writer = ByteWriter(capacity: 32)
+    writer.byte(
+      (missing == nil ? 0 : 1) | (isInControl ? 2 : 0) | (claim == nil ? 0 : 4)
+        | (isPartlyApplied ? 8 : 0))
+    if let missing { writer.dot(missing) }
+    if let claim { writer.claim(claim) }
+    writer.frontier(seen)
+    writer.frontier(controlSeen)
+    return writer.bytes
+  }
+
+  /// Reads what ``encoded`` wrote.
+  package init(decoding bytes: [UInt8]) throws(CodecError) {
+    var reader = ByteReader(bytes)
+    let flags = try reader.byte("wait")
+    guard flags < 16 else { throw CodecError(.unknown, "wait", offset: 0) }
+    missing = flags & 1 != 0 ? try reader.dot("missing change") : nil
+    isInControl = flags & 2 != 0
+    isPartlyApplied = flags & 8 != 0
+    claim = flags & 4 != 0 ? try reader.claim() : nil
+    seen = try reader.frontier("seen")
+    controlSeen = try reader.frontier("control seen")
+    try reader.finish()
+  }
+}
+
+extension ByteWriter {
+  fileprivate mutating func dot(_ dot: Dot) {
+    author(dot.author)
+    varint(dot.sequence)
+  }
+
+  /// Writes a false claim as the store keeps it.
+  fileprivate mutating func claim(_ claim: FalseClaim) {
+    dot(Dot(author: claim.author, sequence: claim.sequence))
+    let kind: UInt8 =
+      switch claim.kind {
+      case .content: 0
+      case .past: 1
+      case .summedUp: 4
+      }
+    byte(kind | (claim.isControl ? 2 : 0))
+    dot(claim.cited)
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func dot(_ what: String) throws(CodecError) -> Dot {
+    Dot(author: try author(what), sequence: try varint(what))
+  }
+
+  /// Reads what the store keeps of a false claim.
+  fileprivate mutating func claim() throws(CodecError) -> FalseClaim {
+    let change = try dot("claim")
+    let flags = try byte("kind of claim")
+    guard flags < 6 else { throw CodecError(.unknown, "kind of claim", offset: offset) }
+    return FalseClaim(
+      author: change.author, sequence: change.sequence,
+      kind: flags & 4 != 0 ? .summedUp : flags & 1 != 0 ? .past : .content,
+      cited: try dot("cited change"), isControl: flags & 2 != 0)
+  }
+}
+
+extension Frontier {
+  /// The marks of the first authors alone.
+  fileprivate func prefix(_ count: Int) -> Frontier {
+    entries.count <= count ? self : Frontier(entries.prefix(count).map { ($0.author, $0.sequence) })
+  }
+}

@@ -1,0 +1,79 @@
+import HearthCRDT
+
+// What is new on a transport comes here.
+extension Exchange {
+  /// How many bytes are fetched before they are applied: bounds memory and what a cut loses.
+  private static var batchBytes: Int { 8 * 1024 * 1024 }
+
+  /// Takes every segment of a listing that is new here.
+  mutating func takeAll(of id: ZoneID, holding listing: TransportListing) throws {
+    let now = nowMilliseconds
+    var taking = try turn { try $0.taking(of: id, from: listing) }
+    var names = try turn { try $0.goOn(&taking, nowMilliseconds: now) }
+    note(&taking)
+    while !names.isEmpty {
+      try fetch(names, &taking)
+      names = try turn { try $0.goOn(&taking, nowMilliseconds: now) }
+      note(&taking)
+    }
+  }
+
+  private mutating func fetch(_ names: [SegmentName], _ taking: inout Taking) throws {
+    let zone = taking.zone
+    let refused = try turn { engine in
+      names.map { engine.refusals.reason(for: $0.digest, in: zone) }
+    }
+    transport.expect(zip(names, refused).filter { $0.1 == nil }.map(\.0))
+    var batch: [(name: SegmentName, bytes: [UInt8])] = []
+    var batchBytes = 0
+    for (name, reason) in zip(names, refused) {
+      if let reason {
+        Probe.refusedBefore.hit()
+        taking.fail(name)
+        report.problems.append(Exchange.problem(with: transport.place(of: name), reason))
+        continue
+      }
+      do {
+        let bytes = try transport.fetch(name)
+        batch.append((name, bytes))
+        batchBytes += bytes.count
+        report.receivedBytes += bytes.count
+      } catch let error as TransportError {
+        Probe.fetchFailed.hit()
+        taking.fail(name)
+        report.problems.append(error.problem(hidesData: true))
+      }
+      if batchBytes >= Exchange.batchBytes {
+        try receive(batch, &taking)
+        (batch, batchBytes) = ([], 0)
+      }
+    }
+    if !batch.isEmpty { try receive(batch, &taking) }
+  }
+
+  private mutating func receive(
+    _ batch: [(name: SegmentName, bytes: [UInt8])], _ taking: inout Taking
+  ) throws {
+    let now = nowMilliseconds
+    try turn { try $0.receive(batch, &taking, nowMilliseconds: now) }
+    note(&taking)
+  }
+
+  /// Reports what came since the last time.
+  mutating func note(_ taking: inout Taking) {
+    let news = taking.takeNews()
+    report.received += news.applied
+    if let waiting = news.waiting { report.waiting = waiting }
+    for (name, reason) in news.refused {
+      let place = name.map { transport.place(of: $0) } ?? "a waiting segment"
+      report.problems.append(Exchange.problem(with: place, reason))
+    }
+    report.problems += news.problems
+  }
+
+  private static func problem(with place: String, _ reason: String) -> TransportProblem {
+    TransportProblem(
+      place: place, fault: reason, remedy: "delete the file: its author puts a good one back",
+      hidesData: true)
+  }
+}
