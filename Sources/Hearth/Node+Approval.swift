@@ -285,7 +285,8 @@ extension Node {
     guard join.isPrivate == true else { return true }
     if let relay = transport as? RelayTransport {
       // The answer brought the keys of the records' mailbox.
-      relay.directory.zones = try engine.relayAccesses(at: relay, joining: group)
+      relay.directory.zones = try RelayMailboxes(at: relay, with: OwnTurns(engine))
+        .accesses(joining: group)
     }
     var report = TransportReport(setting: join.folder)
     for zone in zones(of: group) {
@@ -322,10 +323,11 @@ extension Node {
     _ join: PendingJoin
   ) throws {
     if let relay = transport as? RelayTransport {
-      try engine.admit(
-        to: group, over: relay, as: [(engine.device, engine.identity.boxPair)],
-        anchorFile: anchorFile,
-        nowMilliseconds: now())
+      let recipient = (engine.device, engine.identity.boxPair)
+      try engine.withTurns { turns in
+        try RelayMailboxes(at: relay, with: turns).admit(
+          to: group, as: [recipient], anchorFile: anchorFile, nowMilliseconds: now())
+      }
     }
     var report = TransportReport(setting: join.folder)
     try engine.pull(

@@ -209,7 +209,7 @@ extension Node {
         link: Node.wordsLink(try RelayAddress(place), root), memory: FactMemory(store: store),
         digest: { segmentDigest($0) })
       do {
-        try engine.putListsRight(over: relay)
+        try engine.withTurns { try RelayMailboxes(at: relay, with: $0).putListsRight() }
       } catch let error as TransportError {
         throw HearthError(.offline, "\(error)", cause: error)
       }

@@ -48,8 +48,9 @@ extension Node {
       relays[text] = relay
     }
     relay.carried = try groups(over: text)
-    relay.directory.zones = try engine.relayAccesses(at: relay, joining: joiningGroup)
-    relay.directory.parents = engine.meetingPlaceParents(carrying: relay.carried)
+    let mailboxes = RelayMailboxes(at: relay, with: OwnTurns(engine))
+    relay.directory.zones = try mailboxes.accesses(joining: joiningGroup)
+    relay.directory.parents = try mailboxes.meetingPlaceParents()
       .map { relay.directory.zones[$0]?.mailbox ?? $0 }
     return relay
   }
@@ -152,8 +153,10 @@ extension Node {
     let groups = engine.exchangedGroups.filter {
       ending(in: $0) == nil && relay.carried.contains($0)
     }
-    try engine.admit(
-      to: groups, over: relay, anchorFile: anchorFile, nowMilliseconds: now())
+    try engine.withTurns { turns in
+      try RelayMailboxes(at: relay, with: turns).admit(
+        to: groups, anchorFile: anchorFile, nowMilliseconds: now())
+    }
   }
 
   /// The same for one group.
@@ -164,8 +167,10 @@ extension Node {
     as recipients: [(id: Identifier, pair: BoxKeyPair)]
   ) throws {
     guard let relay = transport as? RelayTransport else { return }
-    try engine.admit(
-      to: group, over: relay, as: recipients, anchorFile: anchorFile, nowMilliseconds: now())
+    try engine.withTurns { turns in
+      try RelayMailboxes(at: relay, with: turns).admit(
+        to: group, as: recipients, anchorFile: anchorFile, nowMilliseconds: now())
+    }
   }
 
   /// Sets the newest keys at a relay where it still takes older ones; nothing for a folder.
@@ -173,6 +178,6 @@ extension Node {
   /// - Returns: what keeps old keys there, in words.
   func renewAccess(over transport: any Transport) throws -> [TransportProblem] {
     guard let relay = transport as? RelayTransport else { return [] }
-    return try engine.renewAccess(over: relay)
+    return try engine.withTurns { try RelayMailboxes(at: relay, with: $0).renewAccess() }
   }
 }

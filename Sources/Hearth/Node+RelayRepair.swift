@@ -47,7 +47,9 @@ extension Node {
     for group in groups {
       let name = dataZones().first { $0.group == group }?.name ?? group.hex
       do {
-        let repair = try engine.repair(group, over: relay, mayClear: isRead)
+        let repair = try engine.withTurns {
+          try RelayMailboxes(at: relay, with: $0).repair(group, mayClear: isRead)
+        }
         repairs.append(RelayRepairReport(group: group, name: name, repair: repair))
       } catch let error as TransportError {
         // What was done for the others is told all the same.

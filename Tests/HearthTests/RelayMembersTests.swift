@@ -306,7 +306,7 @@ extension Node {
     poorer.recognise(engine.membership(of: group).allDevices.map(\.id))
     #expect(poorer.currentEpoch != nil && poorer.currentEpoch?.id != newest.id)
     engine.zones[place] = poorer
-    _ = try engine.renewAccess(over: relay)
+    _ = try engine.withTurns { try RelayMailboxes(at: relay, with: $0).renewAccess() }
     engine.zones[place] = whole
   }
 

@@ -30,8 +30,9 @@ private struct RelayWay {
       RelayLink.Owner(
         name: engine.device.hex, managerPair: { try identity.relayPair(relayID: $0) }))
     relay = RelayTransport(link: link, memory: Forgetful(), digest: { segmentDigest($0) })
-    relay.directory.zones = try engine.relayAccesses(at: relay, joining: group)
-    relay.directory.parents = engine.meetingPlaceParents(carrying: .everything)
+    let mailboxes = RelayMailboxes(at: relay, with: OwnTurns(engine))
+    relay.directory.zones = try mailboxes.accesses(joining: group)
+    relay.directory.parents = try mailboxes.meetingPlaceParents()
   }
 
   /// The household's zones, the members' first.

@@ -47,7 +47,7 @@ struct RelayAtRest {
     let host = try host(members)
     if host != nil { outsider.hangUp(tellsRelay: true) }
     let way = try outsider.relayWay()
-    way.relay.directory.zones = try outsider.engine().relayAccesses(at: way.relay)
+    way.relay.directory.zones = try outsider.engine().mailboxes(at: way.relay)
     for tag in way.relay.directory.zones.keys.sorted() {
       guard try member.engine().zones.contains(where: { $0.tag == tag }),
         var access = way.relay.directory.zones[tag]
@@ -71,7 +71,7 @@ struct RelayAtRest {
   /// Whether a device manages a mailbox.
   private func manages(_ device: SimDevice, _ tag: Identifier) throws -> Bool {
     let relay = try device.relayWay().relay
-    relay.directory.zones = try device.engine().relayAccesses(at: relay)
+    relay.directory.zones = try device.engine().mailboxes(at: relay)
     return try relay.open(zoneTag: tag).opened.rank == .manager
   }
 

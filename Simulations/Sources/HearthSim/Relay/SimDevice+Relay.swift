@@ -166,13 +166,16 @@ extension SimDevice {
         let groups = Set(engine.zones.filter { $0.database == .shared }.map(\.group)).sorted()
         pardonMembers(of: engine, groups)
         if frozenAtRelay.isEmpty {
-          try engine.admit(
-            to: groups.filter {
-              engine.membership(of: $0).isActive(engine.device)
-                || engine.membership(of: $0).device(engine.device) == nil
-            }, over: way.relay, anchorFile: anchor, nowMilliseconds: now)
+          let open = groups.filter {
+            engine.membership(of: $0).isActive(engine.device)
+              || engine.membership(of: $0).device(engine.device) == nil
+          }
+          try engine.withTurns { turns in
+            try RelayMailboxes(at: way.relay, with: turns).admit(
+              to: open, anchorFile: anchor, nowMilliseconds: now)
+          }
         } else {
-          way.relay.directory.zones = try engine.relayAccesses(at: way.relay)
+          way.relay.directory.zones = try engine.mailboxes(at: way.relay)
         }
         let owed = try net.owedNews(to: self, engine.zones.map(\.tag))
         report = try engine.exchange(
@@ -193,7 +196,7 @@ extension SimDevice {
           try giveCapsule(to: Way(transport: way, relay: way), from: engine)
         }
         if report.failure == nil, frozenAtRelay.isEmpty {
-          _ = try engine.renewAccess(over: way.relay)
+          _ = try engine.withTurns { try RelayMailboxes(at: way.relay, with: $0).renewAccess() }
         }
       }
       round.add(report)
@@ -306,5 +309,24 @@ extension SimRelay {
     let isBehind = face?.devices.contains(device) ?? false
     guard let source = isBehind ? face?.log : log else { return nil }
     return answer(of: source, mailbox, position)
+  }
+}
+
+extension Engine<ReplicaStore> {
+  /// The mailboxes at a relay, with the keys of this moment.
+  func mailboxes(at relay: RelayTransport) throws -> [Identifier: MailboxAccess] {
+    try RelayMailboxes(at: relay, with: OwnTurns(self)).accesses()
+  }
+
+  /// Gets in at a relay where this device was away.
+  mutating func admit(
+    to group: GroupID, over relay: RelayTransport,
+    as recipients: [(id: Identifier, pair: BoxKeyPair)], anchorFile: some AnchorFile,
+    nowMilliseconds: UInt64
+  ) throws {
+    try withTurns { turns in
+      try RelayMailboxes(at: relay, with: turns).admit(
+        to: group, as: recipients, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
+    }
   }
 }

@@ -177,8 +177,10 @@ extension World {
     do {
       try device.withEngine { engine in
         let groups = Set(engine.zones.filter { $0.database == .shared }.map(\.group)).sorted()
-        try engine.admit(
-          to: groups, over: way.relay, anchorFile: anchor, nowMilliseconds: now)
+        try engine.withTurns { turns in
+          try RelayMailboxes(at: way.relay, with: turns).admit(
+            to: groups, anchorFile: anchor, nowMilliseconds: now)
+        }
         try way.relay.publish(files.map { ($0.name, $0.bytes) })
       }
       SimProbe.hostileAtRelay.hit()

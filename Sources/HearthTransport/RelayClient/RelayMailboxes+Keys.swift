@@ -5,7 +5,7 @@ import HearthRelayProtocol
 import HearthSync
 
 // How the keys of mailboxes turn over at relays, and what is left for who is away meanwhile.
-extension Engine {
+extension RelayMailboxes {
   /// How many doors are filled where a mailbox is made anew: those of a year.
   private static var maximumDoors: Int { 12 }
   private static var maximumNoticeBytes: Int { 1 << 20 }
@@ -17,21 +17,23 @@ extension Engine {
   ///
   /// - Returns: what keeps old keys at the relay though newer ones are here, in words.
   /// - Throws: a transport's error.
-  package func renewAccess(over relay: RelayTransport) throws -> [TransportProblem] {
-    relay.directory.zones = try relayAccesses(at: relay)
+  package func renewAccess() throws -> [TransportProblem] {
+    relay.directory.zones = try accesses()
     var found: Set<Renewal> = []
     var problems = relay.notices
     relay.notices = []
-    for control in zones where control.kind == .control && isExchanged(control) {
-      guard membership(of: control.group).isActive(device) else { continue }
-      for zone in [control] + zones.filter({ $0.group == control.group && $0.kind == .data }) {
-        found.insert(try renewAccess(of: zone, under: control, over: relay, &problems))
+    let engine = try engine
+    for control in engine.zones where control.kind == .control && engine.isExchanged(control) {
+      guard engine.membership(of: control.group).isActive(engine.device) else { continue }
+      for zone in [control] + engine.zones.filter({ $0.group == control.group && $0.kind == .data })
+      {
+        found.insert(try renewAccess(of: zone, under: control, &problems))
       }
     }
     try relay.keep()
     try relay.noteOldKeys(found.contains(.oldKeysStay))
     return problems + (found.contains(.oldKeysStay) ? [relay.oldKeysProblem] : [])
-      + (found.contains(.doorShut) ? [Engine.doorProblem(at: relay.place)] : [])
+      + (found.contains(.doorShut) ? [RelayMailboxes.doorProblem(at: relay.place)] : [])
   }
 
   /// What came of a look at a mailbox's access key.
@@ -57,7 +59,7 @@ extension Engine {
   }
 
   private func renewAccess(
-    of zone: ZoneState, under control: ZoneState, over relay: RelayTransport,
+    of zone: ZoneState, under control: ZoneState,
     _ problems: inout [TransportProblem]
   ) throws -> Renewal {
     guard let access = relay.directory.zones[zone.tag] else { return .done }
@@ -68,12 +70,12 @@ extension Engine {
       return .done
     }
     guard !access.keys.isEmpty else { return .done }
-    let list = try relayList(of: zone.group, relayID: opening.relayID, over: relay)
-    let look = try putListRight(of: access, opening, list, over: relay)
+    let list = try list(of: zone.group, relayID: opening.relayID)
+    let look = try putListRight(of: access, opening, list)
     problems += look.problems.filter { !problems.contains($0) }
     // Keys change and doors are laid by managers alone: everybody else could lock others out.
     guard opening.opened.rank == .manager else { return .done }
-    let renewal = try renewKeys(of: zone, access, opening, under: control, over: relay)
+    let renewal = try renewKeys(of: zone, access, opening, under: control)
     // Whoever made the mailbox and is no admin hands it over when all is laid.
     if let step = look.ownStep {
       _ = try relay.trySetting(step.rank, of: step.key, in: access)
@@ -84,21 +86,21 @@ extension Engine {
   /// Changes the access key of a mailbox that this device manages, and lays doors.
   private func renewKeys(
     of zone: ZoneState, _ access: MailboxAccess, _ opening: RelayOpening,
-    under control: ZoneState, over relay: RelayTransport
+    under control: ZoneState
   ) throws -> Renewal {
     guard let newest = access.keys.first, knowsNewest(of: control, opening, access.keys) else {
       return .done
     }
     var isRenewed = false
     var areFilled = true
-    let replaced = Engine.replaced(opening, of: access.keys)
+    let replaced = RelayMailboxes.replaced(opening, of: access.keys)
     do {
       if zone.kind == .control,
-        try owesDoors(of: access, after: opening, at: relay)
+        try owesDoors(of: access, after: opening)
       {
         // Whoever was away knows earlier keys only, also where a relay lost its doors. The oldest
         // first, as they are the first to make room for others.
-        for old in access.keys.dropFirst().prefix(Engine.maximumDoors).reversed() {
+        for old in access.keys.dropFirst().prefix(RelayMailboxes.maximumDoors).reversed() {
           Probe.doorRefilled.hit()
           areFilled = try fill(behind: old, newest, control, relay) && areFilled
         }
@@ -115,7 +117,7 @@ extension Engine {
       }
       if zone.kind == .control {
         let areLed = try leadOn(
-          to: newest, of: access.keys, under: control, over: relay, isRenewed: isRenewed)
+          to: newest, of: access.keys, under: control, isRenewed: isRenewed)
         areFilled = areFilled && areLed
       }
     } catch let error as TransportError
@@ -140,7 +142,7 @@ extension Engine {
     {
       return false
     }
-    let membership = membership(of: control.group)
+    let membership = engine.membership(of: control.group)
     let epochs = membership.epochs(of: control.id).filter { membership.isValid($0) }
     let reached = epochs.filter { control.holdsEpoch($0.grant.epoch) }.map(\.depth).max() ?? -1
     return !control.isEpochOver && !epochs.contains { $0.depth > reached }
@@ -153,7 +155,7 @@ extension Engine {
   /// the relay lost something, and whoever noticed first may have got no further. Where a manager
   /// puts another's key right, the doors lead to that one, from whichever key others have.
   private func owesDoors(
-    of access: MailboxAccess, after opening: RelayOpening, at relay: RelayTransport
+    of access: MailboxAccess, after opening: RelayOpening
   ) throws -> Bool {
     if Mutant.fillsDoorsAtOnceOrNever.isActive { return opening.isCreated }
     if opening.key == .own, !opening.wantsNewest { return true }
@@ -182,11 +184,10 @@ extension Engine {
   /// relay that was set back to an old copy has lost what was left there.
   /// - Returns: whether all doors that this took could be filled.
   private func leadOn(
-    to newest: MailboxKey, of keys: [MailboxKey], under control: ZoneState,
-    over relay: RelayTransport, isRenewed: Bool
+    to newest: MailboxKey, of keys: [MailboxKey], under control: ZoneState, isRenewed: Bool
   ) throws -> Bool {
     if Mutant.forgetsPassedBy.isActive { return true }
-    let found = try passedBy(in: control.group, latest: MailboxAccess.maximumKeys).filter {
+    let found = try engine.passedBy(in: control.group, latest: MailboxAccess.maximumKeys).filter {
       $0.behind != newest.id
     }
     .map { (door: $0.behind, mark: segmentDigest($0.bytes)) }
@@ -194,7 +195,7 @@ extension Engine {
     let mailbox = relay.directory.zones[control.tag]?.mailbox ?? control.tag
     let known = isRenewed ? [] : try relay.marks(of: mailbox)
     let owed = Set(found.filter { !known.contains($0.mark) }.map(\.door))
-    let doors = keys.filter { owed.contains($0.id) }.prefix(Engine.maximumDoors)
+    let doors = keys.filter { owed.contains($0.id) }.prefix(RelayMailboxes.maximumDoors)
     guard !doors.isEmpty else { return true }
     var areFilled = true
     for old in doors {
@@ -213,7 +214,7 @@ extension Engine {
   /// - Returns: false where somebody who has the key has spoilt the door: has set another key for
   ///   it, or filled it.
   private func fill(
-    behind old: MailboxKey, _ newest: MailboxKey, _ control: ZoneState, _ relay: RelayTransport
+    behind old: MailboxKey, _ newest: MailboxKey, _ control: ZoneState
   ) throws -> Bool {
     if Mutant.leavesDoorsEmpty.isActive { return true }
     let mailbox = relay.directory.zones[control.tag]?.mailbox ?? control.tag
@@ -221,9 +222,9 @@ extension Engine {
     var directory = RelayDirectory()
     directory.zones[control.tag] = door
     let view = relay.view(directory)
-    let told = try controlSegments(
-      of: control.group, sealedUnder: old.id, atMostBytes: Engine.maximumNoticeBytes)
-    let grants = try doorRecipients(of: control.group).map { recipient in
+    let told = try engine.controlSegments(
+      of: control.group, sealedUnder: old.id, atMostBytes: RelayMailboxes.maximumNoticeBytes)
+    let grants = try engine.doorRecipients(of: control.group).map { recipient in
       (
         name: RelayName.grant(to: recipient.id, behind: old),
         bytes: try newest.root.seal(

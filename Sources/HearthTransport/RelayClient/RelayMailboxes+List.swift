@@ -26,15 +26,15 @@ package struct RelayList: Sendable {
 }
 
 // The lists of mailboxes follow the members' log.
-extension Engine {
+extension RelayMailboxes {
   /// Whom the mailboxes of a group should list at a relay.
   ///
   /// Every member computes the same from the log, so no device has to announce its key. Where there
   /// are more than a list takes, the highest roles go first.
-  package func relayList(
-    of group: GroupID, relayID: [UInt8], over relay: RelayTransport
+  package func list(
+    of group: GroupID, relayID: [UInt8]
   ) throws -> RelayList {
-    let membership = membership(of: group)
+    let membership = engine.membership(of: group)
     var list = RelayList()
     var devices: [(role: Role, id: DeviceID, key: [UInt8])] = []
     for device in membership.allDevices {
@@ -77,8 +77,7 @@ extension Engine {
   /// Devices that have gone are struck off first, so that a full list keeps none of them in. The
   /// own device's step comes last, so that there is always a manager.
   func putListRight(
-    of access: MailboxAccess, _ opening: RelayOpening, _ list: RelayList,
-    over relay: RelayTransport
+    of access: MailboxAccess, _ opening: RelayOpening, _ list: RelayList
   ) throws -> ListLook {
     var look = ListLook()
     guard !list.managers.isEmpty else { return look }
@@ -94,22 +93,22 @@ extension Engine {
       return look
     }
     var report = try relay.roster(of: access)
-    if isFull { look.problems += overuse(in: report, opening, list, at: relay) }
+    if isFull { look.problems += overuse(in: report, opening, list) }
     guard isManager else {
       let managers = report.seats.filter { $0.rank == .manager }.map(\.key)
       if list.managers.isDisjoint(with: managers) {
-        look.problems.append(taken(by: managers, list, at: relay))
+        look.problems.append(taken(by: managers, list))
       }
       return look
     }
-    let own = try relay.pseudonym(of: identity.publicKeys.sign, relayID: opening.relayID)
+    let own = try relay.pseudonym(of: engine.identity.publicKeys.sign, relayID: opening.relayID)
     // Who still managed it may have listed others since: what is left to do is looked at anew.
-    for _ in 0..<Engine.maximumListLooks {
-      let refused = try takeSteps(from: report, to: list, sparing: own, in: access, over: relay)
+    for _ in 0..<RelayMailboxes.maximumListLooks {
+      let refused = try takeSteps(from: report, to: list, sparing: own, in: access)
       guard let refused else { break }
       report = try relay.roster(of: access)
       if !refused.isEmpty {
-        look.problems.append(unlisted(refused, list, at: relay))
+        look.problems.append(unlisted(refused, list))
         break
       }
     }
@@ -127,7 +126,7 @@ extension Engine {
   /// - Returns: the keys of the steps that were refused; nil where nothing was left to do.
   private func takeSteps(
     from report: RelayRosterReport, to list: RelayList, sparing own: [UInt8],
-    in access: MailboxAccess, over relay: RelayTransport
+    in access: MailboxAccess
   ) throws -> [[UInt8]]? {
     var ranks: [[UInt8]: RelayRank] = [:]
     for seat in report.seats { ranks[seat.key] = seat.rank }
@@ -163,7 +162,7 @@ extension Engine {
   }
 
   private func unlisted(
-    _ keys: [[UInt8]], _ list: RelayList, at relay: RelayTransport
+    _ keys: [[UInt8]], _ list: RelayList
   ) -> TransportProblem {
     let names = keys.prefix(8).map { list.holder(of: $0) }.sorted().joined(separator: ", ")
     let more = keys.count > 8 ? " and \(keys.count - 8) more" : ""
@@ -174,7 +173,7 @@ extension Engine {
   }
 
   private func taken(
-    by managers: [[UInt8]], _ list: RelayList, at relay: RelayTransport
+    by managers: [[UInt8]], _ list: RelayList
   ) -> TransportProblem {
     let names = managers.map { list.holder(of: $0) }.sorted().joined(separator: ", ")
     return TransportProblem(
@@ -185,8 +184,7 @@ extension Engine {
 
   /// Who holds almost as much as one may, of those that a manager can do something about.
   private func overuse(
-    in report: RelayRosterReport, _ opening: RelayOpening, _ list: RelayList,
-    at relay: RelayTransport
+    in report: RelayRosterReport, _ opening: RelayOpening, _ list: RelayList
   ) -> [TransportProblem] {
     let quota = opening.opened.quotaBytes
     let seats = report.seats.filter { $0.rank != .manager } + [report.guests]

@@ -5,41 +5,44 @@ import HearthRelayProtocol
 import HearthSync
 
 // What an owner's or admin's device does about mailboxes that somebody has spoilt.
-extension Engine {
+extension RelayMailboxes {
   /// Puts the mailboxes of a group right at a relay, as an owner's or admin's device.
   ///
   /// - Parameter mayClear: whether all that lies there was read, so that what is not here is of no
   ///   use to anybody.
   /// - Throws: a transport's error.
   package func repair(
-    _ group: GroupID, over relay: RelayTransport, mayClear: Bool
+    _ group: GroupID, mayClear: Bool
   ) throws -> RelayRepair {
     let zones = try mailboxZones(of: group)
-    relay.directory.zones = try relayAccesses(at: relay)
+    relay.directory.zones = try accesses()
     var managers: Set<String> = []
     for zone in zones {
       guard let access = relay.directory.zones[zone.tag] else { continue }
       do {
         let opening = try relay.open(access)
         if opening.opened.rank == .manager { continue }
-        let list = try relayList(of: group, relayID: opening.relayID, over: relay)
+        let list = try list(of: group, relayID: opening.relayID)
         let present = try relay.roster(of: access).seats.filter { $0.rank == .manager }
         let rightful = present.filter { list.managers.contains($0.key) }
-        guard !rightful.isEmpty else { return try move(group, zones, over: relay) }
+        guard !rightful.isEmpty else { return try move(group, zones) }
         managers.formUnion(rightful.map { list.holder(of: $0.key) })
       } catch let error as TransportError where error.code == .relayRefused {
-        return try move(group, zones, over: relay)
+        return try move(group, zones)
       }
     }
     guard managers.isEmpty else { return .managedBy(managers.sorted()) }
     guard mayClear else { return .unread }
-    return .cleared(try zones.flatMap { try clear($0, over: relay) })
+    return .cleared(try zones.flatMap { try clear($0) })
   }
 
   /// The zones of a group that have mailboxes, the control zone first.
   private func mailboxZones(of group: GroupID) throws -> [ZoneState] {
-    let control = try controlZone(of: group)
-    return [control] + zones.filter { $0.group == group && $0.kind == .data && isExchanged($0) }
+    let control = try engine.controlZone(of: group)
+    return [control]
+      + engine.zones.filter {
+        $0.group == group && $0.kind == .data && engine.isExchanged($0)
+      }
   }
 
   /// Makes the mailboxes of a group anew under names that nobody has yet.
@@ -50,12 +53,12 @@ extension Engine {
   ///
   /// - Throws: why the relay lets nothing be made, where that is not that the names are taken.
   private func move(
-    _ group: GroupID, _ zones: [ZoneState], over relay: RelayTransport
+    _ group: GroupID, _ zones: [ZoneState]
   ) throws -> RelayRepair {
     var moves = try relay.moves(of: group)
     var noRight: TransportError?
     for number in moves.ahead {
-      relay.directory.zones = try relayAccesses(carrying: relay.carried) {
+      relay.directory.zones = try accesses {
         try $0 == group ? number : relay.moves(of: $0).current
       }
       let areOwn = try zones.reversed().allSatisfy { zone in
@@ -72,7 +75,7 @@ extension Engine {
       try relay.keep(moves, of: group)
       return .moved
     }
-    relay.directory.zones = try relayAccesses(at: relay)
+    relay.directory.zones = try accesses()
     if let noRight { throw noRight }
     return .noPlace
   }
@@ -91,17 +94,17 @@ extension Engine {
   /// its log begins anew, if all that is of use in it is here.
   ///
   /// - Returns: what was cleared of whom, in words.
-  private func clear(_ zone: ZoneState, over relay: RelayTransport) throws -> [String] {
+  private func clear(_ zone: ZoneState) throws -> [String] {
     guard let access = relay.directory.zones[zone.tag] else { return [] }
     let opening = try relay.open(access)
-    let list = try relayList(of: zone.group, relayID: opening.relayID, over: relay)
+    let list = try list(of: zone.group, relayID: opening.relayID)
     let report = try relay.roster(of: access)
     var lines: [String] = []
     let nobody = [UInt8](repeating: 0, count: SigningPublicKey.count)
     let others = report.seats.filter { $0.rank != .manager } + [report.guests]
     for seat in others where seat.usedBytes > 0 {
       let key = seat.key.isEmpty ? nobody : seat.key
-      let junk = try junk(of: key, in: access, zone, over: relay)
+      let junk = try junk(of: key, in: access, zone)
       guard !junk.names.isEmpty else { continue }
       for start in stride(from: 0, to: junk.names.count, by: RelayLimits.maximumBatchItems) {
         let end = min(junk.names.count, start + RelayLimits.maximumBatchItems)
@@ -115,8 +118,8 @@ extension Engine {
     let all = after.seats + [after.guests]
     let bytes = all.reduce(UInt64(0)) { $0 + $1.usedBytes }
     let entries = all.reduce(UInt64(0)) { $0 + $1.entries }
-    if bytes > opening.opened.quotaBytes / 4 * 3 || entries > Engine.maximumEntries {
-      let missing = try missing(of: zone, in: access.mailbox, over: relay)
+    if bytes > opening.opened.quotaBytes / 4 * 3 || entries > RelayMailboxes.maximumEntries {
+      let missing = try missing(of: zone, in: access.mailbox)
       if missing == 0 {
         try relay.reset(access)
         lines.append("the whole mailbox of \(zone.name), which begins anew")
@@ -131,20 +134,20 @@ extension Engine {
 
   /// How many files of a mailbox are of use and not here, so that they would be lost with it.
   private func missing(
-    of zone: ZoneState, in mailbox: Identifier, over relay: RelayTransport
+    of zone: ZoneState, in mailbox: Identifier
   ) throws -> Int {
     let names = relay.knownSegments(of: zone, in: mailbox)
-    let useless = try useless(names, in: zone.id).union(relay.spoilt)
-    let held = try held(names, in: zone.id)
+    let useless = try engine.useless(names, in: zone.id).union(relay.spoilt)
+    let held = try engine.held(names, in: zone.id)
     return names.count { !held.contains($0) && !useless.contains($0) }
   }
 
   /// The entries of an author that are of no use, as far as this device has read the log.
   private func junk(
-    of author: [UInt8], in access: MailboxAccess, _ zone: ZoneState, over relay: RelayTransport
+    of author: [UInt8], in access: MailboxAccess, _ zone: ZoneState
   ) throws -> (names: [[UInt8]], bytes: Int) {
     let last = relay.lastPosition(in: access.mailbox)
-    let hasAll = try !beganFromSnapshot(zone.id)
+    let hasAll = try !engine.beganFromSnapshot(zone.id)
     var segments: [SegmentName: RelayHeader] = [:]
     var junk: [RelayHeader] = []
     var after: UInt64 = 0
@@ -162,8 +165,8 @@ extension Engine {
       after = page.through
     }
     let names = segments.keys.sorted()
-    let held = try held(names, in: zone.id)
-    let useless = try useless(names, in: zone.id)
+    let held = try engine.held(names, in: zone.id)
+    let useless = try engine.useless(names, in: zone.id)
     junk += names.filter { useless.contains($0) || relay.spoilt.contains($0) && !held.contains($0) }
       .compactMap { segments[$0] }
     return (junk.map(\.name), junk.reduce(0) { $0 + $1.byteCount })
@@ -175,15 +178,17 @@ extension Engine {
   ///
   /// Whoever comes back by words alone has no device left that could list the new one.
   /// - Throws: a transport's error.
-  package func putListsRight(over relay: RelayTransport) throws {
-    relay.directory.zones = try relayAccesses(at: relay)
-    for zone in zones where isExchanged(zone) && membership(of: zone.group).isActive(device) {
+  package func putListsRight() throws {
+    relay.directory.zones = try accesses()
+    let engine = try engine
+    for zone in engine.zones
+    where engine.isExchanged(zone) && engine.membership(of: zone.group).isActive(engine.device) {
       guard var access = relay.directory.zones[zone.tag] else { continue }
       access.onlyOpens = true
       do {
         let opening = try relay.open(access)
-        let list = try relayList(of: zone.group, relayID: opening.relayID, over: relay)
-        _ = try putListRight(of: access, opening, list, over: relay)
+        let list = try list(of: zone.group, relayID: opening.relayID)
+        _ = try putListRight(of: access, opening, list)
       } catch let error as TransportError where error.code == .relayRefused {
         // It does not go over this relay, or others manage it.
         continue

@@ -4,25 +4,45 @@ import HearthMembership
 import HearthRelayProtocol
 import HearthSync
 
-// What a node decides about relays beside exchanging: which mailboxes there are and with which
-// keys, how it gets in where it was away, and what it leaves for who is.
-extension Engine {
+/// The mailboxes of a node's groups at one relay.
+///
+/// All that a node decides about a relay beside exchanging: which mailboxes there are and with which
+/// keys, how it gets in where it was away, and what it leaves for who is.
+package struct RelayMailboxes<Turns: ReplicaTurns> {
+  let relay: RelayTransport
+  private let turns: Turns
+
+  /// - Parameter turns: who gives turns with the replicas.
+  package init(at relay: RelayTransport, with turns: Turns) {
+    self.relay = relay
+    self.turns = turns
+  }
+
+  /// The engine as it stands: to read from, as a relay is asked in between.
+  var engine: Engine<Turns.Replicas> {
+    get throws { try turns.turn { $0 } }
+  }
+
   private static var maximumGrants: Int { 16 }
 
-  /// The mailboxes of the zones that go over a relay, by tag, with the keys of this moment.
+  /// The mailboxes of the zones that go over the relay, by tag, with the keys of this moment.
   ///
-  /// - Parameters:
-  ///   - joining: a group that this device is about to join.
-  ///   - carried: which groups go over it.
-  ///   - moves: how often the mailboxes of a group were left for others there.
-  package func relayAccesses(
-    joining: GroupID? = nil, carrying carried: CarriedGroups = .everything,
-    moves: (GroupID) throws -> UInt64
+  /// - Parameter joining: a group that this device is about to join.
+  package func accesses(joining: GroupID? = nil) throws -> [Identifier: MailboxAccess] {
+    try accesses(joining: joining) { try relay.moves(of: $0).current }
+  }
+
+  /// The same of mailboxes that may have been left for others.
+  ///
+  /// - Parameter moves: how often the mailboxes of a group were.
+  func accesses(
+    joining: GroupID? = nil, moves: (GroupID) throws -> UInt64
   ) throws -> [Identifier: MailboxAccess] {
+    let engine = try engine
     var accesses: [Identifier: MailboxAccess] = [:]
     var granted: [GroupID: [MailboxKey]] = [:]
-    for zone in zones
-    where zone.group == joining || isExchanged(zone) && carried.contains(zone.group) {
+    for zone in engine.zones
+    where zone.group == joining || engine.isExchanged(zone) && relay.carried.contains(zone.group) {
       if granted[zone.group] == nil { granted[zone.group] = try grantedKeys(of: zone.group) }
       accesses[zone.tag] = try mailboxAccess(of: zone.id, granted: granted[zone.group] ?? [])
         .moved(moves(zone.group))
@@ -35,30 +55,24 @@ extension Engine {
   ///
   /// - Parameter granted: keys that were handed to this device without their epochs.
   private func mailboxAccess(of id: ZoneID, granted: [MailboxKey]) throws -> MailboxAccess {
-    let zone = try zone(id)
-    var keys = try controlEpochs(of: zone.group, atMost: MailboxAccess.maximumKeys).map {
+    let engine = try engine
+    let zone = try engine.zone(id)
+    var keys = try engine.controlEpochs(of: zone.group, atMost: MailboxAccess.maximumKeys).map {
       MailboxKey(id: $0.id, root: try $0.relayAccessRoot())
     }
     keys += granted.filter { !keys.contains($0) }
     return MailboxAccess(
-      mailbox: zone.tag, keys: keys, mayCreate: membership(of: zone.group).isActive(device))
-  }
-
-  /// The same with what is known of a relay.
-  package func relayAccesses(
-    at relay: RelayTransport, joining: GroupID? = nil
-  ) throws -> [Identifier: MailboxAccess] {
-    try relayAccesses(joining: joining, carrying: relay.carried) {
-      try relay.moves(of: $0).current
-    }
+      mailbox: zone.tag, keys: keys,
+      mayCreate: engine.membership(of: zone.group).isActive(engine.device))
   }
 
   /// The control zones to whose mailboxes meeting places may belong: those of the households, then
   /// that of the private database, as far as they go over a relay.
-  package func meetingPlaceParents(carrying carried: CarriedGroups) -> [Identifier] {
-    zones.filter {
-      $0.kind == .control && isExchanged($0) && carried.contains($0.group)
-        && membership(of: $0.group).isActive(device)
+  package func meetingPlaceParents() throws -> [Identifier] {
+    let engine = try engine
+    return engine.zones.filter {
+      $0.kind == .control && engine.isExchanged($0) && relay.carried.contains($0.group)
+        && engine.membership(of: $0.group).isActive(engine.device)
     }.sorted { left, right in
       let isShared = (left.database == .shared, right.database == .shared)
       return isShared.0 != isShared.1 ? isShared.0 : left.group < right.group
@@ -71,12 +85,15 @@ extension Engine {
 
   /// The keys that were handed to this device at doors.
   private func grantedKeys(of group: GroupID) throws -> [MailboxKey] {
-    guard let bytes = try store.fact(Engine.grantsFact(group)) else { return [] }
+    let engine = try engine
+    guard let bytes = try engine.store.fact(RelayMailboxes.grantsFact(group)) else { return [] }
     var reader = ByteReader(bytes)
     var keys: [MailboxKey] = []
-    for _ in 0..<(try reader.count("granted keys", itemBytes: 1, atMost: Engine.maximumGrants)) {
+    let count = try reader.count(
+      "granted keys", itemBytes: 1, atMost: RelayMailboxes.maximumGrants)
+    for _ in 0..<count {
       let sealed = try reader.blob("granted key", atMost: 256)
-      let (root, epoch) = try RelayAccessRoot.open(sealed, with: identity.boxPair)
+      let (root, epoch) = try RelayAccessRoot.open(sealed, with: engine.identity.boxPair)
       keys.append(MailboxKey(id: epoch, root: root))
     }
     return keys
@@ -84,12 +101,16 @@ extension Engine {
 
   private func keep(granted key: MailboxKey, of group: GroupID) throws {
     let keys = [key] + (try grantedKeys(of: group)).filter { $0 != key }
-    var writer = ByteWriter()
-    writer.varint(min(keys.count, Engine.maximumGrants))
-    for key in keys.prefix(Engine.maximumGrants) {
-      writer.blob(try key.root.seal(epoch: key.id, to: identity.publicKeys.boxKey))
+    try turns.turn { engine in
+      var writer = ByteWriter()
+      writer.varint(min(keys.count, RelayMailboxes.maximumGrants))
+      for key in keys.prefix(RelayMailboxes.maximumGrants) {
+        writer.blob(try key.root.seal(epoch: key.id, to: engine.identity.publicKeys.boxKey))
+      }
+      try engine.store.transaction {
+        try engine.store.setFact(RelayMailboxes.grantsFact(group), writer.bytes)
+      }
     }
-    try store.transaction { try store.setFact(Engine.grantsFact(group), writer.bytes) }
   }
 
   // MARK: Getting in
@@ -97,16 +118,16 @@ extension Engine {
   /// Sees to it that this device can open the mailboxes of some groups at a relay, where it was
   /// away while their access keys were changed.
   /// - Throws: a transport's error.
-  package mutating func admit(
-    to groups: [GroupID], over relay: RelayTransport, anchorFile: some AnchorFile,
-    nowMilliseconds: UInt64
+  package func admit(
+    to groups: [GroupID], anchorFile: any AnchorFile, nowMilliseconds: UInt64
   ) throws {
-    relay.directory.zones = try relayAccesses(at: relay)
+    relay.directory.zones = try accesses()
     try relay.prepare()
+    let own = try engine.identity.boxPair
+    let device = try engine.device
     for group in groups {
       try admit(
-        to: group, over: relay, as: [(device, identity.boxPair)], anchorFile: anchorFile,
-        nowMilliseconds: nowMilliseconds)
+        to: group, as: [(device, own)], anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
     }
   }
 
@@ -118,25 +139,25 @@ extension Engine {
   /// made in its place.
   ///
   /// - Parameter recipients: as whom this node finds what was left for it at doors.
-  package mutating func admit(
-    to group: GroupID, over relay: RelayTransport,
-    as recipients: [(id: Identifier, pair: BoxKeyPair)], anchorFile: some AnchorFile,
-    nowMilliseconds: UInt64
+  package func admit(
+    to group: GroupID, as recipients: [(id: Identifier, pair: BoxKeyPair)],
+    anchorFile: any AnchorFile, nowMilliseconds: UInt64
   ) throws {
+    func enter(_ number: UInt64, mayCreate: Bool) throws -> Standing {
+      try self.enter(group, number, mayCreate: mayCreate) { door in
+        try visit(door, group, recipients, anchorFile, nowMilliseconds)
+      }
+    }
     var moves = try relay.moves(of: group)
     let before = moves.current
-    var found = try moves.lower.first { try look(at: $0, of: group, over: relay).isOfUse }
+    var found = try moves.lower.first { try look(at: $0, of: group).isOfUse }
     if found == nil {
-      let here = try enter(
-        group, before, over: relay, as: recipients, mayCreate: true, anchorFile: anchorFile,
-        nowMilliseconds: nowMilliseconds)
+      let here = try enter(before, mayCreate: true)
       if here == .managed {
-        found = try moves.higher.first { try look(at: $0, of: group, over: relay).isOfUse }
+        found = try moves.higher.first { try look(at: $0, of: group).isOfUse }
       } else if !here.isOfUse {
         for number in moves.ahead where found == nil {
-          let standing = try enter(
-            group, number, over: relay, as: recipients, mayCreate: false, anchorFile: anchorFile,
-            nowMilliseconds: nowMilliseconds)
+          let standing = try enter(number, mayCreate: false)
           if standing.isOfUse { found = number }
         }
       }
@@ -145,13 +166,14 @@ extension Engine {
       moves.go(to: found)
       try relay.keep(moves, of: group)
       // Who is only coming has no other place from which it could be led away.
-      if membership(of: group).isActive(device) {
+      if engine.membership(of: group).isActive(engine.device) {
         let name = zones.first { $0.group == group && $0.kind == .data }?.name
         relay.notices.append(
-          Engine.moveProblem(of: name ?? "a household", from: before, to: found, at: relay.place))
+          RelayMailboxes.moveProblem(
+            of: name ?? "a household", from: before, to: found, at: relay.place))
       }
     }
-    relay.directory.zones = try relayAccesses(at: relay, joining: group)
+    relay.directory.zones = try accesses(joining: group)
   }
 
   /// That this device uses other mailboxes from now on: where nobody has made them anew, somebody
@@ -187,9 +209,9 @@ extension Engine {
   }
 
   private func standing(
-    of access: MailboxAccess, _ opening: RelayOpening, _ group: GroupID, over relay: RelayTransport
+    of access: MailboxAccess, _ opening: RelayOpening, _ group: GroupID
   ) throws -> Standing {
-    let list = try relayList(of: group, relayID: opening.relayID, over: relay)
+    let list = try list(of: group, relayID: opening.relayID)
     if list.managers.isEmpty || relay.list(of: access.mailbox, opening) == list.digest {
       return .right
     }
@@ -199,29 +221,30 @@ extension Engine {
 
   /// Looks at the mailboxes with a number, as far as they let this device in as it is.
   private func look(
-    at number: UInt64, of group: GroupID, over relay: RelayTransport
+    at number: UInt64, of group: GroupID
   ) throws -> Standing {
-    let control = try controlZone(of: group)
+    let control = try engine.controlZone(of: group)
     var access = try mailboxAccess(of: control.id, granted: grantedKeys(of: group)).moved(number)
     access.onlyOpens = true
     do {
-      return try standing(of: access, relay.open(access), group, over: relay)
+      return try standing(of: access, relay.open(access), group)
     } catch let error as TransportError where error.code == .relayRefused {
       return .shut
     }
   }
 
   /// Opens the mailbox of a group that has a number, through doors where that is needed.
-  private mutating func enter(
-    _ group: GroupID, _ number: UInt64, over relay: RelayTransport,
-    as recipients: [(id: Identifier, pair: BoxKeyPair)], mayCreate: Bool,
-    anchorFile: some AnchorFile, nowMilliseconds: UInt64
+  ///
+  /// - Parameter visit: goes to a door and takes what lies there.
+  private func enter(
+    _ group: GroupID, _ number: UInt64, mayCreate: Bool, visit: (MailboxAccess) throws -> Void
   ) throws -> Standing {
-    let control = try controlZone(of: group)
-    let isComing = !membership(of: group).isActive(device)
+    let engine = try engine
+    let control = try engine.controlZone(of: group)
+    let isComing = !engine.membership(of: group).isActive(engine.device)
     var visited: Set<[UInt8]> = []
     while true {
-      relay.directory.zones = try relayAccesses(joining: group, carrying: relay.carried) {
+      relay.directory.zones = try accesses(joining: group) {
         try $0 == group ? number : relay.moves(of: $0).current
       }
       if !mayCreate { relay.directory.zones[control.tag]?.onlyOpens = true }
@@ -230,33 +253,32 @@ extension Engine {
         let opening = try relay.open(zoneTag: control.tag)
         // Who finds its way in for the first time owes nobody a door.
         if isComing { try relay.attend(access.mailbox, log: opening.opened.head.generation) }
-        return try standing(of: access, opening, group, over: relay)
+        return try standing(of: access, opening, group)
       } catch let error as TransportError where error.code == .relayRefused {
         let key = access.keys.first { !visited.contains($0.id) }
         guard let key else { return .shut }
         visited.insert(key.id)
-        try visit(
-          .door(of: access.mailbox, behind: key, mayCreate: false), group, relay, recipients,
-          anchorFile, nowMilliseconds)
+        try visit(.door(of: access.mailbox, behind: key, mayCreate: false))
       }
     }
   }
 
   /// Takes what lies at a door: the group's news of then, and the next key.
-  private mutating func visit(
-    _ door: MailboxAccess, _ group: GroupID, _ relay: RelayTransport,
-    _ recipients: [(id: Identifier, pair: BoxKeyPair)], _ anchorFile: some AnchorFile,
+  private func visit(
+    _ door: MailboxAccess, _ group: GroupID,
+    _ recipients: [(id: Identifier, pair: BoxKeyPair)], _ anchorFile: any AnchorFile,
     _ nowMilliseconds: UInt64
   ) throws {
     guard let key = door.keys.first else { return }
-    let control = try controlZone(of: group)
+    let control = try engine.controlZone(of: group)
     var directory = RelayDirectory()
     directory.zones[control.tag] = door
     let view = relay.view(directory)
     do {
-      var report = TransportReport(setting: relay.place)
-      try pull(
-        control.id, from: view, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds, &report)
+      var exchange = Exchange(
+        over: view, named: relay.place, with: turns, anchorFile: anchorFile,
+        nowMilliseconds: nowMilliseconds)
+      try exchange.pull(control.id)
       for (id, pair) in recipients {
         guard let sealed = try view.grant(.grant(to: id, behind: key), in: door),
           let (root, epoch) = try? RelayAccessRoot.open(sealed, with: pair)
