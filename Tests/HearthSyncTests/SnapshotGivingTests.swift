@@ -56,13 +56,15 @@ struct SnapshotGivingTests {
   }
 
   private func give(_ family: EngineFamily, _ transport: FailingTransport) throws -> Int {
-    var report = TransportReport(setting: "memory")
     let engine = family.members[0]
     let tag = try engine.zone(family.zone).tag
-    try engine.giveSnapshots(
-      of: family.zone, to: transport, holding: transport.list(zoneTag: tag),
-      stored: engine.store.segments(of: family.zone), &report)
-    return report.publishedSnapshots
+    var exchange = Exchange(
+      over: transport, named: "memory", with: OwnTurns(engine), anchorFile: NoAnchor(),
+      nowMilliseconds: now)
+    try exchange.giveSnapshots(
+      of: family.zone, holding: transport.list(zoneTag: tag),
+      stored: engine.store.segments(of: family.zone))
+    return exchange.report.publishedSnapshots
   }
 
   @Test("A snapshot whose publication was cut off is followed by a whole one, and removed")
@@ -158,11 +160,15 @@ struct BaseSnapshotTests {
       }
     }
     func replace() throws -> [TransportProblem] {
-      var report = TransportReport(setting: "memory")
-      try family.members[2].replaceBase(
-        of: family.zone, contradictedBy: ben, from: transport,
-        holding: transport.list(zoneTag: zone.tag), anchorFile: NoAnchor(), now, &report)
-      return report.problems
+      let id = family.zone
+      return try family.members[2].withTurns { turns in
+        var exchange = Exchange(
+          over: transport, named: "memory", with: turns, anchorFile: NoAnchor(),
+          nowMilliseconds: now)
+        try exchange.replaceBase(
+          of: id, contradictedBy: ben, holding: transport.list(zoneTag: zone.tag))
+        return exchange.report.problems
+      }
     }
     // Anna's change is in the snapshot, and only Ben's is on the transport.
     try publish([ben])

@@ -213,10 +213,13 @@ struct WrongBaseTests {
     _ engine: inout Engine<MemoryStore>, in world: NewcomerWorld, with beyond: StoredSegment
   ) throws {
     let zone = world.family.zone
-    var report = TransportReport(setting: "shelf")
-    try engine.takeAll(
-      of: zone, from: world.shelf, holding: world.shelf.list(zoneTag: try world.zone(0).tag),
-      now, &report)
+    try engine.withTurns { turns in
+      var exchange = Exchange(
+        over: world.shelf, named: "shelf", with: turns, anchorFile: ForgetfulAnchor(),
+        nowMilliseconds: now)
+      try exchange.takeAll(
+        of: zone, holding: world.shelf.list(zoneTag: try world.zone(0).tag))
+    }
     #expect(try engine.zone(zone).head(of: beyond.author).sequence == beyond.last)
     #expect(try engine.store.segments(of: zone).contains { $0.digest == beyond.digest })
     #expect(try engine.audit(zone).findings.isEmpty)

@@ -74,7 +74,7 @@ struct Taking {
 
 extension Engine {
   /// How often a zone's listing is planned anew in one round where files cannot be used.
-  private static var maximumRounds: Int { 64 }
+  static var maximumRounds: Int { 64 }
 
   /// Begins to take what a transport holds of a zone.
   func taking(of id: ZoneID, from listing: TransportListing) throws -> Taking {

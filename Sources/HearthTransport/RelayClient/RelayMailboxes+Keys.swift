@@ -88,7 +88,7 @@ extension RelayMailboxes {
     of zone: ZoneState, _ access: MailboxAccess, _ opening: RelayOpening,
     under control: ZoneState
   ) throws -> Renewal {
-    guard let newest = access.keys.first, knowsNewest(of: control, opening, access.keys) else {
+    guard let newest = access.keys.first, try knowsNewest(of: control, opening, access.keys) else {
       return .done
     }
     var isRenewed = false
@@ -102,14 +102,14 @@ extension RelayMailboxes {
         // first, as they are the first to make room for others.
         for old in access.keys.dropFirst().prefix(RelayMailboxes.maximumDoors).reversed() {
           Probe.doorRefilled.hit()
-          areFilled = try fill(behind: old, newest, control, relay) && areFilled
+          areFilled = try fill(behind: old, newest, control) && areFilled
         }
         try relay.attend(access.mailbox, log: opening.opened.head.generation)
         isRenewed = true
       }
       if let old = replaced, !Mutant.neverTurnsKeys.isActive {
         if zone.kind == .control {
-          areFilled = try fill(behind: old, newest, control, relay) && areFilled
+          areFilled = try fill(behind: old, newest, control) && areFilled
         }
         Probe.accessRenewed.hit()
         try relay.rotate(zoneTag: zone.tag)
@@ -136,13 +136,13 @@ extension RelayMailboxes {
   /// key back to one that those have who were removed. It waits until somebody gives it that epoch.
   private func knowsNewest(
     of control: ZoneState, _ opening: RelayOpening, _ keys: [MailboxKey]
-  ) -> Bool {
+  ) throws -> Bool {
     if case .access(let place) = opening.key, place < keys.count,
       !control.holdsEpoch(keys[place].id)
     {
       return false
     }
-    let membership = engine.membership(of: control.group)
+    let membership = try engine.membership(of: control.group)
     let epochs = membership.epochs(of: control.id).filter { membership.isValid($0) }
     let reached = epochs.filter { control.holdsEpoch($0.grant.epoch) }.map(\.depth).max() ?? -1
     return !control.isEpochOver && !epochs.contains { $0.depth > reached }
@@ -200,7 +200,7 @@ extension RelayMailboxes {
     var areFilled = true
     for old in doors {
       Probe.passedByLed.hit()
-      areFilled = try fill(behind: old, newest, control, relay) && areFilled
+      areFilled = try fill(behind: old, newest, control) && areFilled
     }
     let filled = Set(doors.map(\.id))
     try relay.mark(

@@ -34,7 +34,7 @@ extension RelayMailboxes {
   package func list(
     of group: GroupID, relayID: [UInt8]
   ) throws -> RelayList {
-    let membership = engine.membership(of: group)
+    let membership = try engine.membership(of: group)
     var list = RelayList()
     var devices: [(role: Role, id: DeviceID, key: [UInt8])] = []
     for device in membership.allDevices {

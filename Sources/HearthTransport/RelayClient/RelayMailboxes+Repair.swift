@@ -38,6 +38,7 @@ extension RelayMailboxes {
 
   /// The zones of a group that have mailboxes, the control zone first.
   private func mailboxZones(of group: GroupID) throws -> [ZoneState] {
+    let engine = try engine
     let control = try engine.controlZone(of: group)
     return [control]
       + engine.zones.filter {

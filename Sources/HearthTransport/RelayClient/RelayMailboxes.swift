@@ -6,8 +6,8 @@ import HearthSync
 
 /// The mailboxes of a node's groups at one relay.
 ///
-/// All that a node decides about a relay beside exchanging: which mailboxes there are and with which
-/// keys, how it gets in where it was away, and what it leaves for who is.
+/// All that a node decides about a relay beside exchanging: which mailboxes there are and with
+/// which keys, how it gets in where it was away, and what it leaves for who is.
 package struct RelayMailboxes<Turns: ReplicaTurns> {
   let relay: RelayTransport
   private let turns: Turns
@@ -165,9 +165,10 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
     if let found {
       moves.go(to: found)
       try relay.keep(moves, of: group)
+      let engine = try engine
       // Who is only coming has no other place from which it could be led away.
       if engine.membership(of: group).isActive(engine.device) {
-        let name = zones.first { $0.group == group && $0.kind == .data }?.name
+        let name = engine.zones.first { $0.group == group && $0.kind == .data }?.name
         relay.notices.append(
           RelayMailboxes.moveProblem(
             of: name ?? "a household", from: before, to: found, at: relay.place))
