@@ -113,7 +113,7 @@ struct AtRest {
     beside membership: Membership, in zone: ZoneState
   ) throws -> Set<Identifier> {
     let disputers = try world.devices.filter {
-      try $0.home != nil && $0.disputesOffer(with: membership)
+      try $0.running != nil && $0.home != nil && $0.disputesOffer(with: membership)
     }
     guard !disputers.isEmpty else { return [] }
     let known = Set(membership.allDevices.map(\.id))
