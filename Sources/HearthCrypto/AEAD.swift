@@ -2,22 +2,22 @@ import CSodium
 
 /// XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) with random, hedged 24-byte nonces.
 ///
-/// Not key-committing: one ciphertext can be built to open under two chosen keys. Use it with
-/// keys that are themselves committed (epoch keys), and ``Capsule`` for anything else.
+/// It is not key-committing: one ciphertext can be built to open under two chosen keys. Use it with
+/// keys that are themselves committed (epoch keys), and use ``Capsule`` for all other keys.
 package enum AEAD {
   /// The length of a nonce.
   static let nonceCount = 24
   /// The length of an authentication tag.
   static let tagCount = 16
-  /// The random bytes that go into a nonce.
+  /// The number of random bytes in the input of a nonce.
   static let randomCount = 32
-  /// How much longer ``seal(_:associatedData:key:)`` makes a message: nonce and tag.
+  /// The number of bytes that ``seal(_:associatedData:key:)`` adds to a message: nonce and tag.
   package static let overheadBytes = nonceCount + tagCount
 
   /// Encrypts a message under a key and a context.
   /// - Parameters:
   ///   - plaintext: The message; its length stays visible.
-  ///   - associatedData: The context, which must be given again to open; it is not stored.
+  ///   - associatedData: The context. It is not stored, and opening needs the same context again.
   ///   - key: The key.
   /// - Returns: Nonce (24 bytes), ciphertext, tag (16 bytes).
   package static func seal(
@@ -50,7 +50,7 @@ package enum AEAD {
     }
   }
 
-  /// Decrypts what ``seal(_:associatedData:key:)`` made.
+  /// Decrypts the output of ``seal(_:associatedData:key:)``.
   /// - Throws: `authenticationFailed` for every kind of mismatch.
   package static func open(
     _ sealed: UnsafeRawBufferPointer, associatedData: [UInt8], key: SecretKey
@@ -61,7 +61,7 @@ package enum AEAD {
     }
   }
 
-  /// Decrypts what ``seal(_:associatedData:key:)`` made.
+  /// Decrypts the output of ``seal(_:associatedData:key:)``.
   package static func open(_ sealed: [UInt8], associatedData: [UInt8], key: SecretKey) throws
     -> [UInt8]
   {
@@ -83,10 +83,11 @@ package enum AEAD {
     }
   }
 
-  /// A nonce that repeats only when randomness, context and plaintext all repeat.
+  /// Makes a nonce that repeats only if randomness, context and plaintext all repeat.
   ///
-  /// BLAKE2b-24(key, random 32 ‖ context ‖ BLAKE2b-256(plaintext)). A restored disk image or a
-  /// cloned machine whose generator repeats thus repeats a nonce only for the identical message.
+  /// It is BLAKE2b-24(key, random 32 ‖ context ‖ BLAKE2b-256(plaintext)). A restored disk image or
+  /// a cloned machine may repeat its random numbers. It then repeats a nonce only for the identical
+  /// message.
   static func hedgedNonce(
     key: UnsafeRawBufferPointer, random: [UInt8], _ context: UnsafeRawBufferPointer,
     _ plaintext: UnsafeRawBufferPointer, into nonce: UnsafeMutableRawBufferPointer
@@ -112,7 +113,7 @@ package enum AEAD {
     nonisolated(unsafe) package static var repeatsNonce = false
   #endif
 
-  /// Raw encryption; `out` has room for exactly the plaintext and the tag.
+  /// Encrypts without framing; `out` has room for exactly the plaintext and the tag.
   static func encrypt(
     _ plaintext: UnsafeRawBufferPointer, _ context: UnsafeRawBufferPointer,
     nonce: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer,
@@ -126,7 +127,7 @@ package enum AEAD {
     precondition(status == 0, "XChaCha20-Poly1305 refused \(plaintext.count) bytes")
   }
 
-  /// Raw decryption; `out` has room for exactly the plaintext.
+  /// Decrypts without framing; `out` has room for exactly the plaintext.
   static func decrypt(
     _ sealed: UnsafeRawBufferPointer, _ context: UnsafeRawBufferPointer,
     nonce: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer,

@@ -1,7 +1,7 @@
-/// Base 32 text in lower case, without letters that look like digits (Crockford's alphabet).
+/// Base 32 text in lower case, without letters that resemble digits (Crockford's alphabet).
 ///
-/// Digits and letters without i, l, o and u; five bits a character, most significant first, the
-/// last character filled with zero bits.
+/// The alphabet has digits and letters without i, l, o and u. Each character has five bits, the
+/// most significant first. The last character is filled with zero bits.
 package enum Base32 {
   static let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
 
@@ -10,7 +10,7 @@ package enum Base32 {
     String(decoding: symbols(bytes).map { alphabet[Int($0)] }, as: UTF8.self)
   }
 
-  /// Reads what ``encode(_:)`` wrote, strictly: lower case, no separators, zero fill bits.
+  /// Reads the output of ``encode(_:)``, strictly: lower case, no separators, zero fill bits.
   /// - Throws: `malformed`, with the position of the first wrong character.
   package static func decode(_ text: String) throws -> [UInt8] {
     var symbols = [UInt8]()
@@ -46,7 +46,8 @@ package enum Base32 {
   }
 
   /// The bytes of five-bit groups.
-  /// - Throws: `malformed` when the number of groups fits no whole bytes or fill bits are set.
+  /// - Throws: `malformed` if the number of groups fits no whole number of bytes, or if fill bits
+  ///   are set.
   static func bytes(_ symbols: [UInt8]) throws -> [UInt8] {
     let count = symbols.count * 5 / 8
     guard (count * 8 + 4) / 5 == symbols.count else {

@@ -1,14 +1,15 @@
 import CSodium
 
-/// BLAKE2b (RFC 7693), the one hash of Hearth: 16 to 64 bytes out, optionally keyed.
+/// BLAKE2b (RFC 7693), the only hash in Hearth: 16 to 64 bytes of output, optionally keyed.
 package enum Blake2b {
-  /// The output lengths libsodium offers.
+  /// The output lengths that libsodium supports.
   package static let lengths = 16...64
 
   /// Hashes bytes in one call.
   /// - Parameters:
   ///   - bytes: The message.
-  ///   - count: The length of the digest, 16 to 64 bytes; it is part of the hash, not a cut.
+  ///   - count: The length of the digest, 16 to 64 bytes. It is an input of the hash, not a
+  ///     truncation.
   ///   - key: A key of 16 to 64 bytes, or none.
   /// - Returns: The digest.
   package static func hash(_ bytes: [UInt8], count: Int = 32, key: [UInt8]? = nil) -> [UInt8] {
@@ -23,10 +24,10 @@ package enum Blake2b {
     }
   }
 
-  /// Hashes bytes into memory of the caller, without any allocation.
+  /// Hashes bytes into the caller's memory, without allocation.
   /// - Parameters:
   ///   - message: The message.
-  ///   - out: Where the digest goes; its length (16 to 64) is the digest's length.
+  ///   - out: The memory for the digest; its length (16 to 64) is the digest's length.
   ///   - key: A key of 16 to 64 bytes, or none.
   package static func hash(
     _ message: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer,
@@ -41,15 +42,15 @@ package enum Blake2b {
 
   /// An incremental hash: the same digest as one call over all the bytes together.
   package struct Hasher {
-    // The C state demands 64-byte alignment, which Swift cannot give a stored property; so it is
-    // kept as plain bytes and each call works on an aligned copy on the stack.
+    // The C state needs 64-byte alignment, which Swift cannot give a stored property. It is
+    // therefore stored as plain bytes, and each call works on an aligned copy on the stack.
     private var state = InlineArray<48, UInt64>(repeating: 0)
     private let count: Int
 
     /// Starts an unkeyed hash of `count` bytes (16 to 64).
     package init(count: Int = 32) { self.init(count: count, rawKey: nil) }
 
-    /// Starts a hash keyed with public bytes (16 to 64 of them).
+    /// Starts a hash keyed with 16 to 64 public bytes.
     package init(count: Int = 32, key: [UInt8]) {
       self = key.withUnsafeBytes { Hasher(count: count, rawKey: $0) }
     }
@@ -88,19 +89,21 @@ package enum Blake2b {
       withUnsafeBytes(of: value.bigEndian) { update($0) }
     }
 
-    /// Adds a part preceded by its length (eight bytes): ("ab", "c") and ("a", "bc") differ.
+    /// Adds a part preceded by its length (eight bytes), so that ("ab", "c") and ("a", "bc")
+    /// differ.
     package mutating func updateDelimited(_ part: [UInt8]) {
       update(UInt64(part.count))
       update(part)
     }
 
-    /// Ends the hash and gives the digest.
+    /// Ends the hash and returns the digest.
     package consuming func finalize() -> [UInt8] {
       let count = self.count
       return array(count) { finalize(into: $0) }
     }
 
-    /// Ends the hash into memory of exactly `count` bytes; the state is useless afterwards.
+    /// Ends the hash and writes it into memory of exactly `count` bytes; the state is unusable
+    /// afterwards.
     mutating func finalize(into out: UnsafeMutableRawBufferPointer) {
       precondition(out.count == count, "digest memory has \(out.count) bytes, not \(count)")
       let status = withState { crypto_generichash_final($0, out.unsignedBytes, out.count) }
@@ -140,13 +143,13 @@ package enum Blake2b {
   }
 }
 
-/// Identifiers derived from public facts, equal on every device that derives them.
+/// Identifiers derived from public facts, equal on every device.
 package enum DerivedID {
   /// Derives a 16-byte identifier: BLAKE2b-128 of the domain and the length-prefixed parts.
   ///
-  /// Not secret: whoever knows the parts knows the id. Each part is preceded by its length (eight
-  /// big-endian bytes), so no two lists of parts share an input. Used where two devices may create
-  /// "the same" record: seeds, setting keys, occurrences, awards.
+  /// The id is not secret: everybody who knows the parts knows the id. Each part is preceded by its
+  /// length (eight big-endian bytes), so no two lists of parts share an input. Derived ids are used
+  /// if two devices may create "the same" record: seeds, setting keys, occurrences, awards.
   package static func make(domain: Domain, _ parts: [UInt8]...) -> [UInt8] {
     make(domain: domain, parts: parts)
   }
@@ -160,7 +163,9 @@ package enum DerivedID {
   }
 }
 
-/// An address to hand to C for buffers that have none; nothing is ever read or written there.
+/// An address for C functions, for buffers that have none.
+///
+/// Nothing is ever read or written there.
 nonisolated(unsafe) private let emptyAddress = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
 
 extension UnsafeRawBufferPointer {
@@ -169,7 +174,7 @@ extension UnsafeRawBufferPointer {
     baseAddress?.assumingMemoryBound(to: UInt8.self) ?? UnsafePointer(emptyAddress)
   }
 
-  /// The part in a range, as a buffer of its own.
+  /// The part in a range, as a separate buffer.
   func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { Self(rebasing: self[range]) }
 }
 
@@ -179,6 +184,6 @@ extension UnsafeMutableRawBufferPointer {
     baseAddress?.assumingMemoryBound(to: UInt8.self) ?? emptyAddress
   }
 
-  /// The part in a range, as a buffer of its own.
+  /// The part in a range, as a separate buffer.
   func part(_ range: Range<Int>) -> UnsafeMutableRawBufferPointer { Self(rebasing: self[range]) }
 }

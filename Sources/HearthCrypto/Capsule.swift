@@ -1,11 +1,11 @@
-/// Bytes sealed under a key that the reader may have been given by a stranger.
+/// A sealed bundle, safe for readers whose key may come from a stranger.
 ///
-/// XChaCha20-Poly1305 behind a commitment to the key, with the padding of envelopes. Used for what
-/// lies at a rendezvous for whoever holds an invite.
+/// It is XChaCha20-Poly1305 behind a commitment to the key, with the padding of envelopes. The
+/// invitation bundle at a rendezvous is one; an invitation's holder can open it.
 package enum Capsule {
-  /// The longest capsule.
+  /// The longest bundle.
   package static let maximumCapsuleBytes = 256 << 10
-  /// Everything but the padded body: header, commitment, nonce, tag.
+  /// The length without the padded body: header, commitment, nonce, tag.
   package static let overheadBytes = 5 + Commitment.count + AEAD.overheadBytes
 
   private static let header = Array("HRC1".utf8) + [1]
@@ -38,8 +38,8 @@ package enum Capsule {
     return header + commitment(key, context, sealed) + sealed
   }
 
-  /// Opens a capsule.
-  /// - Throws: `authenticationFailed` when the commitment or the encryption does not fit,
+  /// Opens a sealed bundle.
+  /// - Throws: `authenticationFailed` if the commitment or the encryption does not match,
   ///   `malformed`, `unsupportedType`, `tooLarge`.
   package static func open(_ bytes: [UInt8], key: SecretKey, associatedData: [UInt8] = []) throws
     -> [UInt8]

@@ -1,8 +1,8 @@
-/// A hash that fixes which key a ciphertext was made with: H(key, nonce ‖ ad ‖ ciphertext).
+/// A hash that commits a ciphertext to its key: H(key, nonce ‖ ad ‖ ciphertext).
 ///
-/// XChaCha20-Poly1305 alone lets an attacker who chooses keys build one ciphertext for several of
-/// them, which turns a passphrase check into an oracle for many passphrases at once. Verified
-/// before the decryption.
+/// With XChaCha20-Poly1305 alone, an attacker who chooses keys can build one ciphertext for several
+/// of them. This turns a passphrase check into an oracle for many passphrases at once. The
+/// commitment is verified before decryption.
 enum Commitment {
   static let count = 32
 
@@ -17,7 +17,7 @@ enum Commitment {
     return hasher.finalize()
   }
 
-  /// Whether a stored commitment is the right one, in constant time.
+  /// Whether a stored commitment is correct, in constant time.
   static func isValid(
     _ commitment: UnsafeRawBufferPointer, _ domain: Domain, key: UnsafeRawBufferPointer,
     associatedData: [UInt8], sealed: UnsafeRawBufferPointer

@@ -1,13 +1,13 @@
-/// Thirty decimal digits that stand for some bytes, for people to compare by eye or voice.
+/// Thirty decimal digits that represent some bytes, for people to compare by eye or voice.
 ///
-/// Digest₀ = BLAKE2b-512(domain ‖ bytes), digestᵢ = BLAKE2b-512(domain ‖ digestᵢ₋₁), 8,192 rounds
-/// after the first; the digits are six groups of five, each the next five bytes as a big-endian
-/// number modulo 100,000.
+/// Digest₀ = BLAKE2b-512(domain ‖ bytes), digestᵢ = BLAKE2b-512(domain ‖ digestᵢ₋₁), with 8,192
+/// rounds after the first. The digits are six groups of five, each the next five bytes as a
+/// big-endian number modulo 100,000.
 ///
-/// *Why rounds:* thirty digits are 99 bits. That is plenty against somebody who must hit a given
-/// number. But whoever shapes *both* inputs (a member who tells two people different things) only
-/// needs any two that agree, about 2^50 trials, which is within reach; 8,192 rounds make it 2^63
-/// hashes. They cost a few milliseconds, once per comparison.
+/// *Reason for the rounds:* thirty digits are 99 bits. That suffices against an attacker who must
+/// hit a given number. An attacker who controls *both* inputs (a member who shows two people
+/// different content) needs only any matching pair, about 2^50 trials, which is within reach. 8,192
+/// rounds make it 2^63 hashes. They cost a few milliseconds, once per comparison.
 enum ComparisonDigits {
   /// The number of digits.
   static let count = 30
@@ -48,7 +48,7 @@ enum ComparisonDigits {
     return text
   }
 
-  /// The digits of a text typed with spaces, dashes and line breaks; nil for anything else.
+  /// The digits of a typed text, without spaces, dashes and line breaks; nil for any other text.
   static func read(_ text: String, count: Int) -> String? {
     guard text.utf8.count <= count * 4 else { return nil }
     var digits = ""

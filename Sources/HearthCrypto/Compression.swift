@@ -1,11 +1,11 @@
 import CZstd
 
-/// zstd with bounds: one frame, a stated size, nothing allocated before the checks.
+/// zstd with bounds: one frame, a stated size, and no allocation before the checks.
 enum Compression {
-  /// The level used: a good size at some 200 MB/s.
+  /// The compression level: a good size at some 200 MB/s.
   static let level: CInt = 3
 
-  /// Compresses bytes, or gives nil when the result would not be smaller than `limit`.
+  /// Compresses bytes; returns nil if the result would not be smaller than `limit`.
   static func compress(_ bytes: UnsafeRawBufferPointer, limit: Int) -> [UInt8]? {
     guard limit > 0 else { return nil }
     let result = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
@@ -18,8 +18,8 @@ enum Compression {
 
   /// Decompresses exactly one frame into exactly `count` bytes.
   ///
-  /// The caller has bounded `count`; the frame must state the same size, so a bomb is refused
-  /// before any memory is taken for it.
+  /// The caller has bounded `count`. The frame must state the same size, so a decompression bomb is
+  /// rejected before any memory is allocated for it.
   /// - Throws: `malformed`, `compressionFailed`.
   static func decompress(_ frame: UnsafeRawBufferPointer, count: Int) throws -> [UInt8] {
     guard ZSTD_getFrameContentSize(frame.baseAddress, frame.count) == UInt64(count),

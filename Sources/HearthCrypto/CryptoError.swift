@@ -1,8 +1,8 @@
 /// An error of the cryptographic layer: what failed, where, and what the caller can do.
 ///
-/// Two errors are equal when their codes are equal. A message never contains key material,
-/// plaintext, or anything that tells an attacker *why* a decryption failed: every failure to
-/// authenticate a ciphertext has the same code and the same words.
+/// Two errors are equal if their codes are equal. A message never contains key material, plaintext,
+/// or anything that tells an attacker *why* a decryption failed. Every failure to authenticate a
+/// ciphertext has the same code and the same words.
 package struct CryptoError: Error, Equatable, CustomStringConvertible, Sendable {
   /// The stable, machine-readable kind of an error.
   package struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -13,13 +13,13 @@ package struct CryptoError: Error, Equatable, CustomStringConvertible, Sendable 
 
     /// libsodium could not be started.
     package static let initialisationFailed = Code(rawValue: "initialisationFailed")
-    /// A known-answer test gave another answer than the published one.
+    /// The result of a known-answer test differs from the published answer.
     package static let selfTestFailed = Code(rawValue: "selfTestFailed")
     /// An argument or a field has the wrong number of bytes.
     package static let badLength = Code(rawValue: "badLength")
-    /// The suite byte is unknown, or below the minimum the household demands.
+    /// The suite byte is unknown, or below the household's minimum.
     package static let unsupportedSuite = Code(rawValue: "unsupportedSuite")
-    /// The type byte or format version is not known to this version.
+    /// This version does not know the type byte or format version.
     package static let unsupportedType = Code(rawValue: "unsupportedType")
     /// The bytes break a rule of their format.
     package static let malformed = Code(rawValue: "malformed")
@@ -27,15 +27,15 @@ package struct CryptoError: Error, Equatable, CustomStringConvertible, Sendable 
     package static let tooLarge = Code(rawValue: "tooLarge")
     /// A ciphertext, commitment or sealed box is not authentic under this key and context.
     package static let authenticationFailed = Code(rawValue: "authenticationFailed")
-    /// A signature does not fit the message and the public key.
+    /// A signature does not match the message and the public key.
     package static let badSignature = Code(rawValue: "badSignature")
     /// A public key is not a canonical point of large prime order.
     package static let badKey = Code(rawValue: "badKey")
-    /// The passphrase does not open the key file (or the file is damaged).
+    /// The passphrase does not open the key file, or the file is damaged.
     package static let wrongPassphrase = Code(rawValue: "wrongPassphrase")
     /// Guarded memory could not be allocated.
     package static let outOfMemory = Code(rawValue: "outOfMemory")
-    /// Key-derivation cost parameters outside the accepted bounds.
+    /// Key-derivation cost parameters are outside the accepted bounds.
     package static let weakParameters = Code(rawValue: "weakParameters")
     /// zstd refused to compress or decompress.
     package static let compressionFailed = Code(rawValue: "compressionFailed")
@@ -45,7 +45,7 @@ package struct CryptoError: Error, Equatable, CustomStringConvertible, Sendable 
   package let code: Code
   /// One sentence for a person: what failed, where, what to do.
   package let message: String
-  /// The error underneath, when there is one.
+  /// The underlying error, if there is one.
   package let cause: (any Error)?
 
   /// Makes an error from its parts.
@@ -63,12 +63,12 @@ package struct CryptoError: Error, Equatable, CustomStringConvertible, Sendable 
   /// The code and the message, in one line.
   package var description: String { "\(code): \(message)" }
 
-  /// The one error of every failed decryption, whatever the reason.
+  /// The single error of every failed decryption, whatever the reason.
   static let authentication = CryptoError(
     .authenticationFailed,
     "The data is not authentic under this key and place; it was altered, moved, or is for others.")
 
-  /// The one error of every signature that does not verify, whatever the reason.
+  /// The single error of every invalid signature, whatever the reason.
   static let signature = CryptoError(
     .badSignature,
     "The signature does not fit the message and the author's key; refuse the message.")

@@ -16,7 +16,7 @@ enum Curve25519 {
     return (key, signature)
   }
 
-  /// The library's own verdict on a signature, without our additional check.
+  /// Whether the library accepts a signature, without our additional check.
   static func verifies(_ signature: [UInt8], message: [UInt8], key: [UInt8]) -> Bool {
     guard signature.count == 64, key.count == 32 else { return false }
     return crypto_sign_verify_detached(signature, message, UInt64(message.count), key) == 0
@@ -32,7 +32,7 @@ enum Curve25519 {
     #endif
   }
 
-  /// The X25519 function, or nil when the result would be all zero.
+  /// The X25519 function; nil if the result would be all zero.
   static func multiply(scalar: [UInt8], point: [UInt8]) -> [UInt8]? {
     guard scalar.count == 32, point.count == 32 else { return nil }
     var shared = [UInt8](repeating: 0, count: 32)

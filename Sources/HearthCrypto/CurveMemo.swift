@@ -1,17 +1,21 @@
 #if HEARTH_SIMULATION
   import Synchronization
 
-  /// What the curve said about the same bytes before.
+  /// Caches answers of curve operations by their input bytes.
   ///
-  /// Compiled only with `-D HEARTH_SIMULATION`: a simulated family verifies each signature on
-  /// every device and again at every look, in one process. The answer follows from the bytes alone,
-  /// so remembering it changes nothing but time.
+  /// It is compiled only with `-D HEARTH_SIMULATION`. A simulated family verifies each signature on
+  /// every device, many times, in one process. The answer depends only on the bytes, so the cache
+  /// changes nothing but time.
   enum CurveMemo {
-    /// Beyond, everything is forgotten.
+    /// The most cached answers.
+    ///
+    /// Beyond this number the cache is cleared.
     private static let maximumAnswers = 100_000
     private static let answers = Mutex<[[UInt8]: Bool]>([:])
 
-    /// The answer to a question, which differs from every other question in its bytes.
+    /// The answer to a question.
+    ///
+    /// Different questions have different bytes.
     static func answer(to question: [UInt8], _ work: () -> Bool) -> Bool {
       if let known = answers.withLock({ $0[question] }) { return known }
       let answer = work()

@@ -1,6 +1,6 @@
-/// What a device is: a pair to sign, a separate pair to receive keys, and a key for nonces.
+/// The keys of a device: a pair to sign, a separate pair to receive keys, and a key for nonces.
 ///
-/// All of it is derived from one master secret, the only thing a key file needs to keep.
+/// All of them are derived from one master secret, the only content that a key file needs.
 package final class DeviceIdentity: Sendable, Redacted {
   /// The public half, with the device id.
   package let publicKeys: DevicePublicKeys
@@ -10,7 +10,7 @@ package final class DeviceIdentity: Sendable, Redacted {
   package let boxPair: BoxKeyPair
   /// The key of hedged nonces.
   let nonceKey: SecretKey
-  /// Seals keys in this device's own database.
+  /// The key that seals keys in this device's own database.
   let localKey: SecretKey
 
   /// Derives every key of a device from its master secret.
@@ -23,7 +23,7 @@ package final class DeviceIdentity: Sendable, Redacted {
     publicKeys = DevicePublicKeys(signingPair.publicKey, boxPair.publicKey)
   }
 
-  /// A new device and the master secret to store for it.
+  /// Makes a new device, and the master secret to store for it.
   /// - Throws: `outOfMemory`, or an error of start-up.
   package static func generate() throws -> (identity: DeviceIdentity, master: SecretKey) {
     let master = try SecretKey.random()

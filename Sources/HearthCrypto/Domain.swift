@@ -1,15 +1,15 @@
 /// The purpose of a hash, key or signature: an ASCII text `HRTH/<purpose>/v<digit>`.
 ///
-/// Every hash and every signature starts with one, so that bytes made for one purpose can never
-/// be presented for another. The strict form (no second slash in the purpose, one digit of
+/// Every hash and every signature starts with a domain, so that bytes made for one purpose can
+/// never be presented for another. The strict form (no second slash in the purpose, one digit of
 /// version) makes the set of domains prefix-free.
 package struct Domain: ExpressibleByStringLiteral, Sendable {
-  /// The bytes that go in front of the message.
+  /// The bytes that precede the message.
   package let bytes: [UInt8]
 
   /// Takes a literal of the form `HRTH/<purpose>/v<digit>`.
   ///
-  /// Anything else is a mistake in the program, not in its input, and traps.
+  /// Any other literal is a mistake in the program, not in its input, and traps.
   package init(stringLiteral value: StaticString) {
     bytes = value.withUTF8Buffer { [UInt8]($0) }
     precondition(Self.isWellFormed(bytes), "not a domain: \(value)")

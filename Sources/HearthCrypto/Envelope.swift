@@ -1,26 +1,28 @@
 /// The sealed, signed form in which changes and snapshots leave a device.
 ///
-/// Encrypt, then sign: whoever knows the author's key drops garbage before decrypting. The byte
-/// format is fixed in `docs/reference/envelope-format.md`; every step of reading happens in the
-/// order written there, and each failure of decryption reads the same.
+/// It is encrypted, then signed: a reader with the author's key drops garbage before decrypting.
+/// The byte format is fixed in `docs/reference/envelope-format.md`. Every step of reading happens
+/// in the order written there, and each failure of decryption reads the same.
 package enum Envelope {
   /// Suite 1: XChaCha20-Poly1305-IETF, Ed25519, BLAKE2b.
   package static let suite: UInt8 = 1
-  /// The clear header with the nonce.
+  /// The length of the clear header with the nonce.
   package static let headerBytes = 166
-  /// Everything but the plaintext: header, tag, signature.
+  /// The length without the plaintext: header, tag, signature.
   package static let overheadBytes = headerBytes + AEAD.tagCount + Signature.count
-  /// The longest envelope anybody reads or writes: 1 MiB and 64 KiB for padding and frame.
+  /// The longest envelope that is read or written: 1 MiB, and 64 KiB for padding and frame.
   package static let maximumEnvelopeBytes = (1 << 20) + (64 << 10)
   /// The longest padded plaintext.
   package static let maximumPlaintextBytes = maximumEnvelopeBytes - overheadBytes
   /// The longest body, before compression and after decompression: 8 MiB.
   package static let maximumBodyBytes = 8 << 20
-  /// A body up to this length can always be sealed, even when it does not compress: 1 MiB.
+  /// A body up to this length can always be sealed, even if it does not compress: 1 MiB.
   package static let guaranteedBodyBytes = 1 << 20
-  /// The last number that a change can have: 2^63 - 1, so that no sum of two overflows.
+  /// The greatest sequence number of a change: 2^63 - 1, so that no sum of two overflows.
   package static let maximumSequence: UInt64 = 1 << 63 - 1
-  /// The most by which a body is longer than what it is sealed in: what shrinks more is padded.
+  /// The greatest ratio between a body and the plaintext that contains it.
+  ///
+  /// A body that compresses better is padded.
   package static let maximumCompressionRatio = 16
 
   /// Byte positions of the header.
@@ -48,19 +50,19 @@ package enum Envelope {
 
   /// Seals a body.
   /// - Parameters:
-  ///   - type: What the body is.
+  ///   - type: The type of the body.
   ///   - zoneID: The zone, 16 bytes; not in the clear, but bound by encryption and signature.
   ///   - device: The author.
   ///   - incarnation: The author's incarnation.
   ///   - epoch: The epoch to encrypt under; it must be of the same zone.
   ///   - zone: The zone's secret, for the tags.
-  ///   - firstSeq: The first change's number, at least 1.
-  ///   - lastSeq: The last change's number.
+  ///   - firstSeq: The first change's sequence number, at least 1.
+  ///   - lastSeq: The last change's sequence number.
   ///   - chainBefore: The author's chain hash before the first change, 32 bytes (zeros for none).
   ///   - chainAfter: The chain hash after the last change, 32 bytes.
-  ///   - body: The content, up to ``guaranteedBodyBytes``, or more when it compresses.
-  ///   - weight: The work that reading the body makes, in units of its reader; the envelope has at
-  ///     least a byte for each, and says so before anything is unpacked.
+  ///   - body: The content, up to ``guaranteedBodyBytes``, or more if it compresses.
+  ///   - weight: The work of reading the body, in units of its reader. The envelope has at least
+  ///     one byte for each unit, and states the work before anything is unpacked.
   /// - Returns: The envelope; two calls with equal arguments give different bytes.
   /// - Throws: `tooLarge`, `badLength`, `malformed` for arguments that break the rules.
   package static func seal(
@@ -89,7 +91,7 @@ package enum Envelope {
       header, zoneID: zoneID, device: device, epoch: epoch, plaintext: plaintext, random: random)
   }
 
-  /// Seals a plaintext that is already encoded; tests use it to build what no writer would.
+  /// Seals an encoded plaintext; tests use it to build envelopes that no writer would make.
   static func seal(
     _ header: EnvelopeHeader, zoneID: [UInt8], device: DeviceIdentity, epoch: EpochKey,
     plaintext: [UInt8], random: [UInt8]
@@ -124,9 +126,10 @@ package enum Envelope {
 
   /// Reads the clear header and checks everything that needs no key.
   ///
-  /// Length limits, magic, suite, type, sequence numbers, and that the ciphertext has one of the
-  /// padded lengths. The layout is fixed, so what passes has exactly one encoding.
-  /// - Parameter minimumSuite: The lowest suite the household still accepts; it only ever rises.
+  /// It checks length limits, magic, suite, type and sequence numbers, and that the ciphertext has
+  /// one of the padded lengths. The layout is fixed, so a valid header has exactly one encoding.
+  /// - Parameter minimumSuite: The lowest suite that the household still accepts; it only ever
+  ///   rises.
   /// - Throws: `tooLarge`, `malformed`, `unsupportedSuite`, `unsupportedType`.
   package static func parseHeader(
     _ bytes: UnsafeRawBufferPointer, minimumSuite: UInt8 = suite
@@ -166,9 +169,9 @@ package enum Envelope {
 
   /// Verifies that the device signed this envelope for this zone.
   ///
-  /// About 0.2 ms. That the header's author tag is the device's is for the caller to establish:
-  /// it finds the device by the tag.
-  /// - Throws: `badSignature`; and what ``parseHeader(_:minimumSuite:)`` throws.
+  /// It takes about 0.2 ms. The caller must establish that the header's author tag belongs to the
+  /// device: it finds the device by the tag.
+  /// - Throws: `badSignature`; and the errors of ``parseHeader(_:minimumSuite:)``.
   package static func verifySignature(
     _ bytes: UnsafeRawBufferPointer, zoneID: [UInt8], keys: DevicePublicKeys
   ) throws {
@@ -187,24 +190,25 @@ package enum Envelope {
     try bytes.withUnsafeBytes { try verifySignature($0, zoneID: zoneID, keys: keys) }
   }
 
-  /// Decrypts an envelope without looking at its signature.
+  /// Decrypts an envelope without verifying its signature.
   ///
-  /// For two readers only: one that meets an author whose public keys stand *inside* (a joiner's
-  /// first segment), who must call ``verifySignature(_:zoneID:keys:)`` with them before anything
-  /// inside counts; and one that has verified a later head of the same hash chain, which covers
-  /// this envelope. Everybody else uses ``verifyAndOpen(_:zoneID:keys:epoch:)``.
+  /// Only two kinds of readers may use it. The first finds the author's public keys *inside* the
+  /// envelope (a joiner's first segment). It must call ``verifySignature(_:zoneID:keys:)`` with
+  /// these keys before it uses the content. The second has verified a later head of the same hash
+  /// chain, which covers this envelope. All other readers use
+  /// ``verifyAndOpen(_:zoneID:keys:epoch:)``.
   /// - Returns: The body.
   /// - Throws: `authenticationFailed` for a wrong key, epoch, zone or any altered bit; `malformed`
-  ///   or `tooLarge` when a member sealed nonsense; and what ``parseHeader(_:minimumSuite:)``
-  ///   throws.
+  ///   or `tooLarge` if a member sealed invalid content; and the errors of
+  ///   ``parseHeader(_:minimumSuite:)``.
   package static func open(
     _ bytes: UnsafeRawBufferPointer, zoneID: [UInt8], epoch: EpochKey
   ) throws -> [UInt8] {
     try openWeighed(bytes, zoneID: zoneID, epoch: epoch).body
   }
 
-  /// Decrypts like ``open(_:zoneID:epoch:)-swift.type.method``, and tells the work that its writer
-  /// declared for reading the body.
+  /// Decrypts like ``open(_:zoneID:epoch:)-swift.type.method``, and returns the work that the
+  /// writer declared for reading the body.
   package static func openWeighed(
     _ bytes: UnsafeRawBufferPointer, zoneID: [UInt8], epoch: EpochKey
   ) throws -> (body: [UInt8], weight: Int) {
@@ -226,21 +230,21 @@ package enum Envelope {
     return (content.body, content.weight)
   }
 
-  /// Decrypts an array, and tells the work that its writer declared.
+  /// Decrypts an array, and returns the work that its writer declared.
   package static func openWeighed(
     _ bytes: [UInt8], zoneID: [UInt8], epoch: EpochKey
   ) throws -> (body: [UInt8], weight: Int) {
     try bytes.withUnsafeBytes { try openWeighed($0, zoneID: zoneID, epoch: epoch) }
   }
 
-  /// Decrypts an array without looking at its signature.
+  /// Decrypts an array without verifying its signature.
   package static func open(_ bytes: [UInt8], zoneID: [UInt8], epoch: EpochKey) throws -> [UInt8] {
     try bytes.withUnsafeBytes { try open($0, zoneID: zoneID, epoch: epoch) }
   }
 
   /// Verifies, then decrypts: the normal way to read.
-  /// - Throws: `badSignature` before anything is decrypted, then what
-  ///   ``open(_:zoneID:epoch:)-swift.type.method`` throws.
+  /// - Throws: `badSignature` before anything is decrypted, then the errors of
+  ///   ``open(_:zoneID:epoch:)-swift.type.method``.
   package static func verifyAndOpen(
     _ bytes: [UInt8], zoneID: [UInt8], keys: DevicePublicKeys, epoch: EpochKey
   ) throws -> [UInt8] {
@@ -250,10 +254,11 @@ package enum Envelope {
     }
   }
 
-  /// The name of an envelope: BLAKE2b-256 over everything but the signature.
+  /// The name of an envelope: BLAKE2b-256 over everything except the signature.
   ///
-  /// Without the signature, so that nobody can give one content two names. It needs no key.
-  /// - Throws: what ``parseHeader(_:minimumSuite:)`` throws.
+  /// The signature is excluded so that nobody can give one content two names. The name needs no
+  /// key.
+  /// - Throws: the errors of ``parseHeader(_:minimumSuite:)``.
   package static func id(_ bytes: [UInt8]) throws -> [UInt8] {
     try bytes.withUnsafeBytes { bytes in
       _ = try parseHeader(bytes)

@@ -1,7 +1,7 @@
-/// The part of an envelope's clear header that every suite and type has in the same place.
+/// The part of an envelope's clear header that has the same place in every suite and type.
 ///
-/// It is enough to know what an envelope of a newer version is called and whom it is of, so that it
-/// can be kept and passed on by a program that cannot open it. Nothing in it is authenticated.
+/// It suffices to identify an envelope of a newer version and its author, so that a program that
+/// cannot open it can keep it and pass it on. Nothing in it is authenticated.
 package struct EnvelopeFrame: Hashable, Sendable {
   /// The suite, known or not.
   package let suite: UInt8
@@ -13,9 +13,9 @@ package struct EnvelopeFrame: Hashable, Sendable {
   package let incarnation: UInt64
   /// The epoch's opaque name.
   package let epochTag: Bytes16
-  /// The sequence number of the first change inside, at least 1.
+  /// The sequence number of the first change in the envelope, at least 1.
   package let firstSeq: UInt64
-  /// The sequence number of the last change inside.
+  /// The sequence number of the last change in the envelope.
   package let lastSeq: UInt64
 
   /// Reads the frame of an envelope of any suite and type.

@@ -1,4 +1,4 @@
-/// What an envelope carries.
+/// The kind of content in an envelope.
 package enum EnvelopeType: UInt8, Sendable, CaseIterable {
   /// Consecutive changes of one author.
   case segment = 1
@@ -6,12 +6,12 @@ package enum EnvelopeType: UInt8, Sendable, CaseIterable {
   case snapshotChunk = 2
 }
 
-/// The clear part of an envelope: everything a relay or folder may know of it.
+/// The clear part of an envelope: everything that a relay or folder may know about it.
 ///
 /// All of it is associated data of the encryption and covered by the signature. See
 /// `docs/reference/envelope-format.md` for the byte table.
 package struct EnvelopeHeader: Hashable, Sendable {
-  /// What the envelope carries.
+  /// The kind of content.
   package let type: EnvelopeType
   /// The zone's opaque name (``ZoneSecret/zoneTag``).
   package let zoneTag: Bytes16
@@ -21,16 +21,16 @@ package struct EnvelopeHeader: Hashable, Sendable {
   package let incarnation: UInt64
   /// The epoch's opaque name (``EpochKey/tag``).
   package let epochTag: Bytes16
-  /// The sequence number of the first change inside, at least 1.
+  /// The sequence number of the first change in the envelope, at least 1.
   package let firstSeq: UInt64
-  /// The sequence number of the last change inside.
+  /// The sequence number of the last change in the envelope.
   package let lastSeq: UInt64
   /// The masked chain hash before the first change.
   package let linkBefore: Bytes32
   /// The masked chain hash after the last change.
   package let linkAfter: Bytes32
 
-  /// Writes the 142 bytes in front of the nonce.
+  /// Writes the 142 bytes before the nonce.
   func store(into out: UnsafeMutableRawBufferPointer) {
     typealias Layout = Envelope.Layout
     precondition(out.count == Layout.nonce.lowerBound, "header memory of \(out.count) bytes")
@@ -80,7 +80,7 @@ package struct EnvelopeHeader: Hashable, Sendable {
     self.linkAfter = linkAfter
   }
 
-  /// Refuses a range of changes that no log can have.
+  /// Rejects a range of changes that no log can have.
   /// - Throws: `malformed` unless 1 ≤ `first` ≤ `last` ≤ ``Envelope/maximumSequence``.
   static func checkSequence(_ first: UInt64, _ last: UInt64) throws {
     guard first >= 1, last >= first, last <= Envelope.maximumSequence else {

@@ -1,7 +1,7 @@
-/// One generation of a zone's key, with the subkeys that do the work.
+/// One generation of a zone's key, with its working subkeys.
 ///
-/// The id commits to the key (BLAKE2b is collision resistant), is checked at every unwrap and
-/// stands in the associated data of every envelope, so no ciphertext opens differently for two
+/// The id commits to the key (BLAKE2b is collision resistant). It is checked at every unwrap and is
+/// part of the associated data of every envelope, so no ciphertext opens differently for two
 /// members. All keys of an epoch share one guarded allocation.
 package final class EpochKey: Sendable, Redacted {
   /// The group (household or person) the epoch belongs to, 16 bytes.
@@ -10,7 +10,7 @@ package final class EpochKey: Sendable, Redacted {
   package let zoneID: [UInt8]
   /// BLAKE2b-256("HRTH/epoch-commit/v1" ‖ group ‖ zone, key = K_e), 32 bytes.
   package let id: [UInt8]
-  /// BLAKE2b-128("HRTH/epoch-tag/v1" ‖ id): what a relay sees of the id.
+  /// BLAKE2b-128("HRTH/epoch-tag/v1" ‖ id): the part of the id that a relay sees.
   package let tag: Bytes16
 
   private let memory: GuardedMemory
@@ -27,7 +27,7 @@ package final class EpochKey: Sendable, Redacted {
     }
   }
 
-  /// Makes the epoch of a known key.
+  /// Makes an epoch from a known key.
   /// - Throws: `badLength` for ids that are not 16 bytes, `outOfMemory`.
   package init(secret: SecretKey, groupID: [UInt8], zoneID: [UInt8]) throws {
     try CryptoError.require("A group id", groupID.count, equals: 16)
@@ -48,14 +48,14 @@ package final class EpochKey: Sendable, Redacted {
     tag = try Self.tag(ofID: id)
   }
 
-  /// A new random epoch.
+  /// Makes a new random epoch.
   /// - Throws: `badLength`, `outOfMemory`.
   package static func random(groupID: [UInt8], zoneID: [UInt8]) throws -> EpochKey {
     try EpochKey(secret: .random(), groupID: groupID, zoneID: zoneID)
   }
 
-  /// Makes the epoch of an unwrapped key and refuses it unless it is the one announced.
-  /// - Throws: `authenticationFailed` when the commitment differs, `badLength`, `outOfMemory`.
+  /// Makes an epoch from an unwrapped key, and rejects a key that is not the announced one.
+  /// - Throws: `authenticationFailed` if the commitment differs, `badLength`, `outOfMemory`.
   package convenience init(
     unwrapping secret: SecretKey, expectingID id: [UInt8], groupID: [UInt8], zoneID: [UInt8]
   ) throws {
@@ -66,7 +66,7 @@ package final class EpochKey: Sendable, Redacted {
     guard isExpected else { throw CryptoError.authentication }
   }
 
-  /// Makes the epoch of unwrapped bytes, which are zeroed, and checks the commitment.
+  /// Makes an epoch from unwrapped bytes, which are zeroed, and checks the commitment.
   /// - Throws: `authenticationFailed`, `badLength`, `outOfMemory`.
   package convenience init(
     unwrapping bytes: inout [UInt8], expectingID id: [UInt8], groupID: [UInt8], zoneID: [UInt8]
@@ -75,7 +75,7 @@ package final class EpochKey: Sendable, Redacted {
       unwrapping: SecretKey(consuming: &bytes), expectingID: id, groupID: groupID, zoneID: zoneID)
   }
 
-  /// The tag that stands on the wire for an epoch id.
+  /// The wire tag of an epoch id.
   /// - Throws: `badLength` unless the id has 32 bytes.
   package static func tag(ofID id: [UInt8]) throws -> Bytes16 {
     try CryptoError.require("An epoch id", id.count, equals: 32)
@@ -113,8 +113,8 @@ package final class EpochKey: Sendable, Redacted {
 
   /// Masks a chain hash for a clear header: BLAKE2b-256(K_link, "HRTH/link/v1" ‖ hash).
   ///
-  /// Chain hashes never stand raw in the open. Their key lives as long as the zone, so somebody
-  /// removed long ago could confirm a guess of new content; the link changes with every epoch.
+  /// Chain hashes never appear unmasked. Their key lives as long as the zone, so a long removed
+  /// member could otherwise confirm a guess of new content. The mask changes with every epoch.
   /// - Throws: `badLength` unless the hash has 32 bytes.
   package func link(_ chainHash: [UInt8]) throws -> Bytes32 {
     try CryptoError.require("A chain hash", chainHash.count, equals: 32)
@@ -133,7 +133,7 @@ package final class EpochKey: Sendable, Redacted {
   /// - Throws: `outOfMemory`.
   package func blobKey() throws -> SecretKey { try copy(.blob) }
 
-  /// Lends the envelope key of one author: BLAKE2b-256(K_env, author tag ‖ incarnation).
+  /// Provides the envelope key of one author: BLAKE2b-256(K_env, author tag ‖ incarnation).
   func withEnvelopeKey<Result>(
     author: Bytes16, incarnation: UInt64, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) rethrows -> Result {
@@ -147,9 +147,9 @@ package final class EpochKey: Sendable, Redacted {
     }
   }
 
-  /// The pair under which the group can be written to by whoever knows only its public half.
+  /// The key pair that lets anybody with only the public half write to the group.
   ///
-  /// Everybody with the epoch's key opens what is sealed to it: people who come later too.
+  /// Everybody with the epoch's key can open messages sealed to it, including later members.
   /// - Throws: `outOfMemory`.
   package func inbox() throws -> BoxKeyPair {
     let seed = try SecretKey { out in
@@ -167,7 +167,7 @@ package final class EpochKey: Sendable, Redacted {
   }
 
   /// Opens a key sealed by ``sealKey(to:)`` and checks that it is the announced one.
-  /// - Throws: `authenticationFailed` when the box is for others or holds another key.
+  /// - Throws: `authenticationFailed` if the box is for somebody else or contains another key.
   package static func openKey(
     _ sealed: [UInt8], with pair: BoxKeyPair, expectingID id: [UInt8], groupID: [UInt8],
     zoneID: [UInt8]
@@ -179,7 +179,7 @@ package final class EpochKey: Sendable, Redacted {
 
   /// Seals the key of an earlier epoch under this one (K_hist); 72 bytes.
   ///
-  /// A newcomer who gets the newest key thus gets the old ones, where the policy allows history.
+  /// A newcomer with the newest key can thus open the earlier ones, if the policy allows history.
   /// - Throws: `outOfMemory`.
   package func wrapHistory(previous: EpochKey) throws -> [UInt8] {
     let key = try copy(.history)
@@ -188,7 +188,7 @@ package final class EpochKey: Sendable, Redacted {
   }
 
   /// Opens an earlier epoch's key sealed by ``wrapHistory(previous:)``.
-  /// - Throws: `authenticationFailed` when it is damaged, of other epochs, or another key.
+  /// - Throws: `authenticationFailed` if it is damaged, of other epochs, or another key.
   package func unwrapHistory(_ wrapped: [UInt8], expectingID previousID: [UInt8]) throws
     -> EpochKey
   {

@@ -12,7 +12,7 @@ package struct Bytes16: Hashable, Comparable, Sendable, CustomStringConvertible 
     self = bytes.withUnsafeBytes { Bytes16(loading: $0) }
   }
 
-  /// Takes bytes whose length the caller has made sure of; another length traps.
+  /// Takes bytes whose length the caller has checked; any other length traps.
   package init(exactly bytes: [UInt8]) {
     self = bytes.withUnsafeBytes { Bytes16(loading: $0) }
   }
@@ -24,7 +24,7 @@ package struct Bytes16: Hashable, Comparable, Sendable, CustomStringConvertible 
     low = bytes.bigEndianUInt64(at: 8)
   }
 
-  /// The bytes, first one first.
+  /// The bytes in order.
   package var array: [UInt8] { Blake2b.array(Self.count) { store(into: $0) } }
   /// The bytes in hexadecimal.
   package var description: String { Hex.encode(array) }
@@ -56,7 +56,7 @@ package struct Bytes32: Hashable, Comparable, Sendable, CustomStringConvertible 
     self = bytes.withUnsafeBytes { Bytes32(loading: $0) }
   }
 
-  /// Takes bytes whose length the caller has made sure of; another length traps.
+  /// Takes bytes whose length the caller has checked; any other length traps.
   package init(exactly bytes: [UInt8]) {
     self = bytes.withUnsafeBytes { Bytes32(loading: $0) }
   }
@@ -70,7 +70,7 @@ package struct Bytes32: Hashable, Comparable, Sendable, CustomStringConvertible 
     fourth = bytes.bigEndianUInt64(at: 24)
   }
 
-  /// The bytes, first one first.
+  /// The bytes in order.
   package var array: [UInt8] { Blake2b.array(Self.count) { store(into: $0) } }
   /// The bytes in hexadecimal.
   package var description: String { Hex.encode(array) }

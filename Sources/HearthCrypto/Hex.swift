@@ -13,9 +13,9 @@ package enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Reads text made of pairs of digits, of either case, and nothing else.
+  /// Reads text of digit pairs, in either case, and nothing else.
   ///
-  /// Not constant-time: for ids and public values.
+  /// It is not constant-time: use it for ids and public values.
   /// - Throws: `malformed`, with the position of the first wrong character.
   package static func decode(_ text: String) throws -> [UInt8] {
     let units = Array(text.utf8)

@@ -1,8 +1,8 @@
-/// The public half of an invite, which the household's control log names.
+/// The public half of an invitation, which the household's control log names.
 package struct InvitePublicKeys: Hashable, Sendable {
   /// The key that verifies a joiner's request.
   package let signingKey: SigningPublicKey
-  /// The key to which an `auto` invite's grant is sealed.
+  /// The key to which an `auto` invitation's grant is sealed.
   package let boxKey: BoxPublicKey
   /// BLAKE2b-128("HRTH/invite-id/v1" ‖ sign ‖ box), 16 bytes.
   package let inviteID: [UInt8]
@@ -19,17 +19,17 @@ package struct InvitePublicKeys: Hashable, Sendable {
     inviteID = DevicePublicKeys.id("HRTH/invite-id/v1", signingKey, boxKey)
   }
 
-  /// Verifies that whoever holds the invite made this request.
+  /// Verifies that the invitation's holder made this request.
   /// - Throws: `badSignature`.
   package func verifyJoin(_ signature: [UInt8], _ joinHash: [UInt8]) throws {
     try Signature.verify(signature, domain: InviteSecret.joinDomain, joinHash, by: signingKey)
   }
 }
 
-/// The secret of an invite: a seed of 16 bytes, and the keys that follow from it.
+/// The secret of an invitation: a seed of 16 bytes, and the keys derived from it.
 ///
-/// Whoever holds the seed can join, while every other device is offline. The seed travels in a
-/// link or a QR code; nothing derived from it tells it.
+/// A person with the seed can join while every other device is offline. The seed travels in a link
+/// or a QR code. Nothing derived from it reveals it.
 package final class InviteSecret: Sendable, Redacted {
   /// The length of a seed.
   package static let seedBytes = 16
@@ -39,16 +39,16 @@ package final class InviteSecret: Sendable, Redacted {
   package let publicKeys: InvitePublicKeys
   /// The pair to which grants are sealed.
   package let boxPair: BoxKeyPair
-  /// Where the capsule lies at a relay: 16 bytes that mean nothing to the relay.
+  /// The location of the invitation bundle at a relay: 16 bytes without meaning to the relay.
   package let rendezvousID: [UInt8]
-  /// The key of the capsule.
+  /// The key of the invitation bundle.
   package let capsuleKey: SecretKey
-  /// The root of the access key to the mailbox in which the capsule lies.
+  /// The root of the access key to the mailbox of the invitation bundle.
   package let relayAccessRoot: RelayAccessRoot
   private let signingPair: SigningKeyPair
   private let seed: SecretBytes
 
-  /// Derives the keys of a seed.
+  /// Derives the keys from a seed.
   /// - Throws: `badLength` unless the seed has 16 bytes, `outOfMemory`.
   package init(seed: SecretBytes) throws {
     try CryptoError.require("An invite seed", seed.count, equals: Self.seedBytes)
@@ -69,16 +69,17 @@ package final class InviteSecret: Sendable, Redacted {
     publicKeys = InvitePublicKeys(signingPair.publicKey, boxPair.publicKey)
   }
 
-  /// A new random invite.
+  /// Makes a new random invitation.
   /// - Throws: `outOfMemory`.
   package static func random() throws -> InviteSecret {
     try InviteSecret(seed: .random(count: seedBytes))
   }
 
-  /// The secret of the invite that goes with this one, to the private database of the person whose
-  /// further device this one lets in.
+  /// The secret of the companion invitation to the private database of a person, whose further
+  /// device this invitation admits.
   ///
-  /// Whoever has the link has both; neither tells the other to those who read a group's log.
+  /// Everybody with the link has both. Readers of one group's log cannot derive the other
+  /// invitation.
   /// - Throws: `outOfMemory`.
   package func companion() throws -> InviteSecret {
     try InviteSecret(
@@ -90,26 +91,26 @@ package final class InviteSecret: Sendable, Redacted {
       })
   }
 
-  /// Reads an invite as typed or scanned (see ``InviteText``).
-  /// - Throws: `badLength`, `malformed`, with words that help a person to find the mistake.
+  /// Reads a typed or scanned invitation (see ``InviteText``).
+  /// - Throws: `badLength`, `malformed`, with a message that helps a person to find the mistake.
   package convenience init(text: String) throws {
     var bytes = try InviteText.decode(text)
     try self.init(seed: SecretBytes(consuming: &bytes))
   }
 
-  /// The 28 characters of the invite.
+  /// The 28 characters of the invitation.
   ///
-  /// Necessarily an ordinary string, since it goes to a screen or into a link: show it, then let
-  /// go of it.
+  /// They are necessarily an ordinary string, since they go to a screen or into a link. Show the
+  /// string, then release it.
   package var text: String {
     var bytes = seed.withUnsafeBytes { [UInt8]($0) }
     defer { zeroise(&bytes) }
     return InviteText.encode(bytes)
   }
 
-  /// Signs the hash of a whole join request, the joiner's keys included.
+  /// Signs the hash of a whole join request, including the joiner's keys.
   ///
-  /// A proof over less could be seen and presented again with other keys.
+  /// A proof over less could be intercepted and presented again with other keys.
   package func sign(_ joinHash: [UInt8]) -> [UInt8] {
     signingPair.sign(domain: Self.joinDomain, joinHash)
   }

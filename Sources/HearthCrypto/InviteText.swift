@@ -1,14 +1,15 @@
-/// Sixteen bytes as 28 characters that survive being read aloud: 26 of base 32 and 2 to check.
+/// Sixteen bytes as 28 characters that can be read aloud safely: 26 of base 32 and 2 check
+/// characters.
 ///
-/// The check characters are a Reed–Solomon code over GF(32) with generator (x - α)(x - α²), so any
-/// one or two wrong characters, and any two swapped ones, are noticed for certain, other damage
-/// with probability 1023/1024. A single wrong character can even be pointed at.
+/// The check characters are a Reed–Solomon code over GF(32) with generator (x - α)(x - α²). One or
+/// two wrong characters, or two swapped ones, are always detected; other damage is detected with
+/// probability 1023/1024. The position of a single wrong character can be determined.
 package enum InviteText {
   /// The length of the text without separators.
   package static let characters = 28
   private static let checkCharacters = 2
   private static let seedBytes = 16
-  /// How much text is looked at before it is refused.
+  /// The most text that is examined before it is rejected.
   private static let maximumTextBytes = 256
 
   /// The text of 16 bytes, in lower case without separators.
@@ -18,9 +19,9 @@ package enum InviteText {
     return String(decoding: symbols.map { Base32.alphabet[Int($0)] }, as: UTF8.self)
   }
 
-  /// Reads a text, whatever its case, spaces and dashes; o counts as 0, i and l as 1.
-  /// - Throws: `badLength` for too few or too many characters, `malformed` for a character that
-  ///   does not exist in the alphabet or a wrong check, each with what and where.
+  /// Reads a text in any case, with spaces and dashes; o counts as 0, i and l as 1.
+  /// - Throws: `badLength` for too few or too many characters, `malformed` for a character outside
+  ///   the alphabet or a wrong check, each with what and where.
   static func decode(_ text: String) throws -> [UInt8] {
     guard text.utf8.count <= maximumTextBytes else {
       throw CryptoError(

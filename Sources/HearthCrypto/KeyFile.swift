@@ -1,9 +1,9 @@
-/// The bytes of the file that keeps a node's secrets, with or without a passphrase.
+/// The bytes of the file with a node's secrets, with or without a passphrase.
 ///
-/// Only bytes: reading, writing and file modes are the caller's, who must create the file with
+/// This type handles only bytes. The caller reads and writes the file and must create it with
 /// ``requiredFileMode``. The format is fixed in `docs/reference/key-file-format.md`.
 package enum KeyFile {
-  /// The mode of the file: read and write for its owner, nothing for others.
+  /// The mode of the file: read and write for its owner, nothing for other users.
   package static let requiredFileMode: UInt32 = 0o600
   /// The longest key file.
   package static let maximumFileBytes = 64 << 10
@@ -11,15 +11,17 @@ package enum KeyFile {
   package static let maximumSecrets = 64
   /// The longest single secret.
   package static let maximumSecretBytes = 4096
-  /// The sealed body is padded to a multiple of this, so its length tells little.
+  /// The sealed body is padded to a multiple of this, so that its length reveals little.
   package static let bodyMultiple = 1024
 
-  /// How a key file is protected.
+  /// The protection of a key file.
   package enum Mode: UInt8, Sendable {
-    /// Not at all: the key is derived from the salt in the file. Damage is noticed, a reader is
-    /// not stopped; only the file mode and the disk's own encryption protect it.
+    /// No protection: the key is derived from the salt in the file.
+    ///
+    /// Damage is detected, but a reader is not stopped. Only the file mode and disk encryption
+    /// protect the file.
     case plain = 0
-    /// By a passphrase stretched with Argon2id.
+    /// A passphrase, stretched with Argon2id.
     case passphrase = 1
   }
 
@@ -39,10 +41,10 @@ package enum KeyFile {
 
   /// Makes the file's bytes.
   /// - Parameters:
-  ///   - secrets: The secrets, in an order the caller knows.
+  ///   - secrets: The secrets, in an order that the caller knows.
   ///   - passphrase: The passphrase, or nil for ``Mode/plain``.
   ///   - parameters: The cost of guessing the passphrase; unused without one.
-  ///   - bounds: What cost is accepted.
+  ///   - bounds: The accepted cost.
   /// - Throws: `tooLarge`, `weakParameters`, `outOfMemory`.
   package static func seal(
     _ secrets: [SecretBytes], passphrase: Passphrase?, parameters: KDFParameters = .moderate,
@@ -60,7 +62,7 @@ package enum KeyFile {
     try protect(encodeBody(secrets), passphrase, parameters, bounds, salt: salt, random: random)
   }
 
-  /// Seals an encoded body; tests use it to build what no writer would.
+  /// Seals an encoded body; tests use it to build files that no writer would make.
   static func protect(
     _ body: SecretBytes, _ passphrase: Passphrase?, _ parameters: KDFParameters,
     _ bounds: KDFParameters.Bounds, salt: [UInt8], random: [UInt8]
@@ -132,13 +134,13 @@ package enum KeyFile {
 
   // MARK: Reading
 
-  /// Tells how a key file is protected, so that a program knows whether to ask.
+  /// The protection of a key file, so that a program knows whether to ask for a passphrase.
   /// - Throws: `malformed`, `unsupportedType`, `tooLarge`.
   package static func mode(of bytes: [UInt8]) throws -> Mode {
     try bytes.withUnsafeBytes { try parse($0).mode }
   }
 
-  /// The Argon2id cost a key file states, or nil without a passphrase.
+  /// The Argon2id cost that a key file states; nil without a passphrase.
   /// - Throws: `malformed`, `unsupportedType`, `tooLarge`.
   package static func parameters(of bytes: [UInt8]) throws -> KDFParameters? {
     try bytes.withUnsafeBytes {
@@ -151,9 +153,9 @@ package enum KeyFile {
   /// - Parameters:
   ///   - bytes: The whole file.
   ///   - passphrase: The passphrase; nil for a file in ``Mode/plain``, where it is ignored.
-  ///   - bounds: What Argon2id cost is accepted, checked before memory is taken.
-  /// - Returns: The secrets in the order they were given.
-  /// - Throws: `wrongPassphrase` (also for a damaged file, which looks the same, and when none is
+  ///   - bounds: The accepted Argon2id cost, checked before memory is allocated.
+  /// - Returns: The secrets in their original order.
+  /// - Throws: `wrongPassphrase` (also for a damaged file, which looks the same, and if none is
   ///   given), `authenticationFailed` for a damaged plain file, `weakParameters`, `malformed`,
   ///   `unsupportedType`, `tooLarge`, `outOfMemory`.
   package static func open(

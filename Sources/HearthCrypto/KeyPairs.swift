@@ -5,7 +5,7 @@ package final class SigningKeyPair: Sendable, Redacted {
   /// The public half.
   package let publicKey: SigningPublicKey
   private let secret: GuardedMemory
-  /// Whether the secret is a scalar with a key of nonces, not a seed with the public key.
+  /// Whether the secret is a scalar with a nonce key, instead of a seed with the public key.
   private let isBlinded: Bool
 
   /// Derives the pair from a seed (RFC 8032 private key).
@@ -21,8 +21,9 @@ package final class SigningKeyPair: Sendable, Redacted {
     isBlinded = false
   }
 
-  /// The pair whose public key is that of another one times a factor (``RelayPseudonym``).
-  /// - Throws: `outOfMemory`, `badKey` for a factor that is no scalar.
+  /// Makes the pair whose public key is another pair's public key times a factor
+  /// (``RelayPseudonym``).
+  /// - Throws: `outOfMemory`, `badKey` for a factor that is not a scalar.
   init(blinding pair: SigningKeyPair, by factor: [UInt8]) throws {
     var publicBytes = [UInt8](repeating: 0, count: SigningPublicKey.count)
     secret = try GuardedMemory(count: Ed25519Scalar.expandedBytes) { out in
@@ -42,7 +43,8 @@ package final class SigningKeyPair: Sendable, Redacted {
     Blake2b.array(Signature.count) { sign(domain, digest: Signature.digest(parts), into: $0) }
   }
 
-  /// Signs a certificate's bytes as X.509 wants it: without a domain, so with keys for TLS only.
+  /// Signs a certificate's bytes as X.509 requires: without a domain, and therefore only with TLS
+  /// keys.
   func signCertificate(_ bytes: [UInt8]) -> [UInt8] {
     Blake2b.array(Signature.count) { sign(bytes, into: $0) }
   }
@@ -98,14 +100,14 @@ package final class BoxKeyPair: Sendable, Redacted {
 
 /// Anonymous encryption to a public key (libsodium `crypto_box_seal`).
 ///
-/// The sender is not authenticated: authenticity must come from the signed message that carries
-/// the box, and the correctness of a key inside from its commitment.
+/// The sender is not authenticated. Authenticity must come from the signed message that contains
+/// the box. The correctness of a key inside must come from the key's commitment.
 package enum SealedBox {
-  /// How much longer sealing makes a message: an ephemeral key and a tag.
+  /// The number of bytes that sealing adds to a message: an ephemeral key and a tag.
   package static let overheadBytes = 48
 
-  /// Encrypts bytes so that only the holder of the key pair reads them; about 0.35 ms.
-  /// - Throws: `badKey` when the key gives an all-zero shared secret.
+  /// Encrypts bytes so that only the holder of the key pair can read them; about 0.35 ms.
+  /// - Throws: `badKey` if the key gives an all-zero shared secret.
   package static func seal(_ message: [UInt8], to key: BoxPublicKey) throws -> [UInt8] {
     try message.withUnsafeBytes { try seal($0, to: key) }
   }
@@ -133,13 +135,13 @@ package enum SealedBox {
     }
   }
 
-  /// Opens a sealed box that holds a symmetric key, straight into guarded memory.
-  /// - Throws: `authenticationFailed`, also when the content is not 32 bytes.
+  /// Opens a sealed box with a symmetric key, directly into guarded memory.
+  /// - Throws: `authenticationFailed`, also if the content is not 32 bytes.
   package static func openKey(_ sealed: [UInt8], with pair: BoxKeyPair) throws -> SecretKey {
     try sealed.withUnsafeBytes { sealed in try SecretKey { try pair.open(sealed, into: $0) } }
   }
 
-  /// Opens a sealed box that holds other secrets, straight into guarded memory.
+  /// Opens a sealed box with other secrets, directly into guarded memory.
   /// - Throws: `authenticationFailed`.
   package static func openSecret(_ sealed: [UInt8], with pair: BoxKeyPair) throws -> SecretBytes {
     try sealed.withUnsafeBytes { sealed in

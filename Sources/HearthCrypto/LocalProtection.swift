@@ -1,9 +1,11 @@
-// Keys at rest in the node's own database: sealed under a key that only the key file yields.
+// Keys at rest in the node's own database, sealed under a key that is only available with the key
+// file.
 
 extension ZoneSecret {
   /// Seals the secret for this device's own database.
   ///
-  /// - Parameter zoneID: The zone, 16 bytes; bound, so that rows cannot be exchanged.
+  /// - Parameter zoneID: The zone, 16 bytes. It is bound to the ciphertext, so that rows cannot be
+  ///   exchanged.
   package func protected(by device: DeviceIdentity, zoneID: [UInt8]) throws -> [UInt8] {
     try secretBytes().withUnsafeBytes {
       AEAD.seal(
@@ -11,7 +13,7 @@ extension ZoneSecret {
     }
   }
 
-  /// Opens what ``protected(by:zoneID:)`` sealed.
+  /// Opens the output of ``protected(by:zoneID:)``.
   /// - Throws: `authenticationFailed` for another device, another zone or altered bytes.
   package static func recovered(
     _ bytes: [UInt8], by device: DeviceIdentity, zoneID: [UInt8]
@@ -29,7 +31,7 @@ extension EpochKey {
     return withRoot { id + AEAD.seal($0, associatedData: context, key: device.localKey) }
   }
 
-  /// Opens what ``protected(by:)`` sealed and checks the commitment.
+  /// Opens the output of ``protected(by:)`` and checks the commitment.
   /// - Throws: `authenticationFailed` for another device, zone or altered bytes.
   package static func recovered(
     _ bytes: [UInt8], by device: DeviceIdentity, groupID: [UInt8], zoneID: [UInt8]
@@ -42,7 +44,7 @@ extension EpochKey {
   }
 }
 
-/// What both kinds of protected keys share.
+/// The common parts of both kinds of protected keys.
 private enum LocalProtection {
   static let zoneDomain: Domain = "HRTH/local-zone/v1"
   static let epochDomain: Domain = "HRTH/local-epoch/v1"

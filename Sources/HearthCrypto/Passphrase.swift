@@ -2,13 +2,13 @@ import CSodium
 
 /// A passphrase typed by a person, in guarded memory.
 ///
-/// The bytes are taken as they are; the caller decides on Unicode normalisation before.
+/// The bytes are used unchanged; the caller decides on Unicode normalisation before.
 package final class Passphrase: Sendable, Redacted {
   /// The longest passphrase.
   package static let maximumBytes = 1024
   private let secret: SecretBytes
 
-  /// Takes over 1 to 1,024 bytes and sets the source to zero, also when the call fails.
+  /// Takes over 1 to 1,024 bytes and zeroes the source, also if the call fails.
   /// - Throws: `badLength`, `outOfMemory`.
   package init(consuming bytes: inout [UInt8]) throws {
     defer { zeroise(&bytes) }
@@ -21,7 +21,7 @@ package final class Passphrase: Sendable, Redacted {
   }
 
   /// Stretches the passphrase into a key with Argon2id (RFC 9106), version 1.3, one lane.
-  /// - Throws: `outOfMemory` when the memory that the parameters ask for is not there.
+  /// - Throws: `outOfMemory` if the memory for the parameters is not available.
   func stretch(salt: [UInt8], _ parameters: KDFParameters) throws -> SecretKey {
     try CryptoError.require("An Argon2id salt", salt.count, equals: Int(crypto_pwhash_SALTBYTES))
     return try SecretKey { out in
@@ -56,39 +56,40 @@ private enum Argon2 {
   }
 }
 
-/// The cost of turning a passphrase into a key with Argon2id.
+/// The cost of deriving a key from a passphrase with Argon2id.
 package struct KDFParameters: Hashable, Sendable {
-  /// Passes over the memory.
+  /// The number of passes over the memory.
   package let operations: UInt32
-  /// Memory in KiB.
+  /// The memory in KiB.
   package let memoryKiB: UInt32
 
   /// For small devices: 4 passes over 64 MiB, about 0.6 s.
   package static let interactive = KDFParameters(operations: 4, memoryKiB: 64 << 10)
   /// The default: 3 passes over 256 MiB, about 1.8 s.
   package static let moderate = KDFParameters(operations: 3, memoryKiB: 256 << 10)
-  /// The least libsodium computes; accepted only where ``Bounds/testing`` is passed.
+  /// The minimum that libsodium supports; accepted only with ``Bounds/testing``.
   package static let testMinimum = KDFParameters(operations: 1, memoryKiB: 8)
 
-  /// Makes parameters; they are judged where they are used.
+  /// Makes parameters; they are checked at their use.
   package init(operations: UInt32, memoryKiB: UInt32) {
     self.operations = operations
     self.memoryKiB = memoryKiB
   }
 
-  /// Which parameters are accepted when writing and when reading.
+  /// The parameters that are accepted for writing and reading.
   package struct Bounds: Sendable {
     let operations: ClosedRange<UInt32>
     let memoryKiB: ClosedRange<UInt32>
 
     /// 2 to 10 passes over 64 MiB to 1 GiB.
     ///
-    /// Less is too weak for a passphrase, more is a trap: 4 passes over 1 GiB took 14 s here.
+    /// Less is too weak for a passphrase. More is a trap: 4 passes over 1 GiB took 14 s on the test
+    /// machine.
     package static let production = Bounds(operations: 2...10, memoryKiB: 65_536...1_048_576)
-    /// Also the least libsodium computes; for tests.
+    /// Also accepts the minimum that libsodium supports; for tests.
     package static let testing = Bounds(operations: 1...10, memoryKiB: 8...1_048_576)
 
-    /// Refuses parameters before any memory is taken for them.
+    /// Rejects parameters before any memory is allocated for them.
     /// - Throws: `weakParameters`.
     func check(_ parameters: KDFParameters) throws {
       guard operations.contains(parameters.operations), memoryKiB.contains(parameters.memoryKiB)

@@ -1,9 +1,8 @@
 /// The plaintext of an envelope: flags, the declared work, the body, canonical padding.
 ///
-/// It is never shorter than what it costs to read: a sixteenth of the body, and a byte for each
-/// unit of work that it declares. So whoever makes others work pays for it in bytes, which
-/// transports, relays and waiting rooms count and bound, and a reader knows the cost before it
-/// pays it.
+/// It has a minimum length that reflects the cost of reading it: a sixteenth of the body, and one
+/// byte for each declared unit of work. An author who makes others work therefore pays in bytes,
+/// which transports, relays and pending queues count and bound. A reader knows the cost in advance.
 enum Payload {
   private static let zstdFlag: UInt8 = 1
   private static let weightFlag: UInt8 = 2
@@ -16,9 +15,11 @@ enum Payload {
     let weight: Int
   }
 
-  /// Encodes and pads a body, compressed when that makes the padded result smaller.
+  /// Encodes and pads a body.
   ///
-  /// - Parameter weight: the work that a reader of the body will have, in units of the reader.
+  /// The body is compressed if that makes the padded result smaller.
+  ///
+  /// - Parameter weight: the work of reading the body, in units of the reader.
   /// - Throws: `tooLarge`.
   static func encode(_ body: UnsafeRawBufferPointer, weight: Int = 0) throws -> [UInt8] {
     guard body.count <= Envelope.maximumBodyBytes, weight <= Envelope.maximumPlaintextBytes else {
@@ -41,7 +42,7 @@ enum Payload {
     return try assemble(prefix, body, bodyCount: body.count, weight: weight)
   }
 
-  /// Decodes what ``encode(_:weight:)`` made.
+  /// Decodes the output of ``encode(_:weight:)``.
   /// - Throws: `malformed`, `tooLarge`, `compressionFailed`.
   static func decode(_ plaintext: UnsafeRawBufferPointer) throws -> Content {
     let count = try Padding.contentCount(plaintext, expectedCount: { _ in plaintext.count })
@@ -94,9 +95,9 @@ enum Payload {
     prefix += (0..<numberCount).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
   }
 
-  /// The padded length of a content: room for it, and what its body and its work cost.
+  /// The padded length of a content: room for the content, and the cost of its body and its work.
   private static func paddedCount(_ content: Int, body: Int, weight: Int) -> Int {
-    // A padded length has room for one byte more than its content.
+    // A padded length has room for one more byte than its content.
     Padding.paddedCount(max(content, body / Envelope.maximumCompressionRatio, weight))
   }
 

@@ -1,9 +1,9 @@
 import CSodium
 
-/// An Ed25519 public key that is known to be a canonical point of the large prime order.
+/// An Ed25519 public key, verified to be a canonical point of the large prime order.
 ///
-/// The only way to make one is to check it, so whoever holds one may verify with it: with such a
-/// key, all verification rules in use (with and without cofactor) agree for honest signatures.
+/// A value can only be made by checking it, so its holder may verify signatures with it. With such
+/// a key, all verification rules in use (with and without cofactor) agree for honest signatures.
 package struct SigningPublicKey: Hashable, Sendable {
   /// The length of the key.
   package static let count = 32
@@ -12,7 +12,7 @@ package struct SigningPublicKey: Hashable, Sendable {
 
   /// Checks a key: length, canonical encoding, on the curve, neither small nor mixed order.
   ///
-  /// Costs about 0.2 ms; keep the value rather than the bytes.
+  /// The check takes about 0.2 ms; keep the value instead of the bytes.
   /// - Throws: `badKey`, or `badLength`.
   package init(validating bytes: [UInt8]) throws {
     try Sodium.initialise()
@@ -24,7 +24,7 @@ package struct SigningPublicKey: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// A key that this module has just derived itself.
+  /// Takes a key that this module has just derived.
   init(derived bytes: [UInt8]) { self.bytes = bytes }
 }
 
@@ -47,10 +47,12 @@ package struct BoxPublicKey: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// A key that this module has just derived itself.
+  /// Takes a key that this module has just derived.
   init(derived bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Whether a multiple of the point is not zero, which it is for every point of small order.
+  /// Whether a multiple of the point is not zero.
+  ///
+  /// It is zero for every point of small order.
   private static func hasLargeOrder(_ bytes: [UInt8]) -> Bool {
     let probe = [UInt8](repeating: 0x40, count: 32)
     #if HEARTH_SIMULATION
@@ -69,13 +71,14 @@ package struct BoxPublicKey: Hashable, Sendable {
   }
 }
 
-/// The public half of a device: one key to verify, one to encrypt to, and the id made of both.
+/// The public half of a device: a verification key, an encryption key, and the id derived from
+/// both.
 package struct DevicePublicKeys: Hashable, Sendable {
   /// The key that verifies the device's signatures.
   package let signingKey: SigningPublicKey
   /// The key to which secrets are sealed.
   package let boxKey: BoxPublicKey
-  /// BLAKE2b-128("HRTH/device/v1" ‖ sign ‖ box): 16 bytes naming the device everywhere.
+  /// BLAKE2b-128("HRTH/device/v1" ‖ sign ‖ box): 16 bytes that name the device everywhere.
   package let deviceID: [UInt8]
 
   /// The 32 bytes of the Ed25519 key.
@@ -108,8 +111,8 @@ package enum Signature {
 
   /// Verifies a signature over the concatenation of the parts.
   ///
-  /// The parts are joined without lengths: they are one canonical message cut in pieces to save a
-  /// copy. Costs about 0.2 ms.
+  /// The parts are joined without lengths: they are one canonical message, split to save a copy. It
+  /// takes about 0.2 ms.
   /// - Throws: `badSignature`, also for a signature that is not 64 bytes.
   package static func verify(
     _ signature: [UInt8], domain: Domain, _ parts: [UInt8]..., by key: SigningPublicKey
@@ -137,7 +140,7 @@ package enum Signature {
     guard isAccepted else { throw CryptoError.signature }
   }
 
-  /// The library's verdict, with a check of R where the library lacks it.
+  /// Whether the library accepts the signature, with a check of R if the library lacks it.
   static func accepts(
     _ signature: UnsafeRawBufferPointer, _ message: [UInt8], key: [UInt8], checksPoint: Bool
   ) -> Bool {

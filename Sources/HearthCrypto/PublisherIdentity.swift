@@ -1,8 +1,9 @@
-/// Who publishes catalogues: a pair to sign them, and the root of the keys to where they lie.
+/// The keys of a publisher of catalogues: a signing pair, and the root of the keys to the
+/// mailboxes.
 ///
-/// All of it follows from one master secret, which is all that needs to be kept.
+/// All of them are derived from one master secret, the only part that must be kept.
 package final class PublisherIdentity: Sendable, Redacted {
-  /// The Ed25519 pair whose public half readers trust.
+  /// The Ed25519 pair; readers trust its public half.
   package let signingPair: SigningKeyPair
   /// The root of the keys that open this publisher's mailboxes for writing.
   package let accessRoot: RelayAccessRoot
@@ -23,7 +24,7 @@ package final class PublisherIdentity: Sendable, Redacted {
     accessRoot = RelayAccessRoot(secret: try master.derive(id: 2, context: "HRTHpubl"))
   }
 
-  /// A new publisher.
+  /// Makes a new publisher.
   /// - Throws: `outOfMemory`.
   package static func generate() throws -> PublisherIdentity {
     try PublisherIdentity(master: .random())
@@ -41,7 +42,7 @@ package final class PublisherIdentity: Sendable, Redacted {
     }
   }
 
-  /// Opens what ``protected(by:)`` sealed.
+  /// Opens the output of ``protected(by:)``.
   /// - Throws: `authenticationFailed` for another device or altered bytes.
   package static func recovered(
     _ bytes: [UInt8], by device: DeviceIdentity
@@ -76,7 +77,7 @@ package final class PublisherIdentity: Sendable, Redacted {
     signingPair.sign(domain: PublisherIdentity.headDomain, catalogue, head)
   }
 
-  /// Checks what ``sign(record:of:)`` signed; about 0.2 ms.
+  /// Verifies a signature of ``sign(record:of:)``; about 0.2 ms.
   /// - Throws: `badSignature`.
   package static func verify(
     _ signature: [UInt8], record: [UInt8], of catalogue: [UInt8], by key: SigningPublicKey
@@ -84,7 +85,7 @@ package final class PublisherIdentity: Sendable, Redacted {
     try Signature.verify(signature, domain: recordDomain, catalogue, record, by: key)
   }
 
-  /// Checks what ``sign(head:of:)`` signed; about 0.2 ms.
+  /// Verifies a signature of ``sign(head:of:)``; about 0.2 ms.
   /// - Throws: `badSignature`.
   package static func verify(
     _ signature: [UInt8], head: [UInt8], of catalogue: [UInt8], by key: SigningPublicKey

@@ -20,7 +20,7 @@ package enum RandomBytes {
 #if HEARTH_SIMULATION
   /// A seeded source of all random bytes of the process, for the simulator only.
   ///
-  /// Compiled only with `-D HEARTH_SIMULATION`, so that no production program contains it.
+  /// It is compiled only with `-D HEARTH_SIMULATION`, so that no production program contains it.
   package enum DeterministicRandom {
     private struct Stream {
       var seed = [UInt8](repeating: 0, count: 32)
@@ -28,12 +28,12 @@ package enum RandomBytes {
     }
     private static let stream = Mutex(Stream())
 
-    /// Makes every random byte from now on a function of `seed` and the number of earlier calls.
+    /// Makes every later random byte a function of `seed` and the number of earlier calls.
     ///
-    /// Call it before any other use of this module, from one thread; call it again to restart
-    /// the stream.
+    /// Call it before any other use of this module, from one thread. Call it again to restart the
+    /// stream.
     package static func install(seed: UInt64) {
-      // The start of the library draws random bytes of its own; they must not shift the stream.
+      // The start of the library draws its own random bytes, which must not shift the stream.
       _ = sodium_init()
       var hasher = Blake2b.Hasher(count: 32)
       hasher.update("HRTH/simulation/v1" as Domain)
@@ -53,7 +53,7 @@ package enum RandomBytes {
       }
     }
 
-    // Written never, read by libsodium from any thread after `install`.
+    // Never written; libsodium reads it from any thread after `install`.
     nonisolated(unsafe) private static var implementation = randombytes_implementation(
       implementation_name: { simulationName },
       random: {
@@ -70,7 +70,7 @@ package enum RandomBytes {
       },
       close: nil)
 
-    // Points into the program's constants; nobody can write there.
+    // Points into the program's constants, which nobody can write.
     nonisolated(unsafe) private static let simulationName: UnsafePointer<CChar>? = {
       let name: StaticString = "hearth-simulation"
       return UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)

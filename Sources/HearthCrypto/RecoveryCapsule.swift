@@ -1,15 +1,15 @@
-/// Where a person's recovery capsule lies and the key it is sealed with, without the words.
+/// The location and the key of a person's recovery bundle, without the recovery words.
 ///
-/// Devices keep it so that they can write the capsule anew when the person joins a group, which
-/// the words need not be typed for. It opens the capsule, so what must stay closed to a lost device
-/// (epoch keys) is in addition sealed to the words inside.
+/// Devices keep it so that they can rewrite the bundle when the person joins a group, without the
+/// words. It opens the bundle. Content that must stay closed to a lost device (epoch keys) is
+/// therefore also sealed to the words inside the bundle.
 package final class RecoveryCapsuleAccess: Sendable, Redacted {
-  /// Where the capsule lies on every transport: 16 bytes that mean nothing to it.
+  /// The bundle's location on every transport: 16 bytes without meaning to the transport.
   package let locator: [UInt8]
   let capsuleKey: SecretKey
   private let secret: SecretKey
 
-  /// Derives place and key of a secret kept earlier (see ``secretBytes()``).
+  /// Derives the location and key from a stored secret (see ``secretBytes()``).
   /// - Throws: `outOfMemory`.
   package init(secret: SecretKey) throws {
     self.secret = secret
@@ -28,15 +28,17 @@ package final class RecoveryCapsuleAccess: Sendable, Redacted {
   }
 }
 
-/// The sealed bytes that lead a bare machine with the words to everything the person had.
+/// The recovery bundle: sealed bytes from which a new machine with the recovery words can restore
+/// everything that the person had.
 ///
-/// A ``Capsule`` (committing, so it opens under one key only) that is bound to its place and padded
-/// to one of three sizes, so that it tells next to nothing about the number of groups. Whoever has
-/// the access can write it, so a reader believes only what the groups' own logs confirm.
+/// It is a ``Capsule`` (committing, so it opens under one key only), bound to its location and
+/// padded to one of three sizes. It therefore reveals almost nothing about the number of groups.
+/// Everybody with the access can write it, so a reader trusts only content that the groups' own
+/// logs confirm.
 package enum RecoveryCapsule {
-  /// The sizes of the padded body; a capsule is ``Capsule/overheadBytes`` longer.
+  /// The sizes of the padded body; the sealed bundle is longer by ``Capsule/overheadBytes``.
   package static let sizeClasses = [4 << 10, 16 << 10, 64 << 10]
-  /// The longest body: two bytes of the largest size mark where paddings begin.
+  /// The longest body: in the largest size, two bytes mark the start of the paddings.
   package static let maximumBodyBytes = (64 << 10) - 2
   private static let domain: Domain = "HRTH/recovery-capsule/v1"
 
@@ -60,8 +62,8 @@ package enum RecoveryCapsule {
     return try Capsule.seal(padded, access.capsuleKey, context(access), random: random)
   }
 
-  /// Opens a capsule.
-  /// - Throws: `authenticationFailed` when it is of other words, of another place or altered;
+  /// Opens a recovery bundle.
+  /// - Throws: `authenticationFailed` if it is of other words, of another location or altered;
   ///   `malformed`, `unsupportedType`, `tooLarge`.
   package static func open(_ bytes: [UInt8], with access: RecoveryCapsuleAccess) throws -> [UInt8] {
     guard bytes.count <= (sizeClasses.last ?? 0) + Capsule.overheadBytes else {

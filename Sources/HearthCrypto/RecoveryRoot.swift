@@ -1,10 +1,10 @@
 /// The public half of a person's recovery root, which the control log names.
 package struct RecoveryPublicKeys: Hashable, Sendable {
-  /// The key that verifies what the words sign (URK_sign).
+  /// The key that verifies signatures by the recovery words (URK_sign).
   package let signingKey: SigningPublicKey
-  /// The key to which every epoch is wrapped beside the devices (URK_box).
+  /// The key to which every epoch is wrapped, in addition to the devices' keys (URK_box).
   package let boxKey: BoxPublicKey
-  /// BLAKE2b-128("HRTH/recovery-id/v1" ‖ sign ‖ box), 16 bytes: which words these are.
+  /// BLAKE2b-128("HRTH/recovery-id/v1" ‖ sign ‖ box), 16 bytes: identifies the recovery words.
   package let recoveryID: [UInt8]
 
   /// The 32 bytes of the Ed25519 key.
@@ -25,20 +25,20 @@ package struct RecoveryPublicKeys: Hashable, Sendable {
   }
 }
 
-/// A person's recovery root: every key that follows from the twelve words.
+/// A person's recovery root: every key derived from the twelve words.
 ///
-/// Never stored on a device. A device makes it when words are drawn, keeps ``publicKeys`` and
-/// ``capsuleAccess`` and lets go of it; whoever types the words makes it again.
+/// It is never stored on a device. A device makes it when words are drawn, keeps ``publicKeys`` and
+/// ``capsuleAccess``, and discards it. Entering the words makes it again.
 package final class RecoveryRoot: Sendable, Redacted {
   /// The public half.
   package let publicKeys: RecoveryPublicKeys
   /// The pair to which epochs and zone secrets are sealed (URK_box).
   package let boxPair: BoxKeyPair
-  /// Where the recovery capsule lies and what it is sealed with; devices may keep this.
+  /// The location and the key of the recovery bundle; devices may keep this.
   package let capsuleAccess: RecoveryCapsuleAccess
   private let signingPair: SigningKeyPair
 
-  /// Derives the keys of 16 secret bytes.
+  /// Derives the keys from 16 secret bytes.
   /// - Throws: `badLength`, `outOfMemory`.
   package init(entropy: SecretBytes) throws {
     try CryptoError.require("A recovery secret", entropy.count, equals: RecoveryWords.entropyBytes)
@@ -54,7 +54,7 @@ package final class RecoveryRoot: Sendable, Redacted {
     publicKeys = RecoveryPublicKeys(signingPair.publicKey, boxPair.publicKey)
   }
 
-  /// Where the recovery capsule lies on every transport: 16 bytes that mean nothing to it.
+  /// The recovery bundle's location on every transport: 16 bytes without meaning to the transport.
   package var locator: [UInt8] { capsuleAccess.locator }
 
   /// Signs one canonical message, given in parts (see ``SigningKeyPair/sign(domain:_:)``).
@@ -72,7 +72,7 @@ package final class RecoveryRoot: Sendable, Redacted {
 
   /// Opens an epoch's key that ``EpochKey/sealKey(to:)`` wrapped to these words, and checks that it
   /// is the announced one.
-  /// - Throws: `authenticationFailed` when the box is for others or holds another key.
+  /// - Throws: `authenticationFailed` if the box is for somebody else or contains another key.
   package func openEpochKey(
     _ sealed: [UInt8], expectingID id: [UInt8], groupID: [UInt8], zoneID: [UInt8]
   ) throws -> EpochKey {
@@ -81,17 +81,17 @@ package final class RecoveryRoot: Sendable, Redacted {
   }
 
   /// Opens a zone's secret that ``ZoneSecret/seal(to:)`` sealed to these words.
-  /// - Throws: `authenticationFailed` when the box is for others or of another zone.
+  /// - Throws: `authenticationFailed` if the box is for somebody else or of another zone.
   package func openZoneSecret(_ sealed: [UInt8], expectingTag zoneTag: Bytes16) throws
     -> ZoneSecret
   {
     try ZoneSecret.open(sealed, with: boxPair, expectingTag: zoneTag)
   }
 
-  /// The pseudonymous pair with which the words prove themselves to one relay.
+  /// The pseudonymous pair that authenticates the recovery words to one relay.
   ///
-  /// The household's managers list it while devices still live; two relays cannot tell that they
-  /// serve the same person.
+  /// The household's managers list it while devices still exist. Two relays cannot discover that
+  /// they serve the same person.
   /// - Throws: `outOfMemory`.
   package func relayPair(relayID: [UInt8]) throws -> SigningKeyPair {
     try SigningKeyPair(

@@ -1,9 +1,9 @@
-/// Reads words as people type them: pieces between blanks, with or without numbers before them.
+/// Reads recovery words as people type them: words separated by blanks, with or without numbers.
 ///
-/// Works on the caller's bytes and on stack memory that is set to zero, so that no copy of a word
-/// stays behind.
+/// It works on the caller's bytes and on stack memory that is zeroed, so that no copy of a word
+/// remains.
 enum RecoveryTextReader {
-  /// The places of twelve words.
+  /// The list positions of twelve words.
   static func read(
     _ text: UnsafeRawBufferPointer, into places: UnsafeMutableBufferPointer<UInt16>
   ) throws {
@@ -31,7 +31,7 @@ enum RecoveryTextReader {
     }
   }
 
-  /// The place of the only word in a text, or nil.
+  /// The list position of the only word in a text, or nil.
   static func onlyWord(_ text: UnsafeRawBufferPointer) -> Int? {
     var places = [Int?]()
     forEachPiece(text) { piece in
@@ -54,8 +54,9 @@ enum RecoveryTextReader {
     }
   }
 
-  /// Lends a lower-case copy of a word; letters beyond any word's length are cut, which matches
-  /// nothing.
+  /// Provides a lower-case copy of a word.
+  ///
+  /// A word that is too long is truncated, and then matches nothing.
   private static func withLowerCase<Result>(
     _ word: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) rethrows -> Result {
@@ -89,7 +90,7 @@ enum RecoveryTextReader {
     if text.count > start { try body(text.part(start..<text.count)) }
   }
 
-  /// The bytes of the separator at an offset; 0 when there is none.
+  /// The number of bytes of the separator at an offset; 0 if there is none.
   private static func separatorWidth(_ text: UnsafeRawBufferPointer, at index: Int) -> Int {
     switch text[index] {
     case 0x09...0x0d, UInt8(ascii: " "), UInt8(ascii: ","): 1
@@ -98,7 +99,7 @@ enum RecoveryTextReader {
     }
   }
 
-  /// A number of up to two digits before a word, and what follows it and its `.`, `)` or `:`.
+  /// Splits off a number of up to two digits before a word, with its `.`, `)` or `:`.
   private static func splitNumber(
     _ piece: UnsafeRawBufferPointer
   ) -> (number: Int?, word: UnsafeRawBufferPointer) {

@@ -1,7 +1,7 @@
 extension RecoveryWordList {
   /// The 2,048 English words of BIP-39, in their order, which is alphabetical.
   ///
-  /// The order is the format: a word stands for its place in this list (11 bits).
+  /// The order is the format: a word represents its position in this list (11 bits).
   static let english: StaticString = """
     abandon ability able about above absent absorb abstract absurd abuse access accident account \
     accuse achieve acid acoustic acquire across act action actor actress actual adapt add addict \

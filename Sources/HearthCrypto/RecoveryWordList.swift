@@ -1,17 +1,17 @@
 /// The list of recovery words: 2,048 words that differ in their first four letters.
 ///
-/// The list is public. What is secret is which of its words were drawn, so looking a word up works
-/// on bytes of the caller and keeps none of them.
+/// The list is public. The selection of words is secret, so a lookup works on the caller's bytes
+/// and keeps none of them.
 package enum RecoveryWordList {
-  /// How many words there are: one for each value of 11 bits.
+  /// The number of words: one for each value of 11 bits.
   package static let count = 2048
-  /// How many letters tell a word from all others.
+  /// The number of letters that distinguish a word from all others.
   package static let decisiveLetters = 4
   /// The length of the longest word.
   static let longestWordBytes = 8
-  /// The most edits between what was typed and a word that is still suggested for it.
+  /// The most edits between the typed text and a suggested word.
   static let maximumEdits = 3
-  /// The most words that are suggested for one.
+  /// The most suggestions for one word.
   static let maximumSuggestions = 3
 
   /// The words as ranges in the bytes of ``english``.
@@ -29,16 +29,16 @@ package enum RecoveryWordList {
     return ranges
   }()
 
-  /// The word at a place, as bytes of the constant list.
+  /// The word at a position, as bytes of the constant list.
   static func bytes(at place: Int) -> UnsafeRawBufferPointer {
     let range = ranges[place]
     return UnsafeRawBufferPointer(start: english.utf8Start + range.lowerBound, count: range.count)
   }
 
-  /// The word at a place as text; at most eight letters, which Swift keeps inside the value.
+  /// The word at a position as text; at most eight letters, which Swift stores inside the value.
   static func text(at place: Int) -> String { String(decoding: bytes(at: place), as: UTF8.self) }
 
-  /// The place of a word given in lower case, whole or by four or more of its first letters.
+  /// The position of a word given in lower case, in full or by four or more of its first letters.
   ///
   /// Binary search, eleven comparisons.
   static func place(of typed: UnsafeRawBufferPointer) -> Int? {
@@ -57,11 +57,11 @@ package enum RecoveryWordList {
     return isWhole || typed.count >= decisiveLetters ? low : nil
   }
 
-  /// The words that are nearest to what was typed: all with the fewest edits, or the first three.
+  /// The words nearest to the typed text: all with the fewest edits, or the first three.
   ///
-  /// Edits are insertions, omissions, other letters and swaps of neighbours: at most
-  /// ``maximumEdits``, and fewer than the letters of either word. Those with the longer common
-  /// beginning come first, then the order of the list decides. About 0.1 ms.
+  /// Edits are insertions, omissions, replacements and swaps of neighbours: at most
+  /// ``maximumEdits``, and fewer than the letters of either word. Words with a longer common
+  /// beginning come first; then the order of the list decides. About 0.1 ms.
   static func nearest(to typed: UnsafeRawBufferPointer) -> [Int] {
     guard typed.count <= longestWordBytes + maximumEdits else { return [] }
     let typedLetters = letters(of: typed)
@@ -69,7 +69,8 @@ package enum RecoveryWordList {
     var found: [(place: Int, common: Int)] = []
     for place in 0..<count {
       let word = bytes(at: place)
-      // Each letter that only one of them has costs an edit, so most words need no closer look.
+      // Each letter in only one of the words costs an edit, so most words need no closer
+      // comparison.
       let only = (letters(of: word) & ~typedLetters, typedLetters & ~letters(of: word))
       let least = max(only.0.nonzeroBitCount, only.1.nonzeroBitCount)
       guard max(least, abs(word.count - typed.count)) <= fewest else { continue }
@@ -83,7 +84,7 @@ package enum RecoveryWordList {
     return found.prefix(maximumSuggestions).map(\.place)
   }
 
-  /// The set of a word's letters, a bit each, and one bit for everything else.
+  /// The set of a word's letters, one bit for each, and one bit for everything else.
   private static func letters(of word: UnsafeRawBufferPointer) -> UInt32 {
     word.reduce(0) { set, byte in
       let isLetter = UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte
@@ -91,7 +92,7 @@ package enum RecoveryWordList {
     }
   }
 
-  /// The edits between two words: insert, leave out, replace, swap neighbours (each letter once).
+  /// The edits between two words: insert, omit, replace, swap neighbours (each letter once).
   static func edits(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     let width = right.count + 1
     let cells = (left.count + 1) * width

@@ -1,17 +1,19 @@
 import CSodium
 
-/// Twelve words that stand for 16 random bytes: what a person writes down to lose nothing for good.
+/// Twelve words that encode 16 random bytes.
 ///
-/// The scheme of BIP-39: 128 bits and a checksum of 4 bits (the first of SHA-256) make twelve
-/// groups of 11 bits, each the place of a word in ``RecoveryWordList``. The bytes are the secret as
-/// they are; nothing is stretched, because 128 random bits cannot be guessed. They lie in guarded
-/// memory; words appear only inside ``withWords(_:)``.
+/// A person writes them down for recovery.
+///
+/// The scheme is BIP-39: 128 bits and a checksum of 4 bits (the first of SHA-256) make twelve
+/// groups of 11 bits, each the position of a word in ``RecoveryWordList``. The bytes are the secret
+/// without stretching, because nobody can guess 128 random bits. They are in guarded memory; words
+/// appear only inside ``withWords(_:)``.
 package final class RecoveryWords: Sendable, Redacted {
-  /// How many words there are.
+  /// The number of words.
   package static let wordCount = 12
-  /// The length of the secret behind them.
+  /// The length of the encoded secret.
   package static let entropyBytes = 16
-  /// How much text is looked at before it is refused.
+  /// The most text that is examined before it is rejected.
   package static let maximumTextBytes = 1024
   static let bitsPerWord = 11
 
@@ -30,17 +32,17 @@ package final class RecoveryWords: Sendable, Redacted {
     try RecoveryWords(entropy: .random(count: entropyBytes))
   }
 
-  /// Reads twelve words as a person types them, and sets the text to zero in every case.
+  /// Reads twelve words as a person types them, and zeroes the text in every case.
   ///
-  /// Case does not matter, nor do blanks, line breaks, commas, and numbers before the words
-  /// (`1.`, `1)`, `1:`, `1`), which must count from 1 where there are any. Four or more first
-  /// letters stand for a word.
+  /// Case does not matter, nor do blanks, line breaks, commas, and numbers before the words (`1.`,
+  /// `1)`, `1:`, `1`). The numbers must count from 1 if there are any. Four or more first letters
+  /// identify a word.
   ///
-  /// The error of a wrong word names its place and the nearest words of the list; one of them can
-  /// be secret, so show the message to the person who typed and log only its code.
+  /// The error for a wrong word contains its position and the nearest words of the list. One of
+  /// them can be secret, so show the message to the person who typed and log only its code.
   /// - Parameter text: UTF-8, at most ``maximumTextBytes``.
   /// - Throws: `badLength` for another number of words or too much text; `malformed` for a word
-  ///   that is not in the list, a number out of order, or a checksum that does not fit.
+  ///   that is not in the list, a number out of order, or a checksum that does not match.
   package convenience init(consuming text: inout [UInt8]) throws {
     defer { zeroise(&text) }
     guard text.count <= Self.maximumTextBytes else {
@@ -58,10 +60,10 @@ package final class RecoveryWords: Sendable, Redacted {
     try self.init(entropy: entropy)
   }
 
-  /// Lends the twelve words, in their order, for as long as a closure runs.
+  /// Provides the twelve words, in order, while a closure runs.
   ///
-  /// The only way to see them. Write them where the person reads them and keep nothing: the memory
-  /// is set to zero afterwards, but a `String` made of a word is out of reach.
+  /// There is no other access to the words. Write them where the person reads them and keep
+  /// nothing: the memory is zeroed afterwards, but a `String` made from a word cannot be zeroed.
   package func withWords<Result>(
     _ body: (UnsafeBufferPointer<RecoveryWord>) throws -> Result
   ) rethrows -> Result {
@@ -72,11 +74,11 @@ package final class RecoveryWords: Sendable, Redacted {
     }
   }
 
-  /// Whether what a person typed is the word at a place, told as ``init(consuming:)`` reads it.
+  /// Whether the typed text is the word at a position, read like ``init(consuming:)``.
   ///
-  /// For the question "what is your fifth word?" before words count as written down.
+  /// It serves the question "what is your fifth word?" before words count as written down.
   /// - Parameters:
-  ///   - typed: UTF-8, set to zero afterwards.
+  ///   - typed: UTF-8, zeroed afterwards.
   ///   - place: 1 to ``wordCount``.
   package func isWord(consuming typed: inout [UInt8], at place: Int) -> Bool {
     precondition(1...Self.wordCount ~= place, "there is no recovery word \(place)")
@@ -86,7 +88,7 @@ package final class RecoveryWords: Sendable, Redacted {
     return withWords { Int($0[place - 1].place) == found }
   }
 
-  /// The keys that follow from the words.
+  /// The keys derived from the words.
   /// - Throws: `outOfMemory`.
   package func root() throws -> RecoveryRoot { try RecoveryRoot(entropy: entropy) }
 
@@ -104,7 +106,7 @@ package final class RecoveryWords: Sendable, Redacted {
     }
   }
 
-  /// The group of 11 bits with a number, most significant bit first.
+  /// One group of 11 bits, the most significant bit first.
   private static func group(_ number: Int, of bits: UnsafeRawBufferPointer) -> UInt16 {
     var value: UInt16 = 0
     for bit in (number * bitsPerWord)..<((number + 1) * bitsPerWord) {
@@ -141,7 +143,9 @@ package final class RecoveryWords: Sendable, Redacted {
   }
 }
 
-/// One of the twelve words, as the place of a word in the list; shows itself only when asked.
+/// One of the twelve words, as its position in the list.
+///
+/// Only ``text`` reveals it.
 package struct RecoveryWord: Sendable, Redacted {
   let place: UInt16
 

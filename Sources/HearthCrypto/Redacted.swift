@@ -1,7 +1,7 @@
-/// A type whose values hold secrets and therefore show nothing but their type's name.
+/// A type whose values contain secrets and therefore print only their type's name.
 ///
-/// Covers `print`, `String(describing:)`, `String(reflecting:)`, `dump` and `Mirror`, so that a
-/// secret cannot reach a log by an interpolation made in a hurry.
+/// It covers `print`, `String(describing:)`, `String(reflecting:)`, `dump` and `Mirror`, so that a
+/// careless interpolation cannot leak a secret into a log.
 package protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {}

@@ -1,8 +1,8 @@
-/// The secret from which the access keys of mailboxes at relays follow.
+/// The secret from which the access keys of mailboxes at relays are derived.
 ///
-/// Everybody who holds the same epoch, invite or recovery words derives the same one. A pair is of
-/// one mailbox at one relay only, so no relay learns from keys which mailboxes belong together, and
-/// what is proven to one relay is worth nothing at another.
+/// Everybody with the same epoch, invitation or recovery words derives the same secret. A pair
+/// belongs to one mailbox at one relay only. No relay can therefore see from the keys which
+/// mailboxes belong together, and a proof to one relay is worthless at another.
 package final class RelayAccessRoot: Sendable, Redacted {
   private let secret: SecretKey
 
@@ -31,10 +31,10 @@ package final class RelayAccessRoot: Sendable, Redacted {
     return try SigningKeyPair(seed: seed)
   }
 
-  /// The root of the mailbox in which requests to join by one invitation lie.
+  /// The root of the mailbox for requests to join by one invitation.
   ///
-  /// Who holds the invitation and who reads the group's log know its public keys; nobody else
-  /// does. It keeps strangers out; what lies there is sealed besides.
+  /// The invitation's holder and the readers of the group's log know its public keys; nobody else
+  /// does. The root keeps strangers out; the mailbox's content is also sealed.
   /// - Throws: `outOfMemory`.
   package static func ofJoinRequests(sign: [UInt8], box: [UInt8]) throws -> RelayAccessRoot {
     let secret = try SecretKey { out in
@@ -47,8 +47,8 @@ package final class RelayAccessRoot: Sendable, Redacted {
     return RelayAccessRoot(secret: secret)
   }
 
-  /// Seals this root, with the 32 bytes of the epoch it is of, to somebody who may enter and does
-  /// not have that epoch's key; 112 bytes.
+  /// Seals this root, with the 32 bytes of its epoch's id, to a permitted reader without that
+  /// epoch's key; 112 bytes.
   /// - Throws: `badKey`, `badLength`.
   package func seal(epoch id: [UInt8], to key: BoxPublicKey) throws -> [UInt8] {
     try CryptoError.require("An epoch id", id.count, equals: 32)
@@ -59,7 +59,7 @@ package final class RelayAccessRoot: Sendable, Redacted {
     }
   }
 
-  /// Opens what ``seal(epoch:to:)`` sealed.
+  /// Opens the output of ``seal(epoch:to:)``.
   /// - Throws: `authenticationFailed`, `badLength`.
   package static func open(_ sealed: [UInt8], with pair: BoxKeyPair) throws -> (
     root: RelayAccessRoot, epoch: [UInt8]
@@ -77,7 +77,7 @@ package final class RelayAccessRoot: Sendable, Redacted {
 }
 
 extension EpochKey {
-  /// The root of the access keys that holders of this (control) epoch share.
+  /// The root of the access keys that holders of this control epoch share.
   /// - Throws: `outOfMemory`.
   package func relayAccessRoot() throws -> RelayAccessRoot {
     try withRoot { try RelayAccessRoot(from: $0, id: 6) }
@@ -85,19 +85,19 @@ extension EpochKey {
 }
 
 extension RecoveryCapsuleAccess {
-  /// The root of the access key to the mailbox in which the recovery capsule lies.
+  /// The root of the access key to the mailbox of the recovery bundle.
   /// - Throws: `outOfMemory`.
   package func relayAccessRoot() throws -> RelayAccessRoot {
     try withSecret { try RelayAccessRoot(from: $0, id: 3) }
   }
 }
 
-/// How a client proves to a relay that it holds a mailbox's key, and how the relay checks it.
+/// The proof by which a client shows a relay that it holds a mailbox's key.
 ///
-/// Ed25519 over a domain of its own, the relay's id, the digest of the certificate that the client
-/// saw in the TLS handshake, one-use nonces of both sides and the mailbox (RFC 8446 gives no
-/// exporter through swift-nio-ssl, so the proof is bound to the certificate). A proof that somebody
-/// captures fits no other relay, certificate, mailbox or moment.
+/// The proof is Ed25519 over its own domain, the relay's id, the digest of the certificate in the
+/// client's TLS handshake, one-use nonces of both sides, and the mailbox. (RFC 8446 gives no
+/// exporter through swift-nio-ssl, so the proof is bound to the certificate.) A captured proof fits
+/// no other relay, certificate, mailbox or moment.
 package enum RelayAccess {
   /// The length of a mailbox's name.
   package static let mailboxBytes = 16
@@ -114,11 +114,12 @@ package enum RelayAccess {
   static let authorDomain: Domain = "HRTH/relay-author/v1"
   static let creationDomain: Domain = "HRTH/relay-create/v1"
 
-  /// What a proof is bound to, apart from the mailbox.
+  /// The context that a proof is bound to, apart from the mailbox.
   package struct Binding: Hashable, Sendable {
     /// The relay's id, from its welcome.
     package let relayID: Bytes32
-    /// ``RelayAccess/pin(ofCertificate:)`` of the certificate seen or shown.
+    /// ``RelayAccess/pin(ofCertificate:)`` of the certificate that the client saw or the relay
+    /// presented.
     package let pin: Bytes32
     /// The relay's one-use nonce, from its challenge.
     package let relayNonce: Bytes32
@@ -137,7 +138,7 @@ package enum RelayAccess {
     }
   }
 
-  /// What is set for good when a mailbox is made.
+  /// The permanent properties of a mailbox, set at its creation.
   package struct Creation: Hashable, Sendable {
     /// The kind of mailbox.
     package let kind: UInt8
@@ -145,9 +146,9 @@ package enum RelayAccess {
     package let accessKey: [UInt8]
     /// The first manager's key.
     package let managerKey: [UInt8]
-    /// The registration credential; empty where none is needed.
+    /// The registration credential; empty if none is needed.
     package let credential: [UInt8]
-    /// What the mailbox is of another and which one that is; empty where it is of none.
+    /// The mailbox's relation to a parent mailbox, and the parent's name; empty without a parent.
     package let parent: [UInt8]
 
     package init(
@@ -172,29 +173,30 @@ package enum RelayAccess {
     }
   }
 
-  /// BLAKE2b-256("HRTH/relay-pin/v1" ‖ DER): what an address line pins.
+  /// BLAKE2b-256("HRTH/relay-pin/v1" ‖ DER): the pin in a relay address.
   package static func pin(ofCertificate der: [UInt8]) -> Bytes32 {
     digest("HRTH/relay-pin/v1", der)
   }
 
-  /// BLAKE2b-256("HRTH/relay-id/v1" ‖ identity key): the name of a relay, whatever its certificate.
+  /// BLAKE2b-256("HRTH/relay-id/v1" ‖ identity key): the name of a relay, independent of its
+  /// certificate.
   package static func relayID(ofIdentity key: SigningPublicKey) -> Bytes32 {
     digest("HRTH/relay-id/v1", key.bytes)
   }
 
-  /// BLAKE2b-128("HRTH/relay-key-id/v1" ‖ key): what a challenge names the wanted key by.
+  /// BLAKE2b-128("HRTH/relay-key-id/v1" ‖ key): the name of the requested key in a challenge.
   package static func keyID(of key: [UInt8]) -> Bytes16 {
     short(Blake2b.hash(("HRTH/relay-key-id/v1" as Domain).bytes + key, count: keyIDBytes))
   }
 
-  /// The key id with which a relay answers for a mailbox it does not have.
+  /// The key id that a relay returns for a mailbox that does not exist.
   ///
-  /// Always the same for one name, and without the relay's secret like any other.
+  /// It is always the same for one name. Without the relay's secret it looks like any other key id.
   package static func decoyKeyID(mailbox: [UInt8], secret: SecretKey) -> Bytes16 {
     short(secret.mac(count: keyIDBytes, domain: "HRTH/relay-decoy/v1", mailbox))
   }
 
-  /// Proves that one holds a key of a mailbox; 64 bytes.
+  /// Proves possession of a mailbox's key; 64 bytes.
   package static func prove(
     _ pair: SigningKeyPair, mailbox: [UInt8], binding: Binding
   ) -> [UInt8] {
@@ -202,7 +204,7 @@ package enum RelayAccess {
     return pair.sign(domain: proofDomain, binding.bytes, mailbox, key)
   }
 
-  /// Checks a proof of ``prove(_:mailbox:binding:)``.
+  /// Verifies a proof of ``prove(_:mailbox:binding:)``.
   /// - Throws: `badSignature`.
   package static func verify(
     _ proof: [UInt8], mailbox: [UInt8], binding: Binding, key: SigningPublicKey
@@ -211,14 +213,14 @@ package enum RelayAccess {
       proof, domain: proofDomain, binding.bytes, mailbox, keyID(of: key.bytes).array, by: key)
   }
 
-  /// Proves that one holds a device's own key, beside the access key of a mailbox; 64 bytes.
+  /// Proves possession of a device's own key, in addition to a mailbox's access key; 64 bytes.
   package static func proveAuthor(
     _ pair: SigningKeyPair, mailbox: [UInt8], binding: Binding
   ) -> [UInt8] {
     pair.sign(domain: authorDomain, binding.bytes, mailbox, pair.publicKey.bytes)
   }
 
-  /// Checks a proof of ``proveAuthor(_:mailbox:binding:)``.
+  /// Verifies a proof of ``proveAuthor(_:mailbox:binding:)``.
   /// - Throws: `badSignature`.
   package static func verifyAuthor(
     _ proof: [UInt8], mailbox: [UInt8], binding: Binding, key: SigningPublicKey
@@ -227,7 +229,7 @@ package enum RelayAccess {
       proof, domain: authorDomain, binding.bytes, mailbox, key.bytes, by: key)
   }
 
-  /// Signs the making of a mailbox, once with each of the two keys; 64 bytes.
+  /// Signs the creation of a mailbox, once with each of the two keys; 64 bytes.
   package static func signCreation(
     _ creation: Creation, with pair: SigningKeyPair, mailbox: [UInt8], binding: Binding
   ) -> [UInt8] {
@@ -235,7 +237,7 @@ package enum RelayAccess {
     return pair.sign(domain: creationDomain, binding.bytes, mailbox, key, creation.digest)
   }
 
-  /// Checks a signature of ``signCreation(_:with:mailbox:binding:)``.
+  /// Verifies a signature of ``signCreation(_:with:mailbox:binding:)``.
   /// - Throws: `badSignature`.
   package static func verifyCreation(
     _ signature: [UInt8], _ creation: Creation, mailbox: [UInt8], binding: Binding,

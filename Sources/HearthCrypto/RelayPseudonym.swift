@@ -1,11 +1,14 @@
 import CSodium
 
-/// The key by which a relay tells a device from others, and nobody but the household whose it is.
+/// The key that distinguishes a device at a relay.
 ///
-/// It is the device's Ed25519 key times a factor that follows from that key and the relay's id (key
-/// blinding). Whoever knows the device's key, as every member does from the log, computes the
-/// pseudonym; only the device signs with it. A relay knows neither: two relays cannot tell that
-/// they serve one device, and no list of pseudonyms has to be handed on.
+/// Only the device's household can link it to the device.
+///
+/// It is the device's Ed25519 key times a factor derived from that key and the relay's id (key
+/// blinding). Everybody with the device's public key, as every member has from the log, can compute
+/// the pseudonym; only the device can sign with it. A relay knows neither the key nor the factor:
+/// two relays cannot discover that they serve one device. No list of pseudonyms needs to be
+/// distributed.
 package enum RelayPseudonym {
   /// The pseudonym of the device with a signing key; about 0.3 ms.
   /// - Throws: `badKey`.
@@ -13,7 +16,8 @@ package enum RelayPseudonym {
     try Ed25519Scalar.multiply(device.bytes, by: factor(of: device, relayID: relayID))
   }
 
-  /// BLAKE2b-512("HRTH/relay-key/v2" ‖ relay's id ‖ key) as a scalar; the parts with their lengths.
+  /// BLAKE2b-512("HRTH/relay-key/v2" ‖ relay's id ‖ key) as a scalar; each part is preceded by its
+  /// length.
   static func factor(of device: SigningPublicKey, relayID: [UInt8]) -> [UInt8] {
     var hasher = Blake2b.Hasher(count: 64)
     hasher.update("HRTH/relay-key/v2" as Domain)
@@ -24,7 +28,7 @@ package enum RelayPseudonym {
 }
 
 extension DeviceIdentity {
-  /// The pseudonymous pair with which this device shows itself to one relay.
+  /// The pseudonymous pair that authenticates this device to one relay.
   /// - Throws: `outOfMemory`.
   package func relayPair(relayID: [UInt8]) throws -> SigningKeyPair {
     try SigningKeyPair(
@@ -33,9 +37,9 @@ extension DeviceIdentity {
   }
 }
 
-/// Arithmetic with scalars of Ed25519, as far as blinded keys need it.
+/// Arithmetic with Ed25519 scalars for blinded keys.
 enum Ed25519Scalar {
-  /// A scalar and the key of its nonces.
+  /// The length of a scalar and its nonce key.
   static let expandedBytes = 64
 
   /// 64 bytes as a number below the order of the group.
@@ -47,7 +51,7 @@ enum Ed25519Scalar {
   }
 
   /// A point of the large prime order times a scalar.
-  /// - Throws: `badKey` where the point is none, or nothing comes of it.
+  /// - Throws: `badKey` if the point is invalid, or if the product is zero.
   static func multiply(_ point: [UInt8], by scalar: [UInt8]) throws -> [UInt8] {
     precondition(point.count == 32 && scalar.count == 32, "lengths of a point and a scalar")
     var product = [UInt8](repeating: 0, count: 32)
@@ -57,7 +61,7 @@ enum Ed25519Scalar {
     return product
   }
 
-  /// Derives the blinded secret of a key pair of libsodium, and its public key.
+  /// Derives the blinded secret of a libsodium key pair, and its public key.
   /// - Throws: `badKey`.
   static func blind(
     _ secret: UnsafeRawBufferPointer, by factor: [UInt8],
@@ -86,7 +90,7 @@ enum Ed25519Scalar {
     }
   }
 
-  /// Signs as Ed25519 does, with a scalar and the key of its nonces.
+  /// Signs like Ed25519, with a scalar and its nonce key.
   static func sign(
     _ message: [UInt8], with secret: UnsafeRawBufferPointer, publicKey: [UInt8],
     into out: UnsafeMutableRawBufferPointer

@@ -1,22 +1,22 @@
 import CSodium
 
-/// The keys of a relay: who it is, its TLS certificate, and the secret behind its decoys.
+/// The keys of a relay: its identity, its TLS certificate, and the secret of its decoys.
 ///
-/// All follow from one master secret, so the certificate need not be kept: the same secret gives
-/// the same bytes, and thus the same pin. The certificate is signed by its own key and says nothing
-/// of the relay; clients compare its pin and ask no authority.
+/// All of them are derived from one master secret, so the certificate need not be stored: the same
+/// secret gives the same bytes, and thus the same pin. The certificate is self-signed and reveals
+/// nothing about the relay. Clients compare its pin and ask no authority.
 package final class RelayServerIdentity: Sendable, Redacted {
-  /// The relay's id, which stays when another certificate is shown.
+  /// The relay's id, which stays the same with another certificate.
   package let relayID: Bytes32
   /// The certificate in DER (X.509 v3, Ed25519, RFC 8410), about 240 bytes.
   package let certificate: [UInt8]
-  /// From it come key ids of mailboxes that do not exist.
+  /// The secret from which the key ids of nonexistent mailboxes are derived.
   package let decoySecret: SecretKey
   /// A public key whose private half nobody has.
   package let decoyKey: SigningPublicKey
   private let tlsSeed: SecretKey
 
-  /// The pin of the own certificate.
+  /// The pin of the relay's own certificate.
   package var pin: Bytes32 { RelayAccess.pin(ofCertificate: certificate) }
 
   /// Derives all keys of a relay.
@@ -30,9 +30,9 @@ package final class RelayServerIdentity: Sendable, Redacted {
     certificate = try SelfSignedCertificate.make(SigningKeyPair(seed: tlsSeed))
   }
 
-  /// Lends the certificate's private key in DER (PKCS #8, RFC 8410) to a closure.
+  /// Provides the certificate's private key in DER (PKCS #8, RFC 8410) to a closure.
   ///
-  /// The TLS library copies it into memory of its own; the bytes are zeroed afterwards.
+  /// The TLS library copies it into its own memory; the bytes are zeroed afterwards.
   package func withPrivateKey<Result>(_ body: ([UInt8]) throws -> Result) rethrows -> Result {
     var bytes = tlsSeed.withUnsafeBytes { seed in
       DER.sequence(
@@ -44,12 +44,12 @@ package final class RelayServerIdentity: Sendable, Redacted {
   }
 }
 
-/// The smallest X.509 certificate that TLS libraries take.
+/// The smallest X.509 certificate that TLS libraries accept.
 enum SelfSignedCertificate {
-  /// A certificate of a key by that key, good from 2000 to the end of 9999 (RFC 5280, 4.1.2.5).
+  /// Makes a self-signed certificate, valid from 2000 to the end of 9999 (RFC 5280, 4.1.2.5).
   static func make(_ pair: SigningKeyPair) -> [UInt8] {
     let key = pair.publicKey.bytes
-    // Positive, not zero and the same for the same key.
+    // The serial number is positive, not zero, and the same for the same key.
     let serial = [0x01] + Blake2b.hash(key, count: 16).prefix(15)
     let commonName: [UInt8] = [0x06, 0x03, 0x55, 0x04, 0x03]
     let name = DER.sequence(

@@ -1,13 +1,13 @@
-/// Sixty digits that two people compare to know that each has the other's real device keys.
+/// Sixty digits that two people compare to verify each other's device keys.
 ///
-/// Thirty digits for each person, the smaller thirty first, so both see the same number. A person's
-/// digits follow from the person's id and the sorted hashes of the keys of all the person's
-/// devices: they change when a device comes or goes, and only then. Equal numbers mean equal keys
-/// (99 bits a person); whoever compares only one half has checked only one person.
+/// There are thirty digits for each person, the smaller thirty first, so both see the same number.
+/// A person's digits follow from the person's id and the sorted hashes of the keys of all the
+/// person's devices. They change only if a device is added or removed. Equal numbers mean equal
+/// keys (99 bits a person). A comparison of only one half verifies only one person.
 package struct SafetyNumber: Hashable, Sendable, CustomStringConvertible {
   /// The number of digits.
   package static let digitCount = 60
-  /// The most devices of one person that are compared.
+  /// The most devices of one person in a comparison.
   package static let maximumDevices = 1024
   /// The sixty digits without spaces.
   package let digits: String
@@ -36,7 +36,7 @@ package struct SafetyNumber: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Makes the number of two people, whose order does not matter; about 20 ms.
+  /// Makes the number of two people in any order; about 20 ms.
   package init(_ first: Person, _ second: Person) {
     digits = [Self.half(first), Self.half(second)].sorted().joined()
   }
@@ -44,7 +44,7 @@ package struct SafetyNumber: Hashable, Sendable, CustomStringConvertible {
   /// The digits in twelve groups of five.
   package var description: String { ComparisonDigits.grouped(digits, by: 5) }
 
-  /// Whether a person typed this number, with whatever spaces, dashes and line breaks.
+  /// Whether a typed text is this number, with any spaces, dashes and line breaks.
   package func matches(_ typed: String) -> Bool {
     ComparisonDigits.read(typed, count: Self.digitCount) == digits
   }
@@ -60,10 +60,10 @@ package struct SafetyNumber: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Thirty digits of what a device knows, so that two devices side by side can be compared.
+/// Thirty digits of a device's knowledge, so that two devices side by side can be compared.
 ///
-/// Equal digits mean equal bytes, hence the same heads of every log: nobody in between hides
-/// anything from one of them. The caller gives the canonical bytes of a frontier.
+/// Equal digits mean equal bytes, hence the same heads of every log: no intermediary hides anything
+/// from one of them. The caller provides the canonical bytes of a frontier.
 package struct FrontierFingerprint: Hashable, Sendable, CustomStringConvertible {
   /// The number of digits.
   package static let digitCount = 30
@@ -79,7 +79,7 @@ package struct FrontierFingerprint: Hashable, Sendable, CustomStringConvertible 
   /// The digits in six groups of five.
   package var description: String { ComparisonDigits.grouped(digits, by: 5) }
 
-  /// Whether a person typed or scanned this fingerprint, with whatever spaces and dashes.
+  /// Whether a typed or scanned text is this fingerprint, with any spaces and dashes.
   package func matches(_ typed: String) -> Bool {
     ComparisonDigits.read(typed, count: Self.digitCount) == digits
   }

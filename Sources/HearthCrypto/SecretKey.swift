@@ -1,13 +1,14 @@
 import CSodium
 
-/// Memory for secrets: guard pages around it, locked against swapping, read-only once filled.
+/// Memory for secrets: with guard pages, locked against swapping, read-only once filled.
 ///
-/// Each allocation takes four pages of address space, one of them resident and locked, and three
-/// or four system mappings. Two consequences, both reported against libsodium: `sodium_malloc`
-/// gives up after some 16,000 live allocations on a stock Linux because `vm.max_map_count` is used
-/// up, not because memory is (libsodium issues #901 and #902: raising RLIMIT_MEMLOCK does not
-/// help), and beyond RLIMIT_MEMLOCK pages are silently left unlocked. So secrets that live
-/// together share one allocation here, and short-lived subkeys use the stack and are zeroed.
+/// Each allocation takes four pages of address space, one of them resident and locked, and three or
+/// four system mappings. This has two consequences, both reported against libsodium. First,
+/// `sodium_malloc` fails after some 16,000 live allocations on a stock Linux, because
+/// `vm.max_map_count` is used up, not memory (libsodium issues #901 and #902: raising
+/// RLIMIT_MEMLOCK does not help). Second, pages beyond RLIMIT_MEMLOCK are silently left unlocked.
+/// Secrets with a common lifetime therefore share one allocation here, and short-lived subkeys use
+/// the stack and are zeroed.
 final class GuardedMemory: @unchecked Sendable {
   // Sendable proof: both properties are `let`; the memory they describe is written only inside
   // `init`, before any other reference exists, and the kernel refuses writes from then on
@@ -16,7 +17,7 @@ final class GuardedMemory: @unchecked Sendable {
   let count: Int
 
   /// Allocates `count` bytes and lets a closure fill them; afterwards they never change.
-  /// - Throws: `outOfMemory`, or whatever the closure throws (the memory is then zeroed and freed).
+  /// - Throws: `outOfMemory`, or the closure's error (the memory is then zeroed and freed).
   init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
     try Sodium.initialise()
     guard let address = sodium_malloc(count) else {
@@ -41,7 +42,9 @@ final class GuardedMemory: @unchecked Sendable {
   }
 }
 
-/// Sets bytes to zero in a way the compiler may not remove.
+/// Sets bytes to zero.
+///
+/// The compiler may not remove the write.
 func zeroise(_ bytes: UnsafeMutableRawBufferPointer) {
   if let start = bytes.baseAddress { sodium_memzero(start, bytes.count) }
 }
@@ -52,7 +55,7 @@ func zeroise(_ bytes: inout [UInt8]) {
   bytes = []
 }
 
-/// Whether two byte strings are equal, in time that depends on their length only.
+/// Whether two byte strings are equal, in time that depends only on their length.
 package func constantTimeEquals(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer)
   -> Bool
 {
@@ -61,7 +64,7 @@ package func constantTimeEquals(_ left: UnsafeRawBufferPointer, _ right: UnsafeR
   return sodium_memcmp(first, second, left.count) == 0
 }
 
-/// Stack memory of `count` bytes for the length of a closure, zeroed afterwards.
+/// Provides stack memory of `count` bytes while a closure runs, and zeroes it afterwards.
 func withZeroisedMemory<Result>(
   _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws -> Result
 ) rethrows -> Result {
@@ -71,22 +74,24 @@ func withZeroisedMemory<Result>(
   }
 }
 
-/// A symmetric key of 32 bytes in guarded memory; it never changes and shows nothing.
+/// A symmetric key of 32 bytes in guarded memory.
+///
+/// It never changes, and its description is redacted.
 package final class SecretKey: Sendable, Redacted {
   /// The length of every symmetric key.
   package static let count = 32
   private let memory: GuardedMemory
 
-  /// Makes a key whose bytes a closure writes straight into guarded memory.
-  /// - Throws: `outOfMemory`, or what the closure throws.
+  /// Makes a key whose bytes a closure writes directly into guarded memory.
+  /// - Throws: `outOfMemory`, or the closure's error.
   package init(fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
     memory = try GuardedMemory(count: Self.count, fill)
   }
 
-  /// Takes over 32 bytes and sets the source to zero.
+  /// Takes over 32 bytes and zeroes the source.
   ///
-  /// The source is zeroed even when the call fails. Copies that the array made earlier are beyond
-  /// reach, so hand over an array nobody else holds.
+  /// The source is zeroed even if the call fails. Copies that the array made earlier cannot be
+  /// zeroed, so pass an array without other references.
   /// - Throws: `badLength`, `outOfMemory`.
   package convenience init(consuming bytes: inout [UInt8]) throws {
     defer { zeroise(&bytes) }
@@ -94,13 +99,13 @@ package final class SecretKey: Sendable, Redacted {
     try self.init { $0.copyBytes(from: bytes) }
   }
 
-  /// A fresh random key.
+  /// Makes a fresh random key.
   /// - Throws: `outOfMemory`.
   package static func random() throws -> SecretKey {
     try SecretKey { RandomBytes.fill($0) }
   }
 
-  /// Lends the bytes to a closure; they must not be copied out of it.
+  /// Provides the bytes to a closure, which must not copy them out.
   package func withUnsafeBytes<Result>(
     _ body: (UnsafeRawBufferPointer) throws -> Result
   ) rethrows -> Result {
@@ -137,33 +142,33 @@ package final class SecretBytes: Sendable, Redacted {
   /// The number of bytes, which is not secret.
   package var count: Int { memory.count }
 
-  /// Makes a secret whose bytes a closure writes straight into guarded memory.
-  /// - Throws: `outOfMemory`, or what the closure throws.
+  /// Makes a secret whose bytes a closure writes directly into guarded memory.
+  /// - Throws: `outOfMemory`, or the closure's error.
   package init(count: Int, fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
     memory = try GuardedMemory(count: count, fill)
   }
 
-  /// Takes over bytes and sets the source to zero, also when the call fails.
+  /// Takes over bytes and zeroes the source, also if the call fails.
   /// - Throws: `outOfMemory`.
   package convenience init(consuming bytes: inout [UInt8]) throws {
     defer { zeroise(&bytes) }
     try self.init(count: bytes.count) { $0.copyBytes(from: bytes) }
   }
 
-  /// A copy of a symmetric key, for a key file.
+  /// Makes a copy of a symmetric key, for a key file.
   /// - Throws: `outOfMemory`.
   package convenience init(_ key: SecretKey) throws {
     try self.init(count: SecretKey.count) { out in key.withUnsafeBytes { out.copyMemory(from: $0) }
     }
   }
 
-  /// Random bytes.
+  /// Makes random bytes.
   /// - Throws: `outOfMemory`.
   package static func random(count: Int) throws -> SecretBytes {
     try SecretBytes(count: count) { RandomBytes.fill($0) }
   }
 
-  /// Lends the bytes to a closure; they must not be copied out of it.
+  /// Provides the bytes to a closure, which must not copy them out.
   package func withUnsafeBytes<Result>(
     _ body: (UnsafeRawBufferPointer) throws -> Result
   ) rethrows -> Result {
@@ -177,7 +182,7 @@ package final class SecretBytes: Sendable, Redacted {
     return try SecretKey { out in withUnsafeBytes { out.copyMemory(from: $0) } }
   }
 
-  /// Whether two secrets are equal, in time that depends on their lengths only.
+  /// Whether two secrets are equal, in time that depends only on their lengths.
   package func isEqual(to other: SecretBytes) -> Bool {
     withUnsafeBytes { left in other.withUnsafeBytes { constantTimeEquals(left, $0) } }
   }

@@ -1,11 +1,11 @@
-/// Known answers checked once per process before any key is used.
+/// Known answers, checked once per process before any key is used.
 ///
-/// Sources: RFC 7693 appendix A, draft-irtf-cfrg-xchacha-03 A.3.1, RFC 8032 section 7.1,
-/// RFC 7748 section 6.1. The torsion vectors are our own: an honest Ed25519 signature whose R got
-/// a point of order 2, 4 or 8 added and whose S was recomputed, so that only the cofactor tells
-/// the difference.
+/// Sources: RFC 7693 appendix A, draft-irtf-cfrg-xchacha-03 A.3.1, RFC 8032 section 7.1, RFC 7748
+/// section 6.1. The torsion vectors are our own. Each is an honest Ed25519 signature with a point
+/// of order 2, 4 or 8 added to R and with S recomputed, so that only the cofactor makes a
+/// difference.
 enum SelfTest {
-  /// Runs every check and reports what signatures need in addition.
+  /// Runs every check and returns the additional checks that signatures need.
   static func run() throws(CryptoError) -> Sodium.State {
     try check("BLAKE2b", blake2b())
     try check("XChaCha20-Poly1305", xchacha20poly1305())

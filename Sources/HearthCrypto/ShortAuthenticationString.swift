@@ -1,16 +1,17 @@
-/// Two devices whose owners are together agree on twelve digits, six and six, to compare aloud.
+/// Twelve digits, six and six, that the owners of two devices compare aloud.
 ///
-/// Twelve digits are 40 bits, few enough to be read aloud and enough because nobody can try:
-/// (1) the initiator sends a commitment to its nonce, (2) the responder answers with its nonce,
-/// (3) the initiator reveals. Somebody in between, who shows each side keys of his own, has to fix
-/// his nonce towards each side before he sees that side's, so the digits of both agree with
-/// probability 10^-12 (Vaudenay, "Secure Communications over Insecure Channels Based on Short
-/// Authenticated Strings", 2005). Both devices' keys must be known before the exchange begins.
+/// Twelve digits are 40 bits. They are few enough to be read aloud, and they suffice because an
+/// attacker cannot try several: (1) the initiator sends a commitment to its nonce, (2) the
+/// responder answers with its nonce, (3) the initiator reveals its own. An attacker in the middle,
+/// who presents own keys to each side, has to fix a nonce towards each side before seeing that
+/// side's nonce. The digits of both sides then agree with probability 10^-12 (Vaudenay, "Secure
+/// Communications over Insecure Channels Based on Short Authenticated Strings", 2005). Both
+/// devices' keys must be known before the exchange begins.
 ///
-/// A value without clock, randomness or transport: give it messages, send what it returns. After
-/// any error it is over; begin again with a fresh nonce.
+/// The value has no clock, randomness or transport: pass it messages, and send the messages that it
+/// returns. Any error ends the exchange; begin again with a fresh nonce.
 package struct ShortAuthenticationString: Sendable {
-  /// Who sends the commitment.
+  /// The side of the exchange.
   package enum Role: Sendable {
     /// Commits first and reveals last.
     case initiator
@@ -22,7 +23,7 @@ package struct ShortAuthenticationString: Sendable {
   package static let nonceBytes = 32
   /// The length of every message: its kind and 32 bytes.
   package static let messageBytes = 33
-  /// The longest context.
+  /// The longest context, in bytes.
   package static let maximumContextBytes = 1024
 
   private enum Phase {
@@ -53,13 +54,14 @@ package struct ShortAuthenticationString: Sendable {
 
   /// Prepares an exchange.
   /// - Parameters:
-  ///   - role: Whether this side begins.
+  ///   - role: The side of this device.
   ///   - own: This device's keys.
-  ///   - peer: The keys that are said to be the other device's.
-  ///   - context: What the comparison is about, equal on both sides (a group id, an invite id).
+  ///   - peer: The claimed keys of the other device.
+  ///   - context: The subject of the comparison, equal on both sides (a group id, an invitation
+  ///     id).
   ///   - nonce: 32 fresh random bytes, never used in another exchange.
-  /// - Throws: `badLength`; `badKey` when both sides have the same keys, since a message reflected
-  ///   by somebody else would then look like an answer.
+  /// - Throws: `badLength`; `badKey` if both sides have the same keys, since a message reflected by
+  ///   an attacker would then look like an answer.
   package init(
     role: Role, own: DevicePublicKeys, peer: DevicePublicKeys, context: [UInt8], nonce: [UInt8]
   ) throws {
@@ -80,13 +82,13 @@ package struct ShortAuthenticationString: Sendable {
     phase = role == .initiator ? .mustStart : .awaitsCommitment
   }
 
-  /// The digits in two groups of six once the exchange is finished, otherwise nil.
+  /// The digits in two groups of six once the exchange is finished; otherwise nil.
   package var digits: String? {
     if case .finished(let digits) = phase { digits } else { nil }
   }
 
   /// The initiator's first message: the commitment.
-  /// - Throws: `malformed` on the responder's side or when called twice.
+  /// - Throws: `malformed` on the responder's side or if called twice.
   package mutating func start() throws -> [UInt8] {
     guard case .mustStart = phase else {
       phase = .over
@@ -97,9 +99,9 @@ package struct ShortAuthenticationString: Sendable {
   }
 
   /// Takes a message of the other side.
-  /// - Returns: The message to send, or nil when there is nothing more to say.
-  /// - Throws: `malformed` for a message out of turn or of another length;
-  ///   `authenticationFailed` when a revealed nonce is not the one committed to.
+  /// - Returns: The message to send, or nil if there is nothing more to send.
+  /// - Throws: `malformed` for a message out of turn or of another length; `authenticationFailed`
+  ///   if a revealed nonce is not the committed one.
   package mutating func receive(_ message: [UInt8]) throws -> [UInt8]? {
     let before = phase
     phase = .over

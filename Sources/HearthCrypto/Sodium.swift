@@ -3,16 +3,16 @@ import CSodium
 /// The start-up of libsodium, with its self test.
 ///
 /// Nothing in this module needs an explicit start: every path that allocates a secret, signs or
-/// verifies starts the library itself. Call ``initialise()`` first thing in a program to learn of
-/// a broken library as an error with words instead of a later failure.
+/// verifies starts the library itself. Call ``initialise()`` first in a program to get a broken
+/// library reported as an error instead of a later failure.
 package enum Sodium {
-  /// What start-up learnt about the library at hand.
+  /// The findings of start-up about the linked library.
   struct State: Sendable {
-    /// Whether signatures need a separate check that R lies in the prime-order subgroup.
+    /// Whether signatures need a separate check that R is in the prime-order subgroup.
     ///
-    /// libsodium 1.0.18 verifies without the cofactor and so refuses R + small order by itself.
-    /// Later development versions accept it, and then one member could make two replicas
-    /// disagree about one signature; the extra check gives every version the rule of 1.0.18.
+    /// libsodium 1.0.18 verifies without the cofactor and so rejects R + small order by itself.
+    /// Later development versions accept it, and one member could then make two replicas disagree
+    /// about one signature. The extra check gives every version the rule of 1.0.18.
     let checksSignaturePoint: Bool
   }
 
@@ -20,8 +20,9 @@ package enum Sodium {
 
   /// Starts libsodium and runs the self test, once per process.
   ///
-  /// Thread-safe and idempotent; about two milliseconds the first time, a load afterwards.
-  /// - Throws: `initialisationFailed`, or `selfTestFailed` naming the primitive at fault.
+  /// It is thread-safe and idempotent; it takes about two milliseconds the first time, and a load
+  /// afterwards.
+  /// - Throws: `initialisationFailed`, or `selfTestFailed` with the failed primitive.
   package static func initialise() throws {
     _ = try state()
   }

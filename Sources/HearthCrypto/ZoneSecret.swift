@@ -1,8 +1,10 @@
-/// The constant secret of a zone: it names the zone and its authors to outsiders and keys the
-/// hash chains, all without meaning to whoever lacks it.
+/// The constant secret of a zone.
 ///
-/// It lives as long as the zone, so it gives no secrecy against former members; that is the
-/// business of epochs (and why chain hashes are masked in headers, see ``EpochKey/link(_:)``).
+/// It names the zone and its authors to outsiders, and keys the hash chains.
+///
+/// The names and hashes have no meaning to anybody without the secret. It lives as long as the
+/// zone, so it gives no secrecy against former members. Epochs give that secrecy, and chain hashes
+/// are masked in headers for this reason (see ``EpochKey/link(_:)``).
 package final class ZoneSecret: Sendable, Redacted {
   /// BLAKE2b-128(tag key, "HRTH/zone-tag/v1"): the zone's opaque name on a relay.
   package let zoneTag: Bytes16
@@ -11,7 +13,7 @@ package final class ZoneSecret: Sendable, Redacted {
   private static let authorRange = 0..<SecretKey.count
   private static let chainRange = SecretKey.count..<(2 * SecretKey.count)
 
-  /// Makes the zone secret of a known key.
+  /// Makes the zone secret from a known key.
   /// - Throws: `outOfMemory`.
   package init(secret: SecretKey) throws {
     root = secret
@@ -24,12 +26,12 @@ package final class ZoneSecret: Sendable, Redacted {
     zoneTag = memory.withUnsafeBytes { Self.tag($0.part(Self.authorRange), "HRTH/zone-tag/v1", []) }
   }
 
-  /// A new random zone secret.
+  /// Makes a new random zone secret.
   /// - Throws: `outOfMemory`.
   package static func random() throws -> ZoneSecret { try ZoneSecret(secret: .random()) }
 
-  /// The opaque name of a device inside this zone, on the wire: BLAKE2b-128(tag key,
-  /// "HRTH/author-tag/v1" ‖ device id).
+  /// The opaque wire name of a device in this zone: BLAKE2b-128(tag key, "HRTH/author-tag/v1" ‖
+  /// device id).
   /// - Throws: `badLength` unless the id has 16 bytes.
   package func authorTag(deviceID: [UInt8]) throws -> Bytes16 {
     try CryptoError.require("A device id", deviceID.count, equals: 16)
@@ -40,18 +42,18 @@ package final class ZoneSecret: Sendable, Redacted {
 
   /// The hash that chains an author's log: BLAKE2b-256(chain key, "HRTH/change/v1" ‖ bytes).
   ///
-  /// The change bytes hold the hash before them, so one hash commits to the whole log. About
-  /// 1 µs for 300 bytes.
+  /// The change bytes contain the preceding hash, so one hash commits to the whole log. About 1 µs
+  /// for 300 bytes.
   package func chainHash(of changeBytes: UnsafeRawBufferPointer) -> [UInt8] {
     Blake2b.array(32) { out in chainHash(of: changeBytes, into: out) }
   }
 
-  /// The same for an array.
+  /// The chain hash of a change in an array.
   package func chainHash(of changeBytes: [UInt8]) -> [UInt8] {
     changeBytes.withUnsafeBytes { chainHash(of: $0) }
   }
 
-  /// The same into 32 bytes of the caller, without allocation.
+  /// Writes the chain hash into 32 bytes of the caller, without allocation.
   package func chainHash(
     of changeBytes: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer
   ) {
@@ -87,7 +89,7 @@ package final class ZoneSecret: Sendable, Redacted {
 
   /// Opens a secret sealed by ``seal(to:)``.
   /// - Parameter zoneTag: The zone's known tag, which commits to the secret.
-  /// - Throws: `authenticationFailed` when the box is for others or of another zone.
+  /// - Throws: `authenticationFailed` if the box is for somebody else or of another zone.
   package static func open(_ sealed: [UInt8], with pair: BoxKeyPair, expectingTag zoneTag: Bytes16)
     throws -> ZoneSecret
   {

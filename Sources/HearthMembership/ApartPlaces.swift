@@ -1,24 +1,27 @@
 import HearthCRDT
 
-/// Which earlier operations of a list the later ones had not seen.
+/// Records which earlier operations of a list each later operation had not seen.
 ///
-/// As a rule none: then what ended the last one ended them all, and nobody looks through everything
-/// that came and went.
+/// Usually there are none. Whatever ended the last operation then ended all of them, so nobody
+/// needs to search everything that came and went.
 struct ApartPlaces: Sendable {
-  /// How many are noted for one operation; where there are more, each is looked at.
+  /// The most operations recorded for one operation.
+  ///
+  /// Beyond this number, each one must be checked.
   private static let maximumNoted = 128
 
-  /// In the log's order; nil where there are too many.
+  /// In log order; `others` is nil if there are too many.
   private var noted: [(place: Int, others: [Int]?)] = []
 
-  /// What an operation had not seen of those before it, the last first; nil for too many.
+  /// The earlier operations that an operation had not seen, the last first; nil if there are too
+  /// many.
   func besides(_ place: Int) -> [Int]? {
     let found = noted.partitionPoint { $0.place >= place }
     guard found < noted.count, noted[found].place == place else { return [] }
     return noted[found].others
   }
 
-  /// Notes what an operation had not seen of those before it.
+  /// Records the earlier operations that an operation had not seen.
   mutating func note(
     _ place: Int, after earlier: some BidirectionalCollection<Int>, in log: ControlLog
   ) {
@@ -37,18 +40,18 @@ struct ApartPlaces: Sendable {
     if others?.isEmpty != true { noted.append((place, others)) }
   }
 
-  /// Forgets everything from a place on.
+  /// Removes everything from a place on.
   mutating func truncate(to start: Int) {
     while let last = noted.last, last.place >= start { noted.removeLast() }
   }
 }
 
-/// Which operations of a list are concurrent with each.
+/// Finds the operations of a list that are concurrent with each other.
 struct Neighbours {
-  /// By operation, in order; nil where there are too many to be noted.
+  /// The concurrent operations of each, in order; nil if there are too many to record.
   private var near: [Int: [Int]]? = [:]
 
-  /// - Parameter places: in the log's order.
+  /// - Parameter places: the operations, in log order.
   init(_ places: [Int], in log: ControlLog) {
     var apart = ApartPlaces()
     for (number, place) in places.enumerated() {
@@ -64,7 +67,7 @@ struct Neighbours {
     }
   }
 
-  /// What of a part of the list may be concurrent with an operation, in order.
+  /// The operations of a part of the list that may be concurrent with `place`, in order.
   func of(_ place: Int, among places: [Int]) -> [Int] {
     guard let near else { return places }
     return (near[place] ?? []).filter { other in

@@ -1,6 +1,6 @@
 import HearthCRDT
 
-/// One operation of a group's control log, as an audit tells it.
+/// One operation of a group's control log, as an audit lists it.
 package struct AuditEntry: Sendable {
   /// The id of its event.
   package let id: RecordID
@@ -8,33 +8,35 @@ package struct AuditEntry: Sendable {
   package let time: HybridTime
   /// The device that wrote it.
   package let device: DeviceID
-  /// Whose device that was when it wrote; nil for a stranger.
+  /// The person who owned the device at that time; nil for a stranger.
   package let person: PersonID?
   package let operation: ControlOperation
-  /// Which of several histories of its device's log it is in, from 1; nil in a log that has one.
+  /// The number of the branch of a forked log that holds it, from 1; nil in a log without forks.
   package let history: Int?
-  /// Why it has no effect; nil where it has.
+  /// The reason why it has no effect; nil if it has effect.
   package let void: VoidedOperation?
-  /// Why it makes a new key: what left the keys of before with somebody who may not read any more.
+  /// The reasons for a new key: the operations after which a person without read access still had
+  /// the previous keys.
   package let exposures: [Exposure]
-  /// The joinings that it makes final; empty for anything but a confirmation.
+  /// The joins that it makes final; empty for every operation that is not a confirmation.
   package let confirmed: [Confirmed]
-  /// Why the invitation that it closes was over by then; nil where somebody chose to close it.
+  /// The reason why the invitation had already ended when this operation closed it; nil if a person
+  /// chose to close it.
   package let end: InvitationEnd?
 
-  /// Why an invitation is over without anybody's decision.
+  /// The reason why an invitation ended without anybody's decision.
   package enum InvitationEnd: Sendable { case usedUp, expired }
 
-  /// A joining that was made final.
+  /// A join that was made final.
   package struct Confirmed: Sendable {
     package let personName: String
     package let device: DeviceID
     package let deviceName: String
-    /// Whether something spoke against it, so that it had to wait for somebody to decide.
+    /// Whether the join was contested and therefore pending until a person decided.
     package let hasWaited: Bool
   }
 
-  /// What left keys with somebody who may not read any more.
+  /// An operation that left keys with a person who may no longer read.
   package struct Exposure: Sendable {
     package let operation: ControlOperation
     /// The person whose device wrote it, or who joined without effect.
@@ -43,7 +45,7 @@ package struct AuditEntry: Sendable {
 }
 
 extension Membership {
-  /// Every operation of the control log, causes first: who did what, when, by which device.
+  /// Every operation of the control log in causal order, with author, time and device.
   package func audit() -> [AuditEntry] {
     let voided = Dictionary(voided.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let exposures = exposures(in: resolver)
@@ -58,8 +60,9 @@ extension Membership {
     }
   }
 
-  /// The devices whose joining had to wait for an operation that somebody had not seen, who left
-  /// their changes out therefore.
+  /// The devices whose joins were pending on an operation that a reader had not seen.
+  ///
+  /// The reader therefore left out the changes of these devices.
   package func devicesBelonging(since known: Frontier) -> Set<DeviceID> {
     let late = resolver.index.enrolments.filter { $0.value.contains { resolver.isLate($0, known) } }
     return Set(late.keys)
@@ -80,8 +83,8 @@ extension Membership {
     }
   }
 
-  /// What each new key was made for, by its operation: what its author had seen, and the author of
-  /// no earlier key of the zone.
+  /// The reasons for each new key, by its operation: the exposures that its author had seen and
+  /// that no earlier key of the zone covers.
   private func exposures(in resolver: ControlResolver) -> [Int: [AuditEntry.Exposure]] {
     let all = resolver.exposures(of: .data)
     var covered: [ZoneID: Set<Int>] = [:]
@@ -99,13 +102,13 @@ extension Membership {
     return found
   }
 
-  /// The place of a run among those of its life.
+  /// The position of a run among the runs of its incarnation.
   private func history(_ run: Int) -> Int {
     let life = forks.runs[run].life
     return forks.runs[...run].count { $0.life == life }
   }
 
-  /// How far a device said that it had got, and when; nil if it never did.
+  /// The last frontiers that a device reported, with the time; nil if it never reported any.
   package func lastHeard(of device: DeviceID) -> (
     time: HybridTime, frontiers: [ControlOperation.ZoneFrontier]
   )? {
@@ -120,7 +123,9 @@ extension Membership {
 }
 
 extension ControlResolver {
-  /// Why an invitation was over in the eyes of whoever closed it: devices close those themselves.
+  /// The reason why an invitation had already ended in the past of the operation that closed it.
+  ///
+  /// Devices close such invitations automatically.
   fileprivate func end(closedBy place: Int) -> AuditEntry.InvitationEnd? {
     guard case .inviteClose = log.operation(place),
       let invite = invite(log.invited[place], .past(place)).flatMap({ log.terms($0) })
@@ -138,8 +143,10 @@ extension ControlResolver {
     return hadToWait(entry, for: place)
   }
 
-  /// Whether something spoke against a joining in the eyes of whoever made it final: the joining's
-  /// own past, a closing that had not seen it, or as many others who had joined by the invitation.
+  /// Whether a join was contested in the past of the operation that made it final.
+  ///
+  /// Three things contest it: its own past, an invitation close that had not seen it, or the
+  /// maximum number of other joins by the same invitation.
   fileprivate func hadToWait(_ entry: Int, for confirmation: Int) -> Bool {
     if verdicts[entry].refusal != nil { return true }
     func isKnown(_ place: Int) -> Bool { isLive[place] && log.sees(confirmation, place) }
@@ -148,7 +155,7 @@ extension ControlResolver {
     }
     if !closings.isEmpty { return true }
     guard let made = verdicts[entry].invite, let invite = log.terms(made) else { return false }
-    // One who waited as well, and was let in later, had taken no place yet.
+    // A use that was itself pending and was confirmed only later had not consumed a use yet.
     let others = index.uses[log.invited[entry]].filter { use in
       use != entry && isKnown(use)
         && confirmations[use].map { log.sees(confirmation, $0) } ?? false

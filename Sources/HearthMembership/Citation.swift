@@ -1,15 +1,17 @@
 import HearthCRDT
 
-/// What the author of a change of the control zone had seen of another log, by content.
+/// A citation by content: the version of another log that the author of a change in the control
+/// zone had seen.
 ///
-/// The number of the change is that of the cause; this is the chain hash after it. So an author who
-/// published two histories under one number cannot choose afterwards which of them others had seen.
+/// The cause contains the sequence number of that change; the citation adds the chain hash after
+/// it. An author who published two branches under one number can therefore not choose afterwards
+/// which of them others had seen.
 package struct Citation: Equatable, Sendable {
   let author: Author
   /// The first bytes of the chain hash.
   let hash: [UInt8]
 
-  /// How many bytes of a chain hash are cited.
+  /// The number of bytes of a chain hash in a citation.
   static let hashBytes = 16
 
   package init(author: Author, chainHash: [UInt8]) {
@@ -28,7 +30,9 @@ package struct Citation: Equatable, Sendable {
     return writer.bytes
   }
 
-  /// Reads citations; none where the bytes are not canonical, as nothing is cited then.
+  /// Reads citations.
+  ///
+  /// Returns none if the bytes are not canonical, since nothing is cited then.
   static func decoded(_ bytes: [UInt8]) -> [Citation] {
     var reader = ByteReader(bytes)
     var citations: [Citation] = []
@@ -47,7 +51,7 @@ package struct Citation: Equatable, Sendable {
     return citations
   }
 
-  /// The citations that an event carries.
+  /// The citations that an event contains.
   package static func of(_ fields: [EventField]) -> [Citation] {
     guard
       let bytes = fields.first(where: { $0.field == ControlOperation.citationField })?.value.bytes

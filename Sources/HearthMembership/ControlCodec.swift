@@ -1,13 +1,13 @@
 import HearthCRDT
 
-/// How a value inside a control operation is written and read: one description for both.
+/// Describes how a value inside a control operation is written and read, in one description.
 package struct ControlCodec<Value>: Sendable {
   let write: @Sendable (Value, inout ByteWriter) -> Void
   let read: @Sendable (inout ByteReader) throws(CodecError) -> Value
 }
 
 extension ControlCodec {
-  /// A value of fields, one after the other, in the order in which it is made of them.
+  /// A value of several fields, one after the other, in the order of the initializer's arguments.
   init<each Field>(
     _ make: @escaping @Sendable (repeat each Field) -> Value,
     _ fields: repeat (any KeyPath<Value, each Field> & Sendable, ControlCodec<each Field>)
@@ -19,7 +19,7 @@ extension ControlCodec {
     }
   }
 
-  /// The same where what is read has to fulfil a condition.
+  /// The same codec with a condition on values that are read.
   func checked(_ item: String, _ isCanonical: @escaping @Sendable (Value) -> Bool) -> Self {
     Self(write: write) { [read] reader throws(CodecError) in
       let start = reader.offset
@@ -30,9 +30,9 @@ extension ControlCodec {
   }
 }
 
-/// Something with canonical bytes inside a control operation.
+/// A type with canonical bytes inside a control operation.
 package protocol ControlCodable: Equatable, Sendable {
-  /// How it is written and read.
+  /// The description of the type's bytes.
   static var codec: ControlCodec<Self> { get }
 }
 
@@ -47,7 +47,7 @@ extension ControlCodable {
   /// Writes the canonical bytes.
   package func encode(into writer: inout ByteWriter) { Self.codec.write(self, &writer) }
 
-  /// Reads the canonical bytes, and nothing that comes after them.
+  /// Reads the canonical bytes and stops after them.
   package init(from reader: inout ByteReader) throws(CodecError) {
     self = try Self.codec.read(&reader)
   }
@@ -84,7 +84,7 @@ extension ControlCodec {
       read: { reader throws(CodecError) in try reader.blob(item, atMost: limit) })
   }
 
-  /// A key or secret, sealed.
+  /// A sealed key or secret.
   static func sealed(_ item: String) -> Self where Value == [UInt8] {
     blob(item, atMost: ControlOperation.maximumSealedBytes)
   }
@@ -171,7 +171,7 @@ extension ControlCodec {
     }
   }
 
-  /// A list in strict order of a key, so that it has one spelling and no doubles.
+  /// A list in strict order of a key, so that it has one encoding and no duplicates.
   static func sorted<Item>(
     _ item: String, itemBytes: Int, of codec: ControlCodec<Item>,
     by isOrdered: @escaping @Sendable (Item, Item) -> Bool

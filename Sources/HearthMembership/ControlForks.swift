@@ -1,11 +1,12 @@
 import HearthCRDT
 
-/// A change of a control zone as a shown segment holds it.
+/// A change of a control zone, from a published segment.
 package struct ShownChange: Sendable {
-  /// One operation in it.
+  /// One operation of the change.
   package struct Event: Sendable {
-    /// The id that the operation goes by, with the content in it: the two histories of one log
-    /// give the same event ids.
+    /// The operation's id, which includes its content.
+    ///
+    /// Two branches of one log produce the same event ids.
     package let id: RecordID
     package let eventID: RecordID
     package let operation: ControlOperation
@@ -30,12 +31,12 @@ package struct ShownChange: Sendable {
   }
 }
 
-/// A segment of a control zone that was shown, verified and opened.
+/// A segment of a control zone that was published as fork evidence, verified and decrypted.
 package struct ShownSegment: Sendable {
   package let digest: Identifier
   package let author: Author
   package let first: UInt64
-  /// The chain hash before the first change, then after each.
+  /// The chain hash before the first change and after each change.
   package let chain: [[UInt8]]
   package let changes: [ShownChange]
 
@@ -51,7 +52,7 @@ package struct ShownSegment: Sendable {
 
   package var last: UInt64 { first + UInt64(changes.count) - 1 }
 
-  /// A change of a log with its content.
+  /// A change of a log, with its content hash.
   package struct Node: Hashable {
     package let sequence: UInt64
     package let hash: [UInt8]
@@ -62,22 +63,23 @@ package struct ShownSegment: Sendable {
     }
   }
 
-  /// Its changes by number and content.
+  /// Its changes, by sequence number and content.
   package var nodes: [Node] {
     changes.indices.map { Node(sequence: first + UInt64($0), hash: chain[$0 + 1]) }
   }
 }
 
-/// The logs of a control zone that have more than one history, each as a tree.
+/// The forked logs of a control zone, each as a tree.
 ///
-/// A pure function of the shown segments. Up to the first change of two contents such a log is like
-/// any other; from there on each stretch without a further fork is a run, to be folded like a log
-/// of its own that had seen the runs below it. Nobody chooses between them.
+/// The trees are a pure function of the published segments. Before the first change with two
+/// contents, such a log is like any other. After it, each stretch without a further fork is a run.
+/// A run is folded like a separate log that had seen its ancestors. Nobody chooses between the
+/// branches.
 package struct ControlForks: Sendable {
-  /// A stretch of one history in which no other begins.
+  /// A stretch of one branch without a further fork.
   package struct Run: Sendable {
     package let life: Author
-    /// The run that it goes on from; nil for the part that all histories have in common.
+    /// The run that it continues; nil if it continues the common part.
     fileprivate(set) var parent: Int?
     package let first: UInt64
     fileprivate(set) var hashes: [[UInt8]]
@@ -86,30 +88,30 @@ package struct ControlForks: Sendable {
     var last: UInt64 { first + UInt64(changes.count) - 1 }
   }
 
-  /// A place in a run as somebody cites it.
+  /// A citation of a change in a run.
   struct Place: Hashable {
     let life: Author
     let sequence: UInt64
     let hash: [UInt8]
   }
 
-  /// For each life with two histories the first change that has two contents.
+  /// For each forked incarnation, the first change with two contents.
   package let ends: [Author: UInt64]
-  /// In order of life, first change and content.
+  /// The runs, in order of incarnation, first change and content.
   package let runs: [Run]
-  /// The shown segments by digest.
+  /// The published segments, by digest.
   package let segments: [Identifier: ShownSegment]
-  /// The runs of each forked life, in order.
+  /// The range of runs of each forked incarnation.
   private let lives: [Author: Range<Int>]
-  /// The run that holds a change of a content.
+  /// The run that contains a change with a given content.
   private let places: [Place: Int]
 
-  /// No forks.
+  /// Makes an empty value without forks.
   package init() {
     self.init([:])
   }
 
-  /// The forks that segments show, by their digests.
+  /// Finds the forks in published segments, given by digest.
   package init(_ segments: [Identifier: ShownSegment]) {
     self.segments = segments
     var ends: [Author: UInt64] = [:]
@@ -139,29 +141,31 @@ package struct ControlForks: Sendable {
     self.places = places
   }
 
-  /// The runs of a life, in order of first change and content: parents come before their children.
+  /// The runs of an incarnation, in order of first change and content; parents come before
+  /// children.
   func runs(of life: Author) -> Range<Int> { lives[life] ?? 0..<0 }
 
-  /// The run in which a change of this content is; nil for one that nobody has shown.
+  /// The run that contains a change with this content; nil if nobody has published it.
   func run(of life: Author, at sequence: UInt64, hash: [UInt8]) -> Int? {
     places[
       Place(life: life, sequence: sequence, hash: Array(hash.prefix(Citation.hashBytes)))]
   }
 
-  /// A run and those that it goes on from, the last first.
+  /// A run and its ancestors, the run itself first.
   func line(to run: Int) -> [Int] {
     var line = [run]
     while let parent = runs[line[line.count - 1]].parent { line.append(parent) }
     return line
   }
 
-  /// What tells whether a life's histories are the same in two folds.
+  /// The last content of each run, which differs if an incarnation's branches differ between two
+  /// folds.
   package func outline(of life: Author) -> [[UInt8]] {
     runs(of: life).map { runs[$0].hashes.last ?? [] }
   }
 }
 
-/// The changes of one life that were shown, by content.
+/// The published changes of one incarnation, by content.
 private struct LifeTree {
   typealias Node = ShownSegment.Node
   typealias Run = ControlForks.Run
@@ -183,14 +187,14 @@ private struct LifeTree {
     }
   }
 
-  /// The first change of which two contents are shown; nil if there is none.
+  /// The first change with two published contents; nil if there is none.
   var end: UInt64? {
     contents.filter { $0.value.count > 1 }.keys.min().map { max(1, $0) }
   }
 
   /// The runs from a change on, in order of first change and content.
   ///
-  /// - Parameter offset: the number of the first.
+  /// - Parameter offset: the number of the first run.
   func runs(of life: Author, from end: UInt64, offset: Int) -> [Run] {
     var open: [(start: Node, parent: Int?)] = (contents[end] ?? []).map {
       (Node(sequence: end, hash: $0), nil)

@@ -1,30 +1,30 @@
 import HearthCRDT
 import HearthCrypto
 
-/// The operations of a control log by whom and what they concern, in the log's order, with effect
-/// or without.
+/// The operations of a control log, indexed by author and subject, in log order, with effect or
+/// without.
 ///
-/// Questions about a device or a person touch the few operations that concern it, not the log.
+/// A query about a device or a person reads only the few operations about it, not the whole log.
 package struct ControlIndex: Sendable {
-  /// The operations that began the group: one, or the same in several histories of a log.
+  /// The operations that created the group: one, or one for each branch of a forked log.
   private(set) var geneses: [Int] = []
-  /// Operations that make a device one of the group.
+  /// Operations that enrol a device, by device.
   package private(set) var enrolments: [DeviceID: [Int]] = [:]
-  /// Operations that end a device.
+  /// Operations that revoke a device.
   package private(set) var revocations: [DeviceID: [Int]] = [:]
-  /// Operations that let a person in, further devices included.
+  /// Operations that admit a person or a further device of that person.
   package private(set) var additions: [PersonID: [Int]] = [:]
   /// Operations that end a person's membership.
   package private(set) var removals: [PersonID: [Int]] = [:]
-  /// Operations that end every other device of a person.
+  /// Operations that end all other devices of a person.
   package private(set) var recoveries: [PersonID: [Int]] = [:]
-  /// Operations that make a device one of a person by recovery words.
+  /// Operations that enrol a device with a person's recovery words.
   package private(set) var recovered: [PersonID: [Int]] = [:]
-  /// Operations that set a role of a person; handing over sets two.
+  /// Operations that set a person's role; an ownership handover sets two.
   package private(set) var roles: [PersonID: [Int]] = [:]
-  /// Operations that set the keys of a person's recovery words.
+  /// Operations that set the public keys of a person's recovery words.
   package private(set) var words: [PersonID: [Int]] = [:]
-  /// Operations that make, use or close an invitation, by its number.
+  /// Operations that make, use or close an invitation, by the invitation's number.
   private(set) var invites = NumberedLists()
   private(set) var uses = NumberedLists()
   private(set) var closings = NumberedLists()
@@ -36,22 +36,22 @@ package struct ControlIndex: Sendable {
   private(set) var epochs: [Int] = []
   package private(set) var wrapAdds: [Int] = []
   package private(set) var complaints: [Int] = []
-  /// Explicit confirmations by the operation that they confirm.
+  /// Explicit confirmations, by the operation that they confirm.
   private(set) var confirmations: [RecordID: [Int]] = [:]
-  /// Epochs by the devices that are handed their keys.
+  /// Epoch operations, by the devices that receive their keys.
   private(set) var wraps: [DeviceID: [Int]] = [:]
-  /// Operations after which somebody may not read any more.
+  /// Operations after which a person or device may no longer read.
   private(set) var exposures: [Int] = []
   /// Operations by kind.
   private(set) var kinds: [UInt8: [Int]] = [:]
-  /// Everything written by a device, by its number.
+  /// All operations of a device, by the device's number.
   private(set) var writings = NumberedLists()
 
   init(_ log: ControlLog, group: GroupID) {
     for place in log.items.indices { add(place, of: log, group: group) }
   }
 
-  /// Adds an operation that comes after all others.
+  /// Adds an operation that follows all others in log order.
   mutating func add(_ place: Int, of log: ControlLog, group: GroupID) {
     let item = log.items[place]
     writings.append(place, to: log.deviceNumbers[place])
@@ -120,7 +120,8 @@ package struct ControlIndex: Sendable {
     roles[person, default: []].append(place)
   }
 
-  /// Notes what concerns the author's own person, once that is known.
+  /// Indexes an operation that concerns its author's own person, once the verdict names that
+  /// person.
   mutating func note(_ place: Int, _ item: ControlItem, _ verdict: Verdict) {
     guard let person = verdict.person else { return }
     switch item.operation {
@@ -140,7 +141,7 @@ package struct ControlIndex: Sendable {
 }
 
 extension Membership {
-  /// The id of the device that would show these keys, valid or not.
+  /// The id of the device with these keys, whether the keys are valid or not.
   package static func cardID(of card: DeviceCard) -> DeviceID {
     let domain: Domain = "HRTH/device/v1"
     return Identifier(bytes: Blake2b.hash(domain.bytes + card.signKey + card.boxKey, count: 16))

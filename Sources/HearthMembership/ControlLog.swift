@@ -1,29 +1,31 @@
 import HearthCRDT
 
 extension Frontier {
-  /// How many changes are known, which grows with whatever is seen.
+  /// The number of known changes.
+  ///
+  /// It grows with each newly seen change.
   var total: UInt64 { entries.reduce(0) { $0 &+ $1.sequence } }
 }
 
 /// One control operation with its place in the causal order.
 ///
-/// A reference, so that logs are ordered and copied at the cost of a pointer an operation.
+/// It is a class, so that ordering and copying a log costs one pointer an operation.
 package final class ControlItem: Sendable {
-  /// The id that it goes by: that of its event, with the content where the log has two histories.
+  /// The operation's id: the id of its event, combined with the content if the log is forked.
   package let id: RecordID
   /// The id of its event.
   package let eventID: RecordID
   package let version: Version
-  /// Where it stands among the causes: its change, of the history in which it is.
+  /// Its position in the causal order: its change, in its own branch of the log.
   package let position: Dot
-  /// Everything its author states to have seen, its own earlier changes included.
+  /// Everything that its author states to have seen, including the author's own earlier changes.
   package let cause: Frontier
   package let operation: ControlOperation
-  /// What its change cites by content.
+  /// The citations by content in its change.
   package let citations: [Citation]
-  /// The run of a forked log that holds it; nil in logs of one history.
+  /// The run of a forked log that holds it; nil in a log without forks.
   package let branch: Int?
-  /// The device whose keys it shows, valid or not; nil for one that shows none.
+  /// The device whose keys it contains, valid or not; nil if it contains none.
   let shown: DeviceID?
 
   package init(
@@ -56,51 +58,54 @@ package final class ControlItem: Sendable {
   /// The device that wrote it.
   package var device: DeviceID { version.dot.author.device }
 
-  /// The same as if its author had seen more.
+  /// The same item with additional causes.
   func having(seen more: Frontier) -> ControlItem {
     placed(at: position, cause: cause.joined(with: more))
   }
 
-  /// The same at a place of the fold.
+  /// The same item at a position of the fold.
   func placed(at position: Dot, cause: Frontier) -> ControlItem {
     ControlItem(self, at: position, cause: cause)
   }
 }
 
-/// A group's control operations in the one order on which every replica agrees: causes first, and
-/// among the others by Lamport number, author and number in the author's log.
+/// A group's control operations in the one order on which all replicas agree.
+///
+/// The order is causal. Concurrent operations are ordered by Lamport number, author and sequence
+/// number.
 package struct ControlLog: Sendable {
   package private(set) var items: [ControlItem]
-  /// The operations that were there at first, side by side as passes look at each; not those that
-  /// were added, as all would be copied.
+  /// The operations of the initial log, contiguous for fast passes.
+  ///
+  /// Added operations are not in this array, since each addition would copy all of it.
   private let first: [ControlOperation]
-  /// What the invitations among them allow.
+  /// The terms of the invitations among the initial operations.
   private let firstTerms: [InviteTerms?]
-  /// The device that wrote each operation, also by number.
+  /// The author's device of each operation, as an id and as a number.
   private(set) var devices: [DeviceID] = []
   private(set) var deviceNumbers: [Int] = []
-  /// The number of the person whom each lets in, or whose further device.
+  /// The number of the person that each operation admits, also for a further device.
   private(set) var comers: [Int?] = []
-  /// The number of the device that each lets in, of others the author's.
+  /// The number of the device that each operation admits; for other operations the author's device.
   private(set) var entrants: [Int] = []
-  /// The number of the invitation that each makes, closes or uses.
+  /// The number of the invitation that each operation makes, closes or uses.
   private(set) var invited: [Int?] = []
   private(set) var people = Names()
   private(set) var deviceNames = Names()
   private(set) var invitations = Names()
-  /// What citations mean where logs have more than one history.
+  /// The meaning of citations in forked logs.
   let forked: ForkedCauses
   private(set) var causality: Causality
-  /// The change that holds each operation.
+  /// The change of each operation.
   private(set) var changes: [Int]
-  /// Changes whose authors state less than what they cite had seen.
+  /// Changes whose authors state less than their citations imply.
   private var open: Set<Int> = []
 
-  /// Orders items that come in any order.
+  /// Orders items that arrive in any order.
   ///
-  /// The Lamport number of a change is one more than the greatest of those it had seen, so it says
-  /// nothing but what the causes say: no clock counts. O(c·a + n log n) for n items of c changes by
-  /// a authors.
+  /// The Lamport number of a change is one more than the greatest number among the changes that it
+  /// had seen. It therefore depends only on causes, not on clocks. O(c·a + n log n) for n items of
+  /// c changes by a authors.
   init(_ said: [ControlItem], forks: ControlForks = ControlForks()) {
     var unordered = said
     forked = ForkedCauses(forks, items: &unordered)
@@ -108,7 +113,7 @@ package struct ControlLog: Sendable {
     let places = positions.indices.sorted { one, other in
       positions[one] != positions[other] ? positions[one] < positions[other] : one < other
     }
-    // Where the operations of each change begin among these.
+    // The start of each change among these operations.
     let starts = places.indices.filter {
       $0 == 0 || positions[places[$0]] != positions[places[$0 - 1]]
     }
@@ -118,7 +123,7 @@ package struct ControlLog: Sendable {
       return Causality.Statement(
         position: item.position, stated: item.cause, known: knowledge.cause(of: item))
     }
-    // What earlier incarnations add to an operation nobody who has seen it can state.
+    // Nobody who has seen an operation can state the causes that earlier incarnations add to it.
     let hasMore = statements.contains(where: \.hasMore)
     var numbers: [Int] = []
     causality = Causality(statements, isChecked: forked.isEmpty && !hasMore) { numbers.append($0) }
@@ -151,17 +156,17 @@ package struct ControlLog: Sendable {
     name(items)
   }
 
-  /// What an item says.
+  /// The operation of an item.
   func operation(_ place: Int) -> ControlOperation {
     place < first.count ? first[place] : items[place].operation
   }
 
-  /// What an invitation allows; nil for an operation that makes none.
+  /// The terms of an invitation; nil for an operation that makes none.
   func terms(_ place: Int) -> InviteTerms? {
     place < firstTerms.count ? firstTerms[place] : InviteTerms(items[place].operation)
   }
 
-  /// Notes whom and what further operations name.
+  /// Registers the identifiers in further operations.
   private mutating func name(_ items: some Sequence<ControlItem>) {
     for item in items {
       devices.append(item.device)
@@ -181,7 +186,7 @@ package struct ControlLog: Sendable {
 
   /// Whether an operation is in the past of a later one.
   ///
-  /// Operations of one change see those that come before them in it. O(1).
+  /// An operation sees the earlier operations of its own change. O(1).
   package func sees(_ later: Int, _ earlier: Int) -> Bool {
     if Mutant.comparesClocks.isActive {
       return earlier < later && items[earlier].version.time < items[later].version.time
@@ -193,18 +198,19 @@ package struct ControlLog: Sendable {
   /// The number of an operation's author.
   func author(_ place: Int) -> Int { causality.column[changes[place]] }
 
-  /// Whether neither of two operations had seen the other.
+  /// Whether neither operation had seen the other.
   package func areConcurrent(_ one: Int, _ other: Int) -> Bool {
     one != other && !sees(one, other) && !sees(other, one)
   }
 
-  /// Whether an operation's author states to have seen something without what that had seen.
+  /// Whether an operation's causes are open: its author states to have seen a change without that
+  /// change's own causes.
   func isOpen(_ place: Int) -> Bool { !open.isEmpty && open.contains(changes[place]) }
 
-  /// Whether an operation is beyond what the author of another had seen.
+  /// Whether an operation is beyond everything that the author of a line had seen.
   ///
-  /// Not where another history of that author's log had seen it, or is the operation's own: nobody
-  /// unsees by contradicting himself what happened meanwhile.
+  /// It is not beyond the line if another branch of that author's log had seen it, or if it is in
+  /// another branch itself. A fork does not undo what its author had already seen.
   func isBeyond(_ place: Int, _ line: Int) -> Bool {
     guard place != line, !sees(line, place) else { return false }
     guard !forked.isEmpty else { return true }
@@ -212,18 +218,18 @@ package struct ControlLog: Sendable {
       && forked.beside[items[line].position.author]?.covers(items[place].position) != true
   }
 
-  /// Whether two operations are in two histories of one incarnation.
+  /// Whether two operations are in two branches of one incarnation's log.
   package func areBranches(_ one: Int, _ other: Int) -> Bool {
     items[one].version.dot.author == items[other].version.dot.author && areConcurrent(one, other)
   }
 }
 
 extension ControlLog {
-  /// Adds the operations of a change whose author had seen all others, and that nobody has seen;
-  /// false for any other.
+  /// Appends the operations of a change whose author had seen all others and that nobody has seen
+  /// yet; returns false for any other change.
   ///
-  /// Not where the author's device has another incarnation, or a log has two histories: there more
-  /// is known than what is stated.
+  /// The log cannot grow this way if the author's device has another incarnation, or if a log is
+  /// forked. In both cases more is known than the operations state.
   mutating func append(_ change: [ControlItem]) -> Bool {
     guard let position = change.first?.position, forked.isEmpty,
       causality.mayFollow(position), causality.isAll(change[0].cause, except: position.author)
@@ -235,7 +241,7 @@ extension ControlLog {
     return true
   }
 
-  /// The items that are not here, if all others are the same; nil if anything else has changed.
+  /// The items that this log lacks, if all other items are equal; nil if anything else has changed.
   func news(in all: [ControlItem]) -> [ControlItem]? {
     guard forked.isEmpty, all.count >= items.count else { return nil }
     var places: [RecordID: Int] = [:]
@@ -260,7 +266,9 @@ extension ControlLog {
   }
 }
 
-/// What an invitation allows, without its keys, as passes look at it again and again.
+/// The terms of an invitation, without its keys.
+///
+/// Passes read them many times.
 struct InviteTerms: Sendable {
   let person: PersonID?
   let role: Role
@@ -275,25 +283,25 @@ struct InviteTerms: Sendable {
   }
 }
 
-/// What each device has shown to know: nobody unsees it by beginning a new incarnation.
+/// The knowledge of each device: a new incarnation does not undo what the device had seen.
 ///
-/// An operation counts as having seen what earlier incarnations of its device had seen in
-/// operations that had not seen it. Without this a stolen device could write from a new incarnation
-/// as if it were the first day. Incarnations are in order of their number; one that is earlier than
-/// the incarnation in which the device came does not count at all. A device with one incarnation is
-/// not touched. Only what is written in operations counts, so it is the same in every order of
-/// arrival.
+/// An operation counts as having seen everything that earlier incarnations of its device had seen
+/// in operations that had not seen it. Without this rule a stolen device could write from a new
+/// incarnation as if it were new. Incarnations are ordered by number. An incarnation before the one
+/// in which the device joined does not count at all. A device with one incarnation is unaffected.
+/// Only the content of operations counts, so the result is the same in every order of arrival.
 private struct DeviceKnowledge {
-  /// The causes of the operations of each incarnation of devices with several, in order of number.
+  /// For each device with several incarnations: the causes of each incarnation's operations, in
+  /// order of number.
   private var incarnations: [DeviceID: [Log]] = [:]
 
-  /// The causes of the operations of one incarnation, or of one history of it.
+  /// The causes of the operations of one incarnation, or of one branch of it.
   private struct Log {
     let incarnation: UInt64
     let causes: [(sequence: UInt64, cause: Frontier)]
   }
 
-  /// - Parameter items: in order of their positions.
+  /// - Parameter items: the items, in order of their positions.
   init(_ items: [ControlItem]) {
     var start = 0
     while start < items.count {
@@ -311,10 +319,10 @@ private struct DeviceKnowledge {
     }
   }
 
-  /// What an operation's author is known to have seen.
+  /// The known past of an operation's author.
   ///
-  /// Along one incarnation what was seen only grows, so the last cause that had not seen the
-  /// operation tells all.
+  /// Causes only grow along one incarnation, so the last cause that had not seen the operation
+  /// includes all earlier ones.
   func cause(of item: ControlItem) -> Frontier {
     guard let logs = incarnations[item.device] else { return item.cause }
     let incarnation = item.version.dot.author.incarnation

@@ -4,83 +4,83 @@ import HearthCRDT
 package enum ControlOperation: Equatable, Sendable {
   /// Creates the group; its hash is the group's id.
   case genesis(Genesis)
-  /// Announces a key of a zone and hands it to devices.
+  /// Announces a key of a zone and gives it to devices.
   case epoch(EpochGrant)
-  /// Lets somebody who holds the invitation's secret join.
+  /// Lets a holder of the invitation's secret join.
   case inviteCreate(InviteCreate)
   /// Ends an invitation.
   case inviteClose(invite: Identifier)
   /// Makes the author's device a device of the group.
   case join(Join)
-  /// Tells that the author's device starts a new life.
+  /// Announces that the author's device starts a new incarnation.
   case incarnate(Incarnate)
-  /// Lets in somebody who asked, by an invitation that needs an approval.
+  /// Admits an applicant by an invitation that needs an approval.
   case admit(Admit)
   /// Ends a person's membership.
   case removeMember(RemoveMember)
-  /// Ends a device's membership, its person stays.
+  /// Ends a device's membership; its person stays.
   case revokeDevice(RevokeDevice)
   /// Gives a person another role.
   case setRole(SetRole)
-  /// Offers the group to another person.
+  /// Offers the ownership of the group to another person.
   case transferOwner(TransferOwner)
-  /// Takes an offer of the group, named by the id of its event.
+  /// Accepts an ownership offer, named by the id of its event.
   case acceptOwner(transfer: RecordID)
   /// Ends the author's own membership.
   case leave(Cut)
-  /// Names the keys of the author's recovery words.
+  /// Sets the public keys of the author's recovery words.
   case setRecovery(RecoveryKeys)
-  /// Replaces the keys of the author's recovery words.
+  /// Replaces the public keys of the author's recovery words.
   case rotateRecovery(RotateRecovery)
-  /// Makes the author's device a device of a person who has the recovery words.
+  /// Enrols the author's device with a person's recovery words.
   case recover(Recover)
-  /// Shows two contradicting segments of one author.
+  /// Proves a fork with two contradicting segments of one author.
   case forkProof(ForkProof)
-  /// Tells that the author has written again what a removed device had written.
+  /// Reports that the author has written the changes of a removed device again.
   case adopt(Adopt)
-  /// Tells that the author cannot open the key that an epoch hands it.
+  /// Reports that the author cannot open the key from an epoch.
   case complaint(Complaint)
-  /// Hands the key of an epoch to devices once more.
+  /// Gives the key of an epoch to further devices.
   case wrapAdd(WrapAdd)
-  /// Sets the rules of the group.
+  /// Sets the policy of the group.
   case setPolicy(Policy)
-  /// Tells how far the author's device has got.
+  /// Reports the frontiers of the author's device.
   case heartbeat([ZoneFrontier])
-  /// Shows a part of a sealed segment of a log of the control zone that has two histories.
+  /// Publishes a part of a sealed segment of a forked log of the control zone.
   case branch(BranchPart)
-  /// Makes joinings and hand-overs final, named by the ids of their operations.
+  /// Makes joins and ownership handovers final, named by the ids of their operations.
   case confirm([RecordID])
-  /// Tells what a zone of records holds at one point.
+  /// Attests the content of a zone of records at one point.
   case snapshotAttest(ZoneDigest)
-  /// Tells what a zone of records holds on the author's device at one point.
+  /// Reports the content of a zone of records on the author's device at one point.
   case zoneDigest(ZoneDigest)
-  /// An operation of a newer version: kept, forwarded, not understood.
+  /// An operation of a newer version: kept and forwarded, but not interpreted.
   case unknown(kind: UInt8)
 }
 
 // MARK: - As records
 
 extension ControlOperation {
-  /// The type of the events that carry operations.
+  /// The type of the events that contain operations.
   package static let type = TypeID.event(1, keepsCause: true)
   /// The field that holds an operation's bytes.
   package static let bodyField = FieldID(.register, 1)
-  /// The field that holds the chain hashes of what the operation's change newly saw.
+  /// The field that holds the chain hashes of the changes that the operation's change newly saw.
   package static let citationField = FieldID(.register, 2)
   /// The longest name of a person, device or zone, in bytes.
   package static let maximumNameBytes = 256
-  /// The most zones of a group, wraps of one grant, and chains of one cut.
+  /// The most zones of a group, wraps of one grant, and entries of one cut.
   package static let maximumItems = 1_024
-  /// The most epochs that one grant follows or whose keys it hands on.
+  /// The most previous epochs in one grant, also the most whose keys it contains.
   package static let maximumPrevious = 16
   /// The longest sealed key, in bytes.
   package static let maximumSealedBytes = 256
-  /// The longest segment that a proof of a fork shows, in bytes: two of them fit one value.
+  /// The longest segment in a fork proof, in bytes: two of them fit one value.
   package static let maximumEvidenceBytes = 240 * 1_024
-  /// The most parts in which one segment of a control zone is shown: as many as the longest has.
+  /// The most parts of one published segment of a control zone: the number for the longest segment.
   package static let maximumParts = 5
 
-  /// The operation that an event carries; nil if its bytes are not one.
+  /// The operation in an event; nil if its bytes are not an operation.
   package init?(_ event: EventState) {
     guard case .bytes(let body) = event[ControlOperation.bodyField],
       let operation = try? ControlOperation(decoding: body)
@@ -88,7 +88,7 @@ extension ControlOperation {
     self = operation
   }
 
-  /// The kinds of which logs are searched.
+  /// The kinds that queries search for.
   package enum Kind: UInt8, Sendable {
     case incarnate = 6
     case removeMember = 8
@@ -104,7 +104,7 @@ extension ControlOperation {
     case zoneDigest = 26
   }
 
-  /// The person whom it lets in, or whose further device; nil for one that lets nobody in.
+  /// The person that it admits, also for a further device; nil if it admits nobody.
   var comer: PersonID? {
     switch self {
     case .genesis(let genesis): genesis.founder
@@ -126,7 +126,7 @@ extension ControlOperation {
     }
   }
 
-  /// The request of who comes by it, at once or with an approval.
+  /// The join request, automatic or approved.
   var joining: Join? {
     switch self {
     case .join(let join): join
@@ -135,13 +135,13 @@ extension ControlOperation {
     }
   }
 
-  /// Whether it offers the group, or takes such an offer back.
+  /// Whether it makes or withdraws an ownership offer.
   var isOffer: Bool {
     if case .transferOwner = self { return true }
     return false
   }
 
-  /// The recovery words' keys that it names.
+  /// The recovery words' public keys that it sets.
   var words: RecoveryKeys? {
     switch self {
     case .setRecovery(let keys): keys
@@ -150,7 +150,7 @@ extension ControlOperation {
     }
   }
 
-  /// The keys that it shows of a device that comes by it.
+  /// The keys of the device that joins by it.
   var card: DeviceCard? {
     switch self {
     case .genesis(let genesis): genesis.device
@@ -161,7 +161,7 @@ extension ControlOperation {
     }
   }
 
-  /// Which operations of one change come first: beginnings, closings, what changes people, keys.
+  /// The order of the operations in one change: joins, closes, operations about people, keys.
   package var phase: Int {
     switch self {
     case .genesis, .join, .recover: 0
@@ -175,7 +175,7 @@ extension ControlOperation {
 // MARK: - Bytes
 
 extension ControlOperation {
-  /// A kind, and how what an operation of it carries is written.
+  /// The kind of an operation, and how its payload is written.
   private struct Form {
     let kind: UInt8
     let write: (inout ByteWriter) -> Void
@@ -195,7 +195,7 @@ extension ControlOperation {
   private static let transfer = ControlCodec<RecordID>.identifier("transfer")
   private static let frontiers = ControlCodec<[ZoneFrontier]>.list(
     "frontiers", itemBytes: 17, of: ZoneFrontier.codec)
-  /// The ids of what is confirmed, strictly rising.
+  /// The ids of the confirmed operations, strictly rising.
   private static let targets = ControlCodec<[RecordID]>.sorted(
     "confirmed operations", itemBytes: Identifier.byteCount, of: .identifier("confirmed operation"),
     by: <)
@@ -232,10 +232,10 @@ extension ControlOperation {
     }
   }
 
-  /// The first byte.
+  /// The first byte of the encoding.
   package var kind: UInt8 { form.kind }
 
-  /// The canonical bytes: a kind, then the fields in order.
+  /// The canonical bytes: the kind, then the fields in order.
   package var encoded: [UInt8] {
     var writer = ByteWriter()
     let form = form
@@ -244,7 +244,7 @@ extension ControlOperation {
     return writer.bytes
   }
 
-  /// Reads an operation; one of an unknown kind is recognised as such.
+  /// Decodes an operation; an unknown kind becomes `unknown`.
   package init(decoding bytes: [UInt8]) throws(CodecError) {
     var reader = ByteReader(bytes)
     let kind = try reader.byte("operation kind")

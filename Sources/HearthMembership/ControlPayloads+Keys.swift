@@ -1,10 +1,10 @@
 import HearthCRDT
 
-// Keys of zones, proofs, and what concerns the group as a whole.
+// Payloads about zone keys, fork evidence and group-wide settings.
 extension ControlOperation {
   /// A key sealed to one device or person.
   package struct Wrap: ControlCodable {
-    /// The device, or the person where it is sealed to recovery words.
+    /// The id of the device, or of the person if the key is sealed to recovery words.
     package let recipient: Identifier
     package let sealed: [UInt8]
 
@@ -16,7 +16,7 @@ extension ControlOperation {
     package static let codec = ControlCodec(
       Self.init, (\.recipient, .identifier("recipient")), (\.sealed, .sealed("wrap")))
 
-    /// Wraps in order of recipient.
+    /// A list of wraps, in order of recipient.
     static func list(_ item: String) -> ControlCodec<[Wrap]> {
       .sorted(item, itemBytes: 17, of: codec, by: { $0.recipient < $1.recipient })
     }
@@ -36,15 +36,16 @@ extension ControlOperation {
       Self.init, (\.epoch, .raw(32, "earlier epoch")), (\.sealed, .sealed("earlier key")))
   }
 
+  /// The announcement of a zone's epoch, with its key sealed to the recipients.
   package struct EpochGrant: ControlCodable {
     package let zone: ZoneID
     package let epoch: [UInt8]
     package let previous: [[UInt8]]
-    /// The key sealed to each device that reads, in order of device.
+    /// The key, sealed to each device that may read, in order of device.
     package let wraps: [Wrap]
-    /// The key sealed to the recovery words of each person who has some, in order of person.
+    /// The key, sealed to the recovery words of each person who has some, in order of person.
     package var recovery: [Wrap]
-    /// The keys of the epochs that it follows, where newcomers may read what was before.
+    /// The keys of the preceding epochs, if newcomers may read earlier history.
     package var history: [HistoryKey]
 
     package init(
@@ -76,6 +77,7 @@ extension ControlOperation {
       ))
   }
 
+  /// The key of an existing epoch, sealed to further devices.
   package struct WrapAdd: ControlCodable {
     package let zone: ZoneID
     package let epoch: [UInt8]
@@ -92,11 +94,13 @@ extension ControlOperation {
       (\.wraps, Wrap.list("wraps")))
   }
 
+  /// A report that the author cannot open the key of an epoch.
   package struct Complaint: ControlCodable {
     package let zone: ZoneID
     package let epoch: [UInt8]
-    /// Whether the key is the last that the author has, and there are segments under others;
-    /// false where it is the key itself that does not open.
+    /// Whether this is the author's last usable key and there are segments under later keys.
+    ///
+    /// False if the key itself does not open.
     package let isLast: Bool
 
     package init(zone: ZoneID, epoch: [UInt8], isLast: Bool) {
@@ -110,10 +114,11 @@ extension ControlOperation {
       (\.isLast, .flag("last key")))
   }
 
+  /// Two contradicting segments of one author, as proof of a fork.
   package struct ForkProof: ControlCodable {
     package let zone: ZoneID
     package let author: Author
-    /// The sealed segments, the lesser digest first.
+    /// The sealed segments, the smaller digest first.
     package let first: [UInt8]
     package let second: [UInt8]
 
@@ -132,13 +137,13 @@ extension ControlOperation {
 
   /// A part of a sealed segment of the control zone.
   package struct BranchPart: ControlCodable {
-    /// Whose log the segment is of.
+    /// The author of the segment's log.
     package let author: Author
     /// The digest of the whole segment.
     package let digest: Identifier
-    /// Which part it is, from 0.
+    /// The index of the part, from 0.
     package let part: Int
-    /// How many parts there are.
+    /// The number of parts.
     package let parts: Int
     package let bytes: [UInt8]
 
@@ -158,6 +163,7 @@ extension ControlOperation {
     ).checked("part") { $0.part < $0.parts }
   }
 
+  /// The changes of a removed device that the author has written again.
   package struct Adopt: ControlCodable {
     package let zone: ZoneID
     package let author: Author
@@ -177,16 +183,17 @@ extension ControlOperation {
     ).checked("last adopted change") { $0.first <= $0.last }
   }
 
-  /// What newcomers may read.
+  /// The part of the history that newcomers may read.
   package enum Newcomers: UInt8, Sendable {
     /// Everything from the beginning.
     case full = 0
-    /// What is written from their joining on.
+    /// Everything written after their join.
     case fromJoin = 1
   }
 
+  /// The group's settings.
   package struct Policy: ControlCodable {
-    /// The least suite of segments that is accepted; it only rises.
+    /// The lowest accepted cipher suite for segments; it only rises.
     package let minimumSuite: UInt8
     package let newcomers: Newcomers
 
@@ -199,7 +206,7 @@ extension ControlOperation {
       Self.init, (\.minimumSuite, .byte("minimum suite")), (\.newcomers, .choice("newcomers")))
   }
 
-  /// How far a device has a zone.
+  /// The frontier of a zone on a device.
   package struct ZoneFrontier: ControlCodable {
     package let zone: ZoneID
     package let frontier: Frontier

@@ -1,7 +1,8 @@
 import HearthCRDT
 
-// What the operations of a control log carry, beginnings and invitations first.
+// Payloads of control operations, beginning with the genesis and invitations.
 extension ControlOperation {
+  /// The creation of a group.
   package struct Genesis: ControlCodable {
     /// A zone that exists from the start.
     package struct ZoneDeclaration: ControlCodable {
@@ -48,21 +49,22 @@ extension ControlOperation {
       (\.device, DeviceCard.codec), (\.createdMilliseconds, .fixed64("created")))
   }
 
-  /// How somebody who holds an invitation's secret gets in.
+  /// The manner in which a holder of an invitation's secret joins.
   package enum Admission: UInt8, Sendable {
-    /// At once: the invitation carries the keys.
+    /// At once: the invitation contains the keys.
     case auto = 0
-    /// When an owner or admin has approved.
+    /// After the approval of an owner or admin.
     case approve = 1
   }
 
+  /// An invitation, with its public keys and its terms.
   package struct InviteCreate: ControlCodable {
     package let invite: Identifier
     package let signKey: [UInt8]
     package let boxKey: [UInt8]
     package var admission = Admission.auto
     package let role: Role
-    /// The one person whom it lets in, with a further device or again; nil for anybody new.
+    /// The only person that it admits, with a further device or again; nil for any new person.
     package var person: PersonID?
     package let maximumUses: Int
     package let expiresMilliseconds: UInt64
@@ -89,12 +91,13 @@ extension ControlOperation {
       (\.expiresMilliseconds, .fixed64("expiry")))
   }
 
+  /// A request to join by an invitation.
   package struct Join: ControlCodable {
     package let invite: Identifier
     package let person: PersonID
     package let personName: String
     package let device: DeviceCard
-    /// The invitation key's signature over the group and everything above.
+    /// The invitation key's signature over the group and all fields above.
     package var proof: [UInt8]
 
     package init(
@@ -112,12 +115,15 @@ extension ControlOperation {
       (\.personName, .name("person's name")), (\.device, DeviceCard.codec),
       (\.proof, .raw(64, "proof")))
 
-    /// The bytes that the invitation's key signs: the whole request, its keys included.
+    /// The bytes that the invitation's key signs: the whole request, including its keys.
     package var request: [UInt8] { Array(encoded.dropLast(proof.count)) }
   }
 
+  /// The start of a new incarnation of the author's device.
   package struct Incarnate: ControlCodable {
-    /// The life that ends; what it wrote before counts.
+    /// The incarnation that ends.
+    ///
+    /// Its earlier operations keep their effect.
     package let previous: UInt64
     package let reason: String
 
@@ -130,10 +136,13 @@ extension ControlOperation {
       Self.init, (\.previous, .fixed64("previous incarnation")), (\.reason, .name("reason")))
   }
 
+  /// The approval of a request to join.
   package struct Admit: ControlCodable {
-    /// What the newcomer asked.
+    /// The newcomer's request.
     package let join: Join
-    /// The newcomer's device's signature over the same: it has the keys it shows.
+    /// The new device's signature over the same bytes.
+    ///
+    /// It proves possession of the keys in the request.
     package let possession: [UInt8]
 
     package init(join: Join, possession: [UInt8]) {
@@ -148,13 +157,15 @@ extension ControlOperation {
 
 // MARK: - Changes of people and devices
 
-/// How far a remover had the logs of those whom it removes.
+/// The logs of the removed person or device, as far as the remover had them.
 package struct Cut: ControlCodable {
   /// One author's log in one zone.
   package struct Entry: ControlCodable {
     package let zone: ZoneID
     package let author: Author
-    /// The last change that counts, at least 1; a log that is not named counts for nothing.
+    /// The last change that counts, at least 1.
+    ///
+    /// No change of an unlisted log counts.
     package let sequence: UInt64
     /// The author's chain hash after it.
     package let hash: [UInt8]
@@ -170,7 +181,7 @@ package struct Cut: ControlCodable {
       Self.init, (\.zone, .identifier("zone of a cut")), (\.author, .author("author of a cut")),
       (\.sequence, .sequence("sequence of a cut")), (\.hash, .raw(32, "hash of a cut")))
 
-    /// Entries in order of zone and author.
+    /// A list of entries, in order of zone and author.
     static let list: ControlCodec<[Entry]> = .sorted("cut", itemBytes: 73, of: codec) {
       ($0.zone, $0.author) < ($1.zone, $1.author)
     }
@@ -183,7 +194,7 @@ package struct Cut: ControlCodable {
     self.entries = entries
   }
 
-  /// The last change that counts of an author's log in a zone, 0 for none.
+  /// The last change of an author's log that counts in a zone; 0 if none counts.
   package func sequence(of author: Author, in zone: ZoneID) -> UInt64 {
     entries.first { $0.zone == zone && $0.author == author }?.sequence ?? 0
   }
@@ -192,6 +203,7 @@ package struct Cut: ControlCodable {
 }
 
 extension ControlOperation {
+  /// The removal of a person.
   package struct RemoveMember: ControlCodable {
     package let person: PersonID
     package let cut: Cut
@@ -205,6 +217,7 @@ extension ControlOperation {
       Self.init, (\.person, .identifier("person")), (\.cut, Cut.codec))
   }
 
+  /// The revocation of one device.
   package struct RevokeDevice: ControlCodable {
     package let device: DeviceID
     package let cut: Cut
@@ -218,10 +231,13 @@ extension ControlOperation {
       Self.init, (\.device, .identifier("device")), (\.cut, Cut.codec))
   }
 
+  /// A change of a person's role.
   package struct SetRole: ControlCodable {
     package let person: PersonID
     package let role: Role
-    /// How far the person's logs were known; beyond it the lower role holds.
+    /// The known part of the person's logs.
+    ///
+    /// Beyond the cut the lower role applies.
     package let cut: Cut
 
     package init(person: PersonID, role: Role, cut: Cut) {
@@ -235,6 +251,7 @@ extension ControlOperation {
       (\.cut, Cut.codec))
   }
 
+  /// An ownership offer.
   package struct TransferOwner: ControlCodable {
     package let to: PersonID
     /// The owner's recovery key's signature.
@@ -283,14 +300,15 @@ extension ControlOperation {
     package static let codec = ControlCodec(
       Self.init, (\.zone, .identifier("zone of a secret")), (\.sealed, .sealed("zone secret")))
 
-    /// Secrets in order of zone.
+    /// A list of secrets, in order of zone.
     static let list: ControlCodec<[SealedSecret]> = .sorted(
       "zone secrets", itemBytes: 17, of: codec
     ) { $0.zone < $1.zone }
   }
 
+  /// The replacement of a person's recovery words.
   package struct RotateRecovery: ControlCodable {
-    /// Who agrees beside the author's device.
+    /// The second consent, in addition to the author's device.
     package enum Consent: Equatable, Sendable {
       /// The old recovery key.
       case recovery(signature: [UInt8])
@@ -327,17 +345,20 @@ extension ControlOperation {
     package static let codec = ControlCodec(
       Self.init, (\.keys, RecoveryKeys.codec), (\.consent, Consent.codec))
 
-    /// The bytes that whoever consents signs.
+    /// The bytes that the consenting key signs.
     package var signedBody: [UInt8] { keys.encoded }
   }
 
+  /// The enrolment of a device by recovery words.
   package struct Recover: ControlCodable {
     package let person: PersonID
     package let device: DeviceCard
-    /// Whether every other device of the person is revoked; the cut is then how far they count.
+    /// Whether all other devices of the person are revoked.
+    ///
+    /// The cut then limits their changes.
     package let revokesOthers: Bool
     package let cut: Cut
-    /// The recovery key's signature over the group, the author's place and everything above.
+    /// The recovery key's signature over the group, the author's log position and all fields above.
     package var signature: [UInt8]
 
     package init(

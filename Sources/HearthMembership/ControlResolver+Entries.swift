@@ -1,7 +1,8 @@
 import HearthCRDT
 import HearthCrypto
 
-// How devices come into the group: the genesis, joinings, approvals, recoveries, by their own past.
+// Judges by their own past the operations that bring devices into the group: genesis, joins,
+// approvals and recoveries.
 extension ControlResolver {
   mutating func judgeGenesis(
     _ place: Int, _ genesis: ControlOperation.Genesis, _ verdict: inout Verdict
@@ -100,17 +101,20 @@ extension ControlResolver {
 
   // MARK: Invitations
 
-  /// The most devices that a person may have had in one membership, and invitations to oneself.
-  static var maximumDevices: Int { 64 }
-  /// How many joinings by one invitation are looked at beyond those that it allows.
+  /// The most devices that a person may have had in one membership.
   ///
-  /// Only what its author might write at all is counted, so no member keeps newcomers out.
+  /// The limit for invitations to oneself is twice this number.
+  static var maximumDevices: Int { 64 }
+  /// The number of joins by one invitation that are examined beyond the number that it allows.
+  ///
+  /// Only joins that their authors had a right to write are counted, so no member can block
+  /// newcomers.
   static var spareUses: Int { 16 }
 
-  /// What joining at once and being let in have in common: an invitation that holds.
+  /// Judges the use of an invitation, by an automatic join or by an approval.
   ///
-  /// The signature is checked after all that costs less. What a confirmation overcomes is told
-  /// last.
+  /// The signature is checked after all cheaper checks. Objections that a confirmation can override
+  /// are reported last.
   private mutating func judgeUse(
     _ place: Int, as person: Int, admission: ControlOperation.Admission, _ verdict: inout Verdict
   ) -> VoidReason? {
@@ -127,8 +131,8 @@ extension ControlResolver {
       live.attempts(at: invite) < terms.maximumUses + ControlResolver.spareUses
         || confirmations[place] != nil
     else {
-      // Nobody pays for checking the signatures of a crowd; who was confirmed is checked all the
-      // same.
+      // The group does not pay for checking the signatures of a flood of joins. A confirmed join is
+      // still checked.
       verdict.isContested = admission == .auto
       return .usedUp
     }
@@ -140,20 +144,21 @@ extension ControlResolver {
     return objection
   }
 
-  /// The invitation used by a joining that a line took the effect from: who came by it and was
-  /// confirmed by somebody who did not know stays.
+  /// The invitation of a join, if a line overrode that invitation.
+  ///
+  /// A person who joined by it and was confirmed by somebody unaware of the line stays.
   private func struckInvite(_ place: Int) -> Int? {
     index.invites[log.invited[place]].first {
       log.sees(place, $0) && strikes[$0] != nil && verdicts[$0].refusal == nil
     }
   }
 
-  /// What speaks against a use of an invitation that its author had seen.
+  /// The objection to an invitation's use that was in the past of the use.
   private func objection(
     to place: Int, as person: Int, _ terms: InviteTerms, by invite: Int
   ) -> VoidReason? {
     let past = View.past(place)
-    // Who approves somebody has seen more than the invitation.
+    // The author of an approval has seen more than the invitation.
     guard isLive[invite] || terms.admission == .approve else { return .closed }
     guard !isLive[invite] || mayStillInvite(invite, terms, past) else { return .closed }
     let time = log.items[place].version.time.milliseconds
@@ -168,35 +173,35 @@ extension ControlResolver {
       }
       guard used < terms.maximumUses else { return .usedUp }
     }
-    // By approval somebody of rank decides.
+    // In an approval, a person of sufficient rank decides.
     return terms.admission == .auto && isOverByRemoval(place, person, by: invite) ? .closed : nil
   }
 
-  /// Whether an invitation that lets in at once had ended with a removal that a joining had seen.
+  /// Whether an automatic invitation had ended through a removal in the past of the join.
   ///
-  /// With that of somebody who came by it, and for somebody who was removed with that of the own
-  /// person: nobody comes back by one from before.
+  /// It ends with the removal of any person who joined by it. For a removed person it also ends
+  /// with their own removal, so that nobody returns by an older invitation.
   private func isOverByRemoval(_ place: Int, _ person: Int, by invite: Int) -> Bool {
     live.removalsOfUsers[invite].contains { holds($0, .past(place)) }
       || hasUnseenRemoval(of: person, from: invite, to: place)
   }
 
-  /// Whether an operation had seen a removal of a person that an earlier one had not.
+  /// Whether `later` had seen a removal of the person that `earlier` had not seen.
   private func hasUnseenRemoval(of person: Int, from earlier: Int, to later: Int) -> Bool {
     for place in live.removals[person].reversed() where log.sees(later, place) {
       guard log.sees(earlier, place) else { return true }
-      // Who had seen this one had seen all that its author had seen.
+      // Whatever had seen this removal had also seen everything in the removal's past.
       guard let others = live.apartRemovals.besides(place) else { continue }
       return others.contains { log.sees(later, $0) && !log.sees(earlier, $0) }
     }
     return false
   }
 
-  /// Whether the invitation lets in the person who is named.
+  /// Whether the invitation admits the named person.
   ///
-  /// A present person's further device needs an invitation for that very person, by a device of
-  /// that person or by somebody of higher rank. So does the name of somebody who was here before,
-  /// unless the device is known to have been theirs.
+  /// A further device of a current member needs an invitation for exactly that person, made by one
+  /// of the person's devices or by somebody of higher rank. The same applies to the name of a
+  /// former member, unless the device is known to have belonged to them.
   private func judgePerson(
     _ place: Int, _ number: Int, _ terms: InviteTerms, by made: Int, _ verdict: inout Verdict
   ) -> VoidReason? {
@@ -227,7 +232,7 @@ extension ControlResolver {
     guard let invite = log.terms(place), invite.maximumUses > 0,
       self.invite(log.invited[place], .past(place)) == nil
     else { return .alreadyThere }
-    // To oneself: a further device, whatever the role.
+    // An invitation to oneself admits a further device in any role.
     if invite.person == person {
       let made = live.invitesToOneself[verdict.enrolment.flatMap { log.comers[$0] }]
       return areFewer(made, than: ControlResolver.maximumDevices * 2, .past(place)) ? nil : .tooMany
@@ -238,7 +243,7 @@ extension ControlResolver {
     return require(.admin, &verdict) ?? grant(invite.role, &verdict)
   }
 
-  /// Whether fewer operations of a list count than may.
+  /// Whether fewer operations of a list have effect than the limit.
   private func areFewer(_ places: [Int], than limit: Int, _ view: View) -> Bool {
     places.count < limit || places.count { holds($0, view) } < limit
   }

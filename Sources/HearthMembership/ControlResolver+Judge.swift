@@ -1,9 +1,9 @@
 import HearthCRDT
 import HearthCrypto
 
-// What an author's role allows, judged by what the author had seen.
+// Judges whether an author's role allows an operation, by the author's past.
 extension ControlResolver {
-  /// What an operation is to the group by its own past.
+  /// The verdict on an operation by its own past.
   mutating func judge(_ place: Int) -> Verdict {
     var verdict = Verdict()
     guard !log.isOpen(place) || Mutant.pastsMayBeOpen.isActive else {
@@ -29,7 +29,7 @@ extension ControlResolver {
     return verdict
   }
 
-  /// Whose device wrote an operation, and in what role, by its own past.
+  /// The person and role behind an operation, by its own past.
   func findAuthority(_ place: Int, _ sight: Int) -> Authority {
     guard let enrolment = enrolment(of: log.deviceNumbers[place], .past(place)),
       let person = log.comers[enrolment], let role = role(of: person, .past(place)),
@@ -38,9 +38,10 @@ extension ControlResolver {
     return Authority(sight: sight, standing: (enrolment, log.people[number: person], role))
   }
 
-  /// Notes under which enrolment a device wrote that was at its end by then.
+  /// Records the enrolment of a device that had already been removed when it wrote the operation.
   ///
-  /// What ended it may turn out to be void, and lines have to reach what counts again then.
+  /// The removal may turn out to be void. The operation then becomes effective again, and lines
+  /// must reach it.
   private func judgeEnded(_ place: Int, _ verdict: inout Verdict) {
     guard
       let enrolment = live.enrolments[log.deviceNumbers[place]].last(where: {
@@ -53,7 +54,7 @@ extension ControlResolver {
     verdict.rank = role(of: person, since: membership, .past(place))?.rank ?? 0
   }
 
-  /// The author is known to be a device of the group.
+  /// Judges an operation whose author is known to be a device of the group.
   private mutating func judgeMembers(
     _ place: Int, _ person: PersonID, _ role: Role, _ verdict: inout Verdict
   ) -> VoidReason? {
@@ -89,8 +90,10 @@ extension ControlResolver {
     }
   }
 
-  /// Whether an operation is of no earlier incarnation than that in which its device came into the
-  /// group, where it said so itself: those would not count as knowing what it has known since.
+  /// Whether an operation's incarnation is not earlier than the incarnation in which its device
+  /// enrolled itself.
+  ///
+  /// Earlier incarnations would escape the later knowledge of the device.
   private func isLate(_ place: Int, for enrolment: Int) -> Bool {
     if log.author(place) == log.author(enrolment) { return true }
     let first = log.items[enrolment].version.dot.author
@@ -103,7 +106,7 @@ extension ControlResolver {
     return verdict.rank >= role.rank ? nil : .needs(role)
   }
 
-  /// Whether the author is of a higher rank than a person it concerns, and an admin at least.
+  /// Requires that the author is an admin at least and has a higher rank than the subject.
   func requireAbove(
     _ person: PersonID, _ place: Int, _ verdict: inout Verdict
   ) -> VoidReason? {
@@ -113,7 +116,7 @@ extension ControlResolver {
     return verdict.rank > role.rank || Mutant.ranksDoNotBind.isActive ? nil : .notBelow
   }
 
-  /// Whether a role may be granted by the author.
+  /// Requires that the author may grant the role.
   func grant(_ role: Role, _ verdict: inout Verdict) -> VoidReason? {
     verdict.needs = max(verdict.needs, role.rank + 1)
     return role.rank < verdict.rank ? nil : .grantsTooMuch

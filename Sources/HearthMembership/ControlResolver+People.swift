@@ -1,7 +1,7 @@
 import HearthCRDT
 import HearthCrypto
 
-// Roles, hand-overs, recovery words and rules, by their author's past.
+// Judges roles, ownership handovers, recovery words and policies by their author's past.
 extension ControlResolver {
   func judgeRole(
     _ place: Int, _ change: ControlOperation.SetRole, _ own: Role, _ verdict: inout Verdict
@@ -18,20 +18,22 @@ extension ControlResolver {
     _ place: Int, _ transfer: ControlOperation.TransferOwner, _ verdict: inout Verdict
   ) -> VoidReason? {
     if let reason = require(.owner, &verdict) { return reason }
-    // To oneself: nobody may take it any more who has seen that.
+    // An offer to oneself withdraws an earlier offer: nobody who has seen it may accept any more.
     guard addition(of: transfer.to, .past(place)) != nil, let person = verdict.person else {
       return .noSubject
     }
-    // Without words whoever holds an unlocked device could give the group away.
+    // Without recovery words, anybody with an unlocked device could give the group away.
     guard let root = recoveryKeys(of: person, .past(place)) else { return .noWords }
     return holds(
       transfer.signature, of: transfer.signedBody, Membership.transferDomain,
       by: root.keys.sign, place) ? nil : .badProof
   }
 
-  /// How often a group is handed over, as each time everything after it is judged anew.
+  /// The most ownership handovers of a group.
   ///
-  /// Only an owner with recovery words gets there; the last owner keeps the group.
+  /// Each of them makes everything after it be judged again.
+  ///
+  /// Only an owner with recovery words can reach this limit. The last owner then keeps the group.
   static var maximumHandOvers: Int { 16 }
 
   func judgeAcceptance(_ place: Int, _ verdict: inout Verdict) -> VoidReason? {
@@ -40,7 +42,7 @@ extension ControlResolver {
       case .transferOwner(let transfer) = log.operation(offer), transfer.to == verdict.person,
       let owner = person(offer), owner != verdict.person
     else { return .noSubject }
-    // An offer holds while its maker is the owner and has made no other since.
+    // An offer is valid while its maker is the owner and has made no later offer.
     let later = live.transfers[live.transfers.partitionPoint { $0 > offer }...]
     let isSuperseded = later.contains { holds($0, past) && log.sees($0, offer) }
     guard self.owner(past) == owner, !isSuperseded else { return .expired }
@@ -72,24 +74,26 @@ extension ControlResolver {
     return isAgreed ? nil : .badProof
   }
 
-  /// Whether an author's device had named first words of the person twice, in two histories of one
-  /// incarnation: whoever did that names none any more, or it would replace words in two steps.
+  /// Whether the author's device had set the person's first recovery words in two branches of one
+  /// incarnation.
+  ///
+  /// Such a device may set none any more, since it could otherwise replace words in two steps.
   func hasNamedTwice(_ place: Int, _ person: PersonID) -> Bool {
     guard !log.forked.isEmpty else { return false }
     let own = index.writings[log.deviceNumbers[place]].filter {
       log.operation($0).words != nil && log.sees(place, $0)
     }
     let lives = Dictionary(grouping: own) { log.items[$0].version.dot.author }
-    // What is one history has seen the one before, each in the log's order.
+    // Within one branch, each operation has seen the one before it, in log order.
     return lives.values.contains { life in
       zip(life, life.dropFirst()).contains { !log.sees($1, $0) }
     }
   }
 
-  /// Whether a second device's consent to new words says more than the asking device's.
+  /// Whether a second device's consent to new recovery words is independent of the asking device.
   ///
-  /// Both were in the group when the present words were named, so nobody who comes by a device
-  /// later makes one up for this; and the asking device did not let the second one in.
+  /// Both devices must have been in the group when the present words were set, so a device that was
+  /// enrolled later cannot consent. The asking device must not have admitted the second device.
   private func mayConsent(_ second: Int, to place: Int, of words: Int) -> Bool {
     let asking = log.devices[place]
     guard let first = enrolment(of: asking, .past(place)), log.sees(words, first),
@@ -104,10 +108,11 @@ extension ControlResolver {
     return proofs.holds(claim)
   }
 
-  /// The least suite that is accepted: the greatest that was ever asked for.
+  /// The lowest accepted cipher suite: the greatest minimum that was ever set.
   package func minimumSuite(_ view: View) -> UInt8 {
     var floor: UInt8 = 1
-    // Nobody asks for less than what they had seen, so the last of each author tells.
+    // An author cannot set a lower minimum than they had seen, so each author's last policy
+    // suffices.
     for places in live.policies.values {
       let seen = places.partitionPoint { !holds($0, view) }
       guard seen > 0, case .setPolicy(let policy) = log.operation(places[seen - 1]) else {

@@ -1,6 +1,6 @@
 import HearthCRDT
 
-// The state of a group when everything is decided.
+// The state of a group once everything is resolved.
 extension ControlResolver {
   var genesis: ControlOperation.Genesis? {
     guard let place = index.geneses.first(where: { isLive[$0] }),
@@ -9,7 +9,7 @@ extension ControlResolver {
     return genesis
   }
 
-  /// The people who are in the group, and those who were, in order of id.
+  /// The current and the former members, in order of id.
   func people() -> (present: [Membership.Person], former: [Membership.Person]) {
     var people: (present: [Membership.Person], former: [Membership.Person]) = ([], [])
     for id in index.additions.keys.sorted() {
@@ -25,7 +25,7 @@ extension ControlResolver {
     return people
   }
 
-  /// The operation that let a person in who is in now, before its further devices.
+  /// The join that began a current member's membership, before their further devices.
   func beginning(of person: PersonID, through place: Int) -> Int? {
     index.additions[person]?.last { isLive[$0] && given($0) != nil && $0 <= place }
   }
@@ -47,7 +47,7 @@ extension ControlResolver {
     }
   }
 
-  /// Every device that was ever enrolled, in order of id.
+  /// All current and former devices, in order of id.
   func devices() -> [Membership.Device] {
     index.enrolments.keys.sorted().compactMap { id in
       let active = enrolment(of: id, .all)
@@ -60,7 +60,7 @@ extension ControlResolver {
     }
   }
 
-  /// The keys that devices showed, by the id that they hash to.
+  /// The keys that devices published, by the id that the keys hash to.
   func cards() -> [DeviceID: DeviceCard] {
     var cards: [DeviceID: DeviceCard] = [:]
     cards.reserveCapacity(index.enrolments.count)

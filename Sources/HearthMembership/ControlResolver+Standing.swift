@@ -1,18 +1,18 @@
 import HearthCRDT
 
-// Who belonged to the group, as what, in somebody's eyes.
+// Memberships and roles in a view.
 extension ControlResolver {
-  /// The operations that are taken into account.
+  /// The operations that a query takes into account.
   package enum View {
-    /// What the author of an operation had seen.
+    /// The past of an operation.
     case past(Int)
-    /// What somebody had seen, as ``ControlResolver/cited(_:)`` tells it.
+    /// The frontier of a reader, as ``ControlResolver/cited(_:)`` returns it.
     case frontier(Frontier)
-    /// Everything.
+    /// All operations.
     case all
   }
 
-  /// Whether an operation counts and is in view.
+  /// Whether an operation has effect and is in view.
   package func holds(_ place: Int, _ view: View) -> Bool {
     guard isLive[place] else { return false }
     return switch view {
@@ -22,12 +22,12 @@ extension ControlResolver {
     }
   }
 
-  /// The operation by which a device belongs to the group; nil if it does not.
+  /// The operation by which a device belongs to the group; nil if it does not belong.
   package func enrolment(of device: DeviceID, _ view: View) -> Int? {
     log.deviceNames[device].flatMap { enrolment(of: $0, view) }
   }
 
-  /// The same of a device by its number.
+  /// The enrolment of a device, given by its number.
   func enrolment(of device: Int, _ view: View) -> Int? {
     let enrolments = live.enrolments[device]
     func stands(_ place: Int) -> Bool {
@@ -35,7 +35,8 @@ extension ControlResolver {
     }
     for place in enrolments.reversed() where holds(place, view) {
       guard let end = ending(of: device, enrolledBy: place, view) else { return place }
-      // What ended this one ended all that it had seen, where they were the same person's.
+      // The operation that ended this enrolment also ended all enrolments in its past, if they were
+      // the same person's.
       guard log.sees(end, place), !live.isShared(device),
         let others = live.apartEnrolments.besides(place)
       else { continue }
@@ -44,16 +45,19 @@ extension ControlResolver {
     return nil
   }
 
-  /// The operation that ended an enrolment; nil while none has.
+  /// The operation that ended an enrolment; nil if none has.
   ///
-  /// Nobody ends what they had not seen: a removal ends the membership that its author had seen,
-  /// with all its devices; a revocation, or a recovery that revokes the others, the enrolment.
+  /// An operation ends only what its author had seen. A removal ends the membership that its author
+  /// had seen, with all its devices. A revocation, or a recovery that revokes the other devices,
+  /// ends the enrolment.
   package func ending(of device: DeviceID, enrolledBy enrolment: Int, _ view: View) -> Int? {
     log.deviceNames[device].flatMap { ending(of: $0, enrolledBy: enrolment, view) }
   }
 
   private func ending(of device: Int, enrolledBy enrolment: Int, _ view: View) -> Int? {
-    /// The last that ends it; what comes before what it would have to have seen does not.
+    /// The last operation that ends it.
+    ///
+    /// An operation before `seen` cannot have seen it.
     func last(of places: [Int], seeing seen: Int, but device: Int? = nil) -> Int? {
       for place in places.reversed() {
         guard place > seen || Mutant.endsWhatWasNotSeen.isActive else { return nil }
@@ -74,28 +78,28 @@ extension ControlResolver {
     return last(of: live.removals[person], seeing: membership)
   }
 
-  /// Whose device an enrolment makes it.
+  /// The person whose device an enrolment adds.
   package func enrolledPerson(_ place: Int) -> PersonID? {
     log.comers[place].map { log.people[number: $0] }
   }
 
-  /// The device that an enrolment lets in.
+  /// The device that an enrolment adds.
   func enrolledDevice(_ place: Int) -> DeviceID {
     log.deviceNames[number: log.entrants[place]]
   }
 
-  /// The devices that ever came as a person's, with effect or without, in order of id.
+  /// All devices that ever enrolled under a person, with effect or without, in order of id.
   func everyDevice(of person: PersonID) -> [DeviceID] {
     let enrolments = (index.additions[person] ?? []) + (index.recovered[person] ?? [])
     return Set(enrolments.map { enrolledDevice($0) }).sorted()
   }
 
-  /// The person whose device it is; nil for a stranger or a device that was removed.
+  /// The person who owns a device; nil for a stranger or a removed device.
   package func person(of device: DeviceID, _ view: View) -> PersonID? {
     enrolment(of: device, view).flatMap { enrolledPerson($0) }
   }
 
-  /// The joining by which a person belongs to the group; nil if it does not.
+  /// The join by which a person belongs to the group; nil if the person does not belong.
   package func addition(of person: PersonID, _ view: View) -> Int? {
     log.people[person].flatMap { addition(of: $0, view) }
   }
@@ -103,7 +107,7 @@ extension ControlResolver {
   func addition(of person: Int, _ view: View) -> Int? {
     let (beginnings, removals) = (live.beginnings[person], live.removals[person])
     func isOver(_ place: Int) -> Bool {
-      // Only what comes later in the order can have seen it.
+      // Only a later operation in the order can have seen the join.
       for removal in removals.reversed() {
         if removal < place, !Mutant.endsWhatWasNotSeen.isActive { return false }
         if hadSeen(removal, place), holds(removal, view) { return true }
@@ -112,19 +116,19 @@ extension ControlResolver {
     }
     for place in beginnings.reversed() where holds(place, view) {
       guard isOver(place) else { return place }
-      // What ended this membership ended all that it had seen.
+      // The removal that ended this membership also ended all memberships in its past.
       guard let others = live.apartBeginnings.besides(place) else { continue }
       return others.first { holds($0, view) && !isOver($0) }
     }
     return nil
   }
 
-  /// Whether an ending's author had seen an entry.
+  /// Whether the author of an ending had seen an entry.
   private func hadSeen(_ ending: Int, _ entry: Int) -> Bool {
     Mutant.endsWhatWasNotSeen.isActive ? !log.sees(entry, ending) : log.sees(ending, entry)
   }
 
-  /// The owner: the last who took the group over, or the founder.
+  /// The owner: the last person who accepted an ownership offer, or the founder.
   package func owner(_ view: View) -> PersonID? {
     if Mutant.ownerByOffer.isActive, let offer = live.transfers.last(where: { holds($0, view) }),
       case .transferOwner(let transfer) = log.operation(offer)
@@ -140,20 +144,20 @@ extension ControlResolver {
     log.people[person].flatMap { role(of: $0, view) }
   }
 
-  /// The same of a person by its number.
+  /// The role of a person, given by their number.
   func role(of person: Int, _ view: View) -> Role? {
     addition(of: person, view).flatMap { role(of: person, since: $0, view) }
   }
 
-  /// A person's role in a membership.
+  /// A person's role in one membership.
   func role(of person: Int, since membership: Int, _ view: View) -> Role? {
     if owner(view) == log.people[number: person] { return .owner }
     for place in live.roles[person].reversed() where holds(place, view) {
       if case .acceptOwner = log.operation(place) {
-        // Who hands the group over stays as an admin.
+        // A former owner stays as an admin.
         return .admin
       }
-      // A role is that of the membership which its giver had seen.
+      // A role change applies only to the membership that its author had seen.
       guard place == membership || log.sees(place, membership) else { continue }
       if let role = given(place) {
         return lowered(role == .owner ? .admin : role, of: person, after: place, view)
@@ -162,9 +166,11 @@ extension ControlResolver {
     return nil
   }
 
-  /// The role as somebody knew it who had seen one that lost to a lower role unseen by them.
+  /// The role in the view of an author who had seen an overridden role change, but not the lower
+  /// role that overrode it.
   ///
-  /// The person is of no higher rank either way, so what rests on the one that lost counts.
+  /// The person's actual rank is not higher in either case, so operations that depend on the
+  /// overridden role have effect.
   private func lowered(_ role: Role, of person: Int, after set: Int, _ view: View) -> Role {
     guard case .past(let later) = view else { return role }
     let known = live.overruledRoles[person].last { place in
@@ -175,23 +181,23 @@ extension ControlResolver {
     return other
   }
 
-  /// Whether an operation sets a role as such.
+  /// Whether an operation is a role change.
   func isRole(_ place: Int) -> Bool {
     if case .setRole = log.operation(place) { return true }
     return false
   }
 
-  /// The offer that an acceptance takes: of several histories that of the one it had seen.
+  /// The offer that an acceptance takes; in a forked log the offer that the acceptance had seen.
   package func offer(takenBy place: Int) -> Int? {
     guard case .acceptOwner(let id) = log.operation(place) else { return nil }
     let offers = index.transfers[id] ?? []
     return offers.first { log.sees(place, $0) } ?? offers.first
   }
 
-  /// The view of somebody who cites control heads by number.
+  /// The view of an author who cites control heads by number.
   package func cited(_ heads: Frontier) -> View { .frontier(log.forked.view(citing: heads)) }
 
-  /// The keys of a person's recovery words; nil if it has none.
+  /// The public keys of a person's recovery words; nil if the person has none.
   package func recoveryKeys(
     of person: PersonID, _ view: View
   ) -> (place: Int, keys: ControlOperation.RecoveryKeys)? {
@@ -201,27 +207,28 @@ extension ControlResolver {
     return log.operation(place).words.map { (place, $0) }
   }
 
-  /// The operation that made the invitation which holds under an id.
+  /// The operation that made the effective invitation with an id.
   func invite(_ id: Identifier, _ view: View) -> Int? { invite(log.invitations[id], view) }
 
-  /// The same of an invitation by its number.
+  /// The effective invitation with a number.
   func invite(_ number: Int?, _ view: View) -> Int? {
     live.invites[number].first { holds($0, view) }
   }
 
-  /// The operation that made the invitation by which an enrolment came; nil for one without.
+  /// The operation that made the invitation of an enrolment; nil for an enrolment without one.
   package func inviter(of enrolment: Int) -> Int? {
     verdicts[enrolment].invite.flatMap { isLive[$0] ? $0 : nil }
   }
 
-  /// The invitation that an operation made; nil for any other.
+  /// The invitation that an operation made; nil for any other operation.
   func invitation(_ place: Int) -> ControlOperation.InviteCreate? {
     if case .inviteCreate(let invite) = log.operation(place) { return invite }
     return nil
   }
 
-  /// Whether who made an invitation is still there, with a rank that may make it: an invitation
-  /// does not outlive its device or its maker's rank.
+  /// Whether an invitation's maker still belongs to the group with a sufficient rank.
+  ///
+  /// An invitation ends with its device and with its maker's rank.
   func mayStillInvite(_ place: Int, _ terms: InviteTerms, _ view: View) -> Bool {
     guard let inviter = person(place),
       let number = enrolment(of: log.deviceNumbers[place], view).flatMap({ log.comers[$0] }),
@@ -232,18 +239,18 @@ extension ControlResolver {
     return rank >= Role.admin.rank && terms.role.rank < rank
   }
 
-  /// The rank with which an operation stands: its author's, less what lines took that its author
+  /// The effective rank of an operation: its author's rank, lowered by the lines that the author
   /// had not seen.
   ///
-  /// Who hands the group over and writes as if before is an admin to those who know better; so is a
-  /// person of a lower role to those who know of that.
+  /// A former owner who writes without having seen the handover counts as an admin. A person whose
+  /// role was lowered counts with the lower role.
   func standing(_ place: Int) -> Int {
     if place < stock.standings.count { return stock.standings[place] }
     guard let person = person(place) else { return rank(place) }
     return standing(place, under: live.roleChanges[log.people[person]])
   }
 
-  /// The same under some of the operations that set the author's role.
+  /// The effective rank under some of the operations that set the author's role.
   func standing(_ place: Int, under roles: some Sequence<Int>) -> Int {
     let person = person(place)
     return roles.reduce(rank(place)) { rank, other in
@@ -262,8 +269,8 @@ extension ControlResolver {
     }
   }
 
-  /// Whether an operation shows what a device of the group had seen: one that counts, or that only
-  /// asks for what its author may not do.
+  /// Whether an operation is evidence of what a device of the group had seen: it has effect, or it
+  /// only asks for something that its author may not do.
   func isWitness(_ place: Int) -> Bool {
     if isLive[place] { return true }
     guard strikes[place] == nil, let enrolment = verdicts[place].enrolment, enrolment != place
@@ -274,9 +281,10 @@ extension ControlResolver {
     }
   }
 
-  /// The greatest rank of somebody else who had seen an operation and not its contradiction.
+  /// The greatest rank among other authors who had seen an operation and not its contradiction; 0
+  /// if nobody had.
   ///
-  /// 0 if nobody had. Who shows a history to the others only says that it is there.
+  /// An operation that only publishes a branch as fork evidence does not count.
   func witness(of place: Int, beside other: Int) -> Int {
     log.items.indices.reduce(0) { greatest, witness in
       guard isLive[witness], log.devices[witness] != log.devices[place],

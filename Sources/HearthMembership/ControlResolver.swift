@@ -2,55 +2,58 @@ import HearthCRDT
 
 /// Decides which operations of a control log have effect.
 ///
-/// Seven principles, in `docs/decisions/0056-entry-is-final.md`. Each operation is judged by its
-/// own past first. Then conflicts are settled from the top: the chain of owners, then for each rank
-/// the joinings that give it, what the people of that rank did to their own devices, and what they
-/// did to others. What a rank settled is given for all below it; nothing depends on the order of
-/// arrival, as only causes, ranks and ids are looked at.
+/// The seven principles are in `docs/decisions/0056-entry-is-final.md`. Each operation is first
+/// judged by its own past. Conflicts are then resolved from the top: the chain of owners, and then
+/// for each rank the joins that give it, the operations of that rank's people on their own devices,
+/// and their operations on others. The results of a rank are fixed for all ranks below. Nothing
+/// depends on the order of arrival, since only causes, ranks and ids count.
 ///
 /// A pass judges every operation once, each by the few operations about its device and its person.
-/// There is a pass for each step that changed anything, as a rule one. All steps are one round. If
-/// something that turned out to be void took part in a round, another one begins without it, so
-/// what is void settles nothing.
+/// Each step that changed anything needs a pass; usually there is one. All steps together are one
+/// round. If an operation that turned out to be void took part in a round, another round begins
+/// without it. A void operation therefore decides nothing.
 package struct ControlResolver: Sendable {
   package let group: GroupID
   package private(set) var log: ControlLog
   package var index: ControlIndex
   var proofs: ProofBook
-  /// The operations that count at the moment, by whom and what they concern.
+  /// The currently effective operations, by author and subject.
   private(set) var live = LiveIndex()
-  /// Which operations count.
+  /// Whether each operation has effect.
   package private(set) var isLive: [Bool]
-  /// What each operation is to the group by its own past.
+  /// The verdict on each operation by its own past.
   private(set) var verdicts: [Verdict]
-  /// What a line of another operation took the effect from, with the reason.
+  /// The reason why a line of another operation overrides this one.
   private(set) var strikes: [VoidReason?]
-  /// What speaks against joinings that their own past allows.
+  /// The objection to each join that its own past allows.
   private(set) var contests: [VoidReason?]
-  /// The operation that makes a joining or a hand-over final.
+  /// The operation that makes a join or an ownership handover final.
   private(set) var confirmations: [Int?]
-  /// Joinings that wait as too many others in dispute decide about them.
+  /// Joins that are pending because too many other disputed joins decide about them.
   private(set) var undecided: Set<Int> = []
-  /// The invitation that each joining is known to be proven by, as that is costly to find out; not
-  /// for those that were added, as all would be copied.
+  /// The invitation that each join is already proven to use.
+  ///
+  /// The proof is costly. Added operations are not in this array, since each addition would copy
+  /// all of it.
   private var provenBy: [Int?]
-  /// After how many passes, with how many undecided, the joinings of a rank were settled.
+  /// The number of passes, and of undecided joins, when the joins of a rank were last resolved.
   private var settled: [Int: (passes: Int, undecided: Int)] = [:]
-  /// How often everything was judged.
+  /// The number of passes so far.
   package private(set) var passes = 0
-  /// Whether every operation counted in each pass, or in none.
+  /// Whether each operation had the same effect in every pass.
   private(set) var isSteady = true
-  /// The acceptances that count, where the chain of owners is settled; nil while it is followed.
+  /// The effective acceptances once the chain of owners is resolved; nil while the chain is
+  /// followed.
   private var handOvers: Set<Int>?
-  /// Acceptances that came to nothing, as their heir was not in.
+  /// Acceptances that failed because the new owner was not in the group.
   private var aside: Set<Int> = []
-  /// Whose line took the effect from an operation.
+  /// The operation whose line overrides each operation.
   private(set) var strikers: [Int?]
-  /// Whether nothing lost or won its effect in this round.
+  /// Whether no operation lost or gained its effect in this round.
   private var isRoundSteady = true
-  /// How the author of each log stood at its last operation of this pass.
+  /// The authority of each log's author at their last operation of this pass.
   private var authorities: [Authority?] = []
-  /// What lines and confirmations weigh by, as of the last pass.
+  /// The ranks and witnesses for lines and confirmations, as of the last pass.
   private(set) var stock = Stock()
 
   init(
@@ -74,26 +77,26 @@ package struct ControlResolver: Sendable {
     }
   }
 
-  /// The rank of an operation's author when it wrote, 0 for a stranger.
+  /// The rank of an operation's author at that time; 0 for a stranger.
   func rank(_ place: Int) -> Int { verdicts[place].rank }
 
-  /// The person whose device wrote an operation, or comes in by it.
+  /// The person whose device wrote an operation, or who joins by it.
   package func person(_ place: Int) -> PersonID? { verdicts[place].person }
 
-  /// The role that an operation gives to the person whom it adds or sets; nil if none.
+  /// The role that an operation gives to its subject; nil if it gives none.
   package func given(_ place: Int) -> Role? { verdicts[place].given }
 
-  /// Why an operation is void; nil for one that counts.
+  /// The reason why an operation is void; nil for an effective one.
   package func reason(_ place: Int) -> VoidReason? {
     if isLive[place] { return nil }
     let verdict = verdicts[place]
     if let refusal = verdict.refusal, !verdict.isContested { return refusal }
     if let reason = strikes[place] ?? verdict.refusal ?? contests[place] { return reason }
-    // What the chain of owners did not come to.
+    // An acceptance that the chain of owners did not include.
     return verdict.formerOwner == nil ? nil : .expired
   }
 
-  /// Whether a joining has no effect only because something speaks against it.
+  /// Whether a join has no effect only because it is contested.
   package func isWaiting(_ place: Int) -> Bool {
     !isLive[place] && strikes[place] == nil && verdicts[place].isProven
       && (verdicts[place].refusal == nil || verdicts[place].isContested)
@@ -113,10 +116,10 @@ package struct ControlResolver: Sendable {
     if isLive != before { isRoundSteady = false }
   }
 
-  /// How an operation's author stood, in its own past.
+  /// The authority of an operation's author, in the operation's own past.
   mutating func authority(_ place: Int) -> Authority {
     let (author, sight) = (log.author(place), log.causality.sight[log.changes[place]])
-    // Who has heard nothing and changed nothing since stands as before.
+    // An author who has seen nothing new and changed nothing since has the same authority.
     if let known = authorities[author], known.sight == sight { return known }
     let found = findAuthority(place, sight)
     authorities[author] = found
@@ -129,7 +132,7 @@ package struct ControlResolver: Sendable {
       authorities[log.author(place)] = nil
     }
     verdicts[place] = verdict
-    // What was decided about it is out of date, and what follows from it would come a pass late.
+    // The earlier decision is out of date, and its consequences would otherwise come one pass late.
     if verdict.refusal != nil, !verdict.isContested { contests[place] = nil }
     if verdict.isAttempt, let invite = verdict.invite { live.note(attempt: place, at: invite) }
     guard strikes[place] == nil else { return noteOverruled(place) }
@@ -141,7 +144,9 @@ package struct ControlResolver: Sendable {
     live.add(place, verdict, of: log)
   }
 
-  /// Whether the holder of an invitation made a joining; found out once.
+  /// Whether the holder of an invitation made a join.
+  ///
+  /// The result is cached.
   mutating func isProven(_ place: Int, by invite: Int) -> Bool {
     if place < provenBy.count, provenBy[place] == invite { return true }
     guard let join = log.operation(place).joining, let made = invitation(invite),
@@ -151,7 +156,7 @@ package struct ControlResolver: Sendable {
     return true
   }
 
-  /// Notes a role that lost to a lower one: its author and others acted by it meanwhile.
+  /// Records a role change that lost to a lower role: its author and others acted on it meanwhile.
   private mutating func noteOverruled(_ place: Int) {
     guard case .overruled(_, .twoRoles) = strikes[place], verdicts[place].refusal == nil,
       case .setRole(let change) = log.operation(place), let striker = strikers[place],
@@ -164,12 +169,12 @@ package struct ControlResolver: Sendable {
     handOvers?.contains(place) != false && !aside.contains(place)
   }
 
-  /// Takes the effect from operations, and judges again what may rest on them.
+  /// Overrides operations, and judges again the operations that may depend on them.
   private mutating func strike(_ struck: [Strike]) {
     let new = struck.filter { strikes[$0.place] == nil }
     guard let first = new.map(\.place).min() else { return }
     Probe.operationStruck.hit()
-    // Also what had no effect has been a witness so far.
+    // An operation without effect may also have been a witness.
     isRoundSteady = false
     for strike in new where strikes[strike.place] == nil {
       strikes[strike.place] = strike.reason
@@ -178,10 +183,10 @@ package struct ControlResolver: Sendable {
     if !passOver(new.map(\.place)) { pass(from: first) }
   }
 
-  /// Takes the effect from operations on which next to nothing rests, and judges that again; false
-  /// where more may rest on them.
+  /// Overrides operations that almost nothing depends on, and judges those few dependents again;
+  /// returns false if more may depend on them.
   ///
-  /// Offers matter to those who take them.
+  /// Only acceptances depend on ownership offers.
   private mutating func passOver(_ places: [Int]) -> Bool {
     guard let first = places.min(),
       places.allSatisfy({ log.operation($0).isOffer })
@@ -194,7 +199,7 @@ package struct ControlResolver: Sendable {
     }
     let later = index.acceptances[index.acceptances.partitionPoint { $0 > first }...]
     for acceptance in later where strikes[acceptance] == nil {
-      // Not in the log's order.
+      // This is not in log order.
       authorities[log.author(acceptance)] = nil
       guard judge(acceptance) == verdicts[acceptance] else { return false }
     }
@@ -204,13 +209,18 @@ package struct ControlResolver: Sendable {
     return true
   }
 
-  /// How often everything is settled, as what turns out to be void may have taken part.
+  /// The most rounds.
+  ///
+  /// Each round repeats everything, since a void operation may have taken part.
   private static var maximumRounds: Int { 12 }
 
-  /// How many hand-overs are set aside one by one where their heir turns out not to be in.
+  /// The most ownership handovers that are set aside one by one because the new owner turns out not
+  /// to be in the group.
   private static var maximumAside: Int { 4 }
 
-  /// Settles conflicts; whatever happens there is one owner, who is in.
+  /// Resolves all conflicts.
+  ///
+  /// In every case the result has one owner who belongs to the group.
   private mutating func settle() {
     settleWithOwners()
     for attempt in 0...ControlResolver.maximumAside {
@@ -222,11 +232,12 @@ package struct ControlResolver: Sendable {
     }
   }
 
-  /// Settles conflicts from the top, until nothing that is void takes part in it.
+  /// Resolves conflicts from the top until no void operation takes part.
   ///
-  /// Each round begins with what was found void before: who waits, and what is beyond the line of
-  /// something that counts. At first nobody takes the group over, so whoever waits neither accepts
-  /// an offer nor lets others in as if it were the owner.
+  /// Each round begins with the findings of the round before: the pending joins, and the operations
+  /// beyond the line of an effective operation. The first round ignores all ownership handovers. A
+  /// person whose join is pending can therefore neither accept an offer nor admit others as if they
+  /// were the owner.
   private mutating func settleWithOwners() {
     if !index.acceptances.isEmpty {
       handOvers = []
@@ -250,12 +261,12 @@ package struct ControlResolver: Sendable {
       guard known.last != found else { return }
       known.append(found)
       for place in fallen { lift(place) }
-      // The last pass has judged everything by what the next round begins with.
+      // The last pass has already judged everything under the assumption of the next round.
       isJudged = fallen.isEmpty && index.acceptances.isEmpty
     }
   }
 
-  /// What a round begins with.
+  /// The assumption that a round begins with.
   private struct Assumption: Equatable {
     let struck: [Int?]
     let contested: [Bool]
@@ -266,14 +277,15 @@ package struct ControlResolver: Sendable {
     Assumption(struck: strikers, contested: contests.map { $0 != nil }, confirmed: confirmations)
   }
 
-  /// Judges everything anew, but for what was found.
+  /// Judges everything again, but keeps the findings so far.
   private mutating func begin() {
     for place in index.acceptances { confirmations[place] = nil }
     pass(from: 0)
     isRoundSteady = true
   }
 
-  /// What lost its effect to something that is void itself, or that would not take it any more.
+  /// The overrides that no longer hold: the overriding operation is void, or its line no longer
+  /// reaches the target.
   private mutating func fallenStrikes() -> [Int] {
     let struck = log.items.indices.filter { strikes[$0] != nil }
     guard !struck.isEmpty else { return [] }
@@ -302,18 +314,18 @@ package struct ControlResolver: Sendable {
     }
   }
 
-  /// Strikes what is beyond lines that are drawn by what counts now.
+  /// Overrides the operations beyond the lines of currently effective operations.
   private mutating func draw(_ found: (Lines) -> [Strike]) {
     takeStock()
     strike(found(Lines(self)))
   }
 
-  /// Finds out once between two passes how every operation stands.
+  /// Computes the status of every operation once between two passes.
   private mutating func takeStock() {
     if stock.standings.isEmpty { stock = Stock(self) }
   }
 
-  /// Follows the chain of owners, from hand-over to hand-over.
+  /// Follows the chain of owners from one ownership handover to the next.
   private mutating func settleOwners() {
     guard !index.acceptances.isEmpty else { return }
     var taken: Set<Int> = []
@@ -327,19 +339,21 @@ package struct ControlResolver: Sendable {
     if live.acceptances.contains(where: { !taken.contains($0) }) { pass(from: 0) }
   }
 
-  /// How often joinings of one rank are looked at, as one may rest on another.
+  /// The most times that the joins of one rank are examined, since one may depend on another.
   private static var maximumTurns: Int { 16 }
-  /// For how many turns decisions change, as one device of a person may confirm the next.
+  /// The number of turns in which decisions may change, since one device of a person may confirm
+  /// the next.
   static var maximumOpenTurns: Int { 3 }
-  /// How often the decision about a joining changes meanwhile.
+  /// The most changes of the decision about a join during these turns.
   ///
-  /// One that would change again once nothing else does depends on a chain of others in dispute, as
-  /// no honest person makes it; it waits until somebody of higher rank confirms it (decision 0066).
+  /// A join that would change again after all others are stable depends on a chain of other
+  /// disputed joins, which no honest person makes. It stays pending until somebody of higher rank
+  /// confirms it (decision 0066).
   static var maximumChanges: Int { 2 }
 
-  /// Decides about the joinings that give a rank.
+  /// Decides about the joins that give a rank.
   private mutating func settleEntries(of rank: Int) {
-    // Nothing changes where nothing was judged since.
+    // Nothing changes if no operation was judged since.
     if let last = settled[rank], last == (passes, undecided.count) { return }
     var changes: [Int: Int] = [:]
     for turn in 0..<ControlResolver.maximumTurns {
@@ -349,7 +363,7 @@ package struct ControlResolver: Sendable {
         changes[$0.place, default: 0] < ControlResolver.maximumChanges
       }
       if turn < ControlResolver.maximumOpenTurns, !open.isEmpty {
-        // What changes again waits for these, as they may be why it does.
+        // A join that changes again comes after these joins, which may be the cause of its change.
         changed = open
       } else if !changed.isEmpty {
         leaveUndecided(changed.map(\.place), of: rank)
@@ -368,7 +382,9 @@ package struct ControlResolver: Sendable {
     }
   }
 
-  /// Lets joinings wait with all that are final by their devices, each of which comes later.
+  /// Leaves joins pending, together with all joins that their devices made final.
+  ///
+  /// Each of those comes later in the order.
   private mutating func leaveUndecided(_ places: [Int], of rank: Int) {
     undecided.formUnion(places)
     for place in stock.candidates[rank] ?? [] {
@@ -377,7 +393,7 @@ package struct ControlResolver: Sendable {
     }
   }
 
-  /// What is decided otherwise than so far about the joinings that give a rank.
+  /// The joins of a rank whose decision differs from the current one.
   private func changedEntries(of rank: Int) -> [Entries.Decision] {
     Entries(self).decisions(of: rank).filter {
       contests[$0.place] != $0.contest || confirmations[$0.place] != $0.confirmation
@@ -388,11 +404,12 @@ package struct ControlResolver: Sendable {
 // MARK: - Further operations
 
 extension ControlResolver {
-  /// The same with a change whose author had seen everything; nil where all is settled anew.
+  /// Returns a resolver with one more change whose author had seen everything; nil if everything
+  /// must be resolved again.
   ///
-  /// Such a change is beyond no line that it had not seen, draws none, and no conflict is settled
-  /// by what its author had seen, as it had seen both sides. So it changes nothing but what it
-  /// says, and what it confirms. What it confirms, or whom it lets in, is settled here only where
+  /// Such a change is beyond no line, and it draws none, since it had seen everything. It decides
+  /// no conflict either, since its author had seen both sides. It therefore changes only its own
+  /// subject and the joins that it confirms. Joins and confirmations are resolved here only if
   /// nothing was ever in doubt.
   func adding(_ change: [ControlItem]) -> ControlResolver? {
     var more = self
@@ -418,8 +435,8 @@ extension ControlResolver {
     return true
   }
 
-  /// Settles which hand-overs a last operation makes final, as one by a former owner; false where
-  /// that may make another one win.
+  /// Decides which ownership handovers the last operation makes final, for example as an operation
+  /// of the former owner; returns false if another handover may win as a result.
   private mutating func settleHandOvers(_ place: Int) -> Bool {
     guard isLive[place] else { return true }
     for acceptance in index.acceptances where confirmations[acceptance] == nil {
@@ -430,7 +447,7 @@ extension ControlResolver {
         guard let winner = strikers[acceptance], verdicts[winner].formerOwner == owner,
           let taken = offer(takenBy: acceptance), let won = offer(takenBy: winner)
         else { return false }
-        // One that a third person confirmed, or that was offered first, wins all the same.
+        // A handover that a third person confirmed, or that was offered first, wins in any case.
         let isVouched = confirmations[winner].map { person($0) != owner } ?? false
         guard isVouched || (won, winner) < (taken, acceptance) else { return false }
       }
@@ -438,7 +455,8 @@ extension ControlResolver {
     return true
   }
 
-  /// Settles what a last operation lets in or confirms; false where that may concern others.
+  /// Decides about the joins that the last operation makes or confirms; returns false if other
+  /// joins may be affected.
   private mutating func settleAlone(_ place: Int, _ item: ControlItem) -> Bool {
     let confirmed: [Int]
     switch item.operation {
@@ -470,7 +488,7 @@ extension ControlResolver {
     return true
   }
 
-  /// Whether a joining counts, and nobody else's joining depends on whether it is final.
+  /// Whether a join has effect, and no other join depends on whether it is final.
   private func isUndisputed(_ place: Int) -> Bool {
     guard isLive[place], let person = enrolledPerson(place), let invite = verdicts[place].invite,
       let made = log.terms(invite)
@@ -481,7 +499,7 @@ extension ControlResolver {
 }
 
 extension ControlOperation {
-  /// Whether it leaves the standing of its own author as it is, with effect or without.
+  /// Whether the operation leaves its own author's status unchanged, with effect or without.
   fileprivate func leavesAuthor(_ person: PersonID?) -> Bool {
     switch self {
     case .heartbeat, .epoch, .wrapAdd, .complaint, .confirm, .branch, .forkProof, .adopt,

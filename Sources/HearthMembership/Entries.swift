@@ -1,12 +1,12 @@
 import HearthCRDT
 
-/// Decides about joinings: what speaks against each, and which are final.
+/// Decides which joins take effect and which are final.
 ///
-/// A closing that had not seen a joining, the end of the invitation's maker, more uses than allowed
-/// and an earlier entry under the same person speak against it. A confirmation overcomes all of
-/// them.
+/// Four things contest a join: an invitation close that had not seen the join, the removal of the
+/// inviter, more uses than the invitation allows, and an earlier join under the same person. A
+/// confirmation overrides all of them.
 final class Entries {
-  /// What was found about one joining.
+  /// The decision about one join.
   struct Decision {
     let place: Int
     let contest: VoidReason?
@@ -15,7 +15,10 @@ final class Entries {
 
   private let fold: ControlResolver
   private let log: ControlLog
-  /// Who is in only by one of too many uses of an invitation, by the operation that made it.
+  /// For each invitation with too many uses: the people who belong to the group only through one of
+  /// those uses.
+  ///
+  /// The key is the operation that made the invitation.
   private var parties: [Int: Parties] = [:]
 
   init(_ fold: ControlResolver) {
@@ -23,7 +26,7 @@ final class Entries {
     log = fold.log
   }
 
-  /// The decisions about every joining that gives a rank, in the log's order.
+  /// The decisions about every join that gives a rank, in log order.
   func decisions(of rank: Int) -> [Decision] {
     guard let candidates = fold.stock.candidates[rank] else { return [] }
     var confirmations = [Int?](repeating: nil, count: log.items.count)
@@ -32,12 +35,12 @@ final class Entries {
     for place in candidates where confirmations[place] == nil {
       contests[place] = contest(place)
     }
-    // Who can never count uses up nothing.
+    // A join that can never take effect consumes no use of an invitation.
     contestDoubles(candidates, confirmations, &contests, onlyByFinal: true)
     contestUses(candidates, confirmations, &contests)
     contestDoubles(candidates, confirmations, &contests, onlyByFinal: false)
     return candidates.map { place in
-      // Only a rival that is final as well speaks against what is final.
+      // Only a rival that is also final can contest a final join.
       let contest = contests[place]
       return Decision(
         place: place, contest: contest,
@@ -45,8 +48,8 @@ final class Entries {
     }
   }
 
-  /// The joinings that their own past allows, or would if they were confirmed, by the rank that
-  /// they give.
+  /// The joins that their own past allows, or would allow if they were confirmed, grouped by the
+  /// rank that they give.
   func candidates() -> [Int: [Int]] {
     Dictionary(grouping: fold.index.joinings.filter { isCandidate($0) }, by: entryRank)
   }
@@ -57,17 +60,20 @@ final class Entries {
       && (verdict.refusal == nil || verdict.isContested)
   }
 
-  /// The rank that a joining gives: that of the role, or of the person whose further device it is.
+  /// The rank that a join gives: the rank of the granted role, or for a further device the rank of
+  /// its person.
   private func entryRank(_ place: Int) -> Int {
     let verdict = fold.verdicts[place]
     if let given = verdict.given { return max(given.rank, Role.child.rank) }
-    // Who joins at once has the rank of the person.
+    // The author of an automatic join has the rank of the person.
     guard verdict.enrolment != place, let person = log.comers[place] else { return verdict.rank }
     return fold.role(of: person, .past(place))?.rank ?? 0
   }
 
-  /// Whether who confirms a joining is in only by it, or by a rival use of the same invitation:
-  /// such a confirmation would decide about itself.
+  /// Whether the author of a confirmation belongs to the group only through this join, or through a
+  /// rival use of the same invitation.
+  ///
+  /// Such a confirmation would decide about itself.
   private func isParty(_ confirmation: Int, to place: Int) -> Bool {
     guard let invite = fold.verdicts[place].invite, isCrowded(invite) else { return false }
     let uses = fold.index.uses[log.invited[invite]].filter { fold.confirmations[$0] == nil }
@@ -76,20 +82,23 @@ final class Entries {
     return parties.include(confirmation, of: Role.child.rank)
   }
 
-  /// Whether more came by an invitation than it allows.
+  /// Whether an invitation has more uses than it allows.
   private func isCrowded(_ invite: Int) -> Bool {
     fold.index.uses[log.invited[invite]].count > log.terms(invite)?.maximumUses ?? .max
   }
 
   // MARK: Confirmation
 
-  /// The operation that makes a joining final, that of the highest rank: an approval, an explicit
-  /// confirmation, a role that was given since or a key that was sealed to the device, by somebody
-  /// of higher rank who had seen the joining.
+  /// The operation that makes a join final; of several, the one whose author has the highest rank.
   ///
-  /// A further device is final too by another device of its person that was there before the
-  /// invitation. A role and a key speak of a person and a device, which may have joined more than
-  /// once: they confirm no joining that their author knew to wait or to be over.
+  /// An approval, an explicit confirmation, a later role change, or a key sealed to the device
+  /// confirms a join. The author must have a higher rank than the join gives, and must have seen
+  /// the join.
+  ///
+  /// A further device is also confirmed by another device of its person, if that device was there
+  /// before the invitation. Roles and keys name a person and a device, which may have joined more
+  /// than once. A role or a key therefore confirms no join that its author knew to be pending or
+  /// ended.
   func confirmation(of place: Int) -> Int? {
     if case .admit = log.operation(place) { return place }
     if Mutant.entryIsNeverFinal.isActive { return nil }
@@ -121,7 +130,7 @@ final class Entries {
     return best?.place
   }
 
-  /// Whether the author of an operation knew what speaks against a joining.
+  /// Whether the author of an operation knew of an objection to a join.
   private func isKnownToWait(_ place: Int, by invite: Int, to other: Int) -> Bool {
     if let line = fold.strikers[invite] { return log.sees(other, line) }
     return fold.verdicts[place].refusal != nil
@@ -139,7 +148,7 @@ final class Entries {
 
   // MARK: Objections
 
-  /// What speaks against a joining by itself.
+  /// The objection to a join on its own, without its rivals.
   private func contest(_ place: Int) -> VoidReason? {
     if fold.undecided.contains(place) { return .undecided }
     guard fold.verdicts[place].enrolment == place, let invite = fold.inviter(of: place) else {
@@ -150,8 +159,8 @@ final class Entries {
     }
   }
 
-  /// The first line that ended an invitation unseen by a joining, of those that are asked for: a
-  /// closing, the removal of somebody who used it, or the end of its maker.
+  /// The first line that ended an invitation and that a join had not seen, among the lines that the
+  /// filter accepts: a close, the removal of a user of the invitation, or the end of its maker.
   private func objection(
     to place: Int, by invite: Int, _ isAskedFor: (Int) -> Bool
   ) -> Int? {
@@ -168,7 +177,7 @@ final class Entries {
       ?? ending(ofMakerOf: invite, where: speaks)
   }
 
-  /// The first line that ended the maker of an invitation, or the rank for it.
+  /// The first line that ended the maker of an invitation, or the maker's right to make it.
   private func ending(ofMakerOf invite: Int, where speaks: (Int) -> Bool) -> Int? {
     guard let made = log.terms(invite), let enrolment = fold.verdicts[invite].enrolment,
       let person = log.comers[enrolment], let membership = fold.verdicts[invite].membership
@@ -193,7 +202,9 @@ final class Entries {
     }
   }
 
-  /// Of more joinings than an invitation allows the confirmed ones count, then the first in order.
+  /// Contests the joins beyond an invitation's maximum number of uses.
+  ///
+  /// Confirmed joins count first, then the first in log order.
   private func contestUses(
     _ candidates: [Int], _ confirmations: [Int?], _ contests: inout [VoidReason?]
   ) {
@@ -211,7 +222,7 @@ final class Entries {
       var others: [Int] = []
       for place in uses {
         let isOwn = decided.contains(place)
-        // Joinings that give another rank use up the same invitation.
+        // Joins that give another rank consume uses of the same invitation.
         if (isOwn ? confirmations[place] : confirmation(of: place)) != nil {
           before.append(place)
         } else if fold.verdicts[place].refusal == nil,
@@ -225,7 +236,8 @@ final class Entries {
           before.append(place)
           continue
         }
-        // What a device did in another history of its log does not use up what others rest on.
+        // A use in another branch of the same device's log must not take the place of a join that
+        // other operations depend on.
         let rivals = before.filter { log.forked.isEmpty || !log.areBranches($0, place) }
         guard rivals.count >= made.maximumUses, let first = rivals.first else {
           before.append(place)
@@ -237,7 +249,7 @@ final class Entries {
     }
   }
 
-  /// Whether a joining waits because of another entry under the same person or device.
+  /// Whether a join is pending because of another join under the same person or device.
   private func isDouble(_ place: Int) -> Bool {
     switch fold.contests[place] {
     case .overruled(_, .samePerson), .overruled(_, .deviceTwice): true
@@ -245,8 +257,9 @@ final class Entries {
     }
   }
 
-  /// Of two entries under one person the confirmed one counts, then the first in order; the same of
-  /// two names of one device.
+  /// Contests all but one of several joins under one person, or of one device under several people.
+  ///
+  /// The confirmed join wins, then the first in log order.
   private func contestDoubles(
     _ candidates: [Int], _ confirmations: [Int?], _ contests: inout [VoidReason?],
     onlyByFinal: Bool
@@ -273,7 +286,8 @@ final class Entries {
             && log.areConcurrent(other, place)
             && areDoubles(other, place) && isBefore(other, place)
         }
-        // Nearly everything has seen what came before, or was seen by what came later.
+        // Almost all joins are causally before or after this one, so only concurrent ones are
+        // compared.
         let near = near.of(place, among: places) + near.of(place, among: others)
         guard let rival = near.first(where: isRival) else { continue }
         let reason = VoidReason.overruled(by: log.items[rival].id, rule)
@@ -287,7 +301,7 @@ final class Entries {
     let beginnings = rivalled(counting)
     let all = Set(beginnings.isEmpty ? [] : candidates)
     for (person, places) in beginnings.sorted(by: { $0.key < $1.key }) {
-      // Entries that give other roles are rivals as well.
+      // Joins that give other roles are rivals as well.
       let rivals = (fold.index.additions[person] ?? []).filter { other in
         !all.contains(other) && isCandidate(other) && fold.given(other) != nil
       }
@@ -300,7 +314,7 @@ final class Entries {
       let standing = rivals.filter { final[$0] != nil || fold.verdicts[$0].refusal == nil }
       guard places.count + standing.count > 1 else { continue }
       mark(places, standing, .samePerson) { one, other in
-        // The same device, let in in two histories of one log, is let in.
+        // Two branches of one log that admit the same device do not conflict.
         !log.areBranches(one, other) || fold.enrolledDevice(one) != fold.enrolledDevice(other)
       }
     }
@@ -315,7 +329,7 @@ final class Entries {
     }
   }
 
-  /// The entries of people of whom there are several, by person.
+  /// The joins of people who have several joins, by person.
   private func rivalled(_ counting: [Int]) -> [PersonID: [Int]] {
     let several = counting.filter { place in
       fold.given(place) != nil

@@ -1,23 +1,23 @@
 import HearthCRDT
 
-/// Gives every operation its place and its causes where logs have more than one history.
+/// Gives every operation its position and its causes when logs are forked.
 ///
-/// Each run of a forked life gets an author of its own, and so does every life of its device: the
-/// device with numbers in the order of lives, then of runs. What is cited by number and content
-/// means the run that has this content; without one it means what the histories have in common.
-/// Who had seen a segment shown had seen what is in it.
+/// Each run of a forked incarnation gets an author of its own, and so does every incarnation of its
+/// device. The numbers follow the order of incarnations, then of runs. A citation by number and
+/// content means the run with this content. A citation by number alone means the common part of the
+/// branches. An author who had seen a published segment had seen its content.
 struct ForkedCauses: Sendable {
   private let forks: ControlForks
-  /// The author under which a life's common part is folded, for lives of forked devices.
+  /// The author that stands for an incarnation's common part, for forked devices.
   private var lives: [Author: Author] = [:]
-  /// The same of each run.
+  /// The author that stands for each run.
   private(set) var runs: [Author] = []
   private let devices: Set<DeviceID>
-  /// What the operations of each log had seen of runs, by number.
+  /// The runs that the operations of each log had seen, by sequence number.
   private var covers: [Author: [(sequence: UInt64, cover: Frontier)]] = [:]
-  /// What is seen with the last part of a shown segment.
+  /// The knowledge from the last parts of published segments.
   private var sights = Sights()
-  /// What the histories beside a run had seen, by the author of the run.
+  /// For each run, by its author: the knowledge of the branches beside it.
   private(set) var beside: [Author: Frontier] = [:]
 
   init() {
@@ -25,10 +25,11 @@ struct ForkedCauses: Sendable {
     devices = []
   }
 
-  /// Whether no log has two histories.
+  /// Whether no log is forked.
   var isEmpty: Bool { forks.ends.isEmpty }
 
-  /// Takes operations as their events say them, and gives them with those of all histories.
+  /// Replaces the operations of the events by the operations of all branches, with positions and
+  /// causes.
   init(_ forks: ControlForks, items: inout [ControlItem]) {
     self.forks = forks
     devices = Set(forks.ends.keys.map(\.device))
@@ -42,9 +43,9 @@ struct ForkedCauses: Sendable {
     items = placed
   }
 
-  /// What somebody had seen who cites control heads by number only.
+  /// The past of an author who cites control heads by number only.
   ///
-  /// - Parameter isGenerous: whether a number means every history that reaches it, not none.
+  /// - Parameter isGenerous: whether a number means every branch that reaches it, instead of none.
   func view(citing heads: Frontier, isGenerous: Bool = false) -> Frontier {
     guard !isEmpty else { return heads }
     var view = renamed(heads)
@@ -96,7 +97,8 @@ struct ForkedCauses: Sendable {
     }
   }
 
-  /// The same knowledge under the names of the fold, without what is beyond a first contradiction.
+  /// The same knowledge under the authors of the fold, without everything beyond a first
+  /// contradiction.
   private func renamed(_ frontier: Frontier) -> Frontier {
     guard frontier.entries.contains(where: { devices.contains($0.author.device) }) else {
       return frontier
@@ -109,7 +111,7 @@ struct ForkedCauses: Sendable {
       })
   }
 
-  /// A run up to a change, and everything that it goes on from.
+  /// A run up to a change, and everything that the run continues.
   private func cover(_ run: Int, through sequence: UInt64) -> Frontier {
     let life = forks.runs[run].life
     var cover = Frontier()
@@ -120,7 +122,7 @@ struct ForkedCauses: Sendable {
     return cover
   }
 
-  /// What citations say of runs, by somebody who had seen so much.
+  /// The runs that citations mean, limited to the citing author's knowledge.
   private func cited(_ citations: [Citation], seen: Frontier) -> Frontier {
     var cited = Frontier()
     for citation in citations {
@@ -135,11 +137,11 @@ struct ForkedCauses: Sendable {
 
   // MARK: Causes
 
-  /// How a history stands at a change.
+  /// The knowledge of a branch at a change.
   private struct State {
-    /// What its author had seen, as the log says it.
+    /// The author's knowledge, as the log states it.
     var seen = Frontier()
-    /// What it had seen of runs.
+    /// The author's knowledge of runs.
     var cover = Frontier()
   }
 
@@ -149,7 +151,7 @@ struct ForkedCauses: Sendable {
     var runs: [[State]] = []
   }
 
-  /// The operations of logs up to their first contradictions.
+  /// The operations of all logs up to their first contradictions.
   private mutating func common(_ items: [ControlItem]) -> ([ControlItem], States) {
     var placed: [ControlItem] = []
     var states = States()
@@ -185,7 +187,7 @@ struct ForkedCauses: Sendable {
     var placed: [ControlItem] = []
     for (number, run) in forks.runs.enumerated() {
       var reached: [State] = []
-      // What goes on from a history that broke off is none.
+      // A run that continues an incomplete branch is no branch.
       let goesOn = run.parent.map { states.runs[$0].count == forks.runs[$0].changes.count } ?? true
       guard goesOn else {
         states.runs.append(reached)
@@ -196,7 +198,7 @@ struct ForkedCauses: Sendable {
         ?? states.common[run.life] ?? State()
       for (place, change) in run.changes.enumerated() {
         let sequence = run.first + UInt64(place)
-        // What counts beyond the limits is no history that anybody would apply.
+        // Nobody would apply a branch that exceeds the limits.
         guard let seen = state.seen.raised(by: change.seen),
           seen.entries.count <= Limits.maximumAuthors
         else { break }
@@ -262,9 +264,11 @@ struct ForkedCauses: Sendable {
 
   // MARK: What the same device had shown to know
 
-  /// Joins for each run what the runs that are neither before nor after it had seen.
+  /// Computes for each run the combined knowledge of all runs that are neither ancestors nor
+  /// descendants.
   ///
-  /// Those are the subtrees that hang beside the path to it: O(runs) joins, whatever the tree.
+  /// Those runs are the subtrees beside the path to it: O(runs) joins, whatever the shape of the
+  /// tree.
   private mutating func findBeside(_ items: [ControlItem]) {
     var known: [Author: Frontier] = [:]
     for item in items where item.branch != nil {

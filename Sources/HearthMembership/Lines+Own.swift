@@ -1,8 +1,8 @@
 import HearthCRDT
 
-// What lines do that people draw through their own logs.
+// Effects of the lines that people draw through their own logs.
 extension Lines {
-  /// What people of a rank lose to what their own devices and words did.
+  /// The operations of a rank that the same person's other devices or recovery words override.
   func own(_ kind: OwnKind, of rank: Int) -> [Strike] {
     switch kind {
     case .firstWords: return fallenWords(of: rank)
@@ -17,9 +17,9 @@ extension Lines {
     }
   }
 
-  /// Whether what an operation lost its effect to would still take it.
+  /// Whether an override still holds.
   ///
-  /// Who counts as a witness may have changed since.
+  /// The set of witnesses may have changed since.
   func holds(_ strike: Strike) -> Bool {
     guard fold.isLive[strike.by] else { return false }
     guard case .overruled(_, let rule) = strike.reason else { return true }
@@ -29,7 +29,7 @@ extension Lines {
       if log.operation(strike.place).words != nil, isSignedByWords(strike.by) { return true }
       return !isSettled(strike.place, beside: strike.by, rank)
     case .recoveryWords where isSignedByWords(strike.place):
-      // Such words would take the recovery instead.
+      // Such recovery words would override the recovery instead.
       return isSettled(strike.by, beside: strike.place, rank)
     case .hasLeft, .recoveryWords: return isSubject(strike.place, ownLine(strike.by, rank))
     case .deviceRevoked:
@@ -59,30 +59,34 @@ extension Lines {
     }
   }
 
-  /// Lets operations draw their lines in order; one that lost to an earlier one draws none.
+  /// Draws the lines of operations in order.
+  ///
+  /// An operation that lost to an earlier one draws none.
   private func inTurn(
     _ places: [Int], _ lines: (Lines, Int) -> [Strike]
   ) -> [Strike] {
     places.flatMap { isStruck($0) ? [] : lines(self, $0) }
   }
 
-  /// - Parameter isMutual: whether the device that drew the line was revoked itself. Nobody ranks
-  ///   above the owner, so there admins' eyes have to do, or a stolen device would undo all that
-  ///   the other one ever did.
+  /// A line by the subject's own person, with its witnesses.
+  ///
+  /// - Parameter isMutual: whether the device that drew the line was revoked as well. Nobody ranks
+  ///   above the owner, so admins are the witnesses in that case. Without them, a stolen device
+  ///   would undo everything that the other device ever did.
   private func ownLine(_ line: Int, _ rank: Int, isMutual: Bool = false) -> OwnLine {
     let floor = isMutual ? min(rank, Role.member.rank) : rank
     guard floor < Role.owner.rank else { return OwnLine(place: line, seen: nil) }
     return known.line(line, above: floor, besides: fold.person(line), fold)
   }
 
-  /// Whether an operation is beyond a line of its own person, and nobody of higher rank had seen it
-  /// before seeing the line.
+  /// Whether an operation is beyond a line of its own person, and no witness of higher rank had
+  /// seen it before seeing the line.
   private func isSubject(_ place: Int, _ line: OwnLine) -> Bool {
     guard log.isBeyond(place, line.place) else { return false }
     switch log.operation(place) {
     case .acceptOwner: return false
     case .transferOwner:
-      // What the words signed and another took is over.
+      // An offer that the recovery words signed and that another person accepted is complete.
       if fold.live.acceptances.contains(where: { fold.offer(takenBy: $0) == place }) {
         return false
       }
@@ -93,7 +97,7 @@ extension Lines {
 
   // MARK: Words
 
-  /// Whether words replace words with the consent of the old ones.
+  /// Whether an operation replaces recovery words with the consent of the old words.
   private func isSignedByWords(_ place: Int) -> Bool {
     guard case .rotateRecovery(let rotation) = log.operation(place),
       case .recovery = rotation.consent
@@ -101,11 +105,12 @@ extension Lines {
     return true
   }
 
-  /// Words that a revoked device named or replaced beyond the line without the old words, and words
-  /// that two devices named first without knowing of each other.
+  /// Recovery words that fail.
   ///
-  /// Nobody makes words after the fact and recovers by them. Of two first words neither holds, as
-  /// whoever lies about what was seen would choose which.
+  /// These are words that a revoked device set or replaced beyond the line without the old words,
+  /// and first words that two devices set concurrently. Nobody can therefore set words after a
+  /// revocation and recover with them. If two devices set first words, both fail, since an author
+  /// who lies about their past could otherwise choose between them.
   private func fallenWords(of rank: Int) -> [Strike] {
     let words = places(of: rank, .setRecovery, .rotateRecovery).filter { !isSignedByWords($0) }
     let revoked = words.compactMap { place -> Strike? in
@@ -131,15 +136,15 @@ extension Lines {
     return revoked + doubled
   }
 
-  /// Recoveries by words that were replaced, and other words.
+  /// Recoveries by replaced recovery words, and other concurrent words.
   private func replaced(by line: Int, _ rank: Int) -> [Strike] {
     guard let person = fold.person(line) else { return [] }
     let recoveries = fold.live.furtherDevices[fold.log.people[person]].filter { place in
       if case .recover = log.operation(place) { return true }
       return false
     }
-    // What the old words signed goes before other words, but not before a recovery that others had
-    // seen first.
+    // A replacement signed by the old words overrides other words, but not a recovery that others
+    // had seen first.
     let words = fold.live.words[fold.log.people[person]].filter {
       areConcurrent($0, beyond: line)
         && (isSignedByWords(line) || !isSettled($0, beside: line, rank))
@@ -151,17 +156,19 @@ extension Lines {
     return strikes(struck, by: line, .wordsReplaced)
   }
 
-  /// Whether others had seen an operation and not its rival, and nobody the rival alone: people of
-  /// higher rank, and owners and admins in any case.
+  /// Whether others had seen an operation and not its rival, while nobody had seen the rival alone.
   ///
-  /// Whoever stands there only by one of the two, or by what one of them ends, is no witness: who
-  /// holds a stolen device lets helpers in and promotes them.
+  /// People of higher rank count as witnesses; owners and admins count in any case. A person whose
+  /// status depends on one of the two operations, or on an operation that one of them ends, is no
+  /// witness: the holder of a stolen device could admit and promote helpers.
   private func isSettled(_ place: Int, beside rival: Int, _ rank: Int) -> Bool {
     let floor = min(rank, Role.member.rank)
     var eyes = fold.stock.eyes(above: floor, besides: fold.person(place))
     if rank == Role.owner.rank { eyes += loweredEyes(beside: place) }
     var parties = Parties(of: [place, rival], self)
-    /// Whether anybody had seen the one and not the other: the first who had seen the one tells.
+    /// Whether anybody had seen `one` and not `other`.
+    ///
+    /// The first operation that had seen `one` decides.
     func isSeen(_ one: Int, without other: Int) -> Bool {
       eyes.contains { eye in
         let first = eye.places.partitionPoint { log.sees($0, one) }
@@ -174,7 +181,7 @@ extension Lines {
 
   /// The admins whom the owner's devices lowered beyond the line of a recovery.
   ///
-  /// Whoever holds a device that is out does not choose who has seen that.
+  /// The holder of a removed device must not choose the witnesses of the recovery.
   private func loweredEyes(beside place: Int) -> [Stock.Eyes] {
     guard case .recover(let recover) = log.operation(place), recover.revokesOthers else {
       return []
@@ -189,8 +196,8 @@ extension Lines {
     }
   }
 
-  /// Whether a recovery that revokes or a revocation would take the effect from an operation of its
-  /// person, if nobody had seen that first.
+  /// Whether a recovery that revokes devices, or a revocation, would override an operation of its
+  /// person that nobody had seen first.
   func isEnded(_ place: Int, by line: Int) -> Bool {
     if case .recover = log.operation(line) { return isBeyond(place, recovery: line) }
     return isRevoked(place, by: line) && log.isBeyond(place, line) && !log.sees(place, line)
@@ -205,7 +212,7 @@ extension Lines {
     }
   }
 
-  /// Whether a recovery would take the effect from an operation of its person.
+  /// Whether a recovery would override an operation of its person.
   private func isBeyond(_ place: Int, recovery: Int) -> Bool {
     fold.person(place) == fold.person(recovery)
       && log.devices[place] != log.devices[recovery]
@@ -218,7 +225,7 @@ extension Lines {
       recover.revokesOthers
     else { return [] }
     let line = ownLine(place, rank)
-    // Of two recoveries at the same time both stand, and both devices are out.
+    // Two concurrent recoveries are both effective, and both devices are removed.
     return strikeWritings(of: person, by: place, .recoveryWords, withRecoveries: false) { other in
       log.devices[other] != log.devices[place]
         && fold.verdicts[other].enrolment.map { log.sees(place, $0) } ?? false
@@ -228,11 +235,11 @@ extension Lines {
 
   // MARK: Devices
 
-  /// What revoked devices did beyond the lines of their own person's other devices.
+  /// The operations of revoked devices beyond the lines of their person's other devices.
   ///
-  /// Two devices that revoke each other are both out, as nobody can tell which one was stolen,
-  /// unless somebody of higher rank had seen one of the revocations alone. A revocation by a device
-  /// that lost it to an earlier revocation draws no line.
+  /// Two devices that revoke each other are both removed, since nobody can know which one was
+  /// stolen. The exception is a revocation that somebody of higher rank had seen without the other.
+  /// A revocation that an earlier revocation overrides draws no line.
   private func revokedByOwn(of rank: Int) -> [Strike] {
     let all = places(of: rank, .revokeDevice).filter { isOwn($0) }
     let byPerson = Dictionary(grouping: all) { fold.person($0) ?? .zero }
@@ -248,10 +255,10 @@ extension Lines {
         }
       }
       let lost = lost(lines, rank)
-      // Revocations that lead back to themselves leave each other standing: all devices are out.
+      // A cycle of revocations overrides none of them: all its devices are removed.
       let standing = Set(
         lines.values.joined().map(\.place).filter { !lost.contains($0) }.map { aim(of: $0) })
-      // Once for each device, as many may have revoked it.
+      // The operations are collected once for each device, since many devices may have revoked it.
       let subjects = Dictionary(
         uniqueKeysWithValues: lines.keys.map { device in
           (
@@ -276,7 +283,7 @@ extension Lines {
     return revoked.device
   }
 
-  /// Which enrolment an author revokes.
+  /// The author of a revocation and the enrolment that it revokes.
   private struct Aim: Hashable {
     let author: Int
     let device: DeviceID
@@ -292,21 +299,23 @@ extension Lines {
       })
   }
 
-  /// Of revocations of one enrolment by one author the first, which reaches as far as the others.
+  /// The first revocation of each enrolment by each author.
+  ///
+  /// It reaches as far as the later ones.
   private func first(of revocations: [Int]) -> [Int] {
     var aims: Set<Aim> = []
     return revocations.filter { aims.insert(aim(of: $0)).inserted }
   }
 
-  /// The revocations that lose to others of the same person, by whom they revoke.
+  /// The revocations that others of the same person override, by target.
   ///
-  /// Those that lose to one which loses to none, and so on. Where revocations lead back to
-  /// themselves, none of them is lost: all those devices are out.
+  /// A revocation loses to one that loses to none, and so on. In a cycle of revocations none loses,
+  /// and all its devices are removed.
   private func lost(_ lines: [DeviceID: [OwnLine]], _ rank: Int) -> Set<Int> {
     let all = Array(lines.values.joined())
     let byTarget = Dictionary(grouping: all.indices) { target(all[$0].place) }
     let against = all.map { byTarget[log.devices[$0.place]] ?? [] }
-    // Which of those take the effect from each, as far as that was asked.
+    // Whether each of those revocations overrides the victim, computed on demand.
     var known = against.map { [Bool?](repeating: nil, count: $0.count) }
     func loses(_ victim: Int, _ number: Int) -> Bool {
       if let known = known[victim][number] { return known }
@@ -328,7 +337,7 @@ extension Lines {
   }
 
   private func isStruck(_ place: Int, by line: OwnLine, _ rank: Int) -> Bool {
-    // The device that wrote it is the one that is revoked.
+    // The author's device is the revoked one.
     fold.person(place) == fold.person(line.place)
       && fold.verdicts[place].enrolment.map { log.sees(line.place, $0) } ?? false
       && isSubject(place, line)
@@ -344,7 +353,7 @@ extension Lines {
     }
   }
 
-  /// Whether a revocation ended the enrolment under which an operation was written.
+  /// Whether a revocation ended the enrolment that an operation was written under.
   private func isRevoked(_ place: Int, by line: Int) -> Bool {
     guard case .revokeDevice(let revocation) = log.operation(line),
       log.devices[place] == revocation.device, fold.person(place) == fold.person(line),
@@ -353,13 +362,15 @@ extension Lines {
     return log.sees(line, enrolment)
   }
 
-  /// Whether an operation stands although another device of its person drew a line before it: what
-  /// the words signed, and what only takes away from the same person.
+  /// Whether an operation keeps its effect although another device of its person drew an earlier
+  /// line: operations signed by the recovery words, and operations that only remove the person's
+  /// own devices or membership.
   private func isKept(_ place: Int, beside line: Int, _ rank: Int) -> Bool {
     switch log.operation(place) {
     case .recover: return true
     case .leave:
-      // What a revoked device does once others know of that is not its person's will.
+      // An operation that a revoked device writes after others know of the revocation is not its
+      // person's will.
       return !ownLine(place, rank).spares(line, in: log)
     case .revokeDevice(let revocation):
       return revocation.device == log.devices[line]

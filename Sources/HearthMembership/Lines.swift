@@ -1,25 +1,29 @@
 import HearthCRDT
 
-/// The lines that removals, revocations, lost roles, leavings and recoveries draw.
+/// Finds the operations that lines override: removals, revocations, demotions, leaves and
+/// recoveries each draw a line.
 ///
-/// What the person or device concerned wrote beyond a line counts for nothing if it needs what was
-/// lost, whatever it cites. Lines by others need a higher rank. Lines by the own person spare what
-/// somebody of higher rank had seen before seeing the line.
+/// A line overrides the operations of its subject that are beyond it and that need what the subject
+/// lost, whatever these operations cite. A line by another person needs a higher rank. A line by
+/// the subject's own person spares each operation that a witness of higher rank had seen before
+/// seeing the line.
 ///
-/// One object a step: it remembers what was found about lines while the step is settled.
+/// One object serves one step: it caches findings about lines while the step is resolved.
 final class Lines {
-  /// What a person does to its own devices, in the order in which it is settled.
+  /// The operations of a person on their own devices, in the order in which they are resolved.
   enum OwnKind: CaseIterable {
     case firstWords, wordsByWords, wordsByDevices, recovery, revocation, leaving, ownRole
   }
 
   let fold: ControlResolver
   let log: ControlLog
-  /// What lost its effect already, as only the first line counts.
+  /// Whether each operation is already overridden.
+  ///
+  /// Only the first line counts.
   private var struck: [Bool]
-  /// What the devices of a person wrote, apart by author.
+  /// The operations of each person's devices, grouped by author.
   private var written: [PersonID: OpenParts] = [:]
-  /// The lines by own devices that were looked at.
+  /// The lines drawn by own devices that were already computed.
   var known = OwnLines()
 
   init(_ fold: ControlResolver) {
@@ -28,7 +32,7 @@ final class Lines {
     struck = fold.strikes.map { $0 != nil }
   }
 
-  /// What an operation takes the effect from that still has it.
+  /// Overrides those of the operations that are not overridden yet.
   func strikes(_ places: [Int], by line: Int, _ rule: VoidReason.Rule) -> [Strike] {
     let reason = VoidReason.overruled(by: log.items[line].id, rule)
     var strikes: [Strike] = []
@@ -41,7 +45,7 @@ final class Lines {
 
   func isStruck(_ place: Int) -> Bool { struck[place] }
 
-  /// The operations of a kind and a rank that count.
+  /// The operations of some kinds and a rank that have effect.
   func places(of rank: Int, _ kinds: ControlOperation.Kind...) -> [Int] {
     let all = kinds.map { fold.index.kinds[$0.rawValue] ?? [] }
     return (all.count == 1 ? all[0] : all.joined().sorted()).filter {
@@ -49,29 +53,29 @@ final class Lines {
     }
   }
 
-  /// Takes the effect from what a person's devices wrote that counts, that the author of a line had
-  /// not seen and that fits.
+  /// Overrides the matching operations of a person's devices that have effect and that the author
+  /// of the line had not seen.
   ///
-  /// Not from what had seen the line: that was judged by its own past, in which the line ended what
-  /// it was written under. Recoveries lose nothing to recoveries: those that the words made are
-  /// left out there.
+  /// Operations that had seen the line are spared: they were judged by their own past, in which the
+  /// line had ended the enrolment. A recovery never overrides another recovery by recovery words,
+  /// so callers exclude recoveries there.
   func strikeWritings(
     of person: PersonID, by line: Int, _ rule: VoidReason.Rule, withRecoveries: Bool = true,
     where fits: (Int) -> Bool
   ) -> [Strike] {
     if written[person] == nil { written[person] = writings(of: person, withRecoveries) }
-    // What is struck is not looked at again.
+    // An overridden operation is not visited again.
     let struck = written[person]?.take(concurrentWith: line, in: log) {
       isInReach($0, of: line) && fits($0)
     }
     return strikes(struck ?? [], by: line, rule)
   }
 
-  /// Whether an operation is beyond a line and counts, or would if something that its author had
-  /// seen did not.
+  /// Whether an operation is beyond a line and has effect, or would have effect without a void
+  /// operation in its past.
   ///
-  /// What is void because of a void operation counts again as soon as that one is struck; what had
-  /// seen the line itself is judged by its own past.
+  /// An operation that is void because of another void operation becomes effective again once that
+  /// one is overridden. An operation that had seen the line itself is judged by its own past.
   func isInReach(_ place: Int, of line: Int) -> Bool {
     !isStruck(place) && (fold.isLive[place] || fold.verdicts[place].refusal != nil)
       && log.isBeyond(place, line) && (fold.isLive[place] || !log.sees(place, line))
@@ -96,8 +100,10 @@ final class Lines {
 // MARK: - By others
 
 extension Lines {
-  /// What loses to a role that somebody of a rank gave: a removal, a revocation or another role by
-  /// a lower rank, whose author had not seen it; of equal ranks the higher role.
+  /// The operations that a role change of a rank overrides.
+  ///
+  /// These are concurrent removals, revocations and role changes by a lower rank. Between equal
+  /// ranks the higher role loses.
   func overruled(by rank: Int) -> [Strike] {
     var subjects: [PersonID: RoleRivals] = [:]
     let log = log
@@ -118,11 +124,11 @@ extension Lines {
     }
   }
 
-  /// What may lose to roles of one person, by how it stands and what it gives.
+  /// The rivals of role changes of one person, by rank and granted role.
   private typealias RoleRivals = [RoleRival]
 
   private struct RoleRival {
-    /// The role that is given; nil for removals and revocations.
+    /// The granted role; nil for removals and revocations.
     let given: Role?
     let isRevocation: Bool
     let standing: Int
@@ -173,7 +179,7 @@ extension Lines {
     ).sorted()
   }
 
-  /// What people of lower rank wrote beyond the lines that somebody of a rank drew.
+  /// The operations of lower rank beyond the lines that a rank drew.
   func drawn(by rank: Int) -> [Strike] {
     places(of: rank, .removeMember, .revokeDevice, .setRole).flatMap { line -> [Strike] in
       switch log.operation(line) {
@@ -210,19 +216,22 @@ extension Lines {
     }
   }
 
-  /// Whether a line's author had seen the membership under which an operation was written: nobody
-  /// ends what they had not seen, and who comes again begins anew.
+  /// Whether a line's author had seen the membership under which an operation was written.
+  ///
+  /// Nobody can end a membership that they had not seen, and a person who rejoins starts anew.
   func hasSeenMembership(_ line: Int, of place: Int) -> Bool {
     fold.verdicts[place].membership.map { log.sees(line, $0) } ?? false
   }
 
-  /// Whether an operation stands below a rank; hand-overs are settled before all lines.
+  /// Whether an operation's effective rank is below a rank.
+  ///
+  /// Ownership handovers are resolved before all lines and are never below.
   private func isBelow(_ place: Int, _ rank: Int) -> Bool {
     if case .acceptOwner = log.operation(place) { return false }
     return fold.standing(place) < rank
   }
 
-  /// Whether an operation needs more than a role allows.
+  /// Whether an operation needs a higher role than the given one.
   func needsMore(_ place: Int, than role: Role) -> Bool {
     if case .epoch = log.operation(place) { return role == .reader }
     return fold.verdicts[place].needs > role.rank

@@ -1,52 +1,57 @@
 import HearthCRDT
 
-/// The operations that count, by whom and what they concern, each list in the log's order.
+/// The effective operations, by author and subject.
+///
+/// Each list is in log order.
 struct LiveIndex: Sendable {
   private(set) var geneses: [Int] = []
-  /// Operations that make a device one of the group.
+  /// Operations that enrol a device.
   private(set) var enrolments = NumberedLists()
-  /// Operations that end a device.
+  /// Operations that revoke a device.
   private(set) var revocations = NumberedLists()
-  /// Operations that let a person in, without further devices.
+  /// Operations that admit a person, without further devices.
   private(set) var beginnings = NumberedLists()
-  /// Joinings of further devices, and recoveries.
+  /// Joins of further devices, and recoveries.
   private(set) var furtherDevices = NumberedLists()
-  /// Beginnings and removals of a person, and enrolments of a device, that later ones had not seen.
+  /// Joins and removals of a person, and enrolments of a device, that later ones had not seen.
   private(set) var apartBeginnings = ApartPlaces()
   private(set) var apartRemovals = ApartPlaces()
   private(set) var apartEnrolments = ApartPlaces()
-  /// Devices that came as two people's, and with which operation.
+  /// Devices that enrolled under two people, with the operation of the second enrolment.
   private var shared: [Int: Int] = [:]
-  /// Removals of a person, and leavings.
+  /// Removals of a person, including voluntary leaves.
   private(set) var removals = NumberedLists()
-  /// Recoveries that end every other device of a person.
+  /// Recoveries that end all other devices of a person.
   private(set) var recoveries = NumberedLists()
-  /// Operations that set a role of a person; a hand-over sets two.
+  /// Operations that set a person's role; an ownership handover sets two.
   private(set) var roles = NumberedLists()
-  /// Those of them that may take rank from what the person wrote: letting somebody in does not.
+  /// Role operations that may lower the rank of the person's operations.
+  ///
+  /// Joins are not included.
   private(set) var roleChanges = NumberedLists()
-  /// Roles that lost to lower ones which their authors had not seen.
+  /// Role changes that lost to lower roles which their authors had not seen.
   private(set) var overruledRoles = NumberedLists()
-  /// Operations that set the keys of a person's recovery words.
+  /// Operations that set the public keys of a person's recovery words.
   private(set) var words = NumberedLists()
   private(set) var invites = NumberedLists()
-  /// Invitations that a person made to themselves.
+  /// Invitations that people made for themselves.
   private(set) var invitesToOneself = NumberedLists()
   private(set) var uses = NumberedLists()
   private(set) var closings = NumberedLists()
-  /// Removals of people who came by an invitation, by the operation that made it: with each of them
-  /// it ends.
+  /// Removals of people who joined by an invitation, by the operation that made it.
+  ///
+  /// Each such removal ends the invitation.
   private(set) var removalsOfUsers = NumberedLists()
-  /// Joinings whose proof was looked at, by the operation that made the invitation.
+  /// Joins whose proof was checked, by the operation that made the invitation.
   private var attempts = NumberedLists()
-  /// The invitations by which a person came, by its number.
+  /// The invitations by which a person joined, by the person's number.
   private var entrances: [Int: [(place: Int, invite: Int)]] = [:]
   private(set) var transfers: [Int] = []
   private(set) var acceptances: [Int] = []
-  /// Operations that set the rules, by the number of their author.
+  /// Policy operations, by the number of their author.
   private(set) var policies: [Int: [Int]] = [:]
 
-  /// Forgets everything from a place on.
+  /// Removes everything from a place on.
   mutating func truncate(to start: Int) {
     if start == 0 {
       self = LiveIndex()
@@ -84,10 +89,10 @@ struct LiveIndex: Sendable {
     while let last = places.last, last >= start { places.removeLast() }
   }
 
-  /// Takes an offer out again.
+  /// Removes an ownership offer.
   mutating func withdraw(_ offer: Int) { transfers.removeAll { $0 == offer } }
 
-  /// Adds an operation that counts.
+  /// Adds an effective operation.
   mutating func add(_ place: Int, _ verdict: Verdict, of log: ControlLog) {
     switch log.operation(place) {
     case .genesis:
@@ -135,20 +140,20 @@ struct LiveIndex: Sendable {
     }
   }
 
-  /// How many joinings by an invitation were looked at so far.
+  /// The number of joins by an invitation that were checked so far.
   func attempts(at invite: Int) -> Int { attempts[invite].count }
 
-  /// Notes that a joining was looked at, whether it counts or not.
+  /// Records that a join was checked, with effect or without.
   mutating func note(attempt place: Int, at invite: Int) {
     attempts.append(place, to: invite)
   }
 
-  /// Adds a role that lost to another one.
+  /// Adds a role change that lost to another one.
   mutating func add(overruled place: Int, of person: PersonID, in log: ControlLog) {
     overruledRoles.append(place, to: log.people[person])
   }
 
-  /// Whether a device came as several people's.
+  /// Whether a device enrolled under several people.
   func isShared(_ device: Int) -> Bool { shared[device] != nil }
 
   private mutating func enrol(_ place: Int, _ verdict: Verdict, _ log: ControlLog) {

@@ -1,17 +1,17 @@
 import HearthCRDT
 
-/// Operations apart by author, of each author in the log's order.
+/// Operations grouped by author, each author's in log order.
 ///
-/// Of each author's those that somebody had seen come first, and those that had seen something come
-/// last, so a question about all of them takes O(log n) for each author.
+/// Within one author's operations, those that a given operation had seen come first, and those that
+/// had seen it come last. A question about all of them therefore takes O(log n) for each author.
 struct LogParts: Sendable {
   private var places: [Int] = []
-  /// Where the part of each author begins, and where the last ends.
+  /// The start of each author's part, and the end of the last part.
   private var starts: [Int] = [0]
 
-  /// - Parameter all: in any order.
+  /// - Parameter all: the operations, in any order.
   init(_ all: some Sequence<Int>, of log: ControlLog) {
-    // A place takes less than half of a number.
+    // A place takes less than half of the bits of an integer.
     let half = Int.bitWidth / 2
     var author: Int?
     for key in all.map({ log.author($0) << half | $0 }).sorted() {
@@ -32,15 +32,15 @@ struct LogParts: Sendable {
 
   subscript(number: Int) -> Int { places[number] }
 
-  /// The numbers of an author's operations.
+  /// The numbers of one author's operations.
   func range(of part: Int) -> Range<Int> { starts[part]..<starts[part + 1] }
 
-  /// The number of the first operation of an author that the author of another had not seen.
+  /// The number of an author's first operation that the author of `place` had not seen.
   func firstUnseen(in part: Int, by place: Int, in log: ControlLog) -> Int {
     first(in: part) { !log.sees(place, places[$0]) }
   }
 
-  /// Whether a condition holds for something that had seen one operation and not another.
+  /// Whether the condition holds for any operation that had seen `one` and not `other`.
   func contains(
     seeing one: Int, notSeeing other: Int, in log: ControlLog, where isMeant: (Int) -> Bool
   ) -> Bool {
@@ -54,7 +54,7 @@ struct LogParts: Sendable {
     return false
   }
 
-  /// What neither had seen an operation nor was seen by its author.
+  /// The operations that are concurrent with `place`.
   func concurrent(with place: Int, in log: ControlLog) -> [Int] {
     var found: [Int] = []
     for part in starts.indices.dropLast() where !log.sees(place, places[starts[part + 1] - 1]) {
@@ -67,16 +67,16 @@ struct LogParts: Sendable {
     return found
   }
 
-  /// The first place of a part from which on a condition holds.
+  /// The first number in a part from which the condition holds.
   private func first(in part: Int, where isBeyond: (Int) -> Bool) -> Int {
     range(of: part).partitionPoint(where: isBeyond)
   }
 }
 
-/// Operations apart by author, of which those that are done with are not looked at again.
+/// Operations grouped by author, where an operation that was taken is not visited again.
 struct OpenParts: Sendable {
   private let parts: LogParts
-  /// For each number the first from it on that is open, or one from which that is found.
+  /// For each number, the first open number at or after it, or a number that leads to that one.
   private var next: [Int]
 
   init(_ all: some Sequence<Int>, of log: ControlLog) {
@@ -84,7 +84,7 @@ struct OpenParts: Sendable {
     next = Array(0...parts.count)
   }
 
-  /// Closes what is concurrent with an operation and fits, and gives it.
+  /// Takes the open operations that are concurrent with `place` and that fit.
   mutating func take(
     concurrentWith place: Int, in log: ControlLog, where fits: (Int) -> Bool
   ) -> [Int] {
@@ -106,7 +106,7 @@ struct OpenParts: Sendable {
     return taken
   }
 
-  /// The first open number from one on.
+  /// The first open number at or after `number`.
   private mutating func open(from number: Int) -> Int {
     var found = number
     while next[found] != found { found = next[found] }

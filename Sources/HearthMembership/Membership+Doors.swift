@@ -1,19 +1,24 @@
 import HearthCRDT
 
-/// Somebody of whom the maker of an epoch had not heard, and who had not heard of the epoch.
+/// A device or invitation that is concurrent with an epoch of the control zone: neither author had
+/// seen the other's operation.
 ///
-/// Two devices that each know a part of the household can make keys and let people in at the same
-/// time. Where the access keys of a relay then follow such an epoch, whoever changed them left
-/// nothing for this recipient: it stands before a door that is empty for it.
+/// Two devices that each know a part of the household can make keys and admit people at the same
+/// time. The relay's access keys may then follow such an epoch. The device that changed the access
+/// keys left no rekey handoff for this recipient, so the recipient cannot get access.
 package struct PassedBy: Hashable, Comparable, Sendable {
   /// The device or invitation.
   package let recipient: Identifier
-  /// The id of the epoch that passed it by.
+  /// The id of the epoch that omitted it.
   package let epoch: [UInt8]
-  /// The id of the newest epoch that it was given at the start: the key behind whose door it waits.
+  /// The id of the newest epoch that it received at the start.
+  ///
+  /// The recipient looks for the rekey handoff of this key.
   package let behind: [UInt8]
 
-  /// All three, by which a device remembers what it has done about it.
+  /// All three ids.
+  ///
+  /// A device remembers by them which handoffs it has already made.
   package var bytes: [UInt8] { recipient.bytes + epoch + behind }
 
   package static func < (left: PassedBy, right: PassedBy) -> Bool {
@@ -24,12 +29,13 @@ package struct PassedBy: Hashable, Comparable, Sendable {
 }
 
 extension Membership {
-  /// The devices and the invitations that let in at once, as far as epochs of the control zone
-  /// passed them by, in order of recipient.
+  /// The devices and automatic invitations that epochs of the control zone omitted, in order of
+  /// recipient.
   ///
   /// - Parameters:
-  ///   - held: the epochs whose keys are at hand; behind another nobody here finds a door.
-  ///   - latest: how many epochs are looked at, the last ones.
+  ///   - held: the epochs whose keys this device holds. It cannot make a rekey handoff for any
+  ///     other epoch.
+  ///   - latest: the number of epochs to examine, counted from the last.
   package func passedBy(in control: ZoneID, held: Set<[UInt8]>, latest: Int) -> [PassedBy] {
     let epochs = epochs(of: control).suffix(latest)
     let entrances = entrances(in: resolver)
@@ -48,8 +54,8 @@ extension Membership {
     return found.sorted()
   }
 
-  /// Where each recipient of doors comes into the log, and the operation with which the keys were
-  /// gathered that it was given.
+  /// The log position of each possible recipient of a rekey handoff, and the operation that
+  /// gathered the keys which the recipient received.
   private func entrances(
     in resolver: ControlResolver
   ) -> [(id: Identifier, place: Int, keys: Int)] {
@@ -64,7 +70,7 @@ extension Membership {
     return devices + invites
   }
 
-  /// The invitations that still let somebody in at once.
+  /// The invitations that still admit somebody automatically.
   package var openInvites: [Invite] {
     invites.filter { !$0.isClosed && $0.usesLeft > 0 && $0.operation.admission == .auto }
   }

@@ -1,14 +1,14 @@
 import HearthCRDT
 
-/// A joining that has no effect because something speaks against it, until somebody confirms it.
+/// A contested join that has no effect until somebody confirms it.
 package struct WaitingEntry: Sendable {
-  /// The id of its operation, by which it is confirmed.
+  /// The id of its operation; a confirmation names it.
   package let id: RecordID
   package let person: PersonID
   package let personName: String
   package let device: DeviceID
   package let deviceName: String
-  /// The role that it asks for; nil for a person's further device.
+  /// The requested role; nil for a person's further device.
   package let role: Role?
   package let invite: Identifier
   /// When it was written, by the clock of the device that wrote it.
@@ -17,7 +17,7 @@ package struct WaitingEntry: Sendable {
 }
 
 extension Membership {
-  /// The joinings that wait for an owner or admin, in the log's order.
+  /// The joins that are pending on an owner or admin, in log order.
   package var waiting: [WaitingEntry] {
     resolver.log.items.indices.compactMap { place in
       guard resolver.isWaiting(place), let reason = resolver.reason(place),
@@ -31,21 +31,22 @@ extension Membership {
     }
   }
 
-  /// What a device may make final and nobody has: joinings and hand-overs that count.
+  /// The joins and ownership handovers that have effect, that a device may make final, and that
+  /// nobody has made final.
   package struct Unconfirmed: Sendable {
-    /// The ids of those that are in time by the asking device's clock, strictly rising.
+    /// The ids of those within their time by the local device's clock, strictly rising.
     package var inTime: [RecordID] = []
-    /// The devices that came by an invitation whose time was over, in the log's order.
+    /// The devices that joined by an expired invitation, in log order.
     package var late: [DeviceID] = []
   }
 
-  /// What counts and waits to be made final by a device.
+  /// The operations that have effect and that a device may still make final.
   ///
-  /// Whoever confirms judges by their own clock whether an invitation's time was over, as a joiner
-  /// may say any time. Where an admin had closed an expired invitation before hearing of a joining
-  /// in time, that joining is in time too. O(n) for n operations.
+  /// A joining device can claim any time. The confirming device therefore decides by its own clock
+  /// whether an invitation had expired. If an admin closed an expired invitation before a timely
+  /// join arrived there, that join still counts as timely. O(n) for n operations.
   ///
-  /// - Parameter graceMilliseconds: how long files may take from one device to another.
+  /// - Parameter graceMilliseconds: the time that files may take from one device to another.
   package func unconfirmed(
     by device: DeviceID, nowMilliseconds: UInt64, graceMilliseconds: UInt64
   ) -> Unconfirmed {
@@ -70,7 +71,7 @@ extension Membership {
     return found
   }
 
-  /// The ids of joinings that wait and that a device may make final, strictly rising.
+  /// The ids of pending joins that a device may make final, strictly rising.
   package func confirmable(by device: DeviceID) -> Set<RecordID> {
     guard let own = resolver.enrolment(of: device, .all),
       let person = resolver.enrolledPerson(own), let role = resolver.role(of: person, .all)
@@ -83,13 +84,13 @@ extension Membership {
 }
 
 extension ControlResolver {
-  /// When the invitation of a joining is over; nil for what has none.
+  /// The expiry time of a join's invitation; nil for an operation without an invitation.
   fileprivate func expiry(_ place: Int) -> UInt64? {
     verdicts[place].invite.flatMap { log.terms($0) }?.expiresMilliseconds
   }
 
-  /// Whether nothing speaks against a joining but closings of an invitation whose time was over, by
-  /// people who had not seen it.
+  /// Whether a join is contested only by closes of an expired invitation, by authors who had not
+  /// seen the join.
   fileprivate func isWaitingForExpiry(_ place: Int) -> Bool {
     guard isWaiting(place), verdicts[place].refusal == nil,
       case .overruled(_, .invitationClosed)? = contests[place],
@@ -103,7 +104,7 @@ extension ControlResolver {
       }
   }
 
-  /// Whether somebody who has seen everything may make a joining or a hand-over final.
+  /// Whether a person with full knowledge may make a join or an ownership handover final.
   fileprivate func mayConfirm(
     _ place: Int, _ person: PersonID, _ role: Role, enrolledBy own: Int
   ) -> Bool {

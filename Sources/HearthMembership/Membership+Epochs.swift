@@ -4,9 +4,9 @@ import HearthCrypto
 /// An epoch of a zone, as the control log announces it.
 package struct EpochRecord: Sendable {
   package let grant: ControlOperation.EpochGrant
-  /// When it was made, by the clock of the device that made it.
+  /// The creation time, by the clock of the device that made it.
   package let since: HybridTime
-  /// How many epochs are below it on the longest way.
+  /// The length of the longest chain of epochs below it.
   package let depth: Int
   /// The device that made it.
   package let maker: DeviceID
@@ -14,8 +14,10 @@ package struct EpochRecord: Sendable {
 }
 
 extension Membership {
-  /// The epochs of a zone, in the log's order; those of authors without the right included, as
-  /// there may be segments under them.
+  /// The epochs of a zone, in log order.
+  ///
+  /// Epochs by authors without the right to make them are included, since segments under them may
+  /// exist.
   package func epochs(of zone: ZoneID) -> [EpochRecord] {
     var depths: [[UInt8]: Int] = [:]
     return resolver.epochPlaces.compactMap { place in
@@ -29,8 +31,7 @@ extension Membership {
     }
   }
 
-  /// Whether a known epoch's key is with nobody who belongs to the group now, as far as the log
-  /// says.
+  /// Whether the log assigns a known epoch's key to no current device.
   package func isLost(keyTagged tag: Bytes16, of zone: ZoneID, _ kind: ZoneKind) -> Bool {
     let all = epochs(of: zone)
     guard let made = all.first(where: { (try? EpochKey.tag(ofID: $0.grant.epoch)) == tag })
@@ -38,7 +39,7 @@ extension Membership {
     return !devices.contains { toldKeys(of: zone, kind, all, by: $0.id).contains(made.grant.epoch) }
   }
 
-  /// What decides which keys are with somebody, to be compared.
+  /// A digest of everything that decides who holds which keys, for comparison.
   package func digestOfHolders(of zone: ZoneID) -> [UInt8] {
     var writer = ByteWriter(capacity: 1_024)
     for device in devices { writer.identifier(device.id) }
@@ -47,22 +48,25 @@ extension Membership {
     return Blake2b.hash(writer.bytes, count: 16)
   }
 
-  /// The epoch to write a zone under: of those that may be used the deepest, then the least id.
+  /// The epoch for new writes: the deepest usable one, then the one with the least id.
   ///
-  /// - Parameter held: the epochs whose keys are at hand.
+  /// - Parameter held: the epochs whose keys this device holds.
   package func writableEpoch(
     of zone: ZoneID, _ kind: ZoneKind, held: Set<[UInt8]>
   ) -> EpochRecord? {
     heldEpochs(of: zone, held: held).first { isFresh($0, kind) && isValid($0) }
   }
 
-  /// The epoch under which a device goes on that may use none: the deepest that the others had, or
-  /// nobody could read what makes the next one.
+  /// The epoch for a device that may use no epoch: the deepest one that the other members had.
   ///
-  /// Not one that is over by what its changes cite, while there is another: everybody would refuse
-  /// what waits to be sealed.
+  /// Under any other epoch, nobody could read the operation that makes the next one.
   ///
-  /// - Parameter citing: The control heads that the device's own logs cite.
+  /// An epoch that is over by what the device's changes cite is avoided while there is another.
+  /// Every reader would refuse the pending segments under it.
+  ///
+  /// - Parameters:
+  ///   - held: the epochs whose keys this device holds.
+  ///   - citing: the control heads that the device's own logs cite.
   package func lastEpoch(
     of zone: ZoneID, held: Set<[UInt8]>, citing: [Frontier]
   ) -> EpochRecord? {
@@ -75,7 +79,7 @@ extension Membership {
       ?? epochs.first
   }
 
-  /// The epochs whose keys are at hand, the deepest first, then that of the least id.
+  /// The epochs whose keys this device holds, the deepest first, then by least id.
   private func heldEpochs(of zone: ZoneID, held: Set<[UInt8]>) -> [EpochRecord] {
     epochs(of: zone).filter { held.contains($0.grant.epoch) }
       .sorted {
@@ -84,15 +88,17 @@ extension Membership {
       }
   }
 
-  /// Whether an epoch's recipients are exactly the devices that read, in its author's eyes.
+  /// Whether an epoch's recipients are exactly the devices that could read in its author's past.
   package func isValid(_ epoch: EpochRecord) -> Bool {
     guard resolver.isLive[epoch.place] else { return false }
     return epoch.grant.wraps.map(\.recipient) == resolver.activeDevices(.past(epoch.place))
       || Mutant.wrapsToCachedMembers.isActive
   }
 
-  /// Whether nobody lost the right to read since the epoch was made, everybody who has its key
-  /// belongs to the group, and no newcomer came who is not given it.
+  /// Whether an epoch is still safe for new writes.
+  ///
+  /// Nobody lost the right to read since it was made, every holder of its key belongs to the group,
+  /// and its author knew of every history boundary.
   private func isFresh(_ epoch: EpochRecord, _ kind: ZoneKind) -> Bool {
     if Mutant.writesUnderExposedKey.isActive { return true }
     return isBeyondThresholds(epoch)
@@ -100,14 +106,16 @@ extension Membership {
       && !resolver.exposures(of: kind).contains { !resolver.isCovered($0, by: epoch.place) }
   }
 
-  /// Whether a segment under an epoch can be read by somebody whose removal its author cites.
+  /// Whether a segment under an epoch can be read by a person whose removal the segment's author
+  /// cites.
   ///
-  /// The one thing about keys that a reader refuses: the author had seen that the epoch is over.
+  /// This is the only rule about keys that makes a reader refuse a segment: the author had seen
+  /// that the epoch was over.
   package func isOver(_ epoch: [UInt8], of zone: ZoneID, at heads: Frontier) -> Bool {
     return isOver(epoch, of: zone, in: resolver.cited(heads))
   }
 
-  /// The same in a view.
+  /// Whether an epoch is over in a view.
   func isOver(_ epoch: [UInt8], of zone: ZoneID, in view: ControlResolver.View) -> Bool {
     let seen = resolver.exposures(of: .data)
       .filter { resolver.isRemoval($0) && resolver.holds($0, view) }
@@ -117,8 +125,9 @@ extension Membership {
     return seen.contains { !resolver.log.sees(record.place, $0) }
   }
 
-  /// Whether a device was a reader's at these control heads: it cannot make a key, so what it says
-  /// of people comes under an old one.
+  /// Whether a device belonged to a reader at these control heads.
+  ///
+  /// A reader's device cannot make a key, so its operations about people arrive under an old one.
   package func isReader(_ device: DeviceID, at heads: Frontier) -> Bool {
     guard !Mutant.readersNeedNewKeys.isActive else {
       return false
@@ -127,16 +136,17 @@ extension Membership {
     return resolver.person(of: device, view).map { resolver.role(of: $0, view) == .reader } ?? false
   }
 
-  /// The epochs of a zone that no other follows.
+  /// The epochs of a zone that no other epoch follows.
   package func newestEpochs(of zone: ZoneID) -> [EpochRecord] {
     let all = epochs(of: zone)
     let followed = Set(all.flatMap(\.grant.previous))
     return all.filter { !followed.contains($0.grant.epoch) }
   }
 
-  /// The public recovery keys of everybody who is in the group and has some, by person.
+  /// The public recovery keys of every current member who has some, by person.
   ///
-  /// - Parameter comer: who comes in as well; one who was in before has words from then.
+  /// - Parameter comer: a person who is joining as well. A returning person has recovery words from
+  ///   their earlier membership.
   package func recoveryKeys(
     with comer: PersonID? = nil
   ) -> [(person: PersonID, keys: ControlOperation.RecoveryKeys)] {
@@ -147,7 +157,7 @@ extension Membership {
     }
   }
 
-  /// The public keys of a person's recovery words; nil if it has none.
+  /// The public keys of a person's recovery words; nil if the person has none.
   package func recoveryKeys(of person: PersonID) -> ControlOperation.RecoveryKeys? {
     resolver.recoveryKeys(of: person, .all)?.keys
   }
@@ -156,11 +166,12 @@ extension Membership {
 extension ControlResolver {
   fileprivate var epochPlaces: [Int] { index.epochs }
 
-  /// The operations after which keys of before are known to somebody who may not read any more.
+  /// The operations after which a person who may no longer read still knows the previous keys.
   ///
-  /// A link that was used up is still in somebody's messages, and it opens the keys of then. So
-  /// records get new keys. The members' log keeps its keys: relays let in by them, and whoever just
-  /// joined would stand before a door. Should somebody else use the link, that joining exposes all.
+  /// A used-up invitation link remains in somebody's messages, and it opens the keys of its time.
+  /// Records therefore get new keys. The control log keeps its keys: relays grant access by them,
+  /// and a person who just joined would lose access. If somebody else uses the link, that join
+  /// counts as an exposure of all keys.
   func exposures(of kind: ZoneKind) -> [Int] {
     index.exposures.filter { place in
       switch log.operation(place) {
@@ -176,10 +187,10 @@ extension ControlResolver {
     }
   }
 
-  /// Whether an epoch was made by somebody who knew of what exposed the keys of before.
+  /// Whether an epoch's author knew of an operation that exposed the previous keys.
   ///
-  /// Who joined without effect has the keys of the invitation, so it is enough to have known of its
-  /// closing.
+  /// A person who joined without effect has only the keys of the invitation. Knowledge of the
+  /// invitation's close is therefore enough.
   fileprivate func isCovered(_ exposure: Int, by epoch: Int) -> Bool {
     if log.sees(epoch, exposure) { return true }
     guard case .join(let join) = log.operation(exposure) else { return false }

@@ -1,28 +1,28 @@
 import HearthCRDT
 import HearthCrypto
 
-/// What a device says of itself at the beginning of its log in the members' zone, vouched for.
+/// A device's verified self-introduction at the beginning of its log in the control zone.
 package struct Introduction: Sendable {
   /// The keys that hash to the device's id.
   package let card: DeviceCard
-  /// The invitation by which it came; nil for a founder or somebody with recovery words.
+  /// The invitation that it used; nil for a founder or a device that used recovery words.
   let invite: Identifier?
-  /// Whether it needs one of the places for those for whom nobody who belongs to the group vouches.
+  /// Whether it takes one of the slots for devices that no current member vouches for.
   let isStranger: Bool
 }
 
-/// How many further devices may begin logs in the members' zone.
+/// The number of further devices that may begin logs in the control zone.
 ///
-/// A zone has room for so many authors. Whoever has an old key of the members' zone can seal
-/// whatever it likes, so only who shows an invitation or recovery words gets a place: of each
-/// invitation a few more than it allows, and a bounded number where what vouches for them has no
-/// effect any more. Everybody else waits, and takes no room.
+/// A zone has a limited number of authors. Anybody with an old key of the control zone can seal
+/// arbitrary content, so only a device that shows an invitation or recovery words gets a slot. Each
+/// invitation has a few more slots than it allows uses. A bounded number of slots is for devices
+/// whose voucher has no effect any more. All other devices stay pending and take no slot.
 package struct IntroductionRoom: Sendable {
   private let allowed: [Identifier: Int]
   private var used: [Identifier: Int]
   private var strangers: Int
 
-  /// The most devices in the members' log for whom nobody in the group vouches.
+  /// The most devices in the control log that no current member vouches for.
   package static let maximumStrangers = 256
 
   init(allowed: [Identifier: Int], used: [Identifier: Int], strangers: Int) {
@@ -31,10 +31,10 @@ package struct IntroductionRoom: Sendable {
     self.strangers = strangers
   }
 
-  /// Takes a place; false where none is free.
+  /// Takes a slot; returns false if none is free.
   ///
-  /// - Parameter isCited: whether somebody who belongs to the group has seen the device's log. That
-  ///   log is needed then, whoever wrote it.
+  /// - Parameter isCited: whether a current member has seen the device's log. That log is then
+  ///   needed, whoever wrote it.
   package mutating func admit(_ introduction: Introduction, isCited: Bool) -> Bool {
     if let invite = introduction.invite {
       guard isCited || used[invite, default: 0] < allowed[invite, default: 0] else { return false }
@@ -48,11 +48,11 @@ package struct IntroductionRoom: Sendable {
 }
 
 extension Membership {
-  /// What vouches for an operation with which an unknown device begins its log; nil where nothing
-  /// here does.
+  /// The introduction in the first operation of an unknown device; nil if nothing known here
+  /// vouches for it.
   ///
-  /// It may do later, when the invitation or the words have come. A genesis vouches for itself: the
-  /// group's id is its hash.
+  /// An introduction may succeed later, once the invitation or the recovery words have arrived. A
+  /// genesis vouches for itself, since the group's id is its hash.
   package func introduction(
     _ operation: ControlOperation, at dot: Dot, in group: GroupID
   ) -> Introduction? {
@@ -99,7 +99,7 @@ extension Membership {
     return nil
   }
 
-  /// How many further devices may begin logs now.
+  /// The number of further devices that may begin logs now.
   package var introductionRoom: IntroductionRoom {
     var allowed: [Identifier: Int] = [:]
     for number in resolver.index.invites.numbers {
@@ -120,7 +120,7 @@ extension Membership {
 }
 
 extension ControlResolver {
-  /// All words that a person ever had, also such as were replaced.
+  /// All recovery keys that a person ever had, including replaced ones.
   fileprivate func everyWords(of person: PersonID) -> [ControlOperation.RecoveryKeys] {
     (index.words[person] ?? []).compactMap { place in
       verdicts[place].refusal == nil ? log.operation(place).words : nil

@@ -1,8 +1,8 @@
 import HearthCRDT
 
-// Which keys are with whom, as far as the log says.
+// Which device holds which keys, according to the log.
 extension Membership {
-  /// The keys of an epoch that were handed on once more, by anybody.
+  /// The keys of an epoch that anybody handed on later.
   package func addedWraps(of epoch: [UInt8], zone: ZoneID) -> [ControlOperation.Wrap] {
     resolver.index.wrapAdds.flatMap { place -> [ControlOperation.Wrap] in
       guard case .wrapAdd(let added) = resolver.log.operation(place), added.zone == zone,
@@ -12,15 +12,15 @@ extension Membership {
     }
   }
 
-  /// Whether an epoch is over by what is known here.
+  /// Whether an epoch is over by everything that this device knows.
   package func isKnownOver(_ epoch: [UInt8], of zone: ZoneID) -> Bool {
     isOver(epoch, of: zone, in: .all)
   }
 
-  /// The key of the control zone with which an invitation's holder begins, if it lets in at once
-  /// and the key is held.
+  /// The key of the control zone that an invitation's holder starts with; nil unless the invitation
+  /// admits automatically and the key is held.
   ///
-  /// - Parameter held: the epochs whose keys are held.
+  /// - Parameter held: the epochs whose keys this device holds.
   package func controlEpoch(
     of invite: Identifier, in control: ZoneID, held: Set<[UInt8]>
   ) -> [UInt8]? {
@@ -32,11 +32,14 @@ extension Membership {
       .max { $0.depth < $1.depth }?.grant.epoch
   }
 
-  /// The epochs of a zone whose keys a device was given, as far as the log says: by an epoch, by
-  /// what was handed on later, or with its invitation, and it has not complained since.
+  /// The epochs of a zone whose keys a device received, according to the log.
   ///
-  /// A key of the control zone counts as given by its epoch only to who has the keys that this one
-  /// follows, as its operation is sealed under those. O(e·(log w + c)) for e epochs of w wraps.
+  /// The device received a key with the epoch, through a later wrap, or with its invitation. It has
+  /// not complained about the key since.
+  ///
+  /// A control epoch counts as delivered only to devices that hold its predecessors, since its
+  /// operation is sealed under those keys. O(e·(log w + c)) for e epochs of w wraps, with c
+  /// complaints.
   package func toldKeys(
     of zone: ZoneID, _ kind: ZoneKind, _ epochs: [EpochRecord], by device: DeviceID
   ) -> Set<[UInt8]> {
@@ -60,7 +63,7 @@ extension Membership {
         epoch.grant.wraps.contains { $0.recipient == device } && stands(epoch.place, id)
         && (kind == .data || epoch.maker == device
           || epoch.grant.previous.allSatisfy(told.contains))
-      // A later key that it has holds this one, where newcomers may read what was before.
+      // A later key of the device includes this one, if newcomers may read earlier history.
       let isGathered = gathered.contains { enrolment in
         (resolver.log.sees(resolver.keysGathered(for: enrolment), epoch.place)
           || kind == .data && came(enrolment, with: epoch)) && stands(enrolment, id)
@@ -76,7 +79,7 @@ extension Membership {
     return told
   }
 
-  /// An epoch and those before it.
+  /// An epoch and its predecessors.
   private func ancestors(of epoch: [UInt8], _ epochs: [EpochRecord]) -> Set<[UInt8]> {
     var found: Set<[UInt8]> = [epoch]
     for record in epochs.reversed() where found.contains(record.grant.epoch) {
@@ -85,7 +88,7 @@ extension Membership {
     return found
   }
 
-  /// What a device said last about the last key that it has.
+  /// The last complaint of a device about the last key that it has.
   package func lastComplaint(of device: DeviceID, in zone: ZoneID) -> ControlOperation.Complaint? {
     resolver.complaints(of: device, in: zone).last { $0.complaint.isLast }?.complaint
   }
@@ -104,7 +107,7 @@ extension ControlResolver {
     }
   }
 
-  /// The epochs of a zone whose keys were handed on to a device, in the log's order.
+  /// The epochs of a zone whose keys were handed on to a device later, in log order.
   func addedWraps(for device: DeviceID, in zone: ZoneID) -> [(place: Int, epoch: [UInt8])] {
     index.wrapAdds.compactMap { place in
       guard isLive[place], case .wrapAdd(let added) = log.operation(place),
@@ -116,10 +119,10 @@ extension ControlResolver {
 }
 
 extension ControlResolver {
-  /// The operation with which the keys were gathered that came with an enrolment.
+  /// The operation that gathered the keys of an enrolment.
   ///
-  /// Who joins has the keys of the invitation, however much of the log it had read since: the
-  /// keys that were made in between were handed to others only.
+  /// A joining device has the keys of the invitation, however much of the log it had read since.
+  /// The keys made in between were handed only to others.
   func keysGathered(for enrolment: Int) -> Int {
     guard case .join = log.operation(enrolment) else { return enrolment }
     return invite(log.invited[enrolment], .past(enrolment)) ?? enrolment

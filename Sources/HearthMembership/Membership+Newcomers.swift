@@ -1,21 +1,22 @@
 import HearthCRDT
 
-// From where on newcomers read, and so which keys nobody gives them; decision 0051 says why.
+// History boundaries of newcomers, and the keys that they therefore do not get. Decision 0051 gives
+// the reasons.
 extension Membership {
-  /// Whether there are keys of data zones that some members are not given: newcomers read, or
-  /// once read, less than everything.
+  /// Whether any keys of data zones are withheld from some members: newcomers have, or once had,
+  /// limited access to history.
   package var withholdsKeys: Bool { !resolved.outcome.thresholds.isEmpty }
 
-  /// Whether an epoch's key may be given to a device.
+  /// Whether a device may receive an epoch's key.
   ///
-  /// A person reads from its own joining on, on each of its devices; what stands in the control
-  /// zone everybody reads, as nobody believes a membership that they cannot check.
+  /// A person reads from their own join on, on each of their devices. Everybody reads the whole
+  /// control zone, since nobody should trust a membership that they cannot check.
   package func mayBeGiven(_ epoch: EpochRecord, of zone: ZoneKind, to device: DeviceID) -> Bool {
     guard zone == .data, withholdsKeys else { return true }
     return resolver.person(of: device, .all).map { isOpen(epoch, to: $0) } ?? false
   }
 
-  /// Whether the key of a data zone's epoch may be given to a person, by when the person came.
+  /// Whether a person may receive the key of a data zone's epoch, by the time of the person's join.
   package func isOpen(_ epoch: EpochRecord, to person: PersonID) -> Bool {
     guard withholdsKeys else { return true }
     guard let addition = resolver.addition(of: person, .all),
@@ -28,23 +29,27 @@ extension Membership {
     return resolved.isOpen(epoch.place, .past(gathered))
   }
 
-  /// Whether newcomers of now may have the key of a data zone's epoch where they read everything
-  /// that was not closed once: it was made by somebody who knew of every change of the rule.
+  /// Whether current newcomers may have the key of a data zone's epoch under the `full` rule.
+  ///
+  /// They may, if the epoch's author knew of every change of the rule, so that the epoch contains
+  /// nothing that was once closed to newcomers.
   package func isOpenToAll(_ epoch: EpochRecord) -> Bool {
     resolved.isOpen(epoch.place, .all)
   }
 
-  /// Whether the link from an epoch of a data zone to an earlier one is followed.
+  /// Whether readers follow the link from an epoch of a data zone to an earlier one.
   ///
-  /// What a program puts there against the rule nobody takes who follows the rule. O(r) for the r
-  /// changes of the rule.
+  /// A device that obeys the rule ignores a link that another program added against the rule. O(r)
+  /// for the r changes of the rule.
   func follows(_ epoch: EpochRecord, to earlier: EpochRecord) -> Bool {
     guard withholdsKeys else { return true }
     return resolved.rule(.past(epoch.place)) == .full
       && resolved.isOpen(earlier.place, .past(epoch.place))
   }
 
-  /// The same by the id of the earlier epoch, of which the log need not tell.
+  /// Whether readers follow the link to an earlier epoch, given only by its id.
+  ///
+  /// The log may lack that epoch.
   package func follows(
     _ epoch: EpochRecord, toKey earlier: [UInt8], of zone: ZoneKind, _ epochs: [EpochRecord]
   ) -> Bool {
@@ -52,14 +57,14 @@ extension Membership {
     return epochs.first { $0.grant.epoch == earlier }.map { follows(epoch, to: $0) } ?? false
   }
 
-  /// Whether an epoch was made with the invitation, or admission, by which a device came.
+  /// Whether an epoch was made in the same change as the invitation or admission of an enrolment.
   func came(_ enrolment: Int, with epoch: EpochRecord) -> Bool {
     guard withholdsKeys else { return false }
     let gathered = resolver.keysGathered(for: enrolment)
     return resolver.log.items[gathered].position == resolver.log.items[epoch.place].position
   }
 
-  /// The epochs of a zone that were made with open invitations which let newcomers in at once.
+  /// The epochs of a zone that were made in the same change as an open automatic invitation.
   package func epochsOfOpenInvites(in zone: ZoneID) -> [EpochRecord] {
     guard withholdsKeys else { return [] }
     let places = Set(openInvites.compactMap { resolver.invite($0.operation.invite, .all) })
@@ -70,15 +75,16 @@ extension Membership {
     }
   }
 
-  /// Whether an epoch's author knew of everything from which on newcomers are given new keys.
+  /// Whether an epoch's author knew of every history boundary.
   func isBeyondThresholds(_ epoch: EpochRecord) -> Bool {
     guard epoch.grant.zone != genesis?.controlZone else { return true }
     return resolved.outcome.thresholds.allSatisfy { resolver.log.sees(epoch.place, $0) }
   }
 
-  /// Whether a device let another one in and could, by what it knew then.
+  /// Whether a device admitted another one, and had the right to do so by what it knew then.
   ///
-  /// Whatever became of that: of two who let somebody in at the same time each had the right.
+  /// The later fate of the admission does not matter: if two admins admit somebody concurrently,
+  /// each had the right.
   package func hasAdmitted(_ device: DeviceID, by approver: DeviceID) -> Bool {
     return (resolver.index.enrolments[device] ?? []).contains { place in
       guard case .admit = resolver.log.operation(place),
@@ -89,8 +95,8 @@ extension Membership {
     }
   }
 
-  /// Whom a device believes about what was before it came, in order of id: its own person, and
-  /// those who invited or approved it or its person.
+  /// The people whom a device trusts about the time before its join, in order of id: its own
+  /// person, and everybody who invited or approved the device or its person.
   package func introducers(of device: DeviceID) -> [PersonID] {
     guard let own = resolver.enrolment(of: device, .all),
       let person = resolver.person(of: device, .all)
@@ -102,29 +108,29 @@ extension Membership {
     return introducers.sorted()
   }
 
-  /// Whether an invitation is for somebody who is not in the group.
+  /// Whether an invitation is for a person who is not in the group.
   package func isForNewcomer(_ person: PersonID?) -> Bool {
     person.map { id in !people.contains { $0.id == id } } ?? true
   }
 }
 
 extension ResolvedControl {
-  /// What newcomers may read, in a view.
+  /// The rule for what newcomers may read, in a view.
   func rule(_ view: ControlResolver.View) -> ControlOperation.Newcomers {
     resolver.rule(view, of: outcome.ruleChanges)
   }
 
-  /// Whether an epoch was made by somebody who knew of every change of the rule in a view.
+  /// Whether an epoch's author knew of every change of the rule in a view.
   func isOpen(_ epoch: Int, _ view: ControlResolver.View) -> Bool {
     outcome.ruleChanges.allSatisfy { !resolver.holds($0, view) || resolver.log.sees(epoch, $0) }
   }
 }
 
 extension ControlResolver {
-  /// The operations that changed what newcomers may read, in the log's order.
+  /// The operations that changed what newcomers may read, in log order.
   ///
-  /// One that asks for another suite and leaves the rule as its author knew it changes nothing,
-  /// even where somebody else changed the rule at the same time.
+  /// A policy that changes only the suite and leaves the rule as its author knew it is not a rule
+  /// change, even if somebody else changed the rule concurrently.
   func ruleChanges() -> [Int] {
     index.policies.reduce(into: []) { changes, place in
       guard isLive[place], case .setPolicy(let policy) = log.operation(place),
@@ -141,8 +147,10 @@ extension ControlResolver {
     return policy.newcomers
   }
 
-  /// The operations from which on newcomers are given new keys: changes of the rule, and while they
-  /// read from their joining on, invitations that carry keys and admissions.
+  /// The history boundaries: the operations after which newcomers need new keys.
+  ///
+  /// These are the changes of the rule. While newcomers read from their join on, they also include
+  /// admissions, and invitations that contain keys.
   func thresholds(_ ruleChanges: [Int]) -> [Int] {
     guard !ruleChanges.isEmpty else { return [] }
     let entrances = log.items.indices.filter { place in

@@ -1,28 +1,29 @@
 import HearthCRDT
 
-/// What a change of records counts for.
+/// The effect of a change of records.
 package enum Judgement: Equatable, Sendable {
-  /// It counts as written by somebody of this role.
+  /// The change has effect, with the rights of this role.
   case counts(Role)
-  /// It has no effect anywhere.
+  /// The change has no effect anywhere.
   case void(VoidCause)
 
-  /// Why a change has no effect.
+  /// The reason why a change has no effect.
   package enum VoidCause: String, Sendable {
-    /// Its device was not one of the group's at the heads that it cites.
+    /// Its device did not belong to the group at the heads that the change cites.
     case notADevice
-    /// Its device or person was removed, and it is beyond what the remover had.
+    /// Its device or person was removed, and the change is beyond the cut of the removal.
     case beyondCut
   }
 }
 
 extension Membership {
-  /// What a change counts for.
+  /// Judges a change.
   ///
-  /// Two questions. What its author was, at the control heads that the change cites; those never
-  /// go back along a log. And whether it is beyond the cut of a removal that has effect, be it
-  /// cited or not: then it is void, or counts for the lower role where a role was lost. O(k log a)
-  /// for the k operations about the device and its person.
+  /// Two questions decide. The first is the author's role at the control heads that the change
+  /// cites; those heads never go back along a log. The second is whether the change is beyond the
+  /// cut of an effective removal, cited or not. Beyond such a cut the change is void; beyond the
+  /// cut of a demotion it counts for the lower role. O(k log a) for the k operations about the
+  /// device and its person.
   package func judge(
     _ dot: Dot, in zone: ZoneID, at heads: Frontier
   ) -> Judgement {
@@ -54,8 +55,9 @@ extension Membership {
     return .counts(lowest)
   }
 
-  /// Whether something that its author did not know of decides what a change counts for: it is
-  /// beyond the cut of a removal, or of a role that was lost, or its author never came to belong.
+  /// Whether an operation that the author did not know of decides the effect of a change.
+  ///
+  /// The change is beyond the cut of a removal or demotion, or its author's join was overridden.
   package func isOverruled(_ dot: Dot, in zone: ZoneID, at heads: Frontier) -> Bool {
     switch judge(dot, in: zone, at: heads) {
     case .void(.beyondCut): return true
@@ -68,14 +70,15 @@ extension Membership {
     }
   }
 
-  /// Whether a snapshot under an epoch may hold what a log does not count for, or lack what counts.
+  /// Whether a snapshot under an epoch may contain void changes of a log, or lack effective ones.
   ///
-  /// What takes something away makes new keys in the same step, or the next who writes makes them.
-  /// So whoever sealed under an epoch judged by everything that the epoch's author had seen.
+  /// An operation that removes something makes new keys in the same step, or the next writer makes
+  /// them. An author who sealed under an epoch therefore judged by everything that the epoch's
+  /// author had seen.
   ///
   /// - Parameters:
   ///   - dot: the last change of the log in the snapshot.
-  ///   - heads: what its author had seen of the control zone at it.
+  ///   - heads: the control heads that its author had seen at that change.
   package func isMisjudged(
     _ dot: Dot, in zone: ZoneID, at heads: Frontier, byMakerOf epoch: EpochRecord?
   ) -> Bool {
@@ -94,7 +97,7 @@ extension Membership {
       return !grounds.allSatisfy { !resolver.isLive[$0] || isKnown($0) }
         || !resolver.strikersOfJoining(of: device).allSatisfy { isKnown($0) }
     }
-    // What was struck later counted when the snapshot was made.
+    // An operation that was overridden later still had effect when the snapshot was made.
     return grounds.contains { place in
       guard !resolver.isLive[place], isKnown(place),
         case .overruled(let striker, _) = resolver.reason(place),
@@ -105,13 +108,13 @@ extension Membership {
     }
   }
 
-  /// Whether anything was ever taken away from anybody: a device, a role, or their joining.
+  /// Whether any device, role or join was ever taken away.
   package var hasCuts: Bool {
     return devices.count < allDevices.count || resolver.hasStruckJoinings
       || resolver.index.roles.keys.contains { !resolver.demotions(of: $0).isEmpty }
   }
 
-  /// Whether anybody ever tried to take something away from anybody.
+  /// Whether anybody ever tried to take away a device, a role or a join.
   package var hasTriedCuts: Bool {
     let index = resolver.index
     return !(index.removals.isEmpty && index.revocations.isEmpty && index.recoveries.isEmpty)
@@ -119,7 +122,8 @@ extension Membership {
       || index.roles.keys.contains { !resolver.demotions(of: $0).isEmpty }
   }
 
-  /// Whose device wrote a change, at the control heads that the change cites; nil for a stranger.
+  /// The person whose device wrote a change, at the control heads that the change cites; nil for a
+  /// stranger.
   package func author(of dot: Dot, at heads: Frontier) -> PersonID? {
     let device = dot.author.device
     if let person = resolver.person(of: device, resolver.cited(heads)) { return person }
@@ -128,8 +132,8 @@ extension Membership {
       of: device, .frontier(resolver.log.forked.view(citing: heads, isGenerous: true)))
   }
 
-  /// What a person was to the group in the eyes of a device that cites these control heads; nil of
-  /// somebody of whom it had not heard.
+  /// A person's status as known to a device that cites these control heads; nil if the device had
+  /// not heard of the person.
   package func standing(
     of person: PersonID, knownTo device: DeviceID, at heads: Frontier
   ) -> Standing? {
@@ -146,7 +150,7 @@ extension Membership {
     .map { Standing(role: $0, isPresent: false) }
   }
 
-  /// What decides what a person was to the group: each operation with whether it has effect.
+  /// The operations that decide a person's status, each with whether it has effect.
   package func standingGrounds(of person: PersonID) -> [RecordID: Bool] {
     let places = [resolver.index.additions, resolver.index.removals, resolver.index.roles]
       .flatMap { $0[person] ?? [] }
@@ -155,8 +159,10 @@ extension Membership {
       uniquingKeysWith: { $0 || $1 })
   }
 
-  /// What decides about a device's changes, to be compared between two folds: each operation with
-  /// the cut that it sets, if it sets one.
+  /// The effective operations that decide about a device's changes, each with its cut if it sets
+  /// one.
+  ///
+  /// Two folds compare these grounds.
   package func grounds(of device: DeviceID) -> [RecordID: Ground] {
     var places = resolver.index.enrolments[device] ?? []
     for person in Set(places.compactMap(resolver.enrolledPerson)).sorted() {
@@ -172,7 +178,7 @@ extension Membership {
     return grounds
   }
 
-  /// The cuts among grounds of this fold that were set at the same time as one of others.
+  /// The cuts in `grounds` that are concurrent with a changed ground.
   package func cuts(in grounds: [RecordID: Ground], besides changed: [RecordID: Ground]) -> [Cut] {
     grounds.compactMap { id, ground in
       changed[id] == nil
@@ -181,8 +187,10 @@ extension Membership {
     }
   }
 
-  /// Whether a device was ended as such: revoked, or replaced by recovery words; not with its
-  /// person, who left or was removed and may have come back with another one.
+  /// Whether a device itself was revoked, or replaced through recovery words.
+  ///
+  /// The end of its person's membership does not count: a person who left or was removed may have
+  /// returned with another device.
   package func isRevoked(_ id: DeviceID) -> Bool {
     guard let person = device(id)?.person else { return false }
     let recoveries = (resolver.index.recoveries[person] ?? []).filter {
@@ -191,17 +199,17 @@ extension Membership {
     return ((resolver.index.revocations[id] ?? []) + recoveries).contains { resolver.isLive[$0] }
   }
 
-  /// What a person was to the group in the eyes of an operation's author.
+  /// A person's status in a device's past.
   package struct Standing: Equatable, Sendable {
-    /// The role; of somebody who has gone the last one.
+    /// The role; for a former member the last role.
     package let role: Role
     /// Whether the person belonged to the group.
     package let isPresent: Bool
   }
 
-  /// One operation that decides about changes.
+  /// An operation that decides about changes.
   package struct Ground {
-    /// Where it stands in the order of its fold.
+    /// Its place in the order of its fold.
     let place: Int
     package let dot: Dot
     package let cut: Cut?
@@ -209,7 +217,7 @@ extension Membership {
 }
 
 extension ControlOperation {
-  /// How far logs were known to somebody who took something away.
+  /// The cut of an operation that takes something away: how far its author knew the logs.
   var cut: Cut? {
     switch self {
     case .removeMember(let removal): removal.cut
@@ -223,16 +231,17 @@ extension ControlOperation {
 }
 
 extension ControlResolver {
-  /// What a device that cites these control heads had seen.
+  /// The past of a device that cites these control heads.
   ///
-  /// Whose own joining has two histories stands by the one that the cited number may mean.
+  /// If the device's own join has two branches, the device has the branch that the cited number may
+  /// mean.
   func view(of device: DeviceID, citing heads: Frontier) -> View {
     let view = cited(heads)
     guard enrolment(of: device, view) == nil, !log.forked.isEmpty else { return view }
     return .frontier(log.forked.view(citing: heads, isGenerous: true))
   }
 
-  /// The operations that end a device or its person, whether they have effect or not.
+  /// The operations that end a device or its person, with effect or without.
   func endings(of device: DeviceID, _ person: PersonID) -> [Int] {
     let removals = (index.removals[person] ?? []).filter { place in
       if case .leave = log.operation(place) { return self.person(place) == person }
@@ -242,16 +251,17 @@ extension ControlResolver {
       + (index.recoveries[person] ?? []).filter { log.devices[$0] != device }
   }
 
-  /// What of the same time went before a device's joinings, or before what those rest on.
+  /// The concurrent operations that overrode a device's joins, or overrode operations that those
+  /// joins depend on.
   ///
-  /// Who had not heard of that took the device for one of the group's, and counted its changes.
-  /// O(n) for each joining without effect in a log of n operations.
+  /// A device that had not heard of these operations accepted the joined device as a member and
+  /// counted its changes. O(n) for each join without effect in a log of n operations.
   func strikersOfJoining(of device: DeviceID) -> [RecordID] {
     guard !Mutant.keepsUninvited.isActive else { return [] }
     let dead = (index.enrolments[device] ?? []).filter { !isLive[$0] }
     return dead.flatMap { place -> [RecordID] in
       if case .overruled(let striker, _) = reason(place) { return [striker] }
-      // The invitation, say, or the joining of who made it.
+      // For example the invitation, or the join of its maker.
       return log.items.indices.prefix(place).compactMap { earlier in
         guard case .overruled(let striker, _)? = reason(earlier), log.sees(place, earlier) else {
           return nil
@@ -261,13 +271,13 @@ extension ControlResolver {
     }
   }
 
-  /// Whether there is a device that was taken for one of the group's and is none.
+  /// Whether any device was accepted as a member although its join was later overridden.
   var hasStruckJoinings: Bool {
     index.enrolments.keys.contains { !strikersOfJoining(of: $0).isEmpty }
   }
 
-  /// Whether an operation that ends a device or its person, or lowers a role, concerns an
-  /// enrolment: nobody ends what they had not seen.
+  /// Whether an operation that ends a device or its person, or lowers a role, applies to an
+  /// enrolment: nobody can end an enrolment that they had not seen.
   func concerns(_ ending: Int, _ enrolment: Int) -> Bool {
     switch log.operation(ending) {
     case .revokeDevice, .recover: return log.sees(ending, enrolment)
@@ -282,7 +292,8 @@ extension ControlResolver {
 
   /// Whether a change is within the cuts of the operations that ended its device.
   ///
-  /// Of several of the same time the largest holds; one that had seen another holds as well.
+  /// Of several concurrent cuts the largest applies. A later cut, whose author had seen another,
+  /// applies as well.
   fileprivate func isWithin(_ dot: Dot, _ zone: ZoneID, _ endings: [Int]) -> Bool {
     func reaches(_ place: Int) -> Bool {
       let cut = log.operation(place).cut

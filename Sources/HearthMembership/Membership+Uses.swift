@@ -1,8 +1,8 @@
 import HearthCRDT
 
-// What an engine asks of the log in order to act on it.
+// Queries of an engine that acts on the log.
 extension Membership {
-  /// The device that admitted another one; nil where nobody had to.
+  /// The device that approved another one; nil if no approval was needed.
   package func approver(of device: DeviceID) -> DeviceID? {
     guard let place = resolver.enrolment(of: device, .all),
       case .admit = resolver.log.operation(place)
@@ -10,7 +10,7 @@ extension Membership {
     return resolver.log.devices[place]
   }
 
-  /// Whether a device belongs to the group by an admission that answered an invitation.
+  /// Whether a device belongs to the group by an approval of an invitation's use.
   package func isAdmitted(_ device: DeviceID, by invite: Identifier) -> Bool {
     if Mutant.settlesByAnyWayIn.isActive { return isActive(device) }
     return (resolver.index.enrolments[device] ?? []).contains { place in
@@ -22,26 +22,26 @@ extension Membership {
     }
   }
 
-  /// Whether a person is alone with one device and has no recovery words: whoever loses that
-  /// device then loses everything that nobody else keeps.
+  /// Whether a person has only one device and no recovery words.
+  ///
+  /// The loss of that device then loses everything that no other person keeps.
   package func isAtRisk(_ person: PersonID) -> Bool {
     recoveryKeys(of: person) == nil && devices.count { $0.person == person } == 1
   }
 
-  /// The operation by which a device belongs to the group; nil for one that does not.
+  /// The operation by which a device belongs to the group; nil for a device that does not belong.
   package func entry(of device: DeviceID) -> ControlOperation? {
     resolver.enrolment(of: device, .all).map { resolver.log.operation($0) }
   }
 
-  /// The person who made the invitation by which a device belongs to the group; nil for one that
-  /// came without.
+  /// The person who made the invitation of a device; nil for a device without an invitation.
   package func inviter(of device: DeviceID) -> PersonID? {
     guard let invite = resolver.enrolment(of: device, .all).flatMap(resolver.inviter)
     else { return nil }
     return resolver.person(invite)
   }
 
-  /// Those who invited or approved a person, in order of id; nobody for a founder.
+  /// The people who invited or approved a person, in order of id; empty for a founder.
   package func whoLetIn(_ person: PersonID) -> [PersonID] {
     guard let addition = resolver.addition(of: person, .all)
     else { return [] }
@@ -49,22 +49,22 @@ extension Membership {
   }
 }
 
-/// An operation with effect that uses or changes somebody's recovery words.
+/// An effective operation that uses or changes a person's recovery words.
 package struct RecoveryUse: Sendable {
   /// The id of its operation.
   package let id: RecordID
-  /// Whose words they are.
+  /// The owner of the recovery words.
   package let person: PersonID
   /// The device that wrote it.
   package let device: DeviceID
   package let operation: ControlOperation
-  /// How many times the device had used the person's words before.
+  /// The number of earlier uses of the person's words by this device.
   package let earlierUses: Int
   let place: Int
 }
 
 extension Membership {
-  /// What was done with recovery words, people in order of id, of each in the log's order.
+  /// The uses of recovery words, by person in order of id, then in log order.
   package func recoveryUses() -> [RecoveryUse] {
     let uses = resolver.index.recovered.merging(resolver.index.words) { $0 + $1 }
     return uses.sorted { $0.key < $1.key }.flatMap { person, places in
@@ -80,7 +80,7 @@ extension Membership {
     }
   }
 
-  /// Whether a device came into the group with that use of words in its past.
+  /// Whether a device joined the group with this use of recovery words in its past.
   package func came(_ device: DeviceID, after use: RecoveryUse) -> Bool {
     return resolver.index.enrolments[device]?.contains {
       resolver.isLive[$0] && resolver.log.sees($0, use.place)
@@ -89,7 +89,7 @@ extension Membership {
 }
 
 extension ControlResolver {
-  /// Those who invited or approved whoever came by an operation.
+  /// The people who invited or approved the person or device of an operation.
   func whoLetIn(by place: Int) -> Set<PersonID> {
     guard log.comers[place] != nil else { return [] }
     let inviter = invite(log.invited[place], .all).flatMap { person($0) }

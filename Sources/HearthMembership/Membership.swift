@@ -1,9 +1,11 @@
 import HearthCRDT
 import HearthCrypto
 
-/// Who belongs to a group, and with what: a pure function of the group's control operations.
+/// The members of a group with their devices, roles and invitations: a pure function of the group's
+/// control operations.
 ///
-/// Cheap to copy. Answers what holds now, and what held for somebody who had seen only a part.
+/// A membership is cheap to copy. It describes the current state, and the state at any earlier
+/// causal point.
 package struct Membership: Sendable {
   /// A person of the group.
   package struct Person: Equatable, Sendable {
@@ -21,7 +23,7 @@ package struct Membership: Sendable {
     }
   }
 
-  /// A device that belongs to the group, or did.
+  /// A device that belongs or belonged to the group.
   package struct Device: Equatable, Sendable {
     package let id: DeviceID
     package let person: PersonID
@@ -31,7 +33,7 @@ package struct Membership: Sendable {
     package let isActive: Bool
   }
 
-  /// An invitation and what became of it.
+  /// An invitation with its uses.
   package struct Invite: Equatable, Sendable {
     package let operation: ControlOperation.InviteCreate
     package let creator: DeviceID
@@ -39,73 +41,79 @@ package struct Membership: Sendable {
     package internal(set) var isClosed: Bool
     package internal(set) var joins: [PersonID]
 
-    /// How many may still join.
+    /// The number of people who may still join with it.
     package var usesLeft: Int { max(0, operation.maximumUses - joins.count) }
   }
 
-  /// An offer of the group that its addressee may take.
+  /// An ownership offer that its addressee may accept.
   package struct Offer: Equatable, Sendable {
-    /// The id by which it is taken.
+    /// The id that an acceptance names.
     package let id: RecordID
     package let from: PersonID
     package let to: PersonID
     package let since: HybridTime
   }
 
-  /// The operation that began the group; nil while it has not arrived.
+  /// The operation that created the group; nil before it has arrived.
   package var genesis: ControlOperation.Genesis? { resolver.genesis }
-  /// The owner; nil only while the genesis has not arrived.
+  /// The owner; nil only before the genesis has arrived.
   package var owner: PersonID? { resolver.owner(.all) }
-  /// The people in order of id.
+  /// The current members, in order of id.
   package var people: [Person] { resolved.outcome.people }
-  /// Those who were removed or have left, in order of id, with their last role.
+  /// Former members who were removed or left, in order of id, each with their last role.
   package var formerPeople: [Person] { resolved.outcome.formerPeople }
-  /// The devices that belong to the group, in order of id.
+  /// The devices that currently belong to the group, in order of id.
   package var devices: [Device] { resolved.outcome.devices }
-  /// The same with those that belonged to it once.
+  /// All current and former devices, in order of id.
   package var allDevices: [Device] { resolved.outcome.allDevices }
   /// The invitations in order of time.
   package var invites: [Invite] { resolved.outcome.invites }
-  /// The offers of the group that may be taken now.
+  /// The ownership offers that can be accepted now.
   package var offers: [Offer] { resolved.outcome.offers }
-  /// The operations that have no effect, in the log's order.
+  /// The operations that have no effect, in log order.
   package var voided: [VoidedOperation] { resolved.outcome.voided }
-  /// How many operations have a kind this version does not know.
+  /// The number of operations whose kind this version does not know.
   package var unknownOperations: Int { resolved.outcome.unknownOperations }
-  /// The least suite of segments that is accepted.
+  /// The lowest accepted cipher suite for segments.
   package var minimumSuite: UInt8 { resolved.outcome.minimumSuite }
-  /// The least suite that this program refuses to go below: what was asked for, as far as it knows
-  /// it, so that nobody locks everybody out by asking for one that does not exist.
+  /// The lowest suite that this program accepts: the group's minimum, capped at the newest suite
+  /// that the program knows.
+  ///
+  /// The cap keeps a policy that names an unknown suite from locking everybody out.
   package var acceptedSuite: UInt8 { Swift.max(1, Swift.min(minimumSuite, Envelope.suite)) }
-  /// What newcomers may read.
+  /// The current rule for what newcomers may read.
   package var newcomers: ControlOperation.Newcomers { resolved.rule(.all) }
-  /// The keys of every device that introduced itself, to effect or not: each hashes to its id.
+  /// The keys of every device that introduced itself, with effect or without.
+  ///
+  /// Each card hashes to its device's id.
   package var cards: [DeviceID: DeviceCard] { resolved.outcome.cards }
-  /// The logs of the control zone that have more than one history.
+  /// The forked logs of the control zone.
   package let forks: ControlForks
-  /// How everything was decided.
+  /// The resolved control log.
   let resolved: ResolvedControl
   var resolver: ControlResolver { resolved.resolver }
 
   private static let unknown = Membership(group: .zero, items: [], proofs: ProofBook())
 
-  /// A group of which nothing is known.
+  /// Makes the membership of an unknown group.
   package init() {
     self = Membership.unknown
   }
 
-  /// Folds the control operations of a group, whatever order they come in.
+  /// Folds the control operations of a group; their order does not matter.
   ///
   /// - Parameters:
-  ///   - events: the events of the control zone that carry operations.
-  ///   - known: an earlier fold, whose checks of signatures are not made again.
+  ///   - events: the events of the control zone that contain operations.
+  ///   - known: an earlier fold. Its verified signatures are not verified again.
   package init(group: GroupID, events: [(RecordID, EventState)], known: Membership? = nil) {
     self.init(group: group, items: Membership.items(of: events), known: known)
   }
 
-  /// Folds operations, on top of an earlier fold where they only add to it.
+  /// Folds operations.
   ///
-  /// - Parameter known: an earlier fold, whose checks of signatures are not made again.
+  /// Extends the earlier fold if the operations only add to it.
+  ///
+  /// - Parameter known: an earlier fold. Its verified signatures are not verified again.
   package init(
     group: GroupID, items: [ControlItem], forks: ControlForks = ControlForks(), known: Membership?
   ) {
@@ -118,10 +126,10 @@ package struct Membership: Sendable {
     }
   }
 
-  /// The same with further operations: what folding all of them anew gives.
+  /// Returns this membership with further operations, equal to a fold of all operations.
   ///
-  /// A change whose author had seen all others costs as much as it says, any other a whole fold. In
-  /// a group of which a log has two histories, nothing is added but by folding all of it.
+  /// A change whose author had seen every other operation costs only its own size. Any other change
+  /// costs a whole fold. A group with a forked log is not extended here; it needs a whole fold.
   package func adding(_ items: [ControlItem]) -> Membership {
     let known = resolver
     guard known.log.forked.isEmpty, !items.isEmpty else { return self }
@@ -140,23 +148,23 @@ package struct Membership: Sendable {
     return Membership(resolved.grown(to: resolver))
   }
 
-  /// An operation, with the person whose device wrote it and whether it has effect.
+  /// An operation, the person whose device wrote it, and whether it has effect.
   package typealias Said = (item: ControlItem, person: PersonID?, counts: Bool)
 
-  /// All operations of a kind, causes first.
+  /// All operations of a kind, in causal order.
   package func said(_ kind: ControlOperation.Kind) -> [Said] {
     (resolver.index.kinds[kind.rawValue] ?? []).map { place in
       (resolver.log.items[place], resolver.person(place), resolver.isLive[place])
     }
   }
 
-  /// All operations, causes first.
+  /// All operations, in causal order.
   package var items: [ControlItem] { resolver.log.items }
 
-  /// What its fold has checked, for the next one.
+  /// The signatures that this fold verified, for reuse by the next fold.
   package var proofs: ProofBook { resolver.proofs }
 
-  /// The operations that events carry.
+  /// The operations that events contain.
   package static func items(of events: [(RecordID, EventState)]) -> [ControlItem] {
     events.compactMap { id, event in
       ControlOperation(event).map {
@@ -167,7 +175,7 @@ package struct Membership: Sendable {
     }
   }
 
-  /// Folds operations with the logs that have more than one history.
+  /// Folds operations together with the forked logs.
   package init(
     group: GroupID, items: [ControlItem], forks: ControlForks = ControlForks(), proofs: ProofBook
   ) {
@@ -182,41 +190,43 @@ package struct Membership: Sendable {
     self.forks = forks
   }
 
-  /// The device, if it belongs to the group or did.
+  /// The device, if it belongs or belonged to the group.
   package func device(_ id: DeviceID) -> Device? {
     let place = allDevices.partitionPoint { $0.id >= id }
     return place < allDevices.count && allDevices[place].id == id ? allDevices[place] : nil
   }
 
-  /// The keys that a device showed, whether the group admitted it or not.
+  /// The keys that a device published, whether the group admitted it or not.
   package func card(of device: DeviceID) -> DeviceCard? { cards[device] }
 
-  /// The checked keys of a device, to verify with.
+  /// The validated public keys of a device, for signature checks.
   ///
-  /// - Throws: `CryptoError` `badKey` for a card whose keys are none; no check is made again for
-  ///   cards that the fold looked at, which are those of all devices that were ever admitted.
+  /// The fold has already validated the cards of all devices that were ever admitted, so these are
+  /// not validated again.
+  ///
+  /// - Throws: `CryptoError` `badKey` if the card's keys are invalid.
   package func keys(of device: DeviceID, showing card: DeviceCard) throws -> DevicePublicKeys {
     if let known = resolver.proofs.keys[device] { return known }
     return try DevicePublicKeys(validating: card.signKey, box: card.boxKey)
   }
 
-  /// How often everything was judged until it was settled.
+  /// The number of passes until the result was stable.
   package var passes: Int { resolver.passes }
 
-  /// Whether a device belongs to the group now.
+  /// Whether a device currently belongs to the group.
   package func isActive(_ id: DeviceID) -> Bool { device(id)?.isActive ?? false }
 
-  /// The person, if it belongs to the group or did.
+  /// The person, if they belong or belonged to the group.
   package func person(_ id: PersonID) -> Person? {
     people.first { $0.id == id } ?? formerPeople.first { $0.id == id }
   }
 
-  /// The person whose device it is or was.
+  /// The person who owns or owned a device.
   package func person(of device: DeviceID) -> Person? {
     self.device(device).flatMap { person($0.person) }
   }
 
-  /// The role of the person whose device it is; nil for one that does not belong to the group now.
+  /// The current role of a device's person; nil if the device does not belong to the group now.
   package func role(of device: DeviceID) -> Role? {
     isActive(device) ? person(of: device)?.role : nil
   }
@@ -225,12 +235,12 @@ package struct Membership: Sendable {
 // MARK: - Ids and hashes
 
 extension Membership {
-  /// The id of the group that a genesis begins.
+  /// The id of the group that a genesis creates.
   package static func groupID(of genesis: ControlOperation.Genesis) -> GroupID {
     derivedIdentifier("HRTH/group/v1", ControlOperation.genesis(genesis).encoded)
   }
 
-  /// The id of the device that shows these keys; nil if they are no keys.
+  /// The id of the device with these keys; nil if the keys are invalid.
   package static func deviceID(of card: DeviceCard) -> DeviceID? {
     guard let keys = try? DevicePublicKeys(validating: card.signKey, box: card.boxKey) else {
       return nil
@@ -238,13 +248,14 @@ extension Membership {
     return Identifier(bytes: keys.deviceID)
   }
 
-  /// What an invitation's key signs: the group and the whole request, its keys included.
+  /// The hash that an invitation's key signs: it covers the group and the whole request, including
+  /// the keys of the request.
   package static func joinHash(of join: ControlOperation.Join, group: GroupID) -> [UInt8] {
     Blake2b.hash(group.bytes + join.request, count: 64)
   }
 }
 
-/// An identifier derived from public parts: BLAKE2b-128 over a domain and the parts.
+/// Derives an identifier from public parts: BLAKE2b-128 over a domain and the parts.
 package func derivedIdentifier(_ domain: Domain, _ parts: [UInt8]...) -> Identifier {
   guard let identifier = Identifier(bytes: DerivedID.make(domain: domain, parts: parts)) else {
     preconditionFailure("a derived id has 16 bytes")

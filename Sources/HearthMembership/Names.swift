@@ -1,10 +1,10 @@
 import HearthCRDT
 
-/// Identifiers in the order in which they were first named, so that lists about them are found by
-/// number.
+/// Numbers identifiers in the order in which they were first named, so that lists about them can be
+/// found by number.
 ///
-/// Passes ask about the same few people and devices again and again, and hashing sixteen bytes each
-/// time is most of what a question costs.
+/// Passes query the same few people and devices many times, and hashing sixteen bytes would be most
+/// of the cost of a query.
 struct Names: Sendable {
   private var numbers: [Identifier: Int] = [:]
   private var identifiers: [Identifier] = []
@@ -15,7 +15,9 @@ struct Names: Sendable {
   /// The identifier of a number.
   subscript(number number: Int) -> Identifier { identifiers[number] }
 
-  /// The number of an identifier, a new one if nothing named it so far.
+  /// The number of an identifier.
+  ///
+  /// Assigns a new number to an unknown identifier.
   mutating func number(_ identifier: Identifier) -> Int {
     if let known = numbers[identifier] { return known }
     numbers[identifier] = identifiers.count
@@ -24,11 +26,11 @@ struct Names: Sendable {
   }
 }
 
-/// Lists of operations by the number of whom or what they concern, each in the log's order.
+/// Lists of operations by the number of their subject, each in log order.
 struct NumberedLists: Sendable {
   private var lists: [[Int]] = []
 
-  /// The list of a number, which is empty where nothing was added.
+  /// The list of a number; empty if nothing was added.
   subscript(number: Int?) -> [Int] {
     guard let number, number < lists.count else { return [] }
     return lists[number]
@@ -43,7 +45,7 @@ struct NumberedLists: Sendable {
     lists[number].append(place)
   }
 
-  /// Forgets everything from a place on.
+  /// Removes everything from a place on.
   mutating func truncate(to start: Int) {
     for number in lists.indices {
       while let last = lists[number].last, last >= start { lists[number].removeLast() }

@@ -1,19 +1,23 @@
 import HearthCRDT
 
-/// A line by the own person.
+/// A line drawn by the subject's own person.
 struct OwnLine {
   let place: Int
-  /// What people of higher rank had seen before seeing it; nil if there are none.
+  /// The combined past of witnesses of higher rank before they saw the line; nil if there are none.
   let seen: JointSight?
 
-  /// Whether they had seen an operation.
+  /// Whether the witnesses had seen an operation before they saw the line.
   func spares(_ place: Int, in log: ControlLog) -> Bool { seen?.holds(place, in: log) ?? false }
 }
 
-/// What any of some operations had seen; shared by the lines of which that is the same.
+/// The combined past of several operations.
+///
+/// Lines with equal witnesses share it.
 final class JointSight {
   private let row: CausalRows.Row
-  /// The last of the operations in each change, which sees those before it.
+  /// The last witness in each change.
+  ///
+  /// It sees the operations before it in that change.
   private let changes: [Int: Int]
 
   init(_ witnesses: [Int], of log: ControlLog) {
@@ -28,7 +32,7 @@ final class JointSight {
     self.changes = changes
   }
 
-  /// Whether one of the operations had seen another.
+  /// Whether any of the witnesses had seen an operation.
   func holds(_ place: Int, in log: ControlLog) -> Bool {
     let change = log.changes[place]
     if log.causality.isSeen(change, in: row) { return true }
@@ -36,7 +40,7 @@ final class JointSight {
   }
 }
 
-/// The lines by own devices that were looked at in one step, each once.
+/// The lines by own devices in one step, each computed once.
 struct OwnLines {
   private struct Key: Hashable {
     let place: Int
@@ -50,10 +54,12 @@ struct OwnLines {
 
   private var lines: [Key: OwnLine] = [:]
   private var eyes: [Watchers: [Stock.Eyes]] = [:]
-  /// The last joint sight: as a rule the same people have seen no line.
+  /// The last combined past.
+  ///
+  /// Usually the same witnesses apply to the next line.
   private var last: (witnesses: [Int], seen: JointSight)?
 
-  /// A line with what people of higher rank had seen who had not seen it.
+  /// A line with the combined past of the witnesses of higher rank who had not seen it.
   mutating func line(
     _ place: Int, above floor: Int, besides person: PersonID?, _ fold: ControlResolver
   ) -> OwnLine {
@@ -67,7 +73,7 @@ struct OwnLines {
       eyes = fold.stock.eyes(above: floor, besides: person)
       self.eyes[watchers] = eyes
     }
-    // The last operations of people of higher rank that had not seen it, one of each author.
+    // The last operation of each author of higher rank that had not seen the line.
     let witnesses = eyes.compactMap { eye -> Int? in
       if let last = eye.places.last, !fold.log.sees(last, place) { return last }
       let first = eye.places.partitionPoint { fold.log.sees($0, place) }

@@ -1,24 +1,24 @@
 import HearthCRDT
 
-/// The chain of owners: from the founder, from hand-over to hand-over.
+/// The chain of owners: from the founder through each ownership handover.
 ///
-/// Each link is an offer that the owner signed with the recovery words, and its acceptance. It is
-/// followed before anything else is settled, as no device can undo what the words signed. What a
-/// former owner writes without having seen the acceptance counts as by an admin.
+/// Each link is an offer that the owner signed with the recovery words, and its acceptance. The
+/// chain is resolved before everything else, since no device can undo what the recovery words
+/// signed. Operations of a former owner who had not seen the acceptance count as an admin's.
 struct OwnerChain {
   /// One link of the chain.
   struct Step {
     let acceptance: Int
-    /// The operation that makes it final, if there is one.
+    /// The operation that makes the acceptance final, if there is one.
     let confirmation: Int?
     let strikes: [Strike]
-    /// Whether it is one, or comes to nothing.
+    /// Whether the ownership handover succeeds.
     var isTaken = true
   }
 
   private var owner: PersonID?
   private var last: Int?
-  /// All operations, apart by author.
+  /// All operations, grouped by author.
   private let parts: LogParts
 
   init(_ log: ControlLog) {
@@ -64,15 +64,17 @@ struct OwnerChain {
     return Step(acceptance: place, confirmation: final, strikes: strikes)
   }
 
-  /// How much a confirmation weighs: that of a third person more than the former owner's own, who
-  /// could confirm one hand-over after another.
+  /// The weight of a confirmation.
+  ///
+  /// A third person's confirmation weighs more than the former owner's, who could confirm one
+  /// handover after another.
   private func weight(_ confirmation: Int?, _ owner: PersonID, _ fold: ControlResolver) -> Int {
     guard let confirmation else { return 0 }
     return fold.person(confirmation) == owner ? 1 : 2
   }
 
-  /// The operation that makes an acceptance final: by the former owner, who had seen it, or an
-  /// explicit confirmation by an admin.
+  /// The operation that makes an acceptance final: an operation by the former owner who had seen
+  /// it, or an explicit confirmation by an admin.
   private func confirmation(of place: Int, _ fold: ControlResolver) -> Int? {
     if let said = thirdPersons(confirming: place, fold).first { return said }
     guard let former = fold.verdicts[place].formerOwner else { return nil }
@@ -84,8 +86,10 @@ struct OwnerChain {
     }.min()
   }
 
-  /// The confirmations of an acceptance by admins who were there before it, and are neither of the
-  /// two: whom the heir made an admin does not make the heir an owner.
+  /// The confirmations of an acceptance by third persons: admins before the acceptance who are
+  /// neither the former nor the new owner.
+  ///
+  /// An admin whom the new owner promoted cannot confirm the new owner.
   private func thirdPersons(confirming place: Int, _ fold: ControlResolver) -> [Int] {
     (fold.index.confirmations[fold.log.items[place].id] ?? []).filter { confirmation in
       guard fold.isLive[confirmation], fold.log.sees(confirmation, place),
@@ -96,11 +100,11 @@ struct OwnerChain {
     }
   }
 
-  /// What ended an offer without having seen its acceptance: the former owner removed the heir or
-  /// withdrew the offer, and an admin who is neither had seen that and not the acceptance.
+  /// The operation that ended an offer without having seen its acceptance.
   ///
-  /// Without a third person's eyes the hand-over holds: it was signed with the words, and a former
-  /// owner can date anything before it.
+  /// The former owner removed the new owner or withdrew the offer, and a third admin had seen that
+  /// and not the acceptance. Without a third witness the handover is valid: the recovery words
+  /// signed it, and a former owner can date any operation before it.
   private func endOfOffer(_ place: Int, by owner: PersonID, _ fold: ControlResolver) -> Int? {
     guard let heir = fold.person(place), let offer = fold.offer(takenBy: place) else { return nil }
     let log = fold.log
@@ -120,13 +124,14 @@ struct OwnerChain {
     }
   }
 
-  /// The recovery that revoked the device which made an offer, unseen by it, where an admin had
-  /// seen that and not the offer.
+  /// The concurrent recovery that revoked the offering device, if an admin had seen the recovery
+  /// and not the offer.
   ///
-  /// That may be the heir: nobody takes what the words had ended in their own eyes. It is nobody
-  /// who is an admin only by the recovery, or by what it ended: an owner who wants the group back
-  /// would recover as if before the offer and make a witness of that. No silence of the same person
-  /// confirms it then, but a third person may, to whom the same applies.
+  /// The admin may be the new owner: nobody may accept an offer that the recovery words had ended
+  /// in their own past. An admin whose rank depends on the recovery, or on an operation that it
+  /// ended, does not count. An owner who wants the group back could otherwise recover with a date
+  /// before the offer and create such a witness. In this case the former owner's own operations do
+  /// not confirm the handover. A third person may confirm it, under the same condition.
   private func recovery(
     from place: Int, by owner: PersonID, _ fold: ControlResolver
   ) -> Int? {
@@ -151,8 +156,8 @@ struct OwnerChain {
     return nil
   }
 
-  /// What a hand-over takes the effect from: what only an owner may, by the former owner; and what
-  /// takes something from the new owner, by anybody who had not seen it.
+  /// The operations that an ownership handover overrides: the former owner's operations that need
+  /// an owner, and concurrent operations by anybody that take something from the new owner.
   private func lines(
     of place: Int, from owner: PersonID, _ fold: ControlResolver
   ) -> [Strike] {
@@ -171,7 +176,7 @@ struct OwnerChain {
     }
   }
 
-  /// Whether an operation takes something from the new owner: by others, or by leaving.
+  /// Whether an operation takes something from the new owner, through others or through leaving.
   private func isAgainst(_ place: Int, _ heir: PersonID, _ fold: ControlResolver) -> Bool {
     switch fold.log.operation(place) {
     case .leave: fold.person(place) == heir

@@ -1,17 +1,18 @@
 import HearthCRDT
 
-/// Whose standing rests on operations in dispute, or on what these would end.
+/// Finds authors whose status depends on disputed operations, or on operations that these would
+/// end.
 ///
-/// They are no witnesses of the dispute, whichever way it goes: the one who holds a stolen device
-/// would let in, or promote, whoever is needed.
+/// Such authors are no witnesses of the dispute, whatever its outcome. The holder of a stolen
+/// device could otherwise admit or promote any helper.
 struct Parties {
-  /// The operations in dispute.
+  /// The disputed operations.
   private let sides: Set<Int>
-  /// Those of them that would end devices.
+  /// The disputed operations that would end devices.
   private let lines: [Int]
   private let rules: Lines
   private var fold: ControlResolver { rules.fold }
-  /// The operations that were looked at.
+  /// The results for operations that were already examined.
   private var known: [Int: Bool] = [:]
 
   init(of sides: Set<Int>, _ rules: Lines) {
@@ -20,7 +21,7 @@ struct Parties {
     lines = sides.filter(rules.mayEnd)
   }
 
-  /// Whether the author of an operation had a rank only by what is in dispute.
+  /// Whether the author of an operation had a rank only through disputed operations.
   mutating func include(_ place: Int, of rank: Int) -> Bool {
     if Mutant.partiesAreWitnesses.isActive { return false }
     let grounds = grounds(of: place, rank)
@@ -28,9 +29,10 @@ struct Parties {
     return isGroundless(grounds)
   }
 
-  /// Finds out about an operation and all that it rests on.
+  /// Resolves an operation and everything that it depends on.
   ///
-  /// Each is looked at once, without recursion, as anybody may make a chain of any length.
+  /// Each operation is examined once and without recursion, since anybody may make a chain of any
+  /// length.
   private mutating func settle(_ place: Int) {
     var open = [place]
     while let next = open.last {
@@ -49,11 +51,12 @@ struct Parties {
     }
   }
 
-  /// On what an operation rests, all of it earlier.
+  /// The operations that an operation depends on, all of them earlier.
   private struct Grounds {
-    /// How its author came in, and by what invitation it lets somebody in.
+    /// The entries of its author, and the invitation by which it admits somebody.
     var entries: [Int] = []
-    /// What gave its author the rank that it needs, any of which will do; nil if it needs none.
+    /// The operations that gave its author the needed rank, any of which suffices; nil if it needs
+    /// none.
     var roles: [Int]?
 
     var all: [Int] { entries + (roles ?? []) }
@@ -64,7 +67,7 @@ struct Parties {
     var grounds = Grounds()
     grounds.entries = [verdict.enrolment, verdict.membership, verdict.admitted, verdict.invite]
       .compactMap { $0 }.filter { $0 < place }
-    // A new person's rank is the invitation's.
+    // A new person's rank comes from the invitation.
     guard rank > Role.child.rank, let person = verdict.person,
       verdict.enrolment != place || verdict.admitted != place
     else { return grounds }

@@ -1,18 +1,18 @@
 import HearthCRDT
 import HearthCrypto
 
-/// Which signatures inside control operations hold; remembers, as checking one costs 0.6 ms.
+/// A cache of the signatures inside control operations, since one check takes 0.6 ms.
 ///
-/// A fact about bytes alone, so what was found once holds for ever and may be passed from one fold
+/// Validity depends only on bytes. A result is therefore permanent and may be passed from one fold
 /// to the next.
 package struct ProofBook: Sendable {
-  /// Something signed: who, what for, what, and the signature.
+  /// A signed claim: the signer, the purpose, the message and the signature.
   package struct Claim {
     let domain: Domain
     let sign: [UInt8]
-    /// The signer's second key, checked with the first; empty where there is none.
+    /// The signer's second key, validated with the first; empty if there is none.
     let box: [UInt8]
-    /// What is signed, worked out when it is needed.
+    /// The signed message, computed on demand.
     let message: () -> [UInt8]
     let signature: [UInt8]
 
@@ -36,10 +36,12 @@ package struct ProofBook: Sendable {
   }
 
   private var verdicts: [Identifier: Bool] = [:]
-  /// The keys of cards that were found to be keys, by the id that they hash to: a device's segments
-  /// are verified with these, so that its keys are checked once and not with every segment.
+  /// The valid keys of cards, by the id that they hash to.
+  ///
+  /// A device's segments are verified with these, so its keys are validated once instead of with
+  /// every segment.
   private(set) var keys: [DeviceID: DevicePublicKeys] = [:]
-  /// Takes every claim, for models of the rules that have no keys.
+  /// Whether every claim is accepted, for models of the rules that have no keys.
   let isTrusting: Bool
 
   package init(isTrusting: Bool = false) {
@@ -53,7 +55,7 @@ package struct ProofBook: Sendable {
     return holds(claim) { _ in ProofBook.verify(claim) }
   }
 
-  /// Whether a claim holds, found out by a check of its own the first time.
+  /// Whether a claim holds, by the cached result or by the given check.
   private mutating func holds(_ claim: Claim, check: (inout ProofBook) -> Bool) -> Bool {
     if isTrusting { return true }
     let digest = claim.digest
@@ -63,7 +65,8 @@ package struct ProofBook: Sendable {
     return verdict
   }
 
-  /// Whether a claim holds in a model without keys: its signature is the key itself, or all ones.
+  /// Whether a claim holds in a model without keys: its signature equals the key, or consists of
+  /// ones.
   private static func isMeant(_ claim: Claim) -> Bool {
     claim.signature.allSatisfy { $0 == 1 } || claim.signature == claim.sign
   }
@@ -80,7 +83,7 @@ package struct ProofBook: Sendable {
 }
 
 extension ProofBook {
-  /// Whether the keys of a card are keys.
+  /// Whether the keys of a card are valid keys.
   mutating func isCard(_ card: DeviceCard) -> Bool {
     holds(
       Claim(
@@ -108,17 +111,19 @@ extension ProofBook {
 }
 
 extension Membership {
-  /// The domain of a newcomer's device's signature of its request.
+  /// The domain of the new device's own signature over its request.
   package static let possessionDomain: Domain = "HRTH/join-device/v1"
-  /// The domain of an owner's recovery key's signature of a handing over.
+  /// The domain of the owner's recovery key's signature over an ownership offer.
   package static let transferDomain: Domain = "HRTH/transfer-owner/v1"
-  /// The domain of signatures of new recovery keys.
+  /// The domain of signatures over new recovery keys.
   package static let rotationDomain: Domain = "HRTH/rotate-recovery/v1"
-  /// The domain of a recovery key's signature of a new device.
+  /// The domain of a recovery key's signature over a new device.
   package static let recoverDomain: Domain = "HRTH/recover/v1"
 
-  /// What a recovery key or a second device signs: the group, the place in the author's log, so
-  /// that it serves once, and the operation.
+  /// The bytes that a recovery key or a second device signs: the group, the position in the
+  /// author's log, and the operation.
+  ///
+  /// The position makes the signature usable only once.
   package static func signedBytes(group: GroupID, dot: Dot, _ body: [UInt8]) -> [UInt8] {
     var writer = ByteWriter()
     writer.identifier(group)

@@ -1,16 +1,15 @@
 import HearthCRDT
 
-/// A decided control log with what follows from the decisions, shared by the copies of a
-/// membership.
+/// A resolved control log and its outcome, shared by the copies of a membership.
 final class ResolvedControl: Sendable {
   let resolver: ControlResolver
   let outcome: Outcome
 
-  /// What follows from the decisions.
+  /// The results that follow from the resolved log.
   struct Outcome: Sendable {
-    /// The operations that changed what newcomers may read, in the log's order.
+    /// The operations that changed what newcomers may read, in log order.
     let ruleChanges: [Int]
-    /// The operations from which on newcomers are given new keys, in the log's order.
+    /// The history boundaries, in log order: after each of them newcomers need new keys.
     let thresholds: [Int]
     let people: [Membership.Person]
     let formerPeople: [Membership.Person]
@@ -46,10 +45,10 @@ final class ResolvedControl: Sendable {
     self.outcome = outcome ?? Outcome(resolver)
   }
 
-  /// A log to which something was added, as ``ControlResolver/adding(_:)`` decides it.
+  /// The resolved log after an addition by ``ControlResolver/adding(_:)``.
   ///
-  /// Keys, heartbeats, attestations, digests and confirmations that count change nobody's standing
-  /// there, so what follows from the rest is not worked out again.
+  /// Keys, heartbeats, attestations, digests and confirmations with effect change nobody's status
+  /// there, so the outcome is then reused.
   func grown(to resolver: ControlResolver) -> ResolvedControl {
     let added = resolver.log.items.indices.dropFirst(self.resolver.log.items.count)
     let isQuiet = added.allSatisfy {

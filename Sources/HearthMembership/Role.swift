@@ -1,19 +1,19 @@
 import HearthCRDT
 
-/// What a person may do in a group.
+/// The rights of a person in a group.
 package enum Role: UInt8, Sendable, CaseIterable {
-  /// Sees, changes nothing.
+  /// Reads, but changes nothing.
   case reader = 0
   /// Completes and proposes.
   case child = 1
   /// Reads and writes.
   case member = 2
-  /// Also invites and removes those below.
+  /// Also invites people, and removes people of lower rank.
   case admin = 3
-  /// The one who answers for the group.
+  /// Is responsible for the group.
   case owner = 4
 
-  /// The word people use.
+  /// The name that people see.
   package var name: String {
     switch self {
     case .reader: "reader"
@@ -24,16 +24,17 @@ package enum Role: UInt8, Sendable, CaseIterable {
     }
   }
 
+  /// Finds a role by its name; nil for any other text.
   package init?(name: String) {
     guard let role = Role.allCases.first(where: { $0.name == name }) else { return nil }
     self = role
   }
 
-  /// The place in the hierarchy; child and reader share one.
+  /// The rank in the hierarchy; child and reader have the same rank.
   package var rank: Int { self == .reader ? 1 : Int(rawValue) }
 }
 
-/// A device's public half, as it is enrolled.
+/// The public keys and the name of a device, as they are enrolled.
 package struct DeviceCard: ControlCodable {
   package let signKey: [UInt8]
   package let boxKey: [UInt8]

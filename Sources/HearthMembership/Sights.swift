@@ -1,18 +1,20 @@
 import HearthCRDT
 
-/// What is seen with shown segments: who had seen the last part of one had seen what is in it.
+/// Widens causes by fork evidence: an author who had seen the last part of a published segment had
+/// seen its content.
 ///
-/// What is seen so may hold the last parts of others, and so on. That is worked out once, over
-/// groups of showings that hold each other, as numbers may lie about what comes first: O(s·l) joins
-/// for s showings in l logs, however they hang together.
+/// A published segment may itself contain the last parts of other segments, and so on. The closure
+/// is computed once, over groups of evidence that contain each other, since sequence numbers may
+/// lie about the order. O(s·l) joins for s pieces of evidence in l logs, whatever their references.
 struct Sights: Sendable {
-  /// For each log that shows something, in order of author, what is seen with all showings up to a
-  /// change of it.
+  /// For each log with fork evidence, in order of author: the combined knowledge from all its
+  /// evidence up to a change.
   private var logs: [(author: Author, showings: [(sequence: UInt64, seen: Frontier)])] = []
 
   init() {}
 
-  /// - Parameter found: where each showing ends, and what who wrote the shown segment had seen.
+  /// - Parameter found: the position at which each piece of evidence ends, and the knowledge of the
+  ///   published segment's author.
   init(_ found: [(dot: Dot, seen: Frontier)]) {
     let ordered = found.sorted { $0.dot < $1.dot }
     for showing in ordered {
@@ -30,7 +32,7 @@ struct Sights: Sendable {
       var held = logs.indices.compactMap { log in
         last(in: log, upTo: seen[logs[log].author]).map { starts[log] + $0 }
       }
-      // Who sees a change of a log sees those before it.
+      // A change sees the earlier changes of its log.
       if place.showing > 0 { held.append(starts[place.log] + place.showing - 1) }
       return held
     }
@@ -38,7 +40,7 @@ struct Sights: Sendable {
       var seen = Frontier()
       for number in group {
         seen = seen.joined(with: logs[places[number].log].showings[places[number].showing].seen)
-        // Those of other groups are complete by now.
+        // The evidence of other groups is complete at this point.
         for other in held[number] {
           let more = logs[places[other].log].showings[places[other].showing].seen
           if !seen.covers(more) { seen = seen.joined(with: more) }
@@ -50,10 +52,12 @@ struct Sights: Sendable {
     }
   }
 
-  /// Knowledge, and what is in all the segments that it had seen shown.
+  /// Knowledge, widened by all published segments in it.
   func widened(_ seen: Frontier) -> Frontier { widened(seen, at: nil) }
 
-  /// The same of an operation, which had seen what is shown with its own change.
+  /// An operation with widened causes.
+  ///
+  /// Its past includes the evidence in its own change.
   func widening(_ item: ControlItem) -> ControlItem {
     guard !logs.isEmpty else { return item }
     return item.having(seen: widened(item.cause, at: item.position))
@@ -73,19 +77,21 @@ struct Sights: Sendable {
     return widened
   }
 
-  /// The last showing of a log that is not beyond a change.
+  /// The last evidence in a log at or before a change.
   private func last(in log: Int, upTo sequence: UInt64) -> Int? {
     let beyond = logs[log].showings.partitionPoint { $0.sequence > sequence }
     return beyond > 0 ? beyond - 1 : nil
   }
 }
 
-/// The groups of places that lead to each other, each after all groups to which it leads.
+/// Groups places that lead to each other.
 ///
-/// Without recursion, as the depth may be anybody's choice. O(places + edges). Source: R. Tarjan,
-/// "Depth-first search and linear graph algorithms", 1972.
+/// Each group comes after all groups that it leads to.
 ///
-/// - Parameter successors: for each place those to which it leads.
+/// The function uses no recursion, since an adversary may choose the depth. O(places + edges).
+/// Source: R. Tarjan, "Depth-first search and linear graph algorithms", 1972.
+///
+/// - Parameter successors: the direct successors of each place.
 func stronglyConnectedComponents(_ successors: [[Int]]) -> [[Int]] {
   var components: [[Int]] = []
   var numbers = [Int](repeating: 0, count: successors.count)

@@ -1,25 +1,28 @@
 import HearthCRDT
 
-/// How operations stand and who could have seen what, between two passes.
+/// The status of every operation and its possible witnesses, computed between two passes.
 struct Stock: Sendable {
-  /// The operations of one author under one enrolment that stand above a rank, in the log's order,
-  /// with those that their own past does not allow: their author had seen what it had seen all the
-  /// same.
+  /// One author's operations under one enrolment whose status is above a rank, in log order.
+  ///
+  /// Operations that their own past does not allow are included. Their author had seen the same
+  /// past regardless.
   struct Eyes: Sendable {
     let person: PersonID?
     let places: [Int]
   }
 
-  /// The rank with which each operation stands.
+  /// The effective rank of each operation.
   private(set) var standings: [Int] = []
-  /// What admins wrote who stand lower by roles that they had not seen.
+  /// Operations that admins wrote while concurrent role changes had lowered their rank.
   private(set) var lowered: [Int] = []
-  /// Whoever stands above each rank.
+  /// The witnesses above each rank.
   private var eyes: [[Eyes]] = []
-  /// The joinings that may count, by the rank that they give, in the log's order.
+  /// The joins that may take effect, in log order, by the rank that they give.
   private(set) var candidates: [Int: [Int]] = [:]
 
-  /// What people do to their own devices, which is all that is weighed by whoever had seen it.
+  /// The operations on one's own devices.
+  ///
+  /// Only these are decided by who had seen them.
   private static let ownLines: [ControlOperation.Kind] = [
     .revokeDevice, .setRole, .leave, .setRecovery, .rotateRecovery, .recover,
   ]
@@ -67,7 +70,7 @@ struct Stock: Sendable {
     }
   }
 
-  /// Whoever stands above a rank and is not a person.
+  /// The witnesses above a rank, other than a given person.
   func eyes(above rank: Int, besides person: PersonID?) -> [Eyes] {
     rank < eyes.count ? eyes[rank].filter { $0.person != person } : []
   }

@@ -1,49 +1,49 @@
 import HearthCRDT
 
-/// What an operation is to the group by its own past.
+/// The judgement of an operation by its own past.
 struct Verdict: Equatable {
-  /// Why it has no effect; nil if its past allows it.
+  /// The reason why it has no effect; nil if its past allows it.
   var refusal: VoidReason?
-  /// Whether it is refused only for what a confirmation overcomes.
+  /// Whether a confirmation can override the refusal.
   var isContested = false
-  /// The rank of its author, 0 for a stranger.
+  /// The rank of its author; 0 for a stranger.
   var rank = 0
   /// The rank that it needs.
   var needs = 0
-  /// The person whose device wrote it, or comes in by it.
+  /// The person whose device wrote it, or who joins by it.
   var person: PersonID?
-  /// The role that it gives to the person whom it adds or sets; nil if none.
+  /// The role that it gives to its subject; nil if it gives none.
   var given: Role?
-  /// The enrolment by which its author's device belonged to the group, its own for a joining.
+  /// The enrolment of its author's device; for a join, its own place.
   var enrolment: Int?
-  /// The joining by which the person belonged to the group.
+  /// The join by which its author's person belonged to the group.
   var membership: Int?
-  /// The same of who comes in by it; nil if it lets nobody in.
+  /// The join by which the admitted person belongs to the group; nil if it admits nobody.
   var admitted: Int?
-  /// Whether it lets somebody in by an invitation.
+  /// Whether it admits somebody by an invitation.
   var isEntry = false
-  /// The operation that made the invitation by which it lets somebody in.
+  /// The operation that made the invitation by which it admits somebody.
   var invite: Int?
-  /// Whether its proof was looked at.
+  /// Whether its proof was checked.
   var isAttempt = false
-  /// Whether the invitation's holder is proven to have made it.
+  /// Whether it is proven that the invitation's holder made it.
   var isProven = false
-  /// From whom it takes the group over; nil if it is no hand-over.
+  /// The former owner of an ownership handover; nil for any other operation.
   var formerOwner: PersonID?
 }
 
-/// How the author of an operation stood.
+/// The authority of an operation's author.
 struct Authority {
-  /// What its author had seen of others, as ``Causality`` numbers it.
+  /// The author's knowledge of other logs, as numbered by ``Causality``.
   let sight: Int
-  /// Nil for somebody who did not belong to the group.
+  /// The author's enrolment, person and role; nil if the author did not belong to the group.
   let standing: (enrolment: Int, person: PersonID, role: Role)?
 }
 
-/// An operation that loses its effect.
+/// An operation that another one overrides.
 struct Strike {
   let place: Int
-  /// What takes the effect from it.
+  /// The operation that overrides it.
   let by: Int
   let reason: VoidReason
 }

@@ -1,47 +1,47 @@
 import HearthCRDT
 
-/// Why a control operation has no effect.
+/// The reason why a control operation has no effect.
 package enum VoidReason: Equatable, Sendable {
-  /// Its author's device was not one of the group's at that time.
+  /// Its author's device did not belong to the group at that time.
   case notADevice
   /// Its author's role does not allow it.
   case needs(Role)
-  /// Whom it concerns is not of a lower rank than its author.
+  /// Its subject does not have a lower rank than its author.
   case notBelow
-  /// It grants a rank that is not below its author's.
+  /// It grants a rank that is not below its author's rank.
   case grantsTooMuch
-  /// Whom or what it concerns is not there.
+  /// Its subject does not exist.
   case noSubject
-  /// A signature or a hash in it does not hold.
+  /// It contains an invalid signature or hash.
   case badProof
-  /// The group is handed over with recovery words only, and its author has none.
+  /// An ownership handover needs recovery words, and its author has none.
   case noWords
-  /// The second device that agrees came after the words, or by the author's device.
+  /// The consenting second device was enrolled after the words were set, or by the author's device.
   case notIndependent
-  /// What it makes is there already.
+  /// Its subject exists already.
   case alreadyThere
-  /// The invitation was used as often as it allows.
+  /// The invitation has no uses left.
   case usedUp
-  /// The invitation was over.
+  /// The invitation or the offer had expired.
   case expired
   /// The invitation was closed.
   case closed
-  /// The invitation is for somebody else, or lets in another way.
+  /// The invitation is for somebody else, or admits people in a different manner.
   case wrongInvitation
-  /// Too many others that are in dispute decide about it.
+  /// Too many other disputed joins decide about it.
   case undecided
-  /// Its author states to have seen something without what that had seen.
+  /// Its author states to have seen a change without that change's own causes.
   case openCauses
-  /// Its author has made as many as anybody may.
+  /// Its author has reached the limit for this kind of operation.
   case tooMany
   /// The owner must hand the group over first.
   case ownerStays
-  /// Something that happened at the same time goes before it.
+  /// A concurrent operation overrides it.
   case overruled(by: RecordID, Rule)
 
-  /// Which of two operations that happened at the same time goes before the other.
+  /// The rule by which one of two concurrent operations overrides the other.
   package enum Rule: String, Sendable {
-    /// The author was removed, or its device revoked, by a higher rank.
+    /// Somebody of higher rank removed the author or revoked the author's device.
     case authorRemoved
     /// Another device of the same person revoked the device that wrote it.
     case deviceRevoked
@@ -49,29 +49,29 @@ package enum VoidReason: Equatable, Sendable {
     case hasLeft
     /// The author lost the rank that the operation needs.
     case rankLost
-    /// Of a removal and a grant the higher rank's holds, of equal ones the removal.
+    /// Between a removal and a grant the higher rank wins; between equal ranks the removal wins.
     case removalAndGrant
-    /// Of two roles the higher rank's holds, of equal ones the lower role.
+    /// Between two roles the higher rank wins; between equal ranks the lower role wins.
     case twoRoles
-    /// Handing the group over goes before what others do to the new owner.
+    /// An ownership handover overrides operations of others against the new owner.
     case transferWins
-    /// The offer ended before it was taken, as others had seen.
+    /// The offer had ended before it was accepted, and other witnesses had seen this.
     case offerEnded
-    /// Of two handings over the first in order holds.
+    /// Between two ownership handovers the first in order wins.
     case twoTransfers
-    /// The recovery words revoked the device that wrote it.
+    /// A recovery with the recovery words revoked the device that wrote it.
     case recoveryWords
-    /// Another device of the same person named first words as well: neither holds.
+    /// Another device of the same person also set first recovery words; neither takes effect.
     case wordsTwice
     /// The recovery words were replaced.
     case wordsReplaced
-    /// The invitation was closed by somebody who had not seen the joining.
+    /// The invitation was closed by an author who had not seen the join.
     case invitationClosed
-    /// Others joined by the invitation before, in order.
+    /// Other joins, earlier in order, used up the invitation.
     case invitationUsedUp
-    /// Another device joined under the same person before, in order.
+    /// Another device joined under the same person earlier in order.
     case samePerson
-    /// The device joined under another name in another history of its log.
+    /// The device joined under another name in another branch of its log.
     case deviceTwice
   }
 }

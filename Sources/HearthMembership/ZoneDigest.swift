@@ -1,23 +1,26 @@
 import HearthCRDT
 
 extension ControlOperation {
-  /// What a zone of records holds at one point.
+  /// The content of a zone of records at one point, as a digest.
   ///
-  /// Somebody who has all changes up to there attests a snapshot with it (decision 0065). A device
-  /// tells with it what it holds itself, so that whoever has the same point compares (decision
-  /// 0064): nobody believes a snapshot for that, so one that began from a snapshot may say it too.
+  /// A device that has all changes up to that point attests a snapshot with it (decision 0065). A
+  /// device also publishes the digest of its own content, so that a device at the same point can
+  /// compare (decision 0064). Nobody trusts a snapshot because of the latter, so a device that
+  /// began from a snapshot may publish it too.
   package struct ZoneDigest: ControlCodable {
-    /// How many bytes a digest has.
+    /// The number of bytes in a digest.
     package static let digestBytes = 32
 
     package let zone: ZoneID
-    /// Stands for everything that decides what the zone holds: in an attestation for the end of
-    /// every log in the zone, its number and its chain hash.
+    /// Identifies everything that decides the zone's content.
+    ///
+    /// In an attestation this is the end of every log in the zone, by sequence number and chain
+    /// hash.
     package let mark: Identifier
-    /// The digest of what it holds.
+    /// The digest of the content.
     package let digest: [UInt8]
 
-    /// Takes a digest of ``digestBytes`` bytes.
+    /// Makes a value from a digest of ``digestBytes`` bytes.
     package init(zone: ZoneID, mark: Identifier, digest: [UInt8]) {
       precondition(digest.count == ZoneDigest.digestBytes, "a digest of \(digest.count) bytes")
       self.zone = zone

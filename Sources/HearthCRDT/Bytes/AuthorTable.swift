@@ -1,7 +1,8 @@
-/// A numbering of authors, so that encoded states name one in a byte instead of twenty-four.
+/// A numbering of authors, so that encoded states name an author in one byte instead of
+/// twenty-four.
 ///
 /// Snapshots and digests number the authors of their frontier in order, so that equal states have
-/// equal bytes; a store numbers them as it meets them.
+/// equal bytes. A store numbers authors in the order in which it encounters them.
 package struct AuthorTable: Sendable {
   /// The authors by number.
   package private(set) var authors: [Author]
@@ -14,9 +15,9 @@ package struct AuthorTable: Sendable {
       authors.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The number of an author that the table must have.
+  /// The number of an author, which must be in the table.
   package func number(of author: Author) -> Int {
-    // A short table is searched faster than hashed.
+    // A linear search of a short table is faster than a hash.
     if authors.count <= 8, let place = authors.firstIndex(of: author) { return place }
     guard let number = numbers[author] else {
       preconditionFailure("author \(author) is not in the table of \(authors.count)")
@@ -29,7 +30,7 @@ package struct AuthorTable: Sendable {
     numbers[author] != nil
   }
 
-  /// Adds an author at the end; its number stays if it is there already.
+  /// Adds an author at the end; an existing author keeps its number.
   package mutating func add(_ author: Author) {
     guard numbers[author] == nil else { return }
     numbers[author] = authors.count
@@ -43,7 +44,7 @@ extension ByteWriter {
     varint(dot.sequence)
   }
 
-  /// A frontier with authors by number, in order of author.
+  /// Writes a frontier with authors by number, in order of author.
   package mutating func frontier(_ frontier: Frontier, _ table: AuthorTable) {
     varint(frontier.entries.count)
     for entry in frontier.entries {
@@ -54,6 +55,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
+  /// Reads a dot: the author's number in the table, then the sequence number.
   package mutating func dot(_ item: String, _ table: AuthorTable) throws(CodecError) -> Dot {
     let start = offset
     let number = try varint(item, atMost: Int(UInt32.max))
@@ -65,7 +67,7 @@ extension ByteReader {
     return Dot(author: table.authors[number], sequence: sequence)
   }
 
-  /// A frontier with authors by number, in order of author.
+  /// Reads a frontier with authors by number, in order of author.
   package mutating func frontier(_ item: String, _ table: AuthorTable) throws(CodecError)
     -> Frontier
   {

@@ -1,11 +1,11 @@
-/// Reads canonical bytes and refuses everything else.
+/// Reads canonical bytes and rejects all other input.
 ///
-/// Every length and count is compared with what is left, or with a limit the caller names, before
-/// anything is allocated; a spelling that ``ByteWriter`` would not produce is an error. Callers end
-/// with ``finish()``, which refuses trailing bytes.
+/// Every length and count is compared with the remaining bytes, or with the caller's limit, before
+/// anything is allocated. An encoding that ``ByteWriter`` would not produce is an error. Callers
+/// end with ``finish()``, which rejects trailing bytes.
 package struct ByteReader {
   private let bytes: [UInt8]
-  /// The next byte to read.
+  /// The offset of the next byte.
   package private(set) var offset: Int
   private let end: Int
 
@@ -24,22 +24,24 @@ package struct ByteReader {
     end = range.upperBound
   }
 
-  /// How many bytes are left.
+  /// The number of remaining bytes.
   package var remaining: Int { end - offset }
 
-  /// Ends the reading; throws if bytes are left.
+  /// Ends the reading; throws if bytes remain.
   package func finish() throws(CodecError) {
     guard remaining == 0 || Mutant.acceptsTrailingBytes.isActive else {
       throw CodecError(.trailingBytes, "end", offset: offset)
     }
   }
 
+  /// Reads one byte.
   package mutating func byte(_ item: String) throws(CodecError) -> UInt8 {
     guard offset < end else { throw CodecError(.truncated, item, offset: offset) }
     defer { offset += 1 }
     return bytes[offset]
   }
 
+  /// Reads an unsigned number of minimal length.
   package mutating func varint(_ item: String) throws(CodecError) -> UInt64 {
     let start = offset
     var result: UInt64 = 0
@@ -58,7 +60,7 @@ package struct ByteReader {
     }
   }
 
-  /// A number no greater than `limit`.
+  /// Reads a number no greater than `limit`.
   package mutating func varint(_ item: String, atMost limit: Int) throws(CodecError) -> Int {
     let start = offset
     let value = try varint(item)
@@ -66,8 +68,9 @@ package struct ByteReader {
     return Int(value)
   }
 
-  /// A count of items that take at least `itemBytes` bytes each, so that it cannot promise more
-  /// than the bytes left can hold.
+  /// Reads a count of items that take at least `itemBytes` bytes each.
+  ///
+  /// The count cannot promise more items than the remaining bytes can hold.
   package mutating func count(
     _ item: String, itemBytes: Int = 1, atMost limit: Int = .max
   ) throws(CodecError) -> Int {
@@ -80,11 +83,13 @@ package struct ByteReader {
     return Int(value)
   }
 
+  /// Reads a signed number: a zigzag varint.
   package mutating func signed(_ item: String) throws(CodecError) -> Int64 {
     let value = try varint(item)
     return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
   }
 
+  /// Reads eight bytes, big-endian.
   package mutating func fixed64(_ item: String) throws(CodecError) -> UInt64 {
     guard remaining >= 8 else { throw CodecError(.truncated, item, offset: offset) }
     let start = offset
@@ -94,16 +99,19 @@ package struct ByteReader {
     }
   }
 
+  /// Reads sixteen bytes.
   package mutating func identifier(_ item: String) throws(CodecError) -> Identifier {
     let high = try fixed64(item)
     return Identifier(high: high, low: try fixed64(item))
   }
 
+  /// Reads twenty-four bytes: device, incarnation.
   package mutating func author(_ item: String) throws(CodecError) -> Author {
     let device = try identifier(item)
     return Author(device: device, incarnation: try fixed64(item))
   }
 
+  /// Reads exactly `count` bytes.
   package mutating func raw(_ count: Int, _ item: String) throws(CodecError) -> [UInt8] {
     guard count >= 0, remaining >= count else {
       throw CodecError(.truncated, item, offset: offset)
@@ -112,17 +120,19 @@ package struct ByteReader {
     return Array(bytes[offset..<offset + count])
   }
 
+  /// Reads a length and the bytes.
   package mutating func blob(_ item: String, atMost limit: Int) throws(CodecError) -> [UInt8] {
     let length = try count(item, atMost: limit)
     return try raw(length, item)
   }
 
+  /// Reads a length and the UTF-8 bytes.
   package mutating func text(_ item: String, atMost limit: Int) throws(CodecError) -> String {
     let length = try count(item, atMost: limit)
     return try utf8(length, item)
   }
 
-  /// Exactly `count` bytes of UTF-8.
+  /// Reads exactly `count` bytes of UTF-8.
   package mutating func utf8(_ count: Int, _ item: String) throws(CodecError) -> String {
     guard count >= 0, remaining >= count else {
       throw CodecError(.truncated, item, offset: offset)
@@ -137,6 +147,7 @@ package struct ByteReader {
     return text
   }
 
+  /// Reads a tag byte and the payload.
   package mutating func value(_ item: String) throws(CodecError) -> Value {
     let start = offset
     switch try byte(item) {
@@ -150,12 +161,12 @@ package struct ByteReader {
     }
   }
 
-  /// A byte that is 0 or 1.
+  /// Reads a byte that is 0 or 1.
   package mutating func flag(_ item: String) throws(CodecError) -> Bool {
     try choice(item) { $0 > 1 ? nil : $0 == 1 }
   }
 
-  /// One of a few values that have numbers.
+  /// Reads one of a few numbered values.
   package mutating func choice<Value>(
     _ item: String, _ value: (UInt8) -> Value?
   ) throws(CodecError) -> Value {
@@ -166,6 +177,7 @@ package struct ByteReader {
     return value
   }
 
+  /// Reads a count, then author and sequence of each entry, in order of author.
   package mutating func frontier(_ item: String) throws(CodecError) -> Frontier {
     let number = try count(item, itemBytes: 25, atMost: Limits.maximumAuthors)
     var entries: [Frontier.Entry] = []
@@ -177,6 +189,7 @@ package struct ByteReader {
     return Frontier(sortedEntries: entries)
   }
 
+  /// Reads a count, then author, sequence and cited hash of each, in order of author.
   package mutating func difference(_ item: String) throws(CodecError) -> FrontierDifference {
     let number = try count(item, itemBytes: 33, atMost: Limits.maximumAuthors)
     var heads: [CitedHead] = []
@@ -189,7 +202,7 @@ package struct ByteReader {
     return FrontierDifference(heads: heads)
   }
 
-  /// An author, greater than the one before, and a number of one of its changes.
+  /// Reads an author greater than the one before, and a sequence number of that author.
   private mutating func mark(
     _ item: String, after last: Author?
   ) throws(CodecError) -> (Author, UInt64) {
@@ -207,7 +220,7 @@ package struct ByteReader {
 }
 
 extension String {
-  /// Decodes UTF-8 strictly; nil where the bytes are not UTF-8.
+  /// Decodes UTF-8 strictly; nil if the bytes are not UTF-8.
   fileprivate init?(validating buffer: UnsafeRawBufferPointer, as encoding: UTF8.Type) {
     guard let text = String(validating: buffer.bindMemory(to: UInt8.self), as: encoding) else {
       return nil

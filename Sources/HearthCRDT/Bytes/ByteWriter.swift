@@ -1,30 +1,31 @@
-/// Builds canonical bytes: every value has exactly one spelling.
+/// Builds canonical bytes: every value has exactly one encoding.
 ///
-/// Numbers are unsigned LEB128 varints of minimal length, signed ones zigzag first; fixed-width
-/// numbers are big-endian; texts and byte strings carry their length in front.
+/// Numbers are unsigned LEB128 varints of minimal length; signed ones are zigzag-encoded first.
+/// Fixed-width numbers are big-endian. Texts and byte strings have a length prefix.
 package struct ByteWriter {
-  /// What was written.
+  /// The written bytes.
   package private(set) var bytes: [UInt8]
 
-  /// Starts empty with room for `capacity` bytes.
+  /// Makes an empty writer with room for `capacity` bytes.
   package init(capacity: Int = 256) {
     bytes = []
     bytes.reserveCapacity(capacity)
   }
 
-  /// How many bytes were written.
+  /// The number of written bytes.
   package var count: Int { bytes.count }
 
-  /// Forgets what was written and keeps the memory.
+  /// Discards the written bytes and keeps the memory.
   package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
   }
 
+  /// Writes one byte.
   package mutating func byte(_ value: UInt8) {
     bytes.append(value)
   }
 
-  /// An unsigned number, 1 to 10 bytes.
+  /// Writes an unsigned number, 1 to 10 bytes.
   package mutating func varint(_ value: UInt64) {
     var rest = value
     while rest >= 0x80 {
@@ -34,17 +35,17 @@ package struct ByteWriter {
     bytes.append(UInt8(truncatingIfNeeded: rest))
   }
 
-  /// An unsigned number from a count or index.
+  /// Writes an unsigned number from a count or index.
   package mutating func varint(_ value: Int) {
     varint(UInt64(value))
   }
 
-  /// A signed number: zigzag, then varint, so that small magnitudes are short.
+  /// Writes a signed number: zigzag, then varint, so that small magnitudes are short.
   package mutating func signed(_ value: Int64) {
     varint(ByteWriter.zigzag(value))
   }
 
-  /// How many bytes ``signed(_:)`` writes.
+  /// The number of bytes that ``signed(_:)`` writes.
   static func byteCount(ofSigned value: Int64) -> Int {
     max(1, (70 - zigzag(value).leadingZeroBitCount) / 7)
   }
@@ -53,40 +54,40 @@ package struct ByteWriter {
     UInt64(bitPattern: value << 1) ^ UInt64(bitPattern: value >> 63)
   }
 
-  /// Eight bytes, big-endian.
+  /// Writes eight bytes, big-endian.
   package mutating func fixed64(_ value: UInt64) {
     withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
   }
 
-  /// Sixteen bytes.
+  /// Writes sixteen bytes.
   package mutating func identifier(_ value: Identifier) {
     fixed64(value.high)
     fixed64(value.low)
   }
 
-  /// Twenty-four bytes: device, incarnation.
+  /// Writes twenty-four bytes: device, incarnation.
   package mutating func author(_ value: Author) {
     identifier(value.device)
     fixed64(value.incarnation)
   }
 
-  /// Bytes as they are.
+  /// Writes bytes unchanged.
   package mutating func raw(_ value: [UInt8]) {
     bytes.append(contentsOf: value)
   }
 
-  /// Bytes as they are, from memory the caller lends.
+  /// Writes bytes from the caller's memory unchanged.
   mutating func raw(_ value: UnsafeBufferPointer<UInt8>) {
     bytes.append(contentsOf: value)
   }
 
-  /// A length and the bytes.
+  /// Writes a length and the bytes.
   package mutating func blob(_ value: [UInt8]) {
     varint(value.count)
     bytes.append(contentsOf: value)
   }
 
-  /// A length and the UTF-8 bytes.
+  /// Writes a length and the UTF-8 bytes.
   package mutating func text(_ value: String) {
     var value = value
     value.withUTF8 { utf8 in
@@ -95,7 +96,7 @@ package struct ByteWriter {
     }
   }
 
-  /// A tag byte and the payload.
+  /// Writes a tag byte and the payload.
   package mutating func value(_ value: Value) {
     byte(value.tag)
     switch value {
@@ -106,7 +107,7 @@ package struct ByteWriter {
     }
   }
 
-  /// Count, then author and sequence of each, in order of author.
+  /// Writes a count, then author and sequence of each entry, in order of author.
   package mutating func frontier(_ frontier: Frontier) {
     varint(frontier.entries.count)
     for entry in frontier.entries {
@@ -115,7 +116,7 @@ package struct ByteWriter {
     }
   }
 
-  /// Count, then author, sequence and cited hash of each, in order of author.
+  /// Writes a count, then author, sequence and cited hash of each entry, in order of author.
   package mutating func difference(_ difference: FrontierDifference) {
     varint(difference.heads.count)
     for head in difference.heads {
@@ -127,7 +128,7 @@ package struct ByteWriter {
 }
 
 extension Value {
-  /// The number that tells kinds of values apart in every encoding.
+  /// The number that distinguishes kinds of values in every encoding.
   var tag: UInt8 {
     switch self {
     case .null: 0
@@ -139,8 +140,10 @@ extension Value {
     }
   }
 
-  /// The tag of whole numbers; the tags beyond it have a length.
+  /// The tag of whole numbers.
+  ///
+  /// Values with greater tags have a length.
   static let intTag: UInt32 = 3
-  /// The greatest tag there is.
+  /// The greatest tag.
   static let maximumTag: UInt32 = 5
 }

@@ -1,4 +1,4 @@
-/// Why bytes could not be read, and where.
+/// The reason why bytes could not be read, and the position.
 package struct CodecError: Error, Equatable, Sendable {
   /// The kind of fault.
   package enum Code: String, Sendable {
@@ -6,21 +6,21 @@ package struct CodecError: Error, Equatable, Sendable {
     case truncated
     /// Bytes remain after the last item.
     case trailingBytes
-    /// A second spelling of something that has only one.
+    /// A second encoding of a value that has only one.
     case notCanonical
-    /// A length, count or number beyond its limit.
+    /// A length, count or number exceeds its limit.
     case beyondLimit
-    /// A tag, version or combination that this format does not have.
+    /// This format does not have the tag, version or combination.
     case unknown
-    /// Text that is not UTF-8.
+    /// Text is not valid UTF-8.
     case invalidText
   }
 
   /// The kind of fault.
   package let code: Code
-  /// What was being read.
+  /// The item that was being read.
   package let item: String
-  /// The byte at which reading stopped.
+  /// The byte offset at which reading stopped.
   package let offset: Int
 
   package init(_ code: Code, _ item: String, offset: Int) {

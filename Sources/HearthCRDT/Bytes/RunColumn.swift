@@ -1,8 +1,8 @@
 /// Writes a column of small numbers in which neighbours are often equal.
 ///
-/// A number that stands alone is written as `2 * value`; two or more equal neighbours as
-/// `2 * value + 1` and the run's length minus 2. Runs are as long as possible, so a sequence has
-/// exactly one encoding, and a column without runs costs no more than plain varints.
+/// A single number is written as `2 * value`. Two or more equal neighbours are written as `2 *
+/// value + 1` and the run's length minus 2. Runs are as long as possible, so a sequence has exactly
+/// one encoding. A column without runs costs no more than plain varints.
 struct RunColumnWriter {
   private var writer: ByteWriter
   private var value: UInt32 = 0
@@ -22,7 +22,7 @@ struct RunColumnWriter {
     length = 1
   }
 
-  /// The whole column.
+  /// Returns the whole column.
   mutating func finish() -> [UInt8] {
     flush()
     return writer.bytes
@@ -40,9 +40,9 @@ struct RunColumnWriter {
 }
 
 extension ByteReader {
-  /// Reads a column of exactly `count` numbers that ``RunColumnWriter`` wrote.
+  /// Reads a column of exactly `count` numbers from a ``RunColumnWriter``.
   ///
-  /// A short run can stand for many numbers, so the caller bounds `count` before it asks.
+  /// A short run can stand for many numbers, so the caller must bound `count` first.
   mutating func runs(
     _ item: String, count: Int, atMost limit: UInt32
   ) throws(CodecError) -> [UInt32] {

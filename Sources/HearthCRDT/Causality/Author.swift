@@ -1,23 +1,23 @@
-/// One life of one device: the unit that numbers changes.
+/// One incarnation of one device: the unit that numbers changes.
 ///
-/// A device that was restored from a copy, or cloned, starts a new incarnation, so that a sequence
-/// number is never used twice for different content.
+/// A device that was restored from a backup, or cloned, starts a new incarnation. A sequence number
+/// is therefore never used twice for different content.
 public struct Author: Hashable, Comparable, Sendable {
   /// The device.
   public let device: DeviceID
-  /// The device's life: count of lives in the upper 32 bits, random in the lower 32.
+  /// The device's incarnation: a counter in the upper 32 bits, random bits in the lower 32.
   ///
-  /// The random half keeps two copies of one image apart when both start their next life.
+  /// The random half distinguishes two copies of one image when both start their next incarnation.
   public let incarnation: UInt64
 
-  /// Names one life of one device.
+  /// Names one incarnation of one device.
   @inlinable
   public init(device: DeviceID, incarnation: UInt64) {
     self.device = device
     self.incarnation = incarnation
   }
 
-  /// Which life this is, counted from 1.
+  /// The number of this incarnation, counted from 1.
   public var life: Int { Int(incarnation >> 32) }
 
   /// The order of device, then of incarnation.
@@ -29,15 +29,15 @@ public struct Author: Hashable, Comparable, Sendable {
 }
 
 extension Author: CustomStringConvertible {
-  /// The device's first digits and its life.
+  /// The device's first digits and the number of its incarnation.
   public var description: String { "\(device.hex.prefix(8))/\(life)" }
 }
 
 /// The name of one change: its author and its number in that author's log, counted from 1.
 public struct Dot: Hashable, Comparable, Sendable {
-  /// Who made the change.
+  /// The author of the change.
   public let author: Author
-  /// The change's place in the author's log of that zone, from 1, without gaps.
+  /// The change's sequence number in the author's log of that zone, from 1, without gaps.
   public let sequence: UInt64
 
   /// Names one change.
@@ -59,10 +59,10 @@ extension Dot: CustomStringConvertible {
   public var description: String { "\(author)#\(sequence)" }
 }
 
-/// A dot together with the author's clock when it wrote.
+/// A dot together with the author's clock at that change.
 ///
-/// Ordered by (time, author, sequence): the order that picks the shown one among concurrent values
-/// and the credited one among concurrent events. Never used to decide what came before what.
+/// Versions are ordered by (time, author, sequence). This order picks the displayed one among
+/// concurrent values and the credited one among concurrent events. It never decides causal order.
 public struct Version: Hashable, Comparable, Sendable {
   /// The change that wrote.
   public let dot: Dot

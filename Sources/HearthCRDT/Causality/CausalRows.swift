@@ -1,40 +1,40 @@
-/// How many changes of each author each change had seen, one row a change.
+/// The number of each author's changes that each change had seen, with one row for each change.
 ///
-/// A row is cut into blocks of 64 authors, and rows share the blocks that are the same in them: as
-/// a rule a change had seen what the one before it had seen, and little more. Blocks of zeros cost
-/// nothing, so strangers whom nobody cites do not either.
+/// A row is divided into blocks of 64 authors, and rows share equal blocks: usually a change had
+/// seen little more than the change before it. Blocks of zeros cost nothing, so authors that nobody
+/// cites cost nothing either.
 @usableFromInline package struct CausalRows: Sendable {
   @usableFromInline static let shift = 6
   @usableFromInline static let size = 1 << shift
   /// The block of zeros.
   private static let empty: Int32 = 0
 
-  /// Where the blocks of each row begin, and where those of the last end.
+  /// The start of each row's blocks, and the end of the last row.
   @usableFromInline private(set) var starts: [Int] = [0]
-  /// The blocks of all rows, each row's from the first authors on.
+  /// The block numbers of all rows; each row begins with its first authors.
   @usableFromInline private(set) var blocks: [Int32] = []
-  /// What the blocks hold, one after the other.
+  /// The content of the blocks, one after the other.
   @usableFromInline private(set) var counts = [UInt32](repeating: 0, count: size)
-  /// The block that was made last for each place of a row.
+  /// The newest block for each position in a row.
   private var latest: [Int32] = []
 
   init(changes: Int) {
     starts.reserveCapacity(changes + 1)
-    // Where each change heard of another author, most rows have a block of their own.
+    // Most rows have a block of their own if each change had seen a change of another author.
     counts.reserveCapacity(min(changes, 1 << 14) << CausalRows.shift)
   }
 
-  /// A row while it is made.
+  /// Makes an empty row.
   func row() -> Row { Row() }
 
-  /// How many changes of an author a change had seen.
+  /// The number of an author's changes that a change had seen.
   @inlinable package func count(of column: Int, in change: Int) -> UInt32 {
     let place = starts[change] + column >> CausalRows.shift
     guard place < starts[change + 1] else { return 0 }
     return counts[Int(blocks[place]) << CausalRows.shift | column & (CausalRows.size - 1)]
   }
 
-  /// How many changes of an author a row holds.
+  /// The number of an author's changes in a row.
   @inlinable package func count(of column: Int, in row: Row) -> UInt32 {
     let place = column >> CausalRows.shift
     guard place < row.blocks.count else { return 0 }
@@ -55,7 +55,9 @@
     starts.append(blocks.count)
   }
 
-  /// The number of a block like one of a row, made anew unless the last one is the same.
+  /// The number of a block with the content of a row's block.
+  ///
+  /// Makes a new block unless the newest is equal.
   private mutating func keep(_ place: Int, of row: Row) -> Int32 {
     while latest.count <= place { latest.append(CausalRows.empty) }
     let known = latest[place]
@@ -67,7 +69,7 @@
     return latest[place]
   }
 
-  /// Adds what a change had seen to a row.
+  /// Adds a change's knowledge to a row.
   func join(_ change: Int, into row: inout Row) {
     let range = starts[change]..<starts[change + 1]
     guard !row.blocks.isEmpty else {
@@ -78,7 +80,7 @@
     for place in 0..<range.count { join(blocks[range.lowerBound + place], at: place, into: &row) }
   }
 
-  /// Adds what one row holds to another.
+  /// Adds the content of one row to another.
   func join(_ other: Row, into row: inout Row) {
     row.widen(to: other.blocks.count)
     for place in other.blocks.indices {
@@ -109,7 +111,7 @@
     row.raise(at: own(place, of: &row), to: counts[base..<base + CausalRows.size])
   }
 
-  /// Whether a row holds more at a place than a block, and whether it holds less.
+  /// Whether a row contains more at a position than a block, and whether it contains less.
   private func compared(_ place: Int, of row: Row, to block: Int32) -> (more: Bool, less: Bool) {
     withCounts(row.blocks[place], of: row) { held in
       withCounts(block, of: row) { other in
@@ -123,7 +125,7 @@
     }
   }
 
-  /// Lends what is in a block of all rows, or in one that a row has for itself.
+  /// Provides the content of a shared block, or of a block that the row owns.
   @inline(__always)
   private func withCounts<Result>(
     _ block: Int32, of row: Row, _ body: (UnsafeBufferPointer<UInt32>) -> Result
@@ -134,7 +136,7 @@
     }
   }
 
-  /// Marks that so many changes of an author had been seen.
+  /// Records that `count` changes of an author had been seen.
   func raise(_ column: Int, to count: UInt32, in row: inout Row) {
     guard count > self.count(of: column, in: row) else { return }
     let place = column >> CausalRows.shift
@@ -142,7 +144,7 @@
     row.counts[own(place, of: &row) | column & (CausalRows.size - 1)] = count
   }
 
-  /// Gives a row a block of its own, and tells where that begins.
+  /// Gives a row its own copy of a block and returns the start of the copy.
   private func own(_ place: Int, of row: inout Row) -> Int {
     let block = row.blocks[place]
     guard block >= 0 else { return Int(~block) << CausalRows.shift }
@@ -152,7 +154,7 @@
     return start
   }
 
-  /// Whether every mark of one row is in another too.
+  /// Whether a row contains every mark of another row.
   func covers(_ row: Row, _ other: Row) -> Bool {
     for place in other.blocks.indices where other.blocks[place] != CausalRows.empty {
       let block = other.blocks[place]
@@ -170,16 +172,16 @@
     return true
   }
 
-  /// A row while it is made.
+  /// A row under construction.
   @usableFromInline package struct Row: Sendable {
-    /// The blocks that it shares with rows; those that it has for itself by their complements.
+    /// The shared blocks by number; own blocks by the complement of their number.
     @usableFromInline var blocks: [Int32] = []
-    /// What is in its own blocks.
+    /// The content of its own blocks.
     @usableFromInline var counts: [UInt32] = []
 
     fileprivate init() {}
 
-    /// Forgets everything but the room that it takes.
+    /// Clears the row and keeps its capacity.
     mutating func clear() {
       blocks.removeAll(keepingCapacity: true)
       counts.removeAll(keepingCapacity: true)

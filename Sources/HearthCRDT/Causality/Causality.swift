@@ -1,18 +1,18 @@
-/// Who had seen what in a log of changes by several authors, closed under what those had seen.
+/// The causal order of a log of changes by several authors, transitively closed.
 ///
-/// One row a change: for each author of whom something had been seen, how many changes. A row
-/// covers the rows of everything that it cites, so nobody can cite an operation and unsee what that
-/// one had seen.
+/// Each change has one row: the number of changes that it had seen, for each author. A row covers
+/// the rows of everything that it cites. An author can therefore not cite an operation and deny
+/// that operation's past.
 ///
-/// Building takes O(c·r) for c changes and rows of r blocks, and what changes newly saw; a question
-/// takes O(1).
+/// Construction takes O(c·r) for c changes and rows of r blocks, plus the newly seen changes; a
+/// query takes O(1).
 @usableFromInline package struct Causality: Sendable {
-  /// A change as its author states it.
+  /// A change with the causes that its author states.
   package struct Statement {
     let position: Dot
-    /// What the author states to have seen, less what earlier incarnations add.
+    /// The causes that the author states, without the additions from earlier incarnations.
     let stated: Frontier
-    /// The same with what the author is known to have seen.
+    /// The known causes, with the additions from earlier incarnations.
     let known: Frontier
 
     package init(position: Dot, stated: Frontier, known: Frontier) {
@@ -21,38 +21,39 @@
       self.known = known
     }
 
-    /// Whether its author is known to have seen more than they state.
+    /// Whether the author is known to have seen more than they state.
     package var hasMore: Bool { known != stated }
 
-    /// The same without what earlier incarnations add.
+    /// The same statement without the additions from earlier incarnations.
     package var asStated: Statement { Statement(position: position, stated: stated, known: stated) }
   }
 
   /// The changes in causal order; ties by author and sequence number.
   package private(set) var order: [Dot] = []
-  /// The number of each change in the order: one more than the greatest of those it had seen.
+  /// The Lamport number of each change: one more than the greatest number among the changes that it
+  /// had seen.
   package private(set) var lamport: [Int] = []
-  /// Whether the author stated to have seen something without what that had seen.
+  /// Whether the author stated to have seen a change without that change's own causes.
   package private(set) var isOpen: [Bool] = []
-  /// The author of each change, numbered in order of their first changes.
+  /// The author of each change, numbered in order of the authors' first changes.
   @usableFromInline package private(set) var column: [Int] = []
-  /// The first change of its author that had seen just as much of others.
+  /// The author's first change with the same knowledge of other authors.
   package private(set) var sight: [Int] = []
-  /// The place of each change in its author's log, from 0.
+  /// The position of each change in its author's log, from 0.
   @usableFromInline private(set) var ordinal: [UInt32] = []
   /// The last change of each author.
   private var last: [Int] = []
-  /// What is cited and not here.
+  /// The cited changes that are missing.
   private var missing = Frontier()
   /// The number of each author.
   private var columns: [Author: Int] = [:]
   @usableFromInline private(set) var rows: CausalRows
 
-  /// Takes the statements of all changes, each position once.
+  /// Orders the statements of all changes, with each position once.
   ///
   /// - Parameters:
-  ///   - isChecked: whether statements that are not closed are to be told.
-  ///   - placed: gets the number of each statement in the order of the changes.
+  ///   - isChecked: whether to detect statements that are not causally closed.
+  ///   - placed: receives the number of each statement, in the order of the changes.
   package init(
     _ statements: [Statement], isChecked: Bool, placed: (_ statement: Int) -> Void = { _ in }
   ) {
@@ -92,7 +93,7 @@
           stated.clear()
           state(statement, cited, builder, into: &stated)
           isCrowd = isCrowd && rows.covers(stated, seen)
-          // What an earlier operation had shown to know is not to be stated again.
+          // An author need not restate what an earlier operation had already shown.
           if let last, isClean { rows.join(last, into: &stated) }
           rows.raise(own, to: .max, in: &stated)
           isLie = next.isForced || !rows.covers(stated, row)
@@ -109,16 +110,16 @@
     missing = builder.missing
   }
 
-  /// Those who had seen the same, without anything left out.
+  /// The shared knowledge of authors who had seen the same changes, without any omission.
   private struct Crowd {
     var row: CausalRows.Row
     var cause: Frontier?
     var lamport = 0
   }
 
-  /// Adds changes with all that they had seen, and tells the greatest of their numbers.
+  /// Adds changes with their pasts, and returns the greatest of their Lamport numbers.
   private func join(_ cited: [Int], into row: inout CausalRows.Row, _ greatest: inout Int) {
-    // What was seen before was joined before, with all that it had seen.
+    // A change that is already in the row was joined with its whole past.
     for change in cited where rows.count(of: column[change], in: row) <= ordinal[change] {
       rows.raise(column[change], to: ordinal[change] + 1, in: &row)
       rows.join(change, into: &row)
@@ -143,7 +144,7 @@
     }
   }
 
-  /// How many authors there are.
+  /// The number of authors.
   package var authorCount: Int { last.count }
 
   /// Whether one change had seen another.
@@ -151,30 +152,30 @@
     rows.count(of: column[earlier], in: later) > ordinal[earlier]
   }
 
-  /// A row of nothing, to join rows into.
+  /// An empty row, to join rows into.
   package func row() -> CausalRows.Row { rows.row() }
 
-  /// Adds what a change had seen to a row.
+  /// Adds a change's knowledge to a row.
   package func join(_ change: Int, into row: inout CausalRows.Row) { rows.join(change, into: &row) }
 
-  /// Whether a row holds a change.
+  /// Whether a row contains a change.
   @inlinable package func isSeen(_ change: Int, in row: CausalRows.Row) -> Bool {
     rows.count(of: column[change], in: row) > ordinal[change]
   }
 
-  /// Whether a row holds all changes of an author before one, and not that one.
+  /// Whether a row contains all of an author's changes before one, and not that one.
   package func isNext(_ change: Int, in row: CausalRows.Row) -> Bool {
     rows.count(of: column[change], in: row) == ordinal[change]
   }
 
-  /// Whether somebody who had seen so much had seen every change, the author's own aside.
+  /// Whether a frontier covers every change of all other authors.
   package func isAll(_ seen: Frontier, except author: Author) -> Bool {
     last.allSatisfy { order[$0].author == author || seen.covers(order[$0]) }
   }
 
-  /// Adds a change whose author had seen every other one.
+  /// Adds a change whose author had seen every other change.
   ///
-  /// O(a) for a authors, but for copies.
+  /// O(a) for a authors, except for copies.
   package mutating func append(_ position: Dot, citing cause: Frontier) {
     var row = rows.row()
     for change in last { rows.raise(column[change], to: ordinal[change] + 1, in: &row) }
@@ -188,8 +189,10 @@
     }
   }
 
-  /// Whether a change may come after all others: nobody has cited it, and its device has no other
-  /// life, and no later change in this one.
+  /// Whether a change may come after all others.
+  ///
+  /// Nobody has cited it, its device has no other incarnation, and this incarnation has no later
+  /// change.
   package func mayFollow(_ position: Dot) -> Bool {
     !missing.covers(position)
       && last.allSatisfy { change in
@@ -199,7 +202,7 @@
       }
   }
 
-  /// Marks what an author stated, and what its earlier incarnations had shown to know.
+  /// Records what an author stated, and what its earlier incarnations had shown.
   private func state(
     _ statement: Statement, _ cited: [Int], _ builder: CausalityBuilder,
     into row: inout CausalRows.Row
@@ -222,21 +225,21 @@
 
 /// Puts changes into causal order.
 ///
-/// A change comes after everything that its author states to have seen. Statements that lead back
-/// to themselves are lies; the first of those in order of author goes on without what is missing.
+/// A change comes after everything that its author states to have seen. Cyclic statements are lies.
+/// To break a cycle, the first of them in order of author proceeds without its missing causes.
 struct CausalityBuilder {
   /// The next change in the order.
   struct Next {
     let statement: Int
     let author: Int
     let ordinal: UInt32
-    /// Whether it comes before something that it states to have seen.
+    /// Whether it comes before a change that it states to have seen.
     let isForced: Bool
-    /// Whether only what its author's last change had not seen is noted of what it cites.
+    /// Whether its citations contain only what its author's last change had not seen.
     let isNews: Bool
   }
 
-  /// So many changes of an author.
+  /// A number of changes of one author.
   private struct Citation {
     let author: Int
     let count: Int
@@ -245,21 +248,22 @@ struct CausalityBuilder {
   private struct Chain {
     var sequences: [UInt64] = []
     var statements: [Int] = []
-    /// The changes in the order, as far as they have their place.
+    /// The changes that already have a place in the order.
     var changes: [Int] = []
-    /// What the next change cites, if that was looked up.
+    /// The citations of the next change, if they were already resolved.
     var cited: [Citation]?
-    /// Whether that is only what the last change had not seen.
+    /// Whether the citations contain only what the last change had not seen.
     var isNews = false
-    /// How many of these are not known to have their place, so that none is looked at twice while
-    /// the change waits.
+    /// The number of citations that may not have a place yet.
+    ///
+    /// No citation is checked twice while the change is pending.
     var left = 0
-    /// Whether the last change came before something that it states to have seen.
+    /// Whether the last change came before a change that it states to have seen.
     var wasForced = false
 
-    /// How many changes there are up to a number.
+    /// The number of changes up to a sequence number.
     func count(through sequence: UInt64) -> Int {
-      // Logs have no gaps as a rule: the place follows from the number.
+      // Logs usually have no gaps, so the sequence number gives the position.
       let guess = Int(clamping: min(sequence, UInt64(sequences.count)))
       let isExact =
         guess > 0 && sequences[guess - 1] <= sequence
@@ -270,16 +274,16 @@ struct CausalityBuilder {
 
   private let statements: [Causality.Statement]
   private var chains: [Chain] = []
-  /// Their authors.
+  /// The author of each chain.
   private var authors: [Author] = []
-  /// Authors whose next change may come, least last.
+  /// Authors whose next change is ready, the least last.
   private var ready: [Int] = []
-  /// Authors that wait for a number of changes of another.
+  /// Authors that wait for a number of another author's changes.
   private var waiting: [[(author: Int, count: Int)]] = []
   private var remaining: Int
-  /// What is cited and not here.
+  /// The cited changes that are missing.
   private(set) var missing = Frontier()
-  /// What was looked up last, as many cite the same.
+  /// The last resolved citations, since many changes cite the same.
   private var known: (frontier: Frontier, cited: [Citation]) = (Frontier(), [])
 
   init(_ statements: [Causality.Statement]) {
@@ -301,7 +305,7 @@ struct CausalityBuilder {
     for author in chains.indices.reversed() { schedule(author) }
   }
 
-  /// The change of an author before its ordinal-th, in the order.
+  /// The change of an author before a given ordinal, in the order.
   func last(of author: Int, before ordinal: UInt32) -> Int? {
     ordinal > 0 ? chains[author].changes[Int(ordinal) - 1] : nil
   }
@@ -323,7 +327,7 @@ struct CausalityBuilder {
       isForced: isForced, isNews: chains[author].isNews)
   }
 
-  /// Notes the place of a change, and lets those go on that waited for it.
+  /// Records the place of a change and continues the changes that were waiting for it.
   mutating func note(_ change: Int, for next: Next) {
     chains[next.author].changes.append(change)
     chains[next.author].cited = nil
@@ -340,15 +344,15 @@ struct CausalityBuilder {
     for author in woken { schedule(author) }
   }
 
-  /// The last changes that the next one of an author cites, as far as they have their place.
+  /// The last changes that an author's next change cites, as far as they have a place.
   func cited(by next: Next) -> [Int] { changes(chains[next.author].cited ?? []) }
 
-  /// Whether an author's next change cites nothing of others that the one before had not cited.
+  /// Whether an author's next change cites nothing new of other authors.
   func hasNoNews(_ next: Next) -> Bool {
     next.isNews && (chains[next.author].cited ?? []).allSatisfy { $0.author == next.author }
   }
 
-  /// The last changes that a frontier covers, as far as they have their place.
+  /// The last changes that a frontier covers, as far as they have a place.
   func changes(of frontier: Frontier) -> [Int] { changes(citations(frontier)) }
 
   private func changes(_ cited: [Citation]) -> [Int] {
@@ -358,7 +362,7 @@ struct CausalityBuilder {
     }
   }
 
-  /// How many changes of which authors a frontier covers.
+  /// The number of changes of each author that a frontier covers.
   private func citations(
     _ frontier: Frontier, _ lacks: (Frontier.Entry) -> Void = { _ in }
   ) -> [Citation] {
@@ -390,7 +394,7 @@ struct CausalityBuilder {
     return found
   }
 
-  /// Looks up what an author's next change cites.
+  /// Resolves the citations of an author's next change.
   private mutating func look(_ author: Int) {
     var missing = missing
     defer { self.missing = missing }
@@ -400,7 +404,7 @@ struct CausalityBuilder {
     chains[author].isNews = false
     if done > 0, !chains[author].wasForced {
       let before = statements[chains[author].statements[done - 1]].known
-      // More than a part of it is looked up with what others cite.
+      // Larger differences are resolved from the whole frontier, whose result is shared.
       let limit = max(8, (known.entries.count - 1) / 4)
       if let news = known.news(since: before, atMost: limit) {
         chains[author].isNews = true
@@ -414,7 +418,7 @@ struct CausalityBuilder {
     chains[author].left = chains[author].cited?.count ?? 0
   }
 
-  /// Makes an author's next change ready, or lets it wait for the last thing it lacks.
+  /// Makes an author's next change ready, or waits for its last missing cause.
   private mutating func schedule(_ author: Int) {
     guard chains[author].changes.count < chains[author].statements.count else { return }
     if chains[author].cited == nil { look(author) }

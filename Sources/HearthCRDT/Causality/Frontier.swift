@@ -1,7 +1,7 @@
 /// A version vector: for each author the greatest sequence number known without a gap.
 ///
-/// Kept as an array sorted by author: households have tens of authors, and a short sorted array
-/// is smaller and faster than a dictionary and has one order only, which encoding needs.
+/// It is an array sorted by author. Households have tens of authors, and a short sorted array is
+/// smaller and faster than a dictionary. It also has a single order, which the encoding needs.
 public struct Frontier: Hashable, Sendable {
   /// One author's mark.
   public struct Entry: Hashable, Sendable {
@@ -11,16 +11,17 @@ public struct Frontier: Hashable, Sendable {
     public internal(set) var sequence: UInt64
   }
 
-  /// The marks in order of author; an author that is absent stands at 0.
+  /// The marks in order of author; an absent author has the mark 0.
   public private(set) var entries: [Entry]
 
-  /// Knows nothing.
+  /// Makes an empty frontier.
   public init() {
     entries = []
   }
 
-  /// Makes a frontier of entries in any order; entries of 0 are dropped, of doubles the greatest
-  /// stays.
+  /// Makes a frontier from entries in any order.
+  ///
+  /// Entries of 0 are dropped; of duplicates the greatest remains.
   package init(_ pairs: some Sequence<(Author, UInt64)>) {
     entries = []
     for (author, sequence) in pairs {
@@ -28,15 +29,15 @@ public struct Frontier: Hashable, Sendable {
     }
   }
 
-  /// Takes entries that the caller has sorted by author, without doubles or zeros.
+  /// Takes entries that the caller has sorted by author, without duplicates or zeros.
   init(sortedEntries: [Entry]) {
     entries = sortedEntries
   }
 
-  /// Whether nothing is known.
+  /// Whether the frontier has no entries.
   public var isEmpty: Bool { entries.isEmpty }
 
-  /// The author's mark, 0 if it has none.
+  /// The author's mark; 0 if the author is absent.
   ///
   /// O(log n).
   public subscript(author: Author) -> UInt64 {
@@ -45,12 +46,12 @@ public struct Frontier: Hashable, Sendable {
     return entries[place].sequence
   }
 
-  /// Whether the change named by the dot is part of this knowledge.
+  /// Whether the change named by the dot is within this frontier.
   public func covers(_ dot: Dot) -> Bool {
     self[dot.author] >= dot.sequence
   }
 
-  /// Whether everything that `other` knows is known here.
+  /// Whether this frontier includes everything in `other`.
   ///
   /// O(n), n the greater number of entries.
   public func covers(_ other: Frontier) -> Bool {
@@ -64,7 +65,7 @@ public struct Frontier: Hashable, Sendable {
     return true
   }
 
-  /// Raises the author's mark to `sequence` if that is higher.
+  /// Raises the author's mark to `sequence` if that is greater.
   package mutating func advance(_ author: Author, to sequence: UInt64) {
     guard sequence > 0 else { return }
     let place = position(of: author)
@@ -87,7 +88,7 @@ public struct Frontier: Hashable, Sendable {
     return Frontier(sortedEntries: Frontier.merged(entries, other.entries, combining: max))
   }
 
-  /// Merges two lists that are sorted by author; marks of one author are combined.
+  /// Merges two lists that are sorted by author, and combines the marks of one author.
   private static func merged(
     _ left: [Entry], _ right: [Entry], combining: (UInt64, UInt64) -> UInt64
   ) -> [Entry] {
@@ -111,7 +112,7 @@ public struct Frontier: Hashable, Sendable {
     return result
   }
 
-  /// The greatest frontier that both cover.
+  /// The greatest frontier that both of them cover.
   package func met(with other: Frontier) -> Frontier {
     var result: [Entry] = []
     for entry in entries {
@@ -123,7 +124,7 @@ public struct Frontier: Hashable, Sendable {
     return Frontier(sortedEntries: result)
   }
 
-  /// What this frontier has beyond `base`, as citations; `base` must be covered by it.
+  /// The citations for everything in this frontier beyond `base`, which this frontier must cover.
   ///
   /// - Parameter hash: the chain hash of an author's log at this frontier.
   package func difference(
@@ -140,21 +141,23 @@ public struct Frontier: Hashable, Sendable {
     return FrontierDifference(heads: heads)
   }
 
-  /// The marks that are beyond those of an earlier frontier; all of them where nothing is alike.
+  /// The marks beyond those of an earlier frontier; all marks if the frontiers have nothing in
+  /// common.
   ///
   /// O(n), n the greater number of entries.
   ///
-  /// - Parameter limit: how many there may be; nil is given for more, and found out soon.
+  /// - Parameter limit: the most marks to return. For more, the result is nil, which is detected
+  ///   early.
   package func news(since earlier: Frontier, atMost limit: Int) -> Frontier? {
     guard entries.count - earlier.entries.count <= limit else { return nil }
     var news: [Entry] = []
     let isComplete = entries.withUnsafeBufferPointer { own in
       earlier.entries.withUnsafeBufferPointer { known in
-        // At once where one is a copy of the other.
+        // One is a copy of the other.
         if own.baseAddress == known.baseAddress { return true }
         var place = 0
         for entry in own {
-          // As a rule both name the same authors.
+          // Usually both name the same authors.
           while place < known.count, known[place].author != entry.author,
             known[place].author < entry.author
           { place += 1 }
@@ -171,8 +174,10 @@ public struct Frontier: Hashable, Sendable {
     return isComplete ? Frontier(sortedEntries: news) : nil
   }
 
-  /// This frontier raised by a difference; nil where a cited change is known already, which nobody
-  /// cites again, or is beyond the greatest number.
+  /// This frontier raised by a difference.
+  ///
+  /// Nil if a cited change is already known, since nobody cites a change again, or is beyond the
+  /// greatest number.
   package func raised(by difference: FrontierDifference) -> Frontier? {
     if difference.isEmpty { return self }
     guard
@@ -184,12 +189,12 @@ public struct Frontier: Hashable, Sendable {
     return Frontier(sortedEntries: Frontier.merged(entries, news, combining: max))
   }
 
-  /// The marks of one device's lives alone.
+  /// The marks of one device's incarnations only.
   package func own(of device: DeviceID) -> Frontier {
     Frontier(sortedEntries: entries.filter { $0.author.device == device })
   }
 
-  /// Takes a dot out again that is the author's mark.
+  /// Removes a dot that is its author's mark.
   mutating func withdraw(_ dot: Dot) {
     let place = position(of: dot.author)
     guard place < entries.count, entries[place].author == dot.author,
@@ -221,10 +226,11 @@ extension Frontier: CustomStringConvertible {
 package struct CitedHead: Hashable, Sendable {
   /// The author.
   package let author: Author
-  /// The number of the last change that was seen, at least 1.
+  /// The number of the last seen change, at least 1.
   package let sequence: UInt64
-  /// The first eight bytes of the author's chain hash after it, big-endian: only who has the
-  /// change knows them.
+  /// The first eight bytes of the author's chain hash after it, big-endian.
+  ///
+  /// Only a device that has the change knows them.
   package let hash: UInt64
 
   package init(author: Author, sequence: UInt64, hash: UInt64) {
@@ -233,28 +239,28 @@ package struct CitedHead: Hashable, Sendable {
     self.hash = hash
   }
 
-  /// The part of a chain hash that is cited.
+  /// The part of a chain hash that a citation contains.
   @inlinable
   package static func prefix(of chainHash: [UInt8]) -> UInt64 {
     chainHash.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 }
 
-/// How far one frontier is beyond an earlier one, author by author, with the proof of it.
+/// The difference between two frontiers, by author, with proof.
 ///
-/// Changes carry these instead of whole frontiers: what is new is usually the news of one or two
-/// authors.
+/// Changes contain differences instead of whole frontiers, since usually only one or two authors
+/// have news.
 package struct FrontierDifference: Hashable, Sendable {
-  /// What was newly seen, in order of author.
+  /// The newly seen heads, in order of author.
   package let heads: [CitedHead]
 
-  /// No difference.
+  /// The empty difference.
   package static let none = FrontierDifference(heads: [])
 
   /// Whether there is no difference.
   package var isEmpty: Bool { heads.isEmpty }
 
-  /// Takes citations that the caller has sorted by author, without doubles.
+  /// Takes citations that the caller has sorted by author, without duplicates.
   package init(heads: [CitedHead]) {
     self.heads = heads
   }

@@ -5,7 +5,7 @@ public struct HybridTime: Hashable, Comparable, Sendable {
   /// Milliseconds in the upper 48 bits, counter in the lower 16.
   public let rawValue: UInt64
 
-  /// Takes the packed form as it is; every bit pattern is a valid time.
+  /// Takes the packed form unchanged; every bit pattern is a valid time.
   @inlinable
   public init(rawValue: UInt64) {
     self.rawValue = rawValue
@@ -25,7 +25,7 @@ public struct HybridTime: Hashable, Comparable, Sendable {
   @inlinable
   public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
-  /// The greatest number of milliseconds that fits, in the year 10889.
+  /// The greatest supported number of milliseconds, in the year 10889.
   public static let maximumMilliseconds: UInt64 = 1 << 48 - 1
 
   /// The order of milliseconds, then of counter.
@@ -35,21 +35,22 @@ public struct HybridTime: Hashable, Comparable, Sendable {
   }
 }
 
-/// The clock of one node: never behind what it saw, never dragged far ahead by others.
+/// The clock of one node: never behind what it saw, and never far ahead because of other nodes.
 ///
-/// A pure value: the wall clock is passed in. Causality decides every merge and this clock only
-/// breaks ties, so its one duty beyond order is to be hard to poison: neither a remote time nor
-/// this node's own earlier mistake moves it more than ``maximumLeadMilliseconds`` beyond the wall
-/// clock. (A clock once set to 2099 would otherwise win every tie until then.)
+/// The clock is a pure value: the caller passes the wall clock. Causality decides every merge, and
+/// this clock only breaks ties. Its one duty beyond order is resistance to poisoning: neither a
+/// remote time nor this node's own earlier mistake moves it more than ``maximumLeadMilliseconds``
+/// beyond the wall clock. (A clock once set to 2099 would otherwise win every tie until then.)
 package struct HybridClock: Equatable, Sendable {
-  /// The greatest time given out or accepted, but for what a wrong wall clock gave.
+  /// The greatest time issued or accepted, except for times from a wrong wall clock.
   package private(set) var latest: HybridTime
-  /// The last time given out, or known to be this node's own.
+  /// The last time issued, or known to be this node's own.
   private var own = HybridTime(rawValue: 0)
   /// The greatest time that was out of bounds when the wall clock was set back.
   private var setAside = HybridTime(rawValue: 0)
 
-  /// How far beyond the local wall clock a received time may push this clock: five minutes.
+  /// The most by which a received time may push this clock beyond the local wall clock: five
+  /// minutes.
   package static let maximumLeadMilliseconds: UInt64 = 5 * 60 * 1000
 
   /// Starts from the last time this node is known to have used.
@@ -57,11 +58,11 @@ package struct HybridClock: Equatable, Sendable {
     self.latest = latest
   }
 
-  /// Gives the time of a new local change: at least the wall clock, beyond all accepted times.
+  /// Issues the time of a new local change: at least the wall clock, and beyond all accepted times.
   ///
-  /// Where the wall clock was set back so far that what was accepted is out of bounds, it goes on
-  /// beyond this node's own last time if that is still within them, else at the wall clock. What
-  /// was accepted counts again once it is within the bounds.
+  /// If the wall clock was set back so far that accepted times are out of bounds, the clock
+  /// continues after this node's own last time if that is within bounds, else at the wall clock.
+  /// The accepted times apply again once they are within bounds.
   ///
   /// - Parameter nowMilliseconds: the wall clock, milliseconds since 1970.
   package mutating func tick(nowMilliseconds: UInt64) -> HybridTime {
@@ -74,8 +75,8 @@ package struct HybridClock: Equatable, Sendable {
       latest = now
     } else {
       Probe.clockCounts.hit()
-      // Only a wall clock at the end of the 48 bits gets the clock to its last value, where it
-      // stays: giving one time twice is harmless, starting again at 0 would not be.
+      // Only a wall clock at the end of the 48 bits can raise the clock to its last value, where it
+      // stays. Issuing one time twice is harmless; restarting at 0 would not be.
       latest = HybridTime(rawValue: max(latest.rawValue, latest.rawValue &+ 1))
     }
     own = latest
@@ -84,8 +85,11 @@ package struct HybridClock: Equatable, Sendable {
 
   /// Accepts the time of a received change.
   ///
-  /// - Returns: how many milliseconds the time was ahead of the accepted bound, 0 if within it. A
-  ///   time beyond the bound leaves the clock alone; the caller names the device to its people.
+  /// A time beyond the bound leaves the clock unchanged. The caller then reports the device to the
+  /// user.
+  ///
+  /// - Returns: the milliseconds by which the time exceeded the bound; 0 if it was within the
+  ///   bound.
   package mutating func receive(_ time: HybridTime, nowMilliseconds: UInt64) -> UInt64 {
     if isBeyondLead(time, nowMilliseconds: nowMilliseconds) {
       Probe.clockHeldBack.hit()
@@ -97,13 +101,13 @@ package struct HybridClock: Equatable, Sendable {
     return 0
   }
 
-  /// Accepts the time of a change that this node itself wrote, in this life or an earlier one.
+  /// Accepts the time of a change that this node itself wrote, in this or an earlier incarnation.
   package mutating func resume(after time: HybridTime, nowMilliseconds: UInt64) {
     guard receive(time, nowMilliseconds: nowMilliseconds) == 0 else { return }
     own = max(own, time)
   }
 
-  /// Sets aside what is out of bounds, and takes back what was set aside and is within them again.
+  /// Sets aside a time that is out of bounds, and restores one that is within bounds again.
   private mutating func stepBack(nowMilliseconds: UInt64) {
     if isBeyondLead(latest, nowMilliseconds: nowMilliseconds) {
       Probe.ownClockStepsBack.hit()
@@ -119,7 +123,7 @@ package struct HybridClock: Equatable, Sendable {
     time.milliseconds > HybridClock.bound(nowMilliseconds)
   }
 
-  /// The greatest acceptable milliseconds at this wall clock, which may hold any number.
+  /// The greatest acceptable milliseconds at this wall clock; any wall clock value is allowed.
   private static func bound(_ nowMilliseconds: UInt64) -> UInt64 {
     if Mutant.trustsRemoteClock.isActive { return .max }
     let (sum, overflow) = nowMilliseconds.addingReportingOverflow(maximumLeadMilliseconds)

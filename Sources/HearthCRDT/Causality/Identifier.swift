@@ -1,25 +1,26 @@
 /// A 128-bit identifier of a device, person, zone, group or record.
 ///
-/// Two machine words instead of a byte array: comparing, hashing and copying need no memory of
-/// their own, which is what the merge path spends its time on. The order is that of the sixteen
-/// bytes read big-endian, so it is the same on every machine and in every encoding.
+/// It consists of two machine words instead of a byte array, so that comparing, hashing and copying
+/// allocate no memory. The merge path spends most of its time on these. The order is that of the
+/// sixteen bytes read big-endian, so it is the same on every machine and in every encoding.
 public struct Identifier: Hashable, Comparable, Sendable {
   /// Bytes 0-7, big-endian.
   public let high: UInt64
   /// Bytes 8-15, big-endian.
   public let low: UInt64
 
-  /// Makes an identifier of its two halves.
+  /// Makes an identifier from its two halves.
   @inlinable
   public init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
-  /// Makes an identifier of exactly sixteen bytes; nil for any other count.
+  /// Makes an identifier from exactly sixteen bytes; nil for any other count.
   public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == Identifier.byteCount else { return nil }
-    // Read at once where the bytes lie together: one by one took half the time of reading a row.
+    // Contiguous bytes are read at once: reading them one by one took half the time of reading a
+    // row.
     let words = bytes.withContiguousStorageIfAvailable { storage in
       let raw = UnsafeRawBufferPointer(storage)
       return (
@@ -42,7 +43,7 @@ public struct Identifier: Hashable, Comparable, Sendable {
     self.init(high: halves.0, low: halves.1)
   }
 
-  /// Makes an identifier of 32 hexadecimal digits; nil for anything else.
+  /// Makes an identifier from 32 hexadecimal digits; nil for anything else.
   public init?(hex: String) {
     guard hex.utf8.count == 2 * Identifier.byteCount else { return nil }
     var halves: (UInt64, UInt64) = (0, 0)
@@ -80,7 +81,7 @@ public struct Identifier: Hashable, Comparable, Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// How many bytes an identifier has.
+  /// The number of bytes in an identifier.
   public static let byteCount = 16
 
   /// The identifier of sixteen zero bytes, smaller than any other.

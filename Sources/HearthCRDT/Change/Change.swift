@@ -1,21 +1,22 @@
 /// One transaction of one author: the unit of causality and atomicity.
 ///
-/// Its canonical bytes, in which nothing has two spellings, are what the author's hash chain runs
-/// over; segments carry the same content in columns.
+/// The author's hash chain covers its canonical bytes, in which nothing has two encodings. Segments
+/// contain the same content in columns.
 package struct Change: Equatable, Sendable {
-  /// Which change of which author this is.
+  /// The author and sequence number of this change.
   package var dot: Dot
   /// The author's chain hash before this change, 32 bytes.
   package var previousHash: [UInt8]
-  /// What the author had seen of others since its previous change in this zone.
+  /// The changes of others in this zone that the author had seen since its previous change.
   package var seen: FrontierDifference
-  /// What the author had seen of the group's control zone since its previous change in this zone.
+  /// The changes of the group's control zone that the author had seen since its previous change in
+  /// this zone.
   package var controlSeen: FrontierDifference
   /// The author's clock.
   package var time: HybridTime
-  /// The version of the author's schema; informative.
+  /// The version of the author's schema, for information only.
   package var schemaVersion: UInt32
-  /// What the transaction did, in order.
+  /// The operations of the transaction, in order.
   package var operations: [Operation]
 
   package init(
@@ -32,7 +33,9 @@ package struct Change: Equatable, Sendable {
     self.operations = operations
   }
 
-  /// The version of the canonical encoding; a greater one is kept and forwarded, not applied.
+  /// The version of the canonical encoding.
+  ///
+  /// A change with a greater version is kept and forwarded, not applied.
   package static let formatVersion: UInt8 = 1
 }
 
@@ -55,7 +58,7 @@ extension Change {
     }
   }
 
-  /// Reads exactly one change; refuses other spellings and trailing bytes.
+  /// Reads exactly one change; rejects other encodings and trailing bytes.
   package init(decoding bytes: [UInt8]) throws(CodecError) {
     guard bytes.count <= Limits.maximumChangeBytes else {
       throw CodecError(.beyondLimit, "change", offset: 0)
@@ -165,6 +168,7 @@ extension Operation {
 }
 
 extension ByteReader {
+  /// Reads the number of a field, with its kind.
   package mutating func field() throws(CodecError) -> FieldID {
     FieldID(rawValue: UInt16(try varint("field", atMost: Int(UInt16.max))))
   }

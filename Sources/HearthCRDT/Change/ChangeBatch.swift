@@ -1,27 +1,27 @@
 /// The columnar body of a segment: consecutive changes of one author in one zone.
 ///
-/// The same content as the changes' canonical bytes, sorted into columns so that what repeats
-/// (codes, types, records, fields, clocks) costs next to nothing. docs/reference/segment-format.md
+/// It has the same content as the changes' canonical bytes, sorted into columns so that repetition
+/// (codes, types, records, fields, clocks) costs almost nothing. docs/reference/segment-format.md
 /// describes it byte by byte.
 ///
-/// A batch has exactly one encoding. Decoding need not encode again to know that: each column is a
-/// one-to-one mapping between its bytes and its values (varints are minimal, runs are maximal,
-/// numberings follow first use and hold no doubles, deltas wrap), the length of each column follows
-/// from the columns before it, and the one choice there is, whole numbers plain or as deltas, is
-/// compared with the choice that encoding makes.
+/// A batch has exactly one encoding. The decoder verifies this without encoding again. Each column
+/// is a one-to-one mapping between its bytes and its values: varints are minimal, runs are maximal,
+/// numberings follow first use without duplicates, and deltas wrap. The length of each column
+/// follows from the columns before it. The only choice, whole numbers plain or as deltas, is
+/// compared with the encoder's choice.
 package enum ChangeBatch {
   /// The version of the layout and of the weights.
   ///
-  /// Bodies of version 1 weigh an operation as 1. They are read all the same; who opens a segment
-  /// sees to it that its bytes pay for its work.
+  /// Bodies of version 1 weigh an operation as 1. They are still read; the code that opens a
+  /// segment checks that its bytes pay for its work.
   package static let formatVersion: UInt8 = 2
-  /// The oldest version that is read.
+  /// The oldest supported version.
   static let oldestVersion: UInt8 = 1
 
-  /// Encodes changes of one author with consecutive sequence numbers, at least one.
+  /// Encodes at least one change of one author, with consecutive sequence numbers.
   ///
-  /// The caller keeps within ``Limits/maximumSegmentChanges`` and
-  /// ``Limits/maximumSegmentItems``. O(n).
+  /// The caller keeps within ``Limits/maximumSegmentChanges`` and ``Limits/maximumSegmentItems``.
+  /// O(n).
   package static func encode(_ changes: [Change]) -> [UInt8] {
     precondition(!changes.isEmpty, "a batch of no changes")
     var columns = ChangeColumns()
@@ -47,7 +47,7 @@ package enum ChangeBatch {
   }
 }
 
-/// The columns of a batch that is being encoded.
+/// The columns of a batch under construction.
 struct ChangeColumns {
   private var times = ByteWriter(capacity: 256)
   private var lastTime: UInt64?
@@ -91,7 +91,7 @@ struct ChangeColumns {
     }
   }
 
-  /// Appends what was newly seen and returns of how many authors.
+  /// Appends the newly seen heads and returns the number of their authors.
   private mutating func append(_ difference: FrontierDifference, isControl: Bool) -> UInt32 {
     for head in difference.heads {
       authors.add(head.author)
@@ -187,8 +187,8 @@ struct ChangeColumns {
     body.raw(eventFieldCounts.finish())
     body.raw(fields.finish())
     body.raw(tags.finish())
-    // The shorter of two spellings, the plain one where they are equal: never longer than the
-    // canonical bytes, whatever the numbers.
+    // The shorter of two encodings, the plain one if they are equal. The result is never longer
+    // than the canonical bytes, whatever the numbers.
     let areDeltas = deltas.count < numbers.count
     body.byte(areDeltas ? 1 : 0)
     body.raw(areDeltas ? deltas.bytes : numbers.bytes)

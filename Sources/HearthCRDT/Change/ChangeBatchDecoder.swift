@@ -1,15 +1,16 @@
 extension ChangeBatch {
   /// Decodes a batch.
   ///
-  /// Throws where the bytes are not exactly what ``encode(_:)`` makes, pass a limit, or hold other
-  /// work than declared, before memory is taken for it. The changes
-  /// but the first have an empty `previousHash`, which the caller fills while it verifies the
-  /// chain. O(n).
+  /// All changes except the first have an empty `previousHash`. The caller fills it in while it
+  /// verifies the chain. O(n).
   ///
   /// - Parameters:
   ///   - incarnation: the author's incarnation, from the segment's header.
   ///   - first: the first change's sequence number, from the segment's header.
-  ///   - weight: the work that the segment declares; nil where nobody declared any.
+  ///   - weight: the work that the segment declares; nil if nobody declared any.
+  /// - Throws: `CodecError` if the bytes differ from the output of ``encode(_:)``, exceed a limit,
+  ///   or contain other work than declared. The error comes before memory is allocated for the
+  ///   excess.
   package static func decode(
     _ bytes: [UInt8], incarnation: UInt64, first: UInt64, weight: Int? = nil
   ) throws(CodecError) -> [Change] {
@@ -24,13 +25,13 @@ extension ChangeBatch {
 
 /// Decodes the body of a segment, column by column.
 ///
-/// Every count is bounded before memory is asked for: by the bytes that are left where an item
-/// takes a byte, by ``Limits`` where a run stands for many.
+/// Every count is bounded before memory is allocated: by the remaining bytes if an item takes a
+/// byte, or by ``Limits`` if a run stands for many items.
 struct ChangeBatchDecoder {
   private var reader: ByteReader
   private let incarnation: UInt64
   private let first: UInt64
-  /// The declared work that has not been found yet.
+  /// The declared work that was not found yet.
   private var unspent: Int
   private let isDeclared: Bool
   private var version = ChangeBatch.formatVersion
@@ -46,7 +47,7 @@ struct ChangeBatchDecoder {
   private var numbers: [Int64] = []
   private var lengths: [Int] = []
 
-  /// Where the assembly stands in each column.
+  /// The position of the assembly in each column.
   private struct Cursor {
     var operation = 0
     var event = 0
@@ -68,7 +69,7 @@ struct ChangeBatchDecoder {
     isDeclared = weight != nil
   }
 
-  /// Takes work off what was declared, before it is done.
+  /// Subtracts work from the declared work before the work is done.
   private mutating func spend(_ work: Int) throws(CodecError) {
     guard work <= unspent else {
       throw CodecError(.beyondLimit, "declared work", offset: reader.offset)
@@ -115,16 +116,16 @@ struct ChangeBatchDecoder {
     return changes
   }
 
-  /// Refuses a change whose canonical bytes would pass their limit.
+  /// Rejects a change whose canonical bytes would exceed their limit.
   private func checkSize(of change: Change, contentBytes: Int) throws(CodecError) {
     let authors = change.seen.heads.count + change.controlSeen.heads.count
     var items = change.operations.count
     for case .event(let fields) in change.operations.lazy.map(\.body) { items += fields.count }
-    // No author, operation or event field takes more than 42 bytes beside its text.
+    // No author, operation or event field takes more than 42 bytes apart from its text.
     if 128 + 42 * (authors + items) + contentBytes <= Limits.maximumChangeBytes { return }
     var writer = ByteWriter()
     change.encode(into: &writer)
-    // Changes after the first lack their hash here.
+    // Changes after the first have no hash here.
     guard writer.count + 32 - change.previousHash.count <= Limits.maximumChangeBytes else {
       throw CodecError(.beyondLimit, "change", offset: reader.offset)
     }
@@ -189,7 +190,7 @@ extension ChangeBatchDecoder {
     return (seen, controlSeen)
   }
 
-  /// Joins the next marks with their hashes.
+  /// Combines the next marks with their hashes.
   private mutating func decodeHashes(
     of marks: inout ArraySlice<Frontier.Entry>, _ count: Int
   ) throws(CodecError) -> FrontierDifference {
@@ -321,7 +322,7 @@ extension ChangeBatchDecoder {
     }
   }
 
-  /// Reads the event field counts and returns how many fields all operations name.
+  /// Reads the event field counts and returns the number of fields in all operations.
   private mutating func decodeEventFieldCounts(_ operations: Int) throws(CodecError) -> Int {
     var events = 0
     var named = 0
@@ -412,7 +413,7 @@ extension ChangeBatchDecoder {
     return lengths[cursor.length]
   }
 
-  /// The value of the field that was read last.
+  /// The value of the last read field.
   private mutating func nextValue(_ type: TypeID) throws(CodecError) -> Value {
     defer { cursor.tag += 1 }
     switch tags[cursor.tag] {

@@ -1,18 +1,21 @@
 extension ChangeBatch {
-  /// What a change weighs beside what is in it: about the work of eight operations, for its hash
-  /// and what its author had seen.
+  /// The base weight of a change: about the work of eight operations, for its hash and its causes.
   package static let changeWeight = 8
 
-  /// What an operation weighs: so many bytes of ordinary edits cost as much to read and apply.
+  /// The weight of an operation.
+  ///
+  /// Three bytes of ordinary edits cost as much to read and apply.
   package static let operationWeight = 3
 
-  /// What an operation weighs in a body of a version.
+  /// The weight of an operation in a body of a given version.
   static func operationWeight(inVersion version: UInt8) -> Int {
     version < 2 ? 1 : operationWeight
   }
 
-  /// The work of reading and applying changes, declared by who seals them: 8 for each change, 3 for
-  /// each operation, 1 for each event field and each author whose news a change had seen.
+  /// The work of reading and applying changes, which the sealing author declares.
+  ///
+  /// It is 8 for each change, 3 for each operation, and 1 for each event field and each author
+  /// whose news a change had seen.
   ///
   /// O(number of operations).
   package static func weight(of changes: [Change]) -> Int {

@@ -1,18 +1,19 @@
-/// Remembers the last whole number of each field, for coding the next as a difference.
+/// Remembers the last whole number of each field, so that the next one is coded as a difference.
 ///
-/// A table of fixed size: fields that share a slot share their memory, alike on both sides, so it
-/// costs a little size and never correctness, and no input makes it grow.
+/// The table has a fixed size. Fields that share a slot share their memory, in the same manner on
+/// both sides. A collision costs a little size but never correctness, and no input makes the table
+/// grow.
 struct LastNumbers {
   private var slots = [Int64](repeating: 0, count: 256)
 
-  /// The wrapping difference from the field's last number, which this becomes.
+  /// The wrapping difference from the field's last number; updates the last number.
   mutating func delta(to number: Int64, type: TypeID, field: FieldID) -> Int64 {
     let slot = LastNumbers.slot(type, field)
     defer { slots[slot] = number }
     return number &- slots[slot]
   }
 
-  /// The number that lies `delta` beyond the field's last number, which it becomes.
+  /// The number that is `delta` beyond the field's last number; updates the last number.
   mutating func number(beyond delta: Int64, type: TypeID, field: FieldID) -> Int64 {
     let slot = LastNumbers.slot(type, field)
     slots[slot] &+= delta
@@ -24,21 +25,22 @@ struct LastNumbers {
   }
 }
 
-/// How far each author was cited in a batch, for coding the next citation as a difference.
+/// Remembers the last citation of each author in a batch, so that the next one is coded as a
+/// difference.
 struct LastCited {
-  /// By the author's number in the batch.
+  /// The last citations, by the author's number in the batch.
   private var sequences: [UInt64] = []
 
-  /// How far a citation is beyond the last one of the author, which it becomes; wraps where it is
-  /// not beyond.
+  /// The wrapping difference from the author's last citation; updates the last citation.
   mutating func increment(of number: Int, to sequence: UInt64) -> UInt64 {
     makeRoom(for: number)
     defer { sequences[number] = sequence }
     return sequence &- sequences[number]
   }
 
-  /// The citation that lies so far beyond the author's last one, which it becomes; nil beyond the
-  /// greatest number.
+  /// The citation that is `increment` beyond the author's last one; updates the last citation.
+  ///
+  /// Nil beyond the greatest number.
   mutating func sequence(of number: Int, beyondBy increment: UInt64) -> UInt64? {
     makeRoom(for: number)
     let (sequence, overflows) = sequences[number].addingReportingOverflow(increment)

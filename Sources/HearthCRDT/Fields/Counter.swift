@@ -1,13 +1,14 @@
-/// A number that is changed by adding: every addition counts exactly once.
+/// A number that changes by addition: every addition counts exactly once.
 ///
-/// Kept as one total for each author with the last change that is in it; additions are applied once
-/// because changes are. Totals wrap around on overflow, alike on every replica.
+/// The counter stores one total for each author, with the last change included in it. Each addition
+/// is applied once because each change is. Totals wrap around on overflow, equally on every
+/// replica.
 package struct Counter: Equatable, Sendable {
   /// One author's share.
   package struct Share: Equatable, Sendable {
     /// The author.
     package let author: Author
-    /// The author's last change that is part of the total.
+    /// The author's last change in the total.
     package internal(set) var sequence: UInt64
     /// The sum of the author's additions.
     package internal(set) var total: Int64
@@ -22,7 +23,7 @@ package struct Counter: Equatable, Sendable {
   /// The shares in order of author.
   package private(set) var shares: [Share]
 
-  /// Takes shares in any order, without two of one author.
+  /// Takes shares in any order, with at most one for each author.
   package init(_ shares: [Share] = []) {
     self.shares = shares.sorted { $0.author < $1.author }
   }
@@ -36,7 +37,7 @@ package struct Counter: Equatable, Sendable {
     shares.reduce(0) { $0 &+ $1.total }
   }
 
-  /// Adds an author's amount.
+  /// Adds an amount to an author's share.
   package mutating func add(_ delta: Int64, dot: Dot) {
     if let place = shares.firstIndex(where: { $0.author == dot.author }) {
       if Mutant.counterAsRegister.isActive { shares[place].total = 0 }
@@ -49,7 +50,8 @@ package struct Counter: Equatable, Sendable {
     }
   }
 
-  /// Takes of each author the share with more of its changes: commutative, associative, idempotent.
+  /// Takes for each author the share that includes more changes: commutative, associative,
+  /// idempotent.
   package func joined(with other: Counter) -> Counter {
     var result: [Share] = []
     var place = 0

@@ -1,8 +1,8 @@
-/// An add-wins set: a removal takes away exactly the additions its author had seen.
+/// An add-wins set: a removal removes exactly the additions that its author had seen.
 ///
 /// Source: Bieniusa et al., "An optimized conflict-free replicated set" (2012).
 package struct ElementSet: Equatable, Sendable {
-  /// One element and the additions that keep it in.
+  /// One element with the additions that keep it in the set.
   package struct Element: Equatable, Sendable {
     /// The element.
     package let value: Value
@@ -16,12 +16,14 @@ package struct ElementSet: Equatable, Sendable {
   }
 
   /// The elements in order of their canonical bytes, in pieces that are neither empty nor longer
-  /// than ``maximumPiece``: putting one in moves the rest of its piece and not of the set.
+  /// than ``maximumPiece``.
+  ///
+  /// An insertion therefore moves the rest of one piece, not of the whole set.
   private var pieces: [[Element]]
 
   private static let maximumPiece = 512
 
-  /// Takes elements in any order, without doubles.
+  /// Takes elements in any order, without duplicates.
   package init(_ elements: [Element] = []) {
     self.init(sortedElements: elements.sorted { ElementSet.precedes($0.value, $1.value) })
   }
@@ -37,7 +39,7 @@ package struct ElementSet: Equatable, Sendable {
     }
   }
 
-  /// The elements in order of their canonical bytes; O(n) where there are many.
+  /// The elements in order of their canonical bytes; O(n) if there are several pieces.
   package var elements: [Element] {
     pieces.count == 1 ? pieces[0] : Array(pieces.joined())
   }
@@ -45,12 +47,14 @@ package struct ElementSet: Equatable, Sendable {
   /// The elements' values, in order of their canonical bytes.
   package var values: [Value] { pieces.flatMap { $0.map(\.value) } }
 
-  /// Whether two sets have the same elements by the same additions, however they came to them.
+  /// Whether two sets have the same elements with the same additions, in whatever order they arose.
   package static func == (left: ElementSet, right: ElementSet) -> Bool {
     left.elements == right.elements
   }
 
-  /// Adds an element; it takes the place of the additions the author had seen.
+  /// Adds an element.
+  ///
+  /// The addition replaces the additions that its author had seen.
   ///
   /// O(log n) amortised.
   package mutating func include(_ value: Value, dot: Dot, past: Frontier) {
@@ -80,7 +84,7 @@ package struct ElementSet: Equatable, Sendable {
     Probe.elementAddedTwice.hit(if: element.additions.count > 1)
   }
 
-  /// Removes the additions of an element that the author had seen, its own of this change too.
+  /// Removes the additions of an element that the author had seen, including those of this change.
   package mutating func exclude(_ value: Value, dot: Dot, past: Frontier) {
     guard let (piece, place) = place(for: value), place < pieces[piece].count,
       pieces[piece][place].value == value
@@ -97,7 +101,7 @@ package struct ElementSet: Equatable, Sendable {
     }
   }
 
-  /// Merges two copies, given what each replica knows: commutative, associative, idempotent.
+  /// Merges two copies, given the knowledge of each replica: commutative, associative, idempotent.
   ///
   /// O(n).
   package static func joined(
@@ -128,19 +132,19 @@ package struct ElementSet: Equatable, Sendable {
     return ElementSet(sortedElements: result)
   }
 
-  /// Where the element is or would be; nil if there are none.
+  /// The position of the element, or the position where it would be inserted; nil for an empty set.
   private func place(for value: Value) -> (piece: Int, place: Int)? {
     guard !pieces.isEmpty else { return nil }
     if Mutant.unorderedEncoding.isActive {
       return (pieces.count - 1, pieces[pieces.count - 1].count)
     }
-    // The last piece that does not begin behind the value.
+    // The last piece that does not begin after the value.
     let behind = pieces.partitionPoint { ElementSet.precedes(value, $0[0].value) }
     let piece = max(0, behind - 1)
     return (piece, pieces[piece].partitionPoint { !ElementSet.precedes($0.value, value) })
   }
 
-  /// The order of canonical bytes, without making them.
+  /// The order of canonical bytes, computed without encoding.
   static func precedes(_ left: Value, _ right: Value) -> Bool {
     switch (left, right) {
     case (.int(let a), .int(let b)):
@@ -159,7 +163,7 @@ package struct ElementSet: Equatable, Sendable {
       : varintPrecedes(UInt64(left.count), UInt64(right.count))
   }
 
-  /// The order of varints' bytes, lowest seven bits first.
+  /// The order of the varints' bytes, the lowest seven bits first.
   private static func varintPrecedes(_ left: UInt64, _ right: UInt64) -> Bool {
     var (left, right) = (left, right)
     while left & 0x7f == right & 0x7f, left >= 0x80, right >= 0x80 {

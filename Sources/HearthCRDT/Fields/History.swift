@@ -1,16 +1,16 @@
-/// A register that keeps every value it ever had, so that a rule can ask what somebody had seen.
+/// A register that keeps every value it ever had, so that a rule can query an author's past.
 ///
-/// A point award pays what the chore cost in the past of the completion, on every replica and
-/// whatever arrived first; that needs the values that were overwritten meanwhile. Each entry names
-/// the entries it directly replaced, which is enough to answer for any past.
+/// A point award pays the chore's price in the past of the completion, on every replica and in any
+/// order of arrival. This needs the values that were overwritten meanwhile. Each entry names the
+/// entries that it directly replaced, which is sufficient for any past.
 package struct History: Equatable, Sendable {
-  /// One value that was written.
+  /// One written value.
   package struct Entry: Equatable, Sendable {
     /// The write.
     package let version: Version
-    /// What was written.
+    /// The written value.
     package let value: Value
-    /// The entries that were current for the author, in order: those this one replaced.
+    /// The entries that this one replaced, in order: those that were current for the author.
     package let replaced: [Dot]
 
     package init(version: Version, value: Value, replaced: [Dot]) {
@@ -20,13 +20,15 @@ package struct History: Equatable, Sendable {
     }
   }
 
-  /// Every value, in order of dot; what they replaced is among them.
+  /// All entries, in order of dot, including the replaced ones.
   package private(set) var entries: [Entry]
-  /// The places' dots that no entry has replaced, in order; they follow from the entries, and are
-  /// kept so that a write by somebody who saw all need not look at each.
+  /// The dots that no entry has replaced, in order.
+  ///
+  /// They follow from the entries. They are stored so that a write by an author who had seen all of
+  /// them need not scan the entries.
   private var heads: [Dot]
 
-  /// Takes entries in any order, without two of one dot.
+  /// Takes entries in any order, with at most one for each dot.
   package init(_ entries: [Entry] = []) {
     self.init(sortedEntries: entries.sorted { $0.version.dot < $1.version.dot })
   }
@@ -41,11 +43,11 @@ package struct History: Equatable, Sendable {
     }
   }
 
-  /// Takes entries from outside, in order of dot: what each replaced must be another of them, and
-  /// none may come to replace itself through others.
+  /// Validates entries from outside, in order of dot.
   ///
-  /// Without the first a question for a past would look for an entry that is not there; without the
-  /// second a history of values could show none. O(n log n).
+  /// Each replaced dot must be another entry, and no entry may replace itself through others.
+  /// Without the first rule, a query for a past would miss an entry. Without the second rule, a
+  /// history with values could have no current value. O(n log n).
   init(checking entries: [Entry], at offset: Int) throws(CodecError) {
     self.init(sortedEntries: entries)
     var replacers = [Int](repeating: 0, count: entries.count)
@@ -57,7 +59,7 @@ package struct History: Equatable, Sendable {
         replacers[place] += 1
       }
     }
-    // Takes away whatever nothing replaces, again and again: only circles stay.
+    // Repeatedly removes entries that nothing replaces. Only cycles remain.
     var free = replacers.indices.filter { replacers[$0] == 0 }
     var count = 0
     while let next = free.popLast() {
@@ -75,8 +77,9 @@ package struct History: Equatable, Sendable {
 
   /// Writes a value over everything in the writer's past.
   ///
-  /// O(log n) for each author of values where the writer saw all values, which nearly every writer
-  /// did, and for a further write of the same change, which replaces the first one; else O(n).
+  /// O(log n) for each author of values if the writer saw all values, as almost every writer did.
+  /// The same holds for a further write of the same change, which replaces the first one. Otherwise
+  /// O(n).
   package mutating func assign(_ value: Value, version: Version, past: Frontier) {
     let place = position(of: version.dot)
     if place < entries.count, entries[place].version.dot == version.dot {
@@ -99,10 +102,9 @@ package struct History: Equatable, Sendable {
     }
   }
 
-  /// Whether a change of an author may write: not where the author has given as many values as it
-  /// may.
+  /// Whether a change may write: its author has not reached the limit of values.
   ///
-  /// All of its own are before this one, as its changes come in order.
+  /// All values of this author are before this one, since one author's changes arrive in order.
   func accepts(_ dot: Dot, atMost limit: Int) -> Bool {
     let place = position(of: dot)
     let isRewritten = place < entries.count && entries[place].version.dot == dot
@@ -113,7 +115,7 @@ package struct History: Equatable, Sendable {
     entries.partitionPoint { $0.version.dot >= dot }
   }
 
-  /// The entries of each author that a knowledge covers, as ranges of places.
+  /// The ranges of each author's entries that a frontier covers.
   private func seen(by past: Frontier) -> [(seen: Range<Int>, all: Range<Int>)] {
     var runs: [(seen: Range<Int>, all: Range<Int>)] = []
     var start = 0
@@ -132,13 +134,13 @@ package struct History: Equatable, Sendable {
     seen(by: past).allSatisfy { $0.seen.upperBound == $0.all.upperBound }
   }
 
-  /// The values that nothing has replaced, in order of dot; more than one where concurrent.
+  /// The values that nothing has replaced, in order of dot; several if they are concurrent.
   package var current: [Entry] { heads.map { entries[position(of: $0)] } }
 
-  /// The value that is shown: the current one of the greatest version.
+  /// The displayed value: the current one with the greatest version.
   package var shown: Entry? { current.max { $0.version < $1.version } }
 
-  /// The value that somebody with this knowledge saw.
+  /// The value displayed to an author with this past.
   package func shown(asOf past: Frontier) -> Entry? {
     current(in: past).max { $0.version < $1.version }
   }
@@ -153,11 +155,12 @@ package struct History: Equatable, Sendable {
         })
   }
 
-  /// The values in a knowledge that nothing in it has replaced.
+  /// The values within a frontier that nothing within it has replaced.
   private func current(in past: Frontier) -> [Entry] {
     let runs = seen(by: past)
     if runs.allSatisfy({ $0.seen.upperBound == $0.all.upperBound }) { return current }
-    // An author's later value has replaced its earlier one, or what had replaced that.
+    // An author's later value has replaced the author's earlier one, or an entry that had replaced
+    // it.
     let last = runs.compactMap { run in
       run.seen.isEmpty ? nil : entries[run.seen.upperBound - 1].version.dot
     }

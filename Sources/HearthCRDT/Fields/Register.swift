@@ -2,10 +2,10 @@
 package struct Sibling: Equatable, Sendable {
   /// The write.
   package let version: Version
-  /// What was written; nil while it lies in the store's typed column and has not been read.
+  /// The written value; nil while it is in the store's typed column and has not been read.
   ///
-  /// Merging a write needs the versions only, so a store may leave the shown value where it is;
-  /// it must supply it before the value stops being the shown one (``Register/isPartial``).
+  /// A merge needs only the versions, so a store may leave the displayed value in its column. It
+  /// must supply the value before another value is displayed (``Register/isPartial``).
   package var value: Value?
 
   package init(version: Version, value: Value?) {
@@ -14,18 +14,18 @@ package struct Sibling: Equatable, Sendable {
   }
 }
 
-/// A multi-value register: a write replaces exactly the values its author had seen.
+/// A multi-value register: a write replaces exactly the values that its author had seen.
 ///
-/// A wrong clock can therefore win a tie between concurrent writes, and never erase a later edit.
+/// A wrong clock can therefore win a tie between concurrent writes, but never erase a later edit.
 /// Source: Shapiro et al., "A comprehensive study of CRDTs" (2011), 3.2.2, with dots in place of
 /// version vectors per value.
 package struct Register: Equatable, Sendable {
-  /// The value that is shown: the one of the greatest version.
+  /// The displayed value: the one with the greatest version.
   package private(set) var shown: Sibling
-  /// Concurrent values that lost the tie, in order of dot; normally none.
+  /// Concurrent values that lost the tie, in order of dot; usually none.
   package private(set) var others: [Sibling]
 
-  /// A register written once.
+  /// Makes a register with one write.
   package init(_ sibling: Sibling) {
     shown = sibling
     others = []
@@ -44,18 +44,18 @@ package struct Register: Equatable, Sendable {
       .sorted { $0.version.dot < $1.version.dot }
   }
 
-  /// All values, the shown one first.
+  /// All values, the displayed one first.
   package var siblings: [Sibling] { [shown] + others }
 
-  /// Whether the shown value has not been read from the store's column.
+  /// Whether the displayed value has not been read from the store's column.
   package var isPartial: Bool { shown.value == nil }
 
-  /// Supplies the shown value.
+  /// Supplies the displayed value.
   package mutating func supply(_ value: Value) {
     shown.value = value
   }
 
-  /// Whether the shown value survives a write by an author with this past.
+  /// Whether the displayed value survives a write by an author with this past.
   package func staysConcurrent(to past: Frontier) -> Bool {
     !past.covers(shown.version.dot)
   }
@@ -80,7 +80,7 @@ package struct Register: Equatable, Sendable {
     if Mutant.tieByArrival.isActive { shown.value = value }
   }
 
-  /// Merges two copies, given what each replica knows.
+  /// Merges two copies, given the knowledge of each replica.
   ///
   /// Commutative, associative and idempotent. Nil if every value was overwritten on the other side.
   package static func joined(

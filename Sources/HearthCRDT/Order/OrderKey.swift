@@ -1,23 +1,25 @@
-/// A place in a list that people sort by hand: a fraction between 0 and 1 in base 256.
+/// A position in a list that people sort by hand: a fraction between 0 and 1 in base 256.
 ///
-/// A list's order is one register per item, and moving an item writes that item only. Two devices
-/// that insert at one place while apart get equal keys: items are ordered by (key, ``Version`` of
-/// the register), so every replica shows one order, and neither is lost. Nothing is random: equal
-/// inputs give equal keys.
+/// A list's order is one register per item, and moving an item writes only that item. Two offline
+/// devices that insert at one position get equal keys. Items are ordered by (key, ``Version`` of
+/// the register), so every replica displays one order, and no item is lost. Nothing is random:
+/// equal inputs give equal keys.
 ///
-/// Appending and prepending make keys of 2 bytes for some 32,000 items and of 4 for 16 million;
-/// inserting again and again at one place costs one byte for eight insertions.
+/// Appending and prepending make keys of 2 bytes for some 32,000 items and of 4 for 16 million.
+/// Repeated insertions at one position cost one byte for eight insertions.
 package struct OrderKey: Hashable, Sendable {
   /// The digits, most significant first; at least one, the last not 0.
   package let bytes: [UInt8]
 
-  /// The most digits of a key; a list that needs more is spread anew (``spread(_:)``).
+  /// The most digits of a key.
+  ///
+  /// A list that needs more gets new keys (``spread(_:)``).
   package static let maximumBytes = 64
 
   /// The key of a list's first item.
   package static let first = OrderKey(digits: [0x80])
 
-  /// Takes digits; nil for none, for more than ``maximumBytes``, or a last digit of 0.
+  /// Takes digits; nil for none, for more than ``maximumBytes``, or for a last digit of 0.
   package init?(bytes: [UInt8]) {
     guard let last = bytes.last, last != 0, bytes.count <= OrderKey.maximumBytes else { return nil }
     self.bytes = bytes
@@ -30,9 +32,11 @@ package struct OrderKey: Hashable, Sendable {
 
   /// A key strictly between two others, where nil stands for the list's end on that side.
   ///
-  /// Throws ``OrderKeyError`` where there is no such key: the bounds are equal or the wrong way
-  /// round (two items inserted while apart), or the key would pass ``maximumBytes``. The caller
-  /// then writes new keys for the whole list (``spread(_:)``). O(length).
+  /// If there is no such key, the caller writes new keys for the whole list (``spread(_:)``).
+  /// O(length).
+  ///
+  /// - Throws: ``OrderKeyError`` if the bounds are equal or in the wrong order (two items inserted
+  ///   offline), or if the key would exceed ``maximumBytes``.
   package static func between(
     _ lower: OrderKey?, _ upper: OrderKey?
   ) throws(OrderKeyError) -> OrderKey {
@@ -49,7 +53,7 @@ package struct OrderKey: Hashable, Sendable {
     return OrderKey(digits: digits)
   }
 
-  /// Keys for a whole list, rising and evenly spread, as short as their number allows.
+  /// Keys for a whole list, ascending and evenly spread, as short as their number allows.
   package static func spread(_ count: Int) -> [OrderKey] {
     precondition(count >= 0, "a list of \(count) items")
     var width = 1
@@ -64,10 +68,10 @@ package struct OrderKey: Hashable, Sendable {
 // MARK: - Digits
 
 extension OrderKey {
-  /// The least fraction beyond `digits` in a precision that grows with the leading 255s.
+  /// The least fraction beyond `digits`, in a precision that grows with the leading 255s.
   ///
-  /// With f of them the precision is 2f + 2 digits, so the room for appending grows faster than
-  /// the keys.
+  /// With f leading 255s the precision is 2f + 2 digits, so the room for appending grows faster
+  /// than the keys.
   private static func next(after digits: [UInt8]) -> [UInt8] {
     let full = digits.prefix { $0 == 255 }.count
     var result = padded(digits, to: 2 * full + 2)
@@ -81,11 +85,11 @@ extension OrderKey {
     return stripped(result)
   }
 
-  /// The greatest fraction below `digits` in a precision that grows with the leading zeros.
+  /// The greatest fraction below `digits`, in a precision that grows with the leading zeros.
   private static func next(before digits: [UInt8]) -> [UInt8] {
     let empty = digits.prefix { $0 == 0 }.count
     let precision = 2 * empty + 2
-    // What the precision cuts off lies between: cutting is enough.
+    // A fraction cut to the precision is already below `digits`.
     if digits.count > precision { return stripped(Array(digits.prefix(precision))) }
     var result = padded(digits, to: precision)
     // Digit number `empty` is above 0, so the borrow ends there at the latest.
@@ -98,7 +102,7 @@ extension OrderKey {
     return stripped(result)
   }
 
-  /// A short fraction near the middle of two; `lower` must be below `upper`.
+  /// A short fraction near the middle between two fractions; `lower` must be below `upper`.
   private static func middle(_ lower: [UInt8], _ upper: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     var isBounded = true
@@ -110,7 +114,8 @@ extension OrderKey {
         result.append(UInt8((low + high) / 2))
         return result
       }
-      // The same digit, or neighbours: then all that starts with the lower one is below `upper`.
+      // The digits are equal or neighbours. For neighbours, every fraction that starts with the
+      // lower digit is below `upper`.
       if high != low { isBounded = false }
       result.append(UInt8(low))
     }
@@ -132,23 +137,23 @@ extension OrderKey {
 }
 
 extension OrderKey: Comparable {
-  /// The order of the fractions, which is that of the bytes and that of the text.
+  /// The order of the fractions, equal to the order of the bytes and of the text.
   package static func < (left: OrderKey, right: OrderKey) -> Bool {
     left.bytes.lexicographicallyPrecedes(right.bytes)
   }
 }
 
 extension OrderKey: CustomStringConvertible {
-  /// Two lower-case hexadecimal digits a byte: the form a register holds.
+  /// Two lower-case hexadecimal digits for each byte: the form in a register.
   ///
-  /// Texts compare like the keys, so a query sorts by the column as it is.
+  /// Texts compare like the keys, so a query can sort by the column directly.
   package var text: String {
     let digits = Array("0123456789abcdef".utf8)
     return String(
       decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
-  /// Reads the text form; nil for anything that ``text`` does not make.
+  /// Reads the text form; nil for anything that ``text`` does not produce.
   package init?(text: String) {
     guard text.utf8.count % 2 == 0, text.utf8.count <= 2 * OrderKey.maximumBytes else { return nil }
     var bytes: [UInt8] = []
@@ -174,7 +179,7 @@ extension OrderKey: CustomStringConvertible {
   package var description: String { text }
 }
 
-/// Why there is no key between two others.
+/// The reason why there is no key between two others.
 package struct OrderKeyError: Error, Equatable, CustomStringConvertible {
   /// The kind of reason.
   package enum Code: String, Sendable {
@@ -191,7 +196,7 @@ package struct OrderKeyError: Error, Equatable, CustomStringConvertible {
     self.code = code
   }
 
-  /// The reason and what to do.
+  /// The reason and the remedy.
   package var description: String {
     switch code {
     case .notAscending: "no place between equal or swapped order keys: spread the list anew"

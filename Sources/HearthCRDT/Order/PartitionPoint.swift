@@ -1,8 +1,9 @@
 extension RandomAccessCollection {
-  /// The first place from which on a condition holds; the end if it holds for none.
+  /// The first position from which a condition holds; the end if it holds for no element.
   ///
-  /// The one binary search: where the condition holds for one element, it holds for all after it. A
-  /// table that is no collection searches the range of its places. O(log n).
+  /// This is the only binary search. If the condition holds for one element, it must hold for all
+  /// elements after it. A table that is not a collection searches the range of its positions. O(log
+  /// n).
   @inlinable
   package func partitionPoint(where isBeyond: (Element) -> Bool) -> Index {
     var low = startIndex

@@ -1,15 +1,17 @@
-/// One step of a change: what it does to one record.
+/// One step of a change: its effect on one record.
 package struct Operation: Equatable, Sendable {
   /// The record's type and id.
   package var key: RecordKey
-  /// What is done.
+  /// The action on the record.
   package var body: Body
 
-  /// What an operation does.
+  /// The action of an operation.
   package enum Body: Equatable, Sendable {
     /// Marks the record as written, without setting a field.
     case insert
-    /// Sets a register or history field, over every value the author has seen.
+    /// Sets a register or history field.
+    ///
+    /// The new value replaces every value that the author has seen.
     case assign(FieldID, Value)
     /// Adds to a counter.
     case count(FieldID, Int64)
@@ -17,7 +19,7 @@ package struct Operation: Equatable, Sendable {
     case include(FieldID, Value)
     /// Removes from a set the additions of an element that the author has seen.
     case exclude(FieldID, Value)
-    /// Deletes the record as far as the author has seen it.
+    /// Deletes the record, as far as the author has seen its writes.
     case delete
     /// Creates an event with all its fields, in order of field.
     case event([EventField])
@@ -30,8 +32,8 @@ package struct Operation: Equatable, Sendable {
 
   /// Whether the operation fits the record's type and the field's kind.
   ///
-  /// An operation that does not is void on every node: it is decoded, hashed and kept, and changes
-  /// nothing.
+  /// An operation that does not fit is void on every node: it is decoded, hashed and kept, but
+  /// changes nothing.
   package var isWellFormed: Bool {
     guard key.type.isValid else { return false }
     if case .event(let fields) = body {

@@ -1,9 +1,10 @@
-/// What each author has used up of a record's limits, field by field.
+/// The part of a record's limits that each author has used up, by field.
 ///
-/// Grows only, and an author's part follows from its own log: the join takes the greater of each.
-/// Most records have none, because short values in fields of low numbers are free.
+/// Charges only grow, and an author's part follows from the author's own log, so a join takes the
+/// greater of each. Most records have no charges, since short values in fields with low numbers are
+/// free.
 package struct RecordCharges: Equatable, Sendable {
-  /// What one author's writes of one field have used up.
+  /// The charge of one author's writes of one field.
   package struct Entry: Equatable, Sendable {
     /// The author.
     package let author: Author
@@ -17,7 +18,7 @@ package struct RecordCharges: Equatable, Sendable {
     }
   }
 
-  /// In order of author, then of field.
+  /// The charges, in order of author, then of field.
   package private(set) var entries: [Entry] = []
 
   init() {}
@@ -26,8 +27,9 @@ package struct RecordCharges: Equatable, Sendable {
     entries = sortedEntries
   }
 
-  /// Takes what an encoding says, of which each author's part must be one that the rule lets come
-  /// about; at least one.
+  /// Validates charges from an encoding.
+  ///
+  /// There must be at least one, and each author's part must be possible under the rule.
   init(checking entries: [Entry], at offset: Int) throws(CodecError) {
     var sum: UInt64 = 0
     for (place, entry) in entries.enumerated() {
@@ -46,7 +48,7 @@ package struct RecordCharges: Equatable, Sendable {
   /// Whether nobody has used up anything.
   package var isEmpty: Bool { entries.isEmpty }
 
-  /// What an author has used up of the record in all; O(log n) and what is its own.
+  /// The total charge of an author in the record; O(log n), plus the author's own entries.
   package func total(of author: Author) -> UInt64 {
     var place = position(of: author, FieldID(rawValue: 0))
     var sum: UInt64 = 0
@@ -57,7 +59,7 @@ package struct RecordCharges: Equatable, Sendable {
     return sum
   }
 
-  /// What an author has used up of one field; O(log n).
+  /// The charge of an author in one field; O(log n).
   func units(of author: Author, in field: FieldID) -> UInt64 {
     let place = position(of: author, field)
     return isEntry(place, author, field) ? entries[place].units : 0
@@ -67,7 +69,7 @@ package struct RecordCharges: Equatable, Sendable {
     place < entries.count && entries[place].author == author && entries[place].field == field
   }
 
-  /// Takes an operation's cost.
+  /// Adds an operation's cost.
   mutating func take(_ cost: (field: FieldID, units: UInt64, isAdded: Bool), by author: Author) {
     let place = position(of: author, cost.field)
     guard isEntry(place, author, cost.field) else {
@@ -78,7 +80,7 @@ package struct RecordCharges: Equatable, Sendable {
     entries[place].units = cost.isAdded ? before + cost.units : max(before, cost.units)
   }
 
-  /// Takes the greater of each: commutative, associative, idempotent.
+  /// Takes the greater of each charge: commutative, associative, idempotent.
   ///
   /// O(n).
   func joined(with other: RecordCharges) -> RecordCharges {
@@ -109,6 +111,6 @@ package struct RecordCharges: Equatable, Sendable {
 }
 
 extension FieldID {
-  /// The number without the bits of the kind.
+  /// The field number without the bits of the kind.
   var number: UInt16 { rawValue & (1 << 14 - 1) }
 }

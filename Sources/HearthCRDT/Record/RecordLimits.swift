@@ -1,16 +1,18 @@
-/// How much one author may put into one record: part of the merge rule.
+/// The limits on one author's content in one record: part of the merge rule.
 ///
-/// A change with an operation beyond a limit is void on every replica, all of it, so all cut
-/// alike. Each limit looks only at what the author itself wrote into the record before, and its log
-/// has one order: what has arrived from others decides nothing. A limit on all authors together
-/// could not be that, as it would have to refuse what came last. Source of the rule:
-/// `docs/decisions/0060`.
+/// A change with an operation beyond a limit is void as a whole on every replica, so all replicas
+/// cut equally. Each limit depends only on what the author itself wrote into the record before. An
+/// author's log has a single order, so the arrival of other authors' changes decides nothing. A
+/// limit on all authors together could not work that way, since it would have to refuse the last
+/// arrival. Source of the rule: `docs/decisions/0060`.
 package struct RecordLimits: Equatable, Sendable {
   /// The most units one author may use up in one record.
   package var units: UInt64
-  /// How many bytes of a value make a unit; shorter values take none of their own.
+  /// The number of bytes of a value in one unit.
+  ///
+  /// A shorter value uses no unit.
   package var unitBytes: Int
-  /// Fields with numbers above this take a unit each.
+  /// Each field with a number above this takes one unit.
   package var freeFieldNumber: UInt16
   /// The most values one author may give one history.
   package var historyValues: Int
@@ -27,10 +29,11 @@ package struct RecordLimits: Equatable, Sendable {
     units: Limits.maximumRecordUnits, unitBytes: Limits.recordUnitBytes,
     freeFieldNumber: Limits.freeFieldNumber, historyValues: Limits.maximumHistoryValues)
 
-  /// What an operation uses up, and whether it adds to what its field has used or only raises it.
+  /// The cost of an operation, and whether it adds to its field's charge or only raises it.
   ///
-  /// A register keeps the author's last value only, so it counts with its largest; what sets and
-  /// histories were given counts for ever, because who removed it when differs between replicas.
+  /// A register keeps only the author's last value, so it is charged for its largest value.
+  /// Everything added to sets and histories counts forever, since the time of a removal differs
+  /// between replicas.
   func cost(of body: Operation.Body) -> (field: FieldID, units: UInt64, isAdded: Bool)? {
     switch body {
     case .event, .insert, .delete, .exclude: nil
@@ -41,9 +44,10 @@ package struct RecordLimits: Equatable, Sendable {
     }
   }
 
-  /// Whether all that one change does to a record is within the limits of its author.
+  /// Whether all operations of one change on a record are within the limits of its author.
   ///
-  /// What it wrote before is in the record, as the changes of one author come in order.
+  /// The author's earlier writes are already in the record, since one author's changes arrive in
+  /// order.
   package func admit(
     _ bodies: some Sequence<Operation.Body>, of dot: Dot, to state: RecordState
   ) -> Bool {
@@ -66,7 +70,7 @@ package struct RecordLimits: Equatable, Sendable {
     return true
   }
 
-  /// Whether an operation may come to a limit.
+  /// Whether an operation can reach a limit.
   package func mayLimit(_ body: Operation.Body) -> Bool {
     if case .assign(let id, _) = body, id.kind == .history { return true }
     return cost(of: body) != nil
@@ -90,12 +94,14 @@ package struct RecordLimits: Equatable, Sendable {
 }
 
 extension Limits {
-  /// The most units of space that one author may use up in one record: a mebibyte of long values,
-  /// or as many elements of sets.
+  /// The most units of space that one author may use up in one record: one mebibyte of long values,
+  /// or the same number of set elements.
   package static let maximumRecordUnits: UInt64 = 4_096
-  /// How many bytes of a value make a unit of space; shorter values are free.
+  /// The number of bytes of a value in one unit of space; shorter values are free.
   package static let recordUnitBytes = 256
-  /// Fields up to this number are free; they are few, so they bound themselves.
+  /// Fields up to this number are free.
+  ///
+  /// They are few, so their number is bounded.
   package static let freeFieldNumber: UInt16 = 255
   /// The most values that one author may give one history.
   package static let maximumHistoryValues = 1_024

@@ -1,6 +1,6 @@
-/// The replicated state of one mutable record: its life and its fields.
+/// The replicated state of one mutable record: its existence and its fields.
 package struct RecordState: Equatable, Sendable {
-  /// One field's state, of the kind its number says.
+  /// The state of one field, of the kind that the field number determines.
   package enum Field: Equatable, Sendable {
     case register(Register)
     case history(History)
@@ -21,12 +21,12 @@ package struct RecordState: Equatable, Sendable {
 
   /// Whether the record exists.
   package private(set) var life: Life
-  /// The fields that were ever written, in order of number.
+  /// All fields that were ever written, in order of number.
   package private(set) var entries: [Entry]
-  /// What each author has used up of the record's limits.
+  /// The part of the record's limits that each author has used up.
   package private(set) var charges: RecordCharges
 
-  /// A record that nobody has written.
+  /// Makes a record without writes.
   package init() {
     self.init(life: Life(), sortedEntries: [])
   }
@@ -43,8 +43,10 @@ package struct RecordState: Equatable, Sendable {
     return place < entries.count && entries[place].id == id ? entries[place].field : nil
   }
 
-  /// The value a field shows: null if never written, a counter's sum; nil if not read from the
-  /// store's column yet, or for a set.
+  /// The displayed value of a field.
+  ///
+  /// The value is null if the field was never written, and the sum for a counter. It is nil for a
+  /// set, or if it has not been read from the store's column yet.
   package func shown(_ id: FieldID) -> Value? {
     switch self[id] {
     case nil: .null
@@ -55,14 +57,14 @@ package struct RecordState: Equatable, Sendable {
     }
   }
 
-  /// The elements of a set; none if it was never written.
+  /// The elements of a set; empty if it was never written.
   package func elements(_ id: FieldID) -> [Value] {
     if case .set(let set) = self[id] { set.values } else { [] }
   }
 
-  /// Whether an operation needs a shown value that has not been read from the store's column.
+  /// Whether an operation needs a displayed value that has not been read from the store's column.
   ///
-  /// That is so where the write is concurrent with the shown value, which then becomes a sibling.
+  /// This is so if the write is concurrent with the displayed value, which then becomes a sibling.
   package func needsShownValue(for body: Operation.Body, past: Frontier) -> Bool {
     guard case .assign(let id, _) = body, case .register(let register) = self[id] else {
       return false
@@ -70,7 +72,7 @@ package struct RecordState: Equatable, Sendable {
     return register.isPartial && register.staysConcurrent(to: past)
   }
 
-  /// Supplies the value of a register from the store's column.
+  /// Supplies the value of a register, read from the store's column.
   package mutating func supply(_ value: Value, to id: FieldID) {
     let place = position(of: id)
     guard place < entries.count, entries[place].id == id,
@@ -83,10 +85,10 @@ package struct RecordState: Equatable, Sendable {
   /// Applies one operation of a change that ``RecordLimits`` admit.
   ///
   /// - Parameters:
-  ///   - body: what is done; it must fit the field's kind (``Operation/isWellFormed``).
+  ///   - body: the action; it must fit the field's kind (``Operation/isWellFormed``).
   ///   - version: the change's dot and time.
   ///   - past: everything the author had seen, its own earlier changes included.
-  ///   - limits: what the operation costs its author.
+  ///   - limits: the costs that the operation charges to its author.
   package mutating func apply(
     _ body: Operation.Body, version: Version, past: Frontier,
     limits: RecordLimits = .standard
@@ -110,7 +112,7 @@ package struct RecordState: Equatable, Sendable {
     case .include(let id, let value):
       withElements(id) { $0.include(value, dot: version.dot, past: past) }
     case .exclude(let id, let value):
-      // Nothing is in a set to which nobody has added.
+      // A set without additions contains nothing to remove.
       if self[id] != nil { withElements(id) { $0.exclude(value, dot: version.dot, past: past) } }
     }
     Probe.recordRevived.hit(if: !life.deletes.isEmpty && life.isDeleted)
@@ -143,14 +145,16 @@ package struct RecordState: Equatable, Sendable {
   private mutating func withElements(_ id: FieldID, _ body: (inout ElementSet) -> Void) {
     withField(id, or: .set(ElementSet())) { field in
       guard case .set(var set) = field else { return }
-      // Held once only, or every change of it would copy all of it.
+      // The set must have a single reference, or every change would copy all of it.
       field = .set(ElementSet())
       body(&set)
       field = .set(set)
     }
   }
 
-  /// Changes a field in its place, after it was put there where it was not.
+  /// Changes a field in place.
+  ///
+  /// Inserts `new` first if the field is absent.
   private mutating func withField(_ id: FieldID, or new: Field, _ body: (inout Field) -> Void) {
     let place = position(of: id)
     if place == entries.count || entries[place].id != id {
@@ -167,10 +171,11 @@ package struct RecordState: Equatable, Sendable {
 // MARK: - Merging states
 
 extension RecordState {
-  /// Merges two copies, given what each replica knows: commutative, associative, idempotent.
+  /// Merges two copies, given the knowledge of each replica: commutative, associative, idempotent.
   ///
-  /// Of two copies that were cut at one limit, as both replicas take each author's log from its
-  /// start: the one that knows more of an author has what the other one has.
+  /// Copies that were cut at a limit merge correctly. Every replica takes each author's log from
+  /// its start, so the copy that knows more of an author contains everything that the other copy
+  /// has of that author.
   package static func joined(
     _ left: RecordState, knowing leftKnows: Frontier, _ right: RecordState,
     knowing rightKnows: Frontier
@@ -213,11 +218,11 @@ extension RecordState {
   }
 }
 
-/// The replicated state of one event: who created it, when, and its fields for ever.
+/// The replicated state of one event: its creation and its permanent fields.
 package struct EventState: Equatable, Sendable {
   /// The creating change.
   package let version: Version
-  /// What the author had seen, its own earlier changes included; kept where the type says so.
+  /// The author's past, its own earlier changes included; kept if the type requires it.
   package let cause: Frontier?
   /// The fields in order of number.
   package let fields: [EventField]
@@ -228,7 +233,7 @@ package struct EventState: Equatable, Sendable {
     self.fields = fields
   }
 
-  /// The value of a field, null if absent.
+  /// The value of a field; null if absent.
   package subscript(id: FieldID) -> Value {
     fields.first { $0.field == id }?.value ?? .null
   }

@@ -1,16 +1,16 @@
-/// The number of a record type; it never changes and is never used again.
+/// The number of a record type; it never changes and is never reused.
 ///
-/// Two bits of the number say how the type behaves, so that a node that does not know the type
-/// merges it like one that does:
+/// Two bits of the number describe the type's behaviour. A node that does not know the type can
+/// therefore merge its records correctly:
 ///
 /// - bit 15: an *event* type. Its records are created once and never change.
-/// - bit 14: events that keep their *cause*, the frontier their author had, because a rule asks
-///   what the author had seen.
+/// - bit 14: events that keep their *cause*, the author's frontier, because a rule queries the
+///   author's past.
 public struct TypeID: RawRepresentable, Hashable, Comparable, Sendable {
   /// The number as encoded.
   public let rawValue: UInt16
 
-  /// Takes the number as it is.
+  /// Takes the number unchanged.
   @inlinable
   public init(rawValue: UInt16) {
     self.rawValue = rawValue
@@ -28,14 +28,14 @@ public struct TypeID: RawRepresentable, Hashable, Comparable, Sendable {
     return TypeID(rawValue: number | 1 << 15 | (keepsCause ? 1 << 14 : 0))
   }
 
-  /// Whether the number is one that a type can have.
+  /// Whether a type can have this number.
   var isValid: Bool { rawValue & (1 << 14 - 1) != 0 }
 
   /// Whether records of the type are created once and never change.
   @inlinable
   public var isEvent: Bool { rawValue & 1 << 15 != 0 }
 
-  /// Whether events of the type keep the frontier that their author had.
+  /// Whether events of the type keep their author's frontier.
   @inlinable
   public var keepsCause: Bool { rawValue & 1 << 14 != 0 }
 
@@ -44,13 +44,13 @@ public struct TypeID: RawRepresentable, Hashable, Comparable, Sendable {
   public static func < (left: TypeID, right: TypeID) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// How concurrent writes of a field merge.
+/// The rule by which concurrent writes of a field merge.
 public enum FieldKind: UInt16, Sendable, CaseIterable {
-  /// One value; concurrent ones stay as siblings until a later write has seen them.
+  /// One value; concurrent values stay as siblings until a later write has seen them.
   case register = 0
-  /// A register that also keeps every value it ever had, for rules that ask what was seen when.
+  /// A register that also keeps every value it ever had, for rules that query an author's past.
   case history = 1
-  /// A number changed by adding to it; every addition counts once.
+  /// A number that changes by addition; every addition counts once.
   case counter = 2
   /// A set in which an addition wins over a concurrent removal.
   case set = 3
@@ -61,22 +61,22 @@ public struct FieldID: RawRepresentable, Hashable, Comparable, Sendable {
   /// The number as encoded.
   public let rawValue: UInt16
 
-  /// Takes the number as it is.
+  /// Takes the number unchanged.
   @inlinable
   public init(rawValue: UInt16) {
     self.rawValue = rawValue
   }
 
-  /// A field of a kind; numbers from 1 to 16383, unique within the type whatever the kind.
+  /// Makes a field of a kind; numbers from 1 to 16383, unique within the type across all kinds.
   public init(_ kind: FieldKind, _ number: UInt16) {
     precondition((1..<1 << 14).contains(number), "field number \(number) is not in 1...16383")
     self.init(rawValue: kind.rawValue << 14 | number)
   }
 
-  /// Whether the number is one that a field can have.
+  /// Whether a field can have this number.
   var isValid: Bool { rawValue & (1 << 14 - 1) != 0 }
 
-  /// How concurrent writes of the field merge.
+  /// The rule by which concurrent writes of the field merge.
   @inlinable
   public var kind: FieldKind {
     switch rawValue >> 14 {
@@ -92,7 +92,7 @@ public struct FieldID: RawRepresentable, Hashable, Comparable, Sendable {
   public static func < (left: FieldID, right: FieldID) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What a field holds, for the typed column that shows it.
+/// The type of a field's content, for the typed column that displays it.
 public enum FieldType: String, Sendable {
   /// A truth value.
   case bool
@@ -110,9 +110,9 @@ public struct FieldSchema: Hashable, Sendable {
   public let id: FieldID
   /// The column's name: lower-case letters, digits and underscores.
   public let name: String
-  /// What it holds; the elements' type for a set, always `int` for a counter.
+  /// The type of the content; the elements' type for a set, always `int` for a counter.
   public let type: FieldType
-  /// Whether queries look records up by it.
+  /// Whether the field has an index for queries.
   public let isIndexed: Bool
 
   /// Declares a field.
@@ -126,13 +126,13 @@ public struct FieldSchema: Hashable, Sendable {
 
 /// The declaration of one record type.
 ///
-/// Adding fields and types later writes nothing.
+/// A later addition of fields or types writes nothing.
 public struct RecordSchema: Hashable, Sendable {
   /// Its number.
   public let id: TypeID
   /// The table's name: lower-case letters, digits and underscores.
   public let name: String
-  /// Its fields; order is that of display, ids decide everything else.
+  /// Its fields, in display order; only the ids have meaning elsewhere.
   public let fields: [FieldSchema]
 
   /// Declares a type.

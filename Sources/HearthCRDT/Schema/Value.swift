@@ -2,7 +2,7 @@
 ///
 /// There is no floating point: its text and rounding differ between machines, and no rule of a
 /// household needs it. Equality is that of the encoded bytes, so two spellings of one accented
-/// letter are two values; the program that takes text from people normalises it first.
+/// letter are two values. A program that accepts text from people normalises it first.
 public enum Value: Sendable {
   /// No value: the field was cleared.
   case null
@@ -12,7 +12,7 @@ public enum Value: Sendable {
   case int(Int64)
   /// UTF-8 text.
   case text(String)
-  /// Bytes of any meaning.
+  /// Bytes of any meaning, not interpreted.
   case bytes([UInt8])
 }
 
@@ -31,22 +31,22 @@ extension Value: Equatable {
 }
 
 extension Value {
-  /// The text, if this is text.
+  /// The text, if the value is text.
   public var text: String? {
     if case .text(let text) = self { text } else { nil }
   }
 
-  /// The number, if this is a whole number.
+  /// The number, if the value is a whole number.
   public var int: Int64? {
     if case .int(let number) = self { number } else { nil }
   }
 
-  /// The truth value, if this is one.
+  /// The truth value, if the value is one.
   public var bool: Bool? {
     if case .bool(let truth) = self { truth } else { nil }
   }
 
-  /// The bytes, if this is bytes.
+  /// The bytes, if the value is bytes.
   public var bytes: [UInt8]? {
     if case .bytes(let bytes) = self { bytes } else { nil }
   }

@@ -1,300 +1,304 @@
-/// A seeded bug, one of which a simulation makes active to see that its checks can fail.
+/// A seeded bug.
 ///
-/// Exists in simulation builds only; elsewhere ``isActive`` is the constant `false` and the
-/// compiler removes what it guards. A bug that escaped into a release gets a mutant here before
-/// it is mended.
+/// A simulation activates one mutant to verify that its checks can fail.
+///
+/// Mutants exist in simulation builds only. In other builds ``isActive`` is the constant `false`,
+/// and the compiler removes the code behind it. A bug that escaped into a release gets a mutant
+/// here before it is fixed.
 package enum Mutant: String, CaseIterable, Sendable {
   // HearthCRDT: values
-  /// Among concurrent values the one that arrived last is shown.
+  /// Among concurrent values the last arrival is displayed.
   case tieByArrival
-  /// A write covers values that its author had not seen.
+  /// A write replaces values that its author had not seen.
   case coversUnseen
-  /// A deletion covers writes that its author had not seen.
+  /// A deletion removes writes that its author had not seen.
   case deletesUnseen
   /// A deletion wins over a concurrent edit.
   case deleteWins
-  /// An element's removal removes concurrent additions too.
+  /// The removal of an element also removes concurrent additions.
   case removesUnseenElements
-  /// An element's addition takes the place of concurrent ones.
+  /// The addition of an element replaces concurrent additions.
   case includeCoversUnseen
-  /// A counter keeps the last amount of an author instead of the sum.
+  /// A counter keeps an author's last amount instead of the sum.
   case counterAsRegister
-  /// A value of a history does not replace those that its author had seen.
+  /// A value of a history does not replace the values that its author had seen.
   case historyReplacesNothing
-  /// Elements are encoded in the order of their arrival.
+  /// Elements are encoded in order of arrival.
   case unorderedEncoding
   /// Unknown fields of a record are dropped when its row is read and written again.
   case dropsUnknownFields
   /// Bytes that follow a complete encoding are accepted.
   case acceptsTrailingBytes
-  /// A received time is accepted however far ahead it is.
+  /// A received time is accepted, however far ahead it is.
   case trustsRemoteClock
-  /// The own clock may go back below what was seen.
+  /// The local clock may go back behind times that it saw.
   case clockGoesBack
-  /// The own clock is not raised by what others wrote.
+  /// Times written by others do not raise the local clock.
   case ignoresOthersClocks
-  /// Set back behind what others wrote, the own clock forgets its own last time.
+  /// The local clock forgets its own last time when it is set back behind the times of others.
   case forgetsOwnTime
 
   // HearthSync: order and log
-  /// A change is applied without those that its author had seen.
+  /// A change is applied without the changes that its author had seen.
   case skipsCauses
-  /// A change is applied without what its author had seen of the household's members.
+  /// A change is applied without the control changes that its author had seen.
   case skipsControlCauses
-  /// A change of an author is applied although an earlier one is missing.
+  /// An author's change is applied although an earlier one is missing.
   case skipsGaps
-  /// What an author had written itself does not count as seen by it.
+  /// An author's own earlier changes do not count as seen by that author.
   case forgetsOwnPast
-  /// What is delivered again is applied again.
+  /// A segment that is delivered again is applied again.
   case countsEachDelivery
-  /// A segment that must wait counts as applied.
+  /// A pending segment counts as applied.
   case dropsPending
-  /// Where no key may be used, own changes are sealed under whichever was learnt last.
+  /// If no key may be used, own changes are sealed under the key learnt last.
   case lastKeyMoves
-  /// What waits when the node opens goes under a key whose end its author cites.
+  /// Pending changes at the start of a node are sealed under a key whose end their author cites.
   case lastKeyIgnoresHeads
-  /// What waits to be said of people when the node opens is sealed under the key learnt last.
+  /// Pending control operations at the start of a node are sealed under the key learnt last.
   case sealsUnderLastLearnt
-  /// A newcomer keeps what a snapshot has of somebody whose joining came to nothing since.
+  /// A newcomer keeps a snapshot's content by a person whose join has since been overridden.
   case keepsUninvited
-  /// A merged file that nobody who is left can read counts as there.
+  /// A merged file that no remaining member can read counts as present.
   case believesClosedFiles
   /// A reader hands no key to others, though nobody else has it.
   case readersKeepKeys
-  /// A removal with a larger cut than another of the same time does not give back what that took.
+  /// A removal with a larger cut than a concurrent removal does not restore what the other one
+  /// removed.
   case cutsOnlyTake
-  /// What readers and newcomers say under a key that is over counts only with a new one, which
+  /// Operations of readers and newcomers under an ended key count only with a new key, which
   /// readers cannot make.
   case readersNeedNewKeys
   /// The head of a log is not saved with a received segment.
   case forgetsHead
-  /// Own changes beyond the saved head are forgotten when the node opens.
+  /// Own changes beyond the saved head are lost when the node opens.
   case forgetsOwnTail
-  /// The log is written outside of the transaction of the records.
+  /// The log is written outside of the records' transaction.
   case logApart
   /// A bad segment ends the round.
   case oneBadFileStops
-  /// A file that is damaged in place stays as it is.
+  /// A file with bit rot is not repaired.
   case leavesDamage
-  /// A segment's signature is not looked at.
+  /// A segment's signature is not verified.
   case skipsSignature
-  /// A segment's hash chain is not followed.
+  /// A segment's hash chain is not verified.
   case skipsChain
-  /// What is cited is not compared with the log by its hash.
+  /// The hash of a citation is not compared with the log.
   case citesByNumber
-  /// Who cites a change need not have seen what that change had seen.
+  /// An author who cites a change need not have seen that change's past.
   case citesWithoutPast
-  /// A life counts among the records that the members' log tells nothing of.
+  /// An incarnation that the control log does not mention counts among the records.
   case livesNeedNoPlace
-  /// As much waits as comes.
+  /// The number of pending segments has no limit.
   case waitsWithoutBound
-  /// What an author has used up of a record is forgotten when the record is saved.
+  /// An author's charges on a record are lost when the record is saved.
   case forgetsCharges
-  /// Of a transaction beyond a role the half counts that the role allows.
+  /// If a transaction exceeds a role, the permitted half still has effect.
   case countsByHalves
-  /// Building records anew leaves out own changes that no segment holds.
+  /// A rebuild of records omits own changes that are not in a segment yet.
   case rebuildForgetsUnsealed
 
-  // HearthSync: lives
-  /// A restored node goes on under its old life.
+  // HearthSync: incarnations
+  /// A restored node continues under its old incarnation.
   case keepsOldLife
-  /// What another copy contradicts is taken back also where it cannot be written again.
+  /// Changes that another copy contradicts are withdrawn even if they cannot be written again.
   case takesBackAsStranger
-  /// The anchor is never compared.
+  /// The rollback guard is never compared.
   case ignoresAnchor
-  /// The anchor is noted after segments were stored instead of before.
+  /// The rollback guard is updated after segments were stored instead of before.
   case anchorsLate
-  /// Changes that another copy has published are not looked for.
+  /// The node does not look for own changes that another copy has published.
   case neverLooksForOwn
-  /// Files of the same changes under another digest are never looked into.
+  /// Files with the same changes under another digest are never opened.
   case neverLooksForTwins
 
   // HearthSync: exchange and snapshots
-  /// What was published counts as kept by the others: own segments leave the log.
+  /// Published segments count as acknowledged, so own segments are removed from the log.
   case forgetsPublished
-  /// The changes are published in the clear beside the segment.
+  /// The changes are published in plaintext beside the segment.
   case publishesTitle
-  /// Files are published again though the transport has them.
+  /// Files are published again although the transport has them.
   case publishesAlways
   /// Small own segments are never merged.
   case neverCompacts
-  /// Merging segments leaves out the last change.
+  /// A merge of segments omits the last change.
   case mergesShort
-  /// What was merged is taken away before the merged segment is there.
+  /// The merged segments are removed before the new segment is stored.
   case removesBeforeMerged
-  /// Merged files of those who do not come by a folder or relay themselves stay there.
+  /// Merged files remain on a folder or relay if their authors do not visit it themselves.
   case leavesOthersMerged
-  /// Records that are deleted are not taken over from a snapshot.
+  /// Deleted records are not loaded from a snapshot.
   case snapshotDropsDeletes
   /// A snapshot is loaded without its frontier.
   case snapshotWithoutFrontier
 
   // HearthSync: people and keys
-  /// Which of two operations of the members' log knew the other is told by their clocks.
+  /// Causal order between two operations of the control log is decided by their clocks.
   case comparesClocks
-  /// A removal does nothing to what the removed person did to others at the same time.
+  /// A removal does not override the removed person's concurrent operations on others.
   case removalStrikesNothing
-  /// What a removed device wrote counts wherever its author did not know of the removal.
+  /// All changes of a removed device whose author did not know of the removal have effect.
   case ignoresCut
-  /// A cut names the logs of the devices only that a person has still.
+  /// A cut lists only the logs of the person's current devices.
   case cutsOnlyPresent
-  /// What others wrote counts for what the author was, without a look at cuts, when it arrives.
+  /// On arrival, others' changes are judged by their author's role alone, without cuts.
   case judgesOnlyOwn
-  /// What was written beside a demotion counts for the role of before.
+  /// A change concurrent with a demotion counts for the earlier role.
   case demotionLooksBack
-  /// What a role may do is looked at when writing only.
+  /// The rights of a role are checked only for local writes.
   case foldsAnyRole
-  /// A change of the members does not reach the records that are there.
+  /// A change of membership does not affect existing records.
   case keepsOldJudgement
-  /// An offer of the household is taken without the other's consent.
+  /// An ownership offer is effective without the other person's acceptance.
   case ownerByOffer
-  /// An invitation lets in more than it allows where nobody had seen the others.
+  /// An invitation admits more people than it allows if no author had seen the other uses.
   case countsSeenUses
-  /// A closed invitation still lets in.
+  /// A closed invitation still admits people.
   case closedStillAdmits
-  /// Who has seen an operation may say not to have seen what that one had seen.
+  /// An author who has seen an operation may deny that operation's past.
   case pastsMayBeOpen
-  /// Nobody's rank keeps them from touching others.
+  /// Rank does not limit anybody's operations on others.
   case ranksDoNotBind
   /// A removal or revocation ends entries that its author had not seen.
   case endsWhatWasNotSeen
-  /// Of two roles of one person that of the lower rank stands.
+  /// Between two roles of one person, the role set by the lower rank wins.
   case lowerRankGoesFirst
-  /// Nothing makes a joining final.
+  /// Nothing makes a join final.
   case entryIsNeverFinal
-  /// A key or role confirms joinings that its author knew to wait.
+  /// A key or role confirms joins that its author knew to be pending.
   case keysConfirmWhoWaits
-  /// What turned out to be void has taken part in settling the rest.
+  /// A void operation took part in resolving other conflicts.
   case settlesOnce
-  /// Who stands there only by one side of a dispute is a witness of it.
+  /// A person whose status depends on one side of a dispute is a witness of the dispute.
   case partiesAreWitnesses
-  /// A former owner's silence confirms a hand-over that recovery words had ended.
+  /// A former owner's silence confirms a handover that recovery words had ended.
   case silenceConfirmsWhatEnded
-  /// Joinings that give different ranks do not use up the same invitation.
+  /// Joins that give different ranks do not consume uses of the same invitation.
   case countsUsesByRank
   /// New keys are made after the next write instead of with the removal.
   case rotatesAfterWrite
-  /// New keys go to whoever was there before the removal.
+  /// New keys are sealed to the members before the removal.
   case wrapsToCachedMembers
   /// A new key is sealed to no recovery words.
   case forgetsWords
-  /// Doors are filled in the session alone in which a mailbox was made.
+  /// Rekey handoffs are left only in the session that created a mailbox.
   case fillsDoorsAtOnceOrNever
-  /// New keys that go with somebody's return are not sealed to the words it had before.
+  /// New keys made with a person's return are not sealed to the person's earlier recovery words.
   case returnsWithoutWords
-  /// A recovery capsule that lacks keys is not written anew.
+  /// A recovery bundle that lacks keys is not renewed.
   case capsuleStaysOld
-  /// Devices that recovery words have ended are given the keys made with that.
+  /// Devices that a recovery ended receive the keys that were made with the recovery.
   case wordsEndNobody
-  /// What was asked counts as answered where the device has come in by another way.
+  /// A request counts as answered if the device has joined by another invitation.
   case settlesByAnyWayIn
-  /// An answer is put back in the place of that of whoever let the same device in later.
+  /// An answer replaces the answer of an author who admitted the same device later.
   case putsOldAnswersBack
-  /// A newcomer believes every snapshot by a member.
+  /// A newcomer trusts any member's snapshot.
   case believesAnySnapshot
-  /// A key is written under although somebody who has it was removed at the same time.
+  /// A key is used for writing although a holder of it was removed concurrently.
   case writesUnderExposedKey
 
   // HearthSync, HearthTransport: the relay's client
-  /// What a relay shows of its log is not compared with what it had shown.
+  /// The log that a relay presents is not compared with its earlier log.
   case trustsOldIndex
-  /// The chain of a relay's listing is not followed.
+  /// The chain of a relay's listing is not verified.
   case skipsRelayChain
-  /// A ping that waits for its answer wakes the program again and again.
+  /// A ping that waits for its answer wakes the program repeatedly.
   case wakesForUnansweredPing
-  /// The access keys of mailboxes stay as they are after a removal.
+  /// The access keys of mailboxes do not change after a removal.
   case neverTurnsKeys
-  /// Nothing is left for those who were away when the access key was changed.
+  /// No rekey handoff is left for devices that were away when the access key changed.
   case leavesDoorsEmpty
-  /// Nothing is left for those of whom somebody had not heard who changed the access key.
+  /// No rekey handoff is left for devices that the author of the new access key had not heard of.
   case forgetsPassedBy
-  /// Devices that have gone stay on the lists of mailboxes.
+  /// Former devices stay on the access lists of mailboxes.
   case listsWhoHasGone
-  /// The way in is left for those too who were removed.
+  /// Rekey handoffs are left for removed devices too.
   case doorsForEverybody
-  /// What earlier lives of this device wrote is not taken from others.
+  /// Content of this device's earlier incarnations is not fetched from others.
   case skipsOwnEarlierLives
-  /// Newcomers who read from their joining on are given the keys of before.
+  /// Newcomers who read from their join on receive the earlier keys.
   case invitesWithOldKeys
-  /// Invitations carry keys too of which nobody here knows yet who was removed when they were made.
+  /// Invitations contain keys although this device does not know yet who was removed when the keys
+  /// were made.
   case handsOnUntoldKeys
-  /// A new key leads to those before it, whatever newcomers may read.
+  /// A new key leads to its predecessors, regardless of what newcomers may read.
   case epochTellsOfThePast
-  /// Nobody sees to it that there is a snapshot which newcomers can open.
+  /// Nobody provides a snapshot that newcomers can open.
   case noSnapshotForNewcomers
-  /// A snapshot by somebody who was an admin once counts as there for newcomers.
+  /// A former admin's snapshot counts as available to newcomers.
   case trustsFormerMakers
-  /// Expired invitations are closed after somebody was invited, and not before.
+  /// Expired invitations are closed after a new invitation, not before.
   case closesAfterInviting
-  /// A zone goes on resting on a snapshot with one of two histories, of which neither counts.
+  /// A zone continues to build on a snapshot with one of two branches of which neither counts.
   case keepsForkedBase
-  /// A snapshot under a key that a member is not given counts as there for all.
+  /// A snapshot under a key that a member does not receive counts as available to all.
   case forgetsWhoCameMeanwhile
 
   // HearthRelay
   /// The relay's database is opened with `synchronous=OFF`.
   case relayNeverSyncs
-  /// A relay that is started again goes on behind what a failed sync left in its journal.
+  /// A restarted relay continues behind the remains of a failed sync in its journal.
   case relayKeepsJournal
-  /// Sessions with an old access key go on after it was changed.
+  /// Sessions with an old access key continue after a change of the key.
   case relaySparesOldKeys
-  /// What is put a second time takes a position without an entry.
+  /// A repeated put takes a position without an entry.
   case relayLeavesGaps
 
   // HearthStore
-  /// Success is told though the commit failed.
+  /// Success is reported although the commit failed.
   case acknowledgesEarly
   /// The database is opened with `synchronous=OFF`.
   case neverSyncs
-  /// A part of a transaction that fails is left in it.
+  /// A failed part of a transaction remains in it.
   case leavesFailedPart
-  /// Whoever verifies a node does not compare its records with its log.
+  /// The verification of a node does not compare its records with its log.
   case auditPassesRecords
-  /// Records of types that the program does not know are not kept.
+  /// Records of types that the program does not know are dropped.
   case dropsUnknownTypes
-  /// A newer program does not take over what an older one kept unread.
+  /// A newer program does not interpret records that an older one kept unread.
   case upgradeForgetsOpaque
 
   // Household
-  /// An undo counts only where it arrived with what it undoes.
+  /// An undo has effect only if it arrived together with the operation that it undoes.
   case undoByArrival
-  /// An undo counts only where its clock is beyond that of what it undoes.
+  /// An undo has effect only if its clock is beyond the clock of the operation that it undoes.
   case undoByClock
-  /// Everybody who did an occurrence is paid in full.
+  /// Every person who completed an occurrence is paid in full.
   case paysTwice
-  /// An award is the price of today instead of the one that the doer saw.
+  /// An award uses today's price instead of the price that the person saw.
   case paysPresentPrice
   /// A completion concurrent with the archiving of its chore is void.
   case archiveWins
-  /// The next date by the calendar is counted from the day of completion.
+  /// The next calendar date is computed from the day of completion.
   case nextFromCompletion
-  /// Whose turn an occurrence is counts from those that are shown before it.
+  /// The turn of an occurrence is counted from the displayed occurrences before it.
   case countsShownTurns
-  /// Of what is shown as due today though it is late, today decides whose turn it is.
+  /// If a late occurrence is displayed as due today, its turn is decided by today.
   case turnsByShownDay
-  /// Of several occurrences by the calendar the second is left out.
+  /// Of several calendar occurrences the second is omitted.
   case leavesOutOccurrence
-  /// Two completions of a chain within half a day are one, whoever knew of what.
+  /// Two completions of a chain within half a day count as one, regardless of causality.
   case chainIgnoresCause
-  /// What is dated after tomorrow counts at once.
+  /// Completions dated after tomorrow count at once.
   case countsDaysToCome
-  /// The ledger's rows stay as they were first written.
+  /// The ledger's rows keep their first content.
   case staleLedger
-  /// Points of a day are added again at each fold.
+  /// A day's points are added again at each fold.
   case pointsAddUp
 
   #if HEARTH_SIMULATION
     // Set once by the simulator before a run, from the only thread that runs the code.
     nonisolated(unsafe) private static var active: Mutant?
 
-    /// Makes one mutant active, or none.
+    /// Activates one mutant, or none.
     package static func activate(_ mutant: Mutant?) { active = mutant }
 
     /// Whether this mutant is the active one.
     @inline(__always)
     package var isActive: Bool { Mutant.active == self }
   #else
-    /// Never outside of simulations.
+    /// Always false outside of simulations.
     @inlinable @inline(__always)
     package var isActive: Bool { false }
   #endif

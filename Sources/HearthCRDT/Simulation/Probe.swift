@@ -1,7 +1,8 @@
-/// A place in the code, or a situation, that simulations must come to: what never happens in a
-/// run is not tested by it.
+/// A place in the code, or a situation, that simulations must reach.
 ///
-/// Counts in simulation builds only; elsewhere ``hit()`` is nothing.
+/// A run does not test what never happens in it.
+///
+/// Only simulation builds count hits. In other builds ``hit()`` does nothing.
 package enum Probe: String, CaseIterable, Sendable {
   // The order and the log
   case causeMissing = "engine.cause-missing"
@@ -26,7 +27,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case severalChangesInSegment = "engine.several-changes-in-segment"
   case headSavedWithWrite = "engine.head-saved-with-write"
   case ownHeadCaughtUp = "engine.own-head-caught-up"
-  // The lives of a device
+  // Incarnations of a device
   case newLife = "life.new-life"
   case reissued = "life.reissued"
   case reissueRefused = "life.reissue-refused"
@@ -169,20 +170,20 @@ package enum Probe: String, CaseIterable, Sendable {
   case undoOfClosedDay = "household.undo-of-closed-day"
 
   #if HEARTH_SIMULATION
-    // Touched from the one thread that runs a simulation.
+    // Accessed only by the one thread that runs a simulation.
     nonisolated(unsafe) private static var counts = [Int](repeating: 0, count: allCases.count)
     private static let places = Dictionary(
       uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
 
-    /// Counts one more.
+    /// Counts one hit.
     package func hit() { Probe.counts[Probe.places[self] ?? 0] += 1 }
 
-    /// Counts one more where a condition holds.
+    /// Counts one hit if a condition holds.
     package func hit(if condition: @autoclosure () -> Bool) {
       if condition() { hit() }
     }
 
-    /// How often each was hit since the last reset, in order.
+    /// The number of hits of each probe since the last reset, in order.
     package static func read() -> [(probe: Probe, count: Int)] {
       zip(allCases, counts).map { ($0, $1) }
     }
@@ -190,11 +191,11 @@ package enum Probe: String, CaseIterable, Sendable {
     /// Sets all counts to zero.
     package static func reset() { counts = [Int](repeating: 0, count: allCases.count) }
   #else
-    /// Nothing outside of simulations.
+    /// Does nothing outside of simulations.
     @inlinable @inline(__always)
     package func hit() {}
 
-    /// Nothing outside of simulations; the condition is not looked at.
+    /// Does nothing outside of simulations; the condition is not evaluated.
     @inlinable @inline(__always)
     package func hit(if condition: @autoclosure () -> Bool) {}
   #endif

@@ -1,16 +1,16 @@
-// The bytes of record states, in snapshots and digests and, with the shown values left out, in the
-// store. docs/reference/snapshot-format.md describes them byte by byte.
+// The bytes of record states, in snapshots and digests, and in the store without the displayed
+// values. docs/reference/snapshot-format.md describes them byte by byte.
 
 extension RecordState {
-  /// Which values an encoding carries.
+  /// The values that an encoding contains.
   package enum Values: Sendable {
-    /// All of them.
+    /// All values.
     case all
-    /// All but those of registers that the given columns show.
+    /// All values except those of registers that the given columns display.
     case exceptShown(of: @Sendable (FieldID) -> Bool)
   }
 
-  /// Appends the state: versions used, life, fields.
+  /// Appends the state: used versions, record existence, fields.
   package func encode(into writer: inout ByteWriter, authors: AuthorTable, values: Values) {
     let start = writer.count
     let versions = versionsUsed()
@@ -30,7 +30,9 @@ extension RecordState {
     Work.stateBytes.add(writer.count - start)
   }
 
-  /// Reads a state; values left out of the encoding are nil.
+  /// Reads a state.
+  ///
+  /// Values that the encoding omits are nil.
   package init(
     from reader: inout ByteReader, authors: AuthorTable, values: Values
   ) throws(CodecError) {
@@ -77,7 +79,7 @@ extension RecordState {
     var versions: [Version] = []
     versions.reserveCapacity(min(entries.count, 8))
     func note(_ version: Version) {
-      // Fields are often written together: the same version comes many times in a row.
+      // Fields are often written together, so the same version occurs many times in a row.
       if versions.last?.dot != version.dot { versions.append(version) }
     }
     for entry in entries {
@@ -114,9 +116,9 @@ extension RecordState {
 // MARK: - Life
 
 extension RecordState {
-  /// The writes that the versions alone tell: what most records have.
+  /// The writes that follow from the versions alone, which suffice for most records.
   private static func writesTold(by versions: [Version]) -> Frontier {
-    // The versions are in order of dot: an author's last one is its greatest.
+    // The versions are in order of dot, so an author's last version is the greatest.
     var told: [Frontier.Entry] = []
     told.reserveCapacity(2)
     for version in versions {
@@ -129,9 +131,11 @@ extension RecordState {
     return Frontier(sortedEntries: told)
   }
 
-  /// A byte: bit 0 set where the writes differ from what the versions tell, bit 1 where somebody
-  /// deleted, bit 2 where somebody used up some of the limits; then the writes, the deletes, and
-  /// what was used up, where their bit is set.
+  /// Writes a byte and the optional parts that it announces.
+  ///
+  /// Bit 0 is set if the writes differ from those that follow from the versions, bit 1 if somebody
+  /// deleted the record, and bit 2 if somebody used up a part of the limits. The writes, the
+  /// deletes and the charges follow if their bit is set.
   private func encodeLife(
     into writer: inout ByteWriter, authors: AuthorTable, versions: [Version]
   ) {
@@ -259,7 +263,7 @@ extension RecordState {
     var others: [Sibling] = []
     for _ in 0..<number {
       let version = try versions.version(from: &reader)
-      // An author's later write has seen its earlier one: no two siblings are of one author.
+      // An author's later write has seen the earlier one, so no two siblings have the same author.
       guard version < shown.version, version.dot.author != shown.version.dot.author,
         others.last.map({ $0.version.dot.author < version.dot.author }) ?? true
       else { throw CodecError(.notCanonical, "siblings", offset: start) }
@@ -327,15 +331,16 @@ extension RecordState {
     return ElementSet(sortedElements: elements)
   }
 
-  /// Whether dots are in order and of different authors.
+  /// Whether dots are in order and have different authors.
   ///
-  /// Dots of one author never stay beside one another: its later change has seen the earlier one.
+  /// Two dots of one author never remain concurrent, since the author's later change has seen the
+  /// earlier one.
   private static func isOfRisingAuthors(_ dots: [Dot]) -> Bool {
     zip(dots, dots.dropFirst()).allSatisfy { $0.author < $1.author }
   }
 }
 
-/// The versions of a state that is being decoded, and which of them a field has named.
+/// The versions of a state being decoded, and whether a field has named each of them.
 private struct VersionTable {
   private let versions: [Version]
   private var isUsed: [Bool]
@@ -345,7 +350,9 @@ private struct VersionTable {
     isUsed = [Bool](repeating: false, count: versions.count)
   }
 
-  /// Whether every version was named; one that was not would be a second spelling.
+  /// Whether every version was named.
+  ///
+  /// An unnamed version would be a second encoding.
   var isUsedUp: Bool { isUsed.allSatisfy { $0 } }
 
   mutating func version(from reader: inout ByteReader) throws(CodecError) -> Version {
@@ -371,7 +378,7 @@ extension RecordState.Values {
 // MARK: - Events
 
 extension EventState {
-  /// Appends the event: version, cause where kept, fields that `isCarried` says.
+  /// Appends the event: its version, its cause if kept, and the fields that `isCarried` accepts.
   package func encode(
     into writer: inout ByteWriter, authors: AuthorTable, type: TypeID,
     carrying isCarried: (FieldID) -> Bool = { _ in true }

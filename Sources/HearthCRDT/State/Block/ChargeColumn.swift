@@ -1,4 +1,4 @@
-/// Collects what authors have used up of the limits of some records.
+/// Collects the charges of authors on several records.
 struct ChargeColumn {
   private var counts = RunColumnWriter()
   private var dots = DotColumn()
@@ -21,7 +21,7 @@ struct ChargeColumn {
 }
 
 extension ByteReader {
-  /// Reads what authors have used up of the limits of `count` records.
+  /// Reads the charges of authors on `count` records.
   mutating func charges(
     count: Int, _ table: AuthorTable
   ) throws(CodecError) -> [RecordCharges] {

@@ -1,4 +1,4 @@
-/// Collects dots as a column of sequences and one of authors.
+/// Collects dots as one column of sequence numbers and one of authors.
 struct DotColumn {
   private var authors = RunColumnWriter()
   private var sequences: [Int64] = []
@@ -15,7 +15,7 @@ struct DotColumn {
   }
 }
 
-/// Collects how many items each of some owners has, and the items' dots.
+/// Collects the number of items of each owner, and the items' dots.
 struct DotListColumn {
   private var counts = RunColumnWriter()
   private var dots = DotColumn()
@@ -58,9 +58,9 @@ extension ByteReader {
     return dots
   }
 
-  /// Reads how many items each of `count` owners has, and the sum.
+  /// Reads the number of items of each of `count` owners, and the sum.
   ///
-  /// The caller compares the sum with the bytes that follow before it asks for memory.
+  /// The caller compares the sum with the following bytes before it allocates memory.
   mutating func counts(
     _ item: String, count: Int, atMost limit: UInt32 = .max >> 1
   ) throws(CodecError) -> (counts: [Int], sum: Int) {
@@ -68,9 +68,10 @@ extension ByteReader {
     return (counts, counts.reduce(0, +))
   }
 
-  /// Reads the lists of dots of `count` owners, each in strictly rising order of author.
+  /// Reads the lists of dots of `count` owners, each strictly ascending by author.
   ///
-  /// Dots of one author never stay beside one another: its later change has seen the earlier one.
+  /// Two dots of one author never remain concurrent, since the author's later change has seen the
+  /// earlier one.
   mutating func dotLists(
     _ item: String, count: Int, atMost limit: UInt32 = .max >> 1, _ table: AuthorTable
   ) throws(CodecError) -> [ArraySlice<Dot>] {

@@ -1,7 +1,7 @@
 extension StateBlock {
   /// Reads a block of events.
   ///
-  /// Throws where the bytes are not exactly what encoding makes, or pass a limit.
+  /// - Throws: `CodecError` if the bytes differ from the output of the encoder, or exceed a limit.
   package static func decodeEvents(
     of type: TypeID, from reader: inout ByteReader, authors: AuthorTable
   ) throws(CodecError) -> [(id: RecordID, event: EventState)] {
@@ -67,7 +67,7 @@ extension StateBlock {
   }
 }
 
-/// The columns of a block of events of one type that is being encoded.
+/// The columns of a block of events of one type under construction.
 package struct EventBlockEncoder {
   private let type: TypeID
   private let authors: AuthorTable
@@ -78,16 +78,18 @@ package struct EventBlockEncoder {
   private var causes = DotListColumn()
   private var columns: [EventFieldColumn] = []
 
-  /// Begins a block; `authors` are those in its events, in rising order.
+  /// Begins a block.
+  ///
+  /// `authors` are the authors in its events, ascending.
   package init(of type: TypeID, authors: AuthorTable) {
     self.type = type
     self.authors = authors
   }
 
-  /// How many events the block holds.
+  /// The number of events in the block.
   package var count: Int { ids.count }
 
-  /// Adds the next event in rising order of id.
+  /// Adds the next event, in ascending order of id.
   package mutating func append(_ id: RecordID, _ event: EventState) {
     let place = ids.count
     ids.append(id)
@@ -119,11 +121,11 @@ package struct EventBlockEncoder {
   }
 }
 
-/// One field of a block of events that is being encoded.
+/// One field of a block of events under construction.
 private struct EventFieldColumn {
   let id: FieldID
   private var presence = RunColumnWriter()
-  /// How many events `presence` covers.
+  /// The number of events that `presence` covers.
   private var covered = 0
   private var values = ValueColumnWriter()
 

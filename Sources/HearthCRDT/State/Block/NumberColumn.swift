@@ -1,12 +1,13 @@
-// Columns of whole numbers and of identifiers, one plane of bytes after another: what is alike in
-// neighbours (upper bytes, common units) stands together and compresses to nothing, and what is
-// random takes its own width. docs/reference/snapshot-format.md describes them byte by byte.
+// Columns of whole numbers and of identifiers, one plane of bytes after another. Equal parts of
+// neighbours (upper bytes, common units) are adjacent and compress to almost nothing; random parts
+// keep their own width. docs/reference/snapshot-format.md describes them byte by byte.
 
 extension ByteWriter {
   /// Writes numbers as multiples of their common step above the least one.
   ///
-  /// The least number, the step, the width in bytes, then that many planes, lowest bytes first.
-  /// An empty column takes no bytes, any other at least one for each number. O(n).
+  /// The column has the least number, the step, the width in bytes, then that many planes, the
+  /// lowest bytes first. An empty column takes no bytes; any other takes at least one byte for each
+  /// number. O(n).
   mutating func numbers(_ values: [Int64]) {
     guard var least = values.first else { return }
     for value in values where value < least { least = value }
@@ -38,7 +39,7 @@ extension ByteWriter {
       })
   }
 
-  /// Writes identifiers, 16 bytes each: all first bytes, then all second ones, and so on.
+  /// Writes identifiers, 16 bytes each: all first bytes, then all second bytes, and so on.
   mutating func identifiers(_ values: [Identifier]) {
     let count = values.count
     raw(
@@ -63,17 +64,17 @@ extension ByteWriter {
     return left
   }
 
-  /// How many bytes a number takes, at least one.
+  /// The number of bytes in a number, at least one.
   static func width(of number: UInt64) -> Int {
     max(1, (71 - number.leadingZeroBitCount) / 8)
   }
 }
 
 extension ByteReader {
-  /// Reads a column of exactly `count` numbers that `numbers` wrote.
+  /// Reads a column of exactly `count` numbers from `numbers`.
   ///
-  /// Each takes a byte at least, so `count` is compared with what is left before memory is asked
-  /// for.
+  /// Each number takes at least one byte, so `count` is compared with the remaining bytes before
+  /// memory is allocated.
   mutating func numbers(_ item: String, count: Int) throws(CodecError) -> [Int64] {
     guard count > 0 else { return [] }
     let start = offset
@@ -98,7 +99,7 @@ extension ByteReader {
     return try numbers(item, at: start, least, step, width, multiples)
   }
 
-  /// Checks that a column has the spelling that `numbers` gives it.
+  /// Verifies that a column has the encoding that `numbers` produces.
   private func numbers(
     _ item: String, at start: Int, _ least: Int64, _ step: UInt64, _ width: Int,
     _ multiples: [UInt64]

@@ -1,9 +1,8 @@
 extension StateBlock {
   /// Reads a block of records.
   ///
-  /// Throws where the bytes are not exactly what encoding makes, or pass a limit.
-  ///
-  /// - Parameter authors: as the block was written with.
+  /// - Parameter authors: the author table that the block was written with.
+  /// - Throws: `CodecError` if the bytes differ from the output of the encoder, or exceed a limit.
   package static func decodeRecords(
     from reader: inout ByteReader, authors: AuthorTable
   ) throws(CodecError) -> [(id: RecordID, state: RecordState)] {
@@ -13,7 +12,7 @@ extension StateBlock {
     return zip(ids, states).map { (id: $0, state: $1) }
   }
 
-  /// Reads how many records or events a block has, and their ids.
+  /// Reads the number of records or events in a block, and their ids.
   static func ids(from reader: inout ByteReader) throws(CodecError) -> [RecordID] {
     let start = reader.offset
     let number = try reader.varint("block", atMost: Limits.maximumBlockRecords)
@@ -30,9 +29,9 @@ private struct RecordBlockDecoder {
   private let authors: AuthorTable
   private let records: Int
   private var entries: [[RecordState.Entry]]
-  /// The versions that each record's registers and histories name, record after record.
+  /// The versions that each record's registers and histories name, one record after another.
   private var versions: [Version] = []
-  /// Where each record's versions begin, and the end of the last ones.
+  /// The start of each record's versions, and the end of the last record's.
   private var starts: [Int] = [0]
   private var isUsed: [Bool] = []
 
@@ -173,7 +172,8 @@ private struct RecordBlockDecoder {
       var others: [Sibling] = []
       for _ in 0..<count {
         let version = try version(numbers[item], ofRecord: owner, at: start)
-        // An author's later write has seen its earlier one: no two siblings are of one author.
+        // An author's later write has seen the earlier one, so no two siblings have the same
+        // author.
         guard version < shown.version, version.dot.author != shown.version.dot.author,
           others.last.map({ $0.version.dot.author < version.dot.author }) ?? true
         else { throw CodecError(.notCanonical, "siblings", offset: start) }

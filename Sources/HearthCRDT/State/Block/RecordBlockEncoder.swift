@@ -1,31 +1,35 @@
-/// The columns of a block of records that is being encoded: each record goes straight into them.
+/// The columns of a block of records under construction.
 ///
-/// Keeping the records until the block is full would retain all their values and read them twice.
+/// Each record is added to them directly.
+///
+/// Storing the records until the block is full would retain all their values and read them twice.
 package struct RecordBlockEncoder {
   private let authors: AuthorTable
   private var ids: [Identifier] = []
-  /// The changes that each record's registers and histories name, record after record.
+  /// The changes that each record's registers and histories name, one record after another.
   private var changes: [ChangeKey] = []
   private var changeCounts: [Int] = []
-  /// In rising order of field.
+  /// The fields, in ascending order.
   private var fields: [FieldColumn] = []
   private var lives = RunColumnWriter()
   private var writes = DotListColumn()
   private var deletes = DotListColumn()
   private var charges = ChargeColumn()
 
-  /// The changes that the record being appended names.
+  /// The changes that the current record names.
   private var own: [ChangeKey] = []
 
-  /// Begins a block; `authors` are those in its records, in rising order.
+  /// Begins a block.
+  ///
+  /// `authors` are the authors in its records, ascending.
   package init(authors: AuthorTable) {
     self.authors = authors
   }
 
-  /// How many records the block holds.
+  /// The number of records in the block.
   package var count: Int { ids.count }
 
-  /// Adds the next record in rising order of id, with all its values.
+  /// Adds the next record, in ascending order of id, with all its values.
   package mutating func append(_ id: RecordID, _ state: RecordState) {
     let place = ids.count
     ids.append(id)
@@ -48,12 +52,12 @@ package struct RecordBlockEncoder {
     if !state.charges.isEmpty { charges.append(state.charges, authors) }
   }
 
-  /// Finds the changes that a record's registers and histories name, in order, each once.
+  /// Collects the changes that a record's registers and histories name, in order, each once.
   private mutating func collectChanges(of state: RecordState) {
     own.removeAll(keepingCapacity: true)
     var last: Version?
     func note(_ version: Version) {
-      // Fields are often written together: the same version comes many times in a row.
+      // Fields are often written together, so the same version occurs many times in a row.
       if version != last { own.append(ChangeKey(version, authors)) }
       last = version
     }
@@ -101,7 +105,8 @@ package struct RecordBlockEncoder {
     charges.finish(into: &writer)
   }
 
-  /// Count, authors, sequences, milliseconds, counters; all but the first as differences.
+  /// Writes count, authors, sequence numbers, milliseconds and counters; all except the first as
+  /// differences.
   private static func write(_ table: [ChangeKey], into writer: inout ByteWriter) {
     writer.varint(table.count)
     var authors = RunColumnWriter()
@@ -125,11 +130,11 @@ package struct RecordBlockEncoder {
   }
 }
 
-/// One field of a block that is being encoded.
+/// One field of a block under construction.
 private struct FieldColumn {
   let id: FieldID
   private var presence = RunColumnWriter()
-  /// How many records `presence` covers.
+  /// The number of records that `presence` covers.
   private var covered = 0
   private var counts = RunColumnWriter()
   private var changes: [Int64] = []

@@ -1,21 +1,21 @@
-/// Blocks of records or events of one type, column by column: what snapshots and digests are of.
+/// Blocks of records or events of one type, column by column, for snapshots and digests.
 ///
-/// The same content as the states' own encoding, sorted so that neighbours are alike: ids, the
-/// changes that wrote the records with each time once, then each field's presence, versions and
-/// values. docs/reference/snapshot-format.md describes it byte by byte.
+/// A block has the same content as the states' own encoding, sorted so that neighbours are similar:
+/// ids, the changes that wrote the records with each time once, then each field's presence,
+/// versions and values. docs/reference/snapshot-format.md describes it byte by byte.
 ///
-/// A block has exactly one encoding, and decoding knows that without encoding again: each column is
-/// a one-to-one mapping between its bytes and its values, the length of each follows from the
-/// columns before it, tables hold nothing that is not used, and the few choices there are (a
-/// column's width and step, numbered texts, writes that the fields tell) are compared with the
-/// choice that encoding makes.
+/// A block has exactly one encoding. The decoder verifies this without encoding again. Each column
+/// is a one-to-one mapping between its bytes and its values, the length of each follows from the
+/// columns before it, and tables contain nothing unused. The few choices (a column's width and
+/// step, numbered texts, writes that follow from the fields) are compared with the encoder's
+/// choice.
 package enum StateBlock {
-  /// Whether a block that has this much ends here: it is full.
+  /// Whether a block with this content is full and ends here.
   package static func isFull(records: Int, weight: Int) -> Bool {
     records >= Limits.maximumBlockRecords || weight >= Limits.fullBlockWeight
   }
 
-  /// The weight of a dot, a version or a value beside its text.
+  /// The weight of a dot, a version or a value apart from its text.
   static let itemWeight = 8
 
   static func weight(of value: Value) -> Int {
@@ -28,7 +28,7 @@ package enum StateBlock {
 }
 
 extension RecordState {
-  /// What the record counts towards a full block: about the bytes it takes without compression.
+  /// The record's weight towards a full block: about its bytes without compression.
   package var blockWeight: Int {
     var items = 2 + life.deletes.entries.count + 2 * charges.entries.count
     var values = 0
@@ -56,24 +56,24 @@ extension RecordState {
     return values + items * StateBlock.itemWeight
   }
 
-  /// The writes that the fields alone tell: what most records have.
+  /// The writes that follow from the fields alone, which suffice for most records.
   var writesTold: Frontier {
     var told = Frontier()
     var last: Dot?
     forEachWrite { dot in
-      // Fields are often written together: the same change comes many times in a row.
+      // Fields are often written together, so the same change occurs many times in a row.
       if dot != last { told.advance(dot.author, to: dot.sequence) }
       last = dot
     }
     return told
   }
 
-  /// Whether the fields alone tell the writes.
+  /// Whether the writes follow from the fields alone.
   var areWritesTold: Bool {
     guard life.writes.entries.count == 1, let only = life.writes.entries.first else {
       return life.writes == writesTold
     }
-    // One author, the common case, needs no frontier to be built.
+    // The common case of one author needs no frontier.
     var greatest: UInt64 = 0
     var isAlone = true
     forEachWrite { dot in
@@ -100,14 +100,14 @@ extension RecordState {
 }
 
 extension EventState {
-  /// What the event counts towards a full block: about the bytes it takes without compression.
+  /// The event's weight towards a full block: about its bytes without compression.
   package var blockWeight: Int {
     let items = 3 + (cause?.entries.count ?? 0)
     return fields.reduce(items * StateBlock.itemWeight) { $0 + StateBlock.weight(of: $1.value) }
   }
 }
 
-/// A change that wrote something, with its author by number: what the table of a block holds.
+/// A change that wrote something, with its author by number: an entry in a block's table.
 struct ChangeKey: Hashable, Comparable {
   let author: UInt32
   let sequence: UInt64
@@ -131,7 +131,7 @@ struct ChangeKey: Hashable, Comparable {
     return left.time < right.time
   }
 
-  /// Sorts and leaves each once.
+  /// Sorts keys and removes duplicates.
   static func sortUniquely(_ keys: inout [ChangeKey]) {
     guard keys.count > 1 else { return }
     keys.sort()
@@ -143,7 +143,7 @@ struct ChangeKey: Hashable, Comparable {
     keys.removeSubrange(count...)
   }
 
-  /// The place of a key that a sorted list must have.
+  /// The position of a key, which must be in the sorted list.
   static func place(of key: ChangeKey, in keys: some RandomAccessCollection<ChangeKey>) -> Int {
     let place = keys.partitionPoint { $0 >= key }
     precondition(place < keys.endIndex, "change \(key) was not collected")

@@ -1,9 +1,10 @@
 /// Collects the values of one field: tags, then numbers, then texts and byte strings.
 ///
-/// Texts and byte strings are written one after another, or, where at most half of them and at most
-/// ``maximumEntries`` are different, as the different ones and a byte for each.
+/// Texts and byte strings are usually written one after another. If at most half of them and at
+/// most ``maximumEntries`` are different, the column contains the different ones and one byte for
+/// each item.
 struct ValueColumnWriter {
-  /// The most different texts that a byte can name.
+  /// The most different texts that one byte can number.
   static let maximumEntries = 256
 
   private var tags = RunColumnWriter()
@@ -50,10 +51,12 @@ struct ValueColumnWriter {
   }
 }
 
-/// Numbers the different slices of some bytes in order of first use.
+/// Numbers the different slices of some bytes, in order of first use.
 struct SliceTable {
   private(set) var slices: [Range<Int>] = []
-  /// Places in `slices` plus one, 0 where free; four times as many as there can be slices.
+  /// Positions in `slices` plus one, 0 if free.
+  ///
+  /// There are four times as many slots as slices.
   private var slots = [UInt16](repeating: 0, count: 4 * ValueColumnWriter.maximumEntries)
 
   /// The number of a slice, which is added if it is new; nil if there is no room for it.
@@ -76,8 +79,7 @@ struct SliceTable {
     return slices.count - 1
   }
 
-  /// The number of every slice, or nil where the slices are not to be numbered because too many of
-  /// them are different.
+  /// The number of every slice; nil if too many slices are different for numbering.
   static func numbering(
     _ content: [UInt8], _ lengths: [Int64]
   ) -> (table: SliceTable, numbers: [UInt8])? {
@@ -101,7 +103,7 @@ struct SliceTable {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Where a slice table looks first; nothing else depends on it.
+  /// The first slot that a slice table probes; nothing else depends on it.
   fileprivate var sliceHash: UInt64 {
     func mixed(_ value: UInt64) -> UInt64 {
       let product = value &* 0x9e37_79b9_7f4a_7c15
@@ -117,7 +119,7 @@ extension UnsafeRawBufferPointer {
     return mixed(hash ^ rest)
   }
 
-  /// Whether both hold the same bytes.
+  /// Whether both buffers contain the same bytes.
   fileprivate func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
     guard count == other.count else { return false }
     let whole = count & ~7
@@ -133,7 +135,9 @@ extension UnsafeRawBufferPointer {
 }
 
 extension ByteReader {
-  /// Reads a column of exactly `count` values; the caller has bounded `count`.
+  /// Reads a column of exactly `count` values.
+  ///
+  /// The caller has bounded `count`.
   mutating func values(_ item: String, count: Int) throws(CodecError) -> [Value] {
     let tags = try runs(item, count: count, atMost: Value.maximumTag)
     var ints = 0
@@ -213,18 +217,18 @@ extension ByteReader {
   }
 }
 
-/// The texts and byte strings of a column that is being read.
+/// The texts and byte strings of a column being read.
 private struct StringColumn {
   var content: [UInt8] = []
   var lengths: [Int64] = []
   var starts: [Int] = []
-  /// Which slice each item is, where slices are numbered.
+  /// The slice number of each item, if slices are numbered.
   var numbers: [UInt8]? {
     didSet { shared = [Value?](repeating: nil, count: 2 * starts.count) }
   }
-  /// The values made of numbered slices, as bytes and as text.
+  /// The values made from numbered slices, as bytes and as text.
   private var shared: [Value?] = []
-  /// Where the content stands, for errors.
+  /// The position of the content, for errors.
   var offset = 0
 
   var isDistinct: Bool {
@@ -237,9 +241,9 @@ private struct StringColumn {
     }
   }
 
-  /// The value of the item at a place.
+  /// The value of the item at a position.
   ///
-  /// Items of one entry share one copy: a byte must not ask for half a mebibyte.
+  /// Items of one entry share one copy: one byte of input must not allocate half a mebibyte.
   mutating func value(
     _ item: String, at place: Int, isText: Bool
   ) throws(CodecError) -> Value {
