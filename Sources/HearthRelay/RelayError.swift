@@ -1,10 +1,10 @@
-/// Why the relay's program could not do what was asked, in words for its operator.
+/// An error of the relay's program, in words for its operator.
 ///
-/// Two errors are equal when their codes are. What goes to clients is a `RelayFault`.
+/// Two errors are equal if their codes are. Clients receive a `RelayFault` instead.
 package struct RelayError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The kind of error, stable across versions.
   package struct Code: Hashable, Sendable, CustomStringConvertible {
-    /// The code as it is logged.
+    /// The code in log messages.
     package let rawValue: String
     package var description: String { rawValue }
 
@@ -12,33 +12,34 @@ package struct RelayError: Error, Equatable, Sendable, CustomStringConvertible {
     package static let inputOutput = Code(rawValue: "relay.input-output")
     /// The disk is full; nothing of the batch was stored.
     package static let diskFull = Code(rawValue: "relay.disk-full")
-    /// The log or a file beside it is not what it must be.
+    /// The log or a file beside it has invalid content.
     package static let corrupt = Code(rawValue: "relay.corrupt")
-    /// The log was written by a newer program.
+    /// A newer program wrote the log.
     package static let newer = Code(rawValue: "relay.newer")
     /// Another process serves or administers the same folder.
     package static let locked = Code(rawValue: "relay.locked")
     /// The database cannot be reached now; nothing was stored.
     package static let unavailable = Code(rawValue: "relay.unavailable")
-    /// Whether a commit took place is not known; doing the same again is safe and tells.
+    /// It is unknown whether a commit took place. Repeating the operation is safe and shows the
+    /// outcome.
     package static let unknownOutcome = Code(rawValue: "relay.unknown-outcome")
-    /// The database does not keep the promise of durability that the relay needs.
+    /// The database does not guarantee the durability that the relay needs.
     package static let notDurable = Code(rawValue: "relay.not-durable")
-    /// An option or address that cannot be.
+    /// An invalid option or address.
     package static let invalidOption = Code(rawValue: "relay.invalid-option")
-    /// The listening address cannot be had.
+    /// The relay cannot listen on the address.
     package static let cannotListen = Code(rawValue: "relay.cannot-listen")
-    /// No mailbox or token of that name.
+    /// No mailbox or token has that name.
     package static let notFound = Code(rawValue: "relay.not-found")
-    /// A certificate or key that cannot be used.
+    /// An unusable certificate or key.
     package static let badCertificate = Code(rawValue: "relay.bad-certificate")
   }
 
   /// The kind of error.
   package let code: Code
-  /// What is wrong, where, and what to do.
+  /// The fault, its place and its remedy.
   package let message: String
-  /// The error beneath, if there was one.
+  /// The underlying error, if there was one.
   package let cause: (any Error)?
 
   package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {

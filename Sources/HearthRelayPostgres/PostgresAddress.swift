@@ -3,19 +3,19 @@ import Foundation
 import HearthCrypto
 import HearthRelay
 
-/// Where a PostgreSQL database is and how to get in, from a `postgres://` URL.
+/// The address of a PostgreSQL database and its credentials, from a `postgres://` URL.
 ///
-/// The URL may leave everything out that libpq finds elsewhere: a service file
-/// (`postgres:///?service=NAME`), a password file, `PGPASSWORD` and its companions. Its description
-/// never holds a password.
+/// The URL may omit everything that libpq finds elsewhere: a service file
+/// (`postgres:///?service=NAME`), a password file, `PGPASSWORD` and the related variables. The
+/// description of this value never contains a password.
 package struct PostgresAddress: RelayBackend {
-  /// What goes to libpq, in order; later ones win.
+  /// The parameters for libpq, in order; later ones win.
   let parameters: [(keyword: String, value: String)]
-  /// What must not be shown.
+  /// The texts that must not be shown.
   private let secrets: [String]
   package let description: String
 
-  /// Keywords of libpq whose values are shown to nobody.
+  /// Keywords of libpq whose values are never shown.
   private static let secretKeywords: Set<String> = ["password", "sslpassword", "passfile"]
   private static let shownKeywords = ["user", "host", "hostaddr", "port", "dbname", "service"]
 
@@ -25,6 +25,7 @@ package struct PostgresAddress: RelayBackend {
   }
 
   /// Reads a URL as libpq does.
+  ///
   /// - Throws: `invalidOption`, in words without any part of the URL.
   package init(_ text: String) throws(RelayError) {
     let fault = RelayError(
@@ -33,7 +34,7 @@ package struct PostgresAddress: RelayBackend {
     guard PostgresAddress.isAddress(text), text.utf8.count <= 4_096 else { throw fault }
     var words: UnsafeMutablePointer<CChar>?
     let options = PQconninfoParse(text, &words)
-    // The words repeat the URL, password and all, so they are not passed on.
+    // libpq's message repeats the URL with its password, so it is not passed on.
     PQfreemem(words)
     guard let options else { throw fault }
     defer { PQconninfoFree(options) }
@@ -60,20 +61,20 @@ package struct PostgresAddress: RelayBackend {
     try PostgresRelayLog(self, relayID: relayID)
   }
 
-  /// What the URL may override.
+  /// The parameters that the URL may override.
   private static let defaults: [(keyword: String, value: String)] = [
-    // A host that does not answer must not keep the next one of a list waiting.
+    // A host that does not answer must not delay the next one of a list.
     ("connect_timeout", "3"), ("keepalives_idle", "5"), ("keepalives_interval", "2"),
     ("keepalives_count", "3"), ("tcp_user_timeout", "15000"),
     ("fallback_application_name", "hearth-relay"),
   ]
 
-  /// What it may not.
+  /// The parameters that the URL may not override.
   private static let rules: [(keyword: String, value: String)] = [
     ("target_session_attrs", "read-write"), ("client_encoding", "UTF8"),
   ]
 
-  /// Takes secrets out of a text, whoever wrote it, and bounds it.
+  /// Removes secrets from a text of any origin, and limits its length.
   func redacted(_ text: String) -> String {
     var text = text
     for secret in secrets { text = text.replacingOccurrences(of: secret, with: "***") }

@@ -6,13 +6,13 @@ import HearthSync
 
 /// The records of catalogues by their fields, in tables beside the log.
 ///
-/// Values are kept as bytes whose order is that of the values, so that a condition of either kind
-/// is a range, and one prepared statement answers queries of every shape.
+/// Values are stored as bytes whose order is that of the values. So a condition of either kind is a
+/// range, and one prepared statement answers queries of every shape.
 enum PostgresCatalogue {
-  /// The rows of fields of one INSERT.
+  /// The most rows of fields in one INSERT.
   static let maximumInsertFields = 10_000
 
-  // MARK: What is there
+  // MARK: Reading
 
   /// Entries of a batch that may be records, by the names of their mailboxes.
   struct Wanted {
@@ -20,13 +20,14 @@ enum PostgresCatalogue {
     var paths: [PublicKeyPath] = []
 
     mutating func add(_ name: [UInt8], _ mailbox: Identifier) {
-      // Names of sealed blobs are no paths as a rule: where there are none, nothing is asked.
+      // Names of sealed blobs are usually no paths. Without paths no statement is necessary.
       guard let path = PublicEntry.path(ofName: name) else { return }
       mailboxes.append(mailbox)
       paths.append(path)
     }
 
-    /// How many records the catalogues among the mailboxes have, then which entries are records.
+    /// The statements for how many records the mailboxes' catalogues have, and which entries are
+    /// records.
     var calls: [PostgresCall] {
       guard !paths.isEmpty else { return [] }
       return [
@@ -52,7 +53,7 @@ enum PostgresCatalogue {
       ]
     }
 
-    /// Takes what the two calls gave.
+    /// Reads the results of the two statements.
     func read(_ counts: PostgresRows, _ records: PostgresRows, into plan: inout PostgresPlan)
       throws(PostgresFault)
     {
@@ -67,18 +68,18 @@ enum PostgresCatalogue {
     }
   }
 
-  /// How many records of a mailbox are found by their fields.
+  /// Counts how many records of a mailbox can be found by their fields.
   static func count(_ number: Int64) -> PostgresCall {
     PostgresCall(
       "SELECT count(*) FROM hearth_relay.public_records WHERE mailbox = $1::bigint",
       [.int8(number)])
   }
 
-  // MARK: What changes
+  // MARK: Writing
 
-  /// What a batch changes in the tables, over all its catalogues.
+  /// A batch's changes to the tables, over all its catalogues.
   struct Change {
-    /// A record at its place.
+    /// A record at its position.
     private struct Row {
       let mailbox: Int64
       let path: PublicKeyPath
@@ -95,7 +96,7 @@ enum PostgresCatalogue {
       }
       forgotten += box.forgotten.map { row($0.path, $0.position) }
       for entry in box.rows {
-        // One that the same batch replaced has lost its blob.
+        // An entry that the same batch replaced has lost its blob.
         guard entry.blob != nil, let record = entry.record else { continue }
         let row = row(record.path, entry.header.position)
         records.append(row)
@@ -163,7 +164,7 @@ enum PostgresCatalogue {
     }
   }
 
-  /// A value as bytes that order as values of its kind do.
+  /// A value as bytes that are ordered like the values of its kind.
   static func bytes(of value: PublicValue) -> [UInt8] {
     switch value {
     case .bool(let value): return [value ? 1 : 0]
@@ -178,9 +179,9 @@ enum PostgresCatalogue {
 
   /// The statements that answer a query: the head, then the records.
   ///
-  /// The index of the query's first equality gives candidates in order of id, the other conditions
-  /// are looked up for each, and blobs are read of those that meet all. Rows end with the first
-  /// candidate that is beyond a limit, of which only the one before is told.
+  /// The index of the query's first equality gives candidates in order of id. The other conditions
+  /// are looked up for each candidate, and blobs are read only of those that meet all. Rows end
+  /// with the first candidate beyond a limit. The answer then reports only the candidate before it.
   static func calls(
     for query: PublicQuery, _ byteLimit: Int, number: String, _ name: PostgresValue
   ) -> [PostgresCall] {
@@ -189,7 +190,7 @@ enum PostgresCatalogue {
     }
     let rest = query.conditions.enumerated().filter { $0.offset != driver }.map(\.element)
     let ranges = rest.map { range(of: $0.test) }
-    // Where every candidate fits, no more of them are needed than may be told.
+    // If every candidate matches, no more are needed than the answer may contain.
     let most =
       rest.isEmpty
       ? min(query.limit, PublicLimits.maximumCandidates) : PublicLimits.maximumCandidates
@@ -262,7 +263,7 @@ enum PostgresCatalogue {
       """
   }
 
-  /// What the statements of ``calls(for:_:number:_:)`` gave.
+  /// Reads the results of ``calls(for:_:number:_:)``.
   static func answer(_ head: PostgresRows, _ rows: PostgresRows) throws(PostgresFault)
     -> PublicAnswer
   {

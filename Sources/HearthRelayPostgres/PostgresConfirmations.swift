@@ -4,12 +4,13 @@ import HearthRelay
 import HearthRelayProtocol
 import HearthSync
 
-/// Which states of mailboxes a commit of this relay's own has confirmed since.
+/// The states of mailboxes that a later commit of this relay has confirmed.
 ///
-/// A commit that waited for a standby and was cut short, by an operator or by a restart, is seen by
-/// everybody though no standby has it. Whoever finds their blob in a listing takes it for kept; so
-/// what a relay tells was confirmed first, by a commit after it: the log of a server is replicated
-/// in its order. Other relays' commits are confirmed the same way, once for each state.
+/// A commit that waited for a standby and was cut short, by an operator or by a restart, is visible
+/// to everybody although no standby has it. A client that finds its blob in a listing takes the
+/// blob for durable. So the relay confirms a state before it reports it, by making another commit:
+/// a server's log is replicated in order. Other relays' commits are confirmed in the same way, once
+/// for each state.
 struct PostgresConfirmations {
   private struct State: Equatable {
     let generation: Identifier
@@ -27,21 +28,21 @@ struct PostgresConfirmations {
   }
 
   private var states: [Identifier: State] = [:]
-  /// In which life of the database they were confirmed.
+  /// The database's incarnation, as a number, in which the states were confirmed.
   private var life = 0
 
-  /// How many are kept; beyond that all are confirmed anew.
+  /// The most states to keep. Above this number all are confirmed again.
   static let maximumCount = 65_536
 
-  /// Whether a mailbox as it was seen is confirmed.
+  /// Whether the observed state of a mailbox is confirmed.
   func covers(_ mailbox: RelayMailbox, inLife life: Int) -> Bool {
     self.life == life && states[mailbox.name] == State(mailbox)
   }
 
-  /// Takes mailboxes as a commit left them, or as they were seen before one.
+  /// Records mailboxes as a commit left them, or as they were observed before one.
   ///
-  /// A standby that took over may lack what was confirmed on the primary, so nothing of before
-  /// counts then.
+  /// A standby that took over may lack what was confirmed on the primary, so earlier confirmations
+  /// do not count then.
   mutating func note(_ mailboxes: [RelayMailbox], inLife life: Int) {
     guard life >= self.life else { return }
     if life > self.life { states = [:] }
@@ -53,18 +54,17 @@ struct PostgresConfirmations {
   }
 }
 
-/// Makes commits that change nothing, one after another, on a connection of its own; not
-/// thread-safe.
+/// Makes commits that change nothing, one after another, on its own connection; not thread-safe.
 ///
-/// While a standby is away such a commit waits, as nothing ends it but the standby: neither a
-/// timeout of statements nor a closed socket. So it is left waiting, nobody waits for it for long,
-/// and there is never a second one.
+/// While a standby is away such a commit waits, because only the standby ends it: neither a timeout
+/// of statements nor a closed socket does. So the commit is left pending, no caller waits for it
+/// for long, and there is never a second one.
 final class PostgresConfirmer {
   private let link: PostgresLink
   private let origin: String
   private var isWaiting = false
 
-  /// How long somebody who asks waits for a commit that has just begun.
+  /// How long a caller waits for a commit that has just begun.
   static let patienceMilliseconds = 5_000
 
   init(_ link: PostgresLink, origin: String) {
@@ -72,14 +72,14 @@ final class PostgresConfirmer {
     self.origin = origin
   }
 
-  /// Returns when what was committed before this call is as durable as the server promises.
+  /// Returns once everything committed before this call is as durable as the server promises.
   ///
-  /// - Throws: A final fault with `unavailable` where a standby is waited for; what the connection
-  ///   throws otherwise.
+  /// - Throws: a final fault with `unavailable` while a standby is awaited; otherwise what the
+  ///   connection throws.
   func confirm() throws(PostgresFault) {
     try link.use { connection throws(PostgresFault) in
       if isWaiting {
-        // One of before: only what was there then is confirmed by it.
+        // An earlier commit confirms only what existed when it began.
         guard try isDone(connection, within: 0) else { throw PostgresConfirmer.waits }
       }
       let name = PostgresValue.text("confirmation of \(origin) \(Hex.encode(RandomBytes.make(8)))")

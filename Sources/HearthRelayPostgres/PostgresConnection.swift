@@ -14,7 +14,7 @@ struct PostgresCall {
     self.isPrepared = isPrepared
   }
 
-  /// A statement that is run once.
+  /// A statement that runs once.
   static func once(_ sql: String, _ values: [PostgresValue] = []) -> PostgresCall {
     PostgresCall(sql, values, isPrepared: false)
   }
@@ -30,26 +30,26 @@ final class PostgresConnection {
   private let warnings = Warnings()
   private var prepared: [String: String] = [:]
   private var named = 0
-  /// Whether it can be used again.
+  /// Whether the connection can be used again.
   private(set) var isUsable = true
-  /// Whether something was begun whose end was not heard of.
+  /// Whether statements were begun whose end has not been received.
   private var isAnswerDue = false
 
   /// How long an answer may take while a relay serves.
   ///
-  /// The server gives up sooner, so that its reason is heard.
+  /// The server gives up sooner, so that its reason is received.
   static let answerMilliseconds = 30_000
   /// How long an answer to the operator may take, who may ask for everything.
   static let operatorMilliseconds = 3_600_000
   /// How long this connection waits for an answer.
   var patienceMilliseconds = answerMilliseconds
 
-  /// Counts what the server warns of; a warning at a commit means a promise that was not kept.
+  /// Counts the server's warnings. A warning at a commit means a broken promise.
   private final class Warnings {
     var count = 0
   }
 
-  /// Connects to the first host that lets itself be written to.
+  /// Connects to the first writable host.
   init(_ address: PostgresAddress) throws(PostgresFault) {
     self.address = address
     let keywords = address.parameters.map { strdup($0.keyword) } + [nil]
@@ -81,16 +81,16 @@ final class PostgresConnection {
   /// The server's version, such as 150004.
   var serverVersion: Int { Int(PQserverVersion(handle)) }
 
-  /// Runs statements in their order, sent together; the first that fails ends the rest.
+  /// Runs statements in their order, sent together. The first that fails ends the rest.
   func run(_ calls: [PostgresCall]) throws(PostgresFault) -> [PostgresRows] {
     try pipeline(calls, isCommitting: false)
   }
 
-  /// Runs statements and commits; a fault says whether that may have taken place.
+  /// Runs statements and commits. A fault says whether the commit may have taken place.
   func commit(_ calls: [PostgresCall]) throws(PostgresFault) {
     warnings.count = 0
-    // A commit that waits for a standby must not be ended by a timeout: the server would then
-    // report success for what no standby has.
+    // A timeout must not end a commit that waits for a standby: the server would then report
+    // success for a commit that no standby has.
     let results = try pipeline(
       calls + [PostgresCall("SET LOCAL statement_timeout = 0"), PostgresCall("COMMIT")],
       isCommitting: true)
@@ -114,10 +114,11 @@ final class PostgresConnection {
     }
   }
 
-  // MARK: Transactions that nobody waits for
+  // MARK: Transactions without waiting
 
-  /// Sends statements that are not prepared, the last a commit; ``isFinished(within:)`` takes the
-  /// answers, before anything else is run.
+  /// Sends unprepared statements, the last of them a commit.
+  ///
+  /// ``isFinished(within:)`` takes the answers and must be called before anything else is run.
   func begin(_ calls: [PostgresCall]) throws(PostgresFault) {
     guard isUsable, !isAnswerDue else {
       throw PostgresFault(kind: .lost, words: "the connection was closed")
@@ -130,7 +131,7 @@ final class PostgresConnection {
     isAnswerDue = true
   }
 
-  /// Whether what was begun is committed; true where nothing was.
+  /// Whether the begun statements are committed; true if none were begun.
   func isFinished(within milliseconds: Int) throws(PostgresFault) -> Bool {
     let deadline = ContinuousClock.now + .milliseconds(milliseconds)
     var silence = 0
@@ -145,7 +146,7 @@ final class PostgresConnection {
         continue
       }
       guard let result = PQgetResult(handle) else {
-        // One separates the answers; more mean that nothing is left to come.
+        // One nil separates the answers; more mean that no answer is left.
         silence += 1
         if silence > 2 || PQstatus(handle) == CONNECTION_BAD { throw lost() }
         continue
@@ -195,7 +196,7 @@ final class PostgresConnection {
           name = new
         }
       }
-      // What was queued may have been sent, and the server does it as it comes.
+      // Queued statements may have been sent, and the server runs them as they arrive.
       guard send(call, name: name) else { throw lost(isUnsure: isCommitting) }
       expected.append(.rows)
     }
@@ -205,7 +206,7 @@ final class PostgresConnection {
 
   private func send(_ call: PostgresCall, name: String?) -> Bool {
     let encoded = call.values.map(\.encoded)
-    // All in one run of memory, and never empty, so that every pointer is one.
+    // All values share one memory block, which is never empty, so that every pointer is valid.
     var bytes: [UInt8] = []
     bytes.reserveCapacity(encoded.reduce(1) { $0 + ($1?.count ?? 0) })
     for value in encoded { bytes += value ?? [] }
@@ -237,7 +238,7 @@ final class PostgresConnection {
     var silence = 0
     while true {
       guard let result = try next(deadline, isUnsure: isCommitting && fault == nil) else {
-        // One separates the answers; more mean that nothing is left to come.
+        // One nil separates the answers; more mean that no answer is left.
         silence += 1
         if silence > 2 || PQstatus(handle) == CONNECTION_BAD {
           throw lost(isUnsure: isCommitting && fault == nil)
@@ -263,7 +264,7 @@ final class PostgresConnection {
         let isFirst = fault == nil
         let new = self.fault(of: result)
         PQclear(result)
-        // After a fatal error the server is gone; what it did before is not said.
+        // After a fatal error the server is gone. What it did before is unknown.
         if PQstatus(handle) == CONNECTION_BAD || new.isFatal {
           isUsable = false
           var gone = new.fault
@@ -279,7 +280,7 @@ final class PostgresConnection {
     return rows
   }
 
-  /// The next result, waited for; nil between the answers of two statements.
+  /// Waits for the next result; nil between the answers of two statements.
   private func next(
     _ deadline: ContinuousClock.Instant, isUnsure: Bool
   ) throws(PostgresFault) -> OpaquePointer? {
@@ -308,7 +309,7 @@ final class PostgresConnection {
   }
 
   private func fault(of result: OpaquePointer) -> (fault: PostgresFault, isFatal: Bool) {
-    // The primary message alone: details repeat values, and values are nobody's business.
+    // Use the primary message only: details repeat values, and values must stay private.
     let words = PostgresConnection.field(result, UInt8(ascii: "M")) ?? "no reason was given"
     let state = PostgresConnection.field(result, UInt8(ascii: "C")) ?? ""
     let severity = PostgresConnection.field(result, UInt8(ascii: "V")) ?? "FATAL"
@@ -324,15 +325,16 @@ final class PostgresConnection {
 
   // MARK: Notifications
 
-  /// Waits until the server sends something or a descriptor can be read, at most so long.
-  /// - Returns: Whether the server sent something.
+  /// Waits, for a limited time, until the server sends something or a descriptor is readable.
+  ///
+  /// - Returns: whether the server sent something.
   func wait(or descriptor: Int32, milliseconds: Int) -> Bool {
     PostgresConnection.poll(
       [(PQsocket(handle), POLLIN), (descriptor, POLLIN)], for: .milliseconds(milliseconds)
     ).contains(0)
   }
 
-  /// The payloads of the notifications that came.
+  /// The payloads of the received notifications.
   func notifications() throws(PostgresFault) -> [String] {
     guard PQconsumeInput(handle) == 1 else { throw lost() }
     var found: [String] = []
@@ -344,7 +346,7 @@ final class PostgresConnection {
     return found
   }
 
-  /// Waits for events of descriptors; the places of those that have some.
+  /// Waits for events of descriptors. Returns the indices of the descriptors that have some.
   static func poll(
     _ descriptors: [(descriptor: Int32, events: Int32)], for duration: Duration
   ) -> [Int] {

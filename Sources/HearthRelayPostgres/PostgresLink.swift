@@ -3,14 +3,14 @@ import HearthCrypto
 import HearthRelay
 import Synchronization
 
-/// What all connections of one log know of the database together.
+/// The state of the database that all connections of one log share.
 final class PostgresStanding: Sendable {
   private struct State {
     var isUp = true
     var failures = 0
     var notBefore: ContinuousClock.Instant?
     var incarnation: String?
-    /// How often the incarnation was found to be another.
+    /// How often the database's incarnation changed.
     var life = 0
     var hear: (@Sendable (RelayTidings) -> Void)?
   }
@@ -22,25 +22,26 @@ final class PostgresStanding: Sendable {
 
   var isUp: Bool { state.withLock { $0.isUp } }
 
-  /// In which life the database is, as far as this relay has seen.
+  /// The number of the database's incarnation, as far as this relay has seen.
   var life: Int { state.withLock { $0.life } }
 
-  /// Sets who is told, nil for nobody; after this returns, nobody else is.
+  /// Sets the receiver of notifications; nil for none. After this returns, only that receiver is
+  /// called.
   func setHearer(_ hear: (@Sendable (RelayTidings) -> Void)?) {
     state.withLock { $0.hear = hear }
   }
 
   func tell(_ tidings: RelayTidings) {
-    // Inside of the lock, so that nothing is told after a hearer was taken away.
+    // Inside the lock, so that nothing is reported after a receiver was removed.
     state.withLock { $0.hear?(tidings) }
   }
 
-  /// Whether connecting makes sense yet.
+  /// Whether an attempt to connect is permitted yet.
   var mayConnect: Bool {
     state.withLock { state in state.notBefore.map { ContinuousClock.now >= $0 } ?? true }
   }
 
-  /// A connection was made; another incarnation than before is told of.
+  /// Records a new connection, and reports a changed incarnation.
   func connected(to incarnation: String?) {
     state.withLock { state in
       state.isUp = true
@@ -54,19 +55,21 @@ final class PostgresStanding: Sendable {
     }
   }
 
-  /// The database answered.
+  /// Records an answer of the database.
   func answered() {
     state.withLock { $0.isUp = true }
   }
 
-  /// A connection ended.
+  /// Records the end of a connection.
   func lost() {
     state.withLock { $0.isUp = false }
   }
 
-  /// No connection could be made.
-  /// - Returns: For how many milliseconds nobody should try: from zero to twice as long each time,
-  ///   by chance, so that many relays do not come back at once.
+  /// Records a failed attempt to connect.
+  ///
+  /// - Returns: how many milliseconds to wait before the next attempt. The maximum doubles each
+  ///   time. The wait is random, from zero to the maximum, so that many relays do not reconnect at
+  ///   once.
   @discardableResult
   func failed() -> Int {
     let chance = Int(RandomBytes.make(2).reduce(0) { $0 << 8 | UInt32($1) })
@@ -81,7 +84,7 @@ final class PostgresStanding: Sendable {
   }
 }
 
-/// A connection that is made when it is needed and made anew when it was lost; of one thread.
+/// A connection that is made on demand and again after a loss; confined to one thread.
 final class PostgresLink {
   private let address: PostgresAddress
   private let standing: PostgresStanding
@@ -94,7 +97,7 @@ final class PostgresLink {
     self.isOperator = isOperator
   }
 
-  /// Runs a body on a connection that was checked.
+  /// Runs a body on a checked connection.
   func use<Value>(
     _ body: (PostgresConnection) throws(PostgresFault) -> Value
   ) throws(PostgresFault) -> Value {
@@ -103,7 +106,7 @@ final class PostgresLink {
       return try body(connection)
     } catch {
       connection.settle()
-      // A primary that was made a standby refuses writes and stays connected.
+      // A primary that became a standby refuses writes and stays connected.
       if !connection.isUsable || error.kind == .refused(state: "25006") {
         self.connection = nil
         standing.lost()
@@ -134,7 +137,7 @@ final class PostgresLink {
     }
   }
 
-  /// Connects, and makes sure that what this server acknowledges is durable.
+  /// Connects, and ensures that what this server acknowledges is durable.
   static func connect(_ address: PostgresAddress) throws(PostgresFault) -> (
     connection: PostgresConnection, incarnation: String?
   ) {
@@ -142,7 +145,7 @@ final class PostgresLink {
     try checkPromises(of: connection, address)
     _ = try connection.run([.once(settings)])
     for wish in wishes {
-      // Distributed databases know some of these not; they choose plans in another way.
+      // Distributed databases do not know some of these; they choose plans in another way.
       do throws(PostgresFault) { _ = try connection.run([.once(wish)]) } catch {
         if !connection.isUsable { throw error }
       }
@@ -150,19 +153,21 @@ final class PostgresLink {
     return (connection, try incarnation(of: connection))
   }
 
-  /// The server ends what takes too long before the relay stops waiting for it, and a relay that
-  /// stands still in a transaction loses its locks.
+  /// Timeouts on the server's side.
+  ///
+  /// The server ends a slow statement before the relay stops waiting for it. A relay that stalls in
+  /// a transaction loses its locks.
   private static let settings = """
     SELECT set_config('statement_timeout', '15000', false),
       set_config('lock_timeout', '10000', false),
       set_config('idle_in_transaction_session_timeout', '5000', false)
     """
 
-  /// Statements are few and have one good plan each, by their indexes.
+  /// Planner settings. Statements are few and have one good plan each, by their indexes.
   ///
-  /// What a database does not know of these it can do without.
+  /// A database can do without the settings that it does not know.
   private static let wishes = [
-    // What was looked at stays so, whatever the server's settings become meanwhile.
+    // The checked setting stays, whatever the server's settings become meanwhile.
     "SELECT set_config('synchronous_commit', current_setting('synchronous_commit'), false)",
     "SELECT set_config('plan_cache_mode', 'force_generic_plan', false)",
     "SELECT set_config('enable_seqscan', 'off', false)",
@@ -209,7 +214,7 @@ final class PostgresLink {
             + " for the server, the database or the relay's role")), words: "")
   }
 
-  /// Which life of which cluster this is: a standby that takes over begins another timeline.
+  /// Returns the incarnation of the cluster: a standby that takes over begins another timeline.
   private static func incarnation(of connection: PostgresConnection) throws(PostgresFault)
     -> String?
   {

@@ -5,24 +5,25 @@ import HearthCrypto
 import HearthRelay
 import Synchronization
 
-/// A thread that hears what other relays do, and finds out when the database goes and comes back.
+/// A thread that receives other relays' notifications, and detects when the database goes away and
+/// comes back.
 ///
-/// After each connection everything that is open is compared, as notifications may have been
-/// missed; and once in a while in any case.
+/// After each connection all open mailboxes are compared, because notifications may have been
+/// missed. They are also compared once in a while.
 final class PostgresListener: Sendable {
   private let address: PostgresAddress
   private let standing: PostgresStanding
   private let origin: String
   private let isStopped = Mutex(false)
-  /// A pipe whose reading end becomes readable when the thread is to end.
+  /// The reading end of a pipe, which becomes readable when the thread is to end.
   private let waking: Int32
   private let alarm: Int32
 
-  /// How long the database may be silent before it is asked whether it is there.
+  /// How long the database may be silent before the thread checks that it is there.
   static let pulseMilliseconds = 2_000
   /// After how many silent pulses everything is compared.
   static let pulsesPerComparison = 5
-  /// The longest payload that is looked at.
+  /// The longest payload to process.
   static let maximumPayloadBytes = 128
 
   init(_ address: PostgresAddress, _ standing: PostgresStanding, origin: String) {
@@ -53,7 +54,7 @@ final class PostgresListener: Sendable {
     if isFirst { _ = write(alarm, [1], 1) }
   }
 
-  /// Connects and listens until the connection ends or the thread is to end.
+  /// Connects and listens until the connection or the thread ends.
   private func listenOnce() {
     do throws(PostgresFault) {
       let made = try PostgresLink.connect(address)
@@ -68,7 +69,7 @@ final class PostgresListener: Sendable {
     }
   }
 
-  /// Whether the database passes notifications on; some that speak PostgreSQL do not.
+  /// Whether the database supports notifications; some that speak PostgreSQL do not.
   private func listen(_ connection: PostgresConnection) throws(PostgresFault) -> Bool {
     do throws(PostgresFault) {
       _ = try connection.run([.once("LISTEN \(PostgresWriter.channel)")])
@@ -100,7 +101,7 @@ final class PostgresListener: Sendable {
     }
   }
 
-  /// The mailbox of a notification; nil for an own one and for what no relay sent.
+  /// The mailbox of a notification; nil for this relay's own and for any that no relay sent.
   private func mailbox(in payload: String) -> Identifier? {
     guard payload.utf8.count <= PostgresListener.maximumPayloadBytes else { return nil }
     let fields = payload.split(separator: " ", omittingEmptySubsequences: false)

@@ -3,13 +3,12 @@ import HearthRelay
 
 /// The numbered, forward-only steps from an empty database to the current layout of a relay's log.
 ///
-/// A step that was released never changes. The number of the last one stands in
-/// `hearth_relay.layout`.
+/// A released step never changes. `hearth_relay.layout` holds the number of the last one.
 enum PostgresMigrations {
-  /// The oldest server that has all that is used: 13.
+  /// The oldest server version that has all required features: 13.
   static let minimumServerVersion = 130_000
 
-  /// The advisory lock that whoever migrates holds: "HRLY" and 1.
+  /// The advisory lock that a migrating relay holds: "HRLY" and 1.
   private static let lock: Int64 = 0x4852_4c59_0000_0001
 
   static let steps: [[String]] = [
@@ -28,7 +27,7 @@ enum PostgresMigrations {
         size integer NOT NULL, name bytea NOT NULL, digest bytea NOT NULL, chain bytea NOT NULL,
         blob bytea, PRIMARY KEY(mailbox, position))
       """,
-      // Sealed blobs do not get smaller, so nothing is spent on trying.
+      // Sealed blobs cannot be compressed, so do not try.
       "ALTER TABLE hearth_relay.entries ALTER COLUMN blob SET STORAGE EXTERNAL",
       """
       CREATE UNIQUE INDEX live ON hearth_relay.entries(mailbox, name) WHERE blob IS NOT NULL
@@ -40,14 +39,14 @@ enum PostgresMigrations {
       "CREATE TABLE hearth_relay.listed(key bytea PRIMARY KEY, note text NOT NULL)",
     ],
     [
-      // Ids are told in the order of their bytes, whatever the database's language is.
+      // Ids are returned in the order of their bytes, whatever the database's language is.
       """
       CREATE TABLE hearth_relay.public_records(
         mailbox bigint NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
         position bigint NOT NULL, PRIMARY KEY(mailbox, type, id))
       """,
-      // A record's fields by its position: by type and id, a planner that has no statistics yet
-      // takes the other index for it, which is slower by a thousand times.
+      // A record's fields by its position. By type and id, a planner without statistics chooses the
+      // other index, which is a thousand times slower.
       """
       CREATE TABLE hearth_relay.public_fields(
         mailbox bigint NOT NULL, position bigint NOT NULL, type text COLLATE "C" NOT NULL,
@@ -74,7 +73,7 @@ enum PostgresMigrations {
       ALTER TABLE hearth_relay.mailboxes ADD COLUMN roster bytea NOT NULL
         DEFAULT decode('00000000', 'hex')
       """,
-      // `RelayRoster` of one manager, who holds nothing: what is there counts for all together.
+      // `RelayRoster` of one manager with no use: the existing use counts for guests.
       """
       UPDATE hearth_relay.mailboxes SET roster = decode('0100000101', 'hex')
         || substring(managers FROM 1 FOR 32) || decode('020000', 'hex')
@@ -86,7 +85,8 @@ enum PostgresMigrations {
   ]
 
   /// Brings a database to the current layout, however many relays start at once.
-  /// - Throws: A final fault with `newer` or `corrupt`.
+  ///
+  /// - Throws: a final fault with `newer` or `corrupt`.
   static func migrate(_ connection: PostgresConnection, _ address: PostgresAddress)
     throws(PostgresFault)
   {
@@ -95,7 +95,7 @@ enum PostgresMigrations {
     _ = try connection.run([
       .once("BEGIN"), .once("SELECT pg_advisory_xact_lock($1::bigint)", [.int8(lock)]),
     ])
-    // Seen only now: another relay may have done it while this one waited.
+    // Check again: another relay may have migrated while this one waited.
     let present = try version(connection, address)
     guard present < steps.count else { return }
     var calls: [PostgresCall] = []
@@ -115,7 +115,7 @@ enum PostgresMigrations {
     try connection.commit(calls)
   }
 
-  /// The layout that a database has; 0 if it has none.
+  /// Returns the layout of a database; 0 if it has none.
   static func version(_ connection: PostgresConnection, _ address: PostgresAddress)
     throws(PostgresFault) -> Int
   {
@@ -141,7 +141,7 @@ enum PostgresMigrations {
     return Int(version)
   }
 
-  /// Notes whose mailboxes these are, at the first time; refuses every other relay.
+  /// Records which relay owns the mailboxes, the first time; refuses every other relay.
   static func bind(
     _ connection: PostgresConnection, to relayID: Bytes32, _ address: PostgresAddress
   ) throws(PostgresFault) {

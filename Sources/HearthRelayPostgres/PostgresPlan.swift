@@ -4,46 +4,46 @@ import HearthRelay
 import HearthRelayProtocol
 import HearthSync
 
-/// What a batch of writes comes to, worked out in memory from the rows that were locked for it.
+/// The effect of a batch of writes, computed in memory from the rows that were locked for it.
 ///
-/// A pure value: it begins with what the database holds of the batch's mailboxes, does one write
+/// A pure value: it begins with the database's state of the batch's mailboxes, applies one write
 /// after the other, and ends with the rows to change. So a batch costs a few round trips however
 /// many writes it has.
 struct PostgresPlan {
-  /// A blob that stands under a name.
+  /// The blob of a name.
   struct Live {
     var position: UInt64
     var isReplaceable: Bool
     var byteCount: Int
     var digest: Bytes32
-    /// The seat of whoever stored it.
+    /// The seat that stored it.
     var seat: Int64
-    /// Whether it is found by its fields.
+    /// Whether it can be found by its fields.
     var isRecord = false
   }
 
   /// A mailbox of the batch.
   struct Box {
-    /// The row's number; nil for one that the batch makes.
+    /// The row's number; nil for a mailbox that the batch creates.
     var number: Int64?
     var mailbox: RelayMailbox
     var live: [[UInt8]: Live] = [:]
-    /// How many records a catalogue has, where the batch's writes depend on it.
+    /// How many records a catalogue has, if the batch's writes depend on it.
     var recordCount = 0
     var day: UInt32?
-    /// Where the entries begin that the batch appends.
+    /// The first position of the entries that the batch appends.
     var firstPosition: UInt64
     var rows: [Row] = []
     /// Positions of entries of earlier batches that lose their blobs.
     var drops: [UInt64] = []
-    /// Records of earlier batches that are not found by their fields any more.
+    /// Records of earlier batches that can no longer be found by their fields.
     var forgotten: [(path: PublicKeyPath, position: UInt64)] = []
     var isChanged = false
-    /// Whether something was confirmed that an earlier transaction stored.
+    /// Whether the batch confirmed an entry that an earlier transaction stored.
     var isConfirmed = false
     /// Whether keys were changed.
     var isRekeyed = false
-    /// Whether what an earlier transaction stored goes as a whole.
+    /// Whether all entries of earlier transactions are deleted.
     var isEmptied = false
   }
 
@@ -53,23 +53,23 @@ struct PostgresPlan {
     let chain: Bytes32
     let seat: Int64
     var blob: [UInt8]?
-    /// What is found by its fields, as long as there is the blob.
+    /// The record to index by its fields, as long as the blob is there.
     var record: PublicRecord?
   }
 
   private(set) var boxes: [Identifier: Box] = [:]
   private(set) var usedTokens: Set<Bytes32> = []
-  /// What all mailboxes hold, where that matters.
+  /// The use of all mailboxes, if it matters.
   ///
   /// Other relays may be adding to it at the same time.
   var totalBytes: UInt64?
-  /// Mailboxes that made room for others.
+  /// Mailboxes that were deleted to make room for others.
   private(set) var dropped: [Identifier] = []
   private var tokens: [Bytes32: Int64] = [:]
   private var listed: Set<[UInt8]> = []
   private var siblings: [RelayParent: [RelayRegistrar.Sibling]] = [:]
 
-  // MARK: What the database holds
+  // MARK: Database state
 
   mutating func add(_ number: Int64, _ mailbox: RelayMailbox) {
     boxes[mailbox.name] = Box(
@@ -84,7 +84,7 @@ struct PostgresPlan {
     boxes[mailbox]?.recordCount = count
   }
 
-  /// Notes, after what stands there was added, that it is found by its fields.
+  /// Records that an entry can be found by its fields, after the entry was added.
   mutating func addRecord(named name: [UInt8], in mailbox: Identifier) {
     boxes[mailbox]?.live[name]?.isRecord = true
   }
@@ -93,12 +93,12 @@ struct PostgresPlan {
 
   mutating func addListed(_ key: [UInt8]) { listed.insert(key) }
 
-  /// Notes what belongs to a mailbox, from the oldest.
+  /// Records a child of a parent; the oldest comes first.
   mutating func add(_ sibling: RelayRegistrar.Sibling, of parent: RelayParent) {
     siblings[parent, default: []].append(sibling)
   }
 
-  /// How often a token that the batch used may be used yet.
+  /// How many uses are left of a token that the batch used.
   func uses(of token: Bytes32) -> Int64 { tokens[token] ?? 0 }
 
   // MARK: Writes
@@ -167,7 +167,7 @@ struct PostgresPlan {
     }
   }
 
-  /// What belongs to a mailbox as the same, with what the batch changed since.
+  /// Returns a mailbox's children of the same kind, with the batch's changes so far.
   private func present(of parent: RelayParent) -> [RelayRegistrar.Sibling] {
     (siblings[parent] ?? []).map { sibling in
       RelayRegistrar.Sibling(
@@ -182,7 +182,7 @@ struct PostgresPlan {
     dropped.append(name)
   }
 
-  /// - Parameter others: what all other mailboxes hold, where that matters.
+  /// - Parameter others: the use of all other mailboxes, if it matters.
   private static func perform(
     _ write: RelayWrite, on box: inout Box, others: UInt64
   ) -> RelayWritten {
@@ -258,7 +258,7 @@ struct PostgresPlan {
   }
 }
 
-/// One write that appends: kept apart until it is sure that no quota refuses it.
+/// One write that appends: kept separate until no quota refuses it.
 private struct Run {
   private let start: UInt64
   /// The mailbox as the write leaves it.
@@ -365,7 +365,7 @@ private struct Run {
         header: header, chain: mailbox.chain, seat: seat, blob: blob, record: record))
   }
 
-  /// Lets the write count.
+  /// Applies the write.
   consuming func finish(_ box: inout PostgresPlan.Box, day: UInt32) {
     for (position, path) in drops {
       if position >= box.firstPosition {

@@ -15,7 +15,7 @@ struct PostgresReader {
     (SELECT p.roster FROM hearth_relay.mailboxes p WHERE p.number = mailboxes.parent)
       AS owner_roster
     """
-  /// How many columns these are.
+  /// The number of these columns.
   static let mailboxColumnCount = 14
   static let headerColumns = """
     position, flags::bigint, name, size::bigint, digest, (blob IS NOT NULL)::integer::bigint, chain
@@ -51,7 +51,7 @@ struct PostgresReader {
     return (try rows.int8(row, 0), value)
   }
 
-  /// The list of keys in a column.
+  /// Reads the roster in a column.
   static func roster(_ rows: PostgresRows, _ row: Int, _ column: Int) throws(PostgresFault)
     -> RelayRoster
   {
@@ -60,7 +60,7 @@ struct PostgresReader {
     return roster
   }
 
-  /// To what a mailbox belongs, by two columns.
+  /// Reads a mailbox's parent from two columns.
   static func parent(
     _ rows: PostgresRows, _ row: Int, child: Int, name: Int
   ) throws(PostgresFault) -> RelayParent? {
@@ -88,7 +88,7 @@ struct PostgresReader {
     return (header, try rows.bytes32(row, first + 6))
   }
 
-  /// Answers; also tells the mailbox of which the answer tells something.
+  /// Answers a read. Also returns the mailbox whose state the answer reveals.
   func answer(_ read: RelayRead) throws(PostgresFault) -> (
     answer: RelayAnswer, mailbox: RelayMailbox?
   ) {
@@ -96,7 +96,7 @@ struct PostgresReader {
     let first = [PostgresReader.begin, PostgresCall(PostgresReader.find, [name])]
     var results: [PostgresRows]
     if case .list(_, _, _, let author?) = read.question {
-      // Which entries are an author's is known from the mailbox's row.
+      // The mailbox's row determines which entries are an author's.
       results = try connection.run(first)
       let wanted = try PostgresReader.found(results)?.roster.entries(of: author)
       let calls = PostgresReader.calls(for: read.question, name, of: wanted ?? .noneOf([]))
@@ -142,7 +142,7 @@ struct PostgresReader {
       }
       let end = RelayLogLook.end(
         after: after, head: head, isSelective: isLiveOnly || author != nil)
-      // The chain there is the mailbox's own where the log ends.
+      // At the end of the log the chain is the mailbox's own.
       let isHead = end == head || results.count < 4 || results[3].count == 0
       return .listing(
         RelayListing(
@@ -205,7 +205,7 @@ struct PostgresReader {
     }
   }
 
-  /// Headers after a position, and the chain where looking ended.
+  /// Lists headers after a position, and the chain where the listing ended.
   private static func list(
     _ name: PostgresValue, _ after: UInt64, _ limit: Int, _ isLiveOnly: Bool,
     of wanted: RelayEntriesOf?
@@ -242,7 +242,7 @@ struct PostgresReader {
     ]
   }
 
-  /// Entries after a position, cut by the server where the bytes end.
+  /// Reads entries after a position, cut by the server at the byte limit.
   private static func page(
     _ name: PostgresValue, _ after: UInt64, _ limit: Int, _ byteLimit: Int
   ) -> PostgresCall {
@@ -271,7 +271,7 @@ struct PostgresReader {
     return found
   }
 
-  /// A blob, whatever it is worth.
+  /// A blob, without any check of its content.
   static func blob(_ rows: PostgresRows, _ row: Int, _ column: Int) throws(PostgresFault)
     -> [UInt8]
   {
@@ -298,7 +298,7 @@ struct PostgresReader {
     return (entries, end)
   }
 
-  /// A mailbox and what follows a position, in one snapshot.
+  /// Reads a mailbox and the entries after a position, in one snapshot.
   func news(of mailbox: Identifier, after: UInt64?, limit: Int, byteLimit: Int)
     throws(PostgresFault) -> RelayLogNews
   {
@@ -312,7 +312,7 @@ struct PostgresReader {
       entries: after == nil ? [] : try PostgresReader.entries(results[2], byteLimit).entries)
   }
 
-  /// Those of the mailboxes that exist.
+  /// Returns those of the mailboxes that exist.
   func mailboxes(_ names: [Identifier]) throws(PostgresFault) -> [RelayMailbox] {
     let rows = try connection.run([
       PostgresCall(

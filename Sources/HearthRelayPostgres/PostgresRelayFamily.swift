@@ -3,11 +3,11 @@ import HearthRelay
 import HearthRelayProtocol
 import HearthSync
 
-/// Mailboxes that belong to another one, in the tables of a PostgreSQL database.
+/// Child mailboxes and their parents, in the tables of a PostgreSQL database.
 enum PostgresRelayFamily {
-  // MARK: What is there
+  // MARK: Reading
 
-  /// What belongs to some mailboxes, from the oldest.
+  /// Selects the children of some mailboxes, the oldest first.
   static func siblings(of parents: Set<Identifier>) -> PostgresCall {
     PostgresCall(
       """
@@ -18,11 +18,11 @@ enum PostgresRelayFamily {
       """, [.byteStrings(parents.sorted().map(\.bytes))])
   }
 
-  /// What all mailboxes hold.
+  /// Selects the use of all mailboxes.
   static let totalBytes = PostgresCall(
     "SELECT coalesce(sum(used_bytes), 0)::bigint FROM hearth_relay.mailboxes")
 
-  /// Takes what ``siblings(of:)`` gave.
+  /// Reads the result of ``siblings(of:)``.
   static func read(_ rows: PostgresRows, into plan: inout PostgresPlan) throws(PostgresFault) {
     for row in 0..<rows.count {
       guard
@@ -39,11 +39,11 @@ enum PostgresRelayFamily {
     }
   }
 
-  // MARK: What changes
+  // MARK: Writing
 
-  /// Deletes mailboxes with all that they hold; nothing else belongs to them.
+  /// Deletes mailboxes with their contents. They must have no children besides those named.
   ///
-  /// Their rows are locked first: whoever is writing one of them ends before.
+  /// Their rows are locked first, so that a concurrent writer finishes before.
   static func deletion(of names: [Identifier]) -> [PostgresCall] {
     let values = [PostgresValue.byteStrings(names.map(\.bytes))]
     let numbers = "(SELECT number FROM hearth_relay.mailboxes WHERE name = ANY($1::bytea[]))"
@@ -61,7 +61,7 @@ enum PostgresRelayFamily {
     ]
   }
 
-  /// Deletes what a mailbox holds, whose row is locked.
+  /// Deletes the contents of a mailbox whose row is locked.
   static func emptying(_ number: Int64) -> [PostgresCall] {
     let values = [PostgresValue.int8(number)]
     return ["entries", "public_records", "public_fields"].map {
@@ -69,7 +69,7 @@ enum PostgresRelayFamily {
     }
   }
 
-  /// Lets mailboxes that are there belong to others that are there.
+  /// Makes existing mailboxes children of other existing ones.
   static func adoption(_ mailboxes: [(name: Identifier, parent: RelayParent)]) -> PostgresCall {
     PostgresCall(
       """
@@ -87,7 +87,7 @@ enum PostgresRelayFamily {
 
   // MARK: The operator's view
 
-  /// What is wrong with what belongs to what; one sentence a problem.
+  /// Returns the problems of parents and children, one sentence each.
   static func problems(_ connection: PostgresConnection) throws(PostgresFault) -> [String] {
     let rows = try connection.run([
       .once(

@@ -5,7 +5,7 @@ import HearthRelay
 import HearthRelayProtocol
 import HearthSync
 
-// What the operator's commands do with the log, beside the relays that serve.
+// The operator's commands on the log, beside the serving relays.
 extension PostgresRelayLog: RelayOperatorLog {
   package func statistics() throws(RelayError) -> [RelayMailboxStatistics] {
     try inspect { connection throws(PostgresFault) in
@@ -77,7 +77,7 @@ extension PostgresRelayLog: RelayOperatorLog {
     let count = try administer { connection throws(PostgresFault) in
       let rows = try connection.run([
         .once("BEGIN"),
-        // Whoever makes something that belongs to it waits for this row.
+        // A transaction that creates a child of this mailbox waits for this row.
         .once(
           "SELECT number FROM hearth_relay.mailboxes WHERE name = $1::bytea FOR UPDATE",
           [.bytes(mailbox.bytes)]),
@@ -129,7 +129,7 @@ extension PostgresRelayLog: RelayOperatorLog {
     try administer { connection throws(PostgresFault) in
       let rows = try connection.run([
         .once("BEGIN"),
-        // Passed over are mailboxes that somebody writes this very moment.
+        // Mailboxes that somebody writes at this very moment are skipped.
         .once(
           """
           SELECT number FROM hearth_relay.mailboxes WHERE day < $1::bigint AND NOT EXISTS(
@@ -139,8 +139,8 @@ extension PostgresRelayLog: RelayOperatorLog {
       ])[1]
       var numbers: [Int64] = []
       for row in 0..<rows.count { numbers.append(try rows.int8(row, 0)) }
-      // Looked at again, as what was committed while the locks were taken is seen only now; with
-      // what belongs to them.
+      // Check again, with the children: commits made while the locks were taken are visible only
+      // now.
       let gone = try connection.run([
         .once(
           """
@@ -222,7 +222,7 @@ extension PostgresRelayLog: RelayOperatorLog {
       """, [.int8(number), .int8(Int64(clamping: position))])
   }
 
-  // MARK: Everything, from one moment
+  // MARK: Consistent copies and checks
 
   package func verify() throws(RelayError) -> [String] {
     try inspect { connection throws(PostgresFault) in
@@ -246,7 +246,7 @@ extension PostgresRelayLog: RelayOperatorLog {
     do throws(RelayError) {
       try fill(SQLiteRelayLog(file: path))
     } catch {
-      // Half a copy is none.
+      // Delete a partial copy.
       for end in ["", "-wal", "-shm"] { unlink(path + end) }
       throw error
     }
@@ -310,7 +310,7 @@ extension PostgresRelayLog: RelayOperatorLog {
     try copy.executeAlone("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
-  /// An error of the file that is written, on its way through a question to the database.
+  /// Passes an error of the written file through a question to the database.
   private static func local<Value>(_ body: () throws(RelayError) -> Value) throws(PostgresFault)
     -> Value
   {
@@ -321,14 +321,14 @@ extension PostgresRelayLog: RelayOperatorLog {
     }
   }
 
-  /// Goes through all mailboxes in one snapshot.
+  /// Visits all mailboxes in one snapshot.
   private static func walk(
     _ connection: PostgresConnection,
     mailbox body: (RelayMailbox, UInt32, PostgresWalk) throws(PostgresFault) -> Void
   ) throws(PostgresFault) {
     let rows = try connection.run([
       .once("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
-      // The walk may pause for as long as its other end takes.
+      // The visit may pause for as long as its receiver needs.
       .once("SET LOCAL idle_in_transaction_session_timeout = 0"),
       .once(
         "SELECT \(PostgresReader.mailboxColumns), day FROM hearth_relay.mailboxes ORDER BY number"
@@ -344,18 +344,18 @@ extension PostgresRelayLog: RelayOperatorLog {
   }
 }
 
-/// The entries of one mailbox inside of a snapshot, a bounded page at a time.
+/// The entries of one mailbox inside a snapshot, a bounded page at a time.
 struct PostgresWalk {
   let connection: PostgresConnection
   let number: Int64
 
-  /// How many records are found by their fields.
+  /// How many records can be found by their fields.
   func recordCount() throws(PostgresFault) -> Int {
     Int(try connection.run([PostgresCatalogue.count(number)])[0].int8(0, 0))
   }
 
-  /// Gives each header with the chain after it and the blob, whatever that is worth, in the order
-  /// of positions, until told to stop.
+  /// Passes each header with the chain after it and the unchecked blob, in the order of positions,
+  /// until the body returns false.
   func each(
     _ body: (RelayHeader, Bytes32, [UInt8]) throws(PostgresFault) -> Bool
   ) throws(PostgresFault) {
@@ -364,7 +364,7 @@ struct PostgresWalk {
     }
   }
 
-  /// The same, with the seat of whoever stored it.
+  /// Does the same, and also passes the seat that stored each entry.
   func eachWithSeat(
     _ body: (RelayHeader, Bytes32, [UInt8], Int64) throws(PostgresFault) -> Bool
   ) throws(PostgresFault) {

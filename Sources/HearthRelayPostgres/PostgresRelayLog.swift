@@ -6,10 +6,10 @@ import Synchronization
 
 /// The durable log in a PostgreSQL database that any number of relays serve at once.
 ///
-/// One connection writes, one reads and one confirms what is told, each behind a lock of its own; a
-/// fourth listens. Rows of mailboxes are locked for a batch, so positions have no gaps whoever
-/// writes. While the database is away every call fails soon, with `unavailable`; when it cannot be
-/// known whether a commit took place, with `unknownOutcome`.
+/// One connection writes, one reads and one confirms reported states, each behind its own lock; a
+/// fourth listens. Rows of mailboxes are locked for a batch, so positions have no gaps, whichever
+/// relay writes. While the database is away every call fails soon, with `unavailable`. If it cannot
+/// be known whether a commit took place, the call fails with `unknownOutcome`.
 package final class PostgresRelayLog: RelaySharedLog {
   let address: PostgresAddress
   private let standing = PostgresStanding()
@@ -20,14 +20,14 @@ package final class PostgresRelayLog: RelaySharedLog {
   private let confirmations = Mutex(PostgresConfirmations())
   private let confirmer: Mutex<PostgresConfirmerBox>
 
-  /// How often a batch is begun anew after a deadlock or a conflict with another relay.
+  /// How often a batch is retried after a deadlock or a conflict with another relay.
   static let maximumAttempts = 4
 
   /// Connects, and brings the database to the current layout.
   ///
   /// - Parameters:
-  ///   - address: Where the database is.
-  ///   - relayID: Whose mailboxes these are, noted at the first time; nil for the operator.
+  ///   - address: the database's address.
+  ///   - relayID: the relay that owns the mailboxes, recorded the first time; nil for the operator.
   /// - Throws: `unavailable`, `notDurable`, `newer`, `invalidOption` for another relay's database.
   package init(_ address: PostgresAddress, relayID: Bytes32? = nil) throws(RelayError) {
     self.address = address
@@ -71,7 +71,7 @@ package final class PostgresRelayLog: RelaySharedLog {
     }
   }
 
-  /// Makes sure that what was seen of a mailbox is as durable as what this relay acknowledges.
+  /// Ensures that the observed state of a mailbox is as durable as what this relay acknowledges.
   private func confirm(_ mailbox: RelayMailbox) throws(PostgresFault) {
     let life = standing.life
     guard !confirmations.withLock({ $0.covers(mailbox, inLife: life) }) else { return }
@@ -109,8 +109,8 @@ package final class PostgresRelayLog: RelaySharedLog {
 
   package func mailboxes(_ names: [Identifier]) throws(RelayError) -> [RelayMailbox] {
     try inspect { connection throws(PostgresFault) in
-      // Of these clients are told at most that there is more: what it is they ask, and that is
-      // confirmed then.
+      // Clients learn from this at most that there is more. They then ask for it, and that answer
+      // is confirmed.
       try PostgresReader(connection: connection).mailboxes(names)
     }
   }
@@ -124,7 +124,8 @@ package final class PostgresRelayLog: RelaySharedLog {
     try run(on: reader, body)
   }
 
-  /// Runs a body that commits at most once on the writing connection; again if nothing came of it.
+  /// Runs a body that commits at most once on the writing connection. Retries if nothing was
+  /// committed.
   func administer<Value: Sendable>(
     _ body: (PostgresConnection) throws(PostgresFault) -> Value
   ) throws(RelayError) -> Value {
@@ -142,7 +143,7 @@ package final class PostgresRelayLog: RelaySharedLog {
         do throws(PostgresFault) {
           return .success(try box.link.use(body))
         } catch {
-          // A connection that was idle while the database was restarted is found out by its use.
+          // Only using an idle connection reveals that the database was restarted meanwhile.
           let isLost = error.kind == .lost
           guard error.mayRetry, attempts < (isLost ? 2 : PostgresRelayLog.maximumAttempts) else {
             return .failure(error)
@@ -153,24 +154,24 @@ package final class PostgresRelayLog: RelaySharedLog {
     switch result {
     case .success(let value): return value
     case .failure(let fault):
-      // It may be there after all, and nobody was told.
+      // The commit may have taken place after all, and nobody was notified.
       if fault.isCommitting { standing.tell(.missed) }
       throw fault.error(address)
     }
   }
 }
 
-/// A link on its way behind a lock.
+/// A link that passes into a lock.
 ///
 /// Unchecked: the only user of a box is the mutex that holds it, so one thread at a time uses the
-/// connection, which is all that libpq asks for.
+/// connection. libpq requires no more.
 private struct PostgresLinkBox: @unchecked Sendable {
   let link: PostgresLink
 
   init(_ link: PostgresLink) { self.link = link }
 }
 
-/// A confirmer on its way behind a lock; unchecked as a link's box is, and for the same reason.
+/// A confirmer that passes into a lock; unchecked for the same reason as a link's box.
 private struct PostgresConfirmerBox: @unchecked Sendable {
   let confirmer: PostgresConfirmer
 

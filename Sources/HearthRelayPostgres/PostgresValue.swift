@@ -13,7 +13,7 @@ enum PostgresValue {
   case texts([String])
   case null
 
-  /// The bytes that are sent; nil for NULL.
+  /// The bytes to send; nil for NULL.
   var encoded: [UInt8]? {
     switch self {
     case .int8(let value): PostgresValue.bigEndian(value)
@@ -27,8 +27,10 @@ enum PostgresValue {
     }
   }
 
-  /// One-dimensional array: dimensions, whether there are NULLs, the type of the elements, count,
-  /// lower bound, then each element after its length (PostgreSQL, `array_send`).
+  /// Encodes a one-dimensional array.
+  ///
+  /// The format is: dimensions, whether there are NULLs, the type of the elements, count, lower
+  /// bound, then each element after its length (PostgreSQL, `array_send`).
   private static func array(of type: Int32, _ elements: [[UInt8]?]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(20 + elements.reduce(0) { $0 + 4 + ($1?.count ?? 0) })
@@ -50,13 +52,13 @@ enum PostgresValue {
   }
 }
 
-/// The rows that a statement gave; every length is checked before a byte is taken.
+/// The rows of a statement's result. Every length is checked before a byte is taken.
 final class PostgresRows {
   private let result: OpaquePointer
-  /// How many rows there are.
+  /// The number of rows.
   let count: Int
 
-  /// Takes over a result of libpq.
+  /// Takes ownership of a result of libpq.
   init(taking result: OpaquePointer) {
     self.result = result
     count = Int(PQntuples(result))
@@ -64,14 +66,14 @@ final class PostgresRows {
 
   deinit { PQclear(result) }
 
-  /// What the server says that it did, such as `COMMIT` or `ROLLBACK`.
+  /// The server's command tag, such as `COMMIT` or `ROLLBACK`.
   var tag: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
   func isNull(_ row: Int, _ column: Int) -> Bool {
     PQgetisnull(result, Int32(row), Int32(column)) == 1
   }
 
-  /// The bytes of a column, at most so many.
+  /// The bytes of a column, up to a limit.
   func bytes(_ row: Int, _ column: Int, atMost limit: Int) throws(PostgresFault) -> [UInt8] {
     guard row < count, column < PQnfields(result), !isNull(row, column),
       let start = PQgetvalue(result, Int32(row), Int32(column))
@@ -113,26 +115,27 @@ final class PostgresRows {
 /// Why PostgreSQL did not do what was asked.
 struct PostgresFault: Error {
   enum Kind: Equatable {
-    /// There is no connection, or no more.
+    /// There is no connection, or it was lost.
     case lost
-    /// The server refused a statement with this SQLSTATE; the connection goes on.
+    /// The server refused a statement with this SQLSTATE; the connection stays usable.
     case refused(state: String)
     /// A value that no relay wrote.
     case damaged
-    /// Something that waiting does not mend, in the words of a ``RelayError``.
+    /// A fault that waiting does not repair, as a ``RelayError``.
     case final(RelayError)
   }
 
   var kind: Kind
   var words: String
-  /// Whether a commit had been asked for, so that it may have taken place.
+  /// Whether a commit had been requested, so that it may have taken place.
   var isCommitting = false
 
   static let damaged = PostgresFault(kind: .damaged, words: "a value that no relay wrote")
 
-  /// Whether the same may be tried again at once, as nothing was committed.
+  /// Whether an immediate retry is safe, because nothing was committed.
   ///
-  /// Serialization failure, deadlock, lock timeout, and a mailbox that two relays made at once.
+  /// The cases are a serialization failure, a deadlock, a lock timeout, and a mailbox that two
+  /// relays created at once.
   var mayRetry: Bool {
     guard !isCommitting else { return false }
     switch kind {

@@ -4,23 +4,23 @@ import HearthRelay
 import HearthRelayProtocol
 import HearthSync
 
-/// Does a batch of writes in one transaction.
+/// Makes a batch of writes in one transaction.
 ///
 /// Locks are taken in one order everywhere: the rows of mailboxes by name, then those of tokens,
 /// then the places of new names. So no two relays wait for each other.
 struct PostgresWriter {
   let connection: PostgresConnection
-  /// Who writes, so that a relay passes over its own notifications.
+  /// The id of the writing relay, so that a relay ignores its own notifications.
   let origin: String
 
   /// The channel of notifications: `ORIGIN MAILBOX HEAD`.
   static let channel = "hearth_relay"
-  /// The bytes of blobs of one INSERT.
+  /// The most bytes of blobs in one INSERT.
   static let maximumInsertBytes = 4 << 20
-  /// The entries of one INSERT.
+  /// The most entries in one INSERT.
   static let maximumInsertEntries = 2_000
 
-  /// Does a batch; also tells the mailboxes as its commit left them.
+  /// Makes a batch. Also returns the mailboxes as its commit left them.
   func perform(_ batch: [RelayWrite]) throws(PostgresFault) -> (
     results: [RelayWritten], confirmed: [RelayMailbox]
   ) {
@@ -32,7 +32,7 @@ struct PostgresWriter {
     return (results, plan.boxes.values.map(\.mailbox))
   }
 
-  // MARK: What is there
+  // MARK: Reading
 
   /// Begins, locks the rows of the batch and reads what its writes depend on.
   private func lock(_ batch: [RelayWrite]) throws(PostgresFault) -> PostgresPlan {
@@ -46,7 +46,7 @@ struct PostgresWriter {
         SELECT \(PostgresReader.mailboxColumns) FROM hearth_relay.mailboxes
           WHERE name = ANY($1::bytea[]) ORDER BY name FOR UPDATE
         """, [.byteStrings(names)]),
-      // A statement of its own, so that it sees what was committed while the lock was waited for.
+      // A separate statement, so that it sees what was committed during the wait for the lock.
       PostgresCall(
         """
         SELECT box, e.name, e.position, e.flags::bigint, e.size::bigint, e.digest, e.seat
@@ -90,15 +90,15 @@ struct PostgresWriter {
     return plan
   }
 
-  /// What a batch's writes depend on.
+  /// The data that a batch's writes depend on.
   private struct Need {
     var mailboxes: Set<Identifier> = []
     var entries: [(mailbox: Identifier, name: [UInt8])] = []
     var tokens: Set<Bytes32> = []
     var listed: Set<[UInt8]> = []
-    /// The mailboxes to which new ones are to belong.
+    /// The parents of new mailboxes.
     var parents: Set<Identifier> = []
-    /// Whether it matters what all mailboxes hold.
+    /// Whether the use of all mailboxes matters.
     var isTotalNeeded = false
     var records = PostgresCatalogue.Wanted()
     private var seen: [Identifier: Set<[UInt8]>] = [:]
@@ -162,7 +162,7 @@ struct PostgresWriter {
     return plan
   }
 
-  // MARK: What changes
+  // MARK: Writing
 
   /// - Returns: whether anything was committed.
   private func store(_ plan: PostgresPlan) throws(PostgresFault) -> Bool {
@@ -191,8 +191,8 @@ struct PostgresWriter {
       }
       for row in box.rows { insertion.add(row, number) }
       if box.mailbox.kind == .catalogue { index.add(box, number) }
-      // Confirming what was stored earlier takes a commit of its own, which waits for the disk and
-      // the standbys: the one before may have been cut short in doing so.
+      // Confirming earlier entries takes a commit of its own, which waits for the disk and the
+      // standbys: the earlier commit may have been cut short during that wait.
       if box.number != nil, box.isChanged || box.isConfirmed { updated.append((number, box)) }
     }
     if !drops.positions.isEmpty {
@@ -226,7 +226,7 @@ struct PostgresWriter {
       + plan.dropped.map { ($0, UInt64(0)) }
     if !changed.isEmpty { calls.append(PostgresWriter.notify(changed, origin)) }
     guard !calls.isEmpty else {
-      // Everything was refused: nothing to keep and nobody to tell.
+      // Everything was refused, so there is nothing to keep and nobody to notify.
       _ = try connection.run([PostgresCall("ROLLBACK")])
       return false
     }
@@ -234,8 +234,10 @@ struct PostgresWriter {
     return true
   }
 
-  /// Makes mailboxes in the order of their names; a name that another relay just took is a
-  /// violation of uniqueness, after which the batch is done anew and finds it.
+  /// Creates mailboxes in the order of their names.
+  ///
+  /// A name that another relay just took violates uniqueness. The batch is then retried and finds
+  /// the mailbox.
   private func insert(_ boxes: [PostgresPlan.Box]) throws(PostgresFault) -> [Identifier: Int64] {
     guard !boxes.isEmpty else { return [:] }
     let mailboxes = boxes.map(\.mailbox)
@@ -292,7 +294,7 @@ struct PostgresWriter {
         + [.byteStrings(boxes.map(\.box.mailbox.head.generation.bytes))])
   }
 
-  /// Tells the other relays; the server passes it on when the transaction has committed.
+  /// Notifies the other relays. The server sends the notification after the transaction's commit.
   static func notify(
     _ mailboxes: [(name: Identifier, head: UInt64)], _ origin: String
   ) -> PostgresCall {
@@ -302,7 +304,7 @@ struct PostgresWriter {
   }
 }
 
-/// New entries as statements of bounded size.
+/// Inserts new entries by statements of bounded size.
 struct PostgresInsertion {
   private var calls: [PostgresCall] = []
   private var open: [(mailbox: Int64, row: PostgresPlan.Row)] = []
@@ -342,7 +344,7 @@ struct PostgresInsertion {
       ])
   }
 
-  /// All statements, after the last entry.
+  /// Returns all statements, after the last entry.
   mutating func finish() -> [PostgresCall] {
     if !open.isEmpty { close() }
     return calls

@@ -1,10 +1,10 @@
 import HearthCRDT
 import HearthSync
 
-/// A transport that tells how far its transfers have got, around one that does not.
+/// Adds progress reports to a transport that has none.
 ///
-/// Sizes are not known before a file is read, so files are told with their number and bytes
-/// without a sum. Not thread-safe: it belongs to a node.
+/// Sizes are not known before a file is read, so reports contain the number and bytes of files
+/// without a total. Not thread-safe: it belongs to a node.
 package final class MeteredTransport: Transport {
   private let base: any Transport
   private let listener: TransferListener

@@ -1,17 +1,17 @@
 import Foundation
 
-/// Takes the password of a URL out of the list of arguments that other users of the machine see.
+/// Hides the password of a URL in the list of arguments that other users of the machine see.
 package enum ArgumentVeil {
-  /// Overwrites, in the memory that the system shows as this process's command line, the part of
-  /// every `postgres://` argument that may hold a password.
+  /// Overwrites the possible password of every `postgres://` argument.
   ///
-  /// Between the start of the process and this call it can be read: password files and service
-  /// files have no such moment.
+  /// It does so in the memory that the system shows as this process's command line. Between the
+  /// start of the process and this call the password is readable. Password files and service files
+  /// have no such moment.
   package static func draw() {
     guard let line = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8),
       let name = line.lastIndex(of: ")")
     else { return }
-    // After the name come the fields from the third on; the 48th and 49th bound the arguments.
+    // The fields from the third on follow the name; the 48th and 49th bound the arguments.
     let fields = line[line.index(after: name)...].split(separator: " ")
     guard fields.count > 46, let start = UInt(fields[45]), let end = UInt(fields[46]),
       start > 0, end > start, end - start < 1 << 22,
@@ -23,8 +23,10 @@ package enum ArgumentVeil {
     }
   }
 
-  /// Which bytes of a command line may belong to a password: between the user's colon and the last
-  /// at sign of a URL's authority, and everything after its question mark.
+  /// Returns which bytes of a command line may belong to a password.
+  ///
+  /// These lie between the user's colon and the last at sign of a URL's authority, and after its
+  /// question mark.
   static func hiddenRanges(in line: [UInt8]) -> [Range<Int>] {
     var found: [Range<Int>] = []
     var place = 0
@@ -37,7 +39,7 @@ package enum ArgumentVeil {
       else { continue }
       let rest = scheme.upperBound..<text.count
       let query = text[rest].firstIndex(of: UInt8(ascii: "?"))
-      // A password may hold a slash, wrongly: what stands before the last at sign counts.
+      // A password may incorrectly contain a slash, so everything before the last at sign counts.
       let authority = rest.lowerBound..<(query ?? text.count)
       if let at = text[authority].lastIndex(of: UInt8(ascii: "@")),
         let colon = text[authority.lowerBound..<at].firstIndex(of: UInt8(ascii: ":"))

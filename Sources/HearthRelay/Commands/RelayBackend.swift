@@ -1,14 +1,15 @@
 import HearthCrypto
 import Synchronization
 
-/// A database in place of the relay's own file, as the program that links it names it.
+/// A database that replaces the relay's own file, as provided by the program that links it.
 package protocol RelayBackend: Sendable, CustomStringConvertible {
-  /// Reads where the database is; its description shows no password.
+  /// Reads the database's address. Its description shows no password.
+  ///
   /// - Throws: `invalidOption`, in words without any part of the text.
   init(_ text: String) throws(RelayError)
   /// Opens the log.
   ///
-  /// - Parameter relayID: whose relay opens it; nil for the operator's commands.
+  /// - Parameter relayID: the relay that opens it; nil for the operator's commands.
   func open(relayID: Bytes32?) throws(RelayError) -> any RelayOperatorLog
 }
 

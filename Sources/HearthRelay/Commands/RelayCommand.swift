@@ -20,7 +20,7 @@ package struct RelayCommand: ParsableCommand {
 
   package init() {}
 
-  /// Runs the command line of this process; options that cannot be end it with 64.
+  /// Runs the command line of this process. Invalid options end it with status 64.
   ///
   /// - Parameter backend: the database that `--backend` may name.
   package static func begin(backend: (any RelayBackend.Type)?) -> Never {
@@ -39,12 +39,12 @@ package struct RelayCommand: ParsableCommand {
   }
 }
 
-/// Where the relay keeps everything.
+/// The options for the relay's storage.
 struct FolderOptions: ParsableArguments {
   @Option(help: "The relay's folder.")
   var data = FolderOptions.usual
 
-  /// Below the state directory of systemd or of the user (XDG base directories).
+  /// The default: below the state directory of systemd or of the user (XDG base directories).
   static var usual: String {
     let environment = ProcessInfo.processInfo.environment
     if let path = environment["STATE_DIRECTORY"], !path.isEmpty { return path }
@@ -58,13 +58,13 @@ struct FolderOptions: ParsableArguments {
     help: "A PostgreSQL database in place of a file: postgres://USER@HOST/NAME; see the guide.")
   var backend: String?
 
-  /// Where the database is; nil for a file in the folder.
+  /// Returns the database's address; nil for a file in the folder.
   func address() throws(RelayError) -> (any RelayBackend)? {
     guard let backend else { return nil }
     return try LinkedBackend.address(backend)
   }
 
-  /// The log, which has to be there already.
+  /// Opens the log, which must exist already.
   func log() throws -> any RelayOperatorLog {
     ArgumentVeil.draw()
     if let address = try address() { return try address.open(relayID: nil) }

@@ -7,7 +7,7 @@ import HearthRelayProtocol
 import HearthSync
 import Logging
 
-/// Who may make mailboxes, as a word on the command line.
+/// Who may create mailboxes, as a word on the command line.
 ///
 /// The help shows raw values, which for the registration itself are numbers of the protocol.
 enum RegistrationWord: String, CaseIterable, ExpressibleByArgument {
@@ -61,7 +61,7 @@ struct ServeCommand: ParsableCommand {
     configuration.maximumSessions = connections
     configuration.maximumSessionsPerAddress = connectionsPerAddress
     let logger = Logger(label: "hearth-relay") { JSONLogHandler(label: $0) }
-    // Whatever is written belongs to this user alone, also in a folder that was there before.
+    // All written files belong to this user alone, even in a folder that existed before.
     umask(0o077)
     let folder = try RelayFolder(path: folder.data)
     ServeCommand.giveBackLargeBuffers()
@@ -117,15 +117,15 @@ struct ServeCommand: ParsableCommand {
     }
   }
 
-  /// Lets what was held for long frames go back to the system as soon as it is free.
+  /// Makes glibc return the buffers of long frames to the system as soon as they are free.
   ///
-  /// Otherwise glibc takes the size of the first large buffer that is freed as the least that it
-  /// gives back, and keeps all smaller ones for later: the peak of an attack would stay for good.
+  /// Otherwise glibc takes the size of the first large buffer that is freed as the minimum that it
+  /// returns, and keeps all smaller ones for later: the peak of an attack would stay for good.
   private static func giveBackLargeBuffers() {
     _ = mallopt(M_MMAP_THRESHOLD, 256 << 10)
   }
 
-  /// Host and port of `--listen`; an IPv6 address stands in brackets.
+  /// Returns host and port of `--listen`; an IPv6 address stands in brackets.
   static func place(_ text: String) throws(RelayError) -> (host: String, port: Int) {
     let fault = RelayError(
       .invalidOption, "--listen is HOST:PORT, such as 127.0.0.1:7440 or [::]:7440, not \(text)")
@@ -138,7 +138,7 @@ struct ServeCommand: ParsableCommand {
     return (host, port)
   }
 
-  /// The port of `--health`; nil for none.
+  /// Returns the port of `--health`; nil for none.
   static func healthPort(_ text: String) throws(RelayError) -> Int? {
     if text == "off" { return nil }
     guard let port = Int(text), (0...65_535).contains(port) else {
@@ -148,11 +148,11 @@ struct ServeCommand: ParsableCommand {
   }
 }
 
-/// Waits for SIGTERM or SIGINT; made before the process has a second thread.
+/// Waits for SIGTERM or SIGINT. Create it before the process has a second thread.
 ///
-/// Both are blocked from then on, in every thread that comes later, and stay pending until they are
-/// taken here. A handler would lose some: it runs in whichever thread the system chooses, and what
-/// it hands on to another may get lost while threads begin.
+/// Both signals are blocked from then on, in every later thread, and stay pending until this type
+/// takes them. A handler would lose some: it runs in whichever thread the system chooses, and what
+/// it passes on to another may get lost while threads begin.
 struct TerminationSignals {
   private var awaited = sigset_t()
 

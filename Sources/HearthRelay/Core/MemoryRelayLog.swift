@@ -4,17 +4,17 @@ import HearthRelayProtocol
 import HearthSync
 import Synchronization
 
-/// A log in memory: the simplest thing that keeps the port's promises, for tests and simulation.
+/// A log in memory, for tests and simulation: the simplest implementation of the port's guarantees.
 package final class MemoryRelayLog: RelayLog {
   fileprivate struct Box {
     var mailbox: RelayMailbox
-    /// Rises with every mailbox that is made.
+    /// The creation number of the mailbox.
     var number: Int
     /// The day of the last change.
     var day: UInt32
     var headers: [RelayHeader] = []
     var chains: [Bytes32] = []
-    /// The seat of whoever appended each entry.
+    /// The seat that appended each entry.
     var storedBy: [Int64] = []
     var blobs: [UInt64: [UInt8]] = [:]
     var live: [[UInt8]: UInt64] = [:]
@@ -32,12 +32,12 @@ package final class MemoryRelayLog: RelayLog {
 
   package init() {}
 
-  /// Lets a token make so many mailboxes.
+  /// Lets a token create a number of mailboxes.
   package func addToken(digest: Bytes32, uses: Int) {
     state.withLock { $0.tokens[digest] = uses }
   }
 
-  /// Lets the holder of a manager's key make mailboxes.
+  /// Lets the holder of a manager's key create mailboxes.
   package func list(managerKey: [UInt8]) {
     state.withLock { _ = $0.listed.insert(managerKey) }
   }
@@ -132,7 +132,7 @@ extension MemoryRelayLog.State {
     }
   }
 
-  /// What belongs to a mailbox as the same, from the oldest.
+  /// Returns the children of a mailbox that are of the same kind, the oldest first.
   private func siblings(of parent: RelayParent) -> [RelayRegistrar.Sibling] {
     boxes.values.filter { $0.mailbox.parent == parent }.sorted { $0.number < $1.number }.map {
       RelayRegistrar.Sibling(
@@ -347,7 +347,7 @@ extension MemoryRelayLog.Box {
 }
 
 extension RelayHeader {
-  /// The header of the entry after its blob was dropped.
+  /// The header of the entry after its blob was removed.
   var withoutBlob: RelayHeader {
     RelayHeader(
       position: position, kind: kind, isReplaceable: isReplaceable, isLive: false, name: name,

@@ -5,7 +5,7 @@ package struct RelayByteBudget {
 
   package init(_ bytes: Int) { left = bytes }
 
-  /// Whether an item fits, which is then taken.
+  /// Takes an item if it fits, and returns whether it did.
   package mutating func takes(_ bytes: Int) -> Bool {
     defer { isFirst = false }
     guard isFirst || bytes <= left else { return false }

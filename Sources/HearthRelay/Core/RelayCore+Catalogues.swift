@@ -3,7 +3,7 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-// Catalogues: opened by anybody to read, written by their publisher, every entry checked.
+// Catalogues: anybody may open and read them, the publisher writes them, every entry is checked.
 extension RelayCore {
   mutating func openPublic(
     _ id: RelaySessionID, _ frame: RelayFrame<RelayRequest>, _ byteCount: Int,
@@ -26,7 +26,7 @@ extension RelayCore {
     effects.append(.read(ticket: ticket, RelayReadBox(read: read)))
   }
 
-  /// Opens what is a catalogue; of anything else it says what it says of what does not exist.
+  /// Opens a catalogue. For anything else, answers as for a mailbox that does not exist.
   mutating func openedPublic(_ ticket: RelayTicket, _ mailbox: RelayMailbox?) {
     let id = ticket.session
     guard case .lookingUp? = sessions[id]?.channels[ticket.channel] else { return }
@@ -43,7 +43,7 @@ extension RelayCore {
           RelayFault(.tooMany, "too many read catalogues", retryAfterMilliseconds: 10_000))
         return
       }
-      // Frames stay short: whoever reads has nothing long to say.
+      // Frames stay short, because a reader has nothing long to send.
       sessions[id]?.isReader = true
       readers.insert(id)
       strangers.remove(id)
@@ -51,7 +51,8 @@ extension RelayCore {
     enter(ticket, mailbox, .reader, [], .none)
   }
 
-  /// Whether a request fits the kind of mailbox and the session's right; tells where it does not.
+  /// Returns whether a request fits the kind of mailbox and the session's right. Sends a fault if
+  /// not.
   mutating func mayAsk(
     _ id: RelaySessionID, _ frame: RelayFrame<RelayRequest>, _ open: RelayChannel.Open
   ) -> Bool {

@@ -2,17 +2,20 @@ import HearthCRDT
 import HearthRelayProtocol
 import HearthSync
 
-// Push: what was appended here or by another relay, to everybody who subscribed.
+// Pushes new entries, from here or from another relay, to all subscribers.
 extension RelayCore {
-  /// Brings entries to all subscribers of a mailbox who were not told of them, encoded once.
+  /// Delivers entries, encoded once, to all subscribers of a mailbox that do not have them yet.
   ///
-  /// Who was told up to the entry before the first gets a push. Who was not, because another relay
-  /// appended in between and the news of it are still under way, gets a hint at the head, and so
-  /// does everybody if the entries are too large or end before the head.
+  /// A subscriber that is up to date with the entry before the first gets a push. Another relay may
+  /// have appended in between, with its news still in transit; a subscriber behind such a gap gets
+  /// a hint at the head. All subscribers get a hint if the entries are too large or end before the
+  /// head.
+  ///
   /// - Parameters:
-  ///   - entries: Entries that follow each other.
-  ///   - head: The position of the log's head after them.
-  ///   - author: Who appended them, who is told only if entries of others came before.
+  ///   - entries: consecutive entries.
+  ///   - head: the position of the log's head after them.
+  ///   - author: the subscriber that appended the entries. It gets them only if entries of others
+  ///     came before.
   mutating func deliver(
     _ mailbox: Identifier, _ entries: [RelayEntry], head: UInt64, author: RelayPushTarget?
   ) {
@@ -48,10 +51,12 @@ extension RelayCore {
     }
   }
 
-  /// Notes that a member is told of a head, and hints at it where the entries are not pushed.
+  /// Records that a subscriber is informed of a head, and sends a hint if the entries are not
+  /// pushed.
   ///
-  /// - Parameter first: which of the entries the member was not told of; nil if others lie before.
-  /// - Returns: with whom it gets a push, if it gets one.
+  /// - Parameter first: the index of the subscriber's first new entry; nil if entries of others lie
+  ///   before.
+  /// - Returns: the group with which the subscriber gets a push, if it gets one.
   private mutating func tell(
     _ member: RelayPushTarget, _ entries: [RelayEntry], from first: Int?, head: UInt64, isOwn: Bool
   ) -> PushGroup? {
@@ -72,7 +77,8 @@ extension RelayCore {
     return nil
   }
 
-  /// Who gets the same bytes: from which entry on, and whether after the one before it.
+  /// A group of subscribers that get the same bytes: from the same entry on, and either packed or
+  /// not.
   private struct PushGroup: Hashable, Comparable {
     let first: Int
     let isPacked: Bool
@@ -82,7 +88,7 @@ extension RelayCore {
     }
   }
 
-  /// Where an entry is among entries that follow each other up to a head; nil if it is not.
+  /// The index of a position among consecutive entries up to a head; nil if it is not among them.
   private static func place(
     of position: UInt64, in entries: [RelayEntry], endingAt head: UInt64
   ) -> Int? {
@@ -105,7 +111,8 @@ extension RelayCore {
   /// Whether a mailbox is open in some session.
   func isOpen(_ mailbox: Identifier) -> Bool { rooms[mailbox] != nil }
 
-  /// After which position subscribers of a mailbox want to be told; nil if there are none.
+  /// The earliest position up to which a mailbox's subscribers are informed; nil without
+  /// subscribers.
   func told(of mailbox: Identifier) -> UInt64? {
     var least: UInt64?
     for member in rooms[mailbox]?.members ?? [] {
@@ -115,18 +122,18 @@ extension RelayCore {
     return least
   }
 
-  /// Ends sessions whose right another relay took away, and tells the rest what it appended.
+  /// Ends sessions whose right another relay revoked, and delivers new entries to the rest.
   mutating func take(_ news: RelayLogNews) {
     guard let room = rooms[news.name] else { return }
     guard let mailbox = news.mailbox, mailbox.head.generation == room.generation else {
       cut(news.name, sparing: nil) { _ in true }
       return
     }
-    // Who is changing the key right now stays: the answer is on its way.
+    // A session that is changing the key right now stays: its answer is pending.
     let rotating = tickets.values.first {
       if case .rotate = $0.purpose { $0.mailbox == news.name } else { false }
     }
-    // The news may be older than what a session has proven, so a newer generation stays.
+    // The news may be older than a session's proof, so a newer generation stays.
     cut(news.name, sparing: rotating) { open in
       switch open.authority {
       case .access(let generation):
@@ -138,7 +145,8 @@ extension RelayCore {
     deliver(news.name, news.entries, head: mailbox.head.position, author: nil)
   }
 
-  /// Closes every mailbox to everybody: who opens it again sees whether the log is another.
+  /// Closes every mailbox for all sessions. A client that reopens it sees whether the log has
+  /// changed.
   mutating func reopenAll() {
     for mailbox in openMailboxes { cut(mailbox, sparing: nil) { _ in true } }
   }

@@ -3,7 +3,7 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-// Greeting, challenging, proving and making: everything before a mailbox is open.
+// Greeting, challenge, proof and creation: everything before a mailbox is open.
 extension RelayCore {
   mutating func greet(_ id: RelaySessionID, _ request: UInt32, _ least: Int, _ most: Int) {
     guard sessions[id]?.isGreeted == false else {
@@ -45,7 +45,7 @@ extension RelayCore {
     guard case .asking(let name)? = sessions[ticket.session]?.channels[ticket.channel] else {
       return
     }
-    // Both ids are made, whichever is told, so that both cases take as long.
+    // Both ids are computed, whichever is sent, so that both cases take equally long.
     let decoy = RelayAccess.decoyKeyID(mailbox: name.bytes, secret: identity.decoySecret)
     let real = RelayAccess.keyID(of: mailbox?.accessKey ?? identity.decoyKey)
     let nonce = Bytes32(exactly: chance(RelayAccess.nonceBytes))
@@ -55,7 +55,7 @@ extension RelayCore {
       .challenge(keyID: mailbox == nil ? decoy : real, nonce: nonce))
   }
 
-  /// Takes a channel's challenge, which is spent thereby.
+  /// Takes a channel's challenge, which can be used only once.
   private mutating func takeChallenge(
     _ id: RelaySessionID, _ request: UInt32, _ channel: Int
   ) -> (mailbox: Identifier, nonce: Bytes32)? {
@@ -97,7 +97,7 @@ extension RelayCore {
     let binding = RelayAccess.Binding(
       relayID: identity.relayID, pin: identity.pin, relayNonce: nonce,
       clientNonce: proof.clientNonce)
-    // Checked against a decoy where there is no key, so that a refusal takes as long.
+    // Without a key, the proof is checked against a decoy, so that a refusal takes equally long.
     let isProven = isProof(
       proof.signature, of: found?.key ?? identity.decoyKey, ticket.mailbox, binding)
     guard isProven, isAuthor, let mailbox, let found else {
@@ -122,7 +122,7 @@ extension RelayCore {
     enter(ticket, mailbox, found.authority, author, standing)
   }
 
-  /// Says the one thing that is said of unknown and forbidden mailboxes.
+  /// Sends the single refusal that unknown and forbidden mailboxes share.
   mutating func refuse(_ id: RelaySessionID, _ request: UInt32) {
     counters.refusals += 1
     countAttempt(id)
@@ -132,9 +132,11 @@ extension RelayCore {
   static let struckOff = RelayFault(
     .struckOff, "a manager of the mailbox has taken this device off its list")
 
-  /// The key of an id, what opening by it is worth, and whose own key it is, if it is one.
+  /// Returns the key with an id, the authority that it gives, and the same key if it is a device's
+  /// own.
   ///
-  /// Whoever was struck off proves its key all the same, to be told so.
+  /// A removed key is accepted as a proof all the same, so that its holder is notified of the
+  /// removal.
   private func key(_ keyID: Bytes16, of mailbox: RelayMailbox)
     -> (key: [UInt8], authority: RelayAuthority, own: [UInt8])?
   {
@@ -221,8 +223,9 @@ extension RelayCore {
         managerKey: creation.managerKey, right: right, adoption: adoption))
   }
 
-  /// By which right a session may let a new mailbox belong to one that it has open as a member;
-  /// nil where it has not, whether there is such a mailbox or not.
+  /// Returns the session's right to create children of a mailbox that it has open as a member.
+  ///
+  /// Returns nil if it has not, whether such a mailbox exists or not.
   private func adoptionRight(
     _ id: RelaySessionID, _ parent: RelayParent
   ) -> RelayAdoption? {
@@ -238,8 +241,9 @@ extension RelayCore {
     return nil
   }
 
-  /// Whether a mailbox is made under a name that its maker may give: a catalogue's follows from
-  /// the publisher's key, so that nobody takes another's.
+  /// Whether the creator may use the mailbox's name.
+  ///
+  /// A catalogue's name derives from the publisher's key, so that nobody takes another's.
   private func isOwnName(_ mailbox: Identifier, _ creation: RelayCreation) -> Bool {
     creation.kind != .catalogue
       || mailbox
@@ -308,7 +312,7 @@ extension RelayCore {
   }
 }
 
-/// Registration tokens: 16 random bytes that the operator hands out; the log keeps digests.
+/// Registration tokens: 16 random bytes that the operator distributes. The log stores digests.
 package enum RelayToken {
   /// The length of a token.
   package static let byteCount = 16

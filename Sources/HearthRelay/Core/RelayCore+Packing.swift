@@ -2,13 +2,15 @@ import HearthCRDT
 import HearthRelayProtocol
 import HearthSync
 
-// What was said before on a line, so that packed frames need not say it again.
+// Packed frames, which need not repeat earlier bytes of the connection.
 extension RelayCore {
-  /// The plain form of what a session asks, as its line is read: before anything is judged or
-  /// waits, so that what becomes of a put changes nothing in what the next one may repeat.
+  /// Unpacks a session's request as soon as it is read.
   ///
-  /// - Returns: the request and how much of it waits in memory from here on; nil where a packed
-  ///   put fits nothing that was said before, after which the session is gone.
+  /// This happens before the request is judged or queued, so that the outcome of a put does not
+  /// affect the base of the next one.
+  ///
+  /// - Returns: the request and its size in memory from now on; nil if a packed put does not match
+  ///   the previous one, after which the session is gone.
   mutating func plain(
     _ id: RelaySessionID, _ frame: RelayFrame<RelayRequest>, _ byteCount: Int
   ) -> (frame: RelayFrame<RelayRequest>, byteCount: Int)? {
@@ -17,7 +19,7 @@ extension RelayCore {
       update(id, channel) { $0.lastPut = $0.lastPut.after(items) }
       return (frame, byteCount)
     case .putPacked(let channel, let items):
-      // Without a mailbox the request comes to nothing, and is answered so in its turn.
+      // Without an open mailbox the request fails, and is answered so in its turn.
       guard let base = sessions[id]?.channels[channel]?.open?.lastPut else {
         return (frame, byteCount)
       }
@@ -38,8 +40,8 @@ extension RelayCore {
     }
   }
 
-  /// A push of entries that follow each other, packed after the last one that was told before
-  /// where that is possible and shorter.
+  /// Returns a push of consecutive entries, packed against the last reported entry if that is
+  /// possible and shorter.
   func pushTail(
     _ entries: [RelayEntry], after last: (position: UInt64, base: RelayPackingBase)?
   ) -> RelayPushTail {

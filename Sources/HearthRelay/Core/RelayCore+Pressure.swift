@@ -1,15 +1,16 @@
 import HearthRelayProtocol
 import HearthSync
 
-// Who gives way where something is scarce: never somebody because others are many.
+// Who gives way under scarcity. A large crowd never displaces a single client.
 extension RelayCore {
   // MARK: Strangers
 
-  /// Ends a stranger for a newcomer: one of an address that has clearly more of them, so that no
-  /// address keeps out others, or the oldest if it had a fair time.
+  /// Ends a stranger's connection to make room for a newcomer.
   ///
-  /// A home, an office or a carrier has some strangers behind one address when all come back at
-  /// once: only beyond those it is a crowd.
+  /// It ends one of an address that has clearly more strangers, so that no address keeps out
+  /// others. Otherwise it ends the oldest stranger if that one had a fair time. A home, an office
+  /// or a mobile network has some strangers behind one address when all reconnect at once. Only a
+  /// number above that is a crowd.
   mutating func makeRoomForStranger(of address: [UInt8]) -> Bool {
     let own = strangers.count { sessions[$0]?.address == address }
     if let crowd = crowd(of: strangers), crowd.count > own + 1,
@@ -29,7 +30,7 @@ extension RelayCore {
     return true
   }
 
-  /// The sessions of the addresses that have most of some sessions, and how many each has.
+  /// Returns the sessions of the addresses that have most of some sessions, and how many each has.
   private func crowd(
     of ids: Set<RelaySessionID>
   ) -> (members: [RelaySessionID], count: Int)? {
@@ -71,9 +72,11 @@ extension RelayCore {
     pump(id)
   }
 
-  /// Who has been stuck longest, among those of an address that has a quarter of all if there is
-  /// one: who reads a little now and then to stay gains nothing by it, and who has been connected
-  /// long loses nothing.
+  /// Returns the session that has been congested longest.
+  ///
+  /// If one address has a quarter of all congested sessions, only its sessions are considered. A
+  /// client that reads a little now and then to stay gains nothing. A client that has been
+  /// connected long loses nothing.
   private func slowest() -> RelaySessionID? {
     guard let crowd = crowd(of: congested) else { return nil }
     let isMany = crowd.count > 1 && crowd.count * 4 >= congested.count
@@ -83,10 +86,13 @@ extension RelayCore {
     }
   }
 
-  // MARK: Frames that are not whole
+  // MARK: Incomplete frames
 
-  /// Notes how much of a session's next frame is here, and sends somebody away where all together
-  /// is too much: of the address that holds most, whose frame has been arriving longest.
+  /// Records how much of a session's next frame is buffered, and ends a session if the total is too
+  /// much.
+  ///
+  /// That session belongs to the address with most buffered bytes, and its frame has been arriving
+  /// longest.
   mutating func hold(_ id: RelaySessionID, _ byteCount: Int) {
     guard let session = sessions[id] else { return }
     heldBytes += byteCount - session.heldBytes

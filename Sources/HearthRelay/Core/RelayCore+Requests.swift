@@ -3,7 +3,7 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-// What is asked of open mailboxes, what the log makes of it, and who else is told.
+// Requests to open mailboxes, the log's answers to them, and the pushes that follow.
 extension RelayCore {
   mutating func begin(
     _ id: RelaySessionID, _ frame: RelayFrame<RelayRequest>, _ byteCount: Int
@@ -154,7 +154,7 @@ extension RelayCore {
     }
   }
 
-  /// Answers with a page, unless the mailbox was closed to the session while it was read.
+  /// Answers with a page, unless the mailbox was closed to the session during the read.
   private mutating func tell(_ ticket: RelayTicket, _ page: RelayReply) {
     guard sessions[ticket.session]?.channels[ticket.channel]?.open?.mailbox == ticket.mailbox else {
       fail(ticket.session, ticket.request, RelayCore.accessChanged)
@@ -182,7 +182,7 @@ extension RelayCore {
       countAttempt(ticket.session)
       guard case .create(let managerKey) = ticket.purpose else { return }
       sessions[ticket.session]?.channels[ticket.channel] = nil
-      // What belongs to another mailbox its maker manages only where it manages that one.
+      // The creator of a child mailbox manages it only if it manages the parent.
       let isManager = mailbox.rank(of: managerKey) == .manager
       let authority: RelayAuthority =
         isManager ? .manager(managerKey) : .access(generation: mailbox.accessGeneration)
@@ -208,7 +208,7 @@ extension RelayCore {
       send(ticket.session, ticket.request, .rotated(generation: generation))
     case .done:
       send(ticket.session, ticket.request, .done)
-      // With another rank it opens the mailbox anew, if it may.
+      // A session whose rank changed must reopen the mailbox, if it may.
       if case .setRank(let key) = ticket.purpose {
         cut(ticket.mailbox, sparing: nil) { $0.author == key }
       }
@@ -228,7 +228,7 @@ extension RelayCore {
     case .accessChanged:
       Probe.accessChangedInFlight.hit()
       fail(id, ticket.request, RelayCore.accessChanged)
-      // Another process changed the key; the sessions of this one that have the old key go too.
+      // Another process changed the key. This process's sessions with the old key end too.
       if sessions[id]?.channels[ticket.channel]?.open?.mailbox == ticket.mailbox {
         close(id, ticket.channel)
         send(id, push: .closed(channel: ticket.channel, RelayCore.accessChanged))
@@ -305,7 +305,7 @@ extension RelayCore {
     }
   }
 
-  /// Tells everybody else of what one session appended.
+  /// Delivers the entries that one session appended to all others.
   private mutating func append(_ ticket: RelayTicket, _ entries: [RelayEntry], _ head: UInt64) {
     guard !entries.isEmpty else { return }
     counters.entriesAppended += entries.count

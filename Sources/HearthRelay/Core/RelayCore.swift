@@ -3,10 +3,10 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-/// The relay as a value: events in, effects out; no clock, no chance, no socket, no file.
+/// The relay as a value: events in, effects out; no clock, no randomness, no socket, no file.
 ///
-/// It holds sessions, who has which mailbox open, and what was asked of the log. All that a mailbox
-/// is lies in the log, so memory depends on connections alone. Not thread-safe: one owner calls
+/// It holds sessions, their open mailboxes, and pending requests to the log. All state of a mailbox
+/// is in the log, so memory depends on connections alone. Not thread-safe: one owner calls
 /// ``handle(_:now:)``.
 package struct RelayCore {
   let configuration: RelayConfiguration
@@ -16,9 +16,9 @@ package struct RelayCore {
   var strangers: Set<RelaySessionID> = []
   var readers: Set<RelaySessionID> = []
   var congested: Set<RelaySessionID> = []
-  /// Those of whose frames much is here that is not whole yet.
+  /// The sessions with much of an incomplete frame buffered.
   var holding: Set<RelaySessionID> = []
-  /// How much of frames that are not whole yet is here.
+  /// The buffered bytes of incomplete frames.
   var heldBytes = 0
   var rooms: [Identifier: RelayRoom] = [:]
   var tickets: [UInt64: RelayTicket] = [:]
@@ -31,15 +31,15 @@ package struct RelayCore {
   private var catalogueWork: [[UInt8]: RelayBucket] = [:]
   private var nextTicket: UInt64 = 0
   private var isDraining = false
-  /// What was counted so far.
+  /// The counts so far.
   package internal(set) var counters = RelayCounters()
 
-  /// Starts without sessions.
+  /// Creates a relay without sessions.
   ///
   /// - Parameters:
-  ///   - configuration: The bounds.
-  ///   - identity: Who the relay is.
-  ///   - random: Gives so many bytes that nobody can guess.
+  ///   - configuration: the bounds.
+  ///   - identity: the relay's identity.
+  ///   - random: returns a number of unpredictable bytes.
   package init(
     configuration: RelayConfiguration, identity: RelayIdentity,
     random: @escaping @Sendable (Int) -> [UInt8]
@@ -49,25 +49,25 @@ package struct RelayCore {
     self.random = random
   }
 
-  /// Which session asked the log for something that it has not answered; nil for an unknown ticket.
+  /// The session of a pending request to the log; nil for an unknown ticket.
   package func session(of ticket: UInt64) -> RelaySessionID? { tickets[ticket]?.session }
 
-  /// How many sessions there are.
+  /// The number of sessions.
   package var sessionCount: Int { sessions.count }
-  /// How many of them have never opened a mailbox.
+  /// The number of sessions that have never opened a mailbox.
   package var strangerCount: Int { strangers.count }
-  /// How many mailboxes are open in some session.
+  /// The number of mailboxes that are open in some session.
   package var roomCount: Int { rooms.count }
-  /// Whether draining has come to its end.
+  /// Whether draining is complete.
   package var isDrained: Bool { isDraining && sessions.isEmpty && tickets.isEmpty }
 
-  /// Takes one event.
+  /// Processes one event.
   ///
   /// - Parameters:
-  ///   - event: What happened.
-  ///   - now: Milliseconds of a clock that never goes back.
-  ///   - day: Days since 1970, for the log's note of last use.
-  /// - Returns: What is to be done, in order.
+  ///   - event: the event.
+  ///   - now: milliseconds of a monotonic clock.
+  ///   - day: days since 1970, for the log's record of last use.
+  /// - Returns: the resulting actions, in order.
   package mutating func handle(_ event: RelayEvent, now: UInt64, day: UInt32) -> [RelayEffect] {
     self.now = max(self.now, now)
     self.day = day
@@ -114,7 +114,7 @@ package struct RelayCore {
     strangers.insert(id)
   }
 
-  /// Forgets a session that is gone; what it asked of the log goes on.
+  /// Forgets a session that is gone. Its requests to the log continue.
   mutating func forget(_ id: RelaySessionID) {
     guard let session = sessions.removeValue(forKey: id) else { return }
     strangers.remove(id)
@@ -125,14 +125,15 @@ package struct RelayCore {
     waitingBytes -= session.queue.reduce(0) { $0 + $1.byteCount }
     let left = sessionsByAddress[session.address, default: 1] - 1
     sessionsByAddress[session.address] = left > 0 ? left : nil
-    // Once for each mailbox: a session may have one open on all its channels, beside thousands.
+    // Once for each mailbox: a session may have one open on all its channels, beside thousands of
+    // others.
     for mailbox in Set(session.channels.values.compactMap { $0.open?.mailbox }) {
       rooms[mailbox]?.members.removeAll { $0.session == id }
       if rooms[mailbox]?.members.isEmpty == true { rooms[mailbox] = nil }
     }
   }
 
-  /// Sends a session away for a reason.
+  /// Ends a session for a reason.
   mutating func end(_ id: RelaySessionID, _ fault: RelayFault) {
     send(id, push: .farewell(fault))
     effects.append(.close(id))
@@ -176,15 +177,15 @@ package struct RelayCore {
     }
   }
 
-  /// Ends a session that was sent away and waits for nothing from the log.
+  /// Ends a session that is to end and has no pending requests to the log.
   private mutating func endIfDone(_ id: RelaySessionID) {
     guard let session = sessions[id], session.isEnding, session.flights == 0 else { return }
-    // Spread, so that all do not come back at once.
+    // Spread, so that not all clients come back at once.
     let wait = 500 + Int(id.number % 64) * 70
     end(id, RelayFault(.goingAway, "the relay is being stopped", retryAfterMilliseconds: wait))
   }
 
-  // MARK: Requests in turn
+  // MARK: Queued requests
 
   private mutating func receive(
     _ id: RelaySessionID, _ frame: RelayFrame<RelayRequest>, _ byteCount: Int
@@ -225,7 +226,7 @@ package struct RelayCore {
     weigh(id)
   }
 
-  /// Begins what may begin: writes together, a read alone, all in the order asked.
+  /// Starts all requests that may start: writes together, a read alone, in the order of arrival.
   mutating func pump(_ id: RelaySessionID) {
     while let session = sessions[id], session.congestedAt == nil, let next = session.queue.first {
       let isWrite = next.frame.message.isWrite
@@ -299,7 +300,7 @@ package struct RelayCore {
     case .subscribe: update(ticket.session, ticket.channel) { $0.subscription = .none }
     default: break
     }
-    // Spread, so that all do not come back at once.
+    // Spread, so that not all clients come back at once.
     let spread = Int(ticket.session.number % 64) * 16
     let (words, wait) =
       switch error.code {
@@ -325,9 +326,9 @@ package struct RelayCore {
     weigh(ticket.session)
   }
 
-  // MARK: Small things
+  // MARK: Utilities
 
-  /// So many bytes of chance.
+  /// Returns random bytes.
   func chance(_ count: Int) -> [UInt8] { random(count) }
 
   mutating func send(_ id: RelaySessionID, _ request: UInt32, _ reply: RelayReply) {
@@ -341,8 +342,8 @@ package struct RelayCore {
 
   mutating func fail(_ id: RelaySessionID, _ request: UInt32, _ fault: RelayFault) {
     send(id, request, .fault(fault))
-    // A client that keeps to the protocol is told so now and then; who is told all the time costs
-    // others the relay's time.
+    // A correct client receives such a fault now and then. A client that receives them all the time
+    // costs others the relay's time.
     guard fault.code == .wrongState || fault.code == .tooMany else { return }
     sessions[id]?.faults += 1
     if let count = sessions[id]?.faults, count > configuration.maximumFaults {
@@ -370,10 +371,11 @@ package struct RelayCore {
     refusals[address] = bucket
   }
 
-  /// Counts work on catalogues against the session's address; 0, or the milliseconds to wait.
+  /// Counts work on catalogues against the session's address. Returns 0, or the milliseconds to
+  /// wait.
   mutating func catalogueWait(_ id: RelaySessionID, _ work: Int) -> Int {
     guard let own = sessions[id]?.address else { return 0 }
-    // Beyond what is remembered, addresses share one allowance.
+    // Addresses beyond the remembered ones share one allowance.
     let isKept = catalogueWork[own] != nil || catalogueWork.count < configuration.maximumAddresses
     let address = isKept ? own : []
     var bucket =
@@ -395,7 +397,7 @@ package struct RelayCore {
 }
 
 extension RelayRequest {
-  /// Whether it changes the log, so that several may be with the log at once.
+  /// Whether the request changes the log. Several such requests may be with the log at once.
   var isWrite: Bool {
     switch self {
     case .put, .putPacked, .remove: true

@@ -1,23 +1,22 @@
 import HearthCRDT
 import HearthSync
 
-/// What waits for the log, and what goes to it together: the group commit as a value.
+/// The commit queue: pending requests to the log, and the group commit as a value.
 ///
-/// Whoever owns a core hands over what the core asks of the log, takes batches for as long as there
-/// are some, and tells the core what came of each. One batch of writes and one read are with the
-/// log at a time.
+/// The owner of a core adds the core's requests to the log, takes batches while there are some, and
+/// reports each result to the core. One batch of writes and one read are with the log at a time.
 package struct RelayDesk {
   /// The most writes of one transaction.
   package static let maximumBatchWrites = 1_024
 
   /// Writes of one transaction, in order.
   package struct Batch: Sendable {
-    /// What the core knows each by.
+    /// The core's ticket for each write.
     package let tickets: [UInt64]
-    /// What is to be written.
+    /// The writes.
     package let writes: [RelayWrite]
 
-    /// What the core is told.
+    /// The events that report the results to the core.
     package func events(_ result: Result<[RelayWritten], RelayError>) -> [RelayEvent] {
       tickets.enumerated().map { place, ticket in
         .written(ticket: ticket, result.map { $0[place] })
@@ -28,28 +27,29 @@ package struct RelayDesk {
   private var writes: [(ticket: UInt64, write: RelayWrite)] = []
   private var reads: [(ticket: UInt64, read: RelayRead)] = []
   private var isWriting = false
-  /// Whether the log is asked something.
+  /// Whether the log is answering a read.
   package private(set) var isReading = false
 
   package init() {}
 
-  /// How many writes wait.
+  /// The number of queued writes.
   package var writesWaiting: Int { writes.count }
-  /// How many reads wait.
+  /// The number of queued reads.
   package var readsWaiting: Int { reads.count }
 
-  /// A write is to be done.
+  /// Adds a write.
   package mutating func add(_ ticket: UInt64, _ write: RelayWrite) {
     writes.append((ticket, write))
   }
 
-  /// A read is to be done.
+  /// Adds a read.
   package mutating func add(_ ticket: UInt64, _ read: RelayRead) {
     reads.append((ticket, read))
   }
 
-  /// The writes that go to the log now, all that came while the last batch was with it; nil while
-  /// it is, or where there are none.
+  /// Returns the next batch of writes, gathered while the log worked on the previous one.
+  ///
+  /// Returns nil while the log still works on that one, or if there are no writes.
   package mutating func nextBatch() -> Batch? {
     guard !isWriting, !writes.isEmpty else { return nil }
     isWriting = true
@@ -59,22 +59,23 @@ package struct RelayDesk {
     return Batch(tickets: batch.map(\.ticket), writes: batch.map(\.write))
   }
 
-  /// The log is done with the writes.
+  /// Records that the log has finished the writes.
   package mutating func finishedWriting() { isWriting = false }
 
-  /// The read that goes to the log now; nil while another is there, or where there is none.
+  /// Returns the next read; nil while another read is with the log, or if there is none.
   package mutating func nextRead() -> (ticket: UInt64, read: RelayRead)? {
     guard !isReading, !reads.isEmpty else { return nil }
     isReading = true
     return reads.removeFirst()
   }
 
-  /// The log is asked something that no session asked for: reads wait until it is done.
+  /// Records that the log is answering a question that no session asked. Reads wait until it is
+  /// done.
   package mutating func beginReading() {
     precondition(!isReading, "one question is with the log at a time")
     isReading = true
   }
 
-  /// The log is done with the read.
+  /// Records that the log has finished the read.
   package mutating func finishedReading() { isReading = false }
 }

@@ -1,7 +1,7 @@
 import HearthCRDT
 import HearthRelayProtocol
 
-/// Checks which mailboxes belong to which, as they come.
+/// Checks which mailboxes are children of which, one mailbox at a time.
 package struct RelayFamilyAudit {
   private struct Kind: Hashable {
     let parent: Int64
@@ -9,17 +9,17 @@ package struct RelayFamilyAudit {
   }
 
   private var counts: [Kind: Int] = [:]
-  /// What is wrong; one sentence a problem.
+  /// The problems found, one sentence each.
   package private(set) var problems: [String] = []
 
   package init() {}
 
-  /// Takes a mailbox that belongs to another.
+  /// Checks a child mailbox.
   ///
   /// - Parameters:
-  ///   - child: As what it says that it belongs; nil where it says nothing.
-  ///   - parent: The number of that other's row; nil where there is none.
-  ///   - isGrandchild: Whether that other belongs to another itself.
+  ///   - child: the stored kind of child; nil if there is none.
+  ///   - parent: the number of the parent's row; nil if there is no parent.
+  ///   - isGrandchild: whether the parent is a child itself.
   package mutating func take(_ name: Identifier, child: Int64?, parent: Int64?, isGrandchild: Bool)
   {
     func note(_ words: String) { problems.append("mailbox \(name.hex): \(words)") }

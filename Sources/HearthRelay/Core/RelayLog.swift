@@ -3,29 +3,29 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-/// By which right a session works on a mailbox; the log checks it in the same transaction.
+/// The right by which a session works on a mailbox. The log checks it in the same transaction.
 package enum RelayAuthority: Hashable, Sendable {
-  /// By the access key of this generation: worth nothing after the key was changed.
+  /// The access key of this generation; worthless after the key was changed.
   case access(generation: UInt64)
-  /// By this own key of a manager.
+  /// This own key of a manager.
   case manager([UInt8])
-  /// By this own key, which a manager has listed.
+  /// This own key, which a manager has listed.
   case author([UInt8])
-  /// As anybody: catalogues are read by this right, and nothing is written.
+  /// The right of anybody to read catalogues. It does not permit writes.
   case reader
 }
 
-/// By which right a mailbox is made.
+/// The right by which a mailbox is created.
 package enum RelayRegistrationRight: Hashable, Sendable {
-  /// Anybody may.
+  /// Anybody may create mailboxes.
   case open
-  /// By the operator's token with this digest, which is used up by one.
+  /// The operator's token with this digest; the creation consumes one of its uses.
   case token(digest: Bytes32)
-  /// By a manager's key that the operator has listed.
+  /// A manager's key that the operator has listed.
   case listed
 }
 
-/// How much one mailbox may hold, unless the operator has set something else for it.
+/// The quota of one mailbox, unless the operator has set another one for it.
 package struct RelayQuota: Hashable, Sendable {
   /// The bytes of live blobs, and of names with ``RelayQuota/entryBytes`` for every entry.
   package var bytes: UInt64
@@ -48,16 +48,16 @@ package struct RelayQuota: Hashable, Sendable {
         mailbox.roster, used: mailbox.head.position, limit: entries(of: mailbox), \.entries)
   }
 
-  /// Whether a mailbox that grows, beside what all the others hold, is too much for the relay.
+  /// Whether a growing mailbox, together with all others, exceeds the relay's total.
   package func isBeyondTotal(from before: UInt64, to after: UInt64, others: UInt64) -> Bool {
     guard let total else { return false }
     return after > before && others + after > total
   }
 
-  /// What an entry counts beside its name and blob: about what it takes in the log.
+  /// The cost of an entry beside its name and blob: about what it takes in the log.
   package static let entryBytes: UInt64 = 96
 
-  /// What an entry without its blob counts.
+  /// The cost of an entry without its blob.
   package static func cost(ofName name: [UInt8]) -> UInt64 {
     entryBytes + UInt64(name.count)
   }
@@ -67,25 +67,25 @@ package struct RelayQuota: Hashable, Sendable {
 package struct RelayMailbox: Hashable, Sendable {
   /// The opaque name.
   package var name: Identifier
-  /// Sealed blobs, or a kind of a later version.
+  /// The kind: sealed blobs, a catalogue, or a kind of a later version.
   package var kind: RelayMailboxKind
-  /// The life of the log and its last position.
+  /// The generation of the log and its last position.
   package var head: RelayCursor
   /// ``RelayChain`` at the head.
   package var chain: Bytes32
-  /// The key that opens it, 32 bytes.
+  /// The key that opens the mailbox, 32 bytes.
   package var accessKey: [UInt8]
   /// How often the key was set.
   package var accessGeneration: UInt64
-  /// Who is listed, and who stored how much.
+  /// The roster, with how much each key stored.
   package var roster: RelayRoster
-  /// What it holds, as ``RelayQuota`` counts.
+  /// The bytes in use, as ``RelayQuota`` counts.
   package var usedBytes: UInt64
-  /// The operator's own quota for it, if there is one.
+  /// The operator's own quota for the mailbox, if there is one.
   package var quotaBytes: UInt64?
-  /// The mailbox to which it belongs, if there is one.
+  /// The parent mailbox, if there is one.
   package var parent: RelayParent?
-  /// Who is listed there.
+  /// The parent's roster.
   package var parentRoster: RelayRoster?
 
   /// The managers' keys, sorted.
@@ -110,37 +110,37 @@ package struct RelayMailbox: Hashable, Sendable {
   }
 }
 
-/// Something to do in a log, durably.
+/// A durable change to a log.
 package struct RelayWrite: Sendable {
-  /// What is done.
+  /// The kind of change.
   package enum Action: Sendable {
-    /// Makes the mailbox; `generation` and `managerKey` are of its first moment.
+    /// Creates the mailbox. `generation` and `managerKey` are the initial ones.
     case create(
       kind: RelayMailboxKind, generation: Identifier, accessKey: [UInt8], managerKey: [UInt8],
       right: RelayRegistrationRight, adoption: RelayAdoption? = nil)
     /// Stores blobs, all or none.
     case put([RelayPut])
-    /// Drops blobs by name.
+    /// Removes blobs by name.
     case remove([[UInt8]])
     /// Sets the next access key if the generation is this one.
     case rotate(generation: UInt64, accessKey: [UInt8])
-    /// Lists a key, or strikes it off, but for the last manager.
+    /// Sets a key's rank or removes the key, except for the last manager.
     case setRank([UInt8], RelayRank)
-    /// Drops everything that was stored: the log begins anew, with this generation.
+    /// Removes all entries: the log restarts with this generation.
     case reset(generation: Identifier)
   }
 
   /// The mailbox's name.
   package var mailbox: Identifier
-  /// By which right; nil for `create`, which carries its own.
+  /// The right to the change; nil for `create`, which carries its own.
   package var authority: RelayAuthority?
-  /// The own key of whoever does it, which was proven; empty where none was.
+  /// The session's proven own key; empty if there is none.
   package var author: [UInt8]
-  /// What is done.
+  /// The change.
   package var action: Action
-  /// What the mailbox may hold.
+  /// The mailbox's quota.
   package var quota: RelayQuota
-  /// The day, counted from 1970, noted as the mailbox's last use; the only time a log keeps.
+  /// The day, counted from 1970, recorded as the mailbox's last use. A log stores no other time.
   package var day: UInt32
 
   package init(
@@ -156,27 +156,27 @@ package struct RelayWrite: Sendable {
   }
 }
 
-/// What became of a ``RelayWrite``.
+/// The result of a ``RelayWrite``.
 package enum RelayWritten: Hashable, Sendable {
-  /// The mailbox was made.
+  /// The mailbox was created.
   case created(RelayMailbox)
-  /// Blobs were stored: one outcome an item, and the headers of the new entries.
+  /// Blobs were stored: one outcome per item, and the headers of the new entries.
   case stored([RelayStored], appended: [RelayHeader], head: UInt64)
-  /// Blobs were dropped: one position a name, and the headers of the new entries.
+  /// Blobs were removed: one position per name, and the headers of the new entries.
   case removed([UInt64], appended: [RelayHeader], head: UInt64)
   /// The access key has this generation now.
   case rotated(generation: UInt64)
-  /// The log begins here, with nothing in it.
+  /// The log restarts here, without entries.
   case reset(RelayCursor)
-  /// Done, with nothing to tell.
+  /// Done, without a result.
   case done
   /// Nothing was changed.
   case refused(RelayRefusal)
 }
 
-/// Something to read in a log.
+/// A read from a log.
 package struct RelayRead: Sendable {
-  /// What is read.
+  /// The kind of read.
   package enum Question: Sendable {
     /// The mailbox, and the chain at a position; needs no authority.
     case find(chainAt: UInt64?)
@@ -184,10 +184,10 @@ package struct RelayRead: Sendable {
     case head
     /// Entries after a position without blobs.
     ///
-    /// With an author's key only what was stored with that one; with one that has no seat, what
-    /// was stored with no present seat.
+    /// With an author's key, only entries that this key stored. With a key that has no seat, only
+    /// entries that no present seat stored.
     case list(after: UInt64, limit: Int, isLiveOnly: Bool, author: [UInt8]? = nil)
-    /// Who is listed, and who stored how much.
+    /// The roster, with how much each key stored.
     case roster
     /// Blobs by name, as many from the first as fit the bytes, at least one.
     case fetch([[UInt8]], byteLimit: Int)
@@ -199,9 +199,9 @@ package struct RelayRead: Sendable {
 
   /// The mailbox's name.
   package var mailbox: Identifier
-  /// By which right; nil for `find`.
+  /// The right to the read; nil for `find`.
   package var authority: RelayAuthority?
-  /// What is read.
+  /// The kind of read.
   package var question: Question
 
   package init(mailbox: Identifier, authority: RelayAuthority?, question: Question) {
@@ -211,13 +211,14 @@ package struct RelayRead: Sendable {
   }
 }
 
-/// How much of a log one question looks at.
+/// How much of a log one question examines.
 package enum RelayLogLook {
-  /// The most entries that are looked at for those of one author, or for live ones: whoever asks
-  /// for what there is nothing of would otherwise keep the log busy with all of a mailbox.
+  /// The most entries to examine in a selective listing, of one author or of live entries.
+  ///
+  /// Otherwise a request without any matches would keep the log busy with a whole mailbox.
   package static let maximumEntries: UInt64 = 16_384
 
-  /// To which position a listing looks; positions have no gaps.
+  /// The last position that a listing examines; positions have no gaps.
   package static func end(after: UInt64, head: UInt64, isSelective: Bool) -> UInt64 {
     guard isSelective, after < head else { return head }
     return min(head, after + maximumEntries)
@@ -226,30 +227,30 @@ package enum RelayLogLook {
 
 /// The answer to a ``RelayRead``.
 package enum RelayAnswer: Hashable, Sendable {
-  /// The mailbox; nil if there is none. The chain is nil where none was asked or the position is
+  /// The mailbox; nil if there is none. The chain is nil if none was requested or the position is
   /// beyond the head.
   case found(RelayMailbox?, chain: Bytes32?)
   /// The position of the head.
   case head(UInt64)
   /// A page of headers.
   case listing(RelayListing)
-  /// Blobs, nil where the name has none.
+  /// Blobs, nil for names without a blob.
   case blobs([[UInt8]?])
   /// A page of entries.
   case page(RelayPage)
   /// Records of a catalogue.
   case records(PublicAnswer)
-  /// Who is listed, and who stored how much.
+  /// The roster, with how much each key stored.
   case roster(RelayRosterReport)
-  /// Nothing is told.
+  /// The read was refused.
   case refused(RelayRefusal)
 }
 
-/// Why a log did not do or tell something.
+/// Why a log refused a read or write.
 package enum RelayRefusal: Hashable, Sendable {
-  /// No such mailbox, one that is there already, or no right to make it.
+  /// No such mailbox, one that exists already, or no right to create it.
   case forbidden
-  /// The authority's key is not the mailbox's any more.
+  /// The authority's key is no longer the mailbox's.
   case accessChanged
   /// The access key has another generation than the one to be replaced.
   case conflict
@@ -257,37 +258,38 @@ package enum RelayRefusal: Hashable, Sendable {
   case quota
   /// All mailboxes together would hold too much.
   case full
-  /// As many are listed as can be, or the last manager would go.
+  /// The roster is full, or the last manager would be removed.
   case managers
   /// Only a manager may do this.
   case notManager
-  /// Whoever stores holds its share, in which others still have room.
+  /// The author has used up its share, in which others still have room.
   case share
-  /// As many mailboxes belong to the one named as may, and nothing else lets another be made.
+  /// The parent has the maximum number of children, and no other right permits the creation.
   case children
-  /// The token was good for a number of mailboxes, and they are made.
+  /// The token was valid for a number of mailboxes, and they have been created.
   case tokenUsedUp
 }
 
 /// The port to the durable log of all mailboxes.
 ///
-/// Positions of a mailbox are 1, 2, 3 … without gaps. What `write` returned is on the disk; when it
-/// throws, all of the batch is there or nothing, and nobody was told: where the commit itself
-/// failed only opening the log anew tells which. One thread at a time calls `write`, another may
-/// call `read`.
+/// Positions of a mailbox are 1, 2, 3 … without gaps. Results that `write` returned are on the
+/// disk. If `write` throws, either all of the batch is stored or nothing, and nobody was notified:
+/// if the commit itself failed, only reopening the log shows which. One thread at a time calls
+/// `write`, another may call `read`.
 ///
-/// In a mailbox of kind `catalogue` every live record is found by its fields; entries that are no
-/// records (`PublicEntry.record`) are only kept. A catalogue has at most
+/// In a mailbox of kind `catalogue` every live record can be found by its fields; entries that are
+/// no records (`PublicEntry.record`) are only stored. A catalogue has at most
 /// `PublicLimits.maximumRecords` records. A reader's authority reads catalogues, and writes nothing
 /// (`RelayMailbox.refusal(toRead:)`, `refusal(of:)`).
 ///
-/// Whether a mailbox is made, and what goes for it, `RelayRegistrar` decides; what belongs to a
-/// mailbox goes when that one does.
+/// `RelayRegistrar` decides whether a mailbox is created, and which ones are deleted for it.
+/// Deleting a mailbox also deletes its children.
 package protocol RelayLog: AnyObject, Sendable {
-  /// Does all in one transaction and returns after its commit; each refusal stands alone.
+  /// Makes all changes in one transaction and returns after its commit. Each refusal is
+  /// independent.
   func write(_ batch: [RelayWrite]) throws(RelayError) -> [RelayWritten]
-  /// Reads what was committed before.
+  /// Reads committed data.
   func read(_ question: RelayRead) throws(RelayError) -> RelayAnswer
-  /// Whether the log works, as far as it knows without being asked for anything.
+  /// Whether the log works, as far as it knows without a question.
   var isHealthy: Bool { get }
 }

@@ -1,21 +1,21 @@
 import HearthCRDT
 import HearthRelayProtocol
 
-/// What an operator sees of one mailbox: sizes, no keys and no content.
+/// An operator's view of one mailbox: sizes, no keys and no content.
 package struct RelayMailboxStatistics: Sendable {
   /// The opaque name.
   package let name: Identifier
   /// The last position.
   package let head: UInt64
-  /// How many blobs there are.
+  /// The number of blobs.
   package let liveBlobs: Int
-  /// What it holds, as ``RelayQuota`` counts.
+  /// The bytes in use, as ``RelayQuota`` counts.
   package let usedBytes: UInt64
-  /// The operator's quota for it.
+  /// The operator's quota for the mailbox.
   package let quotaBytes: UInt64?
   /// The day of the last change, counted from 1970.
   package let day: UInt32
-  /// The mailbox to which it belongs, if there is one.
+  /// The parent mailbox, if there is one.
   package let parent: RelayParent?
 
   package init(

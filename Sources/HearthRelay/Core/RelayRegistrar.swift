@@ -2,13 +2,13 @@ import HearthCRDT
 import HearthRelayProtocol
 import HearthSync
 
-/// The wish to make a mailbox that belongs to another, and the right to that other.
+/// A request to create a child mailbox, and the right to its parent.
 package struct RelayAdoption: Hashable, Sendable {
-  /// To which mailbox it is to belong, and as what.
+  /// The parent mailbox and the kind of child.
   package var parent: RelayParent
-  /// By which right the session has that mailbox open; the log checks it in the same transaction.
+  /// The right by which the session has the parent open. The log checks it in the same transaction.
   package var authority: RelayAuthority
-  /// The own key of whoever has it open; empty where none was proven.
+  /// The session's own key; empty if none was proven.
   package var author: [UInt8]
 
   package init(_ parent: RelayParent, by authority: RelayAuthority, author: [UInt8] = []) {
@@ -18,19 +18,19 @@ package struct RelayAdoption: Hashable, Sendable {
   }
 }
 
-/// What a right to register is worth at the moment.
+/// The current value of a right to register.
 package enum RelayRightStanding: Hashable, Sendable {
-  /// A mailbox may be made by it.
+  /// It permits creating a mailbox.
   case good
   /// There is no such right.
   case none
-  /// It was good for a number of mailboxes, and they are made.
+  /// It was valid for a number of mailboxes, and they have been created.
   case usedUp
 }
 
-/// Whether and how a mailbox is made: decided here for every log, so that all decide alike.
+/// The rules for creating mailboxes, shared by every log so that all decide alike.
 package enum RelayRegistrar {
-  /// A mailbox that belongs to the same one, as the same.
+  /// A child of the same parent and of the same kind.
   package struct Sibling: Hashable, Sendable {
     /// Its name.
     package let name: Identifier
@@ -38,7 +38,7 @@ package enum RelayRegistrar {
     package let isEmpty: Bool
     /// The day of its last change.
     package let day: UInt32
-    /// The key of whoever made it.
+    /// The key of its creator.
     package let maker: [UInt8]
 
     package init(name: Identifier, isEmpty: Bool, day: UInt32, maker: [UInt8]) {
@@ -49,35 +49,36 @@ package enum RelayRegistrar {
     }
   }
 
-  /// What comes of it.
+  /// The decision.
   package enum Verdict: Hashable, Sendable {
-    /// Nothing is made.
+    /// Nothing is created.
     case refused(RelayRefusal)
-    /// It is made by the right to register, and belongs to none.
+    /// The mailbox is created by the right to register, without a parent.
     case registered
-    /// It is made without such a right, once these are gone.
+    /// The mailbox is created without such a right, after these mailboxes are deleted.
     case adopted(RelayParent, dropping: [Identifier])
   }
 
-  /// Decides.
+  /// Decides whether a mailbox is created.
   ///
-  /// Whoever names a mailbox that is not there, belongs to another itself, or is not open to it any
-  /// more, stands as if none had been named: nothing is learnt by naming.
+  /// A request may name a parent that does not exist, is a child itself, or is no longer open to
+  /// the session. Such a request is treated as if it named none, so that naming a parent reveals
+  /// nothing.
   ///
   /// - Parameters:
-  ///   - isTaken: Whether there is a mailbox of the name already.
-  ///   - right: What the right to register is worth.
-  ///   - adoption: The wish to belong to another mailbox.
-  ///   - parent: That other mailbox; nil if there is none.
-  ///   - siblings: What belongs to it as the same, from the oldest.
-  ///   - day: Today.
+  ///   - isTaken: whether a mailbox of the name exists already.
+  ///   - right: the value of the right to register.
+  ///   - adoption: the request for a parent.
+  ///   - parent: that parent; nil if it does not exist.
+  ///   - siblings: the parent's children of the same kind, the oldest first.
+  ///   - day: today.
   package static func judge(
     isTaken: Bool, right: RelayRightStanding, adoption: RelayAdoption?, parent: RelayMailbox?,
     siblings: [Sibling], day: UInt32
   ) -> Verdict {
     guard let adoption, let parent, parent.mayAdopt(by: adoption.authority) else {
       switch right {
-      // Said of free and taken names alike, so that it tells nothing of them.
+      // The answer is the same for free and taken names, so that it reveals nothing about them.
       case .usedUp: return .refused(.tokenUsedUp)
       case .none: return .refused(.forbidden)
       case .good: return isTaken ? .refused(.forbidden) : .registered
@@ -87,14 +88,15 @@ package enum RelayRegistrar {
     let isManager = parent.rank(of: adoption.author) == .manager
     switch adoption.parent.child {
     case .door:
-      // Whoever could lay doors could drop those of others, and those who are away with them.
+      // Anybody who may create rekey handoffs could displace those of others, and so lock out the
+      // members who are away.
       guard isManager else { return .refused(.notManager) }
       let excess = max(0, siblings.count - RelayLimits.maximumDoors + 1)
       return .adopted(adoption.parent, dropping: siblings.prefix(excess).map(\.name))
     case .place, .words:
       let most = most(of: adoption.parent.child)
       let ofOthers = siblings.filter { !isManagers($0, of: parent) }
-      // Who is no manager has half of them at most, so that managers always find one.
+      // Non-managers have half of the rendezvous at most, so that managers always find one.
       let isHalfTaken = !isManager && ofOthers.count >= most / 2
       guard siblings.count >= most || isHalfTaken else {
         return .adopted(adoption.parent, dropping: [])
@@ -103,7 +105,8 @@ package enum RelayRegistrar {
         let idle = ofOthers.first { isIdle($0, as: adoption.parent.child, day) }
         return .adopted(adoption.parent, dropping: [(idle ?? first).name])
       }
-      // Beyond that half only one of theirs gives way to them: else it would grow.
+      // Beyond that half, only another non-manager's mailbox may give way; else their share would
+      // grow.
       let candidates = isHalfTaken ? ofOthers : siblings
       if let idle = candidates.first(where: { isIdle($0, as: adoption.parent.child, day) }) {
         return .adopted(adoption.parent, dropping: [idle.name])
@@ -116,7 +119,7 @@ package enum RelayRegistrar {
     parent.rank(of: sibling.maker) == .manager
   }
 
-  /// How many may belong to one mailbox as the same.
+  /// The most children of one kind that a mailbox may have.
   package static func most(of child: RelayParent.Child) -> Int {
     switch child {
     case .door: RelayLimits.maximumDoors
@@ -125,18 +128,18 @@ package enum RelayRegistrar {
     }
   }
 
-  /// Whether one may give way to another.
+  /// Whether a mailbox may be replaced by another.
   private static func isIdle(
     _ sibling: Sibling, as child: RelayParent.Child, _ day: UInt32
   ) -> Bool {
-    // One that was made today may be empty because it is about to be filled.
+    // A mailbox that was created today may be empty because it is about to be filled.
     if sibling.isEmpty { return sibling.day < day }
     return child == .place && day >= sibling.day + RelayLimits.idlePlaceDays
   }
 }
 
 extension RelayMailbox {
-  /// Whether a session with this authority may make mailboxes that belong to this one.
+  /// Whether a session with this authority may create children of this mailbox.
   package func mayAdopt(by authority: RelayAuthority) -> Bool {
     parent == nil && kind == .sealed && refusal(of: authority) == nil
   }
@@ -145,8 +148,8 @@ extension RelayMailbox {
 extension RelayQuota {
   /// The bytes that a mailbox may hold.
   ///
-  /// One that belongs to another is made without a right to register, so it holds little: all of
-  /// one mailbox's together 640 MiB at most, without any lock but their own.
+  /// A child mailbox is created without a right to register, so it holds little. All children of
+  /// one mailbox hold 640 MiB at most, without any lock but their own.
   package func bytes(of mailbox: RelayMailbox) -> UInt64 {
     if let own = mailbox.quotaBytes { return own }
     return mailbox.parent == nil ? bytes : min(bytes, RelayLimits.maximumChildBytes)

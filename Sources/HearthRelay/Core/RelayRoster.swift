@@ -3,27 +3,27 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-/// The keys that a mailbox's managers have listed, and what was stored with each.
+/// The keys that a mailbox's managers have listed, and how much was stored with each.
 ///
-/// A pure value that every log keeps in the mailbox's row, so that all judge alike. An entry names
-/// the seat of whoever stored it by its number; 0 is everybody who is not listed.
+/// A pure value that every log stores in the mailbox's row, so that all decide alike. An entry
+/// names the seat that stored it by the seat's number; 0 stands for all unlisted keys.
 package struct RelayRoster: Hashable, Sendable {
   /// A key with its number.
   package struct Seat: Hashable, Sendable {
-    /// Named by entries; never used for another key.
+    /// The number that entries refer to; never used for another key.
     package var number: Int64
-    /// The key, its rank and what was stored with it.
+    /// The key, its rank and how much was stored with it.
     package var seat: RelaySeat
   }
 
-  /// The number of everybody who has no seat.
+  /// The number of all keys without a seat.
   package static let guests: Int64 = 0
 
   /// The seats, by number.
   package private(set) var seats: [Seat] = []
-  /// What those without a seat hold.
+  /// The bytes that keys without a seat store.
   package private(set) var guestBytes: UInt64 = 0
-  /// How many entries those without a seat appended.
+  /// The number of entries that keys without a seat appended.
   package private(set) var guestEntries: UInt64 = 0
   private var lastNumber: Int64 = 0
 
@@ -31,14 +31,14 @@ package struct RelayRoster: Hashable, Sendable {
     for key in managers { add(key, .manager) }
   }
 
-  // MARK: Who is who
+  // MARK: Keys and seats
 
-  /// The key with the first seat, which whoever made the mailbox had proven; empty where that one
-  /// was forgotten.
+  /// The key with the first seat, which the mailbox's creator has proven; empty if that seat was
+  /// forgotten.
   package var maker: [UInt8] { seats.first { $0.number == 1 }?.seat.key ?? [] }
   /// The managers' keys, sorted.
   package var managers: [[UInt8]] { keys(of: .manager) }
-  /// The keys of those that are listed and no managers, sorted.
+  /// The keys of listed non-managers, sorted.
   package var authors: [[UInt8]] { keys(of: .author) }
 
   private func keys(of rank: RelayRank) -> [[UInt8]] {
@@ -46,34 +46,34 @@ package struct RelayRoster: Hashable, Sendable {
       .sorted { $0.lexicographicallyPrecedes($1) }
   }
 
-  /// What a key is worth; of one that nobody listed, of a guest.
+  /// Returns the rank of a key; guest for a key that is not listed.
   package func rank(of key: [UInt8]) -> RelayRank {
     seats.first { $0.seat.key == key }?.seat.rank ?? .guest
   }
 
-  /// The number of a key's seat; that of guests if it has none.
+  /// Returns the number of a key's seat; that of guests if it has none.
   package func number(of key: [UInt8]) -> Int64 {
     seats.first { $0.seat.key == key }?.number ?? RelayRoster.guests
   }
 
-  /// ``RelayRosterReport/digest(managers:authors:)`` of the list.
+  /// ``RelayRosterReport/digest(managers:authors:)`` of the roster.
   package var digest: Bytes16 {
     RelayRosterReport.digest(managers: Set(managers), authors: Set(authors))
   }
 
-  /// What members are told of it.
+  /// The report of the roster for members.
   package var report: RelayRosterReport {
     RelayRosterReport(
       seats: seats.map(\.seat).sorted { $0.key.lexicographicallyPrecedes($1.key) },
       guests: guestSeat)
   }
 
-  /// What those without a seat hold.
+  /// The use by all keys without a seat.
   var guestSeat: RelaySeat {
     RelaySeat(key: [], rank: .guest, usedBytes: guestBytes, entries: guestEntries)
   }
 
-  /// Whose entries are meant by a key: those of its seat, or of nobody's present seat.
+  /// Returns which entries a key stands for: those of its seat, or those of no present seat.
   package func entries(of key: [UInt8]) -> RelayEntriesOf {
     let number = number(of: key)
     return number == RelayRoster.guests ? .noneOf(seats.map(\.number)) : .seat(number)
@@ -81,8 +81,9 @@ package struct RelayRoster: Hashable, Sendable {
 
   // MARK: Listing
 
-  /// Lists a key or strikes it off.
-  /// - Returns: false where there are as many as can be, or the last manager would go.
+  /// Sets a key's rank or removes the key.
+  ///
+  /// - Returns: false if the roster is full, or if the last manager would be removed.
   package mutating func set(_ key: [UInt8], to rank: RelayRank) -> Bool {
     let rank = rank == .guest ? .struck : rank
     let before = self.rank(of: key)
@@ -107,8 +108,7 @@ package struct RelayRoster: Hashable, Sendable {
     seats.append(Seat(number: lastNumber, seat: RelaySeat(key: key, rank: rank)))
   }
 
-  /// Makes room: of those that are struck off, the one that was listed first counts as a guest from
-  /// then on.
+  /// Makes room: the removed key that was listed first counts as a guest from now on.
   private mutating func forgetOneStruck() {
     guard let place = seats.firstIndex(where: { $0.seat.rank == .struck }) else { return }
     let seat = seats.remove(at: place).seat
@@ -116,9 +116,9 @@ package struct RelayRoster: Hashable, Sendable {
     guestEntries += seat.entries
   }
 
-  // MARK: What was stored
+  // MARK: Use
 
-  /// Counts bytes and an entry to a seat.
+  /// Charges bytes and entries to a seat.
   package mutating func charge(_ number: Int64, bytes: UInt64, entries: UInt64 = 0) {
     if let place = seats.firstIndex(where: { $0.number == number }) {
       seats[place].seat.usedBytes += bytes
@@ -129,7 +129,7 @@ package struct RelayRoster: Hashable, Sendable {
     }
   }
 
-  /// Gives bytes back to a seat, of a blob that is gone.
+  /// Credits a seat with the bytes of a deleted blob.
   package mutating func credit(_ number: Int64, bytes: UInt64) {
     if let place = seats.firstIndex(where: { $0.number == number }) {
       seats[place].seat.usedBytes -= min(bytes, seats[place].seat.usedBytes)
@@ -138,7 +138,7 @@ package struct RelayRoster: Hashable, Sendable {
     }
   }
 
-  /// Begins to count anew: nothing is stored any more.
+  /// Resets all counts, because nothing is stored any more.
   package mutating func clearUse() {
     for place in seats.indices {
       seats[place].seat.usedBytes = 0
@@ -147,9 +147,9 @@ package struct RelayRoster: Hashable, Sendable {
     (guestBytes, guestEntries) = (0, 0)
   }
 
-  // MARK: As bytes
+  // MARK: Encoding
 
-  /// How it stands in a row.
+  /// The stored form.
   package var encoded: [UInt8] {
     var writer = ByteWriter(capacity: 32 + seats.count * 48)
     writer.varint(UInt64(lastNumber))
@@ -197,17 +197,17 @@ package struct RelayRoster: Hashable, Sendable {
   }
 }
 
-/// Of whom entries are asked for.
+/// A selection of entries by author.
 ///
-/// Entries keep the number of a seat that was forgotten, so those of guests are what no present
-/// seat has.
+/// Entries keep the number of a forgotten seat. So guests' entries are those that no present seat
+/// has.
 package enum RelayEntriesOf: Hashable, Sendable {
-  /// Those that one seat stored.
+  /// The entries that one seat stored.
   case seat(Int64)
-  /// Those that were stored by none of these seats.
+  /// The entries that none of these seats stored.
   case noneOf([Int64])
 
-  /// Whether an entry is one of them, by the number of the seat that stored it.
+  /// Whether an entry is selected, by the number of the seat that stored it.
   package func takes(_ number: Int64) -> Bool {
     switch self {
     case .seat(let seat): number == seat

@@ -2,20 +2,20 @@ import HearthCRDT
 import HearthRelayProtocol
 import HearthSync
 
-// Who may do what in a mailbox: decided here for every log, so that all decide alike.
+// The permissions in a mailbox, shared by every log so that all decide alike.
 extension RelayMailbox {
-  /// What a device's own key is worth in the mailbox.
+  /// Returns the rank of a device's own key in the mailbox.
   ///
-  /// In what belongs to another mailbox that one's list alone says so, and having made it gives no
-  /// right: whoever is struck off loses what it made as well. It is a guest there, so that a
-  /// removed device may still read who removed it.
+  /// In a child mailbox only the parent's roster decides, and having created the child gives no
+  /// right: a removed device also loses the mailboxes that it created. It is a guest there, so that
+  /// it may still read who removed it.
   package func rank(of key: [UInt8]) -> RelayRank {
     guard parent != nil else { return roster.rank(of: key) }
     let rank = parentRoster?.rank(of: key) ?? .guest
     return rank == .struck ? .guest : rank
   }
 
-  /// Why a session with this authority may not work on the mailbox any more; nil if it may.
+  /// Why a session with this authority may no longer work on the mailbox; nil if it may.
   package func refusal(of authority: RelayAuthority) -> RelayRefusal? {
     if Mutant.relaySparesOldKeys.isActive { return nil }
     return switch authority {
@@ -26,47 +26,46 @@ extension RelayMailbox {
     }
   }
 
-  /// Why a session with this authority may not read the mailbox any more; nil if it may.
+  /// Why a session with this authority may no longer read the mailbox; nil if it may.
   package func refusal(toRead authority: RelayAuthority) -> RelayRefusal? {
     if authority == .reader { return kind == .catalogue ? nil : .forbidden }
     return refusal(of: authority)
   }
 
-  /// Why a write may not be done, apart from quotas; nil if it may.
+  /// Why a write is not permitted, apart from quotas; nil if it is.
   package func refusal(of write: RelayWrite) -> RelayRefusal? {
     guard let authority = write.authority else { return .forbidden }
     if let refusal = refusal(of: authority) { return refusal }
-    // Nobody is listed in what belongs to another: its maker has the only seat.
+    // A child mailbox has no roster of its own: its creator has the only seat.
     if parent != nil, case .setRank = write.action { return .notManager }
     if kind == .catalogue || rank(of: write.author) == .manager { return nil }
     switch write.action {
     case .create: return .forbidden
-    // A door leads others to the keys of today: nobody but managers fills or empties it.
+    // A rekey handoff leads others to the current keys, so only managers may fill or empty it.
     case .put, .remove: return parent?.child == .door ? .notManager : nil
     case .rotate, .setRank, .reset: return .notManager
     }
   }
 
-  /// Whether somebody may take away or replace what a seat stored.
+  /// Whether an author may remove or replace an entry that a seat stored.
   ///
-  /// In meeting places whoever has the key may, as before: guests and members answer each other.
+  /// In rendezvous mailboxes every key holder may: guests and members answer each other.
   package func mayDrop(storedBy number: Int64, _ author: [UInt8]) -> Bool {
     if kind == .catalogue || parent != nil || rank(of: author) == .manager { return true }
     let own = roster.number(of: author)
     return own != RelayRoster.guests && own == number
   }
 
-  /// Whether somebody may put other bytes in place of replaceable ones that a seat stored.
+  /// Whether an author may replace the bytes of a replaceable entry that a seat stored.
   ///
-  /// Where nobody but the maker was ever listed the mailbox follows no members' log: it is a
-  /// meeting place, or one of recovery words, that was made while nothing was there to which it
-  /// could belong.
+  /// If the creator is the only key that was ever listed, the mailbox follows no control log. It is
+  /// then a rendezvous or a recovery mailbox that was created when it had no possible parent.
   package func mayReplace(storedBy number: Int64, _ author: [UInt8]) -> Bool {
     mayDrop(storedBy: number, author) || roster.seats.count <= 1
   }
 }
 
-/// What one who stores may hold: decided here for every log, so that all decide alike.
+/// An author's share of a mailbox, shared by every log so that all decide alike.
 package struct RelayShare: Hashable, Sendable {
   private let rank: RelayRank
   private let isChild: Bool
@@ -74,7 +73,7 @@ package struct RelayShare: Hashable, Sendable {
   private let isAlone: Bool
   private let number: Int64
 
-  /// - Parameter author: the own key of whoever stores; empty for a guest.
+  /// - Parameter author: the author's own key; empty for a guest.
   package init(of author: [UInt8], in mailbox: RelayMailbox) {
     rank = mailbox.rank(of: author)
     isChild = mailbox.parent != nil
@@ -83,12 +82,12 @@ package struct RelayShare: Hashable, Sendable {
     number = mailbox.roster.number(of: author)
   }
 
-  /// Why so much is too much, of bytes or of entries; nil if it is not.
+  /// Why an amount of bytes or entries is too much; nil if it is not.
   ///
   /// - Parameters:
-  ///   - roster: what all would hold.
-  ///   - used: what all would hold together.
-  ///   - limit: what the mailbox may hold.
+  ///   - roster: the resulting use of each key.
+  ///   - used: the resulting total use.
+  ///   - limit: the mailbox's limit.
   package func refusal(
     _ roster: RelayRoster, used: UInt64, limit: UInt64, _ measure: (RelaySeat) -> UInt64
   ) -> RelayRefusal? {
@@ -97,7 +96,8 @@ package struct RelayShare: Hashable, Sendable {
     let own = roster.seats.first { $0.number == number }.map { measure($0.seat) } ?? 0
     let reserve = limit / RelayLimits.managersReserve
     if rank == .manager {
-      // One of several managers leaves room for the others; one alone has all of it.
+      // If there are several managers, each leaves room for the others. A single one may use
+      // everything.
       return isAlone || isChild || own <= limit - reserve ? nil : .share
     }
     let guests = measure(roster.guestSeat)

@@ -3,7 +3,7 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-/// What the relay remembers of one connection.
+/// The relay's state of one connection.
 struct RelaySession {
   let address: [UInt8]
   let connectedAt: UInt64
@@ -11,23 +11,23 @@ struct RelaySession {
   var isGreeted = false
   /// Whether a mailbox was ever opened.
   var isTrusted = false
-  /// Whether a catalogue was ever opened to be read.
+  /// Whether a catalogue was ever opened for reading.
   var isReader = false
   var channels: [Int: RelayChannel] = [:]
-  /// Requests that wait for their turn.
+  /// Queued requests.
   var queue: [Waiting] = []
-  /// The bytes of requests that wait or are being done.
+  /// The bytes of queued and running requests.
   var pendingBytes = 0
-  /// How many requests are with the log.
+  /// The number of requests that are with the log.
   var flights = 0
   /// Whether those are reads, of which there is one at a time.
   var isReading = false
   var isPaused = false
-  /// Since when it has read nothing of what waits for it.
+  /// Since when the client has read nothing of its output queue.
   var congestedAt: UInt64?
-  /// Since when something waits for it without a break.
+  /// Since when it has been congested without a break.
   var congestedSince: UInt64 = 0
-  /// How much of its next frame is here.
+  /// The buffered bytes of the next frame.
   var heldBytes = 0
   /// Since when that frame has been arriving.
   var heldSince: UInt64 = 0
@@ -53,13 +53,13 @@ struct RelaySession {
 
 /// One channel of a session.
 enum RelayChannel {
-  /// Asked for, and the log is being asked for its key.
+  /// Requested; the log is being asked for the mailbox's key.
   case asking(Identifier)
   /// Challenged with a nonce for one proof.
   case challenged(Identifier, nonce: Bytes32)
   /// The proof is being checked.
   case proving(Identifier)
-  /// A catalogue is being looked for, to be read.
+  /// A catalogue is being looked up for reading.
   case lookingUp(Identifier)
   case open(Open)
 
@@ -68,24 +68,25 @@ enum RelayChannel {
     var authority: RelayAuthority
     /// The own key that was proven; empty for none.
     var author: [UInt8]
-    /// Whose signature entries need, where the mailbox is a catalogue.
+    /// The key that must sign entries if the mailbox is a catalogue.
     var publisher: SigningPublicKey?
     var subscription = Subscription.none
-    /// The head that a hint has to tell when the session reads again.
+    /// The head that a hint must report once the session reads again.
     var missedHead: UInt64?
-    /// After what the session's next packed put is packed.
+    /// The base of the session's next packed put.
     var lastPut = RelayPackingBase()
     /// Whether pushes may be packed.
     var takesPacked = false
-    /// Whether the last entry that it was told of was told whole, so that the next may follow it.
+    /// Whether the session has the last reported entry completely, so that a packed push may follow
+    /// it.
     var holdsLast = false
   }
 
   enum Subscription: Equatable {
     case none
-    /// The head is being asked for; what was appended meanwhile.
+    /// The head is being read. `seen` includes what was appended meanwhile.
     case starting(seen: UInt64)
-    /// Pushed or hinted at was everything up to this position.
+    /// Everything up to this position was pushed or hinted at.
     case live(told: UInt64)
   }
 
@@ -94,18 +95,17 @@ enum RelayChannel {
   }
 }
 
-/// The sessions that have a mailbox open, in the order in which they came.
+/// The subscribers of a mailbox: the sessions that have it open, in order of arrival.
 struct RelayRoom {
-  /// The life of the log that all of them opened.
+  /// The generation of the log that all of them opened.
   let generation: Identifier
   var members: [RelayPushTarget] = []
   var appends: RelayBucket
-  /// The last entry that anybody was told of, and what of it packed pushes may repeat: kept once,
-  /// not for each who listens.
+  /// The last reported entry and the base for packed pushes, kept once and not for each subscriber.
   var last: (position: UInt64, base: RelayPackingBase)?
 }
 
-/// What a log was asked for, and by whom.
+/// A request to a log, and the session that made it.
 struct RelayTicket {
   let session: RelaySessionID
   let request: UInt32

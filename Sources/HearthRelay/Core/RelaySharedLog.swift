@@ -3,23 +3,23 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-/// What a log that several relays write tells of the others.
+/// A notification from a shared log about other relays.
 package enum RelayTidings: Hashable, Sendable {
-  /// Another relay changed this mailbox: its entries, its keys, or that it is there at all.
+  /// Another relay changed this mailbox: its entries, its keys, or its existence.
   case changed(Identifier)
-  /// Something may have been missed: all open mailboxes have to be compared with the log.
+  /// A change may have been missed: all open mailboxes must be compared with the log.
   case missed
-  /// The log may have lost what it had acknowledged (another primary): clients have to look anew.
+  /// The log may have lost acknowledged data (another primary): clients must compare again.
   case replaced
 }
 
-/// A mailbox and what it got since a position, from one moment of the log.
+/// A mailbox and its entries since a position, from one moment of the log.
 package struct RelayLogNews: Hashable, Sendable {
   /// The mailbox's name.
   package var name: Identifier
-  /// The mailbox; nil if there is none any more.
+  /// The mailbox; nil if it no longer exists.
   package var mailbox: RelayMailbox?
-  /// The entries that follow the position asked for; may end before the head.
+  /// The entries that follow the requested position. They may end before the head.
   package var entries: [RelayEntry]
 
   package init(name: Identifier, mailbox: RelayMailbox?, entries: [RelayEntry]) {
@@ -31,62 +31,64 @@ package struct RelayLogNews: Hashable, Sendable {
 
 /// The port to a log that several relays serve at once.
 package protocol RelaySharedLog: RelayLog {
-  /// Begins to tell what other relays do, from a thread of the log's own; called once.
+  /// Begins to report changes by other relays, from a thread of the log's own. Called once.
   func listen(_ hear: @escaping @Sendable (RelayTidings) -> Void)
   /// Ends what ``listen(_:)`` began.
   func stopListening()
-  /// The entries of a mailbox after a position, as many as fit, none where the position is nil.
+  /// The entries of a mailbox after a position, as many as fit; none if the position is nil.
   func news(of mailbox: Identifier, after position: UInt64?, limit: Int, byteLimit: Int)
     throws(RelayError) -> RelayLogNews
-  /// Those of the mailboxes that exist, in any order.
+  /// Returns those of the mailboxes that exist, in any order.
   func mailboxes(_ names: [Identifier]) throws(RelayError) -> [RelayMailbox]
 }
 
 extension RelayLog {
-  /// Whether the log works, as far as it knows without being asked for anything.
+  /// Whether the log works, as far as it knows without a question.
   package var isHealthy: Bool { true }
 }
 
-/// The port of the operator's commands, beside the relays that serve or without one.
+/// The port of the operator's commands, which run beside serving relays or without one.
 package protocol RelayOperatorLog: RelayLog {
   /// All mailboxes, the largest first.
   func statistics() throws(RelayError) -> [RelayMailboxStatistics]
-  /// Sets or takes away a mailbox's own quota; throws `notFound`.
+  /// Sets or removes a mailbox's own quota; throws `notFound`.
   func setQuota(_ bytes: UInt64?, of mailbox: Identifier) throws(RelayError)
-  /// Lets a token make so many mailboxes.
+  /// Lets a token create a number of mailboxes.
   func addToken(digest: Bytes32, uses: Int, note: String) throws(RelayError)
-  /// Lets the holder of a manager's key make mailboxes.
+  /// Lets the holder of a manager's key create mailboxes.
   func list(managerKey: [UInt8], note: String) throws(RelayError)
-  /// Deletes mailboxes without blobs that nobody changed since a day, with what belongs to them.
+  /// Deletes mailboxes without blobs that nobody changed since a day, with their children.
   ///
-  /// Tokens that are used up stay, so that whoever has one is told so.
+  /// Used-up tokens stay, so that their holders are notified of the reason.
   func collectGarbage(before day: UInt32) throws(RelayError) -> Int
-  /// Deletes a mailbox with all that it holds and all that belongs to it; throws `notFound`.
-  /// - Returns: How many mailboxes were deleted.
+  /// Deletes a mailbox with its contents and children; throws `notFound`.
+  ///
+  /// - Returns: how many mailboxes were deleted.
   func remove(_ mailbox: Identifier) throws(RelayError) -> Int
-  /// Notes how much all mailboxes together may hold, as the relay that serves was told.
+  /// Records how much all mailboxes together may hold, according to the serving relay's options.
   func setTotalQuota(_ bytes: UInt64?) throws(RelayError)
-  /// What was noted last.
+  /// Returns the last recorded total quota.
   func totalQuota() throws(RelayError) -> UInt64?
   /// Gives a mailbox a new generation, with which its chain begins anew.
   func renewGeneration(of mailbox: Identifier, to generation: Identifier) throws(RelayError)
-  /// Checks everything; one sentence a problem.
+  /// Checks everything. Returns one sentence per problem.
   func verify() throws(RelayError) -> [String]
   /// Copies the whole log, from one moment, into a new SQLite file.
   func export(to path: String) throws(RelayError)
 }
 
 extension RelayError {
-  /// That an operator named a mailbox that is not there.
+  /// The error for a mailbox that an operator named and that does not exist.
   package static let noMailbox = RelayError(
     .notFound, "there is no mailbox of that name: see `hearth-relay stats`")
 }
 
 extension RelayOperatorLog {
-  /// Gives every mailbox a new generation, after the log was restored from a backup on purpose.
+  /// Gives every mailbox a new generation, after the log was deliberately restored from a backup.
   ///
   /// Clients then compare and refill.
-  /// - Returns: How many there were.
+  ///
+  /// - Returns: how many mailboxes there were.
   package func renewGenerations(_ random: (Int) -> [UInt8]) throws(RelayError) -> Int {
     let names = try statistics().map(\.name)
     for name in names {
@@ -99,7 +101,7 @@ extension RelayOperatorLog {
   }
 }
 
-/// Checks one mailbox's entries as they come, in the order of their positions.
+/// Checks one mailbox's entries one at a time, in the order of their positions.
 package struct RelayAudit {
   private let mailbox: RelayMailbox
   private var position: UInt64 = 0
@@ -113,7 +115,7 @@ package struct RelayAudit {
     chain = RelayChain.start(mailbox: mailbox.name, generation: mailbox.head.generation)
   }
 
-  /// Takes the next entry with the chain that the log holds for it; false once it is torn.
+  /// Checks the next entry with its stored chain. Returns false once the log is inconsistent.
   package mutating func take(_ header: RelayHeader, chain stored: Bytes32, blob: [UInt8]) -> Bool {
     guard problem == nil else { return false }
     position += 1
@@ -132,10 +134,10 @@ package struct RelayAudit {
     return problem == nil
   }
 
-  /// What is wrong, each with the mailbox's name.
+  /// Returns the problems, each with the mailbox's name.
   ///
-  /// - Parameter indexedRecords: how many records the log finds by their fields; nil where the
-  ///   mailbox is no catalogue.
+  /// - Parameter indexedRecords: how many records the log finds by their fields; nil if the mailbox
+  ///   is no catalogue.
   package func problems(indexedRecords: Int?) -> [String] {
     var found: [String] = []
     if let problem {

@@ -11,7 +11,7 @@ final class RelayDatabase {
   /// How long a statement waits for another process.
   private static let waitMilliseconds: Int32 = 10_000
 
-  /// Opens a file, making it if it is not there.
+  /// Opens a file, creating it if it does not exist.
   ///
   /// - Parameter vfs: the name of SQLite's file system; the system's own if nil.
   init(path: String, isReadOnly: Bool = false, vfs: String? = nil) throws(RelayError) {
@@ -36,7 +36,7 @@ final class RelayDatabase {
     sqlite3_close_v2(handle)
   }
 
-  /// A prepared statement, made once a text, ready to be bound.
+  /// Returns a prepared statement, ready to be bound. Each text is prepared once.
   func statement(_ sql: String) throws(RelayError) -> RelayStatement {
     if let present = statements[sql] {
       present.reset()
@@ -82,7 +82,7 @@ final class RelayDatabase {
       try statement("COMMIT").execute()
       return result
     } catch {
-      // The first error is the one to tell; SQLite undoes what a failing rollback leaves.
+      // The first error is the one to report; SQLite undoes what a failing rollback leaves.
       if sqlite3_get_autocommit(handle) == 0 { try? statement("ROLLBACK").execute() }
       throw error
     }
@@ -174,7 +174,7 @@ final class RelayStatement {
     return self
   }
 
-  /// Steps to the next row; false, and reset, when there is none.
+  /// Steps to the next row. Returns false and resets the statement if there is none.
   func step() throws(RelayError) -> Bool {
     let status = sqlite3_step(handle)
     if status == SQLITE_ROW { return true }

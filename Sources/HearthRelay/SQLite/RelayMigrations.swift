@@ -1,8 +1,8 @@
 /// The numbered, forward-only steps from an empty file to the current layout of a relay's log.
 ///
-/// A step that was released never changes. The number of the last one is SQLite's `user_version`.
+/// A released step never changes. The number of the last one is SQLite's `user_version`.
 enum RelayMigrations {
-  /// What the files carry in their header: "HRLY".
+  /// The application id in the files' header: "HRLY".
   static let applicationID = 0x4852_4c59
 
   static let steps: [[String]] = [
@@ -55,7 +55,7 @@ enum RelayMigrations {
     ],
     [
       "ALTER TABLE mailboxes ADD COLUMN roster BLOB NOT NULL DEFAULT x'00000000'",
-      // `RelayRoster` of one manager, who holds nothing: what is there counts for all together.
+      // `RelayRoster` of one manager with no use: the existing use counts for guests.
       """
       UPDATE mailboxes SET roster = CAST(x'0100000101'
         || (SELECT key FROM managers WHERE mailbox = number ORDER BY key LIMIT 1)
@@ -67,7 +67,7 @@ enum RelayMigrations {
     ],
   ]
 
-  /// Brings a file to the current layout; the steps that are missing go in one transaction.
+  /// Brings a file to the current layout. The missing steps run in one transaction.
   static func migrate(_ database: RelayDatabase, path: String) throws(RelayError) {
     let version = try database.number("PRAGMA user_version")
     guard version <= steps.count else {

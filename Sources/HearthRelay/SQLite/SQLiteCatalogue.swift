@@ -23,7 +23,7 @@ struct SQLiteCatalogue {
     }
   }
 
-  /// Forgets an entry that was replaced or removed.
+  /// Removes a replaced or removed entry from the index.
   func forget(name: [UInt8], _ number: Int64) throws(RelayError) {
     guard let path = PublicEntry.path(ofName: name) else { return }
     for table in ["public_records", "public_fields"] {
@@ -32,7 +32,7 @@ struct SQLiteCatalogue {
     }
   }
 
-  /// How many records a catalogue has.
+  /// Returns how many records a catalogue has.
   func count(_ number: Int64) throws(RelayError) -> Int {
     let row = try database.statement("SELECT count(*) FROM public_records WHERE mailbox = ?")
       .bind(number)
@@ -40,8 +40,10 @@ struct SQLiteCatalogue {
     return try row.step() ? Int(row.int(0)) : 0
   }
 
-  /// Answers a query: the index of its first equality gives candidates in order of id, the other
-  /// conditions are looked up for each, and blobs are read of those that meet all.
+  /// Answers a query.
+  ///
+  /// The index of its first equality gives candidates in order of id. The other conditions are
+  /// looked up for each candidate. Blobs are read only of those that meet all.
   func answer(_ query: PublicQuery, _ byteLimit: Int, _ number: Int64) throws(RelayError)
     -> PublicAnswer
   {
@@ -51,7 +53,7 @@ struct SQLiteCatalogue {
     }
     let rest = query.conditions.enumerated().filter { $0.offset != driver }.map(\.element)
     let row = try database.statement(sql(query, driver: driver, rest))
-    // The parameters stand in the order of the text: what is looked up, then the candidates.
+    // The parameters are in the order of the text: first the lookups, then the candidates.
     for condition in rest { try bind(condition, number, query.type, to: row) }
     try row.bind(number).bind(text: query.type).bind(text: query.after)
     if let driver, case .equals(let value) = query.conditions[driver].test {
@@ -94,7 +96,7 @@ struct SQLiteCatalogue {
           AND f.name = ? AND \(test))
         """
     }
-    // Both indexes are in order of id here, so rows come one by one, and tests run as they come.
+    // Both indexes are in order of id here, so rows come one by one and are tested as they come.
     let candidates =
       driver == nil
       ? "public_records c WHERE c.mailbox = ? AND c.type = ? AND c.id > ?"
@@ -125,7 +127,7 @@ struct SQLiteCatalogue {
     switch value {
     case .bool(let value): try row.bind(Int64(value ? 1 : 0))
     case .int(let value): try row.bind(value)
-    // As bytes: a text may hold a zero, at which SQLite's texts end.
+    // As bytes: a text may contain a zero, at which SQLite's texts end.
     case .text(let value): try row.bind(Array(value.utf8))
     }
   }

@@ -2,11 +2,11 @@ import HearthCRDT
 import HearthRelayProtocol
 import HearthSync
 
-/// Mailboxes that belong to another one, in the tables of a SQLite file.
+/// Child mailboxes and their parents, in the tables of a SQLite file.
 struct SQLiteRelayFamily {
   let database: RelayDatabase
 
-  /// What belongs to a mailbox as the same, from the oldest.
+  /// Returns the children of a mailbox that are of the same kind, the oldest first.
   func siblings(of parent: RelayParent) throws(RelayError) -> [RelayRegistrar.Sibling] {
     let row = try database.statement(
       """
@@ -27,7 +27,7 @@ struct SQLiteRelayFamily {
     return found
   }
 
-  /// Lets a mailbox belong to another.
+  /// Makes a mailbox a child of another.
   func adopt(_ name: Identifier, by parent: RelayParent) throws(RelayError) {
     try database.statement(
       """
@@ -37,8 +37,9 @@ struct SQLiteRelayFamily {
     ).bind(Int64(parent.child.rawValue)).bind(parent.mailbox.bytes).bind(name.bytes).execute()
   }
 
-  /// Deletes a mailbox with all that it holds and all that belongs to it.
-  /// - Returns: How many mailboxes were deleted; 0 if there is none of the name.
+  /// Deletes a mailbox with its contents and children.
+  ///
+  /// - Returns: how many mailboxes were deleted; 0 if there is none of the name.
   func delete(_ name: Identifier) throws(RelayError) -> Int {
     let row = try database.statement("SELECT number FROM mailboxes WHERE name = ?")
       .bind(name.bytes)
@@ -48,7 +49,7 @@ struct SQLiteRelayFamily {
     return try delete(number)
   }
 
-  /// The same by the number of the mailbox's row.
+  /// Deletes a mailbox by the number of its row, with its contents and children.
   func delete(_ number: Int64) throws(RelayError) -> Int {
     let row = try database.statement(
       "SELECT number FROM mailboxes WHERE number = ?1 OR parent = ?1 ORDER BY number"
@@ -63,7 +64,7 @@ struct SQLiteRelayFamily {
     return numbers.count
   }
 
-  /// Deletes what a mailbox holds, by the number of its row.
+  /// The statements that delete a mailbox's contents, by the number of its row.
   static let contents = [
     """
     DELETE FROM blobs WHERE number IN (
@@ -73,7 +74,7 @@ struct SQLiteRelayFamily {
     "DELETE FROM public_fields WHERE mailbox = ?",
   ]
 
-  /// What all mailboxes hold.
+  /// Returns the use of all mailboxes.
   func totalBytes() throws(RelayError) -> UInt64 {
     let row = try database.statement("SELECT coalesce(sum(used_bytes), 0) FROM mailboxes")
     guard try row.step() else { return 0 }
@@ -81,7 +82,7 @@ struct SQLiteRelayFamily {
     return row.uint(0)
   }
 
-  /// What is wrong with what belongs to what; one sentence a problem.
+  /// Returns the problems of parents and children, one sentence each.
   func problems() throws(RelayError) -> [String] {
     let row = try database.statement(
       """

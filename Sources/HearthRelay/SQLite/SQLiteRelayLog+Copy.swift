@@ -3,10 +3,11 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-// How another log becomes a file: rows as they are, with their positions and chains.
+// Copying another log into a file: rows stay as they are, with their positions and chains.
 extension SQLiteRelayLog {
-  /// Takes over a mailbox without its entries.
-  /// - Returns: The number of its row.
+  /// Copies a mailbox without its entries.
+  ///
+  /// - Returns: the number of its row.
   package func takeOver(_ mailbox: RelayMailbox, day: UInt32) throws(RelayError) -> Int64 {
     try administer { database throws(RelayError) in
       let row = try database.statement(
@@ -24,14 +25,14 @@ extension SQLiteRelayLog {
     }
   }
 
-  /// Takes over to what a mailbox belongs, once both are there.
+  /// Copies a mailbox's parent, once both exist.
   package func takeOver(_ parent: RelayParent, of mailbox: Identifier) throws(RelayError) {
     try administer { database throws(RelayError) in
       try SQLiteRelayFamily(database: database).adopt(mailbox, by: parent)
     }
   }
 
-  /// Takes over entries, each with the chain after it; records of a catalogue are indexed.
+  /// Copies entries, each with the chain after it. Records of a catalogue are indexed.
   package func takeOver(
     _ entries: [(RelayEntry, Bytes32, seat: Int64)], into mailbox: Int64, of kind: RelayMailboxKind
   ) throws(RelayError) {

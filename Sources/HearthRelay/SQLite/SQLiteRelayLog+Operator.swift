@@ -3,7 +3,7 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-// What the operator's commands do with the log, beside the process that serves or without one.
+// The operator's commands on the log, beside a serving process or without one.
 extension SQLiteRelayLog: RelayOperatorLog {
   /// All mailboxes, the largest first.
   package func statistics() throws(RelayError) -> [RelayMailboxStatistics] {
@@ -28,7 +28,8 @@ extension SQLiteRelayLog: RelayOperatorLog {
     }
   }
 
-  /// Sets or takes away a mailbox's own quota.
+  /// Sets or removes a mailbox's own quota.
+  ///
   /// - Throws: `notFound`.
   package func setQuota(_ bytes: UInt64?, of mailbox: Identifier) throws(RelayError) {
     try administer { database throws(RelayError) in
@@ -68,7 +69,7 @@ extension SQLiteRelayLog: RelayOperatorLog {
     return count
   }
 
-  /// Lets a token make so many mailboxes.
+  /// Lets a token create a number of mailboxes.
   package func addToken(digest: Bytes32, uses: Int, note: String) throws(RelayError) {
     try administer { database throws(RelayError) in
       try database.statement("INSERT INTO tokens(digest, uses, note) VALUES(?, ?, ?)")
@@ -76,7 +77,7 @@ extension SQLiteRelayLog: RelayOperatorLog {
     }
   }
 
-  /// Lets the holder of a manager's key make mailboxes.
+  /// Lets the holder of a manager's key create mailboxes.
   package func list(managerKey: [UInt8], note: String) throws(RelayError) {
     try administer { database throws(RelayError) in
       try database.statement("INSERT OR REPLACE INTO listed(key, note) VALUES(?, ?)")
@@ -84,11 +85,12 @@ extension SQLiteRelayLog: RelayOperatorLog {
     }
   }
 
-  /// Deletes mailboxes without blobs that nobody changed since a day, with what belongs to them,
-  /// and gives free pages back to the disk.
+  /// Deletes mailboxes without blobs that nobody changed since a day, with their children, and
+  /// returns free pages to the disk.
   ///
-  /// A mailbox that is needed again is made again by whoever needs it, with a new generation.
-  /// - Returns: How many mailboxes were deleted.
+  /// A client that needs a deleted mailbox again recreates it, with a new generation.
+  ///
+  /// - Returns: how many mailboxes were deleted.
   package func collectGarbage(before day: UInt32) throws(RelayError) -> Int {
     let count = try administer { database throws(RelayError) in
       let row = try database.statement(
@@ -137,8 +139,9 @@ extension SQLiteRelayLog: RelayOperatorLog {
       .bind(generation.bytes).bind(chain.array).bind(number).execute()
   }
 
-  /// Looks through everything: SQLite's own structures, positions, chains, digests and counts.
-  /// - Returns: What is wrong, in words; empty when all is well.
+  /// Checks everything: SQLite's own structures, positions, chains, digests and counts.
+  ///
+  /// - Returns: the problems, in words; empty if there are none.
   package func verify() throws(RelayError) -> [String] {
     var problems: [String] = []
     let integrity = try inspect { database throws(RelayError) in

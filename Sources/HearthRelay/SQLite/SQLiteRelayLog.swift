@@ -3,12 +3,12 @@ import HearthCrypto
 import HearthSync
 import Synchronization
 
-/// The durable log in one SQLite file: what the relay uses if nothing else is said.
+/// The durable log in one SQLite file: the relay's default.
 ///
-/// One connection writes and one reads, each behind a lock of its own; with write-ahead logging
-/// neither waits for the other. A batch is one transaction and one sync of the disk. After a write
-/// failed for another reason than a full disk, nothing more is written: what the system's cache
-/// shows then may not be what the disk has, so the process has to end and open the file anew.
+/// One connection writes and one reads, each behind its own lock; with write-ahead logging neither
+/// waits for the other. A batch is one transaction and one sync of the disk. After a write failed
+/// for a reason other than a full disk, nothing more is written. The system's cache may then differ
+/// from the disk, so the process has to end and reopen the file.
 package final class SQLiteRelayLog: RelayLog {
   /// The file's name within the relay's folder.
   package static let fileName = "relay.sqlite"
@@ -22,7 +22,7 @@ package final class SQLiteRelayLog: RelayLog {
     var isBroken = false
   }
 
-  /// Opens the log of a folder, making it if there is none.
+  /// Opens the log of a folder, creating it if there is none.
   ///
   /// - Parameter vfs: the name of SQLite's file system; the system's own if nil.
   /// - Throws: `notDurable` if SQLite does not sync as it must, `newer`, `corrupt`, `inputOutput`.
@@ -30,7 +30,7 @@ package final class SQLiteRelayLog: RelayLog {
     try self.init(file: "\(folder)/\(SQLiteRelayLog.fileName)", vfs: vfs)
   }
 
-  /// Opens the log in a file, making it if there is none.
+  /// Opens the log in a file, creating it if there is none.
   package init(file path: String, vfs: String? = nil) throws(RelayError) {
     let database = try SQLiteRelayLog.open(path, vfs: vfs)
     try SQLiteRelayLog.takeOverJournal(of: database)
@@ -42,12 +42,12 @@ package final class SQLiteRelayLog: RelayLog {
     reader = Mutex(RelayDatabaseBox(reading))
   }
 
-  /// Moves what an earlier process left in the write-ahead log into the file, durably, unless
-  /// another process is at it.
+  /// Moves the write-ahead log of an earlier process into the file, durably, unless another process
+  /// uses it.
   ///
-  /// After a failed sync that log may hold commits which only the system's cache has: what is
-  /// appended behind them, and acknowledged, would be lost with them at a power cut (Rebello et
-  /// al., "Can Applications Recover from fsync Failures?", ATC 2020).
+  /// After a failed sync the write-ahead log may contain commits that only the system's cache has.
+  /// Commits that are appended behind them, and acknowledged, would be lost with them at a power
+  /// failure (Rebello et al., "Can Applications Recover from fsync Failures?", ATC 2020).
   private static func takeOverJournal(of database: RelayDatabase) throws(RelayError) {
     if Mutant.relayKeepsJournal.isActive { return }
     try database.withoutWaiting { () throws(RelayError) in
@@ -55,7 +55,7 @@ package final class SQLiteRelayLog: RelayLog {
     }
   }
 
-  /// Opens a connection and makes sure that a commit is on the disk when it returns.
+  /// Opens a connection and ensures that a commit is on the disk when it returns.
   static func open(_ path: String, vfs: String? = nil) throws(RelayError) -> RelayDatabase {
     let database = try RelayDatabase(path: path, vfs: vfs)
     try database.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -74,7 +74,7 @@ package final class SQLiteRelayLog: RelayLog {
     return database
   }
 
-  /// Whether a write failed in a way after which only opening the file anew helps.
+  /// Whether a write failed so that only reopening the file helps.
   package var isBroken: Bool { writer.withLock { $0.isBroken } }
 
   package var isHealthy: Bool { !isBroken }
@@ -109,14 +109,14 @@ package final class SQLiteRelayLog: RelayLog {
     }
   }
 
-  /// Runs a body on the reading connection, in one snapshot; writers go on meanwhile.
+  /// Runs a body on the reading connection, in one snapshot. Writers continue meanwhile.
   func inspect<Value: Sendable>(
     _ body: (RelayDatabase) throws(RelayError) -> Value
   ) throws(RelayError) -> Value {
     let result: Result<Value, RelayError> = reader.withLock { box in
       do throws(RelayError) {
         try box.database.statement("BEGIN").execute()
-        // Ending a snapshot changes nothing, so a failure to end it has nothing to tell.
+        // Ending a snapshot changes nothing, so a failure to end it need not be reported.
         defer { try? box.database.statement("COMMIT").execute() }
         return .success(try body(box.database))
       } catch {
@@ -155,10 +155,10 @@ package final class SQLiteRelayLog: RelayLog {
   }
 }
 
-/// A connection on its way behind a lock.
+/// A connection that passes into a lock.
 ///
 /// Unchecked: the only user of a box is the mutex that holds it, so one thread at a time uses the
-/// connection, which is all that SQLite asks for (`SQLITE_OPEN_NOMUTEX`).
+/// connection. SQLite requires no more (`SQLITE_OPEN_NOMUTEX`).
 private struct RelayDatabaseBox: @unchecked Sendable {
   let database: RelayDatabase
 

@@ -31,7 +31,7 @@ struct SQLiteRelayReader {
     return (number, value)
   }
 
-  /// The list of keys in a row.
+  /// Reads the roster in a row.
   static func roster(_ bytes: [UInt8]) throws(RelayError) -> RelayRoster {
     do {
       return try RelayRoster(decoding: bytes)
@@ -40,7 +40,7 @@ struct SQLiteRelayReader {
     }
   }
 
-  /// To what a mailbox belongs, by two columns.
+  /// Reads a mailbox's parent from two columns.
   static func parent(
     _ row: RelayStatement, child: Int32, name: Int32
   ) throws(RelayError) -> RelayParent? {

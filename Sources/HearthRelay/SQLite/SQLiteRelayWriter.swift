@@ -3,17 +3,17 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-/// Does one write of a batch inside the open transaction.
+/// Makes one write of a batch inside the open transaction.
 ///
-/// A write that is refused has changed nothing: everything that may refuse is looked at before the
-/// first row is changed, except quotas, which undo to a savepoint.
+/// A refused write changes nothing. Everything that may refuse is checked before the first row
+/// changes, except quotas, which roll back to a savepoint.
 struct SQLiteRelayWriter {
   let database: RelayDatabase
   private let tally = Tally()
 
   init(database: RelayDatabase) { self.database = database }
 
-  /// What all mailboxes hold, counted once a batch and only where it matters.
+  /// The use of all mailboxes, computed once per batch and only if needed.
   private final class Tally {
     var bytes: UInt64?
   }
@@ -159,21 +159,21 @@ struct SQLiteRelayWriter {
       .bind(Int64(day)).bind(mailbox.roster.encoded).execute()
   }
 
-  /// What appending to one mailbox has come to.
+  /// The accumulated state of appending to one mailbox.
   private struct Run {
     let number: Int64
     /// Whether records are indexed by their fields.
     let isCatalogue: Bool
     var head: UInt64
     var chain: Bytes32
-    /// What the mailbox was before, but for how much is stored.
+    /// The mailbox before the write, apart from its use counts.
     var mailbox: RelayMailbox
-    /// Who appends, and the number of its seat.
+    /// The author of the write, and the number of its seat.
     let author: [UInt8]
     let seat: Int64
     var appended: [RelayHeader] = []
 
-    /// Takes or gives back bytes.
+    /// Charges bytes and entries.
     mutating func charge(_ bytes: UInt64, entries: UInt64 = 0) {
       mailbox.usedBytes += bytes
       mailbox.roster.charge(seat, bytes: bytes, entries: entries)
@@ -223,7 +223,7 @@ struct SQLiteRelayWriter {
     return result
   }
 
-  /// Why a quota does not let a run count; nil if it does.
+  /// Returns why a quota refuses a run; nil if none does.
   private func refusal(
     of run: Run, _ quota: RelayQuota, isPut: Bool
   ) throws(RelayError) -> RelayRefusal? {
@@ -304,7 +304,7 @@ struct SQLiteRelayWriter {
     return Live(header: try SQLiteRelayReader.header(row), blob: row.int(6), seat: row.int(7))
   }
 
-  /// A blob that stands under a name, with the number of its row and the seat that stored it.
+  /// The blob of a name, with the number of its row and the seat that stored it.
   private struct Live {
     let header: RelayHeader
     let blob: Int64
@@ -323,7 +323,7 @@ struct SQLiteRelayWriter {
     run.mailbox.roster.credit(old.seat, bytes: UInt64(header.byteCount))
   }
 
-  /// Appends an entry; a live one gets the blob that was inserted last.
+  /// Appends an entry. A live entry gets the last inserted blob.
   private func add(_ header: RelayHeader, _ run: inout Run) throws(RelayError) {
     run.chain = RelayChain.next(run.chain, header)
     run.head = header.position

@@ -3,8 +3,8 @@ import Logging
 
 /// Writes each log event as one line of JSON to standard error.
 ///
-/// What is logged are events of the relay and numbers: no payloads, keys, names of mailboxes or
-/// addresses of clients, whatever the level.
+/// The log contains events of the relay and numbers. It contains no payloads, keys, names of
+/// mailboxes or addresses of clients, at any level.
 package struct JSONLogHandler: LogHandler {
   package var metadata: Logger.Metadata = [:]
   package var logLevel: Logger.Level = .info

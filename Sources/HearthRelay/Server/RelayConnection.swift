@@ -5,21 +5,22 @@ import HearthSync
 import NIOCore
 import NIOSSL
 
-/// The longest frame that a connection's decoder accepts now; of one event loop.
+/// The longest frame that a connection's decoder accepts now; confined to one event loop.
 final class RelayFrameLimit {
   var value = RelayLimits.maximumHandshakeFrameBytes
-  /// Whether the connection is being closed: what still comes is passed over, however much it is.
+  /// Whether the connection is being closed. Further input of any size is discarded.
   var isOver = false
-  /// How much of a frame that is not whole yet is here.
+  /// The buffered bytes of an incomplete frame.
   var heldBytes = 0
 }
 
-/// Cuts a connection's bytes into frames; what is announced too long ends the connection unread.
+/// Splits a connection's bytes into frames. An announced length above the limit ends the
+/// connection, without reading the frame.
 struct RelayFrameDecoder: ByteToMessageDecoder {
   typealias InboundOut = [UInt8]
 
   private let limit: RelayFrameLimit
-  /// Whether the stream is lost: everything after that is passed over.
+  /// Whether framing is lost. All later input is discarded.
   private var isLost = false
 
   init(limit: RelayFrameLimit) { self.limit = limit }
@@ -55,12 +56,12 @@ struct RelayFrameDecoder: ByteToMessageDecoder {
   mutating func decodeLast(
     context: ChannelHandlerContext, buffer: inout ByteBuffer, seenEOF: Bool
   ) throws -> DecodingState {
-    // What is no whole frame at the end is nothing.
+    // An incomplete frame at the end is ignored.
     try decode(context: context, buffer: &buffer)
   }
 }
 
-/// One connection: tells the hub what happens, and stops reading while too much waits to be sent.
+/// One connection: reports events to the hub, and stops reading while its output queue is too long.
 final class RelayConnection: ChannelInboundHandler {
   typealias InboundIn = [UInt8]
 
@@ -72,17 +73,18 @@ final class RelayConnection: ChannelInboundHandler {
   private var isPaused = false
   /// Whether something was written since the last flush.
   private(set) var isDirty = false
-  /// How many bytes that is.
+  /// The number of unflushed bytes.
   private var unsentBytes = 0
   private var hasWritten = false
-  /// How much waited to be sent when somebody last looked.
+  /// The size of the output queue at the last check.
   private var bufferedBytes = Int.max
-  /// How much of a frame that is not whole was told to the hub.
+  /// The bytes of an incomplete frame that were reported to the hub.
   private var heldBytes = 0
-  /// From how much on that is told.
+  /// The size from which an incomplete frame is reported.
   static let notedBytes = 16 << 10
-  /// How much a congested client has to take between two looks to count as reading: a line slower
-  /// than this cannot carry a household.
+  /// The bytes that a congested client must take between two checks to count as reading.
+  ///
+  /// A slower network cannot carry a household.
   static let leastDrainedBytes = 512
 
   init(id: RelaySessionID, hub: RelayHub, limit: RelayFrameLimit) {
@@ -114,7 +116,7 @@ final class RelayConnection: ChannelInboundHandler {
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
-    // Also where no frame is whole yet.
+    // Report this even while no frame is complete.
     hub.handle(.arriving(id))
     let held = limit.heldBytes >= RelayConnection.notedBytes ? limit.heldBytes : 0
     if held != heldBytes {
@@ -137,14 +139,14 @@ final class RelayConnection: ChannelInboundHandler {
       hub.handle(.malformed(id, fault.description))
       hub.flush()
     } else {
-      // Whatever TLS or the socket says, the connection is of no use any more.
+      // Whatever TLS or the socket reports, the connection is of no more use.
       context.close(promise: nil)
     }
   }
 
-  // MARK: What the hub does with a connection
+  // MARK: Operations of the hub
 
-  /// Looks whether a client that has much to read reads any of it.
+  /// Checks whether a client with a long output queue reads any of it.
   func look() {
     guard isCongested, let context else { return }
     context.channel.getOption(.bufferedWritableBytes).assumeIsolated().whenSuccess { waiting in
@@ -165,9 +167,9 @@ final class RelayConnection: ChannelInboundHandler {
     hasWritten = true
   }
 
-  /// Sends what was written.
+  /// Sends the pending output.
   ///
-  /// - Returns: how many bytes that are, before TLS.
+  /// - Returns: its size in bytes, before TLS.
   func flush() -> Int {
     let bytes = unsentBytes
     unsentBytes = 0
@@ -182,11 +184,12 @@ final class RelayConnection: ChannelInboundHandler {
   }
 
   private func setReading() {
-    // The option is set on the connection's own loop, so at once; it fails on a closed one only.
+    // The option is set on the connection's own loop, so at once. It fails only on a closed
+    // connection.
     _ = context?.channel.setOption(.autoRead, value: !isCongested && !isPaused)
   }
 
-  /// Lets frames of full length in.
+  /// Permits frames of full length.
   func trust() {
     limit.value = RelayLimits.maximumFrameBytes
   }
@@ -197,11 +200,11 @@ final class RelayConnection: ChannelInboundHandler {
     limit.isOver = true
     let channel = context.channel
     guard hasWritten else {
-      // Turned away before a word was said: it costs no handshake and no time.
+      // The connection is refused before any exchange, so it costs no handshake and no time.
       channel.close(promise: nil)
       return
     }
-    // What is here of a long frame is kept as long as the connection is: TLS is not waited for.
+    // A buffered part of a long frame lives as long as the connection, so do not wait for TLS.
     let close = { [heldBytes] in
       let tls = try? channel.pipeline.syncOperations.context(
         handlerType: NIOSSLServerHandler.self)
@@ -216,7 +219,8 @@ final class RelayConnection: ChannelInboundHandler {
     }
   }
 
-  /// What limits count by: an IPv4 address, or the network of 64 bits of an IPv6 one.
+  /// The key by which limits are counted: an IPv4 address, or the 64-bit network of an IPv6
+  /// address.
   static func bucket(_ address: SocketAddress?) -> [UInt8] {
     guard let text = address?.ipAddress else { return [] }
     var bytes = [UInt8](repeating: 0, count: 16)

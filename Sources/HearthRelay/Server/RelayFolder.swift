@@ -8,9 +8,9 @@ package final class RelayFolder: Sendable {
   package let path: String
   private let lock: Int32
 
-  /// Opens a folder, making it for this user alone, and locks it.
+  /// Opens and locks a folder. Creates it, accessible to this user alone, if necessary.
   ///
-  /// - Throws: `locked` when another process serves it, `inputOutput`.
+  /// - Throws: `locked` if another process serves it, `inputOutput`.
   package init(path: String) throws(RelayError) {
     self.path = path
     try RelayFolder.make(path)
@@ -28,7 +28,7 @@ package final class RelayFolder: Sendable {
     lock = descriptor
   }
 
-  /// Makes a folder and those above it, as far as they are not there.
+  /// Creates a folder and its parents, as far as they do not exist.
   private static func make(_ path: String) throws(RelayError) {
     var made = path.hasPrefix("/") ? "/" : "."
     for part in path.split(separator: "/") {
@@ -36,7 +36,7 @@ package final class RelayFolder: Sendable {
       if mkdir(made, 0o700) == 0 { continue }
       let reason = errno
       var found = stat()
-      // What is there already may be a link to a folder.
+      // An existing entry may be a link to a folder.
       if stat(made, &found) == 0, found.st_mode & S_IFMT == S_IFDIR { continue }
       throw RelayError(
         .inputOutput,
@@ -49,16 +49,16 @@ package final class RelayFolder: Sendable {
 
   private static let magic = Array("HRLYKEY1".utf8)
 
-  /// The relay's keys; drawn and kept at the first call.
+  /// Returns the relay's keys. The first call generates and stores them.
   ///
-  /// - Throws: `corrupt` when the file is not what this wrote, `inputOutput`.
+  /// - Throws: `corrupt` if the file has an invalid content, `inputOutput`.
   package func identity() throws(RelayError) -> RelayServerIdentity {
     let file = "\(path)/identity.key"
     do {
       if FileManager.default.fileExists(atPath: file) {
         return try RelayServerIdentity(master: read(file))
       }
-      // New keys would make another relay of it, which no device takes for the one it knows.
+      // New keys would make it a different relay, which no device recognizes.
       let log = "\(path)/\(SQLiteRelayLog.fileName)"
       guard !FileManager.default.fileExists(atPath: log) else {
         throw RelayError(

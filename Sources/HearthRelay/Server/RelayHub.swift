@@ -6,9 +6,9 @@ import Logging
 import NIOCore
 import NIOPosix
 
-/// The one owner of the core: carries events in and effects out, on one event loop.
+/// The one owner of the core: passes events in and effects out, on one event loop.
 ///
-/// Writes that wait while the log is busy go to it together: that is the group commit. Answers are
+/// Writes that queue while the log is busy go to it together: that is the group commit. Answers are
 /// sent after the commit, and each connection is flushed once a round.
 final class RelayHub {
   private let loop: any EventLoop
@@ -19,7 +19,7 @@ final class RelayHub {
   private var core: RelayCore
   private var connections: [RelaySessionID: RelayConnection] = [:]
   private var dirty: [RelayConnection] = []
-  /// How many of `dirty` were sent to already.
+  /// How many connections of `dirty` have been flushed.
   private var sent = 0
   private var isSending = false
   private var isSendingLater = false
@@ -31,7 +31,7 @@ final class RelayHub {
   /// Why the last transaction failed; nil once one has succeeded since.
   private var commitFailure: RelayError.Code?
   private var drained: EventLoopPromise<Void>?
-  /// How many transactions the writes were gathered in.
+  /// The number of transactions that contained the writes.
   private(set) var commits = 0
 
   init(
@@ -67,7 +67,7 @@ final class RelayHub {
 
   // MARK: Events and effects
 
-  /// Takes one event; what is written meanwhile goes out at the next ``flush()``.
+  /// Processes one event. The resulting output is sent at the next ``flush()``.
   func handle(_ event: RelayEvent) {
     loop.preconditionInEventLoop()
     let time = clock()
@@ -91,7 +91,8 @@ final class RelayHub {
     }
   }
 
-  /// Writes one push to many, who share its bytes: most have the mailbox on the same channel.
+  /// Writes one push to many sessions, which share its bytes: most have the mailbox on the same
+  /// channel.
   private func share(_ tail: RelayPushTail, with targets: [RelayPushTarget]) {
     var made: [Int: ByteBuffer] = [:]
     for target in targets {
@@ -109,24 +110,24 @@ final class RelayHub {
     connection.write(buffer)
   }
 
-  /// Begins what the log was asked for and sends what was written.
+  /// Starts the pending requests to the log and sends the pending output.
   func flush() {
     startWriting()
     startReading()
     send()
   }
 
-  /// How many bytes are sent before the loop does what else is due.
+  /// How many bytes to send before the loop does other work.
   private static let sendingBytes = 256 << 10
-  /// From how many connections on those are let go of that were sent to, while others wait.
+  /// How many flushed connections to keep in the list while others still wait.
   private static let keptConnections = 1_024
 
-  /// Sends what was written, and lets the log's answers in between.
+  /// Sends the pending output in portions, with the log's answers in between.
   ///
-  /// So the log has its next writes while many are still being sent what the last ones brought.
-  /// Sockets are read after that.
+  /// So the log receives its next writes while many sessions still receive the results of the last
+  /// ones. Sockets are read after that.
   private func send() {
-    // Sending to one may tell at once that it is congested, or gone: that comes back here.
+    // A flush may report at once that the connection is congested or gone, and so call this again.
     guard !isSending else { return }
     isSending = true
     defer { isSending = false }
@@ -176,7 +177,7 @@ final class RelayHub {
   }
 
   private func startReading() {
-    // In turns: each piece of news may take a commit, and clients wait for answers.
+    // Reads and news alternate: each piece of news may take a commit, and clients wait for answers.
     guard !desk.isReading else { return }
     if isNewsTurn, startFollowing() {
       isNewsTurn = false
@@ -193,7 +194,7 @@ final class RelayHub {
       then: { hub, result in hub.handle(.answered(ticket: ticket, result)) })
   }
 
-  /// Asks the log what another relay has changed, if that is to be known.
+  /// Asks the log what another relay has changed, if there is something to learn.
   private func startFollowing() -> Bool {
     guard let shared = log as? any RelaySharedLog, let next = news.next() else {
       return false
@@ -203,7 +204,7 @@ final class RelayHub {
     return true
   }
 
-  /// Runs a question on the log's threads, one at a time, so that answers come in order.
+  /// Runs a question on the log's threads, one at a time, so that answers stay in order.
   private func ask<Answer: Sendable>(
     _ question: @escaping @Sendable () throws(RelayError) -> Answer,
     then body: @escaping (RelayHub, Result<Answer, RelayError>) -> Void
@@ -234,7 +235,7 @@ final class RelayHub {
 
   // MARK: Other relays of the same log
 
-  /// Takes what the log tells of other relays.
+  /// Processes a notification about other relays.
   func hear(_ tidings: RelayTidings) {
     switch tidings {
     case .changed(let mailbox):
@@ -299,7 +300,7 @@ final class RelayHub {
     flush()
   }
 
-  /// Sends everybody away once their writes are answered.
+  /// Ends all sessions once their writes are answered.
   func drain() -> EventLoopFuture<Void> {
     let promise = drained ?? loop.makePromise(of: Void.self)
     drained = promise

@@ -1,8 +1,8 @@
 import HearthCRDT
 
-/// Which mailboxes other relays have changed, until they were read.
+/// The mailboxes that other relays have changed, until they are read.
 struct RelayNewsQueue {
-  /// What to read next.
+  /// The next step of reading.
   enum Step {
     /// One mailbox with its new entries.
     case changed(Identifier)
@@ -13,7 +13,7 @@ struct RelayNewsQueue {
   private var changes: [Identifier] = []
   private var waiting: Set<Identifier> = []
   private var comparisons: [Identifier] = []
-  /// Whether a read failed: nothing is read until the next second.
+  /// Whether a read failed. Nothing is then read until the next second.
   var isPaused = false
 
   /// The most mailboxes of one comparison.

@@ -8,7 +8,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// The certificate that a relay shows instead of its own.
+/// A certificate that a relay presents instead of its own.
 package struct RelayCertificateFiles: Sendable {
   /// The chain in PEM, leaf first.
   package var chain: String
@@ -23,7 +23,7 @@ package struct RelayCertificateFiles: Sendable {
 
 /// A running relay: sockets, TLS, threads and clock around the core.
 package final class RelayServer: Sendable {
-  /// Where clients find it.
+  /// The address for clients.
   package let address: RelayAddress
   /// The operator's port; nil if there is none.
   package let healthPort: Int?
@@ -37,17 +37,17 @@ package final class RelayServer: Sendable {
   /// Starts to serve.
   ///
   /// - Parameters:
-  ///   - host: The address to listen on.
-  ///   - port: The port, or 0 for any that is free.
-  ///   - healthPort: The port of `/healthz` and `/metrics` on 127.0.0.1, 0 for any, nil for none.
-  ///   - publicHost: The host in the address line, if it is not `host`.
-  ///   - log: Where everything is kept.
-  ///   - identity: Who the relay is.
-  ///   - configuration: The bounds.
-  ///   - files: A certificate to show instead of the own one.
-  ///   - byAuthority: Whether the address line pins nothing, as an authority that clients trust
-  ///     vouches for that certificate.
-  ///   - logger: Where events go.
+  ///   - host: the address to listen on.
+  ///   - port: the port, or 0 for any that is free.
+  ///   - healthPort: the port of `/healthz` and `/metrics` on 127.0.0.1, 0 for any, nil for none.
+  ///   - publicHost: the host in the address line, if it is not `host`.
+  ///   - log: the durable log.
+  ///   - identity: the relay's identity.
+  ///   - configuration: the bounds.
+  ///   - files: a certificate to present instead of the relay's own.
+  ///   - byAuthority: whether the address line pins nothing, because an authority that clients
+  ///     trust vouches for that certificate.
+  ///   - logger: the logger for events.
   /// - Throws: `RelayError.cannotListen`, `badCertificate`.
   package static func start(
     host: String, port: Int, healthPort: Int?, publicHost: String? = nil, log: any RelayLog,
@@ -165,15 +165,15 @@ package final class RelayServer: Sendable {
     }
   }
 
-  /// What the relay counts.
+  /// Returns the relay's counters and gauges.
   package func status() throws -> RelayStatus {
     let hub = hub
     return try hub.eventLoop.submit { hub.value.status }.wait()
   }
 
-  /// Accepts nobody any more, answers what was asked, sends everybody away, and ends.
+  /// Stops accepting connections, answers pending requests, ends all sessions, and stops.
   ///
-  /// - Parameter graceMilliseconds: After that long whoever is still there is cut off.
+  /// - Parameter graceMilliseconds: the time after which remaining connections are cut.
   package func stop(graceMilliseconds: Int64 = 10_000) throws {
     let hub = hub
     for channel in channels { try? channel.close().wait() }
@@ -190,7 +190,7 @@ package final class RelayServer: Sendable {
     try group.syncShutdownGracefully()
   }
 
-  /// Cuts everything off at once, as the end of the process would; for tests.
+  /// Stops everything at once, as the end of the process would; for tests.
   package func kill() throws {
     ticking.cancel()
     (log as? any RelaySharedLog)?.stopListening()
@@ -206,10 +206,11 @@ package final class RelayServer: Sendable {
   }
 }
 
-/// TLS as relays and their clients speak it.
+/// The TLS configuration of relays.
 package enum RelayTLS {
-  /// The server's side: TLS 1.3 alone, the own certificate or the operator's.
-  /// - Returns: The context and the pin of the leaf certificate.
+  /// Creates the server's context: TLS 1.3 only, the relay's own certificate or the operator's.
+  ///
+  /// - Returns: the context and the pin of the leaf certificate.
   package static func serverContext(
     _ identity: RelayServerIdentity, _ files: RelayCertificateFiles?
   ) throws -> (NIOSSLContext, Bytes32) {
@@ -234,8 +235,8 @@ package enum RelayTLS {
         configuration.signingSignatureAlgorithms = [.ed25519]
       }
       configuration.minimumTLSVersion = .tlsv13
-      // Who was sent away is waited for no longer than its farewell takes over a slow line: until
-      // then everything of the connection is kept.
+      // After an ended session, wait no longer than its last message takes over a slow network:
+      // until then all of the connection's state is kept.
       configuration.shutdownTimeout = .seconds(1)
       return (
         try NIOSSLContext(configuration: configuration), RelayAccess.pin(ofCertificate: leaf)

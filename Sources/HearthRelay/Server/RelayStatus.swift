@@ -1,6 +1,6 @@
 /// The time as the core takes it.
 package struct RelayTime: Sendable {
-  /// Milliseconds of a clock that never goes back.
+  /// Milliseconds of a monotonic clock.
   package var milliseconds: UInt64
   /// Days since 1970.
   package var day: UInt32
@@ -11,23 +11,30 @@ package struct RelayTime: Sendable {
   }
 }
 
-/// What the relay tells of itself to its operator: numbers, no names.
+/// The relay's status for its operator: numbers, no names.
 package struct RelayStatus: Sendable {
+  /// The core's counters.
   package var counters: RelayCounters
+  /// Transactions of the log so far.
   package var commits: Int
+  /// Current connections.
   package var sessions: Int
+  /// Current connections that have opened no mailbox.
   package var strangers: Int
+  /// Mailboxes that are open in some session.
   package var mailboxesOpen: Int
+  /// Queued writes to the log.
   package var writesWaiting: Int
+  /// Queued reads of the log.
   package var readsWaiting: Int
   /// Why nothing can be stored, in a few words; nil while all is well.
   package var trouble: String?
 
-  /// The words for it.
+  /// Describes why nothing can be stored.
   ///
   /// - Parameters:
-  ///   - failure: Why the last transaction failed; nil where it did not.
-  ///   - logIsHealthy: Whether the log works, as far as it knows itself.
+  ///   - failure: why the last transaction failed; nil if it did not.
+  ///   - logIsHealthy: whether the log works, as far as it knows itself.
   static func trouble(_ failure: RelayError.Code?, logIsHealthy: Bool) -> String? {
     switch failure {
     case .diskFull?: "the disk is full"
@@ -38,7 +45,7 @@ package struct RelayStatus: Sendable {
     }
   }
 
-  /// The text that Prometheus reads (exposition format 0.0.4).
+  /// The text for Prometheus (exposition format 0.0.4).
   package var metrics: String {
     let gauges: [(String, String, Int)] = [
       ("sessions", "Connections now.", sessions),

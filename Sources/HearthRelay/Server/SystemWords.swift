@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import NIOCore
 
-/// What the system's errors say, without the names of types that carry them.
+/// The words of system errors, without the names of Swift types.
 enum SystemWords {
-  /// A few words for an error.
+  /// Describes an error in a few words.
   static func words(_ error: any Error) -> String {
     switch error {
     case let error as IOError: return words(errno: error.errnoCode)
@@ -20,7 +20,7 @@ enum SystemWords {
     return "the system refuses it"
   }
 
-  /// The system's words for a number of its own.
+  /// Describes an `errno` value.
   static func words(errno number: Int32) -> String {
     switch number {
     case EADDRINUSE: "another program uses this port"

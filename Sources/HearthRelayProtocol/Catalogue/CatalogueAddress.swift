@@ -2,16 +2,16 @@ import HearthCRDT
 import HearthCrypto
 import HearthSync
 
-/// Which catalogue and where: `hearth-catalogue://HOST:PORT/PIN/KEY/NAME`, or
-/// `hearth-catalogue:///KEY/NAME` where the place is told in another way, such as a folder.
+/// A catalogue and its location: `hearth-catalogue://HOST:PORT/PIN/KEY/NAME`.
 ///
-/// One line to copy; host, port and pin are those of the relay's address, the key is the
-/// publisher's in 52 base 32 characters. There is one spelling of an address only.
+/// The form `hearth-catalogue:///KEY/NAME` omits the location, if it is known otherwise, such as a
+/// folder. An address is one line to copy, and has only one spelling. Host, port and pin are those
+/// of the relay's address. The key is the publisher's in 52 base 32 characters.
 package struct CatalogueAddress: Hashable, Sendable, CustomStringConvertible {
-  /// What the text begins with.
+  /// The prefix of an address.
   package static let scheme = "hearth-catalogue://"
 
-  /// The relay; nil where the address names no place.
+  /// The relay; nil if the address names no location.
   package let relay: RelayAddress?
   /// The catalogue.
   package let catalogue: CatalogueReference
@@ -22,6 +22,7 @@ package struct CatalogueAddress: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Reads the one spelling of an address.
+  ///
   /// - Throws: `SyncError.malformed`, saying which part is wrong.
   package init(_ text: String) throws {
     let form =

@@ -2,7 +2,7 @@ import HearthCRDT
 import HearthCrypto
 import HearthSync
 
-/// A catalogue as the entries of a relay's log make it up, until its head proves it whole.
+/// A catalogue assembled from the entries of a relay's log, until its head proves it complete.
 package struct CatalogueAssembly: Sendable {
   private var head: SignedPublicHead?
   private var records: [PublicKeyPath: SignedPublicRecord] = [:]
@@ -14,9 +14,9 @@ package struct CatalogueAssembly: Sendable {
     for record in present?.records ?? [] { records[record.record.path] = record }
   }
 
-  /// Takes the next entries of the log; what is no part of a catalogue is passed over.
+  /// Takes the next entries of the log. Entries that are no part of a catalogue are skipped.
   ///
-  /// - Throws: `SyncError.malformed` for what cannot be read, `tooLarge` for more than a catalogue
+  /// - Throws: `SyncError.malformed` for unreadable entries, `tooLarge` for more than a catalogue
   ///   can have.
   package mutating func take(_ entries: [RelayEntry]) throws {
     for entry in entries {
@@ -48,15 +48,15 @@ package struct CatalogueAssembly: Sendable {
       }
       records[path] = record
     }
-    // What was replaced comes again later, or was removed later.
+    // A replaced entry follows later with a new blob, or was removed later.
   }
 
   private static let tooLarge = SyncError(
     .tooLarge, "there is more than a catalogue can have: whoever keeps it does not check it")
 
-  /// The version that was made up, proven.
+  /// Returns the assembled version after verifying it.
   ///
-  /// - Parameter greatest: a version that may not be fallen behind.
+  /// - Parameter greatest: the greatest version seen so far. An older one is refused.
   /// - Throws: `SyncError` with `notAuthentic`, `catalogueOlder`, `catalogueForked` or
   ///   `catalogueIncomplete`.
   package func whole(
@@ -67,7 +67,7 @@ package struct CatalogueAssembly: Sendable {
         .catalogueIncomplete, "the catalogue has no signed version yet: try again later")
     }
     try head.verify(of: catalogue)
-    // Said first, since an old copy lacks records as well.
+    // Check this first, because an old copy lacks records as well.
     _ = try head.head.replaces(greatest)
     return try PublicCatalogue(
       of: catalogue, head: head,

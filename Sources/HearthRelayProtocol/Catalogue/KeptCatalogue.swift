@@ -1,18 +1,18 @@
-/// A catalogue that a node follows, or publishes itself, without its records.
+/// A catalogue that a node follows or publishes itself, without its records.
 package struct KeptCatalogue: Sendable, Equatable {
-  /// Where it comes from: its address.
+  /// The address from which the catalogue comes.
   package var address: CatalogueAddress
-  /// The folder it comes from, where it comes from one.
+  /// The folder from which the catalogue comes, if any.
   package var folder: String?
-  /// The version that is here; nil before the first arrived whole.
+  /// The version that is here; nil before the first arrived complete.
   package var head: PublicHead?
-  /// How far the relay's log is known.
+  /// The known end of the relay's log.
   package var cursor: RelayCursor?
-  /// When that version was last seen to be the newest, in milliseconds since 1970; 0 for never.
+  /// When that version was last confirmed as the newest, in milliseconds since 1970; 0 for never.
   package var checkedAt: UInt64 = 0
-  /// What went wrong at the last try, in words; nil if nothing did.
+  /// The fault of the last attempt, in words; nil if there was none.
   package var problem: String?
-  /// The greatest version that was ever here: it stays when a catalogue is followed anew.
+  /// The greatest version that was ever here. It stays when a catalogue is followed again.
   package var greatest: PublicHead?
 
   package init(address: CatalogueAddress, folder: String? = nil) {

@@ -2,13 +2,13 @@ import HearthCRDT
 import HearthCrypto
 import HearthSync
 
-/// What a relay found.
+/// A relay's answer to a query.
 package struct PublicAnswer: Hashable, Sendable {
   /// The catalogue's signed head, if there is one.
   package let head: [UInt8]?
   /// The signed records, in order of id.
   package let records: [[UInt8]]
-  /// The id that was looked through to, where there may be more after it.
+  /// The last id that the relay examined, if there may be more records after it.
   package let next: String?
 
   package init(head: [UInt8]?, records: [[UInt8]], next: String?) {
@@ -17,10 +17,11 @@ package struct PublicAnswer: Hashable, Sendable {
     self.next = next
   }
 
-  /// The records, if they are what was asked for: each signed by the publisher, meeting the query,
-  /// in order.
+  /// Returns the records after verifying them.
   ///
-  /// That none was left out, and that each is the newest, an answer cannot prove.
+  /// Each record must have the publisher's signature, meet the query and be in order. An answer
+  /// cannot prove that it is complete, nor that each record is the newest.
+  ///
   /// - Throws: `SyncError.malformed`, `notAuthentic`.
   package func proven(
     for query: PublicQuery, of catalogue: CatalogueReference

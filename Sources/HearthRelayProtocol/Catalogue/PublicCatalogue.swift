@@ -4,18 +4,18 @@ import HearthSync
 
 /// A whole version of a catalogue, proven to be complete.
 ///
-/// The head's signature covers a digest over all records, so nothing can be left out, added or
-/// changed by who handed it on. There is no other way to make one than to check it or to sign it.
+/// The head's signature covers a digest over all records, so an intermediary cannot omit, add or
+/// change any. An instance can only be created by verifying or by signing a version.
 package struct PublicCatalogue: Sendable, Equatable {
   /// The signed version.
   package let head: SignedPublicHead
   /// The records, in order of type and id.
   package let records: [SignedPublicRecord]
 
-  /// Checks what somebody handed on.
+  /// Verifies a version from an intermediary.
   ///
   /// - Parameters:
-  ///   - catalogue: whose it has to be.
+  ///   - catalogue: the expected catalogue.
   ///   - head: a signed head.
   ///   - records: the records, in any order.
   /// - Throws: `SyncError` with `notAuthentic` or `catalogueIncomplete`; `tooLarge`.
@@ -66,15 +66,15 @@ package struct PublicCatalogue: Sendable, Equatable {
     }
   }
 
-  /// Makes the next version out of what is to be offered; what did not change keeps its bytes.
+  /// Creates the next version from the records on offer. Unchanged records keep their bytes.
   ///
   /// - Parameters:
   ///   - before: the version so far, if there is one.
-  ///   - drafts: everything that is to be offered; revisions are set here.
-  ///   - leastVersion: a version that the next one must not be below.
+  ///   - drafts: all records on offer; this function sets their revisions.
+  ///   - leastVersion: the minimum number of the next version.
   ///   - publishedAt: milliseconds since 1970.
   /// - Returns: the version so far if nothing changed.
-  /// - Throws: `SyncError.malformed` for a record that is there twice, `tooLarge`.
+  /// - Throws: `SyncError.malformed` for a duplicate record, `tooLarge`.
   package static func next(
     after before: PublicCatalogue?, of catalogue: CatalogueReference, drafts: [PublicRecord],
     leastVersion: UInt64 = 1, publishedAt: UInt64, by publisher: PublisherIdentity
@@ -106,7 +106,7 @@ package struct PublicCatalogue: Sendable, Equatable {
 }
 
 extension PublicHead {
-  /// Whether this version takes the place of one that was seen before.
+  /// Whether this version replaces one that was seen before.
   ///
   /// - Returns: false for the same version.
   /// - Throws: `SyncError` with `catalogueOlder` or `catalogueForked`.

@@ -1,12 +1,12 @@
 import HearthCRDT
 import HearthCrypto
 
-/// What a relay makes of the entries of a catalogue's mailbox: it reads them, as anybody may.
+/// A relay's handling of the entries of a catalogue's mailbox, which it can read like anybody.
 package enum PublicEntry {
   /// Whether an entry may be stored.
   ///
-  /// It is named as it should be, replaceable, and signed by the publisher for this catalogue.
-  /// About 0.2 ms.
+  /// Its name must be correct. It must be replaceable, and signed by the publisher for this
+  /// catalogue. The check takes about 0.2 ms.
   package static func isRight(
     _ item: RelayPut, of catalogue: Identifier, by key: SigningPublicKey
   ) -> Bool {
@@ -23,7 +23,7 @@ package enum PublicEntry {
     return (try? record.verify(of: catalogue, by: key)) != nil
   }
 
-  /// The record of an entry, to be indexed by its fields; nil for the head.
+  /// Returns the record of an entry, to be indexed by its fields; nil for the head.
   package static func record(name: [UInt8], blob: [UInt8]) -> PublicRecord? {
     guard name != PublicName.head, let signed = try? SignedPublicRecord(decoding: blob),
       signed.entryName == name
@@ -31,7 +31,7 @@ package enum PublicEntry {
     return signed.record
   }
 
-  /// Type and id by the name of an entry; nil for the head and what is no name of a record.
+  /// Returns the type and id from an entry's name; nil for the head and for names of no record.
   package static func path(ofName name: [UInt8]) -> PublicKeyPath? {
     let parts = name.split(
       separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)

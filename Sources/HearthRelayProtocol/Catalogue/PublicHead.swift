@@ -2,14 +2,14 @@ import HearthCRDT
 import HearthCrypto
 import HearthSync
 
-/// Which catalogue: a publisher's key and a name of the publisher's choice.
+/// The identity of a catalogue: a publisher's key and a name of the publisher's choice.
 package struct CatalogueReference: Hashable, Sendable {
-  /// The key that signs it.
+  /// The key that signs the catalogue.
   package let publisher: SigningPublicKey
-  /// Its name, 1 to 32 of `a-z`, `0-9` and hyphens.
+  /// The catalogue's name, 1 to 32 of `a-z`, `0-9` and hyphens.
   package let name: String
 
-  /// - Throws: `SyncError.malformed` for a name that no catalogue has.
+  /// - Throws: `SyncError.malformed` for an invalid name.
   package init(publisher: SigningPublicKey, name: String) throws {
     guard PublicName.isWord(name) else {
       throw SyncError(
@@ -38,7 +38,7 @@ package struct CatalogueReference: Hashable, Sendable {
   /// ``fingerprint(of:)`` of the publisher.
   package var fingerprint: String { CatalogueReference.fingerprint(of: publisher) }
 
-  /// The first 16 base 32 characters of a key's digest, in fours: what people compare.
+  /// The first 16 base 32 characters of a key's digest, in groups of four, for people to compare.
   package static func fingerprint(of publisher: SigningPublicKey) -> String {
     let digest = Blake2b.hash(
       ("HRTH/publisher-print/v1" as Domain).bytes + publisher.bytes, count: 16)
@@ -48,21 +48,21 @@ package struct CatalogueReference: Hashable, Sendable {
   }
 }
 
-/// A version of a catalogue: how many records it has, and a digest over all of them.
+/// A version of a catalogue: the number of its records, and a digest over all of them.
 package struct PublicHead: Hashable, Sendable {
-  /// The key of who signed it, 32 bytes.
+  /// The signer's key, 32 bytes.
   package let publisher: [UInt8]
   /// The catalogue's name.
   package let name: String
-  /// Rises with every change, from 1.
+  /// The version's number. It rises with every change, from 1.
   package let version: UInt64
-  /// The version before; 0 for the first.
+  /// The number of the previous version; 0 for the first.
   package let previous: UInt64
-  /// How many records there are.
+  /// The number of records.
   package let count: Int
-  /// ``root(of:in:)`` over them.
+  /// ``root(of:in:)`` over the records.
   package let root: Bytes32
-  /// When it was published, in milliseconds since 1970, by the publisher's clock.
+  /// The time of publication, in milliseconds since 1970, by the publisher's clock.
   package let publishedAt: UInt64
 
   package init(
@@ -83,8 +83,9 @@ package struct PublicHead: Hashable, Sendable {
     CatalogueReference.id(publisher: publisher, name: name)
   }
 
-  /// BLAKE2b-256("HRTH/public-root/v1" ‖ catalogue id ‖ count ‖ type, id and digest of each) in
-  /// order of type and id, texts after their lengths.
+  /// BLAKE2b-256("HRTH/public-root/v1" ‖ catalogue id ‖ count ‖ type, id and digest of each).
+  ///
+  /// Records are in order of type and id; texts follow their lengths.
   package static func root(
     of digests: [(path: PublicKeyPath, digest: Bytes32)], in catalogue: Identifier
   ) -> Bytes32 {
@@ -144,7 +145,8 @@ package struct SignedPublicHead: Hashable, Sendable {
     bytes = encoded + publisher.sign(head: encoded, of: head.catalogue.bytes)
   }
 
-  /// Reads what a publisher wrote, without judging the signature.
+  /// Reads a signed head without verifying the signature.
+  ///
   /// - Throws: `CodecError`.
   package init(decoding bytes: [UInt8]) throws(CodecError) {
     guard bytes.count <= PublicLimits.maximumHeadBytes else {
@@ -157,7 +159,8 @@ package struct SignedPublicHead: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// Judges whose head it is; about 0.2 ms.
+  /// Verifies the head's catalogue and signature. Takes about 0.2 ms.
+  ///
   /// - Throws: `SyncError.notAuthentic` for another publisher or catalogue, or a bad signature.
   package func verify(of catalogue: CatalogueReference) throws {
     guard head.publisher == catalogue.publisher.bytes, head.name == catalogue.name else {

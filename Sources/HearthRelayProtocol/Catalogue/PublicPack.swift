@@ -3,7 +3,7 @@ import HearthCrypto
 
 /// A whole version of a catalogue in one file, for a shared folder.
 ///
-/// The format is fixed in `docs/reference/public-catalogues.md`.
+/// `docs/reference/public-catalogues.md` specifies the format.
 package struct PublicPack: Hashable, Sendable {
   /// The first bytes: "HRTC".
   static let magic: [UInt8] = [0x48, 0x52, 0x54, 0x43]
@@ -18,7 +18,7 @@ package struct PublicPack: Hashable, Sendable {
     records = catalogue.records
   }
 
-  /// The name of the file: the catalogue's id in hexadecimal with an ending of its own.
+  /// The name of the file: the catalogue's id in hexadecimal with its own extension.
   package static func fileName(of catalogue: Identifier) -> String {
     "\(catalogue.hex).hearth-catalogue"
   }
@@ -34,7 +34,8 @@ package struct PublicPack: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Reads a pack without judging signatures; ``PublicCatalogue`` does.
+  /// Reads a pack without verifying signatures. ``PublicCatalogue`` verifies them.
+  ///
   /// - Throws: `CodecError`.
   package init(decoding bytes: [UInt8]) throws(CodecError) {
     guard bytes.count <= PublicLimits.maximumPackBytes else {

@@ -1,19 +1,19 @@
 import HearthCRDT
 import HearthSync
 
-/// What a record must say to be found.
+/// A condition on the fields of a record.
 package struct PublicCondition: Hashable, Sendable {
-  /// How a field is judged; where it has several values, one that fits is enough.
+  /// The test of a field's value. If there are several values, one match is enough.
   package enum Test: Hashable, Sendable {
-    /// It is this value.
+    /// The field has this value.
     case equals(PublicValue)
-    /// It is a number in a range, both ends included; nil is no end.
+    /// The field is a number in a range, both ends included; nil means no bound.
     case range(least: Int64?, most: Int64?)
   }
 
   /// The field's name.
   package let field: String
-  /// How it is judged.
+  /// The test of the field's value.
   package let test: Test
 
   package init(_ field: String, _ test: Test) {
@@ -21,7 +21,7 @@ package struct PublicCondition: Hashable, Sendable {
     self.test = test
   }
 
-  /// Whether a record meets it.
+  /// Whether a record meets the condition.
   package func accepts(_ record: PublicRecord) -> Bool {
     record.fields.contains { $0.name == field && accepts($0.value) }
   }
@@ -67,15 +67,15 @@ package struct PublicCondition: Hashable, Sendable {
   }
 }
 
-/// A question to a catalogue: records of a type that meet every condition, in order of id.
+/// A query to a catalogue: records of a type that meet every condition, in order of id.
 package struct PublicQuery: Hashable, Sendable {
   /// The type of the records.
   package let type: String
-  /// What they must say.
+  /// The conditions on the records.
   package let conditions: [PublicCondition]
-  /// Only ids after this one; empty for all.
+  /// Only ids after this one are returned; empty for all.
   package let after: String
-  /// How many at most.
+  /// The maximum number of records.
   package let limit: Int
 
   /// - Throws: `SyncError.malformed`, saying what is out of bounds.
@@ -114,12 +114,12 @@ package struct PublicQuery: Hashable, Sendable {
     self.limit = limit
   }
 
-  /// Whether a record is meant, wherever it stands.
+  /// Whether a record matches, regardless of its position.
   package func accepts(_ record: PublicRecord) -> Bool {
     record.path.type == type && conditions.allSatisfy { $0.accepts(record) }
   }
 
-  /// The same, from where an answer ended.
+  /// Returns the same query, starting after the id at which an answer ended.
   package func continued(after id: String) throws -> PublicQuery {
     try PublicQuery(type: type, conditions: conditions, after: id, limit: limit)
   }

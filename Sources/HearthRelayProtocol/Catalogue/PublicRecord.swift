@@ -2,7 +2,7 @@ import HearthCRDT
 import HearthCrypto
 import HearthSync
 
-/// One value of an indexed field; a field that has several values stands several times.
+/// One value of an indexed field. A field with several values occurs several times.
 package struct PublicField: Hashable, Comparable, Sendable {
   /// The field's name.
   package let name: String
@@ -20,7 +20,7 @@ package struct PublicField: Hashable, Comparable, Sendable {
   }
 }
 
-/// Where a record stands in its catalogue: by type, then by id.
+/// The position of a record in its catalogue: by type, then by id.
 package struct PublicKeyPath: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The type, such as `challenge`.
   package let type: String
@@ -40,18 +40,19 @@ package struct PublicKeyPath: Hashable, Comparable, Sendable, CustomStringConver
   }
 }
 
-/// What a publisher offers to everybody: an item of a type, with fields to look for it by.
+/// A publisher's public record: an item of a type, with fields to search for it.
 package struct PublicRecord: Hashable, Sendable {
   /// Type and id.
   package let path: PublicKeyPath
   /// The catalogue's version in which this record last changed.
   package let revision: UInt64
-  /// The indexed fields, rising, none twice.
+  /// The indexed fields, in ascending order, without duplicates.
   package let fields: [PublicField]
-  /// The item itself, canonical JSON as a rule; nothing here reads it.
+  /// The item itself, usually canonical JSON. This module does not interpret it.
   package let body: String
 
-  /// Takes the parts; fields are sorted and doubles dropped.
+  /// Creates a record from its parts. Fields are sorted and duplicates dropped.
+  ///
   /// - Throws: `SyncError.malformed`, naming what is beyond its limit.
   package init(
     type: String, id: String, revision: UInt64, fields: [PublicField], body: String
@@ -89,12 +90,12 @@ package struct PublicRecord: Hashable, Sendable {
     self.body = body
   }
 
-  /// Whether both say the same, whenever they were changed.
+  /// Whether two records have the same content, regardless of their revisions.
   package func hasContent(of other: PublicRecord) -> Bool {
     path == other.path && fields == other.fields && body.utf8.elementsEqual(other.body.utf8)
   }
 
-  /// The same in another revision.
+  /// Returns the same record in another revision.
   package func with(revision: UInt64) throws -> PublicRecord {
     try PublicRecord(
       type: path.type, id: path.id, revision: revision, fields: fields, body: body)
@@ -140,7 +141,7 @@ package struct PublicRecord: Hashable, Sendable {
   }
 }
 
-/// A record with its publisher's signature, as it lies at relays, in packs and at readers.
+/// A record with its publisher's signature, as stored at relays, in packs and at readers.
 package struct SignedPublicRecord: Hashable, Sendable {
   /// The record.
   package let record: PublicRecord
@@ -154,7 +155,8 @@ package struct SignedPublicRecord: Hashable, Sendable {
     bytes = encoded + publisher.sign(record: encoded, of: catalogue.bytes)
   }
 
-  /// Reads what a publisher wrote, without judging the signature.
+  /// Reads a signed record without verifying the signature.
+  ///
   /// - Throws: `CodecError`.
   package init(decoding bytes: [UInt8]) throws(CodecError) {
     guard bytes.count <= PublicLimits.maximumRecordBytes else {
@@ -167,7 +169,8 @@ package struct SignedPublicRecord: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// Judges the signature; about 0.2 ms.
+  /// Verifies the signature. Takes about 0.2 ms.
+  ///
   /// - Throws: `SyncError.notAuthentic`.
   package func verify(of catalogue: Identifier, by key: SigningPublicKey) throws {
     let split = bytes.count - Signature.count
@@ -181,7 +184,7 @@ package struct SignedPublicRecord: Hashable, Sendable {
     }
   }
 
-  /// BLAKE2b-256("HRTH/public-digest/v1" ‖ bytes): what the root of a version is made of.
+  /// BLAKE2b-256("HRTH/public-digest/v1" ‖ bytes), a component of the version's root.
   package var digest: Bytes32 {
     var hasher = Blake2b.Hasher(count: 32)
     hasher.update("HRTH/public-digest/v1" as Domain)
@@ -189,7 +192,7 @@ package struct SignedPublicRecord: Hashable, Sendable {
     return Bytes32(exactly: hasher.finalize())
   }
 
-  /// The name of its entry at a relay.
+  /// The name of the record's entry at a relay.
   package var entryName: [UInt8] {
     PublicName.entry(type: record.path.type, id: record.path.id)
   }

@@ -1,8 +1,9 @@
 import HearthCRDT
 
-/// What an indexed field of a public record holds: a word, a number, or yes or no.
+/// The value of an indexed field of a public record: a word, a number, or yes or no.
 ///
-/// Texts are equal when their bytes are; values order by kind (bool, int, text), then by value.
+/// Texts are equal if their bytes are equal. Values are ordered by kind (bool, int, text), then by
+/// value.
 package enum PublicValue: Sendable, Comparable, Hashable {
   case bool(Bool)
   case int(Int64)
@@ -69,7 +70,7 @@ package enum PublicValue: Sendable, Comparable, Hashable {
 
 /// The spelling of names in catalogues.
 package enum PublicName {
-  /// What the entry of a catalogue's head is named at a relay; records have a slash in theirs.
+  /// The name of the head's entry at a relay. Names of records contain a slash.
   package static let head = Array("head".utf8)
 
   /// The name of a record's entry at a relay: type, slash, id.
@@ -115,7 +116,7 @@ package enum PublicName {
 }
 
 extension ByteReader {
-  /// A text that a rule accepts; its length is judged first.
+  /// Reads a text that a rule accepts. Its length is checked first.
   mutating func name(
     _ item: String, atMost most: Int, _ isGood: (String) -> Bool
   ) throws(CodecError) -> String {

@@ -3,11 +3,11 @@ import HearthCrypto
 import HearthMembership
 import HearthSync
 
-/// A key by which a mailbox may be opened, with what it is of.
+/// A key that may open a mailbox, with the id of its origin.
 package struct MailboxKey: Sendable, Equatable {
-  /// The 32 bytes of the epoch's id, or what else tells this key from others.
+  /// The 32 bytes of the epoch's id, or another id that distinguishes this key.
   package let id: [UInt8]
-  /// From it follows the pair of each mailbox at each relay.
+  /// The root from which the key pair of each mailbox at each relay is derived.
   package let root: RelayAccessRoot
 
   package init(id: [UInt8], root: RelayAccessRoot) {
@@ -22,27 +22,30 @@ package struct MailboxKey: Sendable, Equatable {
 package struct MailboxAccess: Sendable, Equatable {
   /// The mailbox's name.
   package private(set) var mailbox: Identifier
-  /// The keys, the one that should open it first; then those by which it may still open.
+  /// The keys. The one that should open the mailbox comes first, then those that may still open it.
   package var keys: [MailboxKey]
-  /// Whether the mailbox is made where a relay does not have it.
+  /// Whether to create the mailbox if a relay does not have it.
   package var mayCreate: Bool
-  /// Whether it is not made though this device might: it is opened by its own key all the same.
+  /// Whether to refrain from creating the mailbox even if this device may. The device's own key may
+  /// still open it.
   package var onlyOpens = false
-  /// What kind of mailbox it is, and as whom it is opened.
+  /// The role in which the mailbox is opened.
   package let role: Role
-  /// What it is of another mailbox, where it is made as one; nil for those that stand alone.
+  /// The kind of child that a new mailbox is of its parent; nil for mailboxes without a parent.
   package let child: RelayParent.Child?
-  /// To which mailboxes it may belong, the preferred one first: to the first that this client has
-  /// open when it makes this one, so that no right to register is needed.
+  /// The possible parents of a new mailbox, the preferred one first.
+  ///
+  /// The client uses the first that it has open when it creates the mailbox. No right to register
+  /// is then needed.
   package var parents: [Identifier]
 
-  /// As whom a mailbox is opened.
+  /// The role in which a mailbox is opened.
   package enum Role: Sendable, Hashable {
-    /// As one of those who share its key.
+    /// A holder of the mailbox's shared key.
     case member
-    /// As the publisher of a catalogue of this name, whose pair is the client's manager's pair.
+    /// The publisher of a catalogue of this name, whose key pair is the client's manager pair.
     case publisher(name: String)
-    /// As anybody, to read a catalogue.
+    /// Anybody who reads a catalogue.
     case reader
   }
 
@@ -58,12 +61,12 @@ package struct MailboxAccess: Sendable, Equatable {
     self.role = role
   }
 
-  /// A catalogue, to be read by anybody.
+  /// Returns the access for reading a catalogue.
   package static func reading(_ catalogue: CatalogueReference) -> MailboxAccess {
     MailboxAccess(mailbox: catalogue.id, keys: [], mayCreate: false, role: .reader)
   }
 
-  /// A catalogue, to be written by its publisher.
+  /// Returns the access for writing a catalogue as its publisher.
   package static func publishing(
     _ catalogue: CatalogueReference, by publisher: PublisherIdentity
   ) -> MailboxAccess {
@@ -73,7 +76,8 @@ package struct MailboxAccess: Sendable, Equatable {
       mayCreate: true, role: .publisher(name: catalogue.name))
   }
 
-  /// The mailbox of an invitation's capsule.
+  /// Returns the rendezvous mailbox of an invitation bundle.
+  ///
   /// - Throws: `corrupt`.
   package static func rendezvous(
     of secret: InviteSecret, mayCreate: Bool
@@ -86,7 +90,8 @@ package struct MailboxAccess: Sendable, Equatable {
       mayCreate: mayCreate, child: .place)
   }
 
-  /// The mailbox in which requests to join by an invitation lie, and their answers.
+  /// Returns the mailbox for requests to join by an invitation, and for their answers.
+  ///
   /// - Throws: `outOfMemory` of the crypto module.
   package static func joinRequests(
     by invite: Identifier, sign: [UInt8], box: [UInt8]
@@ -98,7 +103,8 @@ package struct MailboxAccess: Sendable, Equatable {
       ], mayCreate: true, child: .place)
   }
 
-  /// The mailbox of the capsule of recovery words.
+  /// Returns the mailbox of a recovery bundle.
+  ///
   /// - Throws: `corrupt`, `outOfMemory` of the crypto module.
   package static func recovery(
     _ access: RecoveryCapsuleAccess, mayCreate: Bool
@@ -112,9 +118,9 @@ package struct MailboxAccess: Sendable, Equatable {
       mayCreate: mayCreate, child: .words)
   }
 
-  /// The mailbox in its place, after it was so often made anew under another name.
+  /// Returns the replacement of this mailbox after a number of recreations under other names.
   ///
-  /// Where somebody who was removed stayed the only manager of a mailbox, those who stay leave it.
+  /// Members recreate a mailbox if a removed member remained its only manager.
   package func moved(_ times: UInt64) -> MailboxAccess {
     guard times > 0 else { return self }
     var access = self
@@ -124,11 +130,12 @@ package struct MailboxAccess: Sendable, Equatable {
     return access
   }
 
-  /// The mailbox that leads those who hold an earlier key to the present one.
+  /// Returns the rekey handoff mailbox, which leads holders of an earlier key to the current one.
   ///
-  /// Whoever changes the access key of a control zone's mailbox leaves there what was written
-  /// under the earlier epoch, and the new access key, sealed to each who may enter. A device that
-  /// was away thus finds its way, and one that was removed learns who removed it, and no more.
+  /// The member who changes the access key of a control zone's mailbox leaves two things there: the
+  /// segments encrypted under the earlier epoch, and the new access key, sealed to each authorized
+  /// device. So a device that was away regains access. A removed device learns who removed it, and
+  /// nothing more.
   ///
   /// - Parameters:
   ///   - control: the mailbox of the control zone.
@@ -141,6 +148,6 @@ package struct MailboxAccess: Sendable, Equatable {
       mayCreate: mayCreate, child: .door, parents: [control])
   }
 
-  /// The greatest number of keys that are tried for one mailbox: years of monthly epochs.
+  /// The most keys to try for one mailbox: years of monthly epochs.
   package static let maximumKeys = 64
 }

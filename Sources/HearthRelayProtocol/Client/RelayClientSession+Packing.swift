@@ -1,29 +1,29 @@
 import HearthCRDT
 import HearthCrypto
 
-/// The last entry that a relay told of on a channel, and what packed pushes may repeat of it.
+/// The last entry that a relay reported on a channel, as the base of packed pushes.
 ///
-/// The relay keeps the same, by what it said: a push tells of its entries, an answer of what this
-/// session stored or removed, a hint of a position alone.
+/// The relay keeps the same state, based on its own messages. A push reports its entries, an answer
+/// reports what this session stored or removed, and a hint reports only a position.
 struct RelayToldLast: Sendable {
   private(set) var position: UInt64 = 0
   private(set) var base = RelayPackingBase()
 
-  /// Only the position is known, and nothing may be repeated.
+  /// Advances to a position whose entry is unknown, so that nothing may be repeated.
   mutating func skip(to position: UInt64) {
     guard position > self.position else { return }
     self.position = position
     base = RelayPackingBase()
   }
 
-  /// An entry was told of whole.
+  /// Records an entry that was reported completely.
   mutating func take(_ position: UInt64, name: [UInt8], blob: [UInt8]) {
     guard position > self.position else { return }
     self.position = position
     base = RelayPackingBase(name: name, blob: blob)
   }
 
-  /// What the relay answered to a question of this session.
+  /// Records the relay's answer to a question of this session.
   mutating func take(_ question: RelayQuestion, _ reply: RelayReply) {
     switch (question, reply) {
     case (.put(let items), .stored(let stored)):
@@ -37,9 +37,10 @@ struct RelayToldLast: Sendable {
   }
 }
 
-// What was said before on the line, so that small changes need not say it again.
+// Packing: small changes need not repeat earlier bytes of the connection.
 extension RelayClientSession {
-  /// The request that stores items, packed after what was put before where that is shorter.
+  /// Returns the request that stores items, packed against the previous put if packing is
+  /// worthwhile.
   mutating func put(_ items: [RelayPut], _ mailbox: Identifier, _ channel: Int) -> RelayRequest {
     let base = boxes[mailbox]?.lastPut ?? RelayPackingBase()
     boxes[mailbox]?.lastPut = base.after(items)
@@ -47,7 +48,7 @@ extension RelayClientSession {
     return .putPacked(channel: channel, items: base.pack(items))
   }
 
-  /// Takes a packed push; nil where it fits nothing that was told before.
+  /// Unpacks a packed push; nil if it does not match the previous report.
   mutating func entries(
     of items: [RelayPackedItem], from first: UInt64, _ mailbox: Identifier
   ) -> [RelayEntry]? {

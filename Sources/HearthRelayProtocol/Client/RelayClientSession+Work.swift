@@ -1,9 +1,9 @@
 import HearthCRDT
 import HearthCrypto
 
-// What goes over a connection that stands: mailboxes are opened, questions asked, answers taken.
+// Work over an established connection: opening mailboxes, asking questions, taking answers.
 extension RelayClientSession {
-  /// Opens what is asked for and sends what can be sent.
+  /// Opens the mailboxes in demand and sends all requests that can be sent.
   mutating func work(now: UInt64) {
     openWished(now: now)
     for ticket in tasks.keys.sorted() {
@@ -36,7 +36,7 @@ extension RelayClientSession {
     }
   }
 
-  /// Opens the mailboxes that will be asked for, and those that are.
+  /// Opens the mailboxes with pending questions and the prefetched ones.
   mutating func openWished(now: UInt64) {
     let asked = Set(tasks.values.filter { !$0.isSent && $0.notBefore <= now }.map(\.mailbox))
     for mailbox in boxes.keys.sorted()
@@ -123,7 +123,7 @@ extension RelayClientSession {
         return
       }
       if opening.wanted == RelayAccess.keyID(of: key) {
-        // It is that already; setting it again would close everybody's sessions.
+        // The key is already set. Setting it again would close the sessions of all members.
         let generation = opening.opened.accessGeneration
         finish(ticket, .success(.reply(.rotated(generation: generation))))
         return
@@ -136,7 +136,7 @@ extension RelayClientSession {
     send(request, .task(ticket), now: now)
   }
 
-  /// The pair of one of a mailbox's keys at this relay.
+  /// Returns the key pair of one of a mailbox's keys at this relay.
   private mutating func pair(_ place: Int, of mailbox: Identifier) -> SigningKeyPair? {
     guard let relayID = welcome?.relayID, let box = boxes[mailbox],
       place < box.access.keys.count
@@ -318,7 +318,7 @@ extension RelayClientSession {
       return
     }
     switch fault.code {
-    case .refused where stage == .creating: break  // Then by this device's own key.
+    case .refused where stage == .creating: break  // Try this device's own key next.
     case .tokenUsedUp where stage == .creating: boxes[mailbox]?.isTokenUsedUp = true
     case .refused: refuse(mailbox, .refused)
     case .struckOff: refuse(mailbox, .struckOff)
@@ -327,7 +327,7 @@ extension RelayClientSession {
     }
   }
 
-  /// Gives a mailbox up until it is asked for again, or its keys change.
+  /// Stops opening a mailbox until it is asked for again or its keys change.
   private mutating func refuse(_ mailbox: Identifier, _ failure: RelayFailure) {
     var failure = failure
     if failure == .refused, boxes[mailbox]?.hasTriedCreating == true,
@@ -346,7 +346,7 @@ extension RelayClientSession {
     fail(mailbox, failure)
   }
 
-  /// Waits as long as the relay asks for, where that is within patience.
+  /// Retries after the time that the relay asks for, if that is within this session's patience.
   private mutating func postpone(_ mailbox: Identifier, _ fault: RelayFault, now: UInt64) {
     let wait = UInt64(fault.retryAfterMilliseconds)
     guard wait > 0, wait <= timing.patienceMilliseconds else {
@@ -405,7 +405,7 @@ extension RelayClientSession {
         }
         boxes[task.mailbox] = box
       }
-      // Everybody's channels are closed by it, this one's too.
+      // A reset closes the channels of all members, this one too.
       if case .reset = task.question { boxes[task.mailbox]?.close() }
       losses = 0
       boxes[task.mailbox]?.told.take(task.question, reply)
@@ -419,7 +419,7 @@ extension RelayClientSession {
       if boxes[task.mailbox]?.opening?.number == task.opening { boxes[task.mailbox]?.close() }
       retry(ticket, fault, after: 0, now: now)
     case .wrongState where boxes[task.mailbox]?.opening?.number != task.opening:
-      // The relay closed the mailbox, as its key was changed, while the question was on its way.
+      // The relay closed the mailbox because of a key change while the question was in transit.
       Probe.questionCrossedClosing.hit()
       retry(ticket, fault, after: 0, now: now)
     case .rateLimited, .tooMany, .unavailable:
@@ -430,7 +430,8 @@ extension RelayClientSession {
       }
       retry(ticket, fault, after: max(wait, timing.firstPauseMilliseconds), now: now)
     case .conflict:
-      // Another set the key, and this session was spared: look at the mailbox anew.
+      // Another member set the key, but the relay did not close this session: open the mailbox
+      // again.
       if boxes[task.mailbox]?.opening?.number == task.opening,
         let channel = boxes[task.mailbox]?.channel
       {
@@ -463,7 +464,7 @@ extension RelayClientSession {
     case .closed(let channel, _):
       guard let mailbox = mailbox(at: channel) else { return }
       boxes[mailbox]?.close()
-      // What was asked is still answered, with a fault as a rule, and asked again then.
+      // Pending questions are still answered, usually with a fault, and are then retried.
       effects.append(.news(.closed(mailbox: mailbox)))
     case .farewell(let fault):
       effects.append(.disconnect)
@@ -482,7 +483,7 @@ extension RelayClientSession {
     tell(mailbox, last.header.position)
   }
 
-  /// Tells of a head; what was said of it at the opening is no news any more.
+  /// Reports a head. The head of the opening is then out of date.
   private mutating func tell(_ mailbox: Identifier, _ head: UInt64) {
     if boxes[mailbox]?.opening?.opened.head.position != head {
       boxes[mailbox]?.opening?.isNew = false
@@ -496,7 +497,7 @@ extension RelayClientSession {
 }
 
 extension RelayOpened {
-  /// The same after another access key was set.
+  /// Returns the same state with another generation of the access key.
   func with(accessGeneration: UInt64) -> RelayOpened {
     RelayOpened(
       head: head, chain: chain, standing: standing, accessGeneration: accessGeneration,

@@ -3,23 +3,23 @@ import HearthCrypto
 
 /// A client's side of the relay protocol: questions and bytes in, bytes and outcomes out.
 ///
-/// A value without sockets, clock and chance: the shell connects when told to, hands over what was
-/// read and calls ``tick(now:)`` when ``wakeTime`` has come. It connects when there is something to
-/// ask or to listen to, opens mailboxes as they are asked for, and connects again after a loss with
-/// pauses that double, are jittered and capped. Unanswered questions are asked again, a few times;
-/// then they fail. Times are milliseconds of a steady clock.
+/// The session is a value without sockets, clock and randomness. The shell connects on request,
+/// passes on the bytes it reads and calls ``tick(now:)`` at ``wakeTime``. The session connects when
+/// there is something to ask or to listen to, and opens mailboxes on demand. After a loss it
+/// reconnects with pauses that double, are jittered and capped. It repeats unanswered questions a
+/// few times; then they fail. Times are milliseconds of a steady clock.
 package struct RelayClientSession: Sendable {
-  /// What the shell does.
+  /// An action for the shell.
   package enum Effect: Sendable {
-    /// Connects; then `connected` or `lost`.
+    /// Connect, then call `connected` or `lost`.
     case connect
-    /// Closes the connection; nothing of it is told any more.
+    /// Close the connection and report no more of its events.
     case disconnect
-    /// Sends bytes.
+    /// Send bytes.
     case send([UInt8])
     /// A question has its answer.
     case finish(ticket: UInt64, Result<RelayOutcome, RelayFailure>)
-    /// The relay told something.
+    /// The relay sent news.
     case news(RelayNews)
   }
 
@@ -31,7 +31,7 @@ package struct RelayClientSession: Sendable {
     case ready(since: UInt64)
   }
 
-  /// A mailbox as this session stands to it.
+  /// The state of a mailbox in this session.
   struct Box: Sendable {
     enum Stage: Equatable {
       case closed
@@ -51,27 +51,27 @@ package struct RelayClientSession: Sendable {
     var channel: Int?
     var hasTriedCreating = false
     var hasTriedOwnKey = false
-    /// Whether it could not be made because the token is used up.
+    /// Whether creating the mailbox failed because the token is used up.
     var isTokenUsedUp = false
     var opening: RelayOpening?
     var openedAt: UInt64 = 0
-    /// It will be asked for soon: open it with the others.
+    /// Whether to prefetch the mailbox: open it together with the others.
     var isWished = false
-    /// Whether pushes are wanted, asked for, and not worth another try with these keys.
+    /// Whether pushes are wanted, and whether this session has requested them.
     var wantsNews = false
     var isSubscribed = false
-    /// What the subscription brought and nobody has asked for yet.
+    /// Pushed blobs that nobody has asked for yet.
     var pushed = RelayPushedBlobs()
-    /// After what the next packed put and the next packed push are packed.
+    /// The bases for packing the next put and unpacking the next packed push.
     var lastPut = RelayPackingBase()
     var told = RelayToldLast()
-    /// What is known of the end of the log without asking.
+    /// The end of the log, as far as it is known without asking.
     var end = RelayLogEnd()
     var isBarred = false
     var pairs: [Int: SigningKeyPair] = [:]
-    /// Whether it is being opened only because another is to belong to it.
+    /// Whether the mailbox is being opened only as the parent of another.
     var isForChild = false
-    /// Whether such an opening came to nothing, so that nobody waits for another.
+    /// Whether such an opening failed, so that no child waits for another attempt.
     var isUnfit = false
   }
 
@@ -79,15 +79,16 @@ package struct RelayClientSession: Sendable {
     let mailbox: Identifier
     let question: RelayQuestion
     var deadline: UInt64
-    /// Not to be sent earlier; 0 once that has come, so that nobody is woken for it again.
+    /// The earliest time to send the question. It is 0 once that time has come, so that the shell
+    /// is not woken for it again.
     var notBefore: UInt64 = 0
     var tries = 0
     var isSent = false
-    /// The opening under which it was sent.
+    /// The opening under which the question was sent.
     var opening: UInt64 = 0
   }
 
-  /// What an answer with a number belongs to.
+  /// The purpose of a request, and so the recipient of its answer.
   enum Purpose: Equatable {
     case hello
     case ping
@@ -103,10 +104,10 @@ package struct RelayClientSession: Sendable {
     let since: UInt64
   }
 
-  /// How many questions wait for answers at a time: half of what relays allow.
+  /// The most questions that wait for answers at a time: half of what relays allow.
   static let maximumUnanswered = 32
 
-  /// The digest of the certificate that the relay shows.
+  /// The digest of the certificate that the relay presents.
   private(set) var pin: Bytes32
   let timing: RelayClientTiming
   let credential: [UInt8]
@@ -126,15 +127,15 @@ package struct RelayClientSession: Sendable {
   var lastHeard: UInt64 = 0
   var lastSent: UInt64 = 0
   var lastAttempt: UInt64?
-  /// Losses in a row.
+  /// The number of consecutive losses.
   var losses = 0
-  /// Whether the relay answered lately: then it is worth to wait for it.
+  /// Whether the relay answered recently, so that waiting for it is worthwhile.
   var wasReached = false
 
   /// - Parameters:
   ///   - pin: the digest of the relay's certificate, which the shell has checked.
-  ///   - credential: the registration token; empty where none is needed.
-  ///   - managerPair: this device's pair for a relay, by the relay's id.
+  ///   - credential: the registration token; empty if the relay needs none.
+  ///   - managerPair: this device's key pair for a relay, by the relay's id.
   ///   - chance: random bytes, for nonces and jitter.
   package init(
     pin: Bytes32, timing: RelayClientTiming = RelayClientTiming(), credential: [UInt8] = [],
@@ -148,17 +149,17 @@ package struct RelayClientSession: Sendable {
     self.chance = chance
   }
 
-  // MARK: What the owner says
+  // MARK: Calls by the owner
 
-  /// Takes the certificate that the relay shows, where none was pinned; before `connected`.
+  /// Records the relay's certificate if none was pinned. Call this before `connected`.
   package mutating func saw(pin: Bytes32) {
     self.pin = pin
   }
 
-  /// Makes a mailbox's keys known, and how far its log is known; new keys are tried at once.
+  /// Registers a mailbox's keys and the known end of its log. New keys are tried at once.
   package mutating func know(_ access: MailboxAccess, cursor: RelayCursor?, now: UInt64) {
     if let box = boxes[access.mailbox], box.access.role != access.role, let channel = box.channel {
-      // What was opened to read is opened anew to write, and the other way round.
+      // A mailbox that is open for reading is reopened for writing, and vice versa.
       boxes[access.mailbox]?.close()
       if isReady { send(.close(channel: channel), .close, now: now) }
     }
@@ -181,13 +182,13 @@ package struct RelayClientSession: Sendable {
     pump(now: now)
   }
 
-  /// Wants or does not want the pushes of a known mailbox.
+  /// Starts or stops the pushes of a known mailbox.
   package mutating func listen(to mailbox: Identifier, _ wantsNews: Bool, now: UInt64) {
     boxes[mailbox]?.wantsNews = wantsNews
     pump(now: now)
   }
 
-  /// Opens known mailboxes that will be asked for soon, all at the same time.
+  /// Prefetches known mailboxes: opens all of them at the same time.
   package mutating func wish(for mailboxes: [Identifier], now: UInt64) {
     for mailbox in mailboxes where boxes[mailbox]?.stage == .closed {
       boxes[mailbox]?.isWished = true
@@ -202,7 +203,7 @@ package struct RelayClientSession: Sendable {
     precondition(tasks[ticket] == nil, "ticket \(ticket) is in use")
     tasks[ticket] = Task(
       mailbox: mailbox, question: question, deadline: now + timing.patienceMilliseconds)
-    // Who asks does not wait for a long pause to end.
+    // A question does not wait for a long pause to end.
     if case .pausing(let until) = phase {
       let soon = (lastAttempt ?? 0) + timing.leastPauseMilliseconds
       phase = .pausing(until: min(until, max(now, soon)))
@@ -210,7 +211,7 @@ package struct RelayClientSession: Sendable {
     pump(now: now)
   }
 
-  /// Says goodbye; every question fails.
+  /// Ends the session; every question fails.
   package mutating func end(now: UInt64) {
     failAll(.unreachable("the connection was closed here"))
     for mailbox in boxes.keys { boxes[mailbox]?.wantsNews = false }
@@ -219,7 +220,7 @@ package struct RelayClientSession: Sendable {
     phase = .idle
   }
 
-  /// What is to be done since the last call, in order.
+  /// Returns the actions since the last call, in order.
   package mutating func takeEffects() -> [Effect] {
     defer { effects = [] }
     return effects
@@ -231,9 +232,9 @@ package struct RelayClientSession: Sendable {
     return false
   }
 
-  // MARK: What the shell tells
+  // MARK: Events from the shell
 
-  /// The connection stands, with the pinned certificate.
+  /// Records that the connection is established, with the expected certificate.
   package mutating func connected(now: UInt64) {
     guard case .connecting(let since) = phase else { return }
     phase = .greeting(since: since)
@@ -241,11 +242,11 @@ package struct RelayClientSession: Sendable {
     send(
       .hello(minimumVersion: RelayLimits.version, maximumVersion: RelayLimits.version), .hello,
       now: now)
-    // What will be asked for need not wait for the welcome.
+    // Prefetched mailboxes need not wait for the welcome.
     openWished(now: now)
   }
 
-  /// Bytes were read.
+  /// Processes bytes that were read.
   package mutating func received(_ bytes: [UInt8], now: UInt64) {
     guard phase != .idle else { return }
     lastHeard = now
@@ -260,16 +261,16 @@ package struct RelayClientSession: Sendable {
     pump(now: now)
   }
 
-  /// The network took some of what was to be sent.
+  /// Records that the network accepted some of the outgoing bytes.
   ///
-  /// A relay cannot answer what it has not got yet: over a slow line a batch takes longer than an
-  /// answer may, so a connection that gets on is not taken for dead.
+  /// A relay cannot answer a request that it has not fully received. Over a slow network a batch
+  /// takes longer than an answer may, so a connection that makes progress does not count as dead.
   package mutating func progressed(now: UInt64) {
     guard isReady else { return }
     lastHeard = max(lastHeard, now)
   }
 
-  /// The connection could not be made or is gone.
+  /// Records that connecting failed or that the connection was lost.
   package mutating func lost(_ failure: RelayFailure, now: UInt64) {
     switch phase {
     case .idle, .pausing: return
@@ -291,7 +292,8 @@ package struct RelayClientSession: Sendable {
         case .certificate, .untrusted, .fault: true
         default: false
         }
-      // Patience is for a relay that is away; over a connection, answers have their own time.
+      // The patience limit is for an absent relay; on a connection, answers have their own time
+      // limit.
       let isLate = !wasReady && now >= task.deadline
       if isLasting || !wasReached || isLate || task.tries >= timing.maximumTries {
         finish(ticket, .failure(failure))
@@ -303,7 +305,7 @@ package struct RelayClientSession: Sendable {
     pump(now: now)
   }
 
-  /// Time has passed.
+  /// Processes the passage of time.
   package mutating func tick(now: UInt64) {
     for ticket in tasks.keys.sorted() where tasks[ticket]?.notBefore ?? 0 <= now {
       tasks[ticket]?.notBefore = 0
@@ -329,7 +331,7 @@ package struct RelayClientSession: Sendable {
   private mutating func tickReady(now: UInt64) {
     let oldest = asked.values.map(\.since).min()
     if let oldest, now >= max(oldest, lastHeard) + timing.answerMilliseconds {
-      // Half-open: the other side is gone and nobody said so.
+      // Half-open: the other side is gone without notice.
       Probe.connectionStale.hit()
       effects.append(.disconnect)
       lost(.unreachable("it stopped to answer"), now: now)
@@ -338,14 +340,16 @@ package struct RelayClientSession: Sendable {
     if let due = pingTime, now >= due { send(.ping, .ping, now: now) }
   }
 
-  /// When the next ping is due; nil while one waits for its answer, which may be long where it
-  /// stands behind a batch on a slow line: a time that has gone by would wake the shell for ever.
+  /// The time of the next ping; nil while a ping waits for its answer.
+  ///
+  /// That answer may take long if it is queued behind a batch on a slow network. A time in the past
+  /// would wake the shell for ever.
   private var pingTime: UInt64? {
     let isAsked = asked.values.contains { $0.purpose == .ping }
     return isAsked ? nil : lastSent + UInt64(welcome?.heartbeatSeconds ?? 30) * 1_000
   }
 
-  /// When ``tick(now:)`` has something to do; nil if not before the next event.
+  /// The next time at which ``tick(now:)`` has work; nil if there is none before the next event.
   package var wakeTime: UInt64? {
     var times: [UInt64] = []
     switch phase {
@@ -374,7 +378,7 @@ package struct RelayClientSession: Sendable {
     !tasks.isEmpty || boxes.values.contains { $0.wantsNews && !$0.isBarred }
   }
 
-  /// Does whatever can be done now.
+  /// Does all work that is possible now.
   mutating func pump(now: UInt64) {
     switch phase {
     case .idle: if isWanted { connect(now: now) }
@@ -390,7 +394,7 @@ package struct RelayClientSession: Sendable {
     effects.append(.connect)
   }
 
-  /// A pause that doubles with every loss in a row, with a random half.
+  /// Returns a pause that doubles with every consecutive loss, with a random half.
   private func pause() -> UInt64 {
     let doubled = timing.firstPauseMilliseconds << UInt64(min(max(0, losses - 1), 20))
     let whole = max(1, min(timing.longestPauseMilliseconds, doubled))
@@ -410,7 +414,7 @@ package struct RelayClientSession: Sendable {
     }
   }
 
-  /// Ends a connection over which nothing sensible comes.
+  /// Ends a connection over which invalid data arrives.
   mutating func breakOff(_ words: String, now: UInt64) {
     guard phase != .idle else { return }
     Probe.brokenOff.hit()
@@ -444,7 +448,7 @@ package struct RelayClientSession: Sendable {
 }
 
 extension RelayClientSession.Box {
-  /// Forgets the channel.
+  /// Discards the channel.
   mutating func close() {
     stage = .closed
     channel = nil

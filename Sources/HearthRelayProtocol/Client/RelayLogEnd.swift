@@ -1,28 +1,29 @@
 import HearthCRDT
 import HearthCrypto
 
-/// The end of a mailbox's log, as one connection has told of it.
+/// The end of a mailbox's log, as one connection has reported it.
 ///
-/// A live subscription brings every entry that others store, in order, or hints at the head; what
-/// this session stores is told by the answers. So whoever knows the log up to a position can be
-/// given what came since without asking. Only for a while: a relay may push what it does not show,
-/// so after ``RelayClientTiming/confirmedMilliseconds`` the log is listed once more. And only to
-/// who knows the same past, by the chain over the log.
+/// A live subscription brings every entry that others store, in order, or hints at the head.
+/// Answers report what this session stores. So a caller that knows the log up to a position can
+/// receive the later entries without a question to the relay. This holds only for a while: a relay
+/// may push entries that it does not list, so after ``RelayClientTiming/confirmedMilliseconds`` the
+/// log is listed once more. It also holds only for callers that know the same past, by the chain
+/// over the log.
 struct RelayLogEnd: Sendable {
   private typealias Link = (header: RelayHeader, chain: Bytes32)
 
-  /// Whether a subscription tells of everything that comes.
+  /// Whether a subscription reports every new entry.
   private var isLive = false
-  /// The last position that was heard of.
+  /// The last reported position.
   private var told: UInt64 = 0
-  /// A position with the chain there; nil where nothing is known.
+  /// A position with the chain there; nil if nothing is known.
   private var start: (position: UInt64, chain: Bytes32)?
-  /// The entries that follow it, with the chain after each.
+  /// The entries that follow `start`, with the chain after each.
   private var links: [Link] = []
-  /// When the relay was last asked for the chain at a head, and said this one.
+  /// When the relay was last asked for the chain at a head, and answered with this one.
   private var confirmedAt: UInt64 = 0
 
-  /// How many entries are kept: about 100 KiB.
+  /// The most entries to keep: about 100 KiB.
   static let maximumLinks = 512
 
   private var end: UInt64? { links.last?.header.position ?? start?.position }
@@ -34,11 +35,11 @@ struct RelayLogEnd: Sendable {
     return place <= UInt64(links.count) ? links[Int(place) - 1].chain : nil
   }
 
-  // MARK: What the relay says
+  // MARK: Reports from the relay
 
-  /// The relay said the chain at its head, when it was asked at some time.
+  /// Records the chain that the relay reported for its head, and when it was asked.
   ///
-  /// The head may be one of before the last push, which then was under way already.
+  /// The head may be older than the last push if that push was already in transit.
   mutating func confirm(_ position: UInt64, _ chain: Bytes32, askedAt time: UInt64) {
     told = max(told, position)
     if let start, position < start.position {
@@ -52,18 +53,18 @@ struct RelayLogEnd: Sendable {
     }
   }
 
-  /// A subscription began; everything after the head is told of from here on.
+  /// Records that a subscription began. It reports every entry after the head.
   mutating func subscribed(at head: UInt64) {
     isLive = true
     told = max(told, head)
   }
 
-  /// An entry was pushed, or stored by this session.
+  /// Records an entry that was pushed or that this session stored.
   mutating func append(_ header: RelayHeader) {
     told = max(told, header.position)
     guard let end else { return }
     guard header.position == end + 1, let last = chain(at: end) else {
-      // One of this session's may be told twice, by a push and by the answer.
+      // An entry of this session may be reported twice, by a push and by the answer.
       if !links.contains(where: { $0.header == header }) { forget() }
       return
     }
@@ -74,20 +75,20 @@ struct RelayLogEnd: Sendable {
     links.removeFirst(links.count / 2)
   }
 
-  /// The relay only hinted at what came.
+  /// Records that the relay only hinted at new entries.
   mutating func skip(to position: UInt64) {
     told = max(told, position)
     forget()
   }
 
-  /// What this session asked for was refused: what is true of the log is asked next.
+  /// Discards what is known after a refused request, so that the next question asks the relay.
   mutating func forget() {
     start = nil
     links = []
     confirmedAt = 0
   }
 
-  /// What the relay answered to a question of this session, asked at some time.
+  /// Records the relay's answer to a question of this session, and when it was asked.
   mutating func take(_ question: RelayQuestion, _ reply: RelayReply, askedAt time: UInt64) {
     switch (question, reply) {
     case (.put(let items), .stored(let stored)):
@@ -108,14 +109,16 @@ struct RelayLogEnd: Sendable {
     }
   }
 
-  // MARK: What is given
+  // MARK: Entries for callers
 
-  /// All that came after a position; nil where that is not known to be all, where the asker knows
-  /// another past, or where the relay was not asked for some time.
+  /// Returns all entries after a position.
+  ///
+  /// Returns nil if they are not known to be complete, if the caller knows another past, or if the
+  /// relay was not asked for some time.
   ///
   /// - Parameters:
-  ///   - chain: what the asker knows as the chain at the position.
-  ///   - time: how long ago the relay may have been asked, in milliseconds: less than this.
+  ///   - chain: the caller's chain at the position.
+  ///   - time: the maximum time since the relay was last asked, in milliseconds (exclusive).
   func entries(
     after position: UInt64, chain: Bytes32, now: UInt64, within time: UInt64
   ) -> [RelayHeader]? {

@@ -1,27 +1,28 @@
 import HearthCRDT
 import HearthCrypto
 
-/// What a client remembers of one mailbox at one relay: its names, and how far it has looked.
+/// A client's knowledge of one mailbox at one relay: its names, and the last known log position.
 ///
-/// Kept durably, so that a later session asks for news only, and so that a relay that lost, set
-/// back or exchanged the log is noticed: the chain is computed here, from what was listed.
+/// The index is stored durably, so that a later session requests only new entries. It also reveals
+/// a relay that lost, set back or exchanged the log: the client computes the chain itself from the
+/// listings.
 package struct RelayMailboxIndex: Sendable, Equatable {
   /// The mailbox.
   package let mailbox: Identifier
-  /// The life of the log that is known; nil before the first look.
+  /// The known generation of the log; nil before the first listing.
   package private(set) var generation: Identifier?
-  /// The last position that is known.
+  /// The last known position.
   package private(set) var position: UInt64
   /// ``RelayChain`` at that position.
   package private(set) var chain: Bytes32
   /// The names with a blob, and its length.
   private var names: [[UInt8]: Int]
 
-  /// The greatest number of names that are kept of one mailbox.
+  /// The most names to keep of one mailbox.
   package static let maximumNames = 1_000_000
   private static let version: UInt8 = 1
 
-  /// Nothing is known.
+  /// Creates an empty index.
   package init(mailbox: Identifier) {
     self.mailbox = mailbox
     generation = nil
@@ -30,7 +31,7 @@ package struct RelayMailboxIndex: Sendable, Equatable {
     names = [:]
   }
 
-  /// How far the log is known; nil before the first look.
+  /// The known end of the log; nil before the first listing.
   package var cursor: RelayCursor? {
     generation.map { RelayCursor(generation: $0, position: position) }
   }
@@ -43,10 +44,10 @@ package struct RelayMailboxIndex: Sendable, Equatable {
   /// How many names have a blob.
   package var count: Int { names.count }
 
-  /// The length of a name's blob; nil where there is none.
+  /// The length of a name's blob; nil if there is none.
   package func byteCount(of name: [UInt8]) -> Int? { names[name] }
 
-  /// Forgets everything and begins with another life of the log.
+  /// Discards everything and begins with another generation of the log.
   package mutating func begin(generation: Identifier) {
     self.generation = generation
     position = 0
@@ -54,10 +55,10 @@ package struct RelayMailboxIndex: Sendable, Equatable {
     names = [:]
   }
 
-  /// Takes a page of a listing that follows what is known.
+  /// Takes a page of a listing that follows the known part.
   ///
-  /// - Returns: false, with nothing changed, where it does not continue this log: positions with
-  ///   gaps, another chain, an end before what is known.
+  /// - Returns: false, with nothing changed, if the page does not continue this log: positions with
+  ///   gaps, another chain, or an end before the known position.
   package mutating func take(_ page: RelayListing) -> Bool {
     var next = self
     for header in page.headers {
@@ -72,9 +73,9 @@ package struct RelayMailboxIndex: Sendable, Equatable {
     return true
   }
 
-  /// Takes an entry that was just stored by this client, if it directly follows.
+  /// Takes an entry that this client just stored, if it directly follows the known part.
   ///
-  /// - Returns: whether it did; otherwise the next listing tells of it.
+  /// - Returns: whether it did. Otherwise the next listing reports it.
   @discardableResult
   package mutating func append(_ header: RelayHeader) -> Bool {
     guard generation != nil, header.position == position + 1 else { return false }
@@ -87,7 +88,7 @@ package struct RelayMailboxIndex: Sendable, Equatable {
     return true
   }
 
-  /// The bytes that are kept.
+  /// The stored form.
   package var encoded: [UInt8] {
     var writer = ByteWriter(capacity: 64 + names.count * 64)
     writer.byte(RelayMailboxIndex.version)
@@ -105,7 +106,8 @@ package struct RelayMailboxIndex: Sendable, Equatable {
   }
 
   /// Reads what ``encoded`` wrote.
-  /// - Throws: `CodecError`; then nothing is known of the mailbox, which costs a listing.
+  ///
+  /// - Throws: `CodecError`. Nothing is then known of the mailbox, which costs a listing.
   package init(decoding bytes: [UInt8]) throws(CodecError) {
     var reader = ByteReader(bytes)
     guard try reader.byte("index version") == RelayMailboxIndex.version else {

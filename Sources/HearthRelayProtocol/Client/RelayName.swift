@@ -3,17 +3,18 @@ import HearthCrypto
 import HearthMembership
 import HearthSync
 
-/// What an entry of a mailbox is called: the spelling of every name at a relay.
+/// The spelling of every entry's name at a relay.
 ///
-/// A byte of kind and fixed fields; the zone's tag is the mailbox's own name and not repeated.
+/// A name consists of a kind byte and fixed fields. The zone's tag is the mailbox's own name and is
+/// not repeated.
 package enum RelayName: Hashable, Sendable {
   /// A segment of the mailbox's zone.
   case segment(SegmentName)
   /// A chunk of a snapshot of the mailbox's zone.
   case chunk(BlobName)
-  /// A capsule.
+  /// An invitation bundle or recovery bundle.
   case capsule(Identifier)
-  /// A key that is sealed to somebody, at a door.
+  /// A key that is sealed to a recipient, in a rekey handoff.
   case grant(Identifier)
 
   private enum Kind: UInt8 {
@@ -23,7 +24,7 @@ package enum RelayName: Hashable, Sendable {
     case grant = 4
   }
 
-  /// The name of a key that is sealed to somebody, at the door behind an earlier key.
+  /// Returns the name of a recipient's sealed key in the rekey handoff behind an earlier key.
   package static func grant(to recipient: Identifier, behind key: MailboxKey) -> RelayName {
     .grant(derivedIdentifier("HRTH/relay-grant/v1", recipient.bytes, key.id))
   }

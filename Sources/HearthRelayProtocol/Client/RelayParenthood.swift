@@ -1,26 +1,27 @@
 import HearthCRDT
 
-// Mailboxes that are made as belonging to another: that one is opened before.
+// Mailboxes that are created as children of another one. The parent is opened first.
 extension RelayClientSession {
-  /// To which mailbox a new one is to belong; nil where this session has none of them open.
+  /// Returns the parent of a new mailbox; nil if this session has none of its possible parents
+  /// open.
   func parent(of mailbox: Identifier) -> RelayParent? {
     guard let access = boxes[mailbox]?.access, let child = access.child else { return nil }
     return access.parents.first { $0 != mailbox && boxes[$0]?.stage == .open }
       .map { RelayParent($0, child) }
   }
 
-  /// Whether a mailbox was opened only because another is to belong to it, so that it is not made.
+  /// Whether a mailbox was opened only as another's parent, so that it is not created.
   func isOnlyForChild(_ mailbox: Identifier) -> Bool {
     guard let box = boxes[mailbox], box.isForChild, !box.wantsNews else { return false }
     return !tasks.values.contains { $0.mailbox == mailbox }
   }
 }
 
-/// Sees to it that a mailbox that may be made finds one open to which it can belong.
+/// Ensures that a new mailbox finds one of its possible parents open.
 enum RelayParenthood {
-  /// Begins to open a mailbox to which another may belong, where none is open yet.
+  /// Begins to open a possible parent of a mailbox if none is open yet.
   ///
-  /// - Returns: Whether the other has to wait for it.
+  /// - Returns: whether the child has to wait for it.
   static func waits(
     _ mailbox: Identifier, in session: inout RelayClientSession, now: UInt64
   ) -> Bool {

@@ -1,25 +1,25 @@
 /// Blobs that a live subscription brought, by name, until they are asked for.
 ///
-/// A push brings an entry with its blob. How the log goes on is ``RelayLogEnd``'s; here are the
-/// blobs alone. What lies under a name that nobody may replace carries its own digest, so who then
-/// asks for it need not get it twice.
+/// A push brings an entry with its blob. ``RelayLogEnd`` tracks the log; this type holds only the
+/// blobs. The blob of an irreplaceable name is identified by the digest in the name, so a caller
+/// that asks for it need not receive it twice.
 struct RelayPushedBlobs: Sendable {
   private var blobs: [[UInt8]: [UInt8]] = [:]
-  /// The names in the order in which they came.
+  /// The names in order of arrival.
   private var order: [[UInt8]] = []
   private(set) var byteCount = 0
 
-  /// How many bytes of names and blobs are kept of one mailbox: some pushes' worth.
+  /// The most bytes of names and blobs to keep of one mailbox: the content of some pushes.
   static let maximumBytes = 256 << 10
-  /// What an entry counts for beside its bytes, so that a relay cannot fill the memory with empty
-  /// ones, nor the time with looking through them.
+  /// The fixed cost of an entry beside its bytes. It keeps a relay from filling the memory with
+  /// empty entries, or using up time with searches through them.
   private static let entryBytes = 256
 
   static func cost(_ name: [UInt8], _ blob: [UInt8]) -> Int {
     entryBytes + name.count + blob.count
   }
 
-  /// Keeps what was pushed; where that is too much, what came first goes.
+  /// Keeps pushed entries. If that is too much, the earliest are dropped.
   mutating func append(_ entries: [RelayEntry]) {
     for entry in entries {
       let name = entry.header.name
@@ -40,7 +40,8 @@ struct RelayPushedBlobs: Sendable {
     order.removeFirst(dropped)
   }
 
-  /// The blobs of some names, which are let go: who asks again asks the relay.
+  /// Returns the blobs of some names and discards them. A second call for them has to ask the
+  /// relay.
   ///
   /// - Returns: nil unless all are here.
   mutating func take(_ names: [[UInt8]]) -> [[UInt8]?]? {

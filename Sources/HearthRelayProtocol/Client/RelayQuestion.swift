@@ -1,37 +1,39 @@
 import HearthCRDT
 import HearthCrypto
 
-/// What a client wants of an open mailbox; asking again after a lost connection does no harm.
+/// A question about an open mailbox. Repeating it after a lost connection does no harm.
 package enum RelayQuestion: Sendable {
-  /// That it is open; answered with how it was opened.
+  /// Open the mailbox; the answer is how it was opened.
   case open
-  /// To store blobs.
+  /// Store blobs.
   case put([RelayPut])
-  /// To drop blobs.
+  /// Remove blobs.
   case remove([[UInt8]])
-  /// The entries after a position, without blobs.
+  /// List the entries after a position, without blobs.
   case list(after: UInt64, limit: Int)
-  /// What came after a position, with the chain there: as this connection has told of it, where
-  /// that is all and the relay was asked lately, else listed.
+  /// Get the entries after a position, given the chain there.
+  ///
+  /// The connection's own reports answer this if they are complete and the relay was asked
+  /// recently. Otherwise the relay lists the entries.
   case news(after: UInt64, chain: Bytes32, limit: Int)
-  /// Blobs by name.
+  /// Fetch blobs by name.
   case fetch([[UInt8]])
-  /// To set the access key to the first that this client knows.
+  /// Set the access key to the client's first key.
   case rotate
-  /// The entries after a position, with their blobs.
+  /// Fetch the entries after a position, with their blobs.
   case fetchAfter(UInt64, limit: Int)
-  /// Records of a catalogue.
+  /// Find records of a catalogue.
   case query(PublicQuery)
-  /// To list a device's key, or to strike it off.
+  /// Set a device's rank in the roster, or remove its key.
   case setRank(key: [UInt8], RelayRank)
-  /// Who is listed, and who stored how much.
+  /// Get the roster, with how much each key stored.
   case roster
-  /// To drop all that the mailbox holds.
+  /// Delete all contents of the mailbox.
   case reset
-  /// The live entries that were stored with a key, after a position, without blobs.
+  /// List the live entries that a key stored, after a position, without blobs.
   case listOf(author: [UInt8], after: UInt64, limit: Int)
 
-  /// Whether a reply is an answer to this, with counts and order as they must be.
+  /// Whether a reply answers this question, with valid counts and order.
   func accepts(_ reply: RelayReply) -> Bool {
     switch (self, reply) {
     case (.put(let items), .stored(let stored)): stored.count == items.count
@@ -39,7 +41,7 @@ package enum RelayQuestion: Sendable {
     case (.list(let after, let limit), .listing(let page)),
       (.listOf(_, let after, let limit), .listing(let page)),
       (.news(let after, _, let limit), .listing(let page)):
-      // A log that ends before what is asked for is news, not nonsense: it was set back.
+      // A log that ends before the requested position is valid: it was set back.
       page.headers.count <= limit
         && (page.through >= after || (page.headers.isEmpty && page.through == page.head))
         && page.headers.allSatisfy { $0.position > after && $0.position <= page.through }
@@ -60,39 +62,40 @@ package enum RelayQuestion: Sendable {
 
 /// How a mailbox was opened.
 package struct RelayOpening: Sendable, Equatable {
-  /// By which key.
+  /// The key that opened a mailbox.
   package enum Key: Sendable, Equatable {
-    /// By one of the access keys, by its place; 0 is the one that should open it.
+    /// One of the access keys, by its index; 0 is the one that should open the mailbox.
     case access(Int)
-    /// By this device's own key, which a manager has listed.
+    /// This device's own key, which a manager has listed.
     case own
   }
 
-  /// What the relay said.
+  /// The relay's answer.
   package var opened: RelayOpened
-  /// By which key.
+  /// The key that opened the mailbox.
   package var key: Key
-  /// Whether the mailbox was made thereby.
+  /// Whether the opening created the mailbox.
   package let isCreated: Bool
-  /// Rises with every opening of a session: the relay said this at a moment of its own.
+  /// The number of this opening, which rises within a session. Each opening is a separate answer by
+  /// the relay.
   package let number: UInt64
   /// The id of the key that the relay wanted.
   package var wanted: Bytes16
-  /// Whether that is the first of the client's keys now.
+  /// Whether the wanted key is now the client's first one.
   package var wantsNewest = false
-  /// The relay's id, with which devices' keys there are computed.
+  /// The relay's id, from which devices' keys there are computed.
   package var relayID: [UInt8] = []
-  /// What the client knew of the log then: the standing is about this.
+  /// The client's cursor at that time, to which the `standing` in `opened` refers.
   package let cursor: RelayCursor?
-  /// Whether nobody was told of this opening before: what it says of the head is of this moment.
+  /// Whether this opening has not been returned to a caller yet, so that its head is current.
   package var isNew = true
 }
 
-/// What came of a ``RelayQuestion``.
+/// The outcome of a ``RelayQuestion``.
 package enum RelayOutcome: Sendable {
   /// The mailbox is open.
   case opened(RelayOpening)
-  /// What came, up to the last that the relay told of; nothing was asked.
+  /// The entries up to the last one that the relay reported; no question was sent.
   case told([RelayHeader])
   /// The relay's answer, which fits the question.
   case reply(RelayReply)
@@ -100,60 +103,63 @@ package enum RelayOutcome: Sendable {
 
 /// Why a question has no answer.
 package enum RelayFailure: Error, Sendable, Equatable {
-  /// The relay cannot be reached, in words.
+  /// The relay cannot be reached; the reason in words.
   case unreachable(String)
-  /// The relay shows another certificate than the pinned one.
+  /// The relay presents another certificate than the pinned one.
   case certificate
-  /// The relay's certificate is not vouched for as its address demands, in words.
+  /// No trusted authority vouches for the relay's certificate, as its address requires; the reason
+  /// in words.
   case untrusted(String)
-  /// No key of this client opens the mailbox, or there is none.
+  /// No key of this client opens the mailbox, or the mailbox does not exist.
   case refused
-  /// A manager of the mailbox has taken this device's key off its list.
+  /// A manager of the mailbox has removed this device's key from its roster.
   case struckOff
-  /// The same, where this client would have made the mailbox and the relay's operator lists the
-  /// keys of those who may: the client's key for this relay.
+  /// The client tried to create the mailbox, but the operator's allow list lacks its key for this
+  /// relay.
   case unlisted(key: [UInt8])
-  /// The same, where this client would have made the mailbox and its token is used up.
+  /// The client tried to create the mailbox, but its token is used up.
   case tokenUsedUp
-  /// The same, where this client would have made the mailbox at a relay that wants a token: it has
-  /// none that is good, or somebody else has the name.
+  /// The client tried to create the mailbox at a relay that requires a token. It has no valid
+  /// token, or somebody else owns the name.
   case unregistered
-  /// The relay said no, for another reason.
+  /// The relay refused for another reason.
   case fault(RelayFault)
-  /// The relay does not keep to the protocol, in words.
+  /// The relay violates the protocol; the violation in words.
   case protocolBroken(String)
 }
 
-/// What a relay tells without being asked.
+/// An unsolicited message from a relay.
 package enum RelayNews: Sendable, Equatable {
-  /// Something was stored; pushes from here on come after this position.
+  /// An entry was stored. Later pushes come after this position.
   case stored(mailbox: Identifier, head: UInt64)
-  /// The mailbox was closed: its access key was changed, as a rule.
+  /// The mailbox was closed, usually because its access key was changed.
   case closed(mailbox: Identifier)
-  /// The connection was lost; what happens meanwhile is told by the subscription that follows.
+  /// The connection was lost. The next subscription reports what happens meanwhile.
   case lost
 }
 
-/// How long a client waits for what.
+/// How long a client waits for various events.
 package struct RelayClientTiming: Sendable {
   /// For a connection with its greeting.
   package var connectMilliseconds: UInt64 = 10_000
   /// For any frame while answers are due.
   package var answerMilliseconds: UInt64 = 15_000
-  /// For a connection that was lost to come back, before questions fail.
+  /// For a lost connection to come back, before questions fail.
   package var patienceMilliseconds: UInt64 = 5_000
-  /// The first pause before connecting again; it doubles each time.
+  /// The first pause before reconnecting; it doubles each time.
   package var firstPauseMilliseconds: UInt64 = 100
   /// The longest pause.
   package var longestPauseMilliseconds: UInt64 = 60_000
-  /// The least time between two attempts, however much is asked.
+  /// The least time between two attempts, regardless of the number of questions.
   package var leastPauseMilliseconds: UInt64 = 50
-  /// A connection that lived this long was a good one: pauses begin anew.
+  /// The lifetime after which a connection counts as good, so that pauses start from the first one
+  /// again.
   package var steadyMilliseconds: UInt64 = 10_000
-  /// How long what a relay says of its head at an opening is taken for the present.
+  /// How long the head that a relay reports at an opening counts as current.
   package var freshMilliseconds: UInt64 = 1_000
-  /// For how long what a connection tells of a log is taken for the log, after the relay was asked
-  /// for it: so a relay that pushes another log than it shows is noticed after this.
+  /// How long reports on a connection count as the log after the relay was last asked for it.
+  ///
+  /// A relay that pushes another log than it lists is detected after this time.
   package var confirmedMilliseconds: UInt64 = 60_000
   /// How often one question is sent.
   package var maximumTries = 4

@@ -1,15 +1,16 @@
-/// What was put right of a group's mailboxes at a relay.
+/// The outcome of a repair of a group's mailboxes at a relay.
 package enum RelayRepair: Equatable, Sendable {
-  /// The mailboxes are managed by who may: how much of whom was cleared, in words.
+  /// Authorized members manage the mailboxes. Describes what was cleared for each author.
   case cleared([String])
-  /// They are managed by who may, and nothing was looked at, as the round before it failed.
+  /// Authorized members manage the mailboxes. Nothing was checked, because the previous round
+  /// failed.
   case unread
-  /// They were made anew under other names, as nobody managed them who may.
+  /// The mailboxes were recreated under other names, because nobody authorized managed them.
   case moved
-  /// This device is not listed yet as a manager; who is, in words.
+  /// This device is not listed as a manager yet. Describes the current managers.
   case managedBy([String])
-  /// Somebody has taken every name under which they could be made anew.
+  /// Somebody has taken every name under which the mailboxes could be recreated.
   case noPlace
-  /// The relay did not do it, in words.
+  /// The relay refused; the reason in words.
   case failed(String)
 }

@@ -1,16 +1,16 @@
 import HearthCrypto
 import HearthSync
 
-/// Where a relay is and which certificate it shows: `hearth-relay://HOST:PORT/PIN`.
+/// A relay's location and certificate: `hearth-relay://HOST:PORT/PIN`.
 ///
-/// One line to copy. The host is a name, an IPv4 address or an IPv6 address in brackets; the pin is
-/// `RelayAccess.pin` in 52 base 32 characters. There is one spelling of an address only. In the
-/// place of the pin may stand `ca`: then any certificate for the host counts that an authority
-/// gave which the device's system trusts.
+/// An address is one line to copy, and has only one spelling. The host is a name, an IPv4 address
+/// or an IPv6 address in brackets. The pin is `RelayAccess.pin` in 52 base 32 characters. `ca` may
+/// replace the pin: then any certificate for the host is valid that comes from an authority which
+/// the device's system trusts.
 package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
-  /// What the text begins with.
+  /// The prefix of an address.
   package static let scheme = "hearth-relay://"
-  /// The port that relays listen on if nothing else is said.
+  /// The default port of relays.
   package static let defaultPort = 7440
   /// The longest name of a host (RFC 1035).
   package static let maximumHostBytes = 253
@@ -19,19 +19,20 @@ package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
   package let host: String
   /// The TCP port, 1 to 65535.
   package let port: Int
-  /// The digest of the relay's certificate; ``byAuthority`` where none is pinned.
+  /// The digest of the relay's certificate; ``byAuthority`` if none is pinned.
   package let pin: Bytes32
 
   /// The pin of an address that pins nothing: 32 zeros, which are the digest of no certificate.
   ///
-  /// A program that knows pins only takes it for one that no relay fits.
+  /// A program that knows only pins treats it as a pin that no relay matches.
   package static let byAuthority = Bytes32(exactly: [UInt8](repeating: 0, count: Bytes32.count))
   private static let authorityWord = "ca"
 
-  /// Whether the system's authorities vouch for the certificate, and no pin does.
+  /// Whether the system's authorities must vouch for the certificate instead of a pin.
   package var asksAuthorities: Bool { pin == RelayAddress.byAuthority }
 
-  /// Takes the parts.
+  /// Creates an address from its parts.
+  ///
   /// - Throws: `SyncError.malformed` for a host or port that no address can have.
   package init(host: String, port: Int, pin: Bytes32) throws {
     let isName = host.utf8.allSatisfy { RelayAddress.isNameByte($0) }
@@ -52,6 +53,7 @@ package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Reads the one spelling of an address.
+  ///
   /// - Throws: `SyncError.malformed`, saying which part is wrong.
   package init(_ text: String) throws {
     guard text.hasPrefix(RelayAddress.scheme) else {

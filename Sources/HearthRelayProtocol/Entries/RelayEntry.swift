@@ -1,23 +1,24 @@
 import HearthCRDT
 import HearthCrypto
 
-/// What one entry of a mailbox's log does.
+/// The effect of one entry of a mailbox's log.
 package enum RelayEntryKind: UInt8, Sendable {
   /// Stores a blob under a name.
   case put = 0
-  /// Drops the blob of a name; what is left of both keeps positions free of gaps.
+  /// Removes the blob of a name. The remains of both entries keep positions free of gaps.
   case remove = 1
 }
 
 /// One entry of a mailbox's log without its blob.
 package struct RelayHeader: Hashable, Sendable {
-  /// The place in the log, from 1, without gaps.
+  /// The position in the log, from 1, without gaps.
   package let position: UInt64
-  /// What the entry does.
+  /// The effect of the entry.
   package let kind: RelayEntryKind
-  /// Whether a later put of the name may take its place.
+  /// Whether a later put of the name may replace it.
   package let isReplaceable: Bool
-  /// Whether the blob is there: false for removals and for what was removed or replaced.
+  /// Whether the blob is there: false for removals, and for puts whose blob was removed or
+  /// replaced.
   package let isLive: Bool
   /// The opaque name, 1 to 128 bytes.
   package let name: [UInt8]
@@ -39,14 +40,14 @@ package struct RelayHeader: Hashable, Sendable {
     self.digest = digest
   }
 
-  /// What was just put at a position.
+  /// Creates the header of a put at a position.
   package init(of put: RelayPut, at position: UInt64) {
     self.init(
       position: position, kind: .put, isReplaceable: put.isReplaceable, isLive: true,
       name: put.name, byteCount: put.blob.count, digest: RelayChain.digest(of: put.blob))
   }
 
-  /// That a name was just removed, at a position.
+  /// Creates the header of a name's removal at a position.
   package init(removing name: [UInt8], at position: UInt64) {
     self.init(
       position: position, kind: .remove, isReplaceable: false, isLive: false, name: name,
@@ -86,11 +87,11 @@ package struct RelayHeader: Hashable, Sendable {
   }
 }
 
-/// One entry of a mailbox's log; the blob is there when the header says that it is live.
+/// One entry of a mailbox's log. The blob is there if the header says that it is live.
 package struct RelayEntry: Hashable, Sendable {
   /// Everything but the blob.
   package let header: RelayHeader
-  /// The blob; empty when it is not there.
+  /// The blob; empty if it is not there.
   package let blob: [UInt8]
 
   package init(header: RelayHeader, blob: [UInt8]) {
@@ -112,11 +113,11 @@ package struct RelayEntry: Hashable, Sendable {
   }
 }
 
-/// A place in one life of a mailbox's log.
+/// A position in one generation of a mailbox's log.
 package struct RelayCursor: Hashable, Sendable {
-  /// The life of the log: another after it was wiped or restored.
+  /// The generation of the log, which changes after a wipe or a restore.
   package let generation: Identifier
-  /// The last position that is known.
+  /// The last known position.
   package let position: UInt64
 
   package init(generation: Identifier, position: UInt64) {
@@ -135,10 +136,10 @@ package struct RelayCursor: Hashable, Sendable {
   }
 }
 
-/// The hash chain over a mailbox's log, by which a client notices another past.
+/// The hash chain over a mailbox's log, by which a client detects a different past.
 ///
-/// It begins with the mailbox and its generation and takes in every entry's position, kind, name
-/// and digest; that a blob was dropped later does not change it.
+/// The chain begins with the mailbox and its generation and includes every entry's position, kind,
+/// name and digest. Later removal of a blob does not change it.
 package enum RelayChain {
   /// The chain of an empty log.
   package static func start(mailbox: Identifier, generation: Identifier) -> Bytes32 {
@@ -172,7 +173,7 @@ package enum RelayChain {
     return hasher.value32()
   }
 
-  /// The digest that stands in removals.
+  /// The digest in removals.
   package static let emptyDigest = digest(of: [])
 }
 

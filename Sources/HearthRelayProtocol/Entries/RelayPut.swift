@@ -2,7 +2,7 @@
 package struct RelayPut: Hashable, Sendable {
   /// The opaque name, 1 to 128 bytes.
   package let name: [UInt8]
-  /// Whether this put may replace the blob of the name, and later ones may replace this.
+  /// Whether this put may replace the blob of the name, and later puts may replace this one.
   package let isReplaceable: Bool
   /// The sealed bytes.
   package let blob: [UInt8]

@@ -1,11 +1,11 @@
 import HearthCRDT
 
-/// Why a relay refused something, as it stands on the wire.
+/// The relay's reason for a refusal, in its wire form.
 ///
-/// Equal by code: words may change, numbers may not. Unknown and forbidden mailboxes give the same
-/// fault with the same words.
+/// Faults are equal by code: words may change, numbers may not. Unknown and forbidden mailboxes
+/// give the same fault with the same words.
 package struct RelayFault: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kind of fault; a client decides on this alone, and keeps codes it does not know.
+  /// The kind of fault. A client decides by this alone, and preserves codes that it does not know.
   package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
 
@@ -13,55 +13,56 @@ package struct RelayFault: Error, Hashable, Sendable, CustomStringConvertible {
       self.rawValue = rawValue
     }
 
-    /// Bytes that are no frame of this protocol; the relay closes the connection.
+    /// The bytes are no frame of this protocol; the relay closes the connection.
     package static let malformed = Code(rawValue: 1)
-    /// No version that both sides speak; the relay closes the connection.
+    /// There is no version that both sides support; the relay closes the connection.
     package static let unsupportedVersion = Code(rawValue: 2)
-    /// A request that this state of the session does not allow.
+    /// The state of the session does not allow the request.
     package static let wrongState = Code(rawValue: 3)
-    /// Unknown mailbox, wrong key, bad proof or no right to register: which one is not told.
+    /// Unknown mailbox, wrong key, bad proof or no right to register. The fault does not reveal
+    /// which.
     package static let refused = Code(rawValue: 4)
-    /// The mailbox would hold more bytes or entries than its quota.
+    /// The mailbox would exceed its quota of bytes or entries.
     package static let quotaExceeded = Code(rawValue: 5)
-    /// Too much in too short a time; `retryAfterMilliseconds` says when to come back.
+    /// Too many requests in too short a time. `retryAfterMilliseconds` says when to retry.
     package static let rateLimited = Code(rawValue: 6)
-    /// A batch, page or frame beyond its limit: split it.
+    /// A batch, page or frame exceeds its limit: split it.
     package static let tooLarge = Code(rawValue: 7)
     /// Too many connections, mailboxes, subscriptions or unanswered requests.
     package static let tooMany = Code(rawValue: 8)
-    /// The access key was changed by somebody else first.
+    /// Somebody else changed the access key first.
     package static let conflict = Code(rawValue: 9)
-    /// The relay cannot work now (its disk, its end); nothing was stored.
+    /// The relay cannot work now (disk fault, shutdown); nothing was stored.
     package static let unavailable = Code(rawValue: 10)
-    /// The mailbox's access key is another now; open it again with the new one.
+    /// The mailbox has another access key now; open it again with the new one.
     package static let accessChanged = Code(rawValue: 11)
-    /// A kind of mailbox or request that this relay does not have.
+    /// The relay does not support this kind of mailbox or request.
     package static let unsupported = Code(rawValue: 12)
     /// The session's key may not do this.
     package static let notAllowed = Code(rawValue: 13)
-    /// The client does not read what it asked for; the relay closes the connection.
+    /// The client does not read the answers to its requests; the relay closes the connection.
     package static let slowReader = Code(rawValue: 14)
-    /// Nothing was heard for too long; the relay closes the connection.
+    /// The client was silent for too long; the relay closes the connection.
     package static let idle = Code(rawValue: 15)
-    /// The relay ends its work; connect again later.
+    /// The relay shuts down; reconnect later.
     package static let goingAway = Code(rawValue: 16)
-    /// As many mailboxes belong to the one named as may.
+    /// The parent mailbox has the maximum number of children.
     package static let tooManyChildren = Code(rawValue: 17)
-    /// The registration token was good for a number of mailboxes, and they are made.
+    /// The registration token was valid for a number of mailboxes, and they have been created.
     package static let tokenUsedUp = Code(rawValue: 18)
-    /// All mailboxes together would hold more than the relay's operator gives.
+    /// All mailboxes together would exceed the space that the relay's operator allows.
     package static let relayFull = Code(rawValue: 19)
-    /// A manager of the mailbox has taken the device's own key off its list.
+    /// A manager of the mailbox has removed the device's own key from its roster.
     package static let struckOff = Code(rawValue: 20)
-    /// The device holds its share of the mailbox, in which others still have room.
+    /// The device uses its full share of the mailbox, in which others still have room.
     package static let shareExceeded = Code(rawValue: 21)
   }
 
   /// The kind of fault.
   package let code: Code
-  /// How long to wait before trying again; 0 where waiting does not help or no time is known.
+  /// How long to wait before a retry; 0 if waiting does not help or no time is known.
   package let retryAfterMilliseconds: Int
-  /// What is wrong, in words for a person; never anything secret.
+  /// The fault in words for a person; never anything secret.
   package let message: String
 
   package init(_ code: Code, _ message: String, retryAfterMilliseconds: Int = 0) {
@@ -84,7 +85,7 @@ package struct RelayFault: Error, Hashable, Sendable, CustomStringConvertible {
 
   package var description: String { "relay fault \(code.rawValue): \(message)" }
 
-  /// The one answer for whatever must not be told apart.
+  /// The single answer for all cases that must be indistinguishable.
   package static let refused = RelayFault(
     .refused, "no such mailbox, or not with this key; ask a member for a new invitation")
 

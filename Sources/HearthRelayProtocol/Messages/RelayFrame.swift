@@ -2,11 +2,11 @@ import HearthCRDT
 
 /// One frame: a length (4 bytes, big-endian), a type (1 byte), a request number (varint), a body.
 ///
-/// The number is the client's: an answer carries that of its request. Pushes carry 0.
+/// The client chooses the number, and an answer repeats its request's number. Pushes carry 0.
 package struct RelayFrame<Message: RelayMessage>: Hashable, Sendable {
-  /// Which request this is or answers; 0 for a push.
+  /// The number of the request that this frame is or answers; 0 for a push.
   package let request: UInt32
-  /// What is said.
+  /// The message.
   package let message: Message
 
   package init(request: UInt32, _ message: Message) {
@@ -14,7 +14,7 @@ package struct RelayFrame<Message: RelayMessage>: Hashable, Sendable {
     self.message = message
   }
 
-  /// The whole frame, its length in front.
+  /// The whole frame, starting with its length.
   package var encoded: [UInt8] {
     var writer = ByteWriter(capacity: 64 + message.byteCountHint)
     writer.raw([0, 0, 0, 0])
@@ -32,6 +32,7 @@ package struct RelayFrame<Message: RelayMessage>: Hashable, Sendable {
   }
 
   /// Reads a frame without its length field.
+  ///
   /// - Throws: `CodecError` for everything that ``encoded`` would not have written.
   package init(decoding bytes: [UInt8]) throws(CodecError) {
     guard bytes.count <= RelayLimits.maximumFrameBytes else {
@@ -49,13 +50,13 @@ package struct RelayFrame<Message: RelayMessage>: Hashable, Sendable {
   }
 }
 
-/// What frames carry: the requests of a client, or the answers and pushes of a relay.
+/// The content of frames: the requests of a client, or the answers and pushes of a relay.
 package protocol RelayMessage: Hashable, Sendable {
   /// The number of the kind of message.
   var type: UInt8 { get }
-  /// Whether it answers no request.
+  /// Whether the message answers no request.
   var isPush: Bool { get }
-  /// About how many bytes the body has, to make room once.
+  /// The approximate size of the body in bytes, to allocate space once.
   var byteCountHint: Int { get }
   /// Appends the body.
   func encode(into writer: inout ByteWriter)
@@ -63,14 +64,15 @@ package protocol RelayMessage: Hashable, Sendable {
   init(type: UInt8, from reader: inout ByteReader) throws(CodecError)
 }
 
-/// Cuts a stream of bytes into frames.
+/// Splits a stream of bytes into frames.
 package enum RelayFraming {
   /// The bytes of the length field.
   package static let lengthBytes = 4
   /// The shortest frame: a type and a request number.
   package static let minimumFrameBytes = 2
 
-  /// The length that a frame's first four bytes announce, judged before anything is kept.
+  /// The length that a frame's first four bytes announce, checked before anything is stored.
+  ///
   /// - Throws: `CodecError.beyondLimit`.
   package static func frameBytes(
     announcedBy field: UInt32, atMost limit: Int = RelayLimits.maximumFrameBytes
@@ -82,7 +84,7 @@ package enum RelayFraming {
   }
 }
 
-/// Bytes that arrived and are no whole frame yet; never more than one frame and one read.
+/// Bytes that arrived and do not form a whole frame yet; never more than one frame and one read.
 package struct RelayFrameBuffer: Sendable {
   private var bytes: [UInt8] = []
   private var start = 0
@@ -93,10 +95,10 @@ package struct RelayFrameBuffer: Sendable {
     self.limit = limit
   }
 
-  /// How many bytes wait.
+  /// The number of buffered bytes.
   package var count: Int { bytes.count - start }
 
-  /// Adds what was read.
+  /// Adds bytes that were read.
   package mutating func append(_ more: [UInt8]) {
     if start > 0, start == bytes.count || start >= 64 << 10 {
       bytes.removeFirst(start)
@@ -105,8 +107,9 @@ package struct RelayFrameBuffer: Sendable {
     bytes.append(contentsOf: more)
   }
 
-  /// The next whole frame without its length; nil when more bytes are needed.
-  /// - Throws: `CodecError.beyondLimit`, after which the stream has no frames any more.
+  /// Returns the next whole frame without its length; nil if more bytes are needed.
+  ///
+  /// - Throws: `CodecError.beyondLimit`, after which the stream has no more frames.
   package mutating func next() throws(CodecError) -> [UInt8]? {
     guard count >= RelayFraming.lengthBytes else { return nil }
     let field = bytes[start..<start + RelayFraming.lengthBytes].reduce(UInt32(0)) {

@@ -1,30 +1,31 @@
 import HearthCRDT
 import HearthCrypto
 
-/// A blob with its name, as a packed frame gives it: in pieces that repeat what was said before.
+/// A blob with its name in a packed frame: in pieces that may repeat earlier bytes.
 ///
 /// The name and the first bytes of a blob are its *text*. Each piece adds bytes to the text: new
-/// ones, or some that stand in the text already or in the ``RelayPackingBase``.
+/// ones, or some that are already in the text or in the ``RelayPackingBase``.
 package struct RelayPackedItem: Hashable, Sendable {
   /// A part of a text.
   package enum Piece: Hashable, Sendable {
-    /// New bytes; never directly after others.
+    /// New bytes; never directly after another literal.
     case literal([UInt8])
-    /// So many bytes from a place in the base and, after it, the text as far as it has got.
+    /// A number of bytes from an offset in the base, followed by the text so far.
     case copy(offset: Int, count: Int)
   }
 
-  /// Whether a later put of the name may take its place.
+  /// Whether a later put of the name may replace it.
   package let isReplaceable: Bool
-  /// The length of the name, at whose end the text ends.
+  /// The length of the name, which ends the text.
   package let nameCount: Int
   /// The length of the blob.
   package let blobCount: Int
-  /// What the text consists of.
+  /// The pieces of the text.
   package let pieces: [Piece]
-  /// The blob behind what stands in the text.
+  /// The part of the blob that follows the text.
   package let rest: [UInt8]
-  /// The first bytes of a digest of name and blob, by which two sides with different bases notice.
+  /// The first bytes of a digest of name and blob. They reveal if the two sides have different
+  /// bases.
   package let check: [UInt8]
 
   package init(
@@ -39,7 +40,7 @@ package struct RelayPackedItem: Hashable, Sendable {
     self.check = check
   }
 
-  /// How many of a blob's first bytes stand in the text: the header of a segment has 166.
+  /// The maximum number of a blob's first bytes in the text: the header of a segment has 166.
   package static let maximumHeadBytes = 192
   /// The longest text.
   static let maximumTextBytes = maximumHeadBytes + RelayLimits.maximumNameBytes
@@ -52,7 +53,7 @@ package struct RelayPackedItem: Hashable, Sendable {
 
   var headCount: Int { min(blobCount, RelayPackedItem.maximumHeadBytes) }
 
-  /// ``check`` of a name and a blob.
+  /// The ``check`` of a name and a blob.
   static func check(name: [UInt8], blob: [UInt8]) -> [UInt8] {
     var hasher = Blake2b.Hasher(count: 16)
     hasher.update("HRTH/relay-packed/v1" as Domain)
@@ -98,7 +99,7 @@ package struct RelayPackedItem: Hashable, Sendable {
     check = try reader.raw(RelayPackedItem.checkBytes, "check")
   }
 
-  /// The pieces of a text of some length; where the base ends is not known here.
+  /// Reads the pieces of a text of a known length, without knowing the length of the base.
   private static func pieces(
     from reader: inout ByteReader, of textCount: Int
   ) throws(CodecError) -> [Piece] {
@@ -130,11 +131,12 @@ package struct RelayPackedItem: Hashable, Sendable {
   }
 }
 
-/// What packed items of one direction of a channel may repeat: the start of the last item's text.
+/// The bytes that packed items of one direction of a channel may repeat: the start of the last
+/// item's text.
 ///
-/// Both sides keep it, from what goes over the line alone, so that it is the same on both.
+/// Both sides derive it from the bytes on the connection alone, so that it is the same on both.
 package struct RelayPackingBase: Hashable, Sendable {
-  /// How much of a text is kept: all of a segment's, which has 250 bytes.
+  /// How much of a text to keep: all of a segment's, which has 250 bytes.
   package static let maximumBytes = 256
   /// The most bytes of blobs that a frame packs: a small change gains a third, a large one nothing.
   package static let maximumPackedBytes = 16 << 10
@@ -142,21 +144,21 @@ package struct RelayPackingBase: Hashable, Sendable {
   /// The kept bytes; none before the first item.
   package let bytes: [UInt8]
 
-  /// Nothing was said yet.
+  /// Creates an empty base.
   package init() { bytes = [] }
 
-  /// What is kept of an item.
+  /// Creates the base that an item leaves.
   package init(name: [UInt8], blob: [UInt8]) {
     bytes = Array(
       RelayPackedItem.text(name: name, blob: blob).prefix(RelayPackingBase.maximumBytes))
   }
 
-  /// What is kept of some items: the last, or this where there is none.
+  /// The base after some items: that of the last item, or this one if there is none.
   package func after(_ items: [RelayPut]) -> RelayPackingBase {
     items.last.map { RelayPackingBase(name: $0.name, blob: $0.blob) } ?? self
   }
 
-  /// Whether packing is worth its while: something was said before, and the blobs are small.
+  /// Whether packing is worthwhile: there is a base, and the blobs are small.
   package func packs(_ items: [RelayPut]) -> Bool {
     !bytes.isEmpty
       && items.reduce(0) { $0 + $1.blob.count } <= RelayPackingBase.maximumPackedBytes
@@ -164,7 +166,7 @@ package struct RelayPackingBase: Hashable, Sendable {
 
   // MARK: Packing
 
-  /// Packs items, each after the one before it.
+  /// Packs items, each against the one before it.
   package func pack(_ items: [RelayPut]) -> [RelayPackedItem] {
     var base = self
     return items.map { item in
@@ -185,7 +187,7 @@ package struct RelayPackingBase: Hashable, Sendable {
   /// The shortest match that is copied: a copy takes up to three bytes, and ends a literal.
   private static let worthwhileBytes = 6
 
-  /// Takes from the front the longest match with one of the latest places that begin alike.
+  /// Splits a text greedily: takes from the front the longest match among the latest candidates.
   private func pieces(of text: [UInt8]) -> [RelayPackedItem.Piece] {
     let window = bytes + text
     var places = RecentPlaces(window)
@@ -213,9 +215,10 @@ package struct RelayPackingBase: Hashable, Sendable {
 
   // MARK: Unpacking
 
-  /// The items that were packed after this.
-  /// - Throws: `CodecError` where a piece lies outside of what is there, where the check fails, or
-  ///   where together they are more than a frame may carry.
+  /// Unpacks items that were packed against this base.
+  ///
+  /// - Throws: `CodecError` if a piece lies outside the available bytes, if the check fails, or if
+  ///   the items together exceed what a frame may carry.
   package func unpack(_ items: [RelayPackedItem]) throws(CodecError) -> [RelayPut] {
     var base = self
     var puts: [RelayPut] = []
@@ -253,13 +256,13 @@ package struct RelayPackingBase: Hashable, Sendable {
   }
 }
 
-/// Where four bytes were seen, by a hash of them, the latest first.
+/// The places of four-byte sequences, by their hash, the latest first.
 private struct RecentPlaces {
   private static let bits = 9
-  /// How many places are looked at for one match.
+  /// The most places to examine for one match.
   private static let tries = 4
   private var latest = [Int16](repeating: -1, count: 1 << bits)
-  /// Of each place, the one before it with the same hash.
+  /// For each place, the previous one with the same hash.
   private var earlier: [Int16]
 
   init(_ window: [UInt8]) {
@@ -279,7 +282,7 @@ private struct RecentPlaces {
     latest[slot] = Int16(place)
   }
 
-  /// Of the last places that were noted for what stands here, the one that is alike furthest.
+  /// Returns the longest match among the latest recorded places with the same hash.
   func match(_ place: Int, in window: [UInt8]) -> (offset: Int, count: Int) {
     guard place + 4 <= window.count else { return (0, 0) }
     var best = (offset: 0, count: 0)
@@ -304,7 +307,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  /// Packed items, from 1 on, whose names and blobs together fit a batch.
+  /// Reads packed items, at least one, whose names and blobs together fit a batch.
   mutating func packed() throws(CodecError) -> [RelayPackedItem] {
     let start = offset
     let number = try count(

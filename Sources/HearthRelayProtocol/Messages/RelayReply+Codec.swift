@@ -149,7 +149,7 @@ package struct RelayPushTail: Equatable, Sendable {
   package let bytes: [UInt8]
   private let type: UInt8
 
-  /// A plain push.
+  /// Creates the tail of a plain push.
   package init(_ entries: [RelayEntry]) {
     var writer = ByteWriter(capacity: RelayReply.hint(entries))
     writer.entries(entries)
@@ -157,7 +157,7 @@ package struct RelayPushTail: Equatable, Sendable {
     type = 0x81
   }
 
-  /// A packed push.
+  /// Creates the tail of a packed push.
   package init(_ items: [RelayPackedItem], from position: UInt64) {
     var writer = ByteWriter(capacity: items.reduce(64) { $0 + $1.byteCountHint })
     writer.varint(position)
@@ -166,7 +166,7 @@ package struct RelayPushTail: Equatable, Sendable {
     type = 0x85
   }
 
-  /// Length, type, number and channel: what stands before it on one channel.
+  /// Length, type, number and channel, which precede the tail on one channel.
   package func head(channel: Int) -> [UInt8] {
     var writer = ByteWriter(capacity: 8)
     writer.byte(type)

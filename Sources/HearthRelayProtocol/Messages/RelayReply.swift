@@ -1,17 +1,17 @@
 import HearthCRDT
 import HearthCrypto
 
-/// What a relay says: answers to requests, and pushes.
+/// A relay's message: an answer to a request, or a push.
 package enum RelayReply: RelayMessage {
   /// Answers `hello`.
   case welcome(RelayWelcome)
-  /// Answers `open`: which key to prove, and a nonce that holds for one proof.
+  /// Answers `open`: the key to prove, and a nonce that is valid for one proof.
   case challenge(keyID: Bytes16, nonce: Bytes32)
   /// Answers `prove` and `create`.
   case opened(RelayOpened)
-  /// Answers `put`, one outcome an item: everything stored is durable.
+  /// Answers `put`, with one outcome per item: everything stored is durable.
   case stored([RelayStored])
-  /// Answers `remove`: the position of each removal, 0 where there was nothing to remove.
+  /// Answers `remove`: the position of each removal, 0 if there was nothing to remove.
   case removed([UInt64])
   /// Answers `list`.
   case listing(RelayListing)
@@ -19,11 +19,11 @@ package enum RelayReply: RelayMessage {
   case blobs([[UInt8]?])
   /// Answers `fetchAfter`.
   case entries(RelayPage)
-  /// Answers `subscribe`: what is stored after this position is pushed.
+  /// Answers `subscribe`: entries after this position will be pushed.
   case subscribed(head: UInt64)
   /// Answers `rotate`: the generation of the new key.
   case rotated(generation: UInt64)
-  /// Answers what has nothing to tell.
+  /// Answers requests that have no result.
   case done
   /// Answers `roster`.
   case roster(RelayRosterReport)
@@ -31,40 +31,40 @@ package enum RelayReply: RelayMessage {
   case pong
   /// Answers `query`.
   case found(PublicAnswer)
-  /// Answers any request that was refused.
+  /// Answers any refused request.
   case fault(RelayFault)
-  /// Pushed: entries that were just stored, without gaps after the last that was pushed.
+  /// Pushed: new entries, without gaps after the last pushed one.
   case pushed(channel: Int, entries: [RelayEntry])
-  /// The same in pieces that repeat the last entry that was told of on the channel: blobs that
-  /// were put, from a position on.
+  /// Pushed: new entries that were put, from a position on, packed against the last reported entry
+  /// of the channel.
   case pushedPacked(channel: Int, from: UInt64, items: [RelayPackedItem])
-  /// Pushed: there is more than what was pushed, up to this position; fetch it.
+  /// Pushed: there are more entries than were pushed, up to this position; fetch them.
   case behind(channel: Int, head: UInt64)
-  /// Pushed: the channel was closed by the relay.
+  /// Pushed: the relay closed the channel.
   case closed(channel: Int, RelayFault)
   /// Pushed: the relay closes the connection.
   case farewell(RelayFault)
 }
 
-/// Who may make mailboxes at a relay.
+/// Who may create mailboxes at a relay.
 package enum RelayRegistration: UInt8, Sendable, CaseIterable {
   /// Anybody.
   case open = 0
-  /// Who has a token of the operator.
+  /// Holders of a token from the operator.
   case token = 1
-  /// Whose manager key the operator has listed.
+  /// Clients whose manager key the operator has listed.
   case allowList = 2
 }
 
-/// What a relay says of itself first.
+/// A relay's first statement about itself.
 package struct RelayWelcome: Hashable, Sendable {
-  /// The version that both sides now speak.
+  /// The version that both sides now use.
   package let version: Int
   /// The relay's id.
   package let relayID: Bytes32
-  /// Who may make mailboxes.
+  /// Who may create mailboxes.
   package let registration: RelayRegistration
-  /// After how many seconds without a frame the client should ping; silence of three times that
+  /// After how many seconds without a frame the client should ping. Silence of three times that
   /// long ends the connection.
   package let heartbeatSeconds: Int
 
@@ -78,11 +78,11 @@ package struct RelayWelcome: Hashable, Sendable {
   }
 }
 
-/// What the relay makes of the cursor in a proof.
+/// The relay's judgement of the cursor in a proof.
 package enum RelayCursorStanding: Hashable, Sendable {
   /// The proof had none.
   case none
-  /// The log has that position; its chain there is this.
+  /// The log has that position, and its chain there is this.
   case known(Bytes32)
   /// The log has another generation: it was wiped or restored.
   case otherGeneration
@@ -92,21 +92,21 @@ package enum RelayCursorStanding: Hashable, Sendable {
 
 /// The state of a mailbox that was opened.
 package struct RelayOpened: Hashable, Sendable {
-  /// The life of the log and its last position.
+  /// The generation of the log and its last position.
   package let head: RelayCursor
   /// ``RelayChain`` at the head.
   package let chain: Bytes32
-  /// What the relay makes of the client's cursor.
+  /// The relay's judgement of the client's cursor.
   package let standing: RelayCursorStanding
   /// How often the access key was set; 1 for the first.
   package let accessGeneration: UInt64
-  /// What the device's own key is worth there.
+  /// The rank of the device's own key.
   package let rank: RelayRank
-  /// ``RelayRosterReport/digest(managers:authors:)`` of the keys that are listed.
+  /// ``RelayRosterReport/digest(managers:authors:)`` of the listed keys.
   package let roster: Bytes16
   /// How many bytes of blobs and names the mailbox holds.
   package let usedBytes: UInt64
-  /// How many it may hold.
+  /// How many bytes it may hold.
   package let quotaBytes: UInt64
 
   package init(
@@ -124,21 +124,21 @@ package struct RelayOpened: Hashable, Sendable {
   }
 }
 
-/// What became of one blob.
+/// The result of putting one blob.
 package struct RelayStored: Hashable, Sendable {
-  /// How a put ended.
+  /// The outcome of a put.
   package enum Outcome: UInt8, Sendable {
     /// Stored at a new position.
     case stored = 0
-    /// The same bytes were there under that name.
+    /// The name already has the same bytes.
     case present = 1
-    /// Other bytes are there under that name, and it is not replaceable; nothing was changed.
+    /// The name has other bytes and is not replaceable; nothing was changed.
     case conflict = 2
   }
 
-  /// How it ended.
+  /// The outcome.
   package let outcome: Outcome
-  /// Where the name's entry is.
+  /// The position of the name's entry.
   package let position: UInt64
 
   package init(_ outcome: Outcome, position: UInt64) {
@@ -151,7 +151,7 @@ package struct RelayStored: Hashable, Sendable {
 package struct RelayListing: Hashable, Sendable {
   /// The entries in order of position.
   package let headers: [RelayHeader]
-  /// How far the log was looked through; list after it to go on.
+  /// The last position that the page covers; list after it to continue.
   package let through: UInt64
   /// The last position of the log.
   package let head: UInt64
@@ -170,9 +170,9 @@ package struct RelayListing: Hashable, Sendable {
 package struct RelayPage: Hashable, Sendable {
   /// The entries in order of position, without gaps.
   package let entries: [RelayEntry]
-  /// The last position of the log; the page ends it when its last entry has this position.
+  /// The last position of the log. The page ends the log if its last entry has this position.
   package let head: UInt64
-  /// ``RelayChain`` after the page's last entry, or at the position asked for if there is none.
+  /// ``RelayChain`` after the page's last entry, or at the requested position if there is none.
   package let chain: Bytes32
 
   package init(entries: [RelayEntry], head: UInt64, chain: Bytes32) {

@@ -43,7 +43,7 @@ extension RelayRequest {
     }
   }
 
-  /// The channel that the request is about; nil for those of the whole session.
+  /// The channel of the request; nil for requests of the whole session.
   package var channel: Int? {
     switch self {
     case .hello, .ping, .goodbye: nil
@@ -74,7 +74,7 @@ extension RelayRequest {
     }
   }
 
-  /// What follows the channel.
+  /// Encodes the fields after the channel.
   private func encodeRest(into writer: inout ByteWriter) {
     switch self {
     case .open(_, let mailbox), .openPublic(_, let mailbox): writer.identifier(mailbox)
@@ -171,7 +171,7 @@ extension RelayRequest {
 }
 
 extension ByteReader {
-  /// A number of items from 1 on.
+  /// Reads a number of items, at least 1.
   mutating func limit(_ item: String = "limit", atMost most: Int) throws(CodecError) -> Int {
     let start = offset
     let value = try varint(item, atMost: most)
@@ -179,7 +179,7 @@ extension ByteReader {
     return value
   }
 
-  /// The number of items that follow, from 1 on.
+  /// Reads the number of items that follow, at least 1.
   private mutating func itemCount(itemBytes: Int) throws(CodecError) -> Int {
     let start = offset
     let value = try count(

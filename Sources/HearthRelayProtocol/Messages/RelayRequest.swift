@@ -1,7 +1,7 @@
 import HearthCRDT
 import HearthCrypto
 
-/// What a client asks of a relay; each request is answered once, in any order.
+/// A client's request to a relay. Each request is answered once, in any order.
 package enum RelayRequest: RelayMessage {
   /// The first frame of a connection; answered by `welcome`.
   case hello(minimumVersion: Int, maximumVersion: Int)
@@ -9,61 +9,60 @@ package enum RelayRequest: RelayMessage {
   case open(channel: Int, mailbox: Identifier)
   /// Answers a challenge; answered by `opened`.
   case prove(RelayProof)
-  /// Answers a challenge by making the mailbox; answered by `opened`.
+  /// Answers a challenge by creating the mailbox; answered by `opened`.
   case create(RelayCreation)
-  /// Lets go of a channel and its subscription; answered by `done`.
+  /// Releases a channel and its subscription; answered by `done`.
   case close(channel: Int)
-  /// Stores blobs, all or none; answered by `stored` when they are durable.
+  /// Stores blobs, all or none; answered by `stored` once they are durable.
   case put(channel: Int, items: [RelayPut])
-  /// Drops blobs by name; answered by `removed` when that is durable.
+  /// Removes blobs by name; answered by `removed` once that is durable.
   case remove(channel: Int, names: [[UInt8]])
-  /// Entries after a position without their blobs; answered by `listing`.
+  /// Lists entries after a position without their blobs; answered by `listing`.
   ///
-  /// With an author's key only what was stored with that one is told.
+  /// With an author's key, only entries stored with that key are listed.
   case list(channel: Int, after: UInt64, limit: Int, isLiveOnly: Bool, author: [UInt8]? = nil)
-  /// Blobs by name; answered by `blobs`.
+  /// Fetches blobs by name; answered by `blobs`.
   case fetch(channel: Int, names: [[UInt8]])
-  /// Entries after a position with their blobs; answered by `entries`.
+  /// Fetches entries after a position with their blobs; answered by `entries`.
   case fetchAfter(channel: Int, after: UInt64, limit: Int)
-  /// The same in pieces that repeat what was put before on the channel; answered by `stored`.
+  /// Stores blobs, packed against the last put on the channel; answered by `stored`.
   case putPacked(channel: Int, items: [RelayPackedItem])
-  /// Asks for pushes of what is stored from now on, and says whether they may be packed; answered
-  /// by `subscribed`.
+  /// Asks for pushes of new entries, and says whether they may be packed; answered by `subscribed`.
   case subscribe(channel: Int, takesPacked: Bool = false)
   /// Ends the pushes; answered by `done`.
   case unsubscribe(channel: Int)
   /// Sets the next access key if the generation is still this one; answered by `rotated`.
   case rotate(channel: Int, generation: UInt64, accessKey: [UInt8])
-  /// Lists a device's key, or strikes it off, but for the last manager; for managers; answered by
-  /// `done`.
+  /// Sets a device's rank or removes its key, except for the last manager; for managers; answered
+  /// by `done`.
   case setRank(channel: Int, key: [UInt8], rank: RelayRank)
-  /// Asks who is listed and who stored how much; answered by `roster`.
+  /// Asks for the roster and how much each key stored; answered by `roster`.
   case roster(channel: Int)
-  /// Drops all that the mailbox holds: its log begins anew; for managers; answered by `done`.
+  /// Deletes all contents of the mailbox and restarts its log; for managers; answered by `done`.
   case reset(channel: Int)
   /// A sign of life; answered by `pong`.
   case ping
-  /// The end; answered by `done`, after which the relay closes the connection.
+  /// Ends the session; answered by `done`, after which the relay closes the connection.
   case goodbye
   /// Opens a catalogue for reading, without a proof; answered by `opened`.
   case openPublic(channel: Int, mailbox: Identifier)
-  /// Records of a catalogue by type and fields; answered by `found`.
+  /// Finds records of a catalogue by type and fields; answered by `found`.
   case query(channel: Int, PublicQuery)
 }
 
 /// The proof that a client holds a mailbox's access key or a manager's key.
 package struct RelayProof: Hashable, Sendable {
-  /// The channel that was challenged.
+  /// The challenged channel.
   package let channel: Int
-  /// Which key proves it.
+  /// The id of the key that the proof is for.
   package let keyID: Bytes16
   /// The client's nonce.
   package let clientNonce: Bytes32
   /// `RelayAccess.prove`, 64 bytes.
   package let signature: [UInt8]
-  /// What the client knows of the log, if anything.
+  /// The client's known end of the log, if any.
   package let cursor: RelayCursor?
-  /// The proof of the device's own key, beside that of an access key; nil for who shows none.
+  /// The proof of the device's own key, beside that of an access key; nil if the client shows none.
   package let author: RelayAuthorProof?
 
   package init(
@@ -99,7 +98,7 @@ package struct RelayProof: Hashable, Sendable {
   }
 }
 
-/// What kind of mailbox there is.
+/// The kind of a mailbox.
 package struct RelayMailboxKind: RawRepresentable, Hashable, Sendable {
   package let rawValue: UInt8
 
@@ -113,24 +112,24 @@ package struct RelayMailboxKind: RawRepresentable, Hashable, Sendable {
   package static let catalogue = RelayMailboxKind(rawValue: 1)
 }
 
-/// To which mailbox another belongs, and as what.
+/// A mailbox's parent, and the kind of child.
 ///
-/// Whoever has a mailbox open as a member may make a bounded number of such others without a right
-/// to register: they are how members, newcomers and those who were away find each other.
+/// A member who has a mailbox open may create a bounded number of child mailboxes without a right
+/// to register. Through them members, newcomers and returning members find each other.
 package struct RelayParent: Hashable, Sendable {
-  /// What a mailbox is of another one.
+  /// The kind of child that a mailbox is.
   package enum Child: UInt8, CaseIterable, Sendable {
-    /// A door, which leads from an access key that was replaced to the present one.
+    /// A rekey handoff, which leads from a replaced access key to the current one.
     case door = 1
-    /// A meeting place: of an invitation, or of requests to join.
+    /// A rendezvous: of an invitation, or of requests to join.
     case place = 2
-    /// Where the capsule of recovery words lies, which is needed after years.
+    /// A recovery bundle, which may be needed after years.
     case words = 3
   }
 
-  /// The mailbox to which it belongs.
+  /// The parent mailbox.
   package let mailbox: Identifier
-  /// As what.
+  /// The kind of child.
   package let child: Child
 
   package init(_ mailbox: Identifier, _ child: Child) {
@@ -138,25 +137,25 @@ package struct RelayParent: Hashable, Sendable {
     self.child = child
   }
 
-  /// What the makers of a mailbox sign of its parent.
+  /// The signed form of the parent in a mailbox's creation.
   package var bytes: [UInt8] { [child.rawValue] + mailbox.bytes }
 }
 
-/// The making of a mailbox, signed with both of its first keys.
+/// The creation of a mailbox, signed with both of its first keys.
 package struct RelayCreation: Hashable, Sendable {
-  /// The channel that was challenged.
+  /// The challenged channel.
   package let channel: Int
-  /// The kind of mailbox; a relay refuses kinds it does not have.
+  /// The kind of mailbox; a relay refuses kinds that it does not support.
   package let kind: RelayMailboxKind
   /// The first access key, 32 bytes.
   package let accessKey: [UInt8]
   /// The first manager's key, 32 bytes.
   package let managerKey: [UInt8]
-  /// The registration token; empty where none is needed.
+  /// The registration token; empty if the relay needs none.
   package let credential: [UInt8]
-  /// The mailbox to which it is to belong, if there is one.
+  /// The parent mailbox, if there is one.
   ///
-  /// The session has to have that open as a member. A catalogue belongs to none.
+  /// The session has to have the parent open as a member. A catalogue has no parent.
   package let parent: RelayParent?
   /// The client's nonce.
   package let clientNonce: Bytes32
@@ -164,8 +163,8 @@ package struct RelayCreation: Hashable, Sendable {
   package let accessSignature: [UInt8]
   /// `RelayAccess.signCreation` with the manager's key, 64 bytes.
   package let managerSignature: [UInt8]
-  /// The catalogue's name, from which with the manager's key the mailbox's follows; empty for
-  /// other kinds.
+  /// The catalogue's name; empty for other kinds. The mailbox's name derives from it and the
+  /// manager's key.
   package let catalogueName: String
 
   package init(
@@ -189,7 +188,7 @@ package struct RelayCreation: Hashable, Sendable {
     self.managerSignature = managerSignature
   }
 
-  /// What both keys sign.
+  /// The content that both keys sign.
   package var signed: RelayAccess.Creation {
     RelayAccess.Creation(
       kind: kind.rawValue, accessKey: accessKey, managerKey: managerKey, credential: credential,

@@ -1,30 +1,30 @@
 import HearthCRDT
 import HearthCrypto
 
-/// What a device's own key is worth at a mailbox.
+/// The rank of a device's own key at a mailbox.
 package enum RelayRank: UInt8, Sendable, CaseIterable {
-  /// Nobody has listed the key: whoever has the access key may read, and store a little.
+  /// Nobody has listed the key: a holder of the access key may read, and store a little.
   case guest = 0
   /// A manager has listed the key: it opens the mailbox, and stores up to a share.
   case author = 1
-  /// The key may do everything: list others, change the access key, take away what anybody stored.
+  /// The key may do everything: set ranks, change the access key, remove anybody's entries.
   case manager = 2
-  /// A manager has taken the key off the list, and the relay tells so to its holder.
+  /// A manager has removed the key from the roster. The relay reports that to the key's holder.
   case struck = 3
 
-  /// Whether the key is on the list.
+  /// Whether the key is on the roster.
   package var isListed: Bool { self == .author || self == .manager }
 }
 
-/// One key of a mailbox's list, and what was stored with it.
+/// One key of a mailbox's roster, and how much was stored with it.
 package struct RelaySeat: Hashable, Sendable {
   /// The device's key at this relay (`RelayPseudonym`), 32 bytes.
   package var key: [UInt8]
-  /// What it is worth.
+  /// The key's rank.
   package var rank: RelayRank
-  /// The bytes of live blobs, and of names with their rows, that were stored with it.
+  /// The bytes of live blobs, and of names with their rows, that were stored with the key.
   package var usedBytes: UInt64
-  /// The entries that were appended with it, live or not.
+  /// The entries that were appended with the key, live or not.
   package var entries: UInt64
 
   package init(key: [UInt8], rank: RelayRank, usedBytes: UInt64 = 0, entries: UInt64 = 0) {
@@ -51,11 +51,11 @@ package struct RelaySeat: Hashable, Sendable {
   }
 }
 
-/// Who may do what in a mailbox, and who stored how much.
+/// The roster of a mailbox, and how much each key stored.
 package struct RelayRosterReport: Hashable, Sendable {
-  /// The listed and struck keys, sorted.
+  /// The listed and removed keys, sorted.
   package var seats: [RelaySeat]
-  /// What all others stored together.
+  /// The total that all other keys stored.
   package var guests: RelaySeat
 
   package init(seats: [RelaySeat], guests: RelaySeat) {
@@ -63,7 +63,7 @@ package struct RelayRosterReport: Hashable, Sendable {
     self.guests = guests
   }
 
-  /// What ``RelayOpened/roster`` tells of a list: 16 bytes over its keys and ranks.
+  /// The digest in ``RelayOpened/roster``: 16 bytes over the roster's keys and ranks.
   package static func digest(managers: Set<[UInt8]>, authors: Set<[UInt8]>) -> Bytes16 {
     let listed =
       managers.map { (key: $0, rank: RelayRank.manager) }
@@ -77,7 +77,7 @@ package struct RelayRosterReport: Hashable, Sendable {
     return Bytes16(exactly: hasher.finalize())
   }
 
-  /// ``digest(managers:authors:)`` of the list.
+  /// The ``digest(managers:authors:)`` of this roster.
   package var digest: Bytes16 {
     func keys(of rank: RelayRank) -> Set<[UInt8]> {
       Set(seats.filter { $0.rank == rank }.map(\.key))

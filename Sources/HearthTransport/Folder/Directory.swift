@@ -2,31 +2,31 @@ import Glibc
 
 /// An open directory, closed when it goes out of scope.
 ///
-/// Everything below the folder's root is reached step by step from descriptors, and no step
-/// follows a symbolic link, so that nothing outside the folder can be read or written.
+/// All access below the folder's root goes step by step through descriptors. No step follows a
+/// symbolic link, so nothing outside the folder can be read or written.
 struct Directory: ~Copyable {
-  /// What an entry is, as far as the directory itself tells.
+  /// The kind of an entry, as far as the directory itself reports it.
   enum Kind: Sendable {
     case file
     case directory
     /// A link, pipe, socket or device.
     case other
-    /// This file system tells only when asked for the entry itself.
+    /// The file system reports the kind only for the entry itself.
     case unknown
   }
 
-  /// Whether to go on reading a directory.
+  /// Whether to continue reading a directory.
   enum Step {
     case next
     case stop
   }
 
-  /// A file read whole, or why it was not.
+  /// The whole content of a file, or why it was not read.
   enum Content {
     case bytes([UInt8])
     case missing
     case notRegular
-    /// Larger than allowed: its size in bytes.
+    /// The file is larger than allowed; its size in bytes.
     case tooLarge(Int64)
   }
 
@@ -34,14 +34,15 @@ struct Directory: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Opens a directory by its path; a link as the path itself is followed, for it is the user's.
+  /// Opens a directory by its path. A link as the path itself is followed, because the user chose
+  /// it.
   static func root(_ path: String) throws(SystemFault) -> Directory {
     let descriptor = retrying { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard descriptor >= 0 else { throw .last("open") }
     return Directory(descriptor: descriptor)
   }
 
-  /// Opens a directory inside this one; a link is refused.
+  /// Opens a directory inside this one. A link is refused.
   func directory(_ name: FolderName) throws(SystemFault) -> Directory {
     let descriptor = name.withCString { name in
       retrying { openat(self.descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
@@ -50,9 +51,9 @@ struct Directory: ~Copyable {
     return Directory(descriptor: descriptor)
   }
 
-  /// Makes a directory inside this one and makes its entry durable.
+  /// Creates a directory inside this one and makes its entry durable.
   ///
-  /// - Returns: whether it was made; false if something of that name exists.
+  /// - Returns: whether it was created; false if something of that name exists.
   func makeDirectory(_ name: FolderName) throws(SystemFault) -> Bool {
     guard name.withCString({ mkdirat(descriptor, $0, 0o777) }) == 0 else {
       if errno == EEXIST { return false }
@@ -62,9 +63,9 @@ struct Directory: ~Copyable {
     return true
   }
 
-  /// Calls `body` for every entry but `.` and `..`, in the order the file system has them.
+  /// Calls `body` for every entry but `.` and `..`, in the file system's order.
   ///
-  /// One pass, constant memory; the names lent to `body` live only during the call.
+  /// Takes one pass and constant memory. The names passed to `body` are valid only during the call.
   func forEachEntry(
     _ body: (UnsafeBufferPointer<UInt8>, Kind) throws(SystemFault) -> Step
   ) throws(SystemFault) {
@@ -92,7 +93,7 @@ struct Directory: ~Copyable {
     }
   }
 
-  /// What stands under a name, without opening or following it; nil if nothing does.
+  /// Returns the status of an entry without opening or following it; nil if it does not exist.
   func status(_ name: FolderName) throws(SystemFault) -> stat? {
     var status = stat()
     let result = name.withCString { fstatat(descriptor, $0, &status, AT_SYMLINK_NOFOLLOW) }
@@ -101,7 +102,7 @@ struct Directory: ~Copyable {
     throw .last("fstatat")
   }
 
-  /// What kind of thing stands under a name; `other` if nothing does.
+  /// Returns the kind of an entry; `other` if it does not exist.
   func kind(_ name: FolderName) throws(SystemFault) -> Kind {
     guard let status = try status(name) else { return .other }
     switch status.st_mode & S_IFMT {
@@ -111,11 +112,11 @@ struct Directory: ~Copyable {
     }
   }
 
-  /// Reads a regular file whole, if it has at most `limit` bytes.
+  /// Reads a whole regular file if it has at most `limit` bytes.
   ///
-  /// Anything else than a regular file is not opened: opening a pipe would wait, opening a device
-  /// can do anything. Kind and size are asked again of the opened file, and no more than
-  /// `limit + 1` bytes are ever read, whatever is exchanged or grows meanwhile.
+  /// Anything but a regular file is not opened: opening a pipe would block, and opening a device
+  /// can do anything. The kind and size of the opened file are checked again. No more than `limit +
+  /// 1` bytes are ever read, whatever is exchanged or grows meanwhile.
   func read(_ name: FolderName, limit: Int) throws(SystemFault) -> Content {
     guard let before = try status(name) else { return .missing }
     guard before.st_mode & S_IFMT == S_IFREG else { return .notRegular }
@@ -138,7 +139,7 @@ struct Directory: ~Copyable {
 
   /// Writes a new file that must not exist yet, and makes its content durable.
   ///
-  /// If anything fails, what was written of it is removed.
+  /// If anything fails, the partial file is removed.
   func write(_ name: FolderName, _ bytes: [UInt8]) throws(SystemFault) {
     let file = name.withCString { name in
       retrying {
@@ -162,7 +163,7 @@ struct Directory: ~Copyable {
     }
   }
 
-  /// Makes an existing file's content durable, whoever wrote it.
+  /// Makes an existing file's content durable, no matter who wrote it.
   func synchronizeFile(_ name: FolderName) throws(SystemFault) {
     let file = name.withCString { name in
       retrying { openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
@@ -172,7 +173,7 @@ struct Directory: ~Copyable {
     guard retrying({ fsync(file) }) == 0 else { throw .last("fsync") }
   }
 
-  /// Gives a file its final name in one step, replacing what is not a directory.
+  /// Renames a file in one step, replacing anything but a directory.
   func rename(_ old: FolderName, to new: FolderName) throws(SystemFault) {
     let result = old.withCString { old in
       new.withCString { new in renameat(descriptor, old, descriptor, new) }
@@ -180,7 +181,7 @@ struct Directory: ~Copyable {
     guard result == 0 else { throw .last("renameat") }
   }
 
-  /// Removes what is not a directory; nothing happens if it does not exist.
+  /// Removes an entry that is not a directory. Does nothing if it does not exist.
   ///
   /// - Returns: whether something was removed.
   @discardableResult
@@ -190,15 +191,15 @@ struct Directory: ~Copyable {
     throw .last("unlinkat")
   }
 
-  /// Removes a directory that is empty; says nothing if it is not.
+  /// Removes an empty directory. Does nothing if it is not empty.
   func removeEmptyDirectory(_ name: FolderName) {
     _ = name.withCString { unlinkat(descriptor, $0, AT_REMOVEDIR) }
   }
 
   /// Makes the directory's entries durable.
   ///
-  /// Some file systems know no such thing for a directory and say so; for them it is as good as
-  /// it gets.
+  /// Some file systems do not support this for directories and report that. This method then does
+  /// nothing.
   func synchronize() throws(SystemFault) {
     if retrying({ fsync(descriptor) }) == 0 { return }
     let fault = SystemFault.last("fsync")

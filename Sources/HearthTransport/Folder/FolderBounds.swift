@@ -1,31 +1,33 @@
-/// The bounds on everything a shared folder can put before a node, each with a reason.
+/// The bounds on everything that a shared folder can present to a node, each with a reason.
 ///
-/// A value instead of constants only so that a test can reach each bound with few files.
+/// The bounds are a value and not constants only so that a test can reach each bound with few
+/// files.
 package struct FolderBounds: Sendable {
   /// The largest file that is read or stored, in bytes.
   ///
-  /// A sealed segment holds at most 1 MiB; header, signature and padding fit in 64 KiB. A larger
+  /// A sealed segment holds at most 1 MiB. Header, signature and padding fit in 64 KiB. A larger
   /// file is refused by its size, before a byte of it is read.
   package var maximumFileBytes = 1024 * 1024 + 64 * 1024
-  /// The most segment names kept of one directory; the smallest in sorted order are kept.
+  /// The most segment names to keep of one directory. The first in sorted order are kept.
   ///
-  /// Sorted means an author's oldest first, which is what has to be applied first, so that what
-  /// is kept is useful. The same names are kept on every listing, so that nothing flickers.
+  /// An author's oldest segments sort first. They have to be applied first, so the kept names are
+  /// useful. Every listing keeps the same names, so results are stable.
   package var maximumNamesPerDirectory = 200_000
-  /// The most names kept of one listing, over all directories: some 72 MB.
+  /// The most names to keep of one listing, over all directories: some 72 MB.
   ///
-  /// Beyond it every directory is cut to the same length, so that one author's flood cannot push
-  /// out another's segments.
+  /// Above this bound every directory is cut to the same length, so that one author's flood cannot
+  /// push out another's segments.
   package var maximumNames = 1_000_000
-  /// The most author directories of one zone that are looked into.
+  /// The most author directories of one zone to read.
   package var maximumDirectories = 4_000
-  /// The most files of one listing that are remembered under another name than their exact one.
+  /// The most files of one listing to remember under inexact names.
   package var maximumCopies = 200_000
-  /// The most entries read of one directory, rubbish included: a bound on time, not on memory.
+  /// The most entries to read of one directory, foreign files included. This bounds time, not
+  /// memory.
   package var maximumEntries = 2_000_000
-  /// The most problems of one listing that are told one by one.
+  /// The most problems of one listing to report individually.
   package var maximumProblems = 200
-  /// How old a temporary file must be before it counts as left behind, in seconds.
+  /// How old a temporary file must be before it counts as abandoned, in seconds.
   package var temporaryLifetimeSeconds: Int64 = 24 * 60 * 60
 
   package init() {}

@@ -1,6 +1,6 @@
 import HearthSync
 
-/// The faults of single files, each said in one way.
+/// The faults of single files, each with one wording.
 extension TransportError {
   private static let arriving =
     "it may still be arriving; if it stays, `hearth sync --check` on a device that has it puts it "
@@ -13,13 +13,13 @@ extension TransportError {
       remedy: "wait for the program that carries the folder; its author puts it back")
   }
 
-  /// The file holds nothing.
+  /// The file is empty.
   static func empty(_ place: String) -> TransportError {
     TransportError(
       .emptyFile, place: place, message: "\(place) holds zero bytes", remedy: arriving)
   }
 
-  /// The file was not opened because it is not one.
+  /// The entry was not opened because it is not a regular file.
   static func notRegular(_ place: String) -> TransportError {
     TransportError(
       .notRegularFile, place: place,
@@ -27,7 +27,7 @@ extension TransportError {
       remedy: "move it away and sync again: the author of the file puts it back")
   }
 
-  /// The file, or what should become one, is larger than any of ours.
+  /// The file, or the content to store, is larger than any file of Hearth's.
   static func oversized(_ place: String, size: Int64, limit: Int) -> TransportError {
     TransportError(
       .tooLarge, place: place,
@@ -37,8 +37,8 @@ extension TransportError {
 
   /// The content does not have the digest in the name.
   ///
-  /// Carriers that reserve space first leave zeros where content is still missing; that much can
-  /// be told apart. Whether other content was cut or changed cannot.
+  /// Sync programs that reserve space first leave zeros where content is still missing, so that
+  /// case can be distinguished. A cut file and a changed file cannot be distinguished.
   static func mismatch(_ place: String, _ bytes: [UInt8]) -> TransportError {
     let zeros = bytes.reversed().prefix { $0 == 0 }.count
     let fault =

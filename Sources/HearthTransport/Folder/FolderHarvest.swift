@@ -1,6 +1,6 @@
 /// The names of one directory, of which only the first in sorted order are kept.
 struct FolderHarvest {
-  /// One name: its fields, and itself if it is not the exact one.
+  /// The fields of one name, and the name itself if it is inexact.
   struct Item {
     let fields: FolderFields
     let name: FolderName?
@@ -14,13 +14,13 @@ struct FolderHarvest {
 
   init(bound: Int) { self.bound = bound }
 
-  /// Adds a name; memory stays within twice the bound, time linear but for the sorting.
+  /// Adds a name. Memory stays within twice the bound; time is linear but for the sorting.
   mutating func insert(_ fields: FolderFields, _ name: FolderName?) {
     items.append(Item(fields: fields, name: name))
     if items.count > 2 * bound { cut() }
   }
 
-  /// What is kept, sorted, an exact name before its copies.
+  /// Returns the kept names, sorted, an exact name before its copies.
   mutating func sorted() -> [Item] {
     cut()
     return items

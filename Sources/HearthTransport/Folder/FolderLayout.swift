@@ -1,10 +1,10 @@
 import HearthCRDT
 import HearthSync
 
-/// The spelling of every name in a shared folder: pure, no file is touched.
+/// The spelling of every name in a shared folder, without touching any file.
 ///
-/// Printing gives the one exact form; `parse` accepts only that form. What carriers make of names
-/// is the business of `FolderEntry`. The layout is `docs/reference/folder-layout.md`.
+/// Printing gives the one exact form; parsing accepts only that form. `FolderEntry` handles names
+/// that sync programs changed. `docs/reference/folder-layout.md` describes the layout.
 package enum FolderLayout {
   /// The note for people who find the folder.
   package static let noteName = "HEARTH.txt"
@@ -12,12 +12,13 @@ package enum FolderLayout {
   package static let segmentsDirectory = "z"
   /// The directory of snapshots.
   package static let snapshotsDirectory = "s"
-  /// The directory of invitation capsules.
+  /// The directory of invitation bundles.
   package static let capsulesDirectory = "i"
-  /// How the name of an unfinished file begins; sixteen hexadecimal digits follow.
+  /// The prefix of an unfinished file's name; sixteen hexadecimal digits follow.
   package static let temporaryPrefix = ".tmp-"
 
-  /// The note's text, the same in every folder, so that carriers never see two versions of it.
+  /// The note's text. It is the same in every folder, so that sync programs never see two versions
+  /// of it.
   package static let note = """
     This folder carries a Hearth household between devices.
 
@@ -30,7 +31,7 @@ package enum FolderLayout {
 
     """
 
-  /// The names from the folder's root to a segment's file, and the file's own.
+  /// The path components of a segment's file, from the folder's root.
   ///
   /// - Returns: four names, or nil if the name's numbers are not a range counted from 1.
   package static func path(of name: SegmentName) -> [String]? {
@@ -41,10 +42,10 @@ package enum FolderLayout {
     ]
   }
 
-  /// The names from the folder's root to a blob's file, and the file's own.
+  /// The path components of a blob's file, from the folder's root.
   ///
-  /// - Returns: two names for a capsule, three for a snapshot's chunk, or nil if a field that has
-  ///   no place in the name is set or a number does not fit.
+  /// - Returns: two names for a bundle, three for a snapshot's chunk. Nil if a field is set that
+  ///   the path cannot contain, or if a number does not fit.
   package static func path(of name: BlobName) -> [String]? {
     switch name.kind {
     case .capsule:
@@ -96,7 +97,7 @@ package enum FolderLayout {
     return snapshot(zone: zone.identifier(0), file: file)
   }
 
-  /// Puts a segment's name together from the fields of its path; nil if its range is none.
+  /// Creates a segment's name from the fields of its path; nil if the range is invalid.
   static func segment(zone: Identifier, author: FolderFields, file: FolderFields) -> SegmentName? {
     let name = SegmentName(
       zoneTag: zone, authorTag: author.identifier(0), incarnation: author.number(2),
@@ -104,7 +105,8 @@ package enum FolderLayout {
     return isRange(name) ? name : nil
   }
 
-  /// Puts a chunk's name together from the fields of its path; nil if its place is none.
+  /// Creates a chunk's name from the fields of its path; nil if the chunk's index or count is
+  /// invalid.
   static func snapshot(zone: Identifier, file: FolderFields) -> BlobName? {
     let index = Int(file.number(2))
     let count = Int(file.number(3))
@@ -114,7 +116,7 @@ package enum FolderLayout {
       digest: file.identifier(4))
   }
 
-  /// Whether a segment's numbers are a range of changes counted from 1, which no log exceeds.
+  /// Whether a segment's numbers are a range of changes, counted from 1, within a log's maximum.
   private static func isRange(_ name: SegmentName) -> Bool {
     name.first >= 1 && name.first <= name.last && name.last <= Frontier.maximumSequence
   }
@@ -126,9 +128,9 @@ package enum FolderLayout {
   }
 }
 
-/// The numbers read from one name, sixteen hexadecimal digits or fewer to a word.
+/// The numbers read from one name, at most sixteen hexadecimal digits to a word.
 struct FolderFields: Comparable {
-  /// Six words are what the longest name, that of a snapshot's chunk, needs.
+  /// The longest name, that of a snapshot's chunk, needs six words.
   private var words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
   private var used = 0
 
@@ -145,7 +147,7 @@ struct FolderFields: Comparable {
     used += 1
   }
 
-  /// The word at a place; zero beyond the last.
+  /// The word at a position; zero beyond the last.
   func number(_ place: Int) -> UInt64 {
     switch place {
     case 0: words.0
@@ -158,7 +160,7 @@ struct FolderFields: Comparable {
     }
   }
 
-  /// The two words from a place on, as an identifier.
+  /// The two words from a position on, as an identifier.
   func identifier(_ place: Int) -> Identifier {
     Identifier(high: number(place), low: number(place + 1))
   }

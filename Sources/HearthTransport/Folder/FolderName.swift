@@ -13,7 +13,7 @@ struct FolderName: Hashable, Comparable, Sendable {
     left.bytes.lexicographicallyPrecedes(right.bytes)
   }
 
-  /// Lends the name to a system call.
+  /// Passes the name to a system call.
   func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
     var terminated = bytes.map { CChar(bitPattern: $0) }
     terminated.append(0)
@@ -25,10 +25,10 @@ struct FolderName: Hashable, Comparable, Sendable {
     }
   }
 
-  /// The name for a person: one line, control characters and bytes that are not text escaped.
+  /// The name for a person: one line, with control characters and invalid text escaped.
   ///
-  /// Whoever can write into the folder chooses names; none may move a terminal's cursor or pass
-  /// for other words of a message.
+  /// Anybody who can write into the folder chooses names. No name may move a terminal's cursor or
+  /// imitate other words of a message.
   var printable: String {
     var text = ""
     var decoder = UTF8()

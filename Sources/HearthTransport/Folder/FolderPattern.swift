@@ -2,7 +2,7 @@
 struct FolderPattern: Sendable {
   /// The number of digits of each group: 8, 16 or 32.
   let groups: [Int]
-  /// What follows the last group after a full stop; empty for a directory.
+  /// The text after the full stop that follows the last group; empty for a directory.
   let suffix: String
   /// The number of bytes from the first digit to the last.
   let stemCount: Int
@@ -21,7 +21,7 @@ struct FolderPattern: Sendable {
   static let segment = FolderPattern(groups: [16, 16, 32], suffix: "seg")
   /// A snapshot's chunk: group, index, count, digest.
   static let snapshot = FolderPattern(groups: [32, 8, 8, 32], suffix: "snap")
-  /// An invitation's capsule: its rendezvous id.
+  /// An invitation bundle: its rendezvous id.
   static let capsule = FolderPattern(groups: [32], suffix: "cap")
 
   /// Reads a name of exactly this form, lower case; nil for anything else.
@@ -48,9 +48,9 @@ struct FolderPattern: Sendable {
 
   /// Reads the first stem inside a longer or differently cased name; nil if there is none.
   ///
-  /// Carriers put their marks before, behind or in the middle of a name: `Copy of STEM.seg`,
+  /// Sync programs put their marks before, behind or in the middle of a name: `Copy of STEM.seg`,
   /// `STEM (2).seg`, `STEM.sync-conflict-….seg`, `STEM-laptop.seg`. A stem counts if no letter or
-  /// digit touches it. Cost: linear in the name, which the system bounds to 255 bytes.
+  /// digit touches it. The cost is linear in the name, which the system bounds to 255 bytes.
   func embedded(_ name: UnsafeBufferPointer<UInt8>) -> FolderFields? {
     guard name.count >= stemCount else { return nil }
     var isLowerCase = true
@@ -103,22 +103,23 @@ struct FolderPattern: Sendable {
   }
 }
 
-/// What one name in a directory of the folder is taken for.
+/// The classification of one name in a directory of the folder.
 enum FolderEntry: Equatable {
   /// A name of exact form.
   case exact(FolderFields)
-  /// A whole name in other letters or inside a carrier's longer one: a hint, to be verified.
+  /// A whole name in other case or inside a longer name from a sync program: a hint, to be
+  /// verified.
   case copy(FolderFields)
   /// An unfinished file of Hearth's own.
   case temporary
-  /// What carriers and desktops are known to leave: passed over without a word.
+  /// A known leftover of sync programs and desktops. It is skipped silently.
   case leftover
-  /// A name with our suffix but without a whole stem: renamed or cut by somebody.
+  /// A name with Hearth's suffix but without a whole stem: somebody renamed or cut it.
   case spoiled
   /// Anything else.
   case foreign
 
-  /// Tells what a name is; pure, linear in the name.
+  /// Classifies a name. Linear in the name, without side effects.
   static func classify(
     _ name: UnsafeBufferPointer<UInt8>, as pattern: FolderPattern
   ) -> FolderEntry {
@@ -130,13 +131,13 @@ enum FolderEntry: Equatable {
     return .foreign
   }
 
-  /// Tells what a name is, for names at hand as text.
+  /// Classifies a name that is available as text.
   static func classify(_ name: String, as pattern: FolderPattern) -> FolderEntry {
     var name = name
     return name.withUTF8 { classify($0, as: pattern) }
   }
 
-  /// Whether this is the name of an unfinished file of ours, exactly.
+  /// Whether this is exactly the name of an unfinished file of Hearth's.
   static func isTemporary(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
     let prefix = FolderLayout.temporaryPrefix.utf8
     guard name.count == prefix.count + 16, name.starts(with: prefix) else { return false }
@@ -145,7 +146,7 @@ enum FolderEntry: Equatable {
     }
   }
 
-  /// Whether a name is a carrier's or desktop's own: hidden, unfinished, or a known companion.
+  /// Whether a name belongs to a sync program or desktop: hidden, unfinished, or a known companion.
   static func isLeftover(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let first = name.first else { return true }
     if first == UInt8(ascii: ".") || first == UInt8(ascii: "~") { return true }
@@ -154,11 +155,11 @@ enum FolderEntry: Equatable {
       || companions.contains { equals(name, $0) }
   }
 
-  /// How programs end the name of a file they are still writing.
+  /// The suffixes of files that other programs are still writing.
   private static let unfinishedSuffixes = [
     ".tmp", ".temp", ".part", ".partial", ".filepart", ".crdownload", ".download", ".!sync",
   ]
-  /// Files that desktops and carriers keep beside others; `Icon` ends in a carriage return.
+  /// Files that desktops and sync programs keep beside others. `Icon` ends in a carriage return.
   private static let companions = ["desktop.ini", "thumbs.db", "icon\r", "lost+found"]
 
   private static func ends(_ name: UnsafeBufferPointer<UInt8>, with suffix: String) -> Bool {
@@ -166,7 +167,7 @@ enum FolderEntry: Equatable {
     return equals(UnsafeBufferPointer(rebasing: name.suffix(suffix.utf8.count)), suffix)
   }
 
-  /// Compares without regard to the case of ASCII letters; `text` is in lower case.
+  /// Compares without regard to the case of ASCII letters. `text` is in lower case.
   static func equals(_ name: UnsafeBufferPointer<UInt8>, _ text: String) -> Bool {
     name.count == text.utf8.count
       && zip(name, text.utf8).allSatisfy { byte, expected in

@@ -1,20 +1,20 @@
-/// One pass over one directory: what of it is ours, and what else is there.
+/// One pass over one directory: Hearth's names in it, and everything else.
 struct FolderScan {
-  /// Names of ours, sorted, an exact name before its copies.
+  /// Hearth's names, sorted, an exact name before its copies.
   private(set) var items: [FolderHarvest.Item] = []
-  /// Names of ours under which something of the wrong kind stands.
+  /// Hearth's names that an entry of the wrong kind occupies.
   private(set) var blocked: [(fields: FolderFields, name: FolderName)] = []
-  /// Names with our suffix but without a whole stem.
+  /// Names with Hearth's suffix but without a whole stem.
   private(set) var spoiled: [FolderName] = []
-  /// Unfinished files of ours.
+  /// Hearth's unfinished files.
   private(set) var temporaries: [FolderName] = []
-  /// How many names are neither ours nor a carrier's.
+  /// How many names belong neither to Hearth nor to a sync program.
   private(set) var foreignCount = 0
-  /// The first of them in sorted order.
+  /// The first foreign name in sorted order.
   private(set) var foreignExample: FolderName?
   /// Whether there were more names than are kept.
   var isOverfull: Bool { harvest.isOverfull }
-  /// Whether there were more entries than are looked at.
+  /// Whether there were more entries than the bound allows to read.
   var isCut: Bool { entries > bounds.maximumEntries }
 
   private let pattern: FolderPattern
@@ -23,7 +23,7 @@ struct FolderScan {
   private var harvest: FolderHarvest
   private var entries = 0
 
-  /// Prepares to read names of one pattern under which things of one kind should stand.
+  /// Prepares to read the names of one pattern whose entries should be of one kind.
   init(
     as pattern: FolderPattern, wanting wanted: Directory.Kind, bound: Int, bounds: FolderBounds
   ) {
@@ -33,9 +33,9 @@ struct FolderScan {
     self.harvest = FolderHarvest(bound: bound)
   }
 
-  /// Reads the directory; what was read before a fault stays.
+  /// Reads the directory. Entries that were read before a fault stay.
   ///
-  /// - Parameter keeping: whether a name that reads well is wanted.
+  /// - Parameter keeping: whether a well-formed name is wanted.
   mutating func read(
     _ directory: borrowing Directory, keeping: (FolderFields) -> Bool
   ) throws(SystemFault) {
@@ -61,7 +61,7 @@ struct FolderScan {
     }
   }
 
-  /// Sorts what was read.
+  /// Sorts the names that were read.
   mutating func finish() { items = harvest.sorted() }
 
   private mutating func take(
@@ -74,7 +74,7 @@ struct FolderScan {
     }
   }
 
-  /// Keeps as many names as are told at most.
+  /// Keeps as many names as problems are reported individually.
   private func keep(_ name: UnsafeBufferPointer<UInt8>, in names: inout [FolderName]) {
     if names.count < bounds.maximumProblems { names.append(FolderName(name)) }
   }

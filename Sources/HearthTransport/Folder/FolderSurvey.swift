@@ -2,24 +2,24 @@ import Glibc
 import HearthCRDT
 import HearthSync
 
-/// Where names were found that are not at their exact place, by name.
+/// The inexact places where names were found, by name.
 struct FolderCopies: Sendable {
   var segments: [SegmentName: [[FolderName]]] = [:]
   var snapshots: [BlobName: [[FolderName]]] = [:]
 }
 
-/// One pass over what a folder holds of one zone.
+/// One pass over a folder's contents of one zone.
 ///
-/// Never fails: whatever cannot be read becomes a problem, and the rest is listed.
+/// A survey never fails: anything unreadable becomes a problem, and the rest is listed.
 struct FolderSurvey {
-  /// A name of ours under which something stands that is not a file.
+  /// A name of Hearth's that something other than a file occupies.
   struct Blocked<Name: Hashable> {
     let name: Name
     let error: TransportError
   }
 
   let zoneTag: Identifier
-  /// The authors that come first where there are too many.
+  /// The authors that come first if there are too many.
   let preferred: Set<Identifier>
   let bounds: FolderBounds
   let now: Int64
@@ -32,12 +32,12 @@ struct FolderSurvey {
   var problems: [TransportProblem] = []
   var untoldProblems = 0
   var untoldHidesData = false
-  /// How many names are kept of each directory; sinks when there are too many altogether.
+  /// How many names to keep of each directory. It sinks if the total is too large.
   private var level: Int
   private var total = 0
   private var copyCount = 0
 
-  /// Where names were found besides their exact places.
+  /// The inexact places where names were found.
   private(set) var copies = FolderCopies()
 
   init(
@@ -50,7 +50,7 @@ struct FolderSurvey {
     self.level = bounds.maximumNamesPerDirectory
   }
 
-  /// What was found, sorted, each name once.
+  /// The names that were found, sorted, each name once.
   var listing: TransportListing {
     var listing = TransportListing(
       segments: unique(segments.joined().sorted()), snapshots: unique(snapshots.sorted()),
@@ -67,7 +67,7 @@ struct FolderSurvey {
     return listing
   }
 
-  /// Looks through the folder.
+  /// Surveys the folder.
   mutating func run(_ root: borrowing Directory) {
     let tops = topDirectories(root)
     var isZoneThere = false
@@ -103,7 +103,7 @@ struct FolderSurvey {
     }
   }
 
-  /// Where a capsule stands besides its exact place.
+  /// Returns the inexact places of an invitation bundle.
   static func capsules(
     _ scope: Identifier, in root: borrowing Directory, bounds: FolderBounds, now: Int64
   ) -> [[FolderName]] {
@@ -122,7 +122,7 @@ struct FolderSurvey {
   }
 }
 
-// MARK: - Going down
+// MARK: - Traversal
 
 extension FolderSurvey {
   private struct Tops {
@@ -144,7 +144,7 @@ extension FolderSurvey {
     }
   }
 
-  /// Our directories in the root, in whatever case a carrier left them.
+  /// Hearth's directories in the root, in any case that a sync program gave them.
   private mutating func topDirectories(_ root: borrowing Directory) -> Tops {
     var tops = Tops()
     var temporaries: [FolderName] = []
@@ -199,10 +199,11 @@ extension FolderSurvey {
     }
   }
 
-  /// The author directories that are looked into: all, or as many as the bound allows.
+  /// The author directories to read: all, or as many as the bound allows.
   ///
-  /// Preferred authors come first, then the others; among either, each author's first life comes
-  /// before anybody's second. So neither a flood of names nor one with many lives hides the others.
+  /// Preferred authors come first, then the others. In each group, every author's first incarnation
+  /// comes before any author's second. So neither a flood of names nor an author with many
+  /// incarnations hides the others.
   private mutating func chosen(
     _ authors: [FolderHarvest.Item], _ place: [FolderName]
   ) -> [FolderHarvest.Item] {
@@ -290,16 +291,17 @@ extension FolderSurvey {
     }
   }
 
-  /// Whether one more place of a copy may be remembered; tells if not.
+  /// Whether one more copy's place may be remembered. Reports a problem if not.
   private mutating func hasRoomForCopy() -> Bool {
     if copyCount < bounds.maximumCopies { return true }
     tellTooManyCopies()
     return false
   }
 
-  /// Reads one directory and tells what is wrong in it, but for names that are blocked.
+  /// Reads one directory and reports its problems, except for blocked names.
   ///
-  /// - Parameter isShared: whether other zones use the directory too; rubbish is not told then.
+  /// - Parameter isShared: whether other zones use the directory too. Foreign files are then not
+  ///   reported.
   private mutating func scan(
     _ directory: borrowing Directory, place: [FolderName], as pattern: FolderPattern,
     wanting wanted: Directory.Kind, isShared: Bool,
@@ -317,10 +319,10 @@ extension FolderSurvey {
     return scan
   }
 
-  /// Removes temporary files that were left behind.
+  /// Removes abandoned temporary files.
   ///
-  /// One that is still being written is young. If a clock is so wrong that it is removed all the
-  /// same, its writer starts over.
+  /// A file that is still being written is recent. If a clock is so wrong that such a file is
+  /// removed all the same, its writer starts over.
   private func sweep(_ names: [FolderName], in directory: borrowing Directory) {
     for name in names {
       do throws(SystemFault) {
@@ -329,13 +331,13 @@ extension FolderSurvey {
         else { continue }
         try directory.remove(name)
       } catch {
-        // A read-only folder keeps its leftovers: they are only a waste of space.
+        // A read-only folder keeps its leftovers: they only waste space.
         continue
       }
     }
   }
 
-  /// Cuts all directories to one length if there are too many names altogether.
+  /// Cuts all directories to the same length if there are too many names in total.
   private mutating func lowerLevel() {
     guard total > bounds.maximumNames else { return }
     while total > bounds.maximumNames, level > 1 {
@@ -348,7 +350,7 @@ extension FolderSurvey {
     tellTooManyNames([FolderName(FolderLayout.segmentsDirectory)], bound: bounds.maximumNames)
   }
 
-  /// Opens the last directory of a path inside its parent; what cannot be opened is a problem.
+  /// Opens the last directory of a path inside its parent. Reports a problem if that fails.
   private mutating func inside(
     _ path: [FolderName], of parent: borrowing Directory,
     _ body: (inout FolderSurvey, borrowing Directory) -> Void

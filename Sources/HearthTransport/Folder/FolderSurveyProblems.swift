@@ -1,7 +1,7 @@
 import Glibc
 import HearthSync
 
-/// How the findings of a survey are told.
+/// Reports of a survey's findings.
 extension FolderSurvey {
   mutating func report(_ problem: TransportProblem) {
     guard !problems.contains(problem) else { return }
@@ -14,7 +14,7 @@ extension FolderSurvey {
   }
 
   mutating func tell(_ fault: SystemFault, _ path: [FolderName]) {
-    // Removed between two steps: as if it had never been listed.
+    // The entry was removed between two steps, so treat it as never listed.
     if fault.number == ENOENT { return }
     report(
       TransportError(fault, place: path.place, doing: "reading", isWriting: false)

@@ -4,27 +4,27 @@ import HearthCrypto
 import HearthSync
 import Synchronization
 
-/// A step of storing one file, in order; a test looks at the folder between them.
+/// A step of storing one file, in order. A test inspects the folder between steps.
 enum FolderWriteStep: CaseIterable, Sendable {
   /// The directories exist and are durable.
   case directoriesMade
   /// The temporary file holds the whole content, durably.
   case temporaryWritten
-  /// The file has its name.
+  /// The file has its final name.
   case renamed
-  /// The name is durable.
+  /// The final name is durable.
   case synchronized
 }
 
-/// A transport over a plain directory that something else carries: Syncthing, Dropbox, NFS, a
+/// A transport over a plain directory that something else synchronizes: Syncthing, Dropbox, NFS, a
 /// USB stick.
 ///
-/// Every file is written once, under a temporary name, made durable, then renamed; a segment's
-/// name holds the digest of its content, so that a cut, damaged or exchanged file is known when
-/// it is read, and so that no two writers ever disagree about a name. Names are hints: a file
-/// under another case or inside a conflict copy's name is used if its content has the digest.
-/// Links are never followed, pipes and devices never opened, memory never grows with what others
-/// put into the folder. The layout is `docs/reference/folder-layout.md`.
+/// Every file is written once, under a temporary name, made durable, then renamed. A segment's name
+/// holds the digest of its content. So a reader detects a cut, damaged or exchanged file, and no
+/// two writers ever disagree about a name. Names are hints: a file under another case or inside a
+/// conflict copy's name is used if its content has the digest. The transport never follows links
+/// and never opens pipes or devices. Its memory use does not grow with what others put into the
+/// folder. `docs/reference/folder-layout.md` describes the layout.
 ///
 /// Any number of transports, in any number of processes, may use one folder at once. All methods
 /// may be called from any thread; they block on the disk.
@@ -38,15 +38,15 @@ package final class FolderTransport: Transport, Sendable {
   private let probe: @Sendable (FolderWriteStep) -> Void
   private let memory = Mutex(Memory())
 
-  /// What one instance remembers; losing it costs time, never data.
+  /// State that one instance remembers. Losing it costs time, never data.
   private struct Memory {
-    /// Where the last listing of each zone found names that are not at their exact place.
+    /// The inexact places of names in the last listing of each zone.
     var copies: [Identifier: FolderCopies] = [:]
     /// The directories whose entries this instance has made durable.
     var durableDirectories: Set<[FolderName]> = []
   }
 
-  /// Names a folder; nothing is touched before the first call.
+  /// Creates a transport for a folder. The first call, not this initializer, touches the folder.
   ///
   /// - Parameters:
   ///   - path: the folder, which must exist when it is used.
@@ -61,7 +61,7 @@ package final class FolderTransport: Transport, Sendable {
     self.init(path: path, digest: digest, bounds: bounds, now: now, probe: { _ in })
   }
 
-  /// As above, with a look between the steps of storing.
+  /// Creates a transport with a callback between the steps of storing.
   init(
     path: String, digest: @escaping @Sendable ([UInt8]) -> Identifier, bounds: FolderBounds,
     now: @escaping @Sendable () -> Int64, probe: @escaping @Sendable (FolderWriteStep) -> Void
@@ -80,8 +80,8 @@ package final class FolderTransport: Transport, Sendable {
 
   /// Checks that the folder can be written and puts the note and the top directories into it.
   ///
-  /// For the moment a person adds the folder, so that a mistake shows at once. The folder itself
-  /// is never made: a path that does not exist is more often a disk that is not mounted.
+  /// Call this when a person adds the folder, so that a mistake shows at once. The folder itself is
+  /// never created: a path that does not exist is more often a disk that is not mounted.
   ///
   /// - Throws: `TransportError`.
   package func prepare() throws {
@@ -101,7 +101,7 @@ package final class FolderTransport: Transport, Sendable {
     }
   }
 
-  /// Anybody's program and disk can spoil files in place.
+  /// True: any program and the disk itself can damage files in place.
   package var canDecay: Bool { true }
 
   /// The file's path below the folder.
@@ -109,20 +109,20 @@ package final class FolderTransport: Transport, Sendable {
     FolderLayout.path(of: name)?.joined(separator: "/") ?? "\(name.digest)"
   }
 
-  /// Lists what the folder holds of a zone.
+  /// Lists the folder's contents of a zone.
   ///
-  /// One pass over each directory, no look at any file: whether a file is whole shows when it is
-  /// fetched. Abandoned temporary files are removed on the way. Linear in the number of entries,
-  /// and times its logarithm for sorting.
+  /// Takes one pass over each directory and opens no file: only fetching shows whether a file is
+  /// whole. Abandoned temporary files are removed on the way. Cost: n log n in the number of
+  /// entries, because of sorting.
   ///
-  /// - Throws: `TransportError` if the folder itself cannot be opened; every lesser trouble is a
-  ///   problem of the listing.
+  /// - Throws: `TransportError` if the folder itself cannot be opened. Every lesser fault becomes a
+  ///   problem in the listing.
   package func list(zoneTag: Identifier) throws -> TransportListing {
     try list(zoneTag: zoneTag, preferring: [])
   }
 
-  /// Lists what the folder holds of a zone; of more authors than are looked into, first the given
-  /// ones.
+  /// Lists the folder's contents of a zone. If there are too many authors, the given ones come
+  /// first.
   package func list(
     zoneTag: Identifier, preferring tags: Set<Identifier>
   ) throws -> TransportListing {
@@ -134,9 +134,9 @@ package final class FolderTransport: Transport, Sendable {
     return survey.listing
   }
 
-  /// Reads a segment from wherever the folder holds a whole copy of it.
+  /// Reads a segment from any place where the folder holds a whole copy of it.
   ///
-  /// - Throws: `TransportError`: `notFound`, or what is wrong with the file and how to mend it.
+  /// - Throws: `TransportError`: `notFound`, or the file's fault and how to repair it.
   package func fetch(_ name: SegmentName) throws -> [UInt8] {
     guard let path = FolderLayout.path(of: name) else { throw invalidName("\(name)") }
     return try fetch(path.map(FolderName.init), digest: name.digest) {
@@ -144,7 +144,7 @@ package final class FolderTransport: Transport, Sendable {
     }
   }
 
-  /// Reads a capsule or chunk; nil if the folder holds none.
+  /// Reads a bundle or chunk; nil if the folder holds none.
   ///
   /// - Throws: `TransportError` if there is one that cannot be used.
   package func fetch(_ name: BlobName) throws -> [UInt8]? {
@@ -165,9 +165,9 @@ package final class FolderTransport: Transport, Sendable {
     }
   }
 
-  /// Stores a segment durably; one that is there whole is left alone, a damaged one replaced.
+  /// Stores a segment durably. An existing whole file is left alone; a damaged one is replaced.
   ///
-  /// - Throws: `TransportError`; nothing of the file is left behind then.
+  /// - Throws: `TransportError`. Nothing of the file is left behind then.
   package func publish(_ name: SegmentName, _ bytes: [UInt8]) throws {
     guard let path = FolderLayout.path(of: name), digest(bytes) == name.digest else {
       throw invalidName("\(name)")
@@ -175,9 +175,9 @@ package final class FolderTransport: Transport, Sendable {
     try store(bytes, at: path.map(FolderName.init))
   }
 
-  /// Stores a capsule or chunk durably, replacing one of the same name.
+  /// Stores a bundle or chunk durably, replacing one of the same name.
   ///
-  /// - Throws: `TransportError`; nothing of the file is left behind then.
+  /// - Throws: `TransportError`. Nothing of the file is left behind then.
   package func publish(_ name: BlobName, _ bytes: [UInt8]) throws {
     guard let path = FolderLayout.path(of: name),
       name.kind == .capsule || digest(bytes) == name.digest
@@ -196,7 +196,7 @@ package final class FolderTransport: Transport, Sendable {
     try removeFiles([path.map(FolderName.init)] + copies)
   }
 
-  /// Removes a capsule or chunk, and the copies of it that the last listing found.
+  /// Removes a bundle or chunk, and the copies of it that the last listing found.
   ///
   /// - Throws: `TransportError` if it exists and cannot be removed.
   package func remove(_ name: BlobName) throws {
@@ -219,14 +219,15 @@ extension FolderTransport {
     }
   }
 
-  /// Where the last listing found a zone's names besides their exact places; lists if none did.
+  /// The inexact places of a zone's names in the last listing. Lists the zone if there was no
+  /// listing.
   private func copies(zoneTag: Identifier) throws -> FolderCopies {
     if let known = memory.withLock({ $0.copies[zoneTag] }) { return known }
     _ = try list(zoneTag: zoneTag)
     return memory.withLock { $0.copies[zoneTag] } ?? FolderCopies()
   }
 
-  /// Reads the file at its exact place, or else the first whole one of its copies.
+  /// Reads the file at its exact place, or else the first whole copy.
   private func fetch(
     _ exact: [FolderName], digest: Identifier?, copies: () throws -> [[FolderName]]
   ) throws -> [UInt8] {
@@ -274,7 +275,7 @@ extension FolderTransport {
     }
   }
 
-  /// Opens the directories of a path one inside the other and lends the last.
+  /// Opens the directories of a path one inside the other and passes the last one to `body`.
   private static func within<Value>(
     _ path: some Collection<FolderName>, of root: borrowing Directory,
     _ body: (borrowing Directory) throws(SystemFault) -> Value
@@ -293,7 +294,7 @@ extension FolderTransport {
           _ = try directory.remove(path[path.count - 1])
         }
       } catch {
-        // Where there is no such directory, there is no such file.
+        // If the directory does not exist, the file does not exist either.
         if [ENOENT, ENOTDIR, ELOOP].contains(error.number) { continue }
         throw TransportError(error, place: path.place, doing: "removing", isWriting: true)
       }
@@ -304,7 +305,7 @@ extension FolderTransport {
 // MARK: - Storing
 
 extension FolderTransport {
-  /// How often storing starts over when the folder changes under it.
+  /// How often storing starts over when the folder changes meanwhile.
   private static let maximumAttempts = 3
 
   private func store(_ bytes: [UInt8], at path: [FolderName]) throws {
@@ -319,13 +320,13 @@ extension FolderTransport {
     }
     let root = try openRoot()
     try inWords(path.place, doing: "storing", isWriting: true) { () throws(SystemFault) in
-      // The note helps people; that it cannot be written must not keep data back.
+      // The note only helps people; failing to write it must not keep data back.
       do throws(SystemFault) { try putNote(root) } catch {}
       for attempt in 1... {
         do throws(SystemFault) {
           return try storeOnce(bytes, at: path, root: root)
         } catch {
-          // A directory or temporary file was removed by somebody between two steps.
+          // Somebody removed a directory or temporary file between two steps.
           guard error.number == ENOENT, attempt < FolderTransport.maximumAttempts else {
             throw error
           }
@@ -349,7 +350,7 @@ extension FolderTransport {
     _ bytes: [UInt8], as name: FolderName, in directory: borrowing Directory
   ) throws(SystemFault) {
     if case .bytes(bytes) = try directory.read(name, limit: bounds.maximumFileBytes) {
-      // Whoever wrote it may have died before it was durable.
+      // The writer of the file may have died before it was durable.
       try directory.synchronizeFile(name)
       try directory.synchronize()
       return
@@ -369,7 +370,7 @@ extension FolderTransport {
     probe(.synchronized)
   }
 
-  /// Makes what is missing of a path's directories and makes their entries durable once.
+  /// Creates the missing directories of a path and makes their entries durable once.
   private func makeDirectories(
     _ path: ArraySlice<FolderName>, root: borrowing Directory
   ) throws(SystemFault) {
@@ -386,7 +387,7 @@ extension FolderTransport {
     }
   }
 
-  /// Writes the note if nothing stands in its place.
+  /// Writes the note if nothing occupies its name.
   private func putNote(_ root: borrowing Directory) throws(SystemFault) {
     let name = FolderName(FolderLayout.noteName)
     guard try root.status(name) == nil else { return }

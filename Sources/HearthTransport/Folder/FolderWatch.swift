@@ -3,17 +3,17 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// One inotify queue over the directories of some zones; closed with the last reference.
+/// One inotify queue over the directories of some zones, closed with the last reference.
 ///
-/// Not safe to share between threads: `FolderWatcher` keeps it behind its lock and lends out
-/// nothing but the descriptor's number, for `poll`.
+/// Not safe to share between threads. `FolderWatcher` keeps it behind its lock and exposes only the
+/// descriptor's number, for `poll`.
 final class FolderWatch {
   /// Why a folder cannot be watched, for a person.
   struct Refusal: Error {
     let reason: String
   }
 
-  /// What the waiting events were worth.
+  /// The result of reading the pending events.
   enum Verdict {
     case unimportant
     case important
@@ -21,7 +21,7 @@ final class FolderWatch {
     case over(String)
   }
 
-  /// What a watched directory is, which decides which names in it matter.
+  /// The role of a watched directory, which decides which names in it matter.
   private enum Role {
     case root
     /// `z`, `s` or `i`.
@@ -50,7 +50,7 @@ final class FolderWatch {
 
   deinit { close(descriptor) }
 
-  /// Watches a folder as it is now and everything of interest that appears in it later.
+  /// Starts watching a folder as it is now, and everything of interest that appears in it later.
   static func start(
     path: String, zoneTags: Set<Identifier>, maximumWatches: Int
   ) -> Result<FolderWatch, Refusal> {
@@ -71,7 +71,7 @@ final class FolderWatch {
     return .success(watch)
   }
 
-  /// Reads all waiting events, and watches directories that appeared.
+  /// Reads all pending events, and watches directories that appeared.
   func takeEvents() -> Verdict {
     var isImportant = false
     var buffer = [UInt8](repeating: 0, count: FolderWatch.bufferCount)
@@ -88,7 +88,7 @@ final class FolderWatch {
     return isImportant ? .important : .unimportant
   }
 
-  /// Room for some hundreds of events; what does not fit is read in the next turn.
+  /// The buffer has room for some hundreds of events. The next turn reads the rest.
   private static let bufferCount = 64 * 1024
 
   private static let mask = UInt32(
@@ -107,7 +107,7 @@ final class FolderWatch {
         bytes: Array(bytes[nameStart..<nameEnd].prefix { $0 != 0 }))
       offset = nameEnd
       if event.mask & UInt32(IN_Q_OVERFLOW) != 0 {
-        // Events were lost: whatever they were, look, and look for new directories too.
+        // Events were lost. Report a change, and look for new directories too.
         isImportant = true
         add([], .root)
         continue
@@ -131,8 +131,10 @@ final class FolderWatch {
     return false
   }
 
-  /// What a name in a directory is: nil if it does not matter, else the role it has as a directory,
-  /// which is nil too if it should be a file.
+  /// Returns what a name in a directory is.
+  ///
+  /// Nil means that the name does not matter. Otherwise the inner value is the name's role as a
+  /// directory, or nil if it should be a file.
   private func role(of name: FolderName, in parent: Role) -> Role?? {
     name.bytes.withUnsafeBufferPointer { bytes -> Role?? in
       switch parent {
@@ -164,8 +166,8 @@ final class FolderWatch {
 
   /// Watches a directory and those of interest inside it.
   ///
-  /// The watch comes before the look inside, so that what appears between is told twice rather
-  /// than never.
+  /// The watch is added before the directory is read. So an entry that appears in between is seen
+  /// twice rather than never.
   private func add(_ path: [FolderName], _ role: Role) {
     var full = root.bytes
     for name in path { full += [UInt8(ascii: "/")] + name.bytes }
@@ -202,14 +204,15 @@ final class FolderWatch {
         return names.count < limit ? .next : .stop
       }
     } catch {
-      // What cannot be read is not watched; polling and the listing tell about it.
+      // An unreadable directory is not watched. Polling and the listing report it.
     }
     return names
   }
 
   private func forget(_ watch: Int32) {
     guard let gone = directories.removeValue(forKey: watch) else { return }
-    // A directory that was moved away stays watched by the system, so those inside it go too.
+    // The system still watches a directory that was moved away, so remove the watches inside it
+    // too.
     inotify_rm_watch(descriptor, watch)
     for (inner, entry) in directories where entry.path.starts(with: gone.path) {
       directories.removeValue(forKey: inner)
@@ -217,7 +220,7 @@ final class FolderWatch {
     }
   }
 
-  /// The kind of a file system whose changes by others the kernel does not see.
+  /// The type of a file system if the kernel does not see changes to it by others; otherwise nil.
   private static func remoteFileSystem(_ path: String) -> String? {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
@@ -231,7 +234,7 @@ final class FolderWatch {
       let process = try Directory.root("/proc/self")
       content = try process.read(FolderName("mountinfo"), limit: maximumMountTableBytes)
     } catch {
-      // Without the table the folder counts as local; it is polled all the same, if less often.
+      // Without the table the folder counts as local. It is still polled, only less often.
     }
     guard case .bytes(let bytes) = content else { return nil }
     for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {

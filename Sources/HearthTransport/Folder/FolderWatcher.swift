@@ -5,36 +5,36 @@ import Synchronization
 
 /// Waits for a shared folder to change.
 ///
-/// What it says is a hint and nothing more: a change may go unnoticed (carriers on the network,
-/// full event queues), and a hint may have no change behind it. So a wait also ends after a
-/// polling interval, shorter where the system cannot watch at all. The caller lists the folder
-/// after every hint, and once after making the watcher.
+/// A result is only a hint. A change may go unnoticed (network file systems, full event queues),
+/// and a hint may have no change behind it. So a wait also ends after a polling interval, which is
+/// shorter if the system cannot watch at all. The caller lists the folder after every hint, and
+/// once after creating the watcher.
 ///
-/// No thread is used: `wait` blocks its caller in `poll(2)`. `cancel` ends it from any thread, now
-/// and for good. The descriptors are closed with the watcher. Give the blocking call a thread
-/// of its own, not one of the pool that runs tasks.
+/// The watcher uses no thread: `wait` blocks its caller in `poll(2)`. `cancel` ends the wait from
+/// any thread, now and for good. The descriptors are closed with the watcher. Give the blocking
+/// call a thread of its own, not one of the pool that runs tasks.
 package final class FolderWatcher: Sendable {
   /// Why a wait ended.
   package enum Hint: Hashable, Sendable {
-    /// Something changed: look.
+    /// Something changed: list the folder.
     case changed
-    /// Nothing was noticed for the polling interval: look all the same.
+    /// Nothing was noticed for the polling interval: list the folder all the same.
     case pollingDue
-    /// The caller's own time is up.
+    /// The caller's own timeout expired.
     case timedOut
     /// `cancel` was called; every later wait ends with this too.
     case cancelled
   }
 
-  /// How a folder is watched.
+  /// The intervals of a watcher.
   package struct Intervals: Sendable {
     /// How long to wait for quiet after a change, so that many changes make one hint.
     package var debounceMilliseconds = 50
-    /// How long a change may be held back by others that follow it.
+    /// How long further changes may delay a hint at most.
     package var maximumDebounceMilliseconds = 1_000
-    /// How often to look when changes are noticed by themselves.
+    /// How often to poll if the system reports changes.
     package var watchedPollingMilliseconds = 60_000
-    /// How often to look when they are not.
+    /// How often to poll if it does not.
     package var pollingMilliseconds = 5_000
 
     package init() {}
@@ -42,9 +42,9 @@ package final class FolderWatcher: Sendable {
 
   private struct State {
     var watch: FolderWatch?
-    /// Why changes are not noticed by themselves.
+    /// Why the system does not report changes.
     var reason: String?
-    /// When the folder was last looked at, or the watcher made.
+    /// The time of the last hint, or of the watcher's creation.
     var lastHint: Int64
   }
 
@@ -52,14 +52,14 @@ package final class FolderWatcher: Sendable {
   private let zoneTags: Set<Identifier>
   private let intervals: Intervals
   private let maximumWatches: Int
-  /// A pair of sockets that stays readable once `cancel` wrote into it: the end to read, the end
-  /// to write.
+  /// A pair of sockets, the end to read and the end to write. It stays readable once `cancel` wrote
+  /// into it.
   private let cancellation: (read: Int32, write: Int32)
   private let state: Mutex<State>
 
   /// How many directories are watched at most: two zones with every author they may have.
   ///
-  /// Watches are the system's and shared by all programs of a user.
+  /// Watches are a system resource that all programs of a user share.
   package static let standardMaximumWatches = 8_192
 
   /// Starts watching a folder for some zones.
@@ -68,8 +68,8 @@ package final class FolderWatcher: Sendable {
   ///   - path: the folder; one that does not exist is polled until it does.
   ///   - zoneTags: the zones of interest.
   ///   - intervals: waiting times.
-  ///   - maximumWatches: how many directories to watch at most; with more the folder is polled,
-  ///     as it is when the system's own limit is reached. Zero polls always.
+  ///   - maximumWatches: how many directories to watch at most. Above this number, or at the
+  ///     system's own limit, the folder is polled instead. Zero always polls.
   /// - Throws: `TransportError` if the process has no descriptor left.
   package init(
     path: String, zoneTags: Set<Identifier>, intervals: Intervals = Intervals(),
@@ -81,7 +81,7 @@ package final class FolderWatcher: Sendable {
     self.maximumWatches = maximumWatches
     self.state = Mutex(State(lastHint: FolderWatcher.now()))
     var ends: [Int32] = [-1, -1]
-    // Sockets, because they alone are made close-on-exec in the same step.
+    // Sockets, because only they can be made close-on-exec in the same step.
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
       throw TransportError(.last("socketpair"), place: path, doing: "watching", isWriting: false)
@@ -100,8 +100,8 @@ package final class FolderWatcher: Sendable {
 
   /// Waits for a hint; one thread at a time.
   ///
-  /// - Parameter timeoutMilliseconds: how long at most; a change in progress is waited for up to
-  ///   `maximumDebounceMilliseconds` more. Nil waits until the next hint.
+  /// - Parameter timeoutMilliseconds: how long at most. A change in progress may extend the wait by
+  ///   up to `maximumDebounceMilliseconds`. Nil waits until the next hint.
   package func wait(timeoutMilliseconds: Int?) -> Hint {
     let start = FolderWatcher.now()
     let deadline = timeoutMilliseconds.map { start + Int64(max(0, $0)) }
@@ -131,10 +131,10 @@ package final class FolderWatcher: Sendable {
     }
   }
 
-  /// Ends the wait in progress and every later one; may be called from any thread, any number of
+  /// Ends the wait in progress and every later one. May be called from any thread, any number of
   /// times.
   package func cancel() {
-    // It can only fail because the buffer is full, and then it is readable as well.
+    // The write can only fail because the buffer is full, and then the socket is readable as well.
     _ = write(cancellation.write, [1] as [UInt8], 1)
   }
 
@@ -148,18 +148,18 @@ package final class FolderWatcher: Sendable {
 
   /// Sleeps until there are events, `cancel` is called or the time is up.
   private func sleep(_ events: Int32?, milliseconds: Int64) -> Awakening {
-    // A negative descriptor is passed over by poll.
+    // `poll` ignores a negative descriptor.
     var descriptors = [
       pollfd(fd: cancellation.read, events: Int16(POLLIN), revents: 0),
       pollfd(fd: events ?? -1, events: Int16(POLLIN), revents: 0),
     ]
-    // A signal ends the sleep early: the caller looks at its times and sleeps on.
+    // A signal ends the sleep early: the caller checks its times and sleeps again.
     guard poll(&descriptors, 2, Int32(clamping: milliseconds)) > 0 else { return .quiet }
     if descriptors[0].revents != 0 { return .cancelled }
     return descriptors[1].revents != 0 ? .readable : .quiet
   }
 
-  /// Takes the events that are waiting.
+  /// Takes the pending events.
   ///
   /// - Returns: whether one of them matters.
   private func digest() -> Bool {
@@ -196,7 +196,7 @@ package final class FolderWatcher: Sendable {
     return .changed
   }
 
-  /// Starts to watch, or says why not.
+  /// Starts to watch, or records why it cannot.
   private func arm(_ state: inout State) {
     guard maximumWatches > 0 else {
       state.reason = "watching is switched off"
@@ -214,7 +214,7 @@ package final class FolderWatcher: Sendable {
     }
   }
 
-  /// Milliseconds of a clock that only ever goes forward.
+  /// Milliseconds of a monotonic clock.
   private static func now() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

@@ -1,7 +1,7 @@
 import Glibc
 import HearthSync
 
-/// A refused system call: which one, and the number the system gave.
+/// A failed system call and the error number that the system returned.
 package struct SystemFault: Error, Hashable, Sendable, CustomStringConvertible {
   /// The call, as in its manual page.
   package let call: String
@@ -13,8 +13,10 @@ package struct SystemFault: Error, Hashable, Sendable, CustomStringConvertible {
     self.number = number
   }
 
-  /// Takes the calling thread's `errno`, before anything but freeing memory (which leaves it
-  /// alone since glibc 2.33) comes between.
+  /// Takes the calling thread's `errno`.
+  ///
+  /// Only freeing memory may come between the call and this function, because that preserves
+  /// `errno` since glibc 2.33.
   static func last(_ call: String) -> SystemFault { SystemFault(call, errno) }
 
   package var description: String {
@@ -25,7 +27,7 @@ package struct SystemFault: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TransportError {
-  /// Puts in words why the folder itself cannot be opened.
+  /// Describes why the folder itself cannot be opened.
   init(root fault: SystemFault, path: String) {
     switch fault.number {
     case ENOENT:
@@ -42,11 +44,11 @@ extension TransportError {
     }
   }
 
-  /// Puts a refused call in words.
+  /// Describes a failed system call.
   ///
   /// - Parameters:
-  ///   - fault: what the system said.
-  ///   - place: the file or folder it was about.
+  ///   - fault: the failed call.
+  ///   - place: the file or folder that it concerned.
   ///   - doing: what was attempted, as in "storing".
   ///   - isWriting: whether it would have changed the folder.
   init(_ fault: SystemFault, place: String, doing: String, isWriting: Bool) {

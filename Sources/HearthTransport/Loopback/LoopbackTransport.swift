@@ -2,7 +2,7 @@ import HearthCRDT
 import HearthSync
 import Synchronization
 
-/// A transport in memory, for tests and simulation: what a faultless shared folder would be.
+/// A transport in memory, for tests and simulation. It behaves like a faultless shared folder.
 ///
 /// Nodes that share one instance share its content. All methods may be called from any thread.
 package final class LoopbackTransport: Transport, Sendable {
@@ -14,7 +14,7 @@ package final class LoopbackTransport: Transport, Sendable {
   private let digest: @Sendable ([UInt8]) -> Identifier
   private let content = Mutex(Content())
 
-  /// Makes an empty transport.
+  /// Creates an empty transport.
   ///
   /// - Parameter digest: BLAKE2b-128 of sealed bytes.
   package init(digest: @escaping @Sendable ([UInt8]) -> Identifier) {
@@ -24,7 +24,7 @@ package final class LoopbackTransport: Transport, Sendable {
   /// The digest: there is no other place in memory.
   package func place(of name: SegmentName) -> String { "\(name.digest)" }
 
-  /// Lists what is held of a zone, sorted; linear in everything held.
+  /// Lists a zone's contents, sorted; linear in everything held.
   package func list(zoneTag: Identifier) -> TransportListing {
     content.withLock { content in
       TransportListing(
@@ -44,7 +44,7 @@ package final class LoopbackTransport: Transport, Sendable {
     return bytes
   }
 
-  /// Reads a capsule or chunk; nil if there is none.
+  /// Reads a bundle or chunk; nil if there is none.
   package func fetch(_ name: BlobName) -> [UInt8]? {
     content.withLock { $0.blobs[name] }
   }
@@ -57,7 +57,7 @@ package final class LoopbackTransport: Transport, Sendable {
     content.withLock { $0.segments[name] = bytes }
   }
 
-  /// Stores a capsule or chunk, replacing one of the same name.
+  /// Stores a bundle or chunk, replacing one of the same name.
   ///
   /// - Throws: `TransportError.Code.invalidName` if the bytes do not have the name's digest.
   package func publish(_ name: BlobName, _ bytes: [UInt8]) throws {
@@ -72,7 +72,7 @@ package final class LoopbackTransport: Transport, Sendable {
     content.withLock { _ = $0.segments.removeValue(forKey: name) }
   }
 
-  /// Removes a capsule or chunk; it need not exist.
+  /// Removes a bundle or chunk; it need not exist.
   package func remove(_ name: BlobName) {
     content.withLock { _ = $0.blobs.removeValue(forKey: name) }
   }

@@ -3,22 +3,23 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-/// A catalogue at a relay, as its publisher or as anybody sees it.
+/// A catalogue at a relay, as its publisher or as a reader sees it.
 ///
-/// Calls block until there is an answer, for a bounded time. Nothing that comes back is trusted:
-/// signatures are judged by who asks. Not thread-safe.
+/// Calls block until there is an answer, for a bounded time. The answers are not trusted: the
+/// caller verifies signatures. Not thread-safe.
 package final class RelayCatalogue {
-  /// The connection; readers and publishers have one of their own, which shows nothing else.
+  /// The connection. Readers and publishers have a connection of their own, which reveals nothing
+  /// else about the node.
   package let link: RelayLink
   private let access: MailboxAccess
 
-  /// A catalogue to be read by anybody.
+  /// Prepares a catalogue for reading by anybody.
   package init(reading catalogue: CatalogueReference, over link: RelayLink) {
     self.link = link
     access = .reading(catalogue)
   }
 
-  /// A catalogue to be written by its publisher.
+  /// Prepares a catalogue for writing by its publisher.
   package init(
     publishing catalogue: CatalogueReference, by publisher: PublisherIdentity, over link: RelayLink
   ) {
@@ -29,15 +30,16 @@ package final class RelayCatalogue {
   /// Host and port, for people.
   package var place: String { "\(link.address.host):\(link.address.port)" }
 
-  /// Opens the catalogue; a publisher makes it where it is not there.
-  /// - Throws: `TransportError`; `relayRefused` where there is none.
+  /// Opens the catalogue. A publisher creates it if it does not exist.
+  ///
+  /// - Throws: `TransportError`; `relayRefused` if a reader opens a catalogue that does not exist.
   package func open() throws -> RelayOpened {
     link.know(access, cursor: nil)
     guard case .opened(let opening) = try ask(.open) else { throw unfit() }
     return opening.opened
   }
 
-  /// The entries after a position, a page of them.
+  /// Reads one page of the entries after a position.
   package func page(after position: UInt64) throws -> RelayPage {
     guard
       case .reply(.entries(let page)) = try ask(
@@ -46,7 +48,7 @@ package final class RelayCatalogue {
     return page
   }
 
-  /// The names, positions and digests after a position.
+  /// Lists the names, positions and digests after a position.
   package func list(after position: UInt64) throws -> RelayListing {
     guard
       case .reply(.listing(let listing)) = try ask(
@@ -55,19 +57,19 @@ package final class RelayCatalogue {
     return listing
   }
 
-  /// Blobs by name, nil where there is none; at least one of them.
+  /// Fetches blobs by name, at least one of them. A name without a blob yields nil.
   package func fetch(_ names: [[UInt8]]) throws -> [[UInt8]?] {
     guard case .reply(.blobs(let blobs)) = try ask(.fetch(names)) else { throw unfit() }
     return blobs
   }
 
-  /// Records by their fields.
+  /// Finds records by their fields.
   package func find(_ query: PublicQuery) throws -> PublicAnswer {
     guard case .reply(.found(let answer)) = try ask(.query(query)) else { throw unfit() }
     return answer
   }
 
-  /// Stores entries, durably.
+  /// Stores entries durably.
   package func put(_ items: [RelayPut]) throws {
     guard case .reply(.stored(let stored)) = try ask(.put(items)) else { throw unfit() }
     guard stored.allSatisfy({ $0.outcome != .conflict }) else {
@@ -75,7 +77,7 @@ package final class RelayCatalogue {
     }
   }
 
-  /// Takes entries away, durably.
+  /// Removes entries durably.
   package func remove(_ names: [[UInt8]]) throws {
     guard case .reply(.removed) = try ask(.remove(names)) else { throw unfit() }
   }

@@ -9,24 +9,24 @@ import NIOSSL
 import NIOTLS
 import Synchronization
 
-/// A connection to one relay for one node: sockets, TLS, threads and clock around the session.
+/// A connection of one node to one relay: sockets, TLS, threads and clock around the session.
 ///
-/// One connection carries all mailboxes. It is made when there is something to ask or to listen
-/// to, and made again after a loss. Calls block until there is an answer, for a bounded time; they
-/// may come from any thread but the link's own.
+/// One connection carries all mailboxes. The link connects when there is something to ask or to
+/// listen to, and reconnects after a loss. Calls block until there is an answer, for a bounded
+/// time; they may come from any thread but the link's own.
 package final class RelayLink: RelayLine, Sendable {
-  /// Where the relay is.
+  /// The relay's address.
   package let address: RelayAddress
   private let loop: any EventLoop
   private let state: NIOLoopBoundBox<LinkState?>
 
-  /// Who uses the relay, so that one node's uses share a connection.
+  /// The owner of a link, so that all uses by one node share a connection.
   package struct Owner: Sendable {
-    /// What tells nodes of one process apart.
+    /// Distinguishes the nodes of one process.
     package let name: String
-    /// The registration token; empty where none is needed.
+    /// The registration token; empty if the relay needs none.
     package let credential: [UInt8]
-    /// The node's pair for a relay, by the relay's id.
+    /// The node's key pair for a relay, by the relay's id.
     package let managerPair: @Sendable ([UInt8]) throws -> SigningKeyPair
 
     package init(
@@ -45,9 +45,9 @@ package final class RelayLink: RelayLine, Sendable {
 
   private static let links = Mutex<[String: Weak]>([:])
 
-  /// The link of a node to a relay: the one that is in use, or a new one.
+  /// Returns the link of a node to a relay: the existing one or a new one.
   ///
-  /// It lives as long as somebody keeps it.
+  /// The link lives as long as somebody retains it.
   package static func shared(
     _ address: RelayAddress, _ owner: Owner, timing: RelayClientTiming = RelayClientTiming()
   ) -> RelayLink {
@@ -61,7 +61,7 @@ package final class RelayLink: RelayLine, Sendable {
     }
   }
 
-  /// A link of its own.
+  /// Creates a link that is not shared.
   package init(
     _ address: RelayAddress, _ owner: Owner, timing: RelayClientTiming = RelayClientTiming()
   ) {
@@ -86,26 +86,31 @@ package final class RelayLink: RelayLine, Sendable {
     }
   }
 
-  /// Makes a mailbox's keys and cursor known.
+  /// Registers a mailbox's keys and cursor.
   package func know(_ access: MailboxAccess, cursor: RelayCursor?) {
     let state = state
     loop.execute { state.value?.know(access, cursor: cursor) }
   }
 
-  /// Opens mailboxes that will be asked for, all at the same time, without waiting.
+  /// Prefetches mailboxes: opens all of them at the same time, without waiting.
   package func wish(for accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {
     let state = state
     loop.execute { state.value?.wish(for: accesses) }
   }
 
   /// Asks about a known mailbox and waits for the answer.
+  ///
   /// - Throws: `RelayFailure`.
   package func ask(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayOutcome {
     try ask(mailbox, question, telling: nil)
   }
 
-  /// The same, and tells meanwhile, on the link's thread and in steps of 64 KiB, how many bytes
-  /// went over the connection since it was asked.
+  /// Asks about a known mailbox, waits for the answer and reports progress.
+  ///
+  /// The link reports on its own thread, in steps of 64 KiB, how many bytes went over the
+  /// connection since the question.
+  ///
+  /// - Throws: `RelayFailure`.
   package func ask(
     _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)?
   ) throws -> RelayOutcome {
@@ -118,7 +123,7 @@ package final class RelayLink: RelayLine, Sendable {
     }.wait()
   }
 
-  /// Listens to mailboxes; what is told about them goes to the handler, on the link's thread.
+  /// Listens to mailboxes. The handler receives their news on the link's thread.
   package func listen(
     to accesses: [MailboxAccess], _ handler: @escaping @Sendable (RelayNews) -> Void
   ) -> Int {
@@ -137,14 +142,15 @@ package final class RelayLink: RelayLine, Sendable {
   private static let nextListener = Atomic<Int>(0)
 }
 
-/// What a link has on its own thread.
+/// The state of a link, confined to the link's own thread.
 private final class LinkState {
   private let address: RelayAddress
   private let loop: any EventLoop
   private let timing: RelayClientTiming
   private var session: RelayClientSession
   private var channel: (any Channel)?
-  /// Rises with every connection, so that what an old one tells late is not taken for the new.
+  /// Rises with every connection, so that late events of an old connection are not taken for the
+  /// new one's.
   private var connection = 0
   private var lastTicket: UInt64 = 0
   private var waiting: [UInt64: EventLoopPromise<RelayOutcome>] = [:]
@@ -152,7 +158,7 @@ private final class LinkState {
   private var alarm: (time: UInt64, task: Scheduled<Void>)?
   private var context: NIOSSLContext?
   private var sight: CertificateSight?
-  /// Whom to tell what goes over the connection, what went, and what was told of it.
+  /// The progress handler, the bytes so far and the bytes already reported.
   private var telling: (handler: @Sendable (Int) -> Void, bytes: Int, told: Int)?
 
   init(
@@ -238,7 +244,8 @@ private final class LinkState {
     setAlarm()
   }
 
-  /// What is long goes in parts, so that it is seen whether the network takes them.
+  /// Long messages are written in parts of this size, so that the link sees whether the network
+  /// accepts them.
   private static let partBytes = 16 << 10
 
   private func write(_ bytes: [UInt8]) {
@@ -264,7 +271,7 @@ private final class LinkState {
     session.progressed(now: now)
   }
 
-  /// After how many bytes more it is told that they went over the connection.
+  /// The number of bytes between two progress reports.
   private static let toldBytes = 64 << 10
 
   private func moved(_ byteCount: Int) {
@@ -346,7 +353,7 @@ private final class LinkState {
           }
         }
     } catch {
-      // Told from the loop's next turn: this is called while effects are performed.
+      // Fail in the loop's next turn, because this function is called while effects are performed.
       let failure = (error as? RelayFailure) ?? .unreachable("\(error)")
       loop.execute { bound.value.fail(number, failure) }
     }
@@ -359,7 +366,7 @@ private final class LinkState {
     channel = nil
   }
 
-  /// - Parameter certificate: what the relay showed.
+  /// - Parameter certificate: the certificate that the relay presented.
   fileprivate func secured(_ number: Int, _ certificate: NIOSSLCertificate?) {
     guard number == connection else { return }
     if address.asksAuthorities {
@@ -379,7 +386,7 @@ private final class LinkState {
     perform()
   }
 
-  /// - Parameter certificate: what the relay showed, where it is known.
+  /// - Parameter certificate: the certificate that the relay presented, if known.
   fileprivate func broke(
     _ number: Int, _ error: (any Error)?, showing certificate: NIOSSLCertificate? = nil
   ) {
@@ -404,7 +411,7 @@ private final class LinkState {
   }
 }
 
-/// Hands what happens on a connection to its link.
+/// Forwards a connection's events to its link.
 private final class LinkHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   private let state: LinkState

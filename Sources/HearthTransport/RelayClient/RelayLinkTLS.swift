@@ -7,7 +7,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// Whether a connection showed the pinned certificate.
+/// Compares the certificate of a connection with the pinned one.
 final class CertificateSight: Sendable {
   private let pin: Bytes32
   private let isWrong = Atomic<Bool>(false)
@@ -25,9 +25,11 @@ final class CertificateSight: Sendable {
 }
 
 enum RelayLinkTLS {
-  /// TLS 1.3 only; the pin alone judges the certificate, or the system's authorities do.
+  /// Creates the TLS context, for TLS 1.3 only.
   ///
-  /// - Throws: `RelayFailure.untrusted` where the authorities that are named cannot be read.
+  /// Either the pin alone or the system's certificate authorities judge the certificate.
+  ///
+  /// - Throws: `RelayFailure.untrusted` if the configured authorities cannot be read.
   static func context(for address: RelayAddress) throws -> NIOSSLContext {
     var configuration = TLSConfiguration.makeClientConfiguration()
     configuration.minimumTLSVersion = .tlsv13
@@ -37,8 +39,8 @@ enum RelayLinkTLS {
     ]
     guard address.asksAuthorities else {
       configuration.certificateVerification = .noHostnameVerification
-      // Nobody else's word counts, so the system's authorities need not be read: that takes longer
-      // than the whole handshake.
+      // Only the pin counts, so the system's authorities need not be read: reading them takes
+      // longer than the whole handshake.
       configuration.trustRoots = .certificates([])
       return try NIOSSLContext(configuration: configuration)
     }
@@ -54,7 +56,7 @@ enum RelayLinkTLS {
     }
   }
 
-  /// What does TLS on a connection to a relay.
+  /// Creates the TLS handler for a connection to a relay.
   static func handler(
     _ context: NIOSSLContext, for address: RelayAddress, _ sight: CertificateSight
   ) throws -> NIOSSLClientHandler {
@@ -81,7 +83,8 @@ enum RelayLinkTLS {
     case let error as IOError:
       return .unreachable(String(cString: strerror(error.errnoCode)))
     case is ChannelError: return .unreachable("it does not answer")
-    // Its end came without a word of TLS: the process was killed, or somebody cut the line.
+    // The connection ended without a TLS close: the process was killed, or somebody cut the
+    // connection.
     case NIOSSLError.uncleanShutdown: return .unreachable("the connection was cut")
     case is NIOSSLError, is BoringSSLError:
       return .unreachable("it does not speak TLS as a relay does")
@@ -90,9 +93,10 @@ enum RelayLinkTLS {
   }
 }
 
-/// What the system's authorities have to do with a relay's certificate.
+/// Certificate authorities and their judgement of a relay's certificate.
 enum RelayAuthorities {
-  /// Where the environment says that certificates of authorities are, as OpenSSL takes it.
+  /// Returns where the environment says that the authorities' certificates are, as OpenSSL reads
+  /// it.
   static func named(in environment: [String: String]) -> (variable: String, path: String)? {
     for variable in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
       if let path = environment[variable], !path.isEmpty { return (variable, path) }
@@ -100,12 +104,12 @@ enum RelayAuthorities {
     return nil
   }
 
-  /// Whether a host is an IP address, for which no name is asked.
+  /// Returns whether a host is an IP address. TLS sends no server name for an IP address.
   static func isNumber(_ host: String) -> Bool {
     (try? SocketAddress(ipAddress: host, port: 0)) != nil
   }
 
-  /// What is wrong with a certificate, in words; nil where the failure has another cause.
+  /// Returns what is wrong with a certificate, in words; nil if the failure has another cause.
   static func objection(
     to certificate: NIOSSLCertificate?, of host: String, _ error: any Error,
     nowSeconds: Int = Int(Date().timeIntervalSince1970)

@@ -1,15 +1,15 @@
 import HearthCRDT
 import HearthSync
 
-/// Where a relay's client keeps what it knows of mailboxes, durably.
+/// A durable store for what a relay's client knows about mailboxes.
 package protocol RelayMemory {
-  /// What was kept under a name; nil if nothing.
+  /// Loads the value stored under a name; nil if there is none.
   func load(_ name: String) throws -> [UInt8]?
-  /// Keeps something.
+  /// Stores a value.
   func save(_ name: String, _ bytes: [UInt8]) throws
 }
 
-/// What a relay's client remembers, among the facts of a node's store.
+/// A relay client's memory among the facts of a node's store.
 package struct FactMemory<S: Store>: RelayMemory {
   private let store: S
 
@@ -22,11 +22,11 @@ package struct FactMemory<S: Store>: RelayMemory {
   }
 }
 
-// What a device remembers of what it has done at a relay.
+// What a device remembers about its own work at a relay.
 extension RelayTransport {
   private static let maximumMarks = 8_192
 
-  /// What this device has done at this relay about a mailbox, as far as it marked it.
+  /// The marks of this device's past work on a mailbox at this relay.
   package func marks(of mailbox: Identifier) throws -> Set<Identifier> {
     guard let bytes = try memory.load(memoryName(mailbox, "marks")) else { return [] }
     var reader = ByteReader(bytes)
@@ -35,7 +35,7 @@ extension RelayTransport {
     return Set(try (0..<count).map { _ in try reader.identifier("mark") })
   }
 
-  /// How many refused removals are remembered of one mailbox: those that were refused last.
+  /// The most refused removals to remember for one mailbox. The latest are kept.
   package static let maximumRefusedRemovals = 8_192
 
   /// The segments, by digest, that a mailbox does not let this device remove.
@@ -62,29 +62,28 @@ extension RelayTransport {
     try memory.save(memoryName(mailbox, "refused"), writer.bytes)
   }
 
-  /// The log that a mailbox had when this device last saw to its doors; nil where it never did.
+  /// The generation of the log whose rekey handoffs this device last filled; nil if it never did.
   package func attendedLog(of mailbox: Identifier) throws -> Identifier? {
     try memory.load(memoryName(mailbox, "doors")).flatMap { Identifier(bytes: $0) }
   }
 
-  /// Keeps that the doors of a mailbox with this log were seen to.
+  /// Remembers that this device filled the rekey handoffs of a mailbox with this log.
   package func attend(_ mailbox: Identifier, log: Identifier) throws {
     try memory.save(memoryName(mailbox, "doors"), log.bytes)
   }
 
   private var oldKeysName: String { memoryName(.zero, "old-keys") }
 
-  /// Keeps whether this relay still takes keys that others have replaced.
+  /// Remembers whether this relay still accepts keys that others have replaced.
   package func noteOldKeys(_ areKept: Bool) throws {
     guard try keepsOldKeys() != areKept else { return }
     try memory.save(oldKeysName, [areKept ? 1 : 0])
   }
 
-  /// Whether this relay, as far as the last round could tell, still takes keys that others have
-  /// replaced.
+  /// Whether this relay still accepts keys that others have replaced, as of the last round.
   package func keepsOldKeys() throws -> Bool { try memory.load(oldKeysName) == [1] }
 
-  /// The same in words.
+  /// The problem that reports that this relay still accepts replaced keys.
   package var oldKeysProblem: TransportProblem {
     TransportProblem(
       place: place,
@@ -94,7 +93,7 @@ extension RelayTransport {
       remedy: "ask who runs the relay for more room, then sync", hidesData: true)
   }
 
-  /// Keeps marks in place of those before.
+  /// Replaces the marks of a mailbox.
   package func mark(_ mailbox: Identifier, with marks: [Identifier]) throws {
     let kept = marks.prefix(RelayTransport.maximumMarks)
     var writer = ByteWriter()

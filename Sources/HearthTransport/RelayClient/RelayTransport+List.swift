@@ -3,9 +3,9 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-// Who is listed at mailboxes, who stored how much, and what only managers do.
+// Rosters of mailboxes, storage per author, and operations for managers only.
 extension RelayTransport {
-  /// The key of a device or of recovery words at a relay, by their Ed25519 key.
+  /// Returns the key of a device or of recovery words at a relay, by their Ed25519 key.
   func pseudonym(of signKey: [UInt8], relayID: [UInt8]) throws -> [UInt8] {
     if let known = pseudonyms[relayID + signKey] { return known }
     let key = try RelayPseudonym.key(
@@ -14,7 +14,7 @@ extension RelayTransport {
     return key
   }
 
-  /// Who is listed at a mailbox that this device may open.
+  /// Returns the roster of a mailbox that this device may open.
   func roster(of access: MailboxAccess) throws -> RelayRosterReport {
     try open(access)
     guard case .roster(let report) = try reply(access.mailbox, .roster) else {
@@ -23,7 +23,7 @@ extension RelayTransport {
     return report
   }
 
-  /// Lists a key, or strikes it off; as a manager.
+  /// Sets a key's rank in the roster, or removes the key; requires managing the mailbox.
   func setRank(_ rank: RelayRank, of key: [UInt8], in access: MailboxAccess) throws {
     try open(access)
     guard case .done = try reply(access.mailbox, .setRank(key: key, rank)) else {
@@ -31,9 +31,12 @@ extension RelayTransport {
     }
   }
 
-  /// The same where a full list, or that of a last manager, may refuse it.
+  /// Sets a key's rank if the relay permits it.
   ///
-  /// - Returns: whether it was done.
+  /// The relay may refuse because the roster is full or because the change would remove the last
+  /// manager.
+  ///
+  /// - Returns: whether the relay made the change.
   func trySetting(_ rank: RelayRank, of key: [UInt8], in access: MailboxAccess) throws -> Bool {
     do {
       try setRank(rank, of: key, in: access)
@@ -43,13 +46,13 @@ extension RelayTransport {
     }
   }
 
-  /// Drops all that a mailbox holds; as a manager.
+  /// Deletes all contents of a mailbox; requires managing it.
   func reset(_ access: MailboxAccess) throws {
     try open(access)
     guard case .done = try reply(access.mailbox, .reset) else {
       throw inconsistent("it answers something else than what was asked")
     }
-    // Its new generation is known here, so that it is no loss to be told of.
+    // Record the new generation, so that it is not reported as a loss later.
     let generation = try open(access).opened.head.generation
     var index = RelayMailboxIndex(mailbox: access.mailbox)
     index.begin(generation: generation)
@@ -57,7 +60,7 @@ extension RelayTransport {
     try keep()
   }
 
-  /// The names of live entries that were stored with a key, with their lengths.
+  /// Returns the names and lengths of the live entries that a key stored.
   func names(
     storedBy author: [UInt8], in access: MailboxAccess, after: UInt64, limit: Int
   ) throws -> RelayListing {
@@ -69,7 +72,7 @@ extension RelayTransport {
     return page
   }
 
-  /// Whether what was refused last would have made a mailbox, and the relay lets this device make
+  /// Whether the last refusal concerned creating a mailbox, and the relay lets this device create
   /// none.
   var lacksRight: Bool {
     switch refusal {
@@ -85,23 +88,23 @@ extension RelayTransport {
     }
   }
 
-  /// How far this device has read the log of a mailbox.
+  /// The last log position of a mailbox that this device has read.
   func lastPosition(in mailbox: Identifier) -> UInt64 { indices[mailbox]?.index.position ?? 0 }
 
-  // MARK: Mailboxes that were made anew
+  // MARK: Recreated mailboxes
 
-  /// Which of a group's mailboxes this device uses.
+  /// Returns which of a group's mailboxes this device uses.
   package func moves(of group: GroupID) throws -> RelayMoves {
     guard let bytes = try memory.load(memoryName(group, "moved")) else { return RelayMoves() }
     return try RelayMoves(decoding: bytes)
   }
 
-  /// Keeps which of a group's mailboxes this device uses.
+  /// Stores which of a group's mailboxes this device uses.
   package func keep(_ moves: RelayMoves, of group: GroupID) throws {
     try memory.save(memoryName(group, "moved"), moves.encoded)
   }
 
-  /// The digest of a mailbox's list, as it was when it was opened or looked at since.
+  /// The digest of a mailbox's roster, as of its opening or a later check.
   func list(of mailbox: Identifier, _ opening: RelayOpening) -> Bytes16 {
     guard let seen = lists[mailbox], seen.opening == opening.number else {
       return opening.opened.roster

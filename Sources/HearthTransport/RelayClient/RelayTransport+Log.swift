@@ -2,11 +2,12 @@ import HearthCRDT
 import HearthRelayProtocol
 import HearthSync
 
-// How far a mailbox's log goes by now.
+// Following a mailbox's log to its current end.
 extension RelayTransport {
-  /// Takes what this connection has told of the log since, which spares listing it.
+  /// Takes the log entries that this connection has announced, which saves a listing.
   ///
-  /// - Returns: false where that is not all, or contradicts itself: a listing tells then.
+  /// - Returns: false if the announcements are incomplete or contradict each other. The caller must
+  ///   then list.
   func takeNews(_ known: inout Known) throws -> Bool {
     guard known.problem == nil else { return false }
     let question = RelayQuestion.news(
@@ -26,9 +27,9 @@ extension RelayTransport {
     return true
   }
 
-  /// Lists to the end.
+  /// Lists the log to its end.
   ///
-  /// - Returns: false where the log does not continue what is known.
+  /// - Returns: false if the log does not continue the known part.
   func follow(_ index: inout RelayMailboxIndex) throws -> Bool {
     while true {
       let before = index.position

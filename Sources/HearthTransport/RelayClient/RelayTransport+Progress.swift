@@ -2,9 +2,9 @@ import HearthCRDT
 import HearthRelayProtocol
 import HearthSync
 
-// How far long transfers have got.
+// Progress of long transfers.
 extension RelayTransport {
-  /// Begins to count anew and tells a listener from now on; nil for nobody.
+  /// Resets the counts and reports progress to a listener from now on; nil ends the reports.
   package func report(to listener: TransferListener?) {
     self.listener = listener
     meter = TransferMeter(place: place)
@@ -14,10 +14,10 @@ extension RelayTransport {
     if let progress { listener?(progress) }
   }
 
-  /// Asks for blobs, or stores some; tells meanwhile what is on its way.
+  /// Fetches or stores blobs and reports progress meanwhile.
   ///
-  /// - Parameter atMost: how many bytes the blobs have: what goes beside them, or once more after
-  ///   a loss, is not told.
+  /// - Parameter atMost: the total size of the blobs in bytes. Reports exclude the bytes around the
+  ///   blobs and bytes repeated after a loss.
   func reply(
     _ mailbox: Identifier, moving question: RelayQuestion, _ direction: TransferProgress.Direction,
     atMost byteCount: Int
@@ -31,7 +31,7 @@ extension RelayTransport {
     }
   }
 
-  /// How long the blobs of a snapshot's chunk and, from the second on, of those after it are.
+  /// The size of a snapshot's first chunk, or the total size from a later chunk to the last.
   func byteCount(from name: BlobName) -> Int? {
     guard let mailbox = directory.zones[name.scope]?.mailbox, let index = indices[mailbox]?.index
     else { return nil }
@@ -44,7 +44,7 @@ extension RelayTransport {
     }
   }
 
-  /// How long the blobs of some segments are together; nil where no mailbox of them is known.
+  /// The total size of some segments; nil if none of their mailboxes is known.
   func byteCount(of names: [SegmentName]) -> Int? {
     guard let first = names.first, let mailbox = directory.zones[first.zoneTag]?.mailbox,
       let index = indices[mailbox]?.index

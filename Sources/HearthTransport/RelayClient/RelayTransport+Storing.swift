@@ -3,7 +3,7 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-// What is put into mailboxes and taken out of them.
+// Storing entries in mailboxes and removing them.
 extension RelayTransport {
   func store(_ puts: [RelayPut], in access: MailboxAccess) throws {
     guard !puts.isEmpty else { return }
@@ -13,7 +13,7 @@ extension RelayTransport {
     let taken = zip(puts, stored).filter { $1.outcome == .conflict }.map(\.0)
     guard !taken.isEmpty else { return }
     Probe.nameTaken.hit()
-    // Somebody with the key put other bytes under a name that carries a digest: they are worth
+    // A key holder stored other bytes under a name that contains a digest. Those bytes are worth
     // nothing to anybody.
     try remove(taken.map(\.name), in: access)
     let again = try put(taken, access.mailbox)
@@ -41,7 +41,8 @@ extension RelayTransport {
     }
   }
 
-  /// Goes on in the log with what was just stored, where nothing of others lies between.
+  /// Advances the known log by the stored entries, as long as no entries of others lie between
+  /// them.
   private func note(_ puts: [RelayPut], _ stored: [RelayStored], _ mailbox: Identifier) {
     for (put, stored) in zip(puts, stored) where stored.outcome == .stored {
       let header = RelayHeader(of: put, at: stored.position)
@@ -50,10 +51,10 @@ extension RelayTransport {
     }
   }
 
-  /// Removes segments, as many at once as one request holds.
+  /// Removes segments, as many per request as it holds.
   ///
-  /// What others stored only a manager may remove. What the relay refused once is not asked for
-  /// again, in no later round either.
+  /// Only a manager may remove what others stored. This device never repeats a removal that the
+  /// relay has refused, not even in later rounds.
   package func remove(_ names: [SegmentName]) throws {
     for (zoneTag, group) in Dictionary(grouping: names, by: \.zoneTag).sorted(by: {
       $0.key < $1.key

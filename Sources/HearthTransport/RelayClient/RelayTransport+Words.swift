@@ -106,7 +106,7 @@ struct RelayWords {
         + "TOKEN`; a device that was removed is not let in by any token")
   }
 
-  /// - Parameter key: what the operator has to list.
+  /// - Parameter key: the key that the operator has to list.
   func unlisted(_ key: [UInt8]) -> TransportError {
     TransportError(
       .relayRefused, place: place,

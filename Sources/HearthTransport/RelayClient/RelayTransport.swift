@@ -3,21 +3,25 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-/// A connection to one relay as a transport uses it: questions and answers, and what to know
-/// before.
+/// A connection to one relay as a transport uses it.
 ///
-/// ``RelayLink`` is the one over sockets; a simulation has its own, over lines that break.
+/// ``RelayLink`` implements it over sockets. A simulation implements it over unreliable
+/// connections.
 package protocol RelayLine: AnyObject {
-  /// Where the relay is.
+  /// The relay's address.
   var address: RelayAddress { get }
-  /// Makes a mailbox's keys and cursor known.
+  /// Registers a mailbox's keys and cursor.
   func know(_ access: MailboxAccess, cursor: RelayCursor?)
-  /// Opens mailboxes that will be asked for, all at the same time, without waiting.
+  /// Prefetches mailboxes: opens all of them at the same time, without waiting.
   func wish(for accesses: [(access: MailboxAccess, cursor: RelayCursor?)])
   /// Asks about a known mailbox and waits for the answer.
+  ///
   /// - Throws: `RelayFailure`.
   func ask(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayOutcome
-  /// The same, and tells meanwhile how many bytes went over the line since it was asked.
+  /// Asks about a known mailbox, waits for the answer and reports how many bytes went over the
+  /// connection since the question.
+  ///
+  /// - Throws: `RelayFailure`.
   func ask(
     _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)?
   ) throws -> RelayOutcome
@@ -31,13 +35,13 @@ extension RelayLine {
   }
 }
 
-/// Which mailboxes hold what, with the keys to them.
+/// The mailboxes of zones and rendezvous, with their keys.
 package struct RelayDirectory: Sendable {
   /// The mailbox of each zone, by the zone's tag.
   package var zones: [Identifier: MailboxAccess] = [:]
-  /// The mailbox of each capsule, by the capsule's scope.
+  /// The mailbox of each invitation or recovery bundle, by the bundle's scope.
   package var capsules: [Identifier: MailboxAccess] = [:]
-  /// To which of the zones' mailboxes others may belong, the preferred one first.
+  /// The zones' mailboxes that may be parents of other mailboxes, the preferred one first.
   package var parents: [Identifier] = []
 
   package init() {}
@@ -45,44 +49,46 @@ package struct RelayDirectory: Sendable {
 
 /// A transport over a relay: each zone and each rendezvous is a mailbox there.
 ///
-/// What a mailbox holds is known from an index that is kept, so that only news are asked for. The
-/// relay need not be honest: names carry digests, which are checked, and the log's chain is
-/// computed here, so a log that was lost, set back or exchanged is noticed, told in words, and
-/// listed anew; the engine then gives back what is missing. Not thread-safe: it belongs to a node.
+/// The transport stores an index of each mailbox's contents, so that it requests only new entries.
+/// The relay need not be honest. Names contain digests, which the transport checks. It also
+/// computes the log's chain itself, so it notices a log that was lost, set back or exchanged. It
+/// then reports a problem and lists the log anew, and the engine stores again what is missing. Not
+/// thread-safe: it belongs to a node.
 package final class RelayTransport: Transport {
   /// The connection.
   package let link: any RelayLine
-  /// Which mailboxes there are; set by the node before an exchange.
+  /// The known mailboxes; the node sets them before an exchange.
   package var directory: RelayDirectory
-  /// Which groups go over the relay; set by the node.
+  /// The groups in the relay's scope; set by the node.
   package var carried = CarriedGroups.everything
   let memory: any RelayMemory
   private let digest: ([UInt8]) -> Identifier
   var indices: [Identifier: Known] = [:]
-  /// Segments that will be asked for, in order, and those that came early.
+  /// The segments that the engine will request, in order, and those that arrived early.
   private var expected: [SegmentName] = []
   private var early: [SegmentName: [UInt8]] = [:]
-  /// Devices' keys at relays, by the relay and the device's key: each takes a multiplication.
+  /// The devices' keys at relays, by relay and device key. Computing one takes a scalar
+  /// multiplication.
   var pseudonyms: [[UInt8]: [UInt8]] = [:]
-  /// What the lists of mailboxes were when this device last looked, and since which opening.
+  /// The rosters' digests at this device's last check, and the opening of that check.
   var lists: [Identifier: (opening: UInt64, digest: Bytes16)] = [:]
-  /// Why the relay did not do what was asked last that it did not do.
+  /// The relay's latest refusal.
   private(set) var refusal: RelayFailure?
-  /// Segments whose bytes are not what their names say, as many as are remembered.
+  /// Segments whose bytes do not match their names, up to a maximum number.
   private(set) var spoilt: Set<SegmentName> = []
-  /// How many of them are remembered.
+  /// The most mismatching segments to remember.
   private static let maximumSpoilt = 65_536
-  /// What happened that a person is to be told in this round.
+  /// Problems of this round to report to the user.
   var notices: [TransportProblem] = []
-  /// Who is told how far transfers have got, and what was moved.
+  /// The listener and the counts for the progress of transfers.
   var listener: TransferListener?
   var meter: TransferMeter
 
   struct Known {
     var index: RelayMailboxIndex
-    /// What was said at an opening just now and not looked at yet.
+    /// The latest opening, until it is evaluated.
     var news: RelayOpening?
-    /// Whether something was stored since it was kept.
+    /// Whether the index changed since it was last stored.
     var isDirty = false
     var problem: TransportProblem?
   }
@@ -98,7 +104,8 @@ package final class RelayTransport: Transport {
     meter = TransferMeter(place: RelayTransport.place(link.address))
   }
 
-  /// Another view of the same relay: the same connection and memory, other mailboxes.
+  /// Returns another view of the same relay, with the same connection and memory but other
+  /// mailboxes.
   package func view(_ directory: RelayDirectory) -> RelayTransport {
     RelayTransport(link: link, memory: memory, directory: directory, digest: digest)
   }
@@ -122,8 +129,9 @@ package final class RelayTransport: Transport {
     link.wish(for: try accesses.map { ($0, try known($0.mailbox).index.cursor) })
   }
 
-  /// Opens a mailbox, or tells how it was opened.
-  /// - Throws: `TransportError.relayRefused` where no key opens it, and the other relay errors.
+  /// Opens a mailbox, or returns how it was opened.
+  ///
+  /// - Throws: `TransportError.relayRefused` if no key opens it, and the other relay errors.
   @discardableResult
   package func open(_ access: MailboxAccess) throws -> RelayOpening {
     let access = belonging(access)
@@ -143,7 +151,7 @@ package final class RelayTransport: Transport {
     return opening
   }
 
-  /// The same access, and to which mailboxes it may belong where that is not said.
+  /// Returns an access whose possible parent mailboxes are filled in if it names none.
   package func belonging(_ access: MailboxAccess) -> MailboxAccess {
     guard access.child != nil, access.parents.isEmpty else { return access }
     var access = access
@@ -193,7 +201,7 @@ package final class RelayTransport: Transport {
 
   // MARK: Listing
 
-  /// Lists what the relay holds of a zone; asks for what is new only.
+  /// Lists what the relay holds of a zone; requests only new entries.
   package func list(zoneTag: Identifier) throws -> TransportListing {
     let access = try access(zoneTag)
     try update(access)
@@ -233,7 +241,8 @@ package final class RelayTransport: Transport {
   }
 
   func memoryName(_ mailbox: Identifier, _ what: String = "index") -> String {
-    // Of certificates that change nothing follows: then it is the place that tells relays apart.
+    // A certificate from an authority may change without consequence, so the address identifies the
+    // relay instead.
     if link.address.asksAuthorities { return "relay.\(what).\(place).\(mailbox.hex)" }
     let relay = link.address.pin.array.prefix(8).map { byte in
       (byte < 16 ? "0" : "") + String(byte, radix: 16)
@@ -241,7 +250,7 @@ package final class RelayTransport: Transport {
     return "relay.\(what).\(relay).\(mailbox.hex)"
   }
 
-  /// Brings the index of a mailbox in line with the relay's log.
+  /// Updates the index of a mailbox to the relay's log.
   private func update(_ access: MailboxAccess) throws {
     let mailbox = access.mailbox
     let opening = try open(access)
@@ -264,7 +273,7 @@ package final class RelayTransport: Transport {
       }
     }
     if let opening = news {
-      // What it says at the opening spares the question where nothing is new.
+      // The opening states the log's end, so no listing is necessary if there is nothing new.
       isCurrent =
         opening.opened.head.position == known.index.position
         && opening.opened.chain == known.index.chain
@@ -285,7 +294,7 @@ package final class RelayTransport: Transport {
     if known.index != before || known.isDirty { try save(mailbox) }
   }
 
-  /// What is wrong with the log, by what is known of it; nil where it goes on.
+  /// Returns how the log contradicts the known part, in words; nil if it continues that part.
   private func judge(_ opened: RelayOpened, against index: RelayMailboxIndex) -> String? {
     guard let cursor = index.cursor else { return nil }
     guard opened.head.generation == cursor.generation else {
@@ -310,7 +319,7 @@ package final class RelayTransport: Transport {
     indices[mailbox]?.isDirty = false
   }
 
-  /// Keeps what is known since; without it the next round lists the same once more.
+  /// Stores what is known of each changed mailbox; otherwise the next round repeats the listing.
   package func keep() throws {
     for mailbox in indices.keys.sorted() where indices[mailbox]?.isDirty == true {
       try save(mailbox)
@@ -325,7 +334,7 @@ package final class RelayTransport: Transport {
     if listener != nil { tell(meter.expect(files: names.count, bytes: byteCount(of: names))) }
   }
 
-  /// Reads a segment, and with it some of those that are expected next.
+  /// Reads a segment, together with some of the segments expected next.
   package func fetch(_ name: SegmentName) throws -> [UInt8] {
     if let bytes = early.removeValue(forKey: name) { return bytes }
     let access = try access(name.zoneTag)
@@ -356,7 +365,7 @@ package final class RelayTransport: Transport {
     return blob
   }
 
-  /// A name and those expected after it, as many as one answer holds, and how long they are.
+  /// Returns a name, the names expected after it that fit into one answer, and their total size.
   private func batch(
     from name: SegmentName, _ mailbox: Identifier
   ) throws -> (names: [SegmentName], byteCount: Int) {
@@ -383,7 +392,7 @@ package final class RelayTransport: Transport {
     try publish([(name, bytes)])
   }
 
-  /// Stores segments, as many at once as one request holds.
+  /// Stores segments, as many per request as it holds.
   package func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) throws {
     var batch: [RelayPut] = []
     var byteCount = 0
@@ -451,7 +460,7 @@ package final class RelayTransport: Transport {
     try remove([place], in: access)
   }
 
-  /// What lies at a door for somebody; nil if nothing does.
+  /// Returns the grant for a recipient in a rekey handoff; nil if there is none.
   package func grant(_ name: RelayName, in access: MailboxAccess) throws -> [UInt8]? {
     try open(access)
     guard case .blobs(let blobs) = try reply(access.mailbox, .fetch([name.bytes])) else {
@@ -460,7 +469,7 @@ package final class RelayTransport: Transport {
     return blobs.first ?? nil
   }
 
-  /// Lays something at a door, in place of what is there.
+  /// Stores grants in a rekey handoff, replacing existing ones.
   package func give(_ grants: [(name: RelayName, bytes: [UInt8])], in access: MailboxAccess) throws
   {
     let puts = grants.map { RelayPut(name: $0.name.bytes, isReplaceable: true, blob: $0.bytes) }
