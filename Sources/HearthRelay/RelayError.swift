@@ -20,8 +20,9 @@ package struct RelayError: Error, Equatable, Sendable, CustomStringConvertible {
     package static let locked = Code(rawValue: "relay.locked")
     /// The database cannot be reached now; nothing was stored.
     package static let unavailable = Code(rawValue: "relay.unavailable")
-    /// It is unknown whether a commit took place. Repeating the operation is safe and shows the
-    /// outcome.
+    /// It is unknown whether a commit took place.
+    ///
+    /// Repeating the operation is safe and shows the outcome.
     package static let unknownOutcome = Code(rawValue: "relay.unknown-outcome")
     /// The database does not guarantee the durability that the relay needs.
     package static let notDurable = Code(rawValue: "relay.not-durable")

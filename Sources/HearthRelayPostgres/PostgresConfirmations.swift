@@ -31,7 +31,9 @@ struct PostgresConfirmations {
   /// The database's incarnation, as a number, in which the states were confirmed.
   private var life = 0
 
-  /// The most states to keep. Above this number all are confirmed again.
+  /// The most states to keep.
+  ///
+  /// Above this number all are confirmed again.
   static let maximumCount = 65_536
 
   /// Whether the observed state of a mailbox is confirmed.

@@ -44,7 +44,9 @@ final class PostgresConnection {
   /// How long this connection waits for an answer.
   var patienceMilliseconds = answerMilliseconds
 
-  /// Counts the server's warnings. A warning at a commit means a broken promise.
+  /// Counts the server's warnings.
+  ///
+  /// A warning at a commit means a broken promise.
   private final class Warnings {
     var count = 0
   }
@@ -81,12 +83,16 @@ final class PostgresConnection {
   /// The server's version, such as 150004.
   var serverVersion: Int { Int(PQserverVersion(handle)) }
 
-  /// Runs statements in their order, sent together. The first that fails ends the rest.
+  /// Runs statements in their order, sent together.
+  ///
+  /// The first that fails ends the rest.
   func run(_ calls: [PostgresCall]) throws(PostgresFault) -> [PostgresRows] {
     try pipeline(calls, isCommitting: false)
   }
 
-  /// Runs statements and commits. A fault says whether the commit may have taken place.
+  /// Runs statements and commits.
+  ///
+  /// A fault says whether the commit may have taken place.
   func commit(_ calls: [PostgresCall]) throws(PostgresFault) {
     warnings.count = 0
     // A timeout must not end a commit that waits for a standby: the server would then report
@@ -346,7 +352,9 @@ final class PostgresConnection {
     return found
   }
 
-  /// Waits for events of descriptors. Returns the indices of the descriptors that have some.
+  /// Waits for events of descriptors.
+  ///
+  /// Returns the indices of the descriptors that have some.
   static func poll(
     _ descriptors: [(descriptor: Int32, events: Int32)], for duration: Duration
   ) -> [Int] {

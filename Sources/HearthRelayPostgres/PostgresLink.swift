@@ -25,8 +25,9 @@ final class PostgresStanding: Sendable {
   /// The number of the database's incarnation, as far as this relay has seen.
   var life: Int { state.withLock { $0.life } }
 
-  /// Sets the receiver of notifications; nil for none. After this returns, only that receiver is
-  /// called.
+  /// Sets the receiver of notifications; nil for none.
+  ///
+  /// After this returns, only that receiver is called.
   func setHearer(_ hear: (@Sendable (RelayTidings) -> Void)?) {
     state.withLock { $0.hear = hear }
   }
@@ -163,7 +164,9 @@ final class PostgresLink {
       set_config('idle_in_transaction_session_timeout', '5000', false)
     """
 
-  /// Planner settings. Statements are few and have one good plan each, by their indexes.
+  /// Planner settings.
+  ///
+  /// Statements are few and have one good plan each, by their indexes.
   ///
   /// A database can do without the settings that it does not know.
   private static let wishes = [

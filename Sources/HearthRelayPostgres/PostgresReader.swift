@@ -88,7 +88,9 @@ struct PostgresReader {
     return (header, try rows.bytes32(row, first + 6))
   }
 
-  /// Answers a read. Also returns the mailbox whose state the answer reveals.
+  /// Answers a read.
+  ///
+  /// Also returns the mailbox whose state the answer reveals.
   func answer(_ read: RelayRead) throws(PostgresFault) -> (
     answer: RelayAnswer, mailbox: RelayMailbox?
   ) {

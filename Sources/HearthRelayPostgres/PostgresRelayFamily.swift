@@ -41,7 +41,9 @@ enum PostgresRelayFamily {
 
   // MARK: Writing
 
-  /// Deletes mailboxes with their contents. They must have no children besides those named.
+  /// Deletes mailboxes with their contents.
+  ///
+  /// They must have no children besides those named.
   ///
   /// Their rows are locked first, so that a concurrent writer finishes before.
   static func deletion(of names: [Identifier]) -> [PostgresCall] {

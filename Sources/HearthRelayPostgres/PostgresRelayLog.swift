@@ -124,8 +124,9 @@ package final class PostgresRelayLog: RelaySharedLog {
     try run(on: reader, body)
   }
 
-  /// Runs a body that commits at most once on the writing connection. Retries if nothing was
-  /// committed.
+  /// Runs a body that commits at most once on the writing connection.
+  ///
+  /// Retries if nothing was committed.
   func administer<Value: Sendable>(
     _ body: (PostgresConnection) throws(PostgresFault) -> Value
   ) throws(RelayError) -> Value {

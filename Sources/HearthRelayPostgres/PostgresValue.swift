@@ -52,7 +52,9 @@ enum PostgresValue {
   }
 }
 
-/// The rows of a statement's result. Every length is checked before a byte is taken.
+/// The rows of a statement's result.
+///
+/// Every length is checked before a byte is taken.
 final class PostgresRows {
   private let result: OpaquePointer
   /// The number of rows.

@@ -20,7 +20,9 @@ struct PostgresWriter {
   /// The most entries in one INSERT.
   static let maximumInsertEntries = 2_000
 
-  /// Makes a batch. Also returns the mailboxes as its commit left them.
+  /// Makes a batch.
+  ///
+  /// Also returns the mailboxes as its commit left them.
   func perform(_ batch: [RelayWrite]) throws(PostgresFault) -> (
     results: [RelayWritten], confirmed: [RelayMailbox]
   ) {
@@ -294,7 +296,9 @@ struct PostgresWriter {
         + [.byteStrings(boxes.map(\.box.mailbox.head.generation.bytes))])
   }
 
-  /// Notifies the other relays. The server sends the notification after the transaction's commit.
+  /// Notifies the other relays.
+  ///
+  /// The server sends the notification after the transaction's commit.
   static func notify(
     _ mailboxes: [(name: Identifier, head: UInt64)], _ origin: String
   ) -> PostgresCall {

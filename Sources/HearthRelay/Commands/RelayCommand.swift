@@ -20,7 +20,9 @@ package struct RelayCommand: ParsableCommand {
 
   package init() {}
 
-  /// Runs the command line of this process. Invalid options end it with status 64.
+  /// Runs the command line of this process.
+  ///
+  /// Invalid options end it with status 64.
   ///
   /// - Parameter backend: the database that `--backend` may name.
   package static func begin(backend: (any RelayBackend.Type)?) -> Never {

@@ -148,7 +148,9 @@ struct ServeCommand: ParsableCommand {
   }
 }
 
-/// Waits for SIGTERM or SIGINT. Create it before the process has a second thread.
+/// Waits for SIGTERM or SIGINT.
+///
+/// Create it before the process has a second thread.
 ///
 /// Both signals are blocked from then on, in every later thread, and stay pending until this type
 /// takes them. A handler would lose some: it runs in whichever thread the system chooses, and what

@@ -52,8 +52,9 @@ package struct RelayConfiguration: Sendable {
   package var maximumAddresses = 10_000
   /// The most connections that have opened only catalogues, to read.
   package var maximumReaders = 2_000
-  /// The catalogue work that one address may request in a minute. A page or query counts ten, a
-  /// record whose signature is checked one.
+  /// The catalogue work that one address may request in a minute.
+  ///
+  /// A page or query counts ten, a record whose signature is checked one.
   package var catalogueWorkPerMinute = 12_000
 
   package init() {}
@@ -78,7 +79,9 @@ package struct RelayIdentity: Sendable {
   }
 }
 
-/// The number of a connection. One process never uses a number twice.
+/// The number of a connection.
+///
+/// One process never uses a number twice.
 package struct RelaySessionID: Hashable, Comparable, Sendable {
   /// The number, which rises with every connection.
   package let number: UInt64
@@ -154,7 +157,9 @@ package struct RelayPushTarget: Equatable, Sendable {
   package let channel: Int
 }
 
-/// A write in an effect. Tests compare effects, here only by mailbox.
+/// A write in an effect.
+///
+/// Tests compare effects, here only by mailbox.
 package struct RelayWriteBox: Equatable, Sendable {
   /// The write.
   package let write: RelayWrite
@@ -164,7 +169,9 @@ package struct RelayWriteBox: Equatable, Sendable {
   }
 }
 
-/// A read in an effect. Tests compare effects, here only by mailbox.
+/// A read in an effect.
+///
+/// Tests compare effects, here only by mailbox.
 package struct RelayReadBox: Equatable, Sendable {
   /// The read.
   package let read: RelayRead
@@ -174,7 +181,9 @@ package struct RelayReadBox: Equatable, Sendable {
   }
 }
 
-/// The relay's counters. None of them distinguishes mailboxes.
+/// The relay's counters.
+///
+/// None of them distinguishes mailboxes.
 package struct RelayCounters: Equatable, Sendable {
   /// Connections so far.
   package var sessionsEver = 0
@@ -212,7 +221,9 @@ package struct RelayCounters: Equatable, Sendable {
   package init() {}
 }
 
-/// A token bucket that fills evenly. It uses only integers, so that runs are repeatable.
+/// A token bucket that fills evenly.
+///
+/// It uses only integers, so that runs are repeatable.
 struct RelayBucket {
   private let perMinute: Int
   // In sixty-thousandths of a token, so that a millisecond adds `perMinute` of them.
@@ -225,7 +236,9 @@ struct RelayBucket {
     filledAt = now
   }
 
-  /// Takes tokens. Returns 0 if there were enough, else the milliseconds until there are.
+  /// Takes tokens.
+  ///
+  /// Returns 0 if there were enough, else the milliseconds until there are.
   mutating func take(_ count: Int, now: UInt64) -> Int {
     fill(now)
     let wanted = count * 60_000

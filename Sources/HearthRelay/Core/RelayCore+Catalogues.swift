@@ -26,7 +26,9 @@ extension RelayCore {
     effects.append(.read(ticket: ticket, RelayReadBox(read: read)))
   }
 
-  /// Opens a catalogue. For anything else, answers as for a mailbox that does not exist.
+  /// Opens a catalogue.
+  ///
+  /// For anything else, answers as for a mailbox that does not exist.
   mutating func openedPublic(_ ticket: RelayTicket, _ mailbox: RelayMailbox?) {
     let id = ticket.session
     guard case .lookingUp? = sessions[id]?.channels[ticket.channel] else { return }
@@ -51,8 +53,9 @@ extension RelayCore {
     enter(ticket, mailbox, .reader, [], .none)
   }
 
-  /// Returns whether a request fits the kind of mailbox and the session's right. Sends a fault if
-  /// not.
+  /// Returns whether a request fits the kind of mailbox and the session's right.
+  ///
+  /// Sends a fault if not.
   mutating func mayAsk(
     _ id: RelaySessionID, _ frame: RelayFrame<RelayRequest>, _ open: RelayChannel.Open
   ) -> Bool {

@@ -145,8 +145,9 @@ extension RelayCore {
     deliver(news.name, news.entries, head: mailbox.head.position, author: nil)
   }
 
-  /// Closes every mailbox for all sessions. A client that reopens it sees whether the log has
-  /// changed.
+  /// Closes every mailbox for all sessions.
+  ///
+  /// A client that reopens it sees whether the log has changed.
   mutating func reopenAll() {
     for mailbox in openMailboxes { cut(mailbox, sparing: nil) { _ in true } }
   }

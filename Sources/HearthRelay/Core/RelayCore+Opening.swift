@@ -312,7 +312,9 @@ extension RelayCore {
   }
 }
 
-/// Registration tokens: 16 random bytes that the operator distributes. The log stores digests.
+/// Registration tokens: 16 random bytes that the operator distributes.
+///
+/// The log stores digests.
 package enum RelayToken {
   /// The length of a token.
   package static let byteCount = 16

@@ -114,7 +114,9 @@ package struct RelayCore {
     strangers.insert(id)
   }
 
-  /// Forgets a session that is gone. Its requests to the log continue.
+  /// Forgets a session that is gone.
+  ///
+  /// Its requests to the log continue.
   mutating func forget(_ id: RelaySessionID) {
     guard let session = sessions.removeValue(forKey: id) else { return }
     strangers.remove(id)
@@ -371,8 +373,9 @@ package struct RelayCore {
     refusals[address] = bucket
   }
 
-  /// Counts work on catalogues against the session's address. Returns 0, or the milliseconds to
-  /// wait.
+  /// Counts work on catalogues against the session's address.
+  ///
+  /// Returns 0, or the milliseconds to wait.
   mutating func catalogueWait(_ id: RelaySessionID, _ work: Int) -> Int {
     guard let own = sessions[id]?.address else { return 0 }
     // Addresses beyond the remembered ones share one allowance.
@@ -397,7 +400,9 @@ package struct RelayCore {
 }
 
 extension RelayRequest {
-  /// Whether the request changes the log. Several such requests may be with the log at once.
+  /// Whether the request changes the log.
+  ///
+  /// Several such requests may be with the log at once.
   var isWrite: Bool {
     switch self {
     case .put, .putPacked, .remove: true

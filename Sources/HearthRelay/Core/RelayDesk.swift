@@ -69,8 +69,9 @@ package struct RelayDesk {
     return reads.removeFirst()
   }
 
-  /// Records that the log is answering a question that no session asked. Reads wait until it is
-  /// done.
+  /// Records that the log is answering a question that no session asked.
+  ///
+  /// Reads wait until it is done.
   package mutating func beginReading() {
     precondition(!isReading, "one question is with the log at a time")
     isReading = true

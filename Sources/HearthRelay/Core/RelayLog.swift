@@ -3,7 +3,9 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-/// The right by which a session works on a mailbox. The log checks it in the same transaction.
+/// The right by which a session works on a mailbox.
+///
+/// The log checks it in the same transaction.
 package enum RelayAuthority: Hashable, Sendable {
   /// The access key of this generation; worthless after the key was changed.
   case access(generation: UInt64)
@@ -140,7 +142,9 @@ package struct RelayWrite: Sendable {
   package var action: Action
   /// The mailbox's quota.
   package var quota: RelayQuota
-  /// The day, counted from 1970, recorded as the mailbox's last use. A log stores no other time.
+  /// The day, counted from 1970, recorded as the mailbox's last use.
+  ///
+  /// A log stores no other time.
   package var day: UInt32
 
   package init(

@@ -6,7 +6,9 @@ import HearthSync
 package struct RelayAdoption: Hashable, Sendable {
   /// The parent mailbox and the kind of child.
   package var parent: RelayParent
-  /// The right by which the session has the parent open. The log checks it in the same transaction.
+  /// The right by which the session has the parent open.
+  ///
+  /// The log checks it in the same transaction.
   package var authority: RelayAuthority
   /// The session's own key; empty if none was proven.
   package var author: [UInt8]

@@ -19,7 +19,9 @@ package struct RelayLogNews: Hashable, Sendable {
   package var name: Identifier
   /// The mailbox; nil if it no longer exists.
   package var mailbox: RelayMailbox?
-  /// The entries that follow the requested position. They may end before the head.
+  /// The entries that follow the requested position.
+  ///
+  /// They may end before the head.
   package var entries: [RelayEntry]
 
   package init(name: Identifier, mailbox: RelayMailbox?, entries: [RelayEntry]) {
@@ -115,7 +117,9 @@ package struct RelayAudit {
     chain = RelayChain.start(mailbox: mailbox.name, generation: mailbox.head.generation)
   }
 
-  /// Checks the next entry with its stored chain. Returns false once the log is inconsistent.
+  /// Checks the next entry with its stored chain.
+  ///
+  /// Returns false once the log is inconsistent.
   package mutating func take(_ header: RelayHeader, chain stored: Bytes32, blob: [UInt8]) -> Bool {
     guard problem == nil else { return false }
     position += 1

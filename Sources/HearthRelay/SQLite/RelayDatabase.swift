@@ -36,7 +36,9 @@ final class RelayDatabase {
     sqlite3_close_v2(handle)
   }
 
-  /// Returns a prepared statement, ready to be bound. Each text is prepared once.
+  /// Returns a prepared statement, ready to be bound.
+  ///
+  /// Each text is prepared once.
   func statement(_ sql: String) throws(RelayError) -> RelayStatement {
     if let present = statements[sql] {
       present.reset()
@@ -174,7 +176,9 @@ final class RelayStatement {
     return self
   }
 
-  /// Steps to the next row. Returns false and resets the statement if there is none.
+  /// Steps to the next row.
+  ///
+  /// Returns false and resets the statement if there is none.
   func step() throws(RelayError) -> Bool {
     let status = sqlite3_step(handle)
     if status == SQLITE_ROW { return true }

@@ -67,7 +67,9 @@ enum RelayMigrations {
     ],
   ]
 
-  /// Brings a file to the current layout. The missing steps run in one transaction.
+  /// Brings a file to the current layout.
+  ///
+  /// The missing steps run in one transaction.
   static func migrate(_ database: RelayDatabase, path: String) throws(RelayError) {
     let version = try database.number("PRAGMA user_version")
     guard version <= steps.count else {

@@ -32,7 +32,9 @@ extension SQLiteRelayLog {
     }
   }
 
-  /// Copies entries, each with the chain after it. Records of a catalogue are indexed.
+  /// Copies entries, each with the chain after it.
+  ///
+  /// Records of a catalogue are indexed.
   package func takeOver(
     _ entries: [(RelayEntry, Bytes32, seat: Int64)], into mailbox: Int64, of kind: RelayMailboxKind
   ) throws(RelayError) {

@@ -109,7 +109,9 @@ package final class SQLiteRelayLog: RelayLog {
     }
   }
 
-  /// Runs a body on the reading connection, in one snapshot. Writers continue meanwhile.
+  /// Runs a body on the reading connection, in one snapshot.
+  ///
+  /// Writers continue meanwhile.
   func inspect<Value: Sendable>(
     _ body: (RelayDatabase) throws(RelayError) -> Value
   ) throws(RelayError) -> Value {

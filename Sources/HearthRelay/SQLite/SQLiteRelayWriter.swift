@@ -323,7 +323,9 @@ struct SQLiteRelayWriter {
     run.mailbox.roster.credit(old.seat, bytes: UInt64(header.byteCount))
   }
 
-  /// Appends an entry. A live entry gets the last inserted blob.
+  /// Appends an entry.
+  ///
+  /// A live entry gets the last inserted blob.
   private func add(_ header: RelayHeader, _ run: inout Run) throws(RelayError) {
     run.chain = RelayChain.next(run.chain, header)
     run.head = header.position

@@ -8,19 +8,24 @@ import NIOSSL
 /// The longest frame that a connection's decoder accepts now; confined to one event loop.
 final class RelayFrameLimit {
   var value = RelayLimits.maximumHandshakeFrameBytes
-  /// Whether the connection is being closed. Further input of any size is discarded.
+  /// Whether the connection is being closed.
+  ///
+  /// Further input of any size is discarded.
   var isOver = false
   /// The buffered bytes of an incomplete frame.
   var heldBytes = 0
 }
 
-/// Splits a connection's bytes into frames. An announced length above the limit ends the
-/// connection, without reading the frame.
+/// Splits a connection's bytes into frames.
+///
+/// An announced length above the limit ends the connection, without reading the frame.
 struct RelayFrameDecoder: ByteToMessageDecoder {
   typealias InboundOut = [UInt8]
 
   private let limit: RelayFrameLimit
-  /// Whether framing is lost. All later input is discarded.
+  /// Whether framing is lost.
+  ///
+  /// All later input is discarded.
   private var isLost = false
 
   init(limit: RelayFrameLimit) { self.limit = limit }

@@ -8,7 +8,9 @@ package final class RelayFolder: Sendable {
   package let path: String
   private let lock: Int32
 
-  /// Opens and locks a folder. Creates it, accessible to this user alone, if necessary.
+  /// Opens and locks a folder.
+  ///
+  /// Creates it, accessible to this user alone, if necessary.
   ///
   /// - Throws: `locked` if another process serves it, `inputOutput`.
   package init(path: String) throws(RelayError) {
@@ -49,7 +51,9 @@ package final class RelayFolder: Sendable {
 
   private static let magic = Array("HRLYKEY1".utf8)
 
-  /// Returns the relay's keys. The first call generates and stores them.
+  /// Returns the relay's keys.
+  ///
+  /// The first call generates and stores them.
   ///
   /// - Throws: `corrupt` if the file has an invalid content, `inputOutput`.
   package func identity() throws(RelayError) -> RelayServerIdentity {

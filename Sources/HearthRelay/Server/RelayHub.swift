@@ -67,7 +67,9 @@ final class RelayHub {
 
   // MARK: Events and effects
 
-  /// Processes one event. The resulting output is sent at the next ``flush()``.
+  /// Processes one event.
+  ///
+  /// The resulting output is sent at the next ``flush()``.
   func handle(_ event: RelayEvent) {
     loop.preconditionInEventLoop()
     let time = clock()

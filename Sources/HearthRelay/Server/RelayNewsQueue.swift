@@ -13,7 +13,9 @@ struct RelayNewsQueue {
   private var changes: [Identifier] = []
   private var waiting: Set<Identifier> = []
   private var comparisons: [Identifier] = []
-  /// Whether a read failed. Nothing is then read until the next second.
+  /// Whether a read failed.
+  ///
+  /// Nothing is then read until the next second.
   var isPaused = false
 
   /// The most mailboxes of one comparison.

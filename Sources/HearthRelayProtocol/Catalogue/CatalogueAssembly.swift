@@ -14,7 +14,9 @@ package struct CatalogueAssembly: Sendable {
     for record in present?.records ?? [] { records[record.record.path] = record }
   }
 
-  /// Takes the next entries of the log. Entries that are no part of a catalogue are skipped.
+  /// Takes the next entries of the log.
+  ///
+  /// Entries that are no part of a catalogue are skipped.
   ///
   /// - Throws: `SyncError.malformed` for unreadable entries, `tooLarge` for more than a catalogue
   ///   can have.

@@ -12,7 +12,9 @@ package struct KeptCatalogue: Sendable, Equatable {
   package var checkedAt: UInt64 = 0
   /// The fault of the last attempt, in words; nil if there was none.
   package var problem: String?
-  /// The greatest version that was ever here. It stays when a catalogue is followed again.
+  /// The greatest version that was ever here.
+  ///
+  /// It stays when a catalogue is followed again.
   package var greatest: PublicHead?
 
   package init(address: CatalogueAddress, folder: String? = nil) {

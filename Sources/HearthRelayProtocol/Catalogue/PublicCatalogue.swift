@@ -66,7 +66,9 @@ package struct PublicCatalogue: Sendable, Equatable {
     }
   }
 
-  /// Creates the next version from the records on offer. Unchanged records keep their bytes.
+  /// Creates the next version from the records on offer.
+  ///
+  /// Unchanged records keep their bytes.
   ///
   /// - Parameters:
   ///   - before: the version so far, if there is one.

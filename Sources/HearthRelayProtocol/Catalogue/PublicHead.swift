@@ -54,7 +54,9 @@ package struct PublicHead: Hashable, Sendable {
   package let publisher: [UInt8]
   /// The catalogue's name.
   package let name: String
-  /// The version's number. It rises with every change, from 1.
+  /// The version's number.
+  ///
+  /// It rises with every change, from 1.
   package let version: UInt64
   /// The number of the previous version; 0 for the first.
   package let previous: UInt64
@@ -159,7 +161,9 @@ package struct SignedPublicHead: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// Verifies the head's catalogue and signature. Takes about 0.2 ms.
+  /// Verifies the head's catalogue and signature.
+  ///
+  /// Takes about 0.2 ms.
   ///
   /// - Throws: `SyncError.notAuthentic` for another publisher or catalogue, or a bad signature.
   package func verify(of catalogue: CatalogueReference) throws {

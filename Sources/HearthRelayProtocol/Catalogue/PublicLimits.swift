@@ -1,4 +1,6 @@
-/// The bounds of public catalogues. Publishers, relays and readers refuse anything beyond them.
+/// The bounds of public catalogues.
+///
+/// Publishers, relays and readers refuse anything beyond them.
 package enum PublicLimits {
   /// The version of the formats.
   package static let formatVersion: UInt8 = 1
@@ -8,9 +10,13 @@ package enum PublicLimits {
   package static let maximumIDBytes = 64
   /// The longest name of a field.
   package static let maximumFieldNameBytes = 32
-  /// The most fields of one record. Each value of a field with several values counts.
+  /// The most fields of one record.
+  ///
+  /// Each value of a field with several values counts.
   package static let maximumFields = 48
-  /// The longest text in a field: a word or two. Text to read belongs in the body.
+  /// The longest text in a field: a word or two.
+  ///
+  /// Text to read belongs in the body.
   package static let maximumFieldTextBytes = 64
   /// The longest body of a record.
   package static let maximumBodyBytes = 16 << 10

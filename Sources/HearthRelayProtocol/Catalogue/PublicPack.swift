@@ -34,7 +34,9 @@ package struct PublicPack: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Reads a pack without verifying signatures. ``PublicCatalogue`` verifies them.
+  /// Reads a pack without verifying signatures.
+  ///
+  /// ``PublicCatalogue`` verifies them.
   ///
   /// - Throws: `CodecError`.
   package init(decoding bytes: [UInt8]) throws(CodecError) {

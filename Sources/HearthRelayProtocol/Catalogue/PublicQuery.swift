@@ -3,7 +3,9 @@ import HearthSync
 
 /// A condition on the fields of a record.
 package struct PublicCondition: Hashable, Sendable {
-  /// The test of a field's value. If there are several values, one match is enough.
+  /// The test of a field's value.
+  ///
+  /// If there are several values, one match is enough.
   package enum Test: Hashable, Sendable {
     /// The field has this value.
     case equals(PublicValue)

@@ -2,7 +2,9 @@ import HearthCRDT
 import HearthCrypto
 import HearthSync
 
-/// One value of an indexed field. A field with several values occurs several times.
+/// One value of an indexed field.
+///
+/// A field with several values occurs several times.
 package struct PublicField: Hashable, Comparable, Sendable {
   /// The field's name.
   package let name: String
@@ -48,10 +50,14 @@ package struct PublicRecord: Hashable, Sendable {
   package let revision: UInt64
   /// The indexed fields, in ascending order, without duplicates.
   package let fields: [PublicField]
-  /// The item itself, usually canonical JSON. This module does not interpret it.
+  /// The item itself, usually canonical JSON.
+  ///
+  /// This module does not interpret it.
   package let body: String
 
-  /// Creates a record from its parts. Fields are sorted and duplicates dropped.
+  /// Creates a record from its parts.
+  ///
+  /// Fields are sorted and duplicates dropped.
   ///
   /// - Throws: `SyncError.malformed`, naming what is beyond its limit.
   package init(
@@ -169,7 +175,9 @@ package struct SignedPublicRecord: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// Verifies the signature. Takes about 0.2 ms.
+  /// Verifies the signature.
+  ///
+  /// Takes about 0.2 ms.
   ///
   /// - Throws: `SyncError.notAuthentic`.
   package func verify(of catalogue: Identifier, by key: SigningPublicKey) throws {

@@ -70,7 +70,9 @@ package enum PublicValue: Sendable, Comparable, Hashable {
 
 /// The spelling of names in catalogues.
 package enum PublicName {
-  /// The name of the head's entry at a relay. Names of records contain a slash.
+  /// The name of the head's entry at a relay.
+  ///
+  /// Names of records contain a slash.
   package static let head = Array("head".utf8)
 
   /// The name of a record's entry at a relay: type, slash, id.
@@ -116,7 +118,9 @@ package enum PublicName {
 }
 
 extension ByteReader {
-  /// Reads a text that a rule accepts. Its length is checked first.
+  /// Reads a text that a rule accepts.
+  ///
+  /// Its length is checked first.
   mutating func name(
     _ item: String, atMost most: Int, _ isGood: (String) -> Bool
   ) throws(CodecError) -> String {

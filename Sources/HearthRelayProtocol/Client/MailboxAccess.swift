@@ -22,12 +22,15 @@ package struct MailboxKey: Sendable, Equatable {
 package struct MailboxAccess: Sendable, Equatable {
   /// The mailbox's name.
   package private(set) var mailbox: Identifier
-  /// The keys. The one that should open the mailbox comes first, then those that may still open it.
+  /// The keys.
+  ///
+  /// The one that should open the mailbox comes first, then those that may still open it.
   package var keys: [MailboxKey]
   /// Whether to create the mailbox if a relay does not have it.
   package var mayCreate: Bool
-  /// Whether to refrain from creating the mailbox even if this device may. The device's own key may
-  /// still open it.
+  /// Whether to refrain from creating the mailbox even if this device may.
+  ///
+  /// The device's own key may still open it.
   package var onlyOpens = false
   /// The role in which the mailbox is opened.
   package let role: Role

@@ -483,7 +483,9 @@ extension RelayClientSession {
     tell(mailbox, last.header.position)
   }
 
-  /// Reports a head. The head of the opening is then out of date.
+  /// Reports a head.
+  ///
+  /// The head of the opening is then out of date.
   private mutating func tell(_ mailbox: Identifier, _ head: UInt64) {
     if boxes[mailbox]?.opening?.opened.head.position != head {
       boxes[mailbox]?.opening?.isNew = false

@@ -79,8 +79,9 @@ package struct RelayClientSession: Sendable {
     let mailbox: Identifier
     let question: RelayQuestion
     var deadline: UInt64
-    /// The earliest time to send the question. It is 0 once that time has come, so that the shell
-    /// is not woken for it again.
+    /// The earliest time to send the question.
+    ///
+    /// It is 0 once that time has come, so that the shell is not woken for it again.
     var notBefore: UInt64 = 0
     var tries = 0
     var isSent = false
@@ -151,12 +152,16 @@ package struct RelayClientSession: Sendable {
 
   // MARK: Calls by the owner
 
-  /// Records the relay's certificate if none was pinned. Call this before `connected`.
+  /// Records the relay's certificate if none was pinned.
+  ///
+  /// Call this before `connected`.
   package mutating func saw(pin: Bytes32) {
     self.pin = pin
   }
 
-  /// Registers a mailbox's keys and the known end of its log. New keys are tried at once.
+  /// Registers a mailbox's keys and the known end of its log.
+  ///
+  /// New keys are tried at once.
   package mutating func know(_ access: MailboxAccess, cursor: RelayCursor?, now: UInt64) {
     if let box = boxes[access.mailbox], box.access.role != access.role, let channel = box.channel {
       // A mailbox that is open for reading is reopened for writing, and vice versa.

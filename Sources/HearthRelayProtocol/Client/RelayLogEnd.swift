@@ -53,7 +53,9 @@ struct RelayLogEnd: Sendable {
     }
   }
 
-  /// Records that a subscription began. It reports every entry after the head.
+  /// Records that a subscription began.
+  ///
+  /// It reports every entry after the head.
   mutating func subscribed(at head: UInt64) {
     isLive = true
     told = max(told, head)

@@ -11,15 +11,19 @@ struct RelayPushedBlobs: Sendable {
 
   /// The most bytes of names and blobs to keep of one mailbox: the content of some pushes.
   static let maximumBytes = 256 << 10
-  /// The fixed cost of an entry beside its bytes. It keeps a relay from filling the memory with
-  /// empty entries, or using up time with searches through them.
+  /// The fixed cost of an entry beside its bytes.
+  ///
+  /// It keeps a relay from filling the memory with empty entries, or using up time with searches
+  /// through them.
   private static let entryBytes = 256
 
   static func cost(_ name: [UInt8], _ blob: [UInt8]) -> Int {
     entryBytes + name.count + blob.count
   }
 
-  /// Keeps pushed entries. If that is too much, the earliest are dropped.
+  /// Keeps pushed entries.
+  ///
+  /// If that is too much, the earliest are dropped.
   mutating func append(_ entries: [RelayEntry]) {
     for entry in entries {
       let name = entry.header.name
@@ -40,8 +44,9 @@ struct RelayPushedBlobs: Sendable {
     order.removeFirst(dropped)
   }
 
-  /// Returns the blobs of some names and discards them. A second call for them has to ask the
-  /// relay.
+  /// Returns the blobs of some names and discards them.
+  ///
+  /// A second call for them has to ask the relay.
   ///
   /// - Returns: nil unless all are here.
   mutating func take(_ names: [[UInt8]]) -> [[UInt8]?]? {

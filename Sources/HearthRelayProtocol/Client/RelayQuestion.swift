@@ -1,7 +1,9 @@
 import HearthCRDT
 import HearthCrypto
 
-/// A question about an open mailbox. Repeating it after a lost connection does no harm.
+/// A question about an open mailbox.
+///
+/// Repeating it after a lost connection does no harm.
 package enum RelayQuestion: Sendable {
   /// Open the mailbox; the answer is how it was opened.
   case open
@@ -76,8 +78,9 @@ package struct RelayOpening: Sendable, Equatable {
   package var key: Key
   /// Whether the opening created the mailbox.
   package let isCreated: Bool
-  /// The number of this opening, which rises within a session. Each opening is a separate answer by
-  /// the relay.
+  /// The number of this opening, which rises within a session.
+  ///
+  /// Each opening is a separate answer by the relay.
   package let number: UInt64
   /// The id of the key that the relay wanted.
   package var wanted: Bytes16

@@ -87,7 +87,9 @@ package struct RelayHeader: Hashable, Sendable {
   }
 }
 
-/// One entry of a mailbox's log. The blob is there if the header says that it is live.
+/// One entry of a mailbox's log.
+///
+/// The blob is there if the header says that it is live.
 package struct RelayEntry: Hashable, Sendable {
   /// Everything but the blob.
   package let header: RelayHeader

@@ -1,7 +1,9 @@
 import HearthCRDT
 import HearthCrypto
 
-/// The bounds of the relay protocol, each with a reason. Both sides refuse anything beyond them.
+/// The bounds of the relay protocol, each with a reason.
+///
+/// Both sides refuse anything beyond them.
 package enum RelayLimits {
   /// The version of the protocol that this program supports.
   package static let version = 2
@@ -35,19 +37,23 @@ package enum RelayLimits {
   package static let authorsShare: UInt64 = 4
   /// The divisor of the largest joint share of all unlisted keys.
   package static let guestsShare: UInt64 = 8
-  /// The most rekey handoffs of one mailbox: monthly key changes of almost three years. One more
-  /// replaces the oldest.
+  /// The most rekey handoffs of one mailbox: monthly key changes of almost three years.
+  ///
+  /// One more replaces the oldest.
   package static let maximumDoors = 32
-  /// The most rendezvous mailboxes of one mailbox. One more is refused unless an idle one can be
-  /// replaced.
+  /// The most rendezvous mailboxes of one mailbox.
+  ///
+  /// One more is refused unless an idle one can be replaced.
   package static let maximumPlaces = 64
   /// After how many days without a change a rendezvous mailbox may be replaced.
   ///
   /// Its contents do not matter: invitations are valid for a week by default, and answers for 30
   /// days.
   package static let idlePlaceDays: UInt32 = 90
-  /// The most recovery mailboxes of one mailbox. One more is refused unless an empty one can be
-  /// replaced: a person who replaces recovery words removes the old words' bundle.
+  /// The most recovery mailboxes of one mailbox.
+  ///
+  /// One more is refused unless an empty one can be replaced: a person who replaces recovery words
+  /// removes the old words' bundle.
   package static let maximumWords = 64
   /// The most bytes of a child mailbox.
   ///

@@ -5,7 +5,9 @@ import HearthCRDT
 /// Faults are equal by code: words may change, numbers may not. Unknown and forbidden mailboxes
 /// give the same fault with the same words.
 package struct RelayFault: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kind of fault. A client decides by this alone, and preserves codes that it does not know.
+  /// The kind of fault.
+  ///
+  /// A client decides by this alone, and preserves codes that it does not know.
   package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
 
@@ -19,12 +21,15 @@ package struct RelayFault: Error, Hashable, Sendable, CustomStringConvertible {
     package static let unsupportedVersion = Code(rawValue: 2)
     /// The state of the session does not allow the request.
     package static let wrongState = Code(rawValue: 3)
-    /// Unknown mailbox, wrong key, bad proof or no right to register. The fault does not reveal
-    /// which.
+    /// Unknown mailbox, wrong key, bad proof or no right to register.
+    ///
+    /// The fault does not reveal which.
     package static let refused = Code(rawValue: 4)
     /// The mailbox would exceed its quota of bytes or entries.
     package static let quotaExceeded = Code(rawValue: 5)
-    /// Too many requests in too short a time. `retryAfterMilliseconds` says when to retry.
+    /// Too many requests in too short a time.
+    ///
+    /// `retryAfterMilliseconds` says when to retry.
     package static let rateLimited = Code(rawValue: 6)
     /// A batch, page or frame exceeds its limit: split it.
     package static let tooLarge = Code(rawValue: 7)

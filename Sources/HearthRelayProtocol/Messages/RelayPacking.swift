@@ -24,8 +24,9 @@ package struct RelayPackedItem: Hashable, Sendable {
   package let pieces: [Piece]
   /// The part of the blob that follows the text.
   package let rest: [UInt8]
-  /// The first bytes of a digest of name and blob. They reveal if the two sides have different
-  /// bases.
+  /// The first bytes of a digest of name and blob.
+  ///
+  /// They reveal if the two sides have different bases.
   package let check: [UInt8]
 
   package init(

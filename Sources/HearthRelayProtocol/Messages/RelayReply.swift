@@ -64,8 +64,9 @@ package struct RelayWelcome: Hashable, Sendable {
   package let relayID: Bytes32
   /// Who may create mailboxes.
   package let registration: RelayRegistration
-  /// After how many seconds without a frame the client should ping. Silence of three times that
-  /// long ends the connection.
+  /// After how many seconds without a frame the client should ping.
+  ///
+  /// Silence of three times that long ends the connection.
   package let heartbeatSeconds: Int
 
   package init(
@@ -170,7 +171,9 @@ package struct RelayListing: Hashable, Sendable {
 package struct RelayPage: Hashable, Sendable {
   /// The entries in order of position, without gaps.
   package let entries: [RelayEntry]
-  /// The last position of the log. The page ends the log if its last entry has this position.
+  /// The last position of the log.
+  ///
+  /// The page ends the log if its last entry has this position.
   package let head: UInt64
   /// ``RelayChain`` after the page's last entry, or at the requested position if there is none.
   package let chain: Bytes32

@@ -1,7 +1,9 @@
 import HearthCRDT
 import HearthCrypto
 
-/// A client's request to a relay. Each request is answered once, in any order.
+/// A client's request to a relay.
+///
+/// Each request is answered once, in any order.
 package enum RelayRequest: RelayMessage {
   /// The first frame of a connection; answered by `welcome`.
   case hello(minimumVersion: Int, maximumVersion: Int)
@@ -163,8 +165,9 @@ package struct RelayCreation: Hashable, Sendable {
   package let accessSignature: [UInt8]
   /// `RelayAccess.signCreation` with the manager's key, 64 bytes.
   package let managerSignature: [UInt8]
-  /// The catalogue's name; empty for other kinds. The mailbox's name derives from it and the
-  /// manager's key.
+  /// The catalogue's name; empty for other kinds.
+  ///
+  /// The mailbox's name derives from it and the manager's key.
   package let catalogueName: String
 
   package init(

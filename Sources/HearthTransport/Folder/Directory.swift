@@ -34,15 +34,18 @@ struct Directory: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Opens a directory by its path. A link as the path itself is followed, because the user chose
-  /// it.
+  /// Opens a directory by its path.
+  ///
+  /// A link as the path itself is followed, because the user chose it.
   static func root(_ path: String) throws(SystemFault) -> Directory {
     let descriptor = retrying { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard descriptor >= 0 else { throw .last("open") }
     return Directory(descriptor: descriptor)
   }
 
-  /// Opens a directory inside this one. A link is refused.
+  /// Opens a directory inside this one.
+  ///
+  /// A link is refused.
   func directory(_ name: FolderName) throws(SystemFault) -> Directory {
     let descriptor = name.withCString { name in
       retrying { openat(self.descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
@@ -181,7 +184,9 @@ struct Directory: ~Copyable {
     guard result == 0 else { throw .last("renameat") }
   }
 
-  /// Removes an entry that is not a directory. Does nothing if it does not exist.
+  /// Removes an entry that is not a directory.
+  ///
+  /// Does nothing if it does not exist.
   ///
   /// - Returns: whether something was removed.
   @discardableResult
@@ -191,7 +196,9 @@ struct Directory: ~Copyable {
     throw .last("unlinkat")
   }
 
-  /// Removes an empty directory. Does nothing if it is not empty.
+  /// Removes an empty directory.
+  ///
+  /// Does nothing if it is not empty.
   func removeEmptyDirectory(_ name: FolderName) {
     _ = name.withCString { unlinkat(descriptor, $0, AT_REMOVEDIR) }
   }

@@ -8,7 +8,9 @@ package struct FolderBounds: Sendable {
   /// A sealed segment holds at most 1 MiB. Header, signature and padding fit in 64 KiB. A larger
   /// file is refused by its size, before a byte of it is read.
   package var maximumFileBytes = 1024 * 1024 + 64 * 1024
-  /// The most segment names to keep of one directory. The first in sorted order are kept.
+  /// The most segment names to keep of one directory.
+  ///
+  /// The first in sorted order are kept.
   ///
   /// An author's oldest segments sort first. They have to be applied first, so the kept names are
   /// useful. Every listing keeps the same names, so results are stable.
@@ -22,8 +24,9 @@ package struct FolderBounds: Sendable {
   package var maximumDirectories = 4_000
   /// The most files of one listing to remember under inexact names.
   package var maximumCopies = 200_000
-  /// The most entries to read of one directory, foreign files included. This bounds time, not
-  /// memory.
+  /// The most entries to read of one directory, foreign files included.
+  ///
+  /// This bounds time, not memory.
   package var maximumEntries = 2_000_000
   /// The most problems of one listing to report individually.
   package var maximumProblems = 200

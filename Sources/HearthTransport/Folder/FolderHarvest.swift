@@ -14,7 +14,9 @@ struct FolderHarvest {
 
   init(bound: Int) { self.bound = bound }
 
-  /// Adds a name. Memory stays within twice the bound; time is linear but for the sorting.
+  /// Adds a name.
+  ///
+  /// Memory stays within twice the bound; time is linear but for the sorting.
   mutating func insert(_ fields: FolderFields, _ name: FolderName?) {
     items.append(Item(fields: fields, name: name))
     if items.count > 2 * bound { cut() }

@@ -17,8 +17,9 @@ package enum FolderLayout {
   /// The prefix of an unfinished file's name; sixteen hexadecimal digits follow.
   package static let temporaryPrefix = ".tmp-"
 
-  /// The note's text. It is the same in every folder, so that sync programs never see two versions
-  /// of it.
+  /// The note's text.
+  ///
+  /// It is the same in every folder, so that sync programs never see two versions of it.
   package static let note = """
     This folder carries a Hearth household between devices.
 

@@ -119,7 +119,9 @@ enum FolderEntry: Equatable {
   /// Anything else.
   case foreign
 
-  /// Classifies a name. Linear in the name, without side effects.
+  /// Classifies a name.
+  ///
+  /// Linear in the name, without side effects.
   static func classify(
     _ name: UnsafeBufferPointer<UInt8>, as pattern: FolderPattern
   ) -> FolderEntry {
@@ -159,7 +161,9 @@ enum FolderEntry: Equatable {
   private static let unfinishedSuffixes = [
     ".tmp", ".temp", ".part", ".partial", ".filepart", ".crdownload", ".download", ".!sync",
   ]
-  /// Files that desktops and sync programs keep beside others. `Icon` ends in a carriage return.
+  /// Files that desktops and sync programs keep beside others.
+  ///
+  /// `Icon` ends in a carriage return.
   private static let companions = ["desktop.ini", "thumbs.db", "icon\r", "lost+found"]
 
   private static func ends(_ name: UnsafeBufferPointer<UInt8>, with suffix: String) -> Bool {
@@ -167,7 +171,9 @@ enum FolderEntry: Equatable {
     return equals(UnsafeBufferPointer(rebasing: name.suffix(suffix.utf8.count)), suffix)
   }
 
-  /// Compares without regard to the case of ASCII letters. `text` is in lower case.
+  /// Compares without regard to the case of ASCII letters.
+  ///
+  /// `text` is in lower case.
   static func equals(_ name: UnsafeBufferPointer<UInt8>, _ text: String) -> Bool {
     name.count == text.utf8.count
       && zip(name, text.utf8).allSatisfy { byte, expected in

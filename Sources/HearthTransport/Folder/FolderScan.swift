@@ -33,7 +33,9 @@ struct FolderScan {
     self.harvest = FolderHarvest(bound: bound)
   }
 
-  /// Reads the directory. Entries that were read before a fault stay.
+  /// Reads the directory.
+  ///
+  /// Entries that were read before a fault stay.
   ///
   /// - Parameter keeping: whether a well-formed name is wanted.
   mutating func read(

@@ -32,7 +32,9 @@ struct FolderSurvey {
   var problems: [TransportProblem] = []
   var untoldProblems = 0
   var untoldHidesData = false
-  /// How many names to keep of each directory. It sinks if the total is too large.
+  /// How many names to keep of each directory.
+  ///
+  /// It sinks if the total is too large.
   private var level: Int
   private var total = 0
   private var copyCount = 0
@@ -291,7 +293,9 @@ extension FolderSurvey {
     }
   }
 
-  /// Whether one more copy's place may be remembered. Reports a problem if not.
+  /// Whether one more copy's place may be remembered.
+  ///
+  /// Reports a problem if not.
   private mutating func hasRoomForCopy() -> Bool {
     if copyCount < bounds.maximumCopies { return true }
     tellTooManyCopies()
@@ -350,7 +354,9 @@ extension FolderSurvey {
     tellTooManyNames([FolderName(FolderLayout.segmentsDirectory)], bound: bounds.maximumNames)
   }
 
-  /// Opens the last directory of a path inside its parent. Reports a problem if that fails.
+  /// Opens the last directory of a path inside its parent.
+  ///
+  /// Reports a problem if that fails.
   private mutating func inside(
     _ path: [FolderName], of parent: borrowing Directory,
     _ body: (inout FolderSurvey, borrowing Directory) -> Void

@@ -4,7 +4,9 @@ import HearthCrypto
 import HearthSync
 import Synchronization
 
-/// A step of storing one file, in order. A test inspects the folder between steps.
+/// A step of storing one file, in order.
+///
+/// A test inspects the folder between steps.
 enum FolderWriteStep: CaseIterable, Sendable {
   /// The directories exist and are durable.
   case directoriesMade
@@ -38,7 +40,9 @@ package final class FolderTransport: Transport, Sendable {
   private let probe: @Sendable (FolderWriteStep) -> Void
   private let memory = Mutex(Memory())
 
-  /// State that one instance remembers. Losing it costs time, never data.
+  /// State that one instance remembers.
+  ///
+  /// Losing it costs time, never data.
   private struct Memory {
     /// The inexact places of names in the last listing of each zone.
     var copies: [Identifier: FolderCopies] = [:]
@@ -46,7 +50,9 @@ package final class FolderTransport: Transport, Sendable {
     var durableDirectories: Set<[FolderName]> = []
   }
 
-  /// Creates a transport for a folder. The first call, not this initializer, touches the folder.
+  /// Creates a transport for a folder.
+  ///
+  /// The first call, not this initializer, touches the folder.
   ///
   /// - Parameters:
   ///   - path: the folder, which must exist when it is used.
@@ -121,8 +127,9 @@ package final class FolderTransport: Transport, Sendable {
     try list(zoneTag: zoneTag, preferring: [])
   }
 
-  /// Lists the folder's contents of a zone. If there are too many authors, the given ones come
-  /// first.
+  /// Lists the folder's contents of a zone.
+  ///
+  /// If there are too many authors, the given ones come first.
   package func list(
     zoneTag: Identifier, preferring tags: Set<Identifier>
   ) throws -> TransportListing {
@@ -165,7 +172,9 @@ package final class FolderTransport: Transport, Sendable {
     }
   }
 
-  /// Stores a segment durably. An existing whole file is left alone; a damaged one is replaced.
+  /// Stores a segment durably.
+  ///
+  /// An existing whole file is left alone; a damaged one is replaced.
   ///
   /// - Throws: `TransportError`. Nothing of the file is left behind then.
   package func publish(_ name: SegmentName, _ bytes: [UInt8]) throws {
@@ -219,8 +228,9 @@ extension FolderTransport {
     }
   }
 
-  /// The inexact places of a zone's names in the last listing. Lists the zone if there was no
-  /// listing.
+  /// The inexact places of a zone's names in the last listing.
+  ///
+  /// Lists the zone if there was no listing.
   private func copies(zoneTag: Identifier) throws -> FolderCopies {
     if let known = memory.withLock({ $0.copies[zoneTag] }) { return known }
     _ = try list(zoneTag: zoneTag)

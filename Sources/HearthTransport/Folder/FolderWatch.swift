@@ -88,7 +88,9 @@ final class FolderWatch {
     return isImportant ? .important : .unimportant
   }
 
-  /// The buffer has room for some hundreds of events. The next turn reads the rest.
+  /// The buffer has room for some hundreds of events.
+  ///
+  /// The next turn reads the rest.
   private static let bufferCount = 64 * 1024
 
   private static let mask = UInt32(

@@ -52,8 +52,9 @@ package final class FolderWatcher: Sendable {
   private let zoneTags: Set<Identifier>
   private let intervals: Intervals
   private let maximumWatches: Int
-  /// A pair of sockets, the end to read and the end to write. It stays readable once `cancel` wrote
-  /// into it.
+  /// A pair of sockets, the end to read and the end to write.
+  ///
+  /// It stays readable once `cancel` wrote into it.
   private let cancellation: (read: Int32, write: Int32)
   private let state: Mutex<State>
 
@@ -131,8 +132,9 @@ package final class FolderWatcher: Sendable {
     }
   }
 
-  /// Ends the wait in progress and every later one. May be called from any thread, any number of
-  /// times.
+  /// Ends the wait in progress and every later one.
+  ///
+  /// May be called from any thread, any number of times.
   package func cancel() {
     // The write can only fail because the buffer is full, and then the socket is readable as well.
     _ = write(cancellation.write, [1] as [UInt8], 1)

@@ -2,7 +2,9 @@ import HearthCRDT
 import HearthSync
 import Synchronization
 
-/// A transport in memory, for tests and simulation. It behaves like a faultless shared folder.
+/// A transport in memory, for tests and simulation.
+///
+/// It behaves like a faultless shared folder.
 ///
 /// Nodes that share one instance share its content. All methods may be called from any thread.
 package final class LoopbackTransport: Transport, Sendable {

@@ -8,8 +8,10 @@ import HearthSync
 /// Calls block until there is an answer, for a bounded time. The answers are not trusted: the
 /// caller verifies signatures. Not thread-safe.
 package final class RelayCatalogue {
-  /// The connection. Readers and publishers have a connection of their own, which reveals nothing
-  /// else about the node.
+  /// The connection.
+  ///
+  /// Readers and publishers have a connection of their own, which reveals nothing else about the
+  /// node.
   package let link: RelayLink
   private let access: MailboxAccess
 
@@ -30,7 +32,9 @@ package final class RelayCatalogue {
   /// Host and port, for people.
   package var place: String { "\(link.address.host):\(link.address.port)" }
 
-  /// Opens the catalogue. A publisher creates it if it does not exist.
+  /// Opens the catalogue.
+  ///
+  /// A publisher creates it if it does not exist.
   ///
   /// - Throws: `TransportError`; `relayRefused` if a reader opens a catalogue that does not exist.
   package func open() throws -> RelayOpened {
@@ -57,7 +61,9 @@ package final class RelayCatalogue {
     return listing
   }
 
-  /// Fetches blobs by name, at least one of them. A name without a blob yields nil.
+  /// Fetches blobs by name, at least one of them.
+  ///
+  /// A name without a blob yields nil.
   package func fetch(_ names: [[UInt8]]) throws -> [[UInt8]?] {
     guard case .reply(.blobs(let blobs)) = try ask(.fetch(names)) else { throw unfit() }
     return blobs

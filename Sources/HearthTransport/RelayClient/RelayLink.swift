@@ -123,7 +123,9 @@ package final class RelayLink: RelayLine, Sendable {
     }.wait()
   }
 
-  /// Listens to mailboxes. The handler receives their news on the link's thread.
+  /// Listens to mailboxes.
+  ///
+  /// The handler receives their news on the link's thread.
   package func listen(
     to accesses: [MailboxAccess], _ handler: @escaping @Sendable (RelayNews) -> Void
   ) -> Int {

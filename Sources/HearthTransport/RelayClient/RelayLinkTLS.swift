@@ -104,7 +104,9 @@ enum RelayAuthorities {
     return nil
   }
 
-  /// Returns whether a host is an IP address. TLS sends no server name for an IP address.
+  /// Returns whether a host is an IP address.
+  ///
+  /// TLS sends no server name for an IP address.
   static func isNumber(_ host: String) -> Bool {
     (try? SocketAddress(ipAddress: host, port: 0)) != nil
   }

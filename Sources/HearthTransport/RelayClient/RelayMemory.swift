@@ -35,7 +35,9 @@ extension RelayTransport {
     return Set(try (0..<count).map { _ in try reader.identifier("mark") })
   }
 
-  /// The most refused removals to remember for one mailbox. The latest are kept.
+  /// The most refused removals to remember for one mailbox.
+  ///
+  /// The latest are kept.
   package static let maximumRefusedRemovals = 8_192
 
   /// The segments, by digest, that a mailbox does not let this device remove.

@@ -67,8 +67,9 @@ package final class RelayTransport: Transport {
   /// The segments that the engine will request, in order, and those that arrived early.
   private var expected: [SegmentName] = []
   private var early: [SegmentName: [UInt8]] = [:]
-  /// The devices' keys at relays, by relay and device key. Computing one takes a scalar
-  /// multiplication.
+  /// The devices' keys at relays, by relay and device key.
+  ///
+  /// Computing one takes a scalar multiplication.
   var pseudonyms: [[UInt8]: [UInt8]] = [:]
   /// The rosters' digests at this device's last check, and the opening of that check.
   var lists: [Identifier: (opening: UInt64, digest: Bytes16)] = [:]
