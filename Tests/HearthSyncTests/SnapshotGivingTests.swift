@@ -146,39 +146,51 @@ struct BaseSnapshotTests {
     #expect(try family.members[2].audit(family.zone).findings.map(\.changes) == [2...2])
   }
 
+  /// Lets the third member replace its snapshot by what a transport holds of some authors.
+  private func replace(
+    in family: inout EngineFamily, by authors: [Author], within bytes: Int = 1 << 20
+  ) throws -> [TransportProblem] {
+    let (transport, id, ben) = (FailingTransport(), family.zone, family.members[1].author)
+    let zone = try family.members[2].zone(id)
+    let source = family.members[0].store
+    for segment in try source.segments(of: id) where authors.contains(segment.author) {
+      transport.publish(segment.name(in: zone), try source.bytes(of: segment.digest, in: id) ?? [])
+    }
+    return try family.members[2].withTurns { turns in
+      var exchange = Exchange(
+        over: transport, named: "memory", with: turns, anchorFile: NoAnchor(),
+        nowMilliseconds: now)
+      exchange.replacementBytes = bytes
+      try exchange.replaceBase(
+        of: id, contradictedBy: ben, holding: transport.list(zoneTag: zone.tag))
+      return exchange.report.problems
+    }
+  }
+
   @Test("A wrong snapshot stays where the transport lacks what else is in it")
   func kept() throws {
     var family = try family()
-    let transport = FailingTransport()
     let zone = try family.members[2].zone(family.zone)
-    let ben = family.members[1].author
-    let source = family.members[0].store
-    func publish(_ authors: [Author]) throws {
-      for segment in try source.segments(of: family.zone) where authors.contains(segment.author) {
-        let bytes = try source.bytes(of: segment.digest, in: family.zone)
-        transport.publish(segment.name(in: zone), bytes ?? [])
-      }
-    }
-    func replace() throws -> [TransportProblem] {
-      let id = family.zone
-      return try family.members[2].withTurns { turns in
-        var exchange = Exchange(
-          over: transport, named: "memory", with: turns, anchorFile: NoAnchor(),
-          nowMilliseconds: now)
-        try exchange.replaceBase(
-          of: id, contradictedBy: ben, holding: transport.list(zoneTag: zone.tag))
-        return exchange.report.problems
-      }
-    }
+    let (anna, ben) = (family.members[0].author, family.members[1].author)
     // Anna's change is in the snapshot, and only Ben's is on the transport.
-    try publish([ben])
-    #expect(try replace().contains { $0.fault.contains("still rests on a wrong snapshot") })
+    let problems = try replace(in: &family, by: [ben])
+    #expect(problems.contains { $0.fault.contains("still rests on a wrong snapshot") })
     #expect(try family.members[2].zone(family.zone).heads == zone.heads)
     #expect(try family.members[2].store.baseSnapshot(of: family.zone) != nil)
-    try publish([family.members[0].author])
-    #expect(try replace().isEmpty)
+    #expect(try replace(in: &family, by: [anna, ben]).isEmpty)
     #expect(try family.members[2].zone(family.zone).heads == zone.heads)
     #expect(try family.members[2].store.baseSnapshot(of: family.zone) == nil)
+  }
+
+  @Test("A wrong snapshot stays where more would have to be held than may be")
+  func tooLarge() throws {
+    var family = try family()
+    let zone = try family.members[2].zone(family.zone)
+    let authors = [family.members[0].author, family.members[1].author]
+    let problems = try replace(in: &family, by: authors, within: 100)
+    #expect(problems.contains { $0.fault.contains("more than") })
+    #expect(try family.members[2].zone(family.zone).heads == zone.heads)
+    #expect(try family.members[2].store.baseSnapshot(of: family.zone) != nil)
   }
 
   @Test(

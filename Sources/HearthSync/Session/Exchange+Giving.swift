@@ -76,15 +76,7 @@ extension Exchange {
   /// that. A relay gives and takes nothing any more once it has heard of the removal; then there is
   /// no listing.
   mutating func giveLeft(of id: ZoneID, holding listing: TransportListing) throws {
-    let batch = try turn { engine in
-      let publications = try engine.ownPublications(of: id, to: listing)
-      return try engine.batch(publications[...], of: id, atMost: .max).files
-    }
-    if !batch.isEmpty {
-      report.publishedBytes += batch.reduce(0) { $0 + $1.bytes.count }
-      try transport.publish(batch)
-      report.published += batch.count
-    }
+    try give(try turn { try $0.ownPublications(of: id, to: listing) }, of: id)
     try turn { try $0.noteGiven(of: id) }
   }
 
@@ -97,8 +89,7 @@ extension Exchange {
       try engine.superseded(
         on: listing, of: id, stored: stored, keepsAuthorsApart: keepsAuthorsApart)
     }
-    let dropped =
-      known + (try examine(unknown, of: id, stored: stored, listing))
+    let dropped = known + (try examine(unknown, of: id, stored: stored, listing))
     guard !dropped.isEmpty else { return }
     Probe.supersededDropped.hit()
     try transport.remove(dropped)

@@ -11,26 +11,11 @@ extension Exchange {
   /// are taken one by one.
   mutating func begin(_ id: ZoneID, holding listing: TransportListing) throws {
     guard !listing.snapshots.isEmpty, try turn({ try $0.mayBegin(id) }) else { return }
-    let now = nowMilliseconds
     let candidates = try candidates(for: id, listing)
     let words = candidates.map(\.word)
     for candidate in candidates {
       do {
-        var belief = try turn {
-          try $0.belief(
-            in: candidate.snapshot, candidate.word, among: words, of: id, listing)
-        }
-        if case .refused = belief {
-        } else {
-          var chunks = [candidate.first]
-          for name in candidate.snapshot.chunks.dropFirst() { chunks.append(try fetch(name)) }
-          belief = try turn { [belief, chunks] in
-            try $0.begin(
-              id, from: chunks, candidate, belief: belief, among: words, listing,
-              nowMilliseconds: now)
-          }
-        }
-        if case .refused(let problem) = belief {
+        if case .refused(let problem) = try begin(id, from: candidate, among: words, listing) {
           if let problem { report.problems.append(problem) }
           continue
         }
@@ -44,6 +29,24 @@ extension Exchange {
         report.problems.append(
           SnapshotPlan.problem(with: SnapshotPlan.place(of: candidate.snapshot.group), error))
       }
+    }
+  }
+
+  /// Fetches a snapshot and begins from it, where it is believed.
+  private mutating func begin(
+    _ id: ZoneID, from candidate: SnapshotCandidate, among words: [SnapshotWord],
+    _ listing: TransportListing
+  ) throws -> SnapshotBelief {
+    let belief = try turn {
+      try $0.belief(in: candidate.snapshot, candidate.word, among: words, of: id, listing)
+    }
+    if case .refused = belief { return belief }
+    var chunks = [candidate.first]
+    for name in candidate.snapshot.chunks.dropFirst() { chunks.append(try fetch(name)) }
+    let now = nowMilliseconds
+    return try turn { [chunks] in
+      try $0.begin(
+        id, from: chunks, candidate, belief: belief, among: words, listing, nowMilliseconds: now)
     }
   }
 
@@ -178,9 +181,6 @@ extension Exchange {
     report.problems += try turn { try $0.attest(id, beside: known, nowMilliseconds: now) }
   }
 
-  /// How many bytes of files are held at most to replace a snapshot.
-  private static var replacementBytes: Int { 256 * 1024 * 1024 }
-
   /// Takes a zone's changes one by one in place of the snapshot that it began from.
   ///
   /// The replicas say which files they need, and change nothing before all are here. Where the
@@ -194,7 +194,7 @@ extension Exchange {
     }
     let (now, anchorFile) = (nowMilliseconds, anchorFile)
     var files: [SegmentName: [UInt8]?] = [:]
-    var room = Exchange.replacementBytes
+    var room = replacementBytes
     while true {
       var taken: Taking?
       do {
@@ -207,13 +207,14 @@ extension Exchange {
         return
       } catch let error as LacksFiles {
         for name in error.names {
-          files[name] = .some(try fetched(name))
-          room -= (files[name] ?? nil)?.count ?? 0
-        }
-        guard room >= 0 else {
-          try turn { try $0.remember(replacement: attempt, of: id) }
-          return try noteWrongBase(
-            of: id, "more than \(Exchange.replacementBytes >> 20) MiB of changes would replace it")
+          let bytes = try fetched(name)
+          files[name] = .some(bytes)
+          room -= bytes?.count ?? 0
+          guard room >= 0 else {
+            try turn { try $0.remember(replacement: attempt, of: id) }
+            return try noteWrongBase(
+              of: id, "more than \(replacementBytes >> 20) MiB of changes would replace it")
+          }
         }
       } catch let error as SyncError where error.code == .snapshotContradicted {
         if var taken { note(&taken) }

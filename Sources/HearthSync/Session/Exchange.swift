@@ -4,9 +4,9 @@ import HearthMembership
 /// One round over one transport: takes what is new there, then gives what is lacking there.
 ///
 /// Nothing else in the core speaks with a transport, and an exchange never does so during a turn
-/// with the replicas: local work goes on while it waits. A transport that fails is reported and
-/// harms no other; what was taken before stays. The cost follows the news and the length of the
-/// listing.
+/// with the replicas, so that local work can go on while it waits. A transport that fails is
+/// reported and harms no other; what was taken before stays. The cost follows the news and the
+/// length of the listing.
 package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   typealias Replicas = Engine<Turns.Replicas>
 
@@ -15,6 +15,8 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   let nowMilliseconds: UInt64
   /// What came of the round so far.
   package internal(set) var report: TransportReport
+  /// How many bytes of files are held at most to replace a snapshot.
+  var replacementBytes = 256 * 1024 * 1024
   private let turns: Turns
 
   /// - Parameters:
