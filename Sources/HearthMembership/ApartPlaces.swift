@@ -1,27 +1,22 @@
 import HearthCRDT
 
-/// Records which earlier operations of a list each later operation had not seen.
+/// Records which earlier operations of a list each later one had not seen.
 ///
-/// Usually there are none. Whatever ended the last operation then ended all of them, so nobody
-/// needs to search everything that came and went.
+/// Usually there are none: whatever ended the last operation then ended all, so no search follows.
 struct ApartPlaces: Sendable {
-  /// The most operations recorded for one operation.
-  ///
-  /// Beyond this number, each one must be checked.
+  /// The most operations recorded for one operation; beyond this number, each must be checked.
   private static let maximumNoted = 128
 
   /// In log order; `others` is nil if there are too many.
   private var noted: [(place: Int, others: [Int]?)] = []
 
-  /// The earlier operations that an operation had not seen, the last first; nil if there are too
-  /// many.
+  /// The earlier operations that an operation had not seen, last first; nil if there are too many.
   func besides(_ place: Int) -> [Int]? {
     let found = noted.partitionPoint { $0.place >= place }
     guard found < noted.count, noted[found].place == place else { return [] }
     return noted[found].others
   }
 
-  /// Records the earlier operations that an operation had not seen.
   mutating func note(
     _ place: Int, after earlier: some BidirectionalCollection<Int>, in log: ControlLog
   ) {
@@ -40,7 +35,6 @@ struct ApartPlaces: Sendable {
     if others?.isEmpty != true { noted.append((place, others)) }
   }
 
-  /// Removes everything from a place on.
   mutating func truncate(to start: Int) {
     while let last = noted.last, last.place >= start { noted.removeLast() }
   }

@@ -15,13 +15,11 @@ package struct AuditEntry: Sendable {
   package let history: Int?
   /// The reason why it has no effect; nil if it has effect.
   package let void: VoidedOperation?
-  /// The reasons for a new key: the operations after which a person without read access still had
-  /// the previous keys.
+  /// For a new key: the operations that left the previous keys with a person without read access.
   package let exposures: [Exposure]
   /// The joins that it makes final; empty for every operation that is not a confirmation.
   package let confirmed: [Confirmed]
-  /// The reason why the invitation had already ended when this operation closed it; nil if a person
-  /// chose to close it.
+  /// Why the invitation had ended before this operation; nil if a person chose to close it.
   package let end: InvitationEnd?
 
   /// The reason why an invitation ended without anybody's decision.
@@ -60,9 +58,8 @@ extension Membership {
     }
   }
 
-  /// The devices whose joins were pending on an operation that a reader had not seen.
-  ///
-  /// The reader therefore left out the changes of these devices.
+  /// The devices whose joins were pending on an operation that a reader had not seen, so that the
+  /// reader left out their changes.
   package func devicesBelonging(since known: Frontier) -> Set<DeviceID> {
     let late = resolver.index.enrolments.filter { $0.value.contains { resolver.isLate($0, known) } }
     return Set(late.keys)
@@ -83,8 +80,7 @@ extension Membership {
     }
   }
 
-  /// The reasons for each new key, by its operation: the exposures that its author had seen and
-  /// that no earlier key of the zone covers.
+  /// For each new key: the exposures that its author had seen and no earlier key covers.
   private func exposures(in resolver: ControlResolver) -> [Int: [AuditEntry.Exposure]] {
     let all = resolver.exposures(of: .data)
     var covered: [ZoneID: Set<Int>] = [:]
@@ -102,7 +98,6 @@ extension Membership {
     return found
   }
 
-  /// The position of a run among the runs of its incarnation.
   private func history(_ run: Int) -> Int {
     let life = forks.runs[run].life
     return forks.runs[...run].count { $0.life == life }
@@ -123,9 +118,7 @@ extension Membership {
 }
 
 extension ControlResolver {
-  /// The reason why an invitation had already ended in the past of the operation that closed it.
-  ///
-  /// Devices close such invitations automatically.
+  /// Why an invitation had ended before its close; devices close such invitations automatically.
   fileprivate func end(closedBy place: Int) -> AuditEntry.InvitationEnd? {
     guard case .inviteClose = log.operation(place),
       let invite = invite(log.invited[place], .past(place)).flatMap({ log.terms($0) })
@@ -143,10 +136,8 @@ extension ControlResolver {
     return hadToWait(entry, for: place)
   }
 
-  /// Whether a join was contested in the past of the operation that made it final.
-  ///
-  /// Three things contest it: its own past, an invitation close that had not seen it, or the
-  /// maximum number of other joins by the same invitation.
+  /// Whether a join was contested before it was made final: by its own past, by an invitation close
+  /// that had not seen it, or by the maximum number of other joins by its invitation.
   fileprivate func hadToWait(_ entry: Int, for confirmation: Int) -> Bool {
     if verdicts[entry].refusal != nil { return true }
     func isKnown(_ place: Int) -> Bool { isLive[place] && log.sees(confirmation, place) }

@@ -1,17 +1,14 @@
 import HearthCRDT
 
-/// A citation by content: the version of another log that the author of a change in the control
-/// zone had seen.
+/// The version of another log that the author of a control change had seen, by content.
 ///
-/// The cause contains the sequence number of that change; the citation adds the chain hash after
-/// it. An author who published two branches under one number can therefore not choose afterwards
-/// which of them others had seen.
+/// The cause contains only a sequence number. The chain hash keeps an author who published two
+/// branches under one number from choosing afterwards which of them others had seen.
 package struct Citation: Equatable, Sendable {
   let author: Author
-  /// The first bytes of the chain hash.
+  /// The first ``hashBytes`` bytes of the chain hash.
   let hash: [UInt8]
 
-  /// The number of bytes of a chain hash in a citation.
   static let hashBytes = 16
 
   package init(author: Author, chainHash: [UInt8]) {
@@ -30,9 +27,7 @@ package struct Citation: Equatable, Sendable {
     return writer.bytes
   }
 
-  /// Reads citations.
-  ///
-  /// Returns none if the bytes are not canonical, since nothing is cited then.
+  /// Reads citations; returns none if the bytes are not canonical, since nothing is cited then.
   static func decoded(_ bytes: [UInt8]) -> [Citation] {
     var reader = ByteReader(bytes)
     var citations: [Citation] = []

@@ -62,7 +62,6 @@ extension ControlCodec {
       read: { reader throws(CodecError) in try reader.identifier(item) })
   }
 
-  /// A flag, then the identifier if there is one.
   static func identifier(_ item: String) -> Self where Value == Identifier? {
     Self { identifier, writer in
       writer.byte(identifier == nil ? 0 : 1)
@@ -84,7 +83,6 @@ extension ControlCodec {
       read: { reader throws(CodecError) in try reader.blob(item, atMost: limit) })
   }
 
-  /// A sealed key or secret.
   static func sealed(_ item: String) -> Self where Value == [UInt8] {
     blob(item, atMost: ControlOperation.maximumSealedBytes)
   }

@@ -4,9 +4,7 @@ import HearthCRDT
 package struct ShownChange: Sendable {
   /// One operation of the change.
   package struct Event: Sendable {
-    /// The operation's id, which includes its content.
-    ///
-    /// Two branches of one log produce the same event ids.
+    /// The operation's id, which includes its content, since branches of a log share event ids.
     package let id: RecordID
     package let eventID: RecordID
     package let operation: ControlOperation
@@ -71,10 +69,9 @@ package struct ShownSegment: Sendable {
 
 /// The forked logs of a control zone, each as a tree.
 ///
-/// The trees are a pure function of the published segments. Before the first change with two
-/// contents, such a log is like any other. After it, each stretch without a further fork is a run.
-/// A run is folded like a separate log that had seen its ancestors. Nobody chooses between the
-/// branches.
+/// The trees are a pure function of the published segments. After the first change with two
+/// contents, each stretch without a further fork is a run. A run is folded like a separate log that
+/// had seen its ancestors. Nobody chooses between the branches.
 package struct ControlForks: Sendable {
   /// A stretch of one branch without a further fork.
   package struct Run: Sendable {
@@ -101,9 +98,7 @@ package struct ControlForks: Sendable {
   package let runs: [Run]
   /// The published segments, by digest.
   package let segments: [Identifier: ShownSegment]
-  /// The range of runs of each forked incarnation.
   private let lives: [Author: Range<Int>]
-  /// The run that contains a change with a given content.
   private let places: [Place: Int]
 
   /// Makes an empty value without forks.
@@ -141,8 +136,7 @@ package struct ControlForks: Sendable {
     self.places = places
   }
 
-  /// The runs of an incarnation, in order of first change and content; parents come before
-  /// children.
+  /// The runs of an incarnation, by first change and content; parents come before children.
   func runs(of life: Author) -> Range<Int> { lives[life] ?? 0..<0 }
 
   /// The run that contains a change with this content; nil if nobody has published it.
@@ -158,8 +152,7 @@ package struct ControlForks: Sendable {
     return line
   }
 
-  /// The last content of each run, which differs if an incarnation's branches differ between two
-  /// folds.
+  /// The last content of each run; it differs if two folds know different branches.
   package func outline(of life: Author) -> [[UInt8]] {
     runs(of: life).map { runs[$0].hashes.last ?? [] }
   }
@@ -192,9 +185,7 @@ private struct LifeTree {
     contents.filter { $0.value.count > 1 }.keys.min().map { max(1, $0) }
   }
 
-  /// The runs from a change on, in order of first change and content.
-  ///
-  /// - Parameter offset: the number of the first run.
+  /// The runs from a change on, by first change and content, numbered from `offset`.
   func runs(of life: Author, from end: UInt64, offset: Int) -> [Run] {
     var open: [(start: Node, parent: Int?)] = (contents[end] ?? []).map {
       (Node(sequence: end, hash: $0), nil)

@@ -1,8 +1,7 @@
 import HearthCRDT
 import HearthCrypto
 
-/// The operations of a control log, indexed by author and subject, in log order, with effect or
-/// without.
+/// The operations of a control log in log order, with effect or without, by author and subject.
 ///
 /// A query about a device or a person reads only the few operations about it, not the whole log.
 package struct ControlIndex: Sendable {
@@ -42,7 +41,6 @@ package struct ControlIndex: Sendable {
   private(set) var wraps: [DeviceID: [Int]] = [:]
   /// Operations after which a person or device may no longer read.
   private(set) var exposures: [Int] = []
-  /// Operations by kind.
   private(set) var kinds: [UInt8: [Int]] = [:]
   /// All operations of a device, by the device's number.
   private(set) var writings = NumberedLists()
@@ -120,8 +118,7 @@ package struct ControlIndex: Sendable {
     roles[person, default: []].append(place)
   }
 
-  /// Indexes an operation that concerns its author's own person, once the verdict names that
-  /// person.
+  /// Indexes an operation about its author's own person, once the verdict names that person.
   mutating func note(_ place: Int, _ item: ControlItem, _ verdict: Verdict) {
     guard let person = verdict.person else { return }
     switch item.operation {

@@ -1,15 +1,11 @@
 import HearthCRDT
 
 extension Frontier {
-  /// The number of known changes.
-  ///
-  /// It grows with each newly seen change.
+  /// The number of known changes, which grows with each newly seen change.
   var total: UInt64 { entries.reduce(0) { $0 &+ $1.sequence } }
 }
 
-/// One control operation with its place in the causal order.
-///
-/// It is a class, so that ordering and copying a log costs one pointer an operation.
+/// A control operation in the causal order: a class, so that ordering a log moves only pointers.
 package final class ControlItem: Sendable {
   /// The operation's id: the id of its event, combined with the content if the log is forked.
   package let id: RecordID
@@ -58,28 +54,22 @@ package final class ControlItem: Sendable {
   /// The device that wrote it.
   package var device: DeviceID { version.dot.author.device }
 
-  /// The same item with additional causes.
   func having(seen more: Frontier) -> ControlItem {
     placed(at: position, cause: cause.joined(with: more))
   }
 
-  /// The same item at a position of the fold.
   func placed(at position: Dot, cause: Frontier) -> ControlItem {
     ControlItem(self, at: position, cause: cause)
   }
 }
 
-/// A group's control operations in the one order on which all replicas agree.
-///
-/// The order is causal. Concurrent operations are ordered by Lamport number, author and sequence
-/// number.
+/// A group's control operations in the one order on which all replicas agree: causal, and between
+/// concurrent operations by Lamport number, author and sequence number.
 package struct ControlLog: Sendable {
   package private(set) var items: [ControlItem]
-  /// The operations of the initial log, contiguous for fast passes.
-  ///
-  /// Added operations are not in this array, since each addition would copy all of it.
+  /// The operations of the initial log, contiguous for fast passes; added operations are not in
+  /// this array, since each addition would copy all of it.
   private let first: [ControlOperation]
-  /// The terms of the invitations among the initial operations.
   private let firstTerms: [InviteTerms?]
   /// The author's device of each operation, as an id and as a number.
   private(set) var devices: [DeviceID] = []
@@ -103,9 +93,8 @@ package struct ControlLog: Sendable {
 
   /// Orders items that arrive in any order.
   ///
-  /// The Lamport number of a change is one more than the greatest number among the changes that it
-  /// had seen. It therefore depends only on causes, not on clocks. O(c·a + n log n) for n items of
-  /// c changes by a authors.
+  /// The Lamport number of a change is one more than the greatest that it had seen, so it depends
+  /// on causes, not on clocks. O(c·a + n log n) for n items of c changes by a authors.
   init(_ said: [ControlItem], forks: ControlForks = ControlForks()) {
     var unordered = said
     forked = ForkedCauses(forks, items: &unordered)
@@ -113,7 +102,6 @@ package struct ControlLog: Sendable {
     let places = positions.indices.sorted { one, other in
       positions[one] != positions[other] ? positions[one] < positions[other] : one < other
     }
-    // The start of each change among these operations.
     let starts = places.indices.filter {
       $0 == 0 || positions[places[$0]] != positions[places[$0 - 1]]
     }
@@ -156,7 +144,6 @@ package struct ControlLog: Sendable {
     name(items)
   }
 
-  /// The operation of an item.
   func operation(_ place: Int) -> ControlOperation {
     place < first.count ? first[place] : items[place].operation
   }
@@ -184,9 +171,7 @@ package struct ControlLog: Sendable {
     }
   }
 
-  /// Whether an operation is in the past of a later one.
-  ///
-  /// An operation sees the earlier operations of its own change. O(1).
+  /// Whether an operation is in the past of a later one, or earlier in the same change; O(1).
   package func sees(_ later: Int, _ earlier: Int) -> Bool {
     if Mutant.comparesClocks.isActive {
       return earlier < later && items[earlier].version.time < items[later].version.time
@@ -203,14 +188,12 @@ package struct ControlLog: Sendable {
     one != other && !sees(one, other) && !sees(other, one)
   }
 
-  /// Whether an operation's causes are open: its author states to have seen a change without that
-  /// change's own causes.
+  /// Whether an operation's author states to have seen a change without that change's own causes.
   func isOpen(_ place: Int) -> Bool { !open.isEmpty && open.contains(changes[place]) }
 
-  /// Whether an operation is beyond everything that the author of a line had seen.
+  /// Whether an operation is beyond everything that the author of a line had seen in any branch.
   ///
-  /// It is not beyond the line if another branch of that author's log had seen it, or if it is in
-  /// another branch itself. A fork does not undo what its author had already seen.
+  /// A fork does not undo what its author had seen, so its other branches are not beyond the line.
   func isBeyond(_ place: Int, _ line: Int) -> Bool {
     guard place != line, !sees(line, place) else { return false }
     guard !forked.isEmpty else { return true }
@@ -225,11 +208,10 @@ package struct ControlLog: Sendable {
 }
 
 extension ControlLog {
-  /// Appends the operations of a change whose author had seen all others and that nobody has seen
-  /// yet; returns false for any other change.
+  /// Appends a change whose author had seen all others and that nobody has seen; else returns false.
   ///
-  /// The log cannot grow this way if the author's device has another incarnation, or if a log is
-  /// forked. In both cases more is known than the operations state.
+  /// It also returns false if the author's device has another incarnation or a log is forked, since
+  /// more is then known than the operations state.
   mutating func append(_ change: [ControlItem]) -> Bool {
     guard let position = change.first?.position, forked.isEmpty,
       causality.mayFollow(position), causality.isAll(change[0].cause, except: position.author)
@@ -266,9 +248,7 @@ extension ControlLog {
   }
 }
 
-/// The terms of an invitation, without its keys.
-///
-/// Passes read them many times.
+/// The terms of an invitation, without its keys: passes read them many times.
 struct InviteTerms: Sendable {
   let person: PersonID?
   let role: Role
@@ -285,14 +265,12 @@ struct InviteTerms: Sendable {
 
 /// The knowledge of each device: a new incarnation does not undo what the device had seen.
 ///
-/// An operation counts as having seen everything that earlier incarnations of its device had seen
-/// in operations that had not seen it. Without this rule a stolen device could write from a new
-/// incarnation as if it were new. Incarnations are ordered by number. An incarnation before the one
-/// in which the device joined does not count at all. A device with one incarnation is unaffected.
-/// Only the content of operations counts, so the result is the same in every order of arrival.
+/// An operation counts as having seen everything that its device's earlier incarnations, by number,
+/// had seen in operations that had not seen it. Otherwise a stolen device could write from a new
+/// incarnation as if it were new. An incarnation before the device's join does not count. Only the
+/// content of operations counts, not the order of arrival.
 private struct DeviceKnowledge {
-  /// For each device with several incarnations: the causes of each incarnation's operations, in
-  /// order of number.
+  /// For each device with several incarnations: their logs, in order of number.
   private var incarnations: [DeviceID: [Log]] = [:]
 
   /// The causes of the operations of one incarnation, or of one branch of it.
@@ -321,8 +299,7 @@ private struct DeviceKnowledge {
 
   /// The known past of an operation's author.
   ///
-  /// Causes only grow along one incarnation, so the last cause that had not seen the operation
-  /// includes all earlier ones.
+  /// Causes grow along an incarnation, so the last one that had not seen the operation suffices.
   func cause(of item: ControlItem) -> Frontier {
     guard let logs = incarnations[item.device] else { return item.cause }
     let incarnation = item.version.dot.author.incarnation

@@ -115,7 +115,6 @@ extension ControlOperation {
     }
   }
 
-  /// The invitation that it makes, closes or uses.
   var invitation: Identifier? {
     switch self {
     case .inviteCreate(let invite): invite.invite
@@ -126,7 +125,6 @@ extension ControlOperation {
     }
   }
 
-  /// The join request, automatic or approved.
   var joining: Join? {
     switch self {
     case .join(let join): join
@@ -141,7 +139,6 @@ extension ControlOperation {
     return false
   }
 
-  /// The recovery words' public keys that it sets.
   var words: RecoveryKeys? {
     switch self {
     case .setRecovery(let keys): keys
@@ -150,7 +147,6 @@ extension ControlOperation {
     }
   }
 
-  /// The keys of the device that joins by it.
   var card: DeviceCard? {
     switch self {
     case .genesis(let genesis): genesis.device
@@ -175,7 +171,6 @@ extension ControlOperation {
 // MARK: - Bytes
 
 extension ControlOperation {
-  /// The kind of an operation, and how its payload is written.
   private struct Form {
     let kind: UInt8
     let write: (inout ByteWriter) -> Void

@@ -16,7 +16,6 @@ extension ControlOperation {
     package static let codec = ControlCodec(
       Self.init, (\.recipient, .identifier("recipient")), (\.sealed, .sealed("wrap")))
 
-    /// A list of wraps, in order of recipient.
     static func list(_ item: String) -> ControlCodec<[Wrap]> {
       .sorted(item, itemBytes: 17, of: codec, by: { $0.recipient < $1.recipient })
     }
@@ -98,9 +97,7 @@ extension ControlOperation {
   package struct Complaint: ControlCodable {
     package let zone: ZoneID
     package let epoch: [UInt8]
-    /// Whether this is the author's last usable key and there are segments under later keys.
-    ///
-    /// False if the key itself does not open.
+    /// Whether this is the last usable key while later ones are in use; false if it fails to open.
     package let isLast: Bool
 
     package init(zone: ZoneID, epoch: [UInt8], isLast: Bool) {

@@ -121,9 +121,7 @@ extension ControlOperation {
 
   /// The start of a new incarnation of the author's device.
   package struct Incarnate: ControlCodable {
-    /// The incarnation that ends.
-    ///
-    /// Its earlier operations keep their effect.
+    /// The incarnation that ends; its earlier operations keep their effect.
     package let previous: UInt64
     package let reason: String
 
@@ -140,9 +138,7 @@ extension ControlOperation {
   package struct Admit: ControlCodable {
     /// The newcomer's request.
     package let join: Join
-    /// The new device's signature over the same bytes.
-    ///
-    /// It proves possession of the keys in the request.
+    /// The new device's signature over the same bytes: it proves possession of the keys.
     package let possession: [UInt8]
 
     package init(join: Join, possession: [UInt8]) {
@@ -163,9 +159,7 @@ package struct Cut: ControlCodable {
   package struct Entry: ControlCodable {
     package let zone: ZoneID
     package let author: Author
-    /// The last change that counts, at least 1.
-    ///
-    /// No change of an unlisted log counts.
+    /// The last change that counts, at least 1; no change of an unlisted log counts.
     package let sequence: UInt64
     /// The author's chain hash after it.
     package let hash: [UInt8]
@@ -181,7 +175,6 @@ package struct Cut: ControlCodable {
       Self.init, (\.zone, .identifier("zone of a cut")), (\.author, .author("author of a cut")),
       (\.sequence, .sequence("sequence of a cut")), (\.hash, .raw(32, "hash of a cut")))
 
-    /// A list of entries, in order of zone and author.
     static let list: ControlCodec<[Entry]> = .sorted("cut", itemBytes: 73, of: codec) {
       ($0.zone, $0.author) < ($1.zone, $1.author)
     }
@@ -235,9 +228,7 @@ extension ControlOperation {
   package struct SetRole: ControlCodable {
     package let person: PersonID
     package let role: Role
-    /// The known part of the person's logs.
-    ///
-    /// Beyond the cut the lower role applies.
+    /// The known part of the person's logs; beyond it the lower role applies.
     package let cut: Cut
 
     package init(person: PersonID, role: Role, cut: Cut) {
@@ -300,7 +291,6 @@ extension ControlOperation {
     package static let codec = ControlCodec(
       Self.init, (\.zone, .identifier("zone of a secret")), (\.sealed, .sealed("zone secret")))
 
-    /// A list of secrets, in order of zone.
     static let list: ControlCodec<[SealedSecret]> = .sorted(
       "zone secrets", itemBytes: 17, of: codec
     ) { $0.zone < $1.zone }
@@ -353,9 +343,7 @@ extension ControlOperation {
   package struct Recover: ControlCodable {
     package let person: PersonID
     package let device: DeviceCard
-    /// Whether all other devices of the person are revoked.
-    ///
-    /// The cut then limits their changes.
+    /// Whether all other devices of the person are revoked; the cut then limits their changes.
     package let revokesOthers: Bool
     package let cut: Cut
     /// The recovery key's signature over the group, the author's log position and all fields above.
