@@ -1,8 +1,7 @@
 import HearthCRDT
 import HearthCrypto
 
-// Judges by their own past the operations that bring devices into the group: genesis, joins,
-// approvals and recoveries.
+// Judges genesis, joins, approvals and recoveries by their own past.
 extension ControlResolver {
   mutating func judgeGenesis(
     _ place: Int, _ genesis: ControlOperation.Genesis, _ verdict: inout Verdict
@@ -101,20 +100,16 @@ extension ControlResolver {
 
   // MARK: Invitations
 
-  /// The most devices that a person may have had in one membership.
-  ///
-  /// The limit for invitations to oneself is twice this number.
+  /// The most devices that a person may have had in one membership; twice as many self-invitations.
   static var maximumDevices: Int { 64 }
-  /// The number of joins by one invitation that are examined beyond the number that it allows.
+  /// The number of joins that are examined beyond those that an invitation allows.
   ///
-  /// Only joins that their authors had a right to write are counted, so no member can block
-  /// newcomers.
+  /// Only joins that their authors had a right to write count, so no member can block newcomers.
   static var spareUses: Int { 16 }
 
   /// Judges the use of an invitation, by an automatic join or by an approval.
   ///
-  /// The signature is checked after all cheaper checks. Objections that a confirmation can override
-  /// are reported last.
+  /// Cheap checks come first, then the signature, then objections that a confirmation can override.
   private mutating func judgeUse(
     _ place: Int, as person: Int, admission: ControlOperation.Admission, _ verdict: inout Verdict
   ) -> VoidReason? {
@@ -131,8 +126,7 @@ extension ControlResolver {
       live.attempts(at: invite) < terms.maximumUses + ControlResolver.spareUses
         || confirmations[place] != nil
     else {
-      // The group does not pay for checking the signatures of a flood of joins. A confirmed join is
-      // still checked.
+      // Nobody pays for the signatures of a flood of joins. A confirmed join is still checked.
       verdict.isContested = admission == .auto
       return .usedUp
     }
@@ -144,9 +138,8 @@ extension ControlResolver {
     return objection
   }
 
-  /// The invitation of a join, if a line overrode that invitation.
-  ///
-  /// A person who joined by it and was confirmed by somebody unaware of the line stays.
+  /// The invitation of a join, if a line overrode that invitation: a person who joined by it and
+  /// was confirmed by somebody unaware of the line stays.
   private func struckInvite(_ place: Int) -> Int? {
     index.invites[log.invited[place]].first {
       log.sees(place, $0) && strikes[$0] != nil && verdicts[$0].refusal == nil
@@ -177,10 +170,8 @@ extension ControlResolver {
     return terms.admission == .auto && isOverByRemoval(place, person, by: invite) ? .closed : nil
   }
 
-  /// Whether an automatic invitation had ended through a removal in the past of the join.
-  ///
-  /// It ends with the removal of any person who joined by it. For a removed person it also ends
-  /// with their own removal, so that nobody returns by an older invitation.
+  /// Whether an automatic invitation had ended through a removal in the past of the join: the
+  /// removal of a user, or of the joining person, so that nobody returns by an older invitation.
   private func isOverByRemoval(_ place: Int, _ person: Int, by invite: Int) -> Bool {
     live.removalsOfUsers[invite].contains { holds($0, .past(place)) }
       || hasUnseenRemoval(of: person, from: invite, to: place)
@@ -243,7 +234,6 @@ extension ControlResolver {
     return require(.admin, &verdict) ?? grant(invite.role, &verdict)
   }
 
-  /// Whether fewer operations of a list have effect than the limit.
   private func areFewer(_ places: [Int], than limit: Int, _ view: View) -> Bool {
     places.count < limit || places.count { holds($0, view) } < limit
   }

@@ -3,7 +3,6 @@ import HearthCrypto
 
 // Judges whether an author's role allows an operation, by the author's past.
 extension ControlResolver {
-  /// The verdict on an operation by its own past.
   mutating func judge(_ place: Int) -> Verdict {
     var verdict = Verdict()
     guard !log.isOpen(place) || Mutant.pastsMayBeOpen.isActive else {
@@ -29,7 +28,6 @@ extension ControlResolver {
     return verdict
   }
 
-  /// The person and role behind an operation, by its own past.
   func findAuthority(_ place: Int, _ sight: Int) -> Authority {
     guard let enrolment = enrolment(of: log.deviceNumbers[place], .past(place)),
       let person = log.comers[enrolment], let role = role(of: person, .past(place)),
@@ -40,8 +38,7 @@ extension ControlResolver {
 
   /// Records the enrolment of a device that had already been removed when it wrote the operation.
   ///
-  /// The removal may turn out to be void. The operation then becomes effective again, and lines
-  /// must reach it.
+  /// If the removal turns out to be void, the operation is effective, and lines must reach it.
   private func judgeEnded(_ place: Int, _ verdict: inout Verdict) {
     guard
       let enrolment = live.enrolments[log.deviceNumbers[place]].last(where: {
@@ -90,10 +87,8 @@ extension ControlResolver {
     }
   }
 
-  /// Whether an operation's incarnation is not earlier than the incarnation in which its device
-  /// enrolled itself.
-  ///
-  /// Earlier incarnations would escape the later knowledge of the device.
+  /// Whether an operation's incarnation is not earlier than its device's own enrolment: earlier
+  /// ones would escape the later knowledge of the device.
   private func isLate(_ place: Int, for enrolment: Int) -> Bool {
     if log.author(place) == log.author(enrolment) { return true }
     let first = log.items[enrolment].version.dot.author
@@ -116,7 +111,6 @@ extension ControlResolver {
     return verdict.rank > role.rank || Mutant.ranksDoNotBind.isActive ? nil : .notBelow
   }
 
-  /// Requires that the author may grant the role.
   func grant(_ role: Role, _ verdict: inout Verdict) -> VoidReason? {
     verdict.needs = max(verdict.needs, role.rank + 1)
     return role.rank < verdict.rank ? nil : .grantsTooMuch

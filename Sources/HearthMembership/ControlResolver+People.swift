@@ -29,9 +29,7 @@ extension ControlResolver {
       by: root.keys.sign, place) ? nil : .badProof
   }
 
-  /// The most ownership handovers of a group.
-  ///
-  /// Each of them makes everything after it be judged again.
+  /// The most ownership handovers of a group, since each makes everything after it be judged again.
   ///
   /// Only an owner with recovery words can reach this limit. The last owner then keeps the group.
   static var maximumHandOvers: Int { 16 }
@@ -74,8 +72,7 @@ extension ControlResolver {
     return isAgreed ? nil : .badProof
   }
 
-  /// Whether the author's device had set the person's first recovery words in two branches of one
-  /// incarnation.
+  /// Whether the author's device had set first recovery words in two branches of one incarnation.
   ///
   /// Such a device may set none any more, since it could otherwise replace words in two steps.
   func hasNamedTwice(_ place: Int, _ person: PersonID) -> Bool {
@@ -92,8 +89,7 @@ extension ControlResolver {
 
   /// Whether a second device's consent to new recovery words is independent of the asking device.
   ///
-  /// Both devices must have been in the group when the present words were set, so a device that was
-  /// enrolled later cannot consent. The asking device must not have admitted the second device.
+  /// Both were there when the present words were set, and the asking one did not admit the second.
   private func mayConsent(_ second: Int, to place: Int, of words: Int) -> Bool {
     let asking = log.devices[place]
     guard let first = enrolment(of: asking, .past(place)), log.sees(words, first),
@@ -111,8 +107,7 @@ extension ControlResolver {
   /// The lowest accepted cipher suite: the greatest minimum that was ever set.
   package func minimumSuite(_ view: View) -> UInt8 {
     var floor: UInt8 = 1
-    // An author cannot set a lower minimum than they had seen, so each author's last policy
-    // suffices.
+    // Authors set no lower minimum than they had seen, so each author's last policy suffices.
     for places in live.policies.values {
       let seen = places.partitionPoint { !holds($0, view) }
       guard seen > 0, case .setPolicy(let policy) = log.operation(places[seen - 1]) else {

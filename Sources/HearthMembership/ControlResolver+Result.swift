@@ -9,7 +9,6 @@ extension ControlResolver {
     return genesis
   }
 
-  /// The current and the former members, in order of id.
   func people() -> (present: [Membership.Person], former: [Membership.Person]) {
     var people: (present: [Membership.Person], former: [Membership.Person]) = ([], [])
     for id in index.additions.keys.sorted() {
@@ -47,7 +46,6 @@ extension ControlResolver {
     }
   }
 
-  /// All current and former devices, in order of id.
   func devices() -> [Membership.Device] {
     index.enrolments.keys.sorted().compactMap { id in
       let active = enrolment(of: id, .all)

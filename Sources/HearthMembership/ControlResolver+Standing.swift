@@ -27,7 +27,6 @@ extension ControlResolver {
     log.deviceNames[device].flatMap { enrolment(of: $0, view) }
   }
 
-  /// The enrolment of a device, given by its number.
   func enrolment(of device: Int, _ view: View) -> Int? {
     let enrolments = live.enrolments[device]
     func stands(_ place: Int) -> Bool {
@@ -35,8 +34,7 @@ extension ControlResolver {
     }
     for place in enrolments.reversed() where holds(place, view) {
       guard let end = ending(of: device, enrolledBy: place, view) else { return place }
-      // The operation that ended this enrolment also ended all enrolments in its past, if they were
-      // the same person's.
+      // The ending also ended all enrolments in its past, if they were the same person's.
       guard log.sees(end, place), !live.isShared(device),
         let others = live.apartEnrolments.besides(place)
       else { continue }
@@ -47,17 +45,14 @@ extension ControlResolver {
 
   /// The operation that ended an enrolment; nil if none has.
   ///
-  /// An operation ends only what its author had seen. A removal ends the membership that its author
-  /// had seen, with all its devices. A revocation, or a recovery that revokes the other devices,
-  /// ends the enrolment.
+  /// An operation ends only what its author had seen: a removal ends a membership with all its
+  /// devices; a revocation, or a recovery that revokes the other devices, ends the enrolment.
   package func ending(of device: DeviceID, enrolledBy enrolment: Int, _ view: View) -> Int? {
     log.deviceNames[device].flatMap { ending(of: $0, enrolledBy: enrolment, view) }
   }
 
   private func ending(of device: Int, enrolledBy enrolment: Int, _ view: View) -> Int? {
-    /// The last operation that ends it.
-    ///
-    /// An operation before `seen` cannot have seen it.
+    /// The last operation that ends it; one before `seen` cannot have seen it.
     func last(of places: [Int], seeing seen: Int, but device: Int? = nil) -> Int? {
       for place in places.reversed() {
         guard place > seen || Mutant.endsWhatWasNotSeen.isActive else { return nil }
@@ -83,7 +78,6 @@ extension ControlResolver {
     log.comers[place].map { log.people[number: $0] }
   }
 
-  /// The device that an enrolment adds.
   func enrolledDevice(_ place: Int) -> DeviceID {
     log.deviceNames[number: log.entrants[place]]
   }
@@ -123,7 +117,6 @@ extension ControlResolver {
     return nil
   }
 
-  /// Whether the author of an ending had seen an entry.
   private func hadSeen(_ ending: Int, _ entry: Int) -> Bool {
     Mutant.endsWhatWasNotSeen.isActive ? !log.sees(entry, ending) : log.sees(ending, entry)
   }
@@ -144,12 +137,10 @@ extension ControlResolver {
     log.people[person].flatMap { role(of: $0, view) }
   }
 
-  /// The role of a person, given by their number.
   func role(of person: Int, _ view: View) -> Role? {
     addition(of: person, view).flatMap { role(of: person, since: $0, view) }
   }
 
-  /// A person's role in one membership.
   func role(of person: Int, since membership: Int, _ view: View) -> Role? {
     if owner(view) == log.people[number: person] { return .owner }
     for place in live.roles[person].reversed() where holds(place, view) {
@@ -166,8 +157,7 @@ extension ControlResolver {
     return nil
   }
 
-  /// The role in the view of an author who had seen an overridden role change, but not the lower
-  /// role that overrode it.
+  /// The role for an author who had seen an overridden role change, but not the role that won.
   ///
   /// The person's actual rank is not higher in either case, so operations that depend on the
   /// overridden role have effect.
@@ -181,7 +171,6 @@ extension ControlResolver {
     return other
   }
 
-  /// Whether an operation is a role change.
   func isRole(_ place: Int) -> Bool {
     if case .setRole = log.operation(place) { return true }
     return false
@@ -210,7 +199,6 @@ extension ControlResolver {
   /// The operation that made the effective invitation with an id.
   func invite(_ id: Identifier, _ view: View) -> Int? { invite(log.invitations[id], view) }
 
-  /// The effective invitation with a number.
   func invite(_ number: Int?, _ view: View) -> Int? {
     live.invites[number].first { holds($0, view) }
   }
@@ -220,15 +208,12 @@ extension ControlResolver {
     verdicts[enrolment].invite.flatMap { isLive[$0] ? $0 : nil }
   }
 
-  /// The invitation that an operation made; nil for any other operation.
   func invitation(_ place: Int) -> ControlOperation.InviteCreate? {
     if case .inviteCreate(let invite) = log.operation(place) { return invite }
     return nil
   }
 
-  /// Whether an invitation's maker still belongs to the group with a sufficient rank.
-  ///
-  /// An invitation ends with its device and with its maker's rank.
+  /// Whether an invitation's device still belongs to its maker, with a sufficient rank.
   func mayStillInvite(_ place: Int, _ terms: InviteTerms, _ view: View) -> Bool {
     guard let inviter = person(place),
       let number = enrolment(of: log.deviceNumbers[place], view).flatMap({ log.comers[$0] }),
@@ -239,11 +224,9 @@ extension ControlResolver {
     return rank >= Role.admin.rank && terms.role.rank < rank
   }
 
-  /// The effective rank of an operation: its author's rank, lowered by the lines that the author
-  /// had not seen.
+  /// An operation's effective rank: its author's rank, lowered by lines the author had not seen.
   ///
-  /// A former owner who writes without having seen the handover counts as an admin. A person whose
-  /// role was lowered counts with the lower role.
+  /// A former owner counts as an admin, and a demoted person with the lower role.
   func standing(_ place: Int) -> Int {
     if place < stock.standings.count { return stock.standings[place] }
     guard let person = person(place) else { return rank(place) }
@@ -281,8 +264,7 @@ extension ControlResolver {
     }
   }
 
-  /// The greatest rank among other authors who had seen an operation and not its contradiction; 0
-  /// if nobody had.
+  /// The greatest rank of another author who had seen an operation and not its contradiction, or 0.
   ///
   /// An operation that only publishes a branch as fork evidence does not count.
   func witness(of place: Int, beside other: Int) -> Int {

@@ -4,24 +4,21 @@ import HearthCRDT
 ///
 /// The seven principles are in `docs/decisions/0056-entry-is-final.md`. Each operation is first
 /// judged by its own past. Conflicts are then resolved from the top: the chain of owners, and then
-/// for each rank the joins that give it, the operations of that rank's people on their own devices,
-/// and their operations on others. The results of a rank are fixed for all ranks below. Nothing
-/// depends on the order of arrival, since only causes, ranks and ids count.
+/// for each rank the joins that give it, its people's operations on their own devices, and those on
+/// others. The results of a rank are fixed for all ranks below. Only causes, ranks and ids count,
+/// not the order of arrival.
 ///
 /// A pass judges every operation once, each by the few operations about its device and its person.
 /// Each step that changed anything needs a pass; usually there is one. All steps together are one
-/// round. If an operation that turned out to be void took part in a round, another round begins
-/// without it. A void operation therefore decides nothing.
+/// round. A void operation decides nothing: if one took part, another round begins without it.
 package struct ControlResolver: Sendable {
   package let group: GroupID
   package private(set) var log: ControlLog
   package var index: ControlIndex
   var proofs: ProofBook
-  /// The currently effective operations, by author and subject.
   private(set) var live = LiveIndex()
   /// Whether each operation has effect.
   package private(set) var isLive: [Bool]
-  /// The verdict on each operation by its own past.
   private(set) var verdicts: [Verdict]
   /// The reason why a line of another operation overrides this one.
   private(set) var strikes: [VoidReason?]
@@ -31,10 +28,8 @@ package struct ControlResolver: Sendable {
   private(set) var confirmations: [Int?]
   /// Joins that are pending because too many other disputed joins decide about them.
   private(set) var undecided: Set<Int> = []
-  /// The invitation that each join is already proven to use.
-  ///
-  /// The proof is costly. Added operations are not in this array, since each addition would copy
-  /// all of it.
+  /// The invitation that each join is already proven to use, since the proof is costly; added
+  /// operations are not in this array, since each addition would copy all of it.
   private var provenBy: [Int?]
   /// The number of passes, and of undecided joins, when the joins of a rank were last resolved.
   private var settled: [Int: (passes: Int, undecided: Int)] = [:]
@@ -42,8 +37,7 @@ package struct ControlResolver: Sendable {
   package private(set) var passes = 0
   /// Whether each operation had the same effect in every pass.
   private(set) var isSteady = true
-  /// The effective acceptances once the chain of owners is resolved; nil while the chain is
-  /// followed.
+  /// The effective acceptances; nil while the chain of owners is followed.
   private var handOvers: Set<Int>?
   /// Acceptances that failed because the new owner was not in the group.
   private var aside: Set<Int> = []
@@ -53,7 +47,6 @@ package struct ControlResolver: Sendable {
   private var isRoundSteady = true
   /// The authority of each log's author at their last operation of this pass.
   private var authorities: [Authority?] = []
-  /// The ranks and witnesses for lines and confirmations, as of the last pass.
   private(set) var stock = Stock()
 
   init(
@@ -104,7 +97,6 @@ package struct ControlResolver: Sendable {
 
   // MARK: Passes
 
-  /// Judges every operation from a place on.
   private mutating func pass(from start: Int) {
     passes += 1
     stock = Stock()
@@ -116,7 +108,6 @@ package struct ControlResolver: Sendable {
     if isLive != before { isRoundSteady = false }
   }
 
-  /// The authority of an operation's author, in the operation's own past.
   mutating func authority(_ place: Int) -> Authority {
     let (author, sight) = (log.author(place), log.causality.sight[log.changes[place]])
     // An author who has seen nothing new and changed nothing since has the same authority.
@@ -144,9 +135,7 @@ package struct ControlResolver: Sendable {
     live.add(place, verdict, of: log)
   }
 
-  /// Whether the holder of an invitation made a join.
-  ///
-  /// The result is cached.
+  /// Whether the holder of an invitation made a join; the result is cached.
   mutating func isProven(_ place: Int, by invite: Int) -> Bool {
     if place < provenBy.count, provenBy[place] == invite { return true }
     guard let join = log.operation(place).joining, let made = invitation(invite),
@@ -183,10 +172,8 @@ package struct ControlResolver: Sendable {
     if !passOver(new.map(\.place)) { pass(from: first) }
   }
 
-  /// Overrides operations that almost nothing depends on, and judges those few dependents again;
-  /// returns false if more may depend on them.
-  ///
-  /// Only acceptances depend on ownership offers.
+  /// Overrides ownership offers and judges again the acceptances, the only operations that depend
+  /// on them; returns false if more may depend on these operations.
   private mutating func passOver(_ places: [Int]) -> Bool {
     guard let first = places.min(),
       places.allSatisfy({ log.operation($0).isOffer })
@@ -209,18 +196,13 @@ package struct ControlResolver: Sendable {
     return true
   }
 
-  /// The most rounds.
-  ///
-  /// Each round repeats everything, since a void operation may have taken part.
+  /// The most rounds: each repeats everything, since a void operation may have taken part.
   private static var maximumRounds: Int { 12 }
 
-  /// The most ownership handovers that are set aside one by one because the new owner turns out not
-  /// to be in the group.
+  /// The most handovers that are set aside one by one because the new owner is not in the group.
   private static var maximumAside: Int { 4 }
 
-  /// Resolves all conflicts.
-  ///
-  /// In every case the result has one owner who belongs to the group.
+  /// Resolves all conflicts; in every case the result has one owner who belongs to the group.
   private mutating func settle() {
     settleWithOwners()
     for attempt in 0...ControlResolver.maximumAside {
@@ -234,10 +216,9 @@ package struct ControlResolver: Sendable {
 
   /// Resolves conflicts from the top until no void operation takes part.
   ///
-  /// Each round begins with the findings of the round before: the pending joins, and the operations
-  /// beyond the line of an effective operation. The first round ignores all ownership handovers. A
-  /// person whose join is pending can therefore neither accept an offer nor admit others as if they
-  /// were the owner.
+  /// Each round begins with the pending joins and the overrides of the round before. The first
+  /// round ignores ownership handovers, so that a person whose join is pending can neither accept
+  /// an offer nor admit others as if they were the owner.
   private mutating func settleWithOwners() {
     if !index.acceptances.isEmpty {
       handOvers = []
@@ -266,7 +247,6 @@ package struct ControlResolver: Sendable {
     }
   }
 
-  /// The assumption that a round begins with.
   private struct Assumption: Equatable {
     let struck: [Int?]
     let contested: [Bool]
@@ -284,8 +264,7 @@ package struct ControlResolver: Sendable {
     isRoundSteady = true
   }
 
-  /// The overrides that no longer hold: the overriding operation is void, or its line no longer
-  /// reaches the target.
+  /// The overrides by an operation that is void or whose line no longer reaches the target.
   private mutating func fallenStrikes() -> [Int] {
     let struck = log.items.indices.filter { strikes[$0] != nil }
     guard !struck.isEmpty else { return [] }
@@ -320,12 +299,10 @@ package struct ControlResolver: Sendable {
     strike(found(Lines(self)))
   }
 
-  /// Computes the status of every operation once between two passes.
   private mutating func takeStock() {
     if stock.standings.isEmpty { stock = Stock(self) }
   }
 
-  /// Follows the chain of owners from one ownership handover to the next.
   private mutating func settleOwners() {
     guard !index.acceptances.isEmpty else { return }
     var taken: Set<Int> = []
@@ -341,17 +318,14 @@ package struct ControlResolver: Sendable {
 
   /// The most times that the joins of one rank are examined, since one may depend on another.
   private static var maximumTurns: Int { 16 }
-  /// The number of turns in which decisions may change, since one device of a person may confirm
-  /// the next.
+  /// The turns in which decisions may change, since one device of a person may confirm the next.
   static var maximumOpenTurns: Int { 3 }
   /// The most changes of the decision about a join during these turns.
   ///
-  /// A join that would change again after all others are stable depends on a chain of other
-  /// disputed joins, which no honest person makes. It stays pending until somebody of higher rank
-  /// confirms it (decision 0066).
+  /// A join that would change again depends on a chain of other disputed joins, which no honest
+  /// person makes. It stays pending until somebody of higher rank confirms it (decision 0066).
   static var maximumChanges: Int { 2 }
 
-  /// Decides about the joins that give a rank.
   private mutating func settleEntries(of rank: Int) {
     // Nothing changes if no operation was judged since.
     if let last = settled[rank], last == (passes, undecided.count) { return }
@@ -382,9 +356,7 @@ package struct ControlResolver: Sendable {
     }
   }
 
-  /// Leaves joins pending, together with all joins that their devices made final.
-  ///
-  /// Each of those comes later in the order.
+  /// Leaves joins pending, with all joins, later in the order, that their devices made final.
   private mutating func leaveUndecided(_ places: [Int], of rank: Int) {
     undecided.formUnion(places)
     for place in stock.candidates[rank] ?? [] {
@@ -393,7 +365,6 @@ package struct ControlResolver: Sendable {
     }
   }
 
-  /// The joins of a rank whose decision differs from the current one.
   private func changedEntries(of rank: Int) -> [Entries.Decision] {
     Entries(self).decisions(of: rank).filter {
       contests[$0.place] != $0.contest || confirmations[$0.place] != $0.confirmation
@@ -407,10 +378,9 @@ extension ControlResolver {
   /// Returns a resolver with one more change whose author had seen everything; nil if everything
   /// must be resolved again.
   ///
-  /// Such a change is beyond no line, and it draws none, since it had seen everything. It decides
-  /// no conflict either, since its author had seen both sides. It therefore changes only its own
-  /// subject and the joins that it confirms. Joins and confirmations are resolved here only if
-  /// nothing was ever in doubt.
+  /// Such a change is beyond no line, draws none and decides no conflict, since its author had seen
+  /// both sides. It changes only its own subject and the joins that it confirms. Joins and
+  /// confirmations are resolved here only if nothing was ever in doubt.
   func adding(_ change: [ControlItem]) -> ControlResolver? {
     var more = self
     guard more.log.append(change) else { return nil }
@@ -455,8 +425,7 @@ extension ControlResolver {
     return true
   }
 
-  /// Decides about the joins that the last operation makes or confirms; returns false if other
-  /// joins may be affected.
+  /// Decides the joins that the last operation makes or confirms; false if others may be affected.
   private mutating func settleAlone(_ place: Int, _ item: ControlItem) -> Bool {
     let confirmed: [Int]
     switch item.operation {
