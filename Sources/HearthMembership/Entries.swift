@@ -2,11 +2,9 @@ import HearthCRDT
 
 /// Decides which joins take effect and which are final.
 ///
-/// Four things contest a join: an invitation close that had not seen the join, the removal of the
-/// inviter, more uses than the invitation allows, and an earlier join under the same person. A
-/// confirmation overrides all of them.
+/// Four things contest a join: a close that had not seen it, the removal of the inviter, too many
+/// uses of the invitation, and an earlier join of the person. A confirmation overrides them all.
 final class Entries {
-  /// The decision about one join.
   struct Decision {
     let place: Int
     let contest: VoidReason?
@@ -15,10 +13,7 @@ final class Entries {
 
   private let fold: ControlResolver
   private let log: ControlLog
-  /// For each invitation with too many uses: the people who belong to the group only through one of
-  /// those uses.
-  ///
-  /// The key is the operation that made the invitation.
+  /// For each overused invitation, by its operation: the people who belong only through its uses.
   private var parties: [Int: Parties] = [:]
 
   init(_ fold: ControlResolver) {
@@ -48,8 +43,7 @@ final class Entries {
     }
   }
 
-  /// The joins that their own past allows, or would allow if they were confirmed, grouped by the
-  /// rank that they give.
+  /// The joins that their own past allows, or would if they were confirmed, by the rank they give.
   func candidates() -> [Int: [Int]] {
     Dictionary(grouping: fold.index.joinings.filter { isCandidate($0) }, by: entryRank)
   }
@@ -60,8 +54,7 @@ final class Entries {
       && (verdict.refusal == nil || verdict.isContested)
   }
 
-  /// The rank that a join gives: the rank of the granted role, or for a further device the rank of
-  /// its person.
+  /// The rank of the role that a join grants, or for a further device the rank of its person.
   private func entryRank(_ place: Int) -> Int {
     let verdict = fold.verdicts[place]
     if let given = verdict.given { return max(given.rank, Role.child.rank) }
@@ -70,10 +63,8 @@ final class Entries {
     return fold.role(of: person, .past(place))?.rank ?? 0
   }
 
-  /// Whether the author of a confirmation belongs to the group only through this join, or through a
-  /// rival use of the same invitation.
-  ///
-  /// Such a confirmation would decide about itself.
+  /// Whether a confirmation would decide about itself: its author belongs to the group only through
+  /// this join, or through a rival use of the same invitation.
   private func isParty(_ confirmation: Int, to place: Int) -> Bool {
     guard let invite = fold.verdicts[place].invite, isCrowded(invite) else { return false }
     let uses = fold.index.uses[log.invited[invite]].filter { fold.confirmations[$0] == nil }
@@ -82,7 +73,6 @@ final class Entries {
     return parties.include(confirmation, of: Role.child.rank)
   }
 
-  /// Whether an invitation has more uses than it allows.
   private func isCrowded(_ invite: Int) -> Bool {
     fold.index.uses[log.invited[invite]].count > log.terms(invite)?.maximumUses ?? .max
   }
@@ -93,12 +83,9 @@ final class Entries {
   ///
   /// An approval, an explicit confirmation, a later role change, or a key sealed to the device
   /// confirms a join. The author must have a higher rank than the join gives, and must have seen
-  /// the join.
-  ///
-  /// A further device is also confirmed by another device of its person, if that device was there
+  /// the join. A further device is also confirmed by another device of its person that was there
   /// before the invitation. Roles and keys name a person and a device, which may have joined more
-  /// than once. A role or a key therefore confirms no join that its author knew to be pending or
-  /// ended.
+  /// than once, so they confirm no join that their author knew to be pending or ended.
   func confirmation(of place: Int) -> Int? {
     if case .admit = log.operation(place) { return place }
     if Mutant.entryIsNeverFinal.isActive { return nil }
@@ -202,9 +189,7 @@ final class Entries {
     }
   }
 
-  /// Contests the joins beyond an invitation's maximum number of uses.
-  ///
-  /// Confirmed joins count first, then the first in log order.
+  /// Contests the joins beyond an invitation's uses; confirmed joins count first, then log order.
   private func contestUses(
     _ candidates: [Int], _ confirmations: [Int?], _ contests: inout [VoidReason?]
   ) {
@@ -236,8 +221,7 @@ final class Entries {
           before.append(place)
           continue
         }
-        // A use in another branch of the same device's log must not take the place of a join that
-        // other operations depend on.
+        // A use in another branch of a device's log must not displace a join that others depend on.
         let rivals = before.filter { log.forked.isEmpty || !log.areBranches($0, place) }
         guard rivals.count >= made.maximumUses, let first = rivals.first else {
           before.append(place)
@@ -249,7 +233,6 @@ final class Entries {
     }
   }
 
-  /// Whether a join is pending because of another join under the same person or device.
   private func isDouble(_ place: Int) -> Bool {
     switch fold.contests[place] {
     case .overruled(_, .samePerson), .overruled(_, .deviceTwice): true
@@ -286,8 +269,7 @@ final class Entries {
             && log.areConcurrent(other, place)
             && areDoubles(other, place) && isBefore(other, place)
         }
-        // Almost all joins are causally before or after this one, so only concurrent ones are
-        // compared.
+        // Almost all joins are ordered causally, so only concurrent ones are compared.
         let near = near.of(place, among: places) + near.of(place, among: others)
         guard let rival = near.first(where: isRival) else { continue }
         let reason = VoidReason.overruled(by: log.items[rival].id, rule)
@@ -329,7 +311,6 @@ final class Entries {
     }
   }
 
-  /// The joins of people who have several joins, by person.
   private func rivalled(_ counting: [Int]) -> [PersonID: [Int]] {
     let several = counting.filter { place in
       fold.given(place) != nil

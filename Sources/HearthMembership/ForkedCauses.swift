@@ -15,7 +15,6 @@ struct ForkedCauses: Sendable {
   private let devices: Set<DeviceID>
   /// The runs that the operations of each log had seen, by sequence number.
   private var covers: [Author: [(sequence: UInt64, cover: Frontier)]] = [:]
-  /// The knowledge from the last parts of published segments.
   private var sights = Sights()
   /// For each run, by its author: the knowledge of the branches beside it.
   private(set) var beside: [Author: Frontier] = [:]
@@ -25,11 +24,9 @@ struct ForkedCauses: Sendable {
     devices = []
   }
 
-  /// Whether no log is forked.
   var isEmpty: Bool { forks.ends.isEmpty }
 
-  /// Replaces the operations of the events by the operations of all branches, with positions and
-  /// causes.
+  /// Replaces the events' operations by those of all branches, with positions and causes.
   init(_ forks: ControlForks, items: inout [ControlItem]) {
     self.forks = forks
     devices = Set(forks.ends.keys.map(\.device))
@@ -97,8 +94,7 @@ struct ForkedCauses: Sendable {
     }
   }
 
-  /// The same knowledge under the authors of the fold, without everything beyond a first
-  /// contradiction.
+  /// The same knowledge under the fold's authors, without everything beyond a contradiction.
   private func renamed(_ frontier: Frontier) -> Frontier {
     guard frontier.entries.contains(where: { devices.contains($0.author.device) }) else {
       return frontier
@@ -137,7 +133,6 @@ struct ForkedCauses: Sendable {
 
   // MARK: Causes
 
-  /// The knowledge of a branch at a change.
   private struct State {
     /// The author's knowledge, as the log states it.
     var seen = Frontier()
@@ -182,7 +177,6 @@ struct ForkedCauses: Sendable {
     return (placed, states)
   }
 
-  /// The operations of all runs.
   private func branches(_ states: inout States) -> [ControlItem] {
     var placed: [ControlItem] = []
     for (number, run) in forks.runs.enumerated() {
@@ -232,7 +226,7 @@ struct ForkedCauses: Sendable {
     return cause
   }
 
-  // MARK: What is shown is seen
+  // MARK: Fork evidence
 
   private mutating func findSights(_ items: [ControlItem], _ states: States) {
     struct Showing: Hashable {
@@ -262,13 +256,11 @@ struct ForkedCauses: Sendable {
     sights = Sights(found)
   }
 
-  // MARK: What the same device had shown to know
+  // MARK: Knowledge of other branches
 
-  /// Computes for each run the combined knowledge of all runs that are neither ancestors nor
-  /// descendants.
+  /// Computes for each run the knowledge of all runs that are neither ancestors nor descendants.
   ///
-  /// Those runs are the subtrees beside the path to it: O(runs) joins, whatever the shape of the
-  /// tree.
+  /// Those runs are the subtrees beside its path: O(runs) joins, whatever the shape of the tree.
   private mutating func findBeside(_ items: [ControlItem]) {
     var known: [Author: Frontier] = [:]
     for item in items where item.branch != nil {

@@ -17,9 +17,7 @@ extension Lines {
     }
   }
 
-  /// Whether an override still holds.
-  ///
-  /// The set of witnesses may have changed since.
+  /// Whether an override still holds, although the set of witnesses may have changed.
   func holds(_ strike: Strike) -> Bool {
     guard fold.isLive[strike.by] else { return false }
     guard case .overruled(_, let rule) = strike.reason else { return true }
@@ -59,9 +57,7 @@ extension Lines {
     }
   }
 
-  /// Draws the lines of operations in order.
-  ///
-  /// An operation that lost to an earlier one draws none.
+  /// Draws the lines of operations in order; one that lost to an earlier one draws none.
   private func inTurn(
     _ places: [Int], _ lines: (Lines, Int) -> [Strike]
   ) -> [Strike] {
@@ -70,17 +66,15 @@ extension Lines {
 
   /// A line by the subject's own person, with its witnesses.
   ///
-  /// - Parameter isMutual: whether the device that drew the line was revoked as well. Nobody ranks
-  ///   above the owner, so admins are the witnesses in that case. Without them, a stolen device
-  ///   would undo everything that the other device ever did.
+  /// Nobody ranks above the owner, so admins are witnesses if the line's own device was revoked as
+  /// well (`isMutual`). Otherwise a stolen device would undo everything that the other device did.
   private func ownLine(_ line: Int, _ rank: Int, isMutual: Bool = false) -> OwnLine {
     let floor = isMutual ? min(rank, Role.member.rank) : rank
     guard floor < Role.owner.rank else { return OwnLine(place: line, seen: nil) }
     return known.line(line, above: floor, besides: fold.person(line), fold)
   }
 
-  /// Whether an operation is beyond a line of its own person, and no witness of higher rank had
-  /// seen it before seeing the line.
+  /// Whether an operation is beyond its own person's line, and no higher witness saw it first.
   private func isSubject(_ place: Int, _ line: OwnLine) -> Bool {
     guard log.isBeyond(place, line.place) else { return false }
     switch log.operation(place) {
@@ -105,12 +99,11 @@ extension Lines {
     return true
   }
 
-  /// Recovery words that fail.
+  /// The recovery words that a revoked device set or replaced beyond the line without the old
+  /// words, and first words that two devices set concurrently.
   ///
-  /// These are words that a revoked device set or replaced beyond the line without the old words,
-  /// and first words that two devices set concurrently. Nobody can therefore set words after a
-  /// revocation and recover with them. If two devices set first words, both fail, since an author
-  /// who lies about their past could otherwise choose between them.
+  /// Nobody can therefore recover with words set after a revocation. Of two first words both fail,
+  /// since an author who lies about their past could otherwise choose between them.
   private func fallenWords(of rank: Int) -> [Strike] {
     let words = places(of: rank, .setRecovery, .rotateRecovery).filter { !isSignedByWords($0) }
     let revoked = words.compactMap { place -> Strike? in
@@ -143,8 +136,7 @@ extension Lines {
       if case .recover = log.operation(place) { return true }
       return false
     }
-    // A replacement signed by the old words overrides other words, but not a recovery that others
-    // had seen first.
+    // A replacement by the old words overrides other words, but no recovery that others saw first.
     let words = fold.live.words[fold.log.people[person]].filter {
       areConcurrent($0, beyond: line)
         && (isSignedByWords(line) || !isSettled($0, beside: line, rank))
@@ -166,9 +158,7 @@ extension Lines {
     var eyes = fold.stock.eyes(above: floor, besides: fold.person(place))
     if rank == Role.owner.rank { eyes += loweredEyes(beside: place) }
     var parties = Parties(of: [place, rival], self)
-    /// Whether anybody had seen `one` and not `other`.
-    ///
-    /// The first operation that had seen `one` decides.
+    /// Whether anybody had seen `one` and not `other`, by their first operation that saw `one`.
     func isSeen(_ one: Int, without other: Int) -> Bool {
       eyes.contains { eye in
         let first = eye.places.partitionPoint { log.sees($0, one) }
@@ -179,9 +169,8 @@ extension Lines {
     return isSeen(place, without: rival) && !isSeen(rival, without: place)
   }
 
-  /// The admins whom the owner's devices lowered beyond the line of a recovery.
-  ///
-  /// The holder of a removed device must not choose the witnesses of the recovery.
+  /// The admins whom the owner's devices lowered beyond the line of a recovery, since the holder of
+  /// a removed device must not choose the witnesses of the recovery.
   private func loweredEyes(beside place: Int) -> [Stock.Eyes] {
     guard case .recover(let recover) = log.operation(place), recover.revokesOthers else {
       return []
@@ -203,7 +192,6 @@ extension Lines {
     return isRevoked(place, by: line) && log.isBeyond(place, line) && !log.sees(place, line)
   }
 
-  /// Whether an operation ends devices of its person.
   func mayEnd(_ place: Int) -> Bool {
     switch log.operation(place) {
     case .recover(let recover): recover.revokesOthers
@@ -237,9 +225,8 @@ extension Lines {
 
   /// The operations of revoked devices beyond the lines of their person's other devices.
   ///
-  /// Two devices that revoke each other are both removed, since nobody can know which one was
-  /// stolen. The exception is a revocation that somebody of higher rank had seen without the other.
-  /// A revocation that an earlier revocation overrides draws no line.
+  /// Two devices that revoke each other are both removed, since either may be stolen, unless
+  /// somebody of higher rank had seen only one revocation. An overridden revocation draws no line.
   private func revokedByOwn(of rank: Int) -> [Strike] {
     let all = places(of: rank, .revokeDevice).filter { isOwn($0) }
     let byPerson = Dictionary(grouping: all) { fold.person($0) ?? .zero }
@@ -299,18 +286,14 @@ extension Lines {
       })
   }
 
-  /// The first revocation of each enrolment by each author.
-  ///
-  /// It reaches as far as the later ones.
+  /// The first revocation of each enrolment by each author, which reaches as far as the later ones.
   private func first(of revocations: [Int]) -> [Int] {
     var aims: Set<Aim> = []
     return revocations.filter { aims.insert(aim(of: $0)).inserted }
   }
 
-  /// The revocations that others of the same person override, by target.
-  ///
-  /// A revocation loses to one that loses to none, and so on. In a cycle of revocations none loses,
-  /// and all its devices are removed.
+  /// The revocations that lose to another one of the same person that does not lose itself; in a
+  /// cycle of revocations none loses, and all its devices are removed.
   private func lost(_ lines: [DeviceID: [OwnLine]], _ rank: Int) -> Set<Int> {
     let all = Array(lines.values.joined())
     let byTarget = Dictionary(grouping: all.indices) { target(all[$0].place) }
@@ -362,15 +345,13 @@ extension Lines {
     return log.sees(line, enrolment)
   }
 
-  /// Whether an operation keeps its effect although another device of its person drew an earlier
-  /// line: operations signed by the recovery words, and operations that only remove the person's
-  /// own devices or membership.
+  /// Whether an operation keeps its effect beyond the line of another own device: it is signed by
+  /// the recovery words, or only removes the person's own devices or membership.
   private func isKept(_ place: Int, beside line: Int, _ rank: Int) -> Bool {
     switch log.operation(place) {
     case .recover: return true
     case .leave:
-      // An operation that a revoked device writes after others know of the revocation is not its
-      // person's will.
+      // A revoked device's operation after others know of the revocation is not its person's will.
       return !ownLine(place, rank).spares(line, in: log)
     case .revokeDevice(let revocation):
       return revocation.device == log.devices[line]

@@ -3,12 +3,10 @@ import HearthCRDT
 /// Finds the operations that lines override: removals, revocations, demotions, leaves and
 /// recoveries each draw a line.
 ///
-/// A line overrides the operations of its subject that are beyond it and that need what the subject
-/// lost, whatever these operations cite. A line by another person needs a higher rank. A line by
-/// the subject's own person spares each operation that a witness of higher rank had seen before
-/// seeing the line.
-///
-/// One object serves one step: it caches findings about lines while the step is resolved.
+/// A line overrides its subject's operations that are beyond it and need a right that the subject
+/// lost, whatever they cite. A line by another person needs a higher rank. A line by the subject's
+/// own person spares each operation that a witness of higher rank had seen before the line. One
+/// object serves one step, since it caches findings about lines.
 final class Lines {
   /// The operations of a person on their own devices, in the order in which they are resolved.
   enum OwnKind: CaseIterable {
@@ -17,9 +15,7 @@ final class Lines {
 
   let fold: ControlResolver
   let log: ControlLog
-  /// Whether each operation is already overridden.
-  ///
-  /// Only the first line counts.
+  /// Whether each operation is already overridden, since only the first line counts.
   private var struck: [Bool]
   /// The operations of each person's devices, grouped by author.
   private var written: [PersonID: OpenParts] = [:]
@@ -53,12 +49,10 @@ final class Lines {
     }
   }
 
-  /// Overrides the matching operations of a person's devices that have effect and that the author
-  /// of the line had not seen.
+  /// Overrides the matching operations of a person's devices that are concurrent with a line.
   ///
-  /// Operations that had seen the line are spared: they were judged by their own past, in which the
-  /// line had ended the enrolment. A recovery never overrides another recovery by recovery words,
-  /// so callers exclude recoveries there.
+  /// Operations that had seen the line were judged by their own past, in which it had ended the
+  /// enrolment. A recovery never overrides another one, so callers exclude recoveries there.
   func strikeWritings(
     of person: PersonID, by line: Int, _ rule: VoidReason.Rule, withRecoveries: Bool = true,
     where fits: (Int) -> Bool
@@ -71,11 +65,8 @@ final class Lines {
     return strikes(struck ?? [], by: line, rule)
   }
 
-  /// Whether an operation is beyond a line and has effect, or would have effect without a void
-  /// operation in its past.
-  ///
-  /// An operation that is void because of another void operation becomes effective again once that
-  /// one is overridden. An operation that had seen the line itself is judged by its own past.
+  /// Whether an operation is beyond a line and has effect, or regains it once a void operation in
+  /// its past is overridden; an operation that had seen the line is judged by its own past.
   func isInReach(_ place: Int, of line: Int) -> Bool {
     !isStruck(place) && (fold.isLive[place] || fold.verdicts[place].refusal != nil)
       && log.isBeyond(place, line) && (fold.isLive[place] || !log.sees(place, line))
@@ -100,10 +91,8 @@ final class Lines {
 // MARK: - By others
 
 extension Lines {
-  /// The operations that a role change of a rank overrides.
-  ///
-  /// These are concurrent removals, revocations and role changes by a lower rank. Between equal
-  /// ranks the higher role loses.
+  /// The concurrent removals, revocations and role changes by a lower rank that a role change
+  /// overrides; between equal ranks the higher role loses.
   func overruled(by rank: Int) -> [Strike] {
     var subjects: [PersonID: RoleRivals] = [:]
     let log = log
@@ -231,7 +220,6 @@ extension Lines {
     return fold.standing(place) < rank
   }
 
-  /// Whether an operation needs a higher role than the given one.
   func needsMore(_ place: Int, than role: Role) -> Bool {
     if case .epoch = log.operation(place) { return role == .reader }
     return fold.verdicts[place].needs > role.rank

@@ -1,13 +1,9 @@
 import HearthCRDT
 
-/// The effective operations, by author and subject.
-///
-/// Each list is in log order.
+/// The effective operations, by author and subject, each list in log order.
 struct LiveIndex: Sendable {
   private(set) var geneses: [Int] = []
-  /// Operations that enrol a device.
   private(set) var enrolments = NumberedLists()
-  /// Operations that revoke a device.
   private(set) var revocations = NumberedLists()
   /// Operations that admit a person, without further devices.
   private(set) var beginnings = NumberedLists()
@@ -25,22 +21,17 @@ struct LiveIndex: Sendable {
   private(set) var recoveries = NumberedLists()
   /// Operations that set a person's role; an ownership handover sets two.
   private(set) var roles = NumberedLists()
-  /// Role operations that may lower the rank of the person's operations.
-  ///
-  /// Joins are not included.
+  /// Role operations, without joins, that may lower the rank of the person's operations.
   private(set) var roleChanges = NumberedLists()
   /// Role changes that lost to lower roles which their authors had not seen.
   private(set) var overruledRoles = NumberedLists()
   /// Operations that set the public keys of a person's recovery words.
   private(set) var words = NumberedLists()
   private(set) var invites = NumberedLists()
-  /// Invitations that people made for themselves.
   private(set) var invitesToOneself = NumberedLists()
   private(set) var uses = NumberedLists()
   private(set) var closings = NumberedLists()
-  /// Removals of people who joined by an invitation, by the operation that made it.
-  ///
-  /// Each such removal ends the invitation.
+  /// Removals of an invitation's users, by the operation that made it; each ends the invitation.
   private(set) var removalsOfUsers = NumberedLists()
   /// Joins whose proof was checked, by the operation that made the invitation.
   private var attempts = NumberedLists()
@@ -51,7 +42,6 @@ struct LiveIndex: Sendable {
   /// Policy operations, by the number of their author.
   private(set) var policies: [Int: [Int]] = [:]
 
-  /// Removes everything from a place on.
   mutating func truncate(to start: Int) {
     if start == 0 {
       self = LiveIndex()
@@ -89,10 +79,8 @@ struct LiveIndex: Sendable {
     while let last = places.last, last >= start { places.removeLast() }
   }
 
-  /// Removes an ownership offer.
   mutating func withdraw(_ offer: Int) { transfers.removeAll { $0 == offer } }
 
-  /// Adds an effective operation.
   mutating func add(_ place: Int, _ verdict: Verdict, of log: ControlLog) {
     switch log.operation(place) {
     case .genesis:
@@ -148,12 +136,10 @@ struct LiveIndex: Sendable {
     attempts.append(place, to: invite)
   }
 
-  /// Adds a role change that lost to another one.
   mutating func add(overruled place: Int, of person: PersonID, in log: ControlLog) {
     overruledRoles.append(place, to: log.people[person])
   }
 
-  /// Whether a device enrolled under several people.
   func isShared(_ device: Int) -> Bool { shared[device] != nil }
 
   private mutating func enrol(_ place: Int, _ verdict: Verdict, _ log: ControlLog) {

@@ -22,7 +22,6 @@ struct LogParts: Sendable {
     if author != nil { starts.append(places.count) }
   }
 
-  /// The operations of each author.
   var authors: [ArraySlice<Int>] {
     starts.indices.dropLast().map { places[starts[$0]..<starts[$0 + 1]] }
   }
@@ -54,7 +53,6 @@ struct LogParts: Sendable {
     return false
   }
 
-  /// The operations that are concurrent with `place`.
   func concurrent(with place: Int, in log: ControlLog) -> [Int] {
     var found: [Int] = []
     for part in starts.indices.dropLast() where !log.sees(place, places[starts[part + 1] - 1]) {
@@ -106,7 +104,6 @@ struct OpenParts: Sendable {
     return taken
   }
 
-  /// The first open number at or after `number`.
   private mutating func open(from number: Int) -> Int {
     var found = number
     while next[found] != found { found = next[found] }

@@ -1,10 +1,8 @@
 import HearthCRDT
 
-/// Numbers identifiers in the order in which they were first named, so that lists about them can be
-/// found by number.
+/// Numbers identifiers in the order in which they were first named.
 ///
-/// Passes query the same few people and devices many times, and hashing sixteen bytes would be most
-/// of the cost of a query.
+/// Hashing sixteen bytes would be most of the cost of the many queries about a few people.
 struct Names: Sendable {
   private var numbers: [Identifier: Int] = [:]
   private var identifiers: [Identifier] = []
@@ -12,12 +10,9 @@ struct Names: Sendable {
   /// The number of an identifier; nil if nothing names it.
   subscript(identifier: Identifier) -> Int? { numbers[identifier] }
 
-  /// The identifier of a number.
   subscript(number number: Int) -> Identifier { identifiers[number] }
 
-  /// The number of an identifier.
-  ///
-  /// Assigns a new number to an unknown identifier.
+  /// The number of an identifier; an unknown one gets a new number.
   mutating func number(_ identifier: Identifier) -> Int {
     if let known = numbers[identifier] { return known }
     numbers[identifier] = identifiers.count
@@ -30,13 +25,11 @@ struct Names: Sendable {
 struct NumberedLists: Sendable {
   private var lists: [[Int]] = []
 
-  /// The list of a number; empty if nothing was added.
   subscript(number: Int?) -> [Int] {
     guard let number, number < lists.count else { return [] }
     return lists[number]
   }
 
-  /// The numbers that have lists, in order.
   var numbers: [Int] { lists.indices.filter { !lists[$0].isEmpty } }
 
   mutating func append(_ place: Int, to number: Int?) {
@@ -45,7 +38,6 @@ struct NumberedLists: Sendable {
     lists[number].append(place)
   }
 
-  /// Removes everything from a place on.
   mutating func truncate(to start: Int) {
     for number in lists.indices {
       while let last = lists[number].last, last >= start { lists[number].removeLast() }

@@ -10,14 +10,10 @@ struct OwnLine {
   func spares(_ place: Int, in log: ControlLog) -> Bool { seen?.holds(place, in: log) ?? false }
 }
 
-/// The combined past of several operations.
-///
-/// Lines with equal witnesses share it.
+/// The combined past of several operations, shared by lines with equal witnesses.
 final class JointSight {
   private let row: CausalRows.Row
-  /// The last witness in each change.
-  ///
-  /// It sees the operations before it in that change.
+  /// The last witness in each change, which sees the operations before it in that change.
   private let changes: [Int: Int]
 
   init(_ witnesses: [Int], of log: ControlLog) {
@@ -32,7 +28,6 @@ final class JointSight {
     self.changes = changes
   }
 
-  /// Whether any of the witnesses had seen an operation.
   func holds(_ place: Int, in log: ControlLog) -> Bool {
     let change = log.changes[place]
     if log.causality.isSeen(change, in: row) { return true }
@@ -54,9 +49,7 @@ struct OwnLines {
 
   private var lines: [Key: OwnLine] = [:]
   private var eyes: [Watchers: [Stock.Eyes]] = [:]
-  /// The last combined past.
-  ///
-  /// Usually the same witnesses apply to the next line.
+  /// The last combined past: usually the same witnesses apply to the next line.
   private var last: (witnesses: [Int], seen: JointSight)?
 
   /// A line with the combined past of the witnesses of higher rank who had not seen it.

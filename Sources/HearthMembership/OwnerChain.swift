@@ -1,24 +1,20 @@
 import HearthCRDT
 
-/// The chain of owners: from the founder through each ownership handover.
+/// The chain of owners from the founder through each handover: a signed offer and its acceptance.
 ///
-/// Each link is an offer that the owner signed with the recovery words, and its acceptance. The
-/// chain is resolved before everything else, since no device can undo what the recovery words
-/// signed. Operations of a former owner who had not seen the acceptance count as an admin's.
+/// It is resolved first, since no device can undo what the recovery words signed. Operations of a
+/// former owner who had not seen the acceptance count as an admin's.
 struct OwnerChain {
-  /// One link of the chain.
   struct Step {
     let acceptance: Int
     /// The operation that makes the acceptance final, if there is one.
     let confirmation: Int?
     let strikes: [Strike]
-    /// Whether the ownership handover succeeds.
     var isTaken = true
   }
 
   private var owner: PersonID?
   private var last: Int?
-  /// All operations, grouped by author.
   private let parts: LogParts
 
   init(_ log: ControlLog) {
@@ -64,10 +60,8 @@ struct OwnerChain {
     return Step(acceptance: place, confirmation: final, strikes: strikes)
   }
 
-  /// The weight of a confirmation.
-  ///
-  /// A third person's confirmation weighs more than the former owner's, who could confirm one
-  /// handover after another.
+  /// The weight of a confirmation: a third person's weighs more than the former owner's, who could
+  /// confirm one handover after another.
   private func weight(_ confirmation: Int?, _ owner: PersonID, _ fold: ControlResolver) -> Int {
     guard let confirmation else { return 0 }
     return fold.person(confirmation) == owner ? 1 : 2
@@ -86,10 +80,8 @@ struct OwnerChain {
     }.min()
   }
 
-  /// The confirmations of an acceptance by third persons: admins before the acceptance who are
-  /// neither the former nor the new owner.
-  ///
-  /// An admin whom the new owner promoted cannot confirm the new owner.
+  /// The confirmations of an acceptance by third persons, who were admins before it: an admin whom
+  /// the new owner promoted cannot confirm the new owner.
   private func thirdPersons(confirming place: Int, _ fold: ControlResolver) -> [Int] {
     (fold.index.confirmations[fold.log.items[place].id] ?? []).filter { confirmation in
       guard fold.isLive[confirmation], fold.log.sees(confirmation, place),
@@ -124,14 +116,12 @@ struct OwnerChain {
     }
   }
 
-  /// The concurrent recovery that revoked the offering device, if an admin had seen the recovery
-  /// and not the offer.
+  /// The concurrent recovery that revoked the offering device, if an admin saw it, not the offer.
   ///
-  /// The admin may be the new owner: nobody may accept an offer that the recovery words had ended
-  /// in their own past. An admin whose rank depends on the recovery, or on an operation that it
-  /// ended, does not count. An owner who wants the group back could otherwise recover with a date
-  /// before the offer and create such a witness. In this case the former owner's own operations do
-  /// not confirm the handover. A third person may confirm it, under the same condition.
+  /// The admin may be the new owner: nobody may accept an offer that their own past had ended. An
+  /// admin whose rank depends on the recovery, or on an operation that it ended, does not count: an
+  /// owner could otherwise recover with a date before the offer and create such a witness. Then
+  /// only a third person may confirm the handover, under the same condition.
   private func recovery(
     from place: Int, by owner: PersonID, _ fold: ControlResolver
   ) -> Int? {
@@ -176,7 +166,6 @@ struct OwnerChain {
     }
   }
 
-  /// Whether an operation takes something from the new owner, through others or through leaving.
   private func isAgainst(_ place: Int, _ heir: PersonID, _ fold: ControlResolver) -> Bool {
     switch fold.log.operation(place) {
     case .leave: fold.person(place) == heir

@@ -1,18 +1,14 @@
 import HearthCRDT
 
-/// Finds authors whose status depends on disputed operations, or on operations that these would
-/// end.
+/// Finds authors whose status depends on disputed operations, or on operations that these end.
 ///
-/// Such authors are no witnesses of the dispute, whatever its outcome. The holder of a stolen
-/// device could otherwise admit or promote any helper.
+/// They are no witnesses: the holder of a stolen device could otherwise admit or promote helpers.
 struct Parties {
-  /// The disputed operations.
   private let sides: Set<Int>
   /// The disputed operations that would end devices.
   private let lines: [Int]
   private let rules: Lines
   private var fold: ControlResolver { rules.fold }
-  /// The results for operations that were already examined.
   private var known: [Int: Bool] = [:]
 
   init(of sides: Set<Int>, _ rules: Lines) {
@@ -29,10 +25,8 @@ struct Parties {
     return isGroundless(grounds)
   }
 
-  /// Resolves an operation and everything that it depends on.
-  ///
-  /// Each operation is examined once and without recursion, since anybody may make a chain of any
-  /// length.
+  /// Resolves an operation and everything that it depends on, once each and without recursion,
+  /// since anybody may make a chain of any length.
   private mutating func settle(_ place: Int) {
     var open = [place]
     while let next = open.last {
@@ -55,8 +49,7 @@ struct Parties {
   private struct Grounds {
     /// The entries of its author, and the invitation by which it admits somebody.
     var entries: [Int] = []
-    /// The operations that gave its author the needed rank, any of which suffices; nil if it needs
-    /// none.
+    /// The operations that gave its author the needed rank, each enough; nil if it needs none.
     var roles: [Int]?
 
     var all: [Int] { entries + (roles ?? []) }

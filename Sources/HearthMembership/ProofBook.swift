@@ -3,8 +3,7 @@ import HearthCrypto
 
 /// A cache of the signatures inside control operations, since one check takes 0.6 ms.
 ///
-/// Validity depends only on bytes. A result is therefore permanent and may be passed from one fold
-/// to the next.
+/// Validity depends only on bytes, so a result is permanent and may pass to the next fold.
 package struct ProofBook: Sendable {
   /// A signed claim: the signer, the purpose, the message and the signature.
   package struct Claim {
@@ -36,10 +35,8 @@ package struct ProofBook: Sendable {
   }
 
   private var verdicts: [Identifier: Bool] = [:]
-  /// The valid keys of cards, by the id that they hash to.
-  ///
-  /// A device's segments are verified with these, so its keys are validated once instead of with
-  /// every segment.
+  /// The valid keys of cards, by the id that they hash to, so that a device's keys are validated
+  /// once instead of with every segment.
   private(set) var keys: [DeviceID: DevicePublicKeys] = [:]
   /// Whether every claim is accepted, for models of the rules that have no keys.
   let isTrusting: Bool
@@ -65,8 +62,7 @@ package struct ProofBook: Sendable {
     return verdict
   }
 
-  /// Whether a claim holds in a model without keys: its signature equals the key, or consists of
-  /// ones.
+  /// Whether a claim holds in a model without keys: its signature is the key, or all ones.
   private static func isMeant(_ claim: Claim) -> Bool {
     claim.signature.allSatisfy { $0 == 1 } || claim.signature == claim.sign
   }
@@ -83,7 +79,6 @@ package struct ProofBook: Sendable {
 }
 
 extension ProofBook {
-  /// Whether the keys of a card are valid keys.
   mutating func isCard(_ card: DeviceCard) -> Bool {
     holds(
       Claim(
@@ -120,10 +115,8 @@ extension Membership {
   /// The domain of a recovery key's signature over a new device.
   package static let recoverDomain: Domain = "HRTH/recover/v1"
 
-  /// The bytes that a recovery key or a second device signs: the group, the position in the
-  /// author's log, and the operation.
-  ///
-  /// The position makes the signature usable only once.
+  /// The bytes that a recovery key or a second device signs; the position in the author's log makes
+  /// the signature usable only once.
   package static func signedBytes(group: GroupID, dot: Dot, _ body: [UInt8]) -> [UInt8] {
     var writer = ByteWriter()
     writer.identifier(group)

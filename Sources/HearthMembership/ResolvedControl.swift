@@ -5,7 +5,6 @@ final class ResolvedControl: Sendable {
   let resolver: ControlResolver
   let outcome: Outcome
 
-  /// The results that follow from the resolved log.
   struct Outcome: Sendable {
     /// The operations that changed what newcomers may read, in log order.
     let ruleChanges: [Int]

@@ -1,20 +1,17 @@
 import HearthCRDT
 
-/// Widens causes by fork evidence: an author who had seen the last part of a published segment had
-/// seen its content.
+/// Widens causes by fork evidence: seeing a published segment's last part is seeing its content.
 ///
 /// A published segment may itself contain the last parts of other segments, and so on. The closure
 /// is computed once, over groups of evidence that contain each other, since sequence numbers may
 /// lie about the order. O(s·l) joins for s pieces of evidence in l logs, whatever their references.
 struct Sights: Sendable {
-  /// For each log with fork evidence, in order of author: the combined knowledge from all its
-  /// evidence up to a change.
+  /// The combined knowledge from each log's fork evidence up to a change, in order of author.
   private var logs: [(author: Author, showings: [(sequence: UInt64, seen: Frontier)])] = []
 
   init() {}
 
-  /// - Parameter found: the position at which each piece of evidence ends, and the knowledge of the
-  ///   published segment's author.
+  /// - Parameter found: where each piece of evidence ends, and the published segment's knowledge.
   init(_ found: [(dot: Dot, seen: Frontier)]) {
     let ordered = found.sorted { $0.dot < $1.dot }
     for showing in ordered {
@@ -55,9 +52,7 @@ struct Sights: Sendable {
   /// Knowledge, widened by all published segments in it.
   func widened(_ seen: Frontier) -> Frontier { widened(seen, at: nil) }
 
-  /// An operation with widened causes.
-  ///
-  /// Its past includes the evidence in its own change.
+  /// An operation with widened causes; its past includes the evidence in its own change.
   func widening(_ item: ControlItem) -> ControlItem {
     guard !logs.isEmpty else { return item }
     return item.having(seen: widened(item.cause, at: item.position))
@@ -84,14 +79,10 @@ struct Sights: Sendable {
   }
 }
 
-/// Groups places that lead to each other.
-///
-/// Each group comes after all groups that it leads to.
+/// Groups places that lead to each other, each group after all groups that it leads to.
 ///
 /// The function uses no recursion, since an adversary may choose the depth. O(places + edges).
 /// Source: R. Tarjan, "Depth-first search and linear graph algorithms", 1972.
-///
-/// - Parameter successors: the direct successors of each place.
 func stronglyConnectedComponents(_ successors: [[Int]]) -> [[Int]] {
   var components: [[Int]] = []
   var numbers = [Int](repeating: 0, count: successors.count)

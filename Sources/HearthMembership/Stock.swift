@@ -2,10 +2,9 @@ import HearthCRDT
 
 /// The status of every operation and its possible witnesses, computed between two passes.
 struct Stock: Sendable {
-  /// One author's operations under one enrolment whose status is above a rank, in log order.
+  /// One author's operations of a status above a rank under one enrolment, in log order.
   ///
-  /// Operations that their own past does not allow are included. Their author had seen the same
-  /// past regardless.
+  /// Those that their past does not allow are included: their author had seen that past regardless.
   struct Eyes: Sendable {
     let person: PersonID?
     let places: [Int]
@@ -20,9 +19,7 @@ struct Stock: Sendable {
   /// The joins that may take effect, in log order, by the rank that they give.
   private(set) var candidates: [Int: [Int]] = [:]
 
-  /// The operations on one's own devices.
-  ///
-  /// Only these are decided by who had seen them.
+  /// The operations on one's own devices: only these are decided by their witnesses.
   private static let ownLines: [ControlOperation.Kind] = [
     .revokeDevice, .setRole, .leave, .setRecovery, .rotateRecovery, .recover,
   ]
@@ -70,7 +67,6 @@ struct Stock: Sendable {
     }
   }
 
-  /// The witnesses above a rank, other than a given person.
   func eyes(above rank: Int, besides person: PersonID?) -> [Eyes] {
     rank < eyes.count ? eyes[rank].filter { $0.person != person } : []
   }

@@ -32,7 +32,6 @@ struct Verdict: Equatable {
   var formerOwner: PersonID?
 }
 
-/// The authority of an operation's author.
 struct Authority {
   /// The author's knowledge of other logs, as numbered by ``Causality``.
   let sight: Int
@@ -43,7 +42,6 @@ struct Authority {
 /// An operation that another one overrides.
 struct Strike {
   let place: Int
-  /// The operation that overrides it.
   let by: Int
   let reason: VoidReason
 }

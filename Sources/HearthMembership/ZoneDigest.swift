@@ -12,10 +12,8 @@ extension ControlOperation {
     package static let digestBytes = 32
 
     package let zone: ZoneID
-    /// Identifies everything that decides the zone's content.
-    ///
-    /// In an attestation this is the end of every log in the zone, by sequence number and chain
-    /// hash.
+    /// Identifies everything that decides the zone's content: in an attestation the end of every
+    /// log in the zone, by sequence number and chain hash.
     package let mark: Identifier
     /// The digest of the content.
     package let digest: [UInt8]
