@@ -1,24 +1,19 @@
 import HearthCRDT
 
-/// A device or invitation that is concurrent with an epoch of the control zone: neither author had
-/// seen the other's operation.
+/// A device or invitation that is concurrent with an epoch of the control zone.
 ///
 /// Two devices that each know a part of the household can make keys and admit people at the same
-/// time. The relay's access keys may then follow such an epoch. The device that changed the access
-/// keys left no rekey handoff for this recipient, so the recipient cannot get access.
+/// time. If the relay's access keys follow such an epoch, the device that changed them left no
+/// rekey handoff for this recipient, who cannot get access.
 package struct PassedBy: Hashable, Comparable, Sendable {
   /// The device or invitation.
   package let recipient: Identifier
   /// The id of the epoch that omitted it.
   package let epoch: [UInt8]
-  /// The id of the newest epoch that it received at the start.
-  ///
-  /// The recipient looks for the rekey handoff of this key.
+  /// The id of the newest epoch that it received at the start, whose rekey handoff it looks for.
   package let behind: [UInt8]
 
-  /// All three ids.
-  ///
-  /// A device remembers by them which handoffs it has already made.
+  /// All three ids, by which a device remembers the handoffs that it has already made.
   package var bytes: [UInt8] { recipient.bytes + epoch + behind }
 
   package static func < (left: PassedBy, right: PassedBy) -> Bool {
@@ -29,12 +24,10 @@ package struct PassedBy: Hashable, Comparable, Sendable {
 }
 
 extension Membership {
-  /// The devices and automatic invitations that epochs of the control zone omitted, in order of
-  /// recipient.
+  /// The devices and automatic invitations that control epochs omitted, in order of recipient.
   ///
   /// - Parameters:
-  ///   - held: the epochs whose keys this device holds. It cannot make a rekey handoff for any
-  ///     other epoch.
+  ///   - held: the epochs whose keys this device holds and can hand on.
   ///   - latest: the number of epochs to examine, counted from the last.
   package func passedBy(in control: ZoneID, held: Set<[UInt8]>, latest: Int) -> [PassedBy] {
     let epochs = epochs(of: control).suffix(latest)
@@ -54,8 +47,7 @@ extension Membership {
     return found.sorted()
   }
 
-  /// The log position of each possible recipient of a rekey handoff, and the operation that
-  /// gathered the keys which the recipient received.
+  /// Each possible recipient of a rekey handoff, with the operation that gathered its keys.
   private func entrances(
     in resolver: ControlResolver
   ) -> [(id: Identifier, place: Int, keys: Int)] {

@@ -31,8 +31,7 @@ extension Membership {
     }
   }
 
-  /// The joins and ownership handovers that have effect, that a device may make final, and that
-  /// nobody has made final.
+  /// The effective joins and handovers that a device may make final and nobody has made final.
   package struct Unconfirmed: Sendable {
     /// The ids of those within their time by the local device's clock, strictly rising.
     package var inTime: [RecordID] = []
@@ -84,13 +83,11 @@ extension Membership {
 }
 
 extension ControlResolver {
-  /// The expiry time of a join's invitation; nil for an operation without an invitation.
   fileprivate func expiry(_ place: Int) -> UInt64? {
     verdicts[place].invite.flatMap { log.terms($0) }?.expiresMilliseconds
   }
 
-  /// Whether a join is contested only by closes of an expired invitation, by authors who had not
-  /// seen the join.
+  /// Whether a join is contested only by closes of its expired invitation that had not seen it.
   fileprivate func isWaitingForExpiry(_ place: Int) -> Bool {
     guard isWaiting(place), verdicts[place].refusal == nil,
       case .overruled(_, .invitationClosed)? = contests[place],

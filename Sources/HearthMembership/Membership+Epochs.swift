@@ -14,10 +14,7 @@ package struct EpochRecord: Sendable {
 }
 
 extension Membership {
-  /// The epochs of a zone, in log order.
-  ///
-  /// Epochs by authors without the right to make them are included, since segments under them may
-  /// exist.
+  /// The epochs of a zone in log order, also by unauthorized authors, since segments may use them.
   package func epochs(of zone: ZoneID) -> [EpochRecord] {
     var depths: [[UInt8]: Int] = [:]
     return resolver.epochPlaces.compactMap { place in
@@ -48,9 +45,7 @@ extension Membership {
     return Blake2b.hash(writer.bytes, count: 16)
   }
 
-  /// The epoch for new writes: the deepest usable one, then the one with the least id.
-  ///
-  /// - Parameter held: the epochs whose keys this device holds.
+  /// The epoch for new writes: the deepest usable one whose key is held, then the one of least id.
   package func writableEpoch(
     of zone: ZoneID, _ kind: ZoneKind, held: Set<[UInt8]>
   ) -> EpochRecord? {
@@ -59,14 +54,9 @@ extension Membership {
 
   /// The epoch for a device that may use no epoch: the deepest one that the other members had.
   ///
-  /// Under any other epoch, nobody could read the operation that makes the next one.
-  ///
-  /// An epoch that is over by what the device's changes cite is avoided while there is another.
-  /// Every reader would refuse the pending segments under it.
-  ///
-  /// - Parameters:
-  ///   - held: the epochs whose keys this device holds.
-  ///   - citing: the control heads that the device's own logs cite.
+  /// Under any other epoch, nobody could read the operation that makes the next one. An epoch that
+  /// is over by the heads that the device's own logs cite is avoided while there is another, since
+  /// every reader would refuse the pending segments under it.
   package func lastEpoch(
     of zone: ZoneID, held: Set<[UInt8]>, citing: [Frontier]
   ) -> EpochRecord? {
@@ -79,7 +69,6 @@ extension Membership {
       ?? epochs.first
   }
 
-  /// The epochs whose keys this device holds, the deepest first, then by least id.
   private func heldEpochs(of zone: ZoneID, held: Set<[UInt8]>) -> [EpochRecord] {
     epochs(of: zone).filter { held.contains($0.grant.epoch) }
       .sorted {
@@ -95,10 +84,8 @@ extension Membership {
       || Mutant.wrapsToCachedMembers.isActive
   }
 
-  /// Whether an epoch is still safe for new writes.
-  ///
-  /// Nobody lost the right to read since it was made, every holder of its key belongs to the group,
-  /// and its author knew of every history boundary.
+  /// Whether an epoch is still safe for new writes: nobody has lost the right to read since, every
+  /// holder of its key belongs to the group, and its author knew of every history boundary.
   private func isFresh(_ epoch: EpochRecord, _ kind: ZoneKind) -> Bool {
     if Mutant.writesUnderExposedKey.isActive { return true }
     return isBeyondThresholds(epoch)
@@ -106,16 +93,13 @@ extension Membership {
       && !resolver.exposures(of: kind).contains { !resolver.isCovered($0, by: epoch.place) }
   }
 
-  /// Whether a segment under an epoch can be read by a person whose removal the segment's author
-  /// cites.
+  /// Whether a person whose removal a segment's author cites can read a segment under an epoch.
   ///
-  /// This is the only rule about keys that makes a reader refuse a segment: the author had seen
-  /// that the epoch was over.
+  /// This is the only rule about keys that makes a reader refuse a segment.
   package func isOver(_ epoch: [UInt8], of zone: ZoneID, at heads: Frontier) -> Bool {
     return isOver(epoch, of: zone, in: resolver.cited(heads))
   }
 
-  /// Whether an epoch is over in a view.
   func isOver(_ epoch: [UInt8], of zone: ZoneID, in view: ControlResolver.View) -> Bool {
     let seen = resolver.exposures(of: .data)
       .filter { resolver.isRemoval($0) && resolver.holds($0, view) }
@@ -125,9 +109,8 @@ extension Membership {
     return seen.contains { !resolver.log.sees(record.place, $0) }
   }
 
-  /// Whether a device belonged to a reader at these control heads.
-  ///
-  /// A reader's device cannot make a key, so its operations about people arrive under an old one.
+  /// Whether a device belonged to a reader at these control heads: such a device cannot make a key,
+  /// so its operations about people arrive under an old one.
   package func isReader(_ device: DeviceID, at heads: Frontier) -> Bool {
     guard !Mutant.readersNeedNewKeys.isActive else {
       return false
@@ -143,10 +126,8 @@ extension Membership {
     return all.filter { !followed.contains($0.grant.epoch) }
   }
 
-  /// The public recovery keys of every current member who has some, by person.
-  ///
-  /// - Parameter comer: a person who is joining as well. A returning person has recovery words from
-  ///   their earlier membership.
+  /// The public recovery keys of every current member who has some, by person, and those that a
+  /// returning `comer` has from an earlier membership.
   package func recoveryKeys(
     with comer: PersonID? = nil
   ) -> [(person: PersonID, keys: ControlOperation.RecoveryKeys)] {
@@ -168,10 +149,9 @@ extension ControlResolver {
 
   /// The operations after which a person who may no longer read still knows the previous keys.
   ///
-  /// A used-up invitation link remains in somebody's messages, and it opens the keys of its time.
-  /// Records therefore get new keys. The control log keeps its keys: relays grant access by them,
-  /// and a person who just joined would lose access. If somebody else uses the link, that join
-  /// counts as an exposure of all keys.
+  /// A used-up invitation link remains in somebody's messages and opens the keys of its time, so
+  /// records get new keys. The control log keeps its keys: relays grant access by them, and a
+  /// person who just joined would lose access. A further join by the link exposes all keys.
   func exposures(of kind: ZoneKind) -> [Int] {
     index.exposures.filter { place in
       switch log.operation(place) {
@@ -189,8 +169,7 @@ extension ControlResolver {
 
   /// Whether an epoch's author knew of an operation that exposed the previous keys.
   ///
-  /// A person who joined without effect has only the keys of the invitation. Knowledge of the
-  /// invitation's close is therefore enough.
+  /// A person who joined without effect has only the invitation's keys, so its close suffices.
   fileprivate func isCovered(_ exposure: Int, by epoch: Int) -> Bool {
     if log.sees(epoch, exposure) { return true }
     guard case .join(let join) = log.operation(exposure) else { return false }

@@ -31,10 +31,8 @@ package struct IntroductionRoom: Sendable {
     self.strangers = strangers
   }
 
-  /// Takes a slot; returns false if none is free.
-  ///
-  /// - Parameter isCited: whether a current member has seen the device's log. That log is then
-  ///   needed, whoever wrote it.
+  /// Takes a slot; returns false if none is free, but a log that a current member has seen
+  /// (`isCited`) is needed, whoever wrote it.
   package mutating func admit(_ introduction: Introduction, isCited: Bool) -> Bool {
     if let invite = introduction.invite {
       guard isCited || used[invite, default: 0] < allowed[invite, default: 0] else { return false }
@@ -48,11 +46,9 @@ package struct IntroductionRoom: Sendable {
 }
 
 extension Membership {
-  /// The introduction in the first operation of an unknown device; nil if nothing known here
-  /// vouches for it.
+  /// The introduction in an unknown device's first operation; nil while nothing vouches for it.
   ///
-  /// An introduction may succeed later, once the invitation or the recovery words have arrived. A
-  /// genesis vouches for itself, since the group's id is its hash.
+  /// A genesis vouches for itself, since the group's id is its hash.
   package func introduction(
     _ operation: ControlOperation, at dot: Dot, in group: GroupID
   ) -> Introduction? {

@@ -17,10 +17,7 @@ extension Membership {
     isOver(epoch, of: zone, in: .all)
   }
 
-  /// The key of the control zone that an invitation's holder starts with; nil unless the invitation
-  /// admits automatically and the key is held.
-  ///
-  /// - Parameter held: the epochs whose keys this device holds.
+  /// The control key that an automatic invitation's holder starts with; nil if it is not held.
   package func controlEpoch(
     of invite: Identifier, in control: ZoneID, held: Set<[UInt8]>
   ) -> [UInt8]? {
@@ -32,14 +29,11 @@ extension Membership {
       .max { $0.depth < $1.depth }?.grant.epoch
   }
 
-  /// The epochs of a zone whose keys a device received, according to the log.
+  /// The epochs of a zone whose keys a device received and has not complained about since.
   ///
-  /// The device received a key with the epoch, through a later wrap, or with its invitation. It has
-  /// not complained about the key since.
-  ///
-  /// A control epoch counts as delivered only to devices that hold its predecessors, since its
-  /// operation is sealed under those keys. O(e·(log w + c)) for e epochs of w wraps, with c
-  /// complaints.
+  /// The keys came with the epoch, a later wrap or the invitation. A control epoch counts as
+  /// delivered only to devices that hold its predecessors, since its operation is sealed under
+  /// those keys. O(e·(log w + c)) for e epochs of w wraps, with c complaints.
   package func toldKeys(
     of zone: ZoneID, _ kind: ZoneKind, _ epochs: [EpochRecord], by device: DeviceID
   ) -> Set<[UInt8]> {
@@ -79,7 +73,6 @@ extension Membership {
     return told
   }
 
-  /// An epoch and its predecessors.
   private func ancestors(of epoch: [UInt8], _ epochs: [EpochRecord]) -> Set<[UInt8]> {
     var found: Set<[UInt8]> = [epoch]
     for record in epochs.reversed() where found.contains(record.grant.epoch) {
@@ -95,7 +88,6 @@ extension Membership {
 }
 
 extension ControlResolver {
-  /// A device's complaints about keys of a zone, in the log's order.
   func complaints(
     of device: DeviceID, in zone: ZoneID
   ) -> [(place: Int, complaint: ControlOperation.Complaint)] {
@@ -107,7 +99,6 @@ extension ControlResolver {
     }
   }
 
-  /// The epochs of a zone whose keys were handed on to a device later, in log order.
   func addedWraps(for device: DeviceID, in zone: ZoneID) -> [(place: Int, epoch: [UInt8])] {
     index.wrapAdds.compactMap { place in
       guard isLive[place], case .wrapAdd(let added) = log.operation(place),

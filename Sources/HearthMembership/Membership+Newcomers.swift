@@ -1,10 +1,8 @@
 import HearthCRDT
 
-// History boundaries of newcomers, and the keys that they therefore do not get. Decision 0051 gives
-// the reasons.
+// History boundaries, and the keys that newcomers therefore do not get (decision 0051).
 extension Membership {
-  /// Whether any keys of data zones are withheld from some members: newcomers have, or once had,
-  /// limited access to history.
+  /// Whether data keys are withheld: newcomers have, or once had, limited access to history.
   package var withholdsKeys: Bool { !resolved.outcome.thresholds.isEmpty }
 
   /// Whether a device may receive an epoch's key.
@@ -31,8 +29,7 @@ extension Membership {
 
   /// Whether current newcomers may have the key of a data zone's epoch under the `full` rule.
   ///
-  /// They may, if the epoch's author knew of every change of the rule, so that the epoch contains
-  /// nothing that was once closed to newcomers.
+  /// Its author knew of every rule change, so it contains nothing that was closed to newcomers.
   package func isOpenToAll(_ epoch: EpochRecord) -> Bool {
     resolved.isOpen(epoch.place, .all)
   }
@@ -47,9 +44,7 @@ extension Membership {
       && resolved.isOpen(earlier.place, .past(epoch.place))
   }
 
-  /// Whether readers follow the link to an earlier epoch, given only by its id.
-  ///
-  /// The log may lack that epoch.
+  /// Whether readers follow the link to an earlier epoch, given by an id that the log may lack.
   package func follows(
     _ epoch: EpochRecord, toKey earlier: [UInt8], of zone: ZoneKind, _ epochs: [EpochRecord]
   ) -> Bool {
@@ -83,8 +78,7 @@ extension Membership {
 
   /// Whether a device admitted another one, and had the right to do so by what it knew then.
   ///
-  /// The later fate of the admission does not matter: if two admins admit somebody concurrently,
-  /// each had the right.
+  /// If two admins admit somebody concurrently, each had the right, whatever became of it later.
   package func hasAdmitted(_ device: DeviceID, by approver: DeviceID) -> Bool {
     return (resolver.index.enrolments[device] ?? []).contains { place in
       guard case .admit = resolver.log.operation(place),
@@ -115,7 +109,6 @@ extension Membership {
 }
 
 extension ResolvedControl {
-  /// The rule for what newcomers may read, in a view.
   func rule(_ view: ControlResolver.View) -> ControlOperation.Newcomers {
     resolver.rule(view, of: outcome.ruleChanges)
   }
@@ -147,10 +140,8 @@ extension ControlResolver {
     return policy.newcomers
   }
 
-  /// The history boundaries: the operations after which newcomers need new keys.
-  ///
-  /// These are the changes of the rule. While newcomers read from their join on, they also include
-  /// admissions, and invitations that contain keys.
+  /// The history boundaries, after which newcomers need new keys: changes of the rule and, while
+  /// newcomers read from their join on, admissions and invitations that contain keys.
   func thresholds(_ ruleChanges: [Int]) -> [Int] {
     guard !ruleChanges.isEmpty else { return [] }
     let entrances = log.items.indices.filter { place in

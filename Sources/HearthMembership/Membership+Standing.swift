@@ -17,13 +17,11 @@ package enum Judgement: Equatable, Sendable {
 }
 
 extension Membership {
-  /// Judges a change.
+  /// Judges a change by its author's role at the control heads that it cites, and by cuts.
   ///
-  /// Two questions decide. The first is the author's role at the control heads that the change
-  /// cites; those heads never go back along a log. The second is whether the change is beyond the
-  /// cut of an effective removal, cited or not. Beyond such a cut the change is void; beyond the
-  /// cut of a demotion it counts for the lower role. O(k log a) for the k operations about the
-  /// device and its person.
+  /// The cited heads never go back along a log. Beyond the cut of an effective removal, cited or
+  /// not, the change is void; beyond the cut of a demotion it counts for the lower role. O(k log a)
+  /// for the k operations about the device and its person.
   package func judge(
     _ dot: Dot, in zone: ZoneID, at heads: Frontier
   ) -> Judgement {
@@ -55,9 +53,8 @@ extension Membership {
     return .counts(lowest)
   }
 
-  /// Whether an operation that the author did not know of decides the effect of a change.
-  ///
-  /// The change is beyond the cut of a removal or demotion, or its author's join was overridden.
+  /// Whether an operation that the author did not know of decides the effect of a change: the cut
+  /// of a removal or demotion, or an override of the author's join.
   package func isOverruled(_ dot: Dot, in zone: ZoneID, at heads: Frontier) -> Bool {
     switch judge(dot, in: zone, at: heads) {
     case .void(.beyondCut): return true
@@ -122,8 +119,7 @@ extension Membership {
       || index.roles.keys.contains { !resolver.demotions(of: $0).isEmpty }
   }
 
-  /// The person whose device wrote a change, at the control heads that the change cites; nil for a
-  /// stranger.
+  /// The person whose device wrote a change, at the heads that it cites; nil for a stranger.
   package func author(of dot: Dot, at heads: Frontier) -> PersonID? {
     let device = dot.author.device
     if let person = resolver.person(of: device, resolver.cited(heads)) { return person }
@@ -132,8 +128,7 @@ extension Membership {
       of: device, .frontier(resolver.log.forked.view(citing: heads, isGenerous: true)))
   }
 
-  /// A person's status as known to a device that cites these control heads; nil if the device had
-  /// not heard of the person.
+  /// A person's status as known to a device that cites these heads; nil if the person was unknown.
   package func standing(
     of person: PersonID, knownTo device: DeviceID, at heads: Frontier
   ) -> Standing? {
@@ -159,10 +154,7 @@ extension Membership {
       uniquingKeysWith: { $0 || $1 })
   }
 
-  /// The effective operations that decide about a device's changes, each with its cut if it sets
-  /// one.
-  ///
-  /// Two folds compare these grounds.
+  /// The effective operations that decide about a device's changes, to compare two folds.
   package func grounds(of device: DeviceID) -> [RecordID: Ground] {
     var places = resolver.index.enrolments[device] ?? []
     for person in Set(places.compactMap(resolver.enrolledPerson)).sorted() {
@@ -189,8 +181,7 @@ extension Membership {
 
   /// Whether a device itself was revoked, or replaced through recovery words.
   ///
-  /// The end of its person's membership does not count: a person who left or was removed may have
-  /// returned with another device.
+  /// The end of its person's membership does not count: they may have returned with another device.
   package func isRevoked(_ id: DeviceID) -> Bool {
     guard let person = device(id)?.person else { return false }
     let recoveries = (resolver.index.recoveries[person] ?? []).filter {
@@ -231,10 +222,8 @@ extension ControlOperation {
 }
 
 extension ControlResolver {
-  /// The past of a device that cites these control heads.
-  ///
-  /// If the device's own join has two branches, the device has the branch that the cited number may
-  /// mean.
+  /// The past of a device that cites these control heads; if its own join has two branches, it has
+  /// the branch that the cited number may mean.
   func view(of device: DeviceID, citing heads: Frontier) -> View {
     let view = cited(heads)
     guard enrolment(of: device, view) == nil, !log.forked.isEmpty else { return view }
@@ -251,11 +240,10 @@ extension ControlResolver {
       + (index.recoveries[person] ?? []).filter { log.devices[$0] != device }
   }
 
-  /// The concurrent operations that overrode a device's joins, or overrode operations that those
-  /// joins depend on.
+  /// The concurrent operations that overrode a device's joins, or operations that those depend on.
   ///
-  /// A device that had not heard of these operations accepted the joined device as a member and
-  /// counted its changes. O(n) for each join without effect in a log of n operations.
+  /// A device unaware of them accepted the joined device as a member and counted its changes. O(n)
+  /// for each join without effect in a log of n operations.
   func strikersOfJoining(of device: DeviceID) -> [RecordID] {
     guard !Mutant.keepsUninvited.isActive else { return [] }
     let dead = (index.enrolments[device] ?? []).filter { !isLive[$0] }
@@ -271,13 +259,11 @@ extension ControlResolver {
     }
   }
 
-  /// Whether any device was accepted as a member although its join was later overridden.
   var hasStruckJoinings: Bool {
     index.enrolments.keys.contains { !strikersOfJoining(of: $0).isEmpty }
   }
 
-  /// Whether an operation that ends a device or its person, or lowers a role, applies to an
-  /// enrolment: nobody can end an enrolment that they had not seen.
+  /// Whether an ending or demotion applies to an enrolment: nobody can end one they had not seen.
   func concerns(_ ending: Int, _ enrolment: Int) -> Bool {
     switch log.operation(ending) {
     case .revokeDevice, .recover: return log.sees(ending, enrolment)
@@ -304,7 +290,6 @@ extension ControlResolver {
     }
   }
 
-  /// The devices that belong to the group in a view, in order of id.
   func activeDevices(_ view: View) -> [DeviceID] {
     index.enrolments.keys.filter { enrolment(of: $0, view) != nil }.sorted()
   }

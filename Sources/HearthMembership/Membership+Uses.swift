@@ -22,9 +22,8 @@ extension Membership {
     }
   }
 
-  /// Whether a person has only one device and no recovery words.
-  ///
-  /// The loss of that device then loses everything that no other person keeps.
+  /// Whether a person has only one device and no recovery words, so that the loss of the device
+  /// loses everything that no other person keeps.
   package func isAtRisk(_ person: PersonID) -> Bool {
     recoveryKeys(of: person) == nil && devices.count { $0.person == person } == 1
   }

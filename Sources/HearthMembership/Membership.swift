@@ -1,11 +1,8 @@
 import HearthCRDT
 import HearthCrypto
 
-/// The members of a group with their devices, roles and invitations: a pure function of the group's
-/// control operations.
-///
-/// A membership is cheap to copy. It describes the current state, and the state at any earlier
-/// causal point.
+/// The members, devices, roles and invitations of a group, now and at any earlier causal point: a
+/// pure function of the control operations that is cheap to copy.
 package struct Membership: Sendable {
   /// A person of the group.
   package struct Person: Equatable, Sendable {
@@ -76,20 +73,15 @@ package struct Membership: Sendable {
   package var unknownOperations: Int { resolved.outcome.unknownOperations }
   /// The lowest accepted cipher suite for segments.
   package var minimumSuite: UInt8 { resolved.outcome.minimumSuite }
-  /// The lowest suite that this program accepts: the group's minimum, capped at the newest suite
-  /// that the program knows.
-  ///
-  /// The cap keeps a policy that names an unknown suite from locking everybody out.
+  /// The group's minimum suite, capped at the newest suite that this program knows, so that a
+  /// policy that names an unknown suite locks nobody out.
   package var acceptedSuite: UInt8 { Swift.max(1, Swift.min(minimumSuite, Envelope.suite)) }
   /// The current rule for what newcomers may read.
   package var newcomers: ControlOperation.Newcomers { resolved.rule(.all) }
-  /// The keys of every device that introduced itself, with effect or without.
-  ///
-  /// Each card hashes to its device's id.
+  /// The keys of every device that introduced itself, effective or not, by the id they hash to.
   package var cards: [DeviceID: DeviceCard] { resolved.outcome.cards }
   /// The forked logs of the control zone.
   package let forks: ControlForks
-  /// The resolved control log.
   let resolved: ResolvedControl
   var resolver: ControlResolver { resolved.resolver }
 
@@ -100,20 +92,14 @@ package struct Membership: Sendable {
     self = Membership.unknown
   }
 
-  /// Folds the control operations of a group; their order does not matter.
-  ///
-  /// - Parameters:
-  ///   - events: the events of the control zone that contain operations.
-  ///   - known: an earlier fold. Its verified signatures are not verified again.
+  /// Folds the operations in a control zone's events, in any order; signatures that `known`
+  /// verified are not verified again.
   package init(group: GroupID, events: [(RecordID, EventState)], known: Membership? = nil) {
     self.init(group: group, items: Membership.items(of: events), known: known)
   }
 
-  /// Folds operations.
-  ///
-  /// Extends the earlier fold if the operations only add to it.
-  ///
-  /// - Parameter known: an earlier fold. Its verified signatures are not verified again.
+  /// Folds operations, or extends the earlier fold `known` if they only add to it; signatures that
+  /// it verified are not verified again.
   package init(
     group: GroupID, items: [ControlItem], forks: ControlForks = ControlForks(), known: Membership?
   ) {
@@ -199,10 +185,7 @@ package struct Membership: Sendable {
   /// The keys that a device published, whether the group admitted it or not.
   package func card(of device: DeviceID) -> DeviceCard? { cards[device] }
 
-  /// The validated public keys of a device, for signature checks.
-  ///
-  /// The fold has already validated the cards of all devices that were ever admitted, so these are
-  /// not validated again.
+  /// The validated public keys of a device; the fold has validated those that were ever admitted.
   ///
   /// - Throws: `CryptoError` `badKey` if the card's keys are invalid.
   package func keys(of device: DeviceID, showing card: DeviceCard) throws -> DevicePublicKeys {
@@ -248,8 +231,7 @@ extension Membership {
     return Identifier(bytes: keys.deviceID)
   }
 
-  /// The hash that an invitation's key signs: it covers the group and the whole request, including
-  /// the keys of the request.
+  /// The hash that an invitation's key signs, over the group and the whole request with its keys.
   package static func joinHash(of join: ControlOperation.Join, group: GroupID) -> [UInt8] {
     Blake2b.hash(group.bytes + join.request, count: 64)
   }
