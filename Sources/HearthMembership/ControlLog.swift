@@ -208,7 +208,7 @@ package struct ControlLog: Sendable {
 }
 
 extension ControlLog {
-  /// Appends a change whose author had seen all others and that nobody has seen; else returns false.
+  /// Appends a change whose author had seen all others and that nobody has seen; else false.
   ///
   /// It also returns false if the author's device has another incarnation or a log is forked, since
   /// more is then known than the operations state.
