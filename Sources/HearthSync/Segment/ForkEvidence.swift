@@ -8,7 +8,7 @@ struct ForkEvidence: Sendable {
   let first: [UInt8]
   let second: [UInt8]
 
-  /// The same of two segments in whatever order they were met.
+  /// Orders the two segments by digest, so that their order of arrival does not matter.
   init(
     _ zone: ZoneID, _ author: Author, _ one: (digest: Identifier, bytes: [UInt8]),
     _ other: (digest: Identifier, bytes: [UInt8])

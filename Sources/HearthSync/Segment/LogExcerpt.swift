@@ -1,8 +1,9 @@
 import HearthCRDT
 import HearthCrypto
 
-/// A stretch of an author's log, as far as those who cite it are checked: hashes, and what its
-/// changes had newly seen.
+/// The part of a stretch of an author's log that citations are checked against.
+///
+/// It holds the hashes, and what the changes had newly seen.
 struct LogExcerpt: Sendable {
   /// A change that had newly seen something.
   struct News: Sendable {
@@ -11,11 +12,10 @@ struct LogExcerpt: Sendable {
     let controlSeen: [CitedHead]
   }
 
-  /// The first change.
   let first: UInt64
-  /// What is cited of the chain hash before the first change, then after each.
+  /// The citable prefix of the chain hash before the first change, then after each change.
   let hashes: [UInt64]
-  /// In order of number.
+  /// The changes that had newly seen something, in order of sequence number.
   let news: [News]
 
   init(first: UInt64, hashes: [UInt64], news: [News]) {
@@ -30,16 +30,16 @@ struct LogExcerpt: Sendable {
     news = segment.changes.compactMap { LogExcerpt.news(of: $0) }
   }
 
-  /// The same of changes that are sealed now.
+  /// Excerpts changes that are being sealed.
   ///
-  /// - Parameter end: the chain hash after the last.
+  /// - Parameter end: The chain hash after the last change.
   init(_ changes: [Change], endingIn end: [UInt8]) {
     first = changes.first?.dot.sequence ?? 1
     hashes = (changes.map(\.previousHash) + [end]).map { CitedHead.prefix(of: $0) }
     news = changes.compactMap { LogExcerpt.news(of: $0) }
   }
 
-  /// What a change had newly seen; nil where that is nothing.
+  /// What a change had newly seen; nil if it had seen nothing new.
   static func news(of change: Change) -> News? {
     guard !change.seen.isEmpty || !change.controlSeen.isEmpty else { return nil }
     return News(
@@ -47,12 +47,11 @@ struct LogExcerpt: Sendable {
       controlSeen: change.controlSeen.heads)
   }
 
-  /// The last change.
   var last: UInt64 { first + UInt64(hashes.count) - 2 }
 
-  /// Whether a change is in the stretch.
+  /// Whether a change lies in the stretch.
   func holds(_ sequence: UInt64) -> Bool { first <= sequence && sequence <= last }
 
-  /// What is cited of the chain hash after a change of the stretch, or right before its first.
+  /// The citable prefix of the chain hash after a change of the stretch, or right before its first.
   func hash(after sequence: UInt64) -> UInt64 { hashes[Int(sequence - (first - 1))] }
 }

@@ -2,22 +2,22 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-/// A segment that was verified and opened.
+/// A verified and opened segment.
 struct OpenedSegment {
   let digest: Identifier
   let bytes: [UInt8]
   let author: Author
   let first: UInt64
   let last: UInt64
-  /// The id of the epoch that it is sealed under.
+  /// The id of the epoch under which the segment is sealed.
   let epoch: [UInt8]
   /// The changes with their chain hashes filled in.
   let changes: [Change]
-  /// The chain hash before the first change, then after each.
+  /// The chain hash before the first change, then after each change.
   let chain: [[UInt8]]
-  /// The work that it declared, which is what it holds.
+  /// The declared work, which equals the actual work.
   let weight: Int
-  /// What vouches for its author where the log does not name it.
+  /// The introduction that vouches for an author whom the log does not name.
   var introduction: Introduction?
 
   /// Whether the segment continues, or contains, the history that ends in a head.
@@ -31,32 +31,33 @@ struct OpenedSegment {
   }
 }
 
-/// What came of trying to open a segment.
+/// The result of an attempt to open a segment.
 enum OpeningResult {
-  /// Verified and readable.
+  /// The segment is verified and readable.
   case opened(OpenedSegment)
-  /// Cannot be judged yet; it waits for this.
+  /// The segment cannot be judged yet and stays pending for this reason.
   case waits(PendingReason)
 }
 
-/// Opens segments of one zone: every check that needs no knowledge of other changes.
+/// Opens segments of one zone and makes every check that needs no knowledge of other changes.
 ///
-/// The order of the checks is that of the security contract: size, magic, suite and type; zone;
+/// The security contract defines the order of the checks: size, magic, suite and type; zone;
 /// author; signature; epoch and authenticity; padding and columns; inner author; chain.
 struct SegmentOpener {
   let zone: ZoneState
   let membership: Membership
-  /// Whether it opens what this node has taken before, by the rules of then.
+  /// Whether the opener reads segments that this node has accepted before, under the rules of that
+  /// time.
   var isStored = false
 
   /// Opens sealed bytes.
   ///
   /// - Parameters:
-  ///   - digest: that of the bytes, if it is known.
-  ///   - staysClosed: for what a segment of an author with this first change has to wait, so that
-  ///     it need not be unpacked. Asked once its signature is verified: nobody else's segments can
-  ///     wait in an author's name.
-  /// - Throws: for bytes that no news of people or keys will ever make usable.
+  ///   - digest: The digest of the bytes, if it is known.
+  ///   - staysClosed: Returns the reason why a segment of this author with this first change stays
+  ///     pending, so that it need not be unpacked. The opener asks only after it has verified the
+  ///     signature: no one else's segment can be pending in an author's name.
+  /// - Throws: If no later news of people or keys can make the bytes usable.
   func open(
     _ bytes: [UInt8], digest: Identifier? = nil,
     staysClosed: (Author, UInt64) -> PendingReason? = { _, _ in nil }
@@ -71,7 +72,7 @@ struct SegmentOpener {
       guard Identifier(frame.zoneTag) == zone.tag else {
         throw SyncError(.notAuthentic, "this segment belongs to another zone")
       }
-      // Only what is newer is worth waiting for.
+      // Only a newer suite is worth waiting for.
       guard frame.suite >= membership.acceptedSuite else {
         throw SyncError(
           .notAuthentic, "this segment is of suite \(frame.suite), which the group does not accept")
@@ -85,7 +86,8 @@ struct SegmentOpener {
       throw SyncError(.notAuthentic, "this segment belongs to another zone")
     }
     let authorTag = Identifier(header.authorTag)
-    // The own device is recognised before the log admits it; nothing counts as its until then.
+    // The node recognises its own device before the log admits it; until then, nothing counts as
+    // that device's.
     guard let device = zone.deviceByTag[authorTag], let card = membership.card(of: device)
     else { return try openUnknown(bytes, digest: digest, header, authorTag: authorTag) }
     let author = Author(device: device, incarnation: header.incarnation)
@@ -103,11 +105,12 @@ struct SegmentOpener {
         bytes, digest: digest, header, author: author, changes: changes, epoch: epoch))
   }
 
-  /// A segment of a device that is not known yet.
+  /// Opens a segment of an unknown device.
   ///
-  /// In the control zone the device may introduce itself: its first change carries the keys that
-  /// hash to its id, and what vouches for it. The signature is then verified with those keys.
-  /// Elsewhere, and while nothing here vouches for it, the segment waits.
+  /// In the control zone, the device may introduce itself: its first change carries the keys that
+  /// hash to its id, and the proof that vouches for it. The opener then verifies the signature with
+  /// those keys. In other zones, and while nothing vouches for the device, the segment stays
+  /// pending.
   private func openUnknown(
     _ bytes: [UInt8], digest: Identifier?, _ header: EnvelopeHeader, authorTag: Identifier
   ) throws -> OpeningResult {
@@ -134,10 +137,10 @@ struct SegmentOpener {
     return .opened(opened)
   }
 
-  /// The changes of a segment whose author is not known yet; nil if there are none to be read.
+  /// The changes of a segment of an unknown author; nil if they cannot be read.
   ///
-  /// No signature vouches for them: only what proves itself may be taken from them, such as a key
-  /// that its epoch's id commits to.
+  /// No signature vouches for the changes: use only self-proving content, such as a key that its
+  /// epoch's id commits to.
   func changesOfUnknown(_ bytes: [UInt8]) -> [Change]? {
     guard let header = try? Envelope.parseHeader(bytes), header.type == .segment,
       Identifier(header.zoneTag) == zone.tag, let epoch = zone.epoch(tag: header.epochTag),
@@ -146,7 +149,7 @@ struct SegmentOpener {
     return try? decode(body, header, of: bytes)
   }
 
-  /// Opens a segment again that was verified before it was stored; nil if it cannot be read.
+  /// Reopens a segment that was verified before it was stored; nil if it cannot be read.
   func reopened(_ bytes: [UInt8], author: Author) -> OpenedSegment? {
     guard
       let header = try? Envelope.parseHeader(bytes, minimumSuite: membership.acceptedSuite),
@@ -159,8 +162,9 @@ struct SegmentOpener {
       bytes, digest: nil, header, author: author, changes: changes, epoch: epoch)
   }
 
-  /// What vouches for a device that the log does not name: an invitation or recovery words, with
-  /// keys that hash to its id.
+  /// The introduction that vouches for a device that the log does not name.
+  ///
+  /// It is an invitation or a use of recovery words, with keys that hash to the device's id.
   private func introduction(in changes: [Change], of device: DeviceID) -> Introduction? {
     for change in changes {
       for operation in change.operations where operation.key.type == ControlOperation.type {
@@ -181,15 +185,16 @@ struct SegmentOpener {
     try Envelope.verifySignature(bytes, zoneID: zone.id.bytes, keys: keys)
   }
 
-  /// Whether a newer version of this program wrote a body.
+  /// Whether a newer version of Hearth wrote a body.
   private func isNewer(_ body: [UInt8]) -> Bool {
     body.first.map { $0 > ChangeBatch.formatVersion } ?? false
   }
 
-  /// The changes of a body; nil if a newer version of this program wrote it.
+  /// The changes of a body; nil if a newer version of Hearth wrote it.
   ///
-  /// An earlier version declared less work for the same changes. From outside such a segment is
-  /// taken where it has a byte for each unit by the present weights, as one of this version has.
+  /// An earlier version declared less work for the same changes. The opener accepts such a segment
+  /// from outside only if it has at least one byte for each unit of work by the present weights, as
+  /// segments of this version do.
   private func decode(
     _ content: (body: [UInt8], weight: Int), _ header: EnvelopeHeader, of bytes: [UInt8],
     isTaken: Bool = false
@@ -216,7 +221,7 @@ struct SegmentOpener {
     return changes
   }
 
-  /// Fills in the chain hashes and checks them against the links outside.
+  /// Fills in the chain hashes and checks them against the links in the header.
   private func finish(
     _ bytes: [UInt8], digest: Identifier?, _ header: EnvelopeHeader, author: Author,
     changes: [Change], epoch: EpochKey

@@ -2,11 +2,11 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-/// A segment ready to be stored and published.
+/// A segment that is ready to be stored and published.
 struct SealedSegment {
   let description: StoredSegment
   let bytes: [UInt8]
-  /// What is cited of it, which only the changes tell.
+  /// The citable content of the segment, which only its changes reveal.
   let excerpt: LogExcerpt
 }
 
@@ -15,9 +15,9 @@ struct SegmentSealer {
   let zone: ZoneState
   let identity: DeviceIdentity
 
-  /// Seals canonical changes, consecutive and all of one of this device's authors.
+  /// Seals canonical changes, which must be consecutive and of one author of this device.
   ///
-  /// As many go into one segment as its limits allow; the rest starts the next.
+  /// Each segment takes as many changes as its limits allow; the rest starts the next segment.
   func seal(_ encoded: [[UInt8]]) throws -> [SealedSegment] {
     var segments: [SealedSegment] = []
     var batch: [Change] = []
@@ -39,8 +39,9 @@ struct SegmentSealer {
     return segments
   }
 
-  /// How many bytes of canonical changes start a new segment: one change always fits, and columns
-  /// are never larger than the limit for a body.
+  /// The number of bytes of canonical changes after which a new segment starts.
+  ///
+  /// One change always fits, and columns never exceed the limit for a body.
   static let targetBytes = Limits.maximumChangeBytes
 
   private func seal(_ changes: [Change]) throws -> SealedSegment {

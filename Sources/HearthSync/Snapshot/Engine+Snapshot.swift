@@ -3,9 +3,10 @@ import HearthCrypto
 import HearthMembership
 
 extension Engine {
-  /// The zone's digest: equal on every replica that holds the same changes and the same evidence.
+  /// The zone's digest: equal on every replica with the same changes and the same evidence.
   ///
-  /// BLAKE2b-256 over the canonical stream of the whole state. O(size of the zone).
+  /// The digest is BLAKE2b-256 over the canonical stream of the whole state. The cost is O(size of
+  /// the zone).
   package func digest(of zone: ZoneID) throws -> [UInt8] {
     let state = try self.zone(zone)
     var hasher = Engine.digestHasher()
@@ -26,7 +27,7 @@ extension Engine {
     return hasher
   }
 
-  /// How many bytes of the stream one chunk holds before compression: what always fits.
+  /// The number of bytes of the stream in one chunk before compression: a size that always fits.
   static var chunkBytes: Int { Envelope.guaranteedBodyBytes }
 
   /// Writes a snapshot of a zone as sealed chunks.
@@ -56,13 +57,13 @@ extension Engine {
     }
   }
 
-  /// The longest snapshot that is accepted, before decompression of its records.
+  /// The largest accepted snapshot, before decompression of its records.
   package static var maximumSnapshotBytes: Int { 1024 * 1024 * 1024 }
 
-  /// Starts an empty zone from a snapshot's chunks, in order.
+  /// Bootstraps an empty zone from a snapshot's chunks, in order.
   ///
-  /// - Throws: if a chunk is missing, damaged, or not by an owner or admin of the group, or if the
-  ///   state inside does not have the digest outside; the zone is unchanged then.
+  /// - Throws: If a chunk is missing, damaged, or not by an owner or admin of the group, or if the
+  ///   state inside does not have the digest outside. The zone is then unchanged.
   package mutating func bootstrap(
     _ zone: ZoneID, from chunks: [[UInt8]], nowMilliseconds: UInt64
   ) throws {
@@ -91,8 +92,8 @@ extension Engine {
 
   /// Loads a container of chunks into a zone whose records and heads are empty.
   ///
-  /// - Parameter isAccepted: whether this node has accepted the snapshot before. Its author need
-  ///   not be an admin any more then.
+  /// - Parameter isAccepted: Whether this node has accepted the snapshot before. Its author then
+  ///   need no longer be an admin.
   mutating func load(
     snapshot container: [UInt8], into zone: ZoneID, isAccepted: Bool, nowMilliseconds: UInt64
   ) throws {
@@ -131,7 +132,7 @@ extension Engine {
     try store.updateProjections(for: keys, in: zone)
   }
 
-  /// Verifies, opens and joins the chunks; all of them must link to the digest of the whole.
+  /// Verifies, opens and joins the chunks, each of which must link to the digest of the whole.
   func openSnapshot(
     _ container: [UInt8], zone: ZoneState, isAccepted: Bool
   ) throws -> [UInt8] {
@@ -156,7 +157,6 @@ extension Engine {
     return stream
   }
 
-  /// The sealed chunks in a container.
   static func chunks(of container: [UInt8]) throws -> [[UInt8]] {
     var reader = ByteReader(container)
     var chunks: [[UInt8]] = []
@@ -167,7 +167,6 @@ extension Engine {
     return chunks
   }
 
-  /// Verifies one chunk and opens it.
   private func open(
     chunk: [UInt8], at index: Int, of number: Int, zone: ZoneState, isAccepted: Bool
   ) throws -> (header: EnvelopeHeader, epoch: EpochKey, body: [UInt8]) {
@@ -184,7 +183,7 @@ extension Engine {
     return (header, epoch, body)
   }
 
-  /// Refuses a chunk that is not signed by an owner or admin of the group, or by this device.
+  /// Rejects a chunk that is not signed by an owner or admin of the group, or by this device.
   private func checkAuthor(
     of chunk: [UInt8], _ header: EnvelopeHeader, zone: ZoneState
   ) throws {
@@ -203,12 +202,11 @@ extension Engine {
       keys: try membership.keys(of: device, showing: card))
   }
 
-  /// Verifies a snapshot's first chunk and reads how far the snapshot reaches and which changes it
-  /// holds back.
+  /// Verifies a snapshot's first chunk and reads the snapshot's heads and held-back changes.
   ///
   /// - Parameters:
-  ///   - chunk: the first chunk.
-  ///   - number: how many there are.
+  ///   - chunk: The first chunk.
+  ///   - number: The number of chunks.
   func heads(
     ofSnapshot chunk: [UInt8], of number: Int, zone: ZoneState, isAccepted: Bool
   ) throws -> (heads: [LogHead], heldBack: [Dot], isOwn: Bool) {

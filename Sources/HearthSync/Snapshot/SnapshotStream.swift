@@ -4,13 +4,13 @@ import HearthCrypto
 /// Writes a zone's whole state in canonical order, piece by piece.
 ///
 /// Equal frontiers and evidence give equal bytes on every replica, so the digest of the stream is
-/// the zone's digest. Layout, in `docs/reference/snapshot-format.md`: version, zone, authors,
-/// heads, changes held back, blocks of records in order of type and id, and an end mark. One block
-/// is in memory at a time.
+/// the zone's digest. The layout is in `docs/reference/snapshot-format.md`: version, zone, authors,
+/// heads, held-back changes, blocks of records in order of type and id, and an end mark. Only one
+/// block is in memory at a time.
 struct SnapshotWriter {
   /// The version of the stream.
   static let version: UInt8 = 2
-  /// The oldest version that is read: version 1 does not tell what is held back.
+  /// The oldest readable version; version 1 does not list held-back changes.
   static let oldestVersion: UInt8 = 1
 
   private let zone: ZoneState
@@ -18,7 +18,7 @@ struct SnapshotWriter {
   private let heldBack: [Dot]
   private let table: AuthorTable
 
-  /// - Parameter heldBack: before which changes logs end, in order of author.
+  /// - Parameter heldBack: The changes before which logs end, in order of author.
   init(zone: ZoneState, heldBack: [Dot]) {
     self.zone = zone
     self.heldBack = heldBack
@@ -26,8 +26,8 @@ struct SnapshotWriter {
     table = AuthorTable(SnapshotWriter.authors(of: heads, heldBack))
   }
 
-  /// The authors of heads, of their frontiers and of what is held back, in order: those that a
-  /// stream numbers.
+  /// The authors that a stream numbers, in order: those of heads, of their frontiers and of
+  /// held-back changes.
   static func authors(of heads: [LogHead], _ heldBack: [Dot]) -> [Author] {
     var authors = Set(heads.map(\.author))
     authors.formUnion(heldBack.map(\.author))
@@ -38,7 +38,7 @@ struct SnapshotWriter {
     return authors.sorted()
   }
 
-  /// Writes the stream, handing over the heads and then each block.
+  /// Writes the stream and emits the heads and then each block.
   func write(from store: some Store, _ emit: ([UInt8]) throws -> Void) throws {
     var writer = ByteWriter(capacity: 4096)
     writeHeads(into: &writer)
@@ -87,7 +87,7 @@ private struct OpenBlock {
     self.authors = authors
   }
 
-  /// Whether the next record, of a type, begins another block.
+  /// Whether the next record, given its type, starts another block.
   func ends(before next: TypeID) -> Bool {
     guard let type else { return false }
     let count = (records?.count ?? 0) + (events?.count ?? 0)
@@ -115,7 +115,7 @@ private struct OpenBlock {
     }
   }
 
-  /// Appends the block's type and columns, if it holds anything, and empties it.
+  /// Appends the block's type and columns, unless it is empty, and empties it.
   mutating func close(into writer: inout ByteWriter) {
     guard let type else { return }
     writer.varint(UInt64(type.rawValue))
@@ -129,12 +129,13 @@ private struct OpenBlock {
 /// Reads the stream of a snapshot; its bytes come from outside and are not trusted.
 struct SnapshotReader {
   let heads: [LogHead]
-  /// Before which changes logs end, in order of author.
+  /// The changes before which logs end, in order of author.
   let heldBack: [Dot]
-  /// How far the heads reach, and what their authors had seen: no record may name a change beyond.
+  /// How far the heads reach, joined with what their authors had seen: no record may name a change
+  /// beyond.
   ///
-  /// That is the same but for logs that two histories ended (decision 0025): whoever had seen more
-  /// of one goes on citing it. Who reads this may lack the key to see that it was ended.
+  /// The join adds something only for forked logs (decision 0025): an author who had seen more of a
+  /// forked log still cites it. The reader may lack the key needed to detect the fork.
   private let frontier: Frontier
   private let table: AuthorTable
   private var reader: ByteReader
@@ -167,7 +168,7 @@ struct SnapshotReader {
     heads = try SnapshotReader.heads(from: &reader, table)
     heldBack =
       version < 2 ? [] : try SnapshotReader.heldBack(from: &reader, table, beyond: heads)
-    // Whoever continues the log numbers these authors, and no others.
+    // A node that continues the log numbers exactly these authors.
     guard authors == SnapshotWriter.authors(of: heads, heldBack) else {
       throw CodecError(.notCanonical, "authors", offset: reader.offset)
     }
@@ -205,14 +206,14 @@ struct SnapshotReader {
   ) throws -> [Dot] {
     let reached = Frontier(heads.map { ($0.author, $0.sequence) })
     let heldBack = try reader.frontier("changes held back", table)
-    // A change that is here is not held back.
+    // An applied change cannot be held back.
     guard heldBack.entries.allSatisfy({ $0.sequence > reached[$0.author] }) else {
       throw CodecError(.notCanonical, "changes held back", offset: reader.offset)
     }
     return heldBack.entries.map { Dot(author: $0.author, sequence: $0.sequence) }
   }
 
-  /// The next block's records; nil after the last, when nothing may follow.
+  /// The next block's records; nil after the last block, after which no bytes may follow.
   mutating func nextBlock() throws -> [(key: RecordKey, record: StoredRecord)]? {
     let start = reader.offset
     let type = TypeID(
@@ -241,7 +242,7 @@ struct SnapshotReader {
     return block
   }
 
-  /// Refuses blocks that are out of order or that end where the writer would not have ended them.
+  /// Rejects blocks that are out of order or that end where the writer would not have ended them.
   private mutating func check(_ keys: [RecordKey], _ weights: [Int], at start: Int) throws {
     guard let first = keys.first else { return }
     if let last {
@@ -260,7 +261,7 @@ struct SnapshotReader {
 }
 
 extension StoredRecord {
-  /// Whether every change that the record names is covered by a frontier.
+  /// Whether a frontier covers every change that the record names.
   fileprivate func lies(within frontier: Frontier) -> Bool {
     switch self {
     case .event(let event):

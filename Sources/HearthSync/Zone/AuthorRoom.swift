@@ -1,16 +1,16 @@
 import HearthCRDT
 import HearthMembership
 
-/// Which authors have a place in a group's zones.
+/// Decides which authors a group's zones admit.
 ///
-/// Lives enter through the members' log: an author of records must have written there first, and
-/// each person has room for so many lives of all their devices. A life beyond that has a place only
-/// where somebody else has seen it, so that all come to hold the same logs whatever reached them
-/// first, and those places are counted apart from everybody's own (decision 0061).
+/// Incarnations enter through the control log: an author of records must have written there first.
+/// Each person has a quota of incarnations for all their devices. An incarnation beyond the quota
+/// is admitted only if another person's device cites it, so that all nodes converge on the same
+/// logs whatever arrived first. Such incarnations have a quota of their own (decision 0061).
 struct AuthorRoom: Sendable {
-  /// Who shares a room: the devices of one person.
+  /// The devices of one person, which share a quota.
   private let sharers: [DeviceID: [DeviceID]]
-  /// The members' log, for a zone of records; nil where that is the zone itself.
+  /// The control zone, if the zone holds records; nil if the zone itself is the control zone.
   private let control: ZoneState?
 
   init(_ membership: Membership, control: ZoneState?) {
@@ -21,7 +21,7 @@ struct AuthorRoom: Sendable {
     self.control = control
   }
 
-  /// Whether changes of an author may be applied to a zone.
+  /// Whether an author's changes may be applied to a zone.
   func admits(_ author: Author, in zone: ZoneState) -> Bool {
     if zone.head(of: author).sequence > 0 { return true }
     if let control {
@@ -32,18 +32,20 @@ struct AuthorRoom: Sendable {
       || isCitedByOthers(author, in: zone) && overflow(of: zone) < Limits.maximumCitedLives
   }
 
-  /// Whether changes of an author, who has none here, may still be applied to a zone some day.
+  /// Whether an author without changes in a zone may still be admitted to it later.
   ///
-  /// A life beyond its person's room gets a place once others have seen it. So what cites one waits
-  /// for it, but in the members' log, where citing is what gives the place; and not where all
-  /// places are taken, as they stay so.
+  /// An incarnation beyond its person's quota is admitted once others cite it. A change that cites
+  /// such an incarnation therefore waits for it. The exceptions are the control log, where the
+  /// citation itself admits the incarnation, and a quota that is exhausted, because it stays
+  /// exhausted.
   func isAwaited(_ author: Author, in zone: ZoneState) -> Bool {
     if zone.head(of: author).sequence > 0 { return true }
     guard let control else { return admits(author, in: zone) }
     return isAwaitedInControl(author) || control.head(of: author).sequence > 0
   }
 
-  /// The same of the members' log, where an author of records must have a place.
+  /// Whether the control log, which must admit an author of records first, may still admit the
+  /// author.
   func isAwaitedInControl(_ author: Author) -> Bool {
     guard let control, control.head(of: author).sequence == 0 else { return true }
     return control.heads.count < Limits.maximumAuthors
@@ -51,21 +53,23 @@ struct AuthorRoom: Sendable {
         || overflow(of: control) < Limits.maximumCitedLives)
   }
 
-  /// Whether a person's devices have begun as many lives as they may.
+  /// Whether a person's devices have used up their quota of incarnations.
   private func isCrowded(_ device: DeviceID, in zone: ZoneState) -> Bool {
     lives(of: device, in: zone) >= Limits.maximumLives
   }
 
-  /// Whether somebody who had seen so much of the members' log had no place left for a life.
+  /// Whether the quota of a person was exhausted for someone who had seen this much of the control
+  /// log.
   ///
-  /// By what was seen then, and not by what is here: that would be another answer later.
+  /// The answer depends only on `controlSeen`, because the local state would give another answer
+  /// later.
   func hadNoPlace(for author: Author, knowing controlSeen: Frontier) -> Bool {
     guard control != nil, controlSeen[author] == 0 else { return false }
     let own = sharers[author.device] ?? [author.device]
     return controlSeen.entries.count { own.contains($0.author.device) } >= Limits.maximumLives
   }
 
-  /// How many lives of all devices of a device's person have changes in a zone.
+  /// The number of incarnations with changes in a zone, of all devices of a device's person.
   func lives(of device: DeviceID, in zone: ZoneState) -> Int {
     (sharers[device] ?? [device]).reduce(0) { $0 + zone.lives(of: $1) }
   }
@@ -77,7 +81,7 @@ struct AuthorRoom: Sendable {
     }
   }
 
-  /// How many lives are here beyond the rooms of their persons.
+  /// The number of incarnations beyond the quotas of their persons.
   private func overflow(of zone: ZoneState) -> Int {
     var counts: [DeviceID: Int] = [:]
     for head in zone.heads {

@@ -1,26 +1,26 @@
 import HearthCRDT
 
-/// A change whose author cannot have seen what it cites, so its author's log ends before it.
+/// A change whose author cannot have seen what it cites; the author's log ends before it.
 package struct FalseClaim: Equatable, Sendable {
   /// What is wrong with a citation.
   package enum Kind: Equatable, Sendable {
-    /// The cited change has another content here: it was made up, or its author has two histories.
+    /// The cited change has different content here: the author invented it, or the cited author
+    /// forked.
     case content
-    /// Something that the cited log had seen is missing in what the author says to have seen.
+    /// The cited log had seen something that the citing author does not claim to have seen.
     case past
-    /// The snapshot that the zone began from says so: what is cited lies below it.
+    /// The zone's base snapshot reports the claim: the cited change lies below the snapshot.
     case summedUp
   }
 
-  /// Who wrote the change.
+  /// The author of the change.
   package let author: Author
-  /// The change's number.
+  /// The change's sequence number.
   package let sequence: UInt64
-  /// What is wrong.
   package let kind: Kind
   /// The change that is cited wrongly, or that the author must have seen.
   package let cited: Dot
-  /// Whether it is one of the control zone.
+  /// Whether the cited change belongs to the control zone.
   package let isControl: Bool
 
   package init(author: Author, sequence: UInt64, kind: Kind, cited: Dot, isControl: Bool) {
@@ -31,14 +31,14 @@ package struct FalseClaim: Equatable, Sendable {
     self.isControl = isControl
   }
 
-  /// A claim that a snapshot tells of.
+  /// Creates a claim that a snapshot reports.
   init(summedUp change: Dot) {
     self.init(
       author: change.author, sequence: change.sequence, kind: .summedUp, cited: change,
       isControl: false)
   }
 
-  /// Of each log the claim that ends it first.
+  /// Merges claims and keeps, for each log, the claim that ends it first.
   static func earliest(
     _ one: [Author: FalseClaim], _ other: [Author: FalseClaim]
   ) -> [Author: FalseClaim] {

@@ -1,9 +1,9 @@
 import HearthCrypto
 
-/// Which keys are here while a batch is looked through for more of them.
+/// The known epoch keys while a batch is searched for more keys.
 struct KeyRing {
   private var held: [Int: Set<[UInt8]>] = [:]
-  /// The places of the zones that have new ones.
+  /// The indexes of the zones that gained a key.
   private(set) var changed: Set<Int> = []
 
   init(_ zones: [ZoneState]) {

@@ -1,19 +1,19 @@
 import HearthCRDT
 
-/// How far one author's log is applied in one zone, and what is needed to go on.
+/// How far one author's log is applied in one zone, with the state needed to continue.
 package struct LogHead: Equatable, Sendable {
   package let author: Author
-  /// The last change applied, 0 before the first.
+  /// The last applied change; 0 before the first.
   package var sequence: UInt64
-  /// The author's chain hash after it.
+  /// The author's chain hash after that change.
   package var hash: [UInt8]
-  /// Its time.
+  /// The time of that change.
   package var time: HybridTime
-  /// What the author had seen of others at it.
+  /// What the author had seen of others at that change.
   package var seen: Frontier
-  /// What the author had seen of the control zone at it.
+  /// What the author had seen of the control zone at that change.
   package var controlSeen: Frontier
-  /// The author published a second history from here on: nothing later is applied.
+  /// Where the author forked its log; no change from here on is applied.
   package var forkedAt: UInt64?
 
   package init(author: Author) {
@@ -38,7 +38,7 @@ package struct LogHead: Equatable, Sendable {
     self.forkedAt = forkedAt
   }
 
-  /// What the author had seen when it wrote its next change, its own log included.
+  /// What the author had seen when it wrote its next change, including its own log.
   package var past: Frontier {
     var past = seen
     past.advance(author, to: sequence)

@@ -10,7 +10,7 @@ package struct StoredZone: Equatable, Sendable {
   package let name: String
   /// The zone's constant secret, wrapped under the device's key.
   package let wrappedSecret: [UInt8]
-  /// The epoch keys this device holds, wrapped, in the order they were learnt.
+  /// The epoch keys of this device, wrapped, in the order in which it learned them.
   package var wrappedEpochs: [[UInt8]]
 
   package init(

@@ -1,6 +1,6 @@
 import HearthCRDT
 
-/// An author as names tell it.
+/// An author as segment names identify it: by opaque tag and incarnation.
 struct TagAuthor: Hashable, Comparable {
   let tag: Identifier
   let incarnation: UInt64

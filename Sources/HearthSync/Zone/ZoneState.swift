@@ -2,36 +2,37 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-/// One zone as the engine works with it: its keys, and how far every author's log is applied.
+/// One zone as the engine uses it: its keys, and how far every author's log is applied.
 package struct ZoneState: Sendable {
   package let id: ZoneID
   package let group: GroupID
   package let kind: ZoneKind
   package let database: DatabaseKind
-  /// What the zone is called: as it was founded, unless a shell shows it by another name.
+  /// The zone's name: its founding name, unless a shell displays another one.
   package var name: String
-  /// What the zone was called when it was founded.
+  /// The name that the zone was founded with.
   package let foundingName: String
-  /// The zone's constant secret, from which its opaque tags and chain hashes come.
+  /// The zone's constant secret, from which its opaque tags and chain hashes derive.
   let secret: ZoneSecret
-  /// The epochs whose keys are held, in the order in which they were learnt.
+  /// The epochs whose keys this device has, in the order in which it learned them.
   package private(set) var epochs: [EpochKey]
-  /// The epoch that the control log says to write under; nil where it says none that may be used.
+  /// The epoch that the control log designates for writing; nil if it designates no usable one.
   var writeEpoch: [UInt8]?
-  /// Whether a new epoch must be made before anything more is sealed.
+  /// Whether a new epoch must be created before anything more is sealed.
   package internal(set) var isEpochOver = false
-  /// Where the logs of authors end who were proven to have written two histories; in a control zone
-  /// all of them go on as histories beside each other.
+  /// Where the logs of authors with a proven fork end.
+  ///
+  /// In a control zone, all branches of such a log continue as parallel histories.
   package internal(set) var forkEnds: [Author: UInt64] = [:]
   /// How far each author's log is applied, in order of author.
   package private(set) var heads: [LogHead]
-  /// The same as a frontier.
+  /// The heads as a frontier.
   package private(set) var frontier: Frontier
   /// The zone's opaque tag on transports.
   package let tag: Identifier
-  /// Which device hides behind an opaque author tag.
+  /// The devices by opaque author tag.
   private(set) var deviceByTag: [Identifier: DeviceID] = [:]
-  /// The same the other way round.
+  /// The opaque author tags by device.
   private var tagByDevice: [DeviceID: Identifier] = [:]
 
   init(
@@ -55,39 +56,39 @@ package struct ZoneState: Sendable {
     epochs.first { $0.id == writeEpoch } ?? epochs.last
   }
 
-  /// The epoch of an id, if its key is held.
+  /// The epoch with an id, if its key is known.
   func epoch(id: [UInt8]) -> EpochKey? { epochs.first { $0.id == id } }
 
-  /// Whether the key of an epoch is held.
+  /// Whether the key of an epoch is known.
   package func holdsEpoch(_ id: [UInt8]) -> Bool { epoch(id: id) != nil }
 
-  /// Whether the key of the epoch is held whose tag a sealed thing shows.
+  /// Whether the key of the epoch with a sealed blob's opaque tag is known.
   func holdsEpoch(tagged tag: Identifier) -> Bool { epochs.contains { Identifier($0.tag) == tag } }
 
-  /// The ids of the epochs whose keys are held.
+  /// The ids of the epochs whose keys are known.
   var heldEpochs: Set<[UInt8]> { Set(epochs.map(\.id)) }
 
-  /// How many keys are held.
+  /// The number of known epoch keys.
   package var epochCount: Int { epochs.count }
 
-  /// Takes over a key that was not held.
+  /// Adds a key unless it is known already.
   mutating func learn(_ epoch: EpochKey) {
     if self.epoch(id: epoch.id) == nil { epochs.append(epoch) }
   }
 
-  /// The epoch whose opaque tag a segment shows.
+  /// The epoch with a segment's opaque tag.
   func epoch(tag: Bytes16) -> EpochKey? {
     epochs.first { $0.tag == tag }
   }
 
-  /// The head of an author's log; one that stands before the first change if nothing is known.
+  /// The head of an author's log; the empty head before the first change if the author is unknown.
   package func head(of author: Author) -> LogHead {
     let place = position(of: author)
     return place < heads.count && heads[place].author == author
       ? heads[place] : LogHead(author: author)
   }
 
-  /// How many lives of a device have changes here.
+  /// The number of incarnations of a device with changes in this zone.
   func lives(of device: DeviceID) -> Int {
     var place = position(of: Author(device: device, incarnation: 0))
     let first = place
@@ -95,7 +96,7 @@ package struct ZoneState: Sendable {
     return place - first
   }
 
-  /// Puts an author's log at a head.
+  /// Sets the head of an author's log.
   mutating func set(_ head: LogHead) {
     let place = position(of: head.author)
     if place < heads.count, heads[place].author == head.author {
@@ -106,7 +107,7 @@ package struct ZoneState: Sendable {
     frontier.advance(head.author, to: head.sequence)
   }
 
-  /// Forgets every head, before the zone is built anew from its log.
+  /// Removes every head before the zone is rebuilt from its log.
   mutating func resetHeads() {
     heads = []
     frontier = Frontier()
@@ -121,13 +122,14 @@ package struct ZoneState: Sendable {
     return Identifier(tag)
   }
 
-  /// Whether an author's log is here up to a change, or to where it ended before that.
+  /// Whether an author's log is applied up to a change, or up to the log's earlier end.
   func reaches(_ author: Author, _ sequence: UInt64) -> Bool {
     frontier[author] >= min(sequence, (forkEnds[author] ?? .max) - 1)
   }
 
-  /// The frontier as it answers whether something is here: what is beyond the end of a log with two
-  /// histories is not waited for.
+  /// The frontier for the question of whether a change still has to arrive.
+  ///
+  /// Changes beyond the end of a forked log are not awaited and count as reached.
   package var reached: Frontier {
     var reached = frontier
     for (author, end) in forkEnds where frontier[author] >= end - 1 {
@@ -136,7 +138,7 @@ package struct ZoneState: Sendable {
     return reached
   }
 
-  /// Learns which devices there are, so that their tags are recognised.
+  /// Registers devices, so that their tags are recognised.
   mutating func recognise(_ devices: [DeviceID]) {
     for device in devices {
       let tag = authorTag(of: device)
@@ -151,7 +153,7 @@ package struct ZoneState: Sendable {
 }
 
 extension Identifier {
-  /// An identifier of the crypto module's sixteen bytes.
+  /// Creates an identifier from the crypto module's sixteen bytes.
   init(_ bytes: Bytes16) {
     guard let identifier = Identifier(bytes: bytes.array) else {
       preconditionFailure("sixteen bytes are an identifier")
