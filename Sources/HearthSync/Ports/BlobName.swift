@@ -1,26 +1,26 @@
 import HearthCRDT
 
-/// A sealed blob that is not a segment: an invitation's capsule, a chunk of a snapshot.
+/// The name of a sealed blob that is not a segment: an invitation bundle or a chunk of a snapshot.
 package struct BlobName: Hashable, Comparable, Sendable {
-  /// What kind of blob it is.
+  /// The kind of a blob.
   package enum Kind: String, Sendable, CaseIterable {
-    /// An invitation's sealed capsule; `scope` is its rendezvous id and `name` is zero.
+    /// A sealed invitation bundle; `scope` is its rendezvous id and `name` is zero.
     case capsule
     /// A chunk of a snapshot; `scope` is the zone's tag and `name` the digest of the bytes.
     case snapshot
   }
 
-  /// The kind.
+  /// The kind of the blob.
   package let kind: Kind
-  /// What the blob belongs to.
+  /// The rendezvous id or zone tag that the blob belongs to.
   package let scope: Identifier
-  /// The snapshot the chunk is of; zero for a capsule.
+  /// The snapshot that the chunk belongs to; zero for an invitation bundle.
   package let group: Identifier
-  /// The chunk's place, from 0.
+  /// The chunk's index, from 0.
   package let index: Int
-  /// How many chunks there are, at least 1.
+  /// The number of chunks, at least 1.
   package let count: Int
-  /// BLAKE2b-128 of the sealed bytes; zero for a capsule, which may be replaced.
+  /// BLAKE2b-128 of the sealed bytes; zero for an invitation bundle, which may be replaced.
   package let digest: Identifier
 
   package init(

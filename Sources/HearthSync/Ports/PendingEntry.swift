@@ -1,25 +1,25 @@
 import HearthCRDT
 import HearthCrypto
 
-/// What is known of a waiting segment without opening it again.
+/// The facts about a pending segment that are known without opening it again.
 package struct PendingEntry: Equatable, Sendable {
   /// BLAKE2b-128 of the bytes.
   package let digest: Identifier
-  /// What it waits for.
+  /// The reason why the segment is pending.
   package var reason: PendingReason
-  /// What it waits for, and what its author had seen, as far as that is known.
+  /// What the segment lacks and what its author had seen, as far as that is known.
   package var wait: PendingWait
-  /// The opaque tag of who it claims to be of.
+  /// The opaque tag of the claimed author.
   package let authorTag: Identifier
-  /// Which life of that device.
+  /// The claimed incarnation of that device.
   package let incarnation: UInt64
-  /// The first change that it claims to hold.
+  /// The first change that the segment claims to contain.
   package let first: UInt64
-  /// The last one.
+  /// The last change that the segment claims to contain.
   package let last: UInt64
-  /// The opaque tag of the key that it is under; of no meaning in a suite that is not known.
+  /// The opaque tag of the segment's epoch key; meaningless in an unknown suite.
   package let epochTag: Identifier
-  /// How many bytes it has.
+  /// The segment's size in bytes.
   package let byteCount: Int
 
   package init(
@@ -37,12 +37,12 @@ package struct PendingEntry: Equatable, Sendable {
     self.byteCount = byteCount
   }
 
-  /// Who it claims to be of; nil where no device of the zone is known by that tag.
+  /// The claimed author; nil if no known device of the zone has the tag.
   package func author(in zone: ZoneState) -> Author? {
     zone.deviceByTag[authorTag].map { Author(device: $0, incarnation: incarnation) }
   }
 
-  /// Reads the clear part of a segment; zeros where there is none.
+  /// Reads the clear part of a segment; fields are zero if it has none.
   init(_ segment: PendingSegment) {
     let frame = try? EnvelopeFrame(segment.bytes)
     let none = Identifier(high: 0, low: 0)
@@ -54,7 +54,7 @@ package struct PendingEntry: Equatable, Sendable {
       byteCount: segment.bytes.count)
   }
 
-  /// The order in which segments of one log are tried: by first change, the longest first.
+  /// Orders segments of one log for retries: by first change, the longest first.
   static func isBefore(_ left: PendingEntry, _ right: PendingEntry) -> Bool {
     if left.authorTag != right.authorTag { return left.authorTag < right.authorTag }
     if left.incarnation != right.incarnation { return left.incarnation < right.incarnation }
@@ -65,12 +65,12 @@ package struct PendingEntry: Equatable, Sendable {
 }
 
 extension PendingSegment {
-  /// What is known of it without opening it.
+  /// The facts about the segment that are known without opening it.
   package var entry: PendingEntry { PendingEntry(self) }
 }
 
 extension FalseClaim {
-  /// The claims for which logs are held back, by what waits for that reason.
+  /// The claims for which logs are held back, taken from the pending entries that carry one.
   static func claims(in entries: [PendingEntry]) -> [Author: FalseClaim] {
     Dictionary(
       entries.compactMap { $0.wait.claim.map { ($0.author, $0) } },

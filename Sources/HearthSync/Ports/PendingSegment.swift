@@ -1,12 +1,12 @@
 import HearthCRDT
 
-/// A segment that waits for something before it can be applied.
+/// A segment that cannot be applied yet.
 package struct PendingSegment: Equatable, Sendable {
   /// BLAKE2b-128 of the bytes.
   package let digest: Identifier
-  /// What it waits for.
+  /// The reason why the segment is pending.
   package var reason: PendingReason
-  /// What it was found to lack when it was opened.
+  /// What the segment lacked when it was opened.
   package var wait: PendingWait
   package let bytes: [UInt8]
 
@@ -20,37 +20,38 @@ package struct PendingSegment: Equatable, Sendable {
   }
 }
 
-/// What a segment waits for.
+/// The reason why a segment is pending.
 package enum PendingReason: String, Sendable {
-  /// Earlier changes of its author.
+  /// Earlier changes of its author are missing.
   case gap
-  /// Changes of others that its author had seen.
+  /// Changes of others that its author had seen are missing.
   case cause
-  /// The operation that admits its author.
+  /// The operation that admits its author is missing.
   case author
-  /// A key of the epoch it is sealed under.
+  /// The key of its epoch is missing.
   case epoch
-  /// Nothing: its author contradicted itself, and a person must decide.
+  /// The author contradicted itself, and a person must decide.
   case quarantine
-  /// That another history of a cited log is shown: its author cites what nobody has written.
+  /// The author cites a change that nobody is known to have written; another history of the cited
+  /// log would show it.
   case falseClaim
-  /// A newer version of this program.
+  /// Only a newer version of Hearth can read it.
   case format
 }
 
-/// What a segment was found to lack when it was opened.
+/// What a segment lacked when it was opened.
 package struct PendingWait: Equatable, Sendable {
-  /// A change that must come first; nil where none was found.
+  /// A change that must come first; nil if none was found.
   package var missing: Dot?
-  /// Whether that is one of the group's control zone.
+  /// Whether the missing change belongs to the group's control zone.
   package var isInControl: Bool
-  /// The claim for which its log is held back, where it holds the change that makes it.
+  /// The claim for which the log is held back, if the segment contains the change that makes it.
   package var claim: FalseClaim?
-  /// Whether a part of it is applied, so that the log needs it.
+  /// Whether a part of the segment is applied, so that the log needs the segment.
   package var isPartlyApplied: Bool
-  /// How much its author had newly seen of its zone in what is not applied of it, at least.
+  /// What its author had newly seen of its zone in the changes that are not applied, at least.
   package var seen: Frontier
-  /// The same of the group's control zone.
+  /// What its author had newly seen of the group's control zone in those changes, at least.
   package var controlSeen: Frontier
 
   package init(
@@ -65,13 +66,14 @@ package struct PendingWait: Equatable, Sendable {
     self.controlSeen = controlSeen
   }
 
-  /// The most authors whose news is noted: more are not needed to say that something is missing.
+  /// The most authors whose citations are noted: more are not needed to detect that something is
+  /// missing.
   package static let maximumNoted = 256
 
-  /// Notes what changes, of which none is applied, had newly seen.
+  /// Notes what changes had newly seen, none of which is applied.
   mutating func note(_ changes: some Sequence<Change>) {
     for change in changes {
-      // What cannot be counted is not believed.
+      // A frontier that cannot be computed is ignored.
       seen = seen.raised(by: change.seen) ?? seen
       controlSeen = controlSeen.raised(by: change.controlSeen) ?? controlSeen
     }
@@ -79,7 +81,7 @@ package struct PendingWait: Equatable, Sendable {
     controlSeen = controlSeen.prefix(PendingWait.maximumNoted)
   }
 
-  /// The bytes in which the store keeps it.
+  /// The encoding for the store.
   package var encoded: [UInt8] {
     var writer = ByteWriter(capacity: 32)
     writer.byte(
@@ -92,7 +94,7 @@ package struct PendingWait: Equatable, Sendable {
     return writer.bytes
   }
 
-  /// Reads what ``encoded`` wrote.
+  /// Reads the output of ``encoded``.
   package init(decoding bytes: [UInt8]) throws(CodecError) {
     var reader = ByteReader(bytes)
     let flags = try reader.byte("wait")
@@ -113,7 +115,7 @@ extension ByteWriter {
     varint(dot.sequence)
   }
 
-  /// Writes a false claim as the store keeps it.
+  /// Writes a false claim in the store's encoding.
   fileprivate mutating func claim(_ claim: FalseClaim) {
     dot(Dot(author: claim.author, sequence: claim.sequence))
     let kind: UInt8 =
@@ -132,7 +134,7 @@ extension ByteReader {
     Dot(author: try author(what), sequence: try varint(what))
   }
 
-  /// Reads what the store keeps of a false claim.
+  /// Reads a false claim in the store's encoding.
   fileprivate mutating func claim() throws(CodecError) -> FalseClaim {
     let change = try dot("claim")
     let flags = try byte("kind of claim")
@@ -145,7 +147,7 @@ extension ByteReader {
 }
 
 extension Frontier {
-  /// The marks of the first authors alone.
+  /// The entries of the first authors only.
   fileprivate func prefix(_ count: Int) -> Frontier {
     entries.count <= count ? self : Frontier(entries.prefix(count).map { ($0.author, $0.sequence) })
   }

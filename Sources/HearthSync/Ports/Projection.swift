@@ -1,37 +1,38 @@
 import HearthCRDT
 import HearthMembership
 
-/// A derived table that the store keeps in step with the records, in the same transaction.
+/// A derived table that the store updates in the same transaction as the records.
 ///
 /// A projection is a pure function of a zone's records, so it can be dropped and rebuilt at any
-/// time, and `doctor` compares it with a rebuild. It writes rows through ``ProjectionWriter`` and
-/// never SQL, which only the store speaks.
+/// time, and `doctor` compares it with a rebuild. It writes rows through ``ProjectionWriter``; only
+/// the store uses SQL.
 package protocol Projection: Sendable {
-  /// A name that never changes; part of the tables' names.
+  /// A name that never changes and that is part of the tables' names.
   var name: String { get }
-  /// Raised when the meaning of the rows changes; the store then rebuilds them.
+  /// The version of the rows' meaning; the store rebuilds the rows when it is raised.
   var version: Int { get }
-  /// The tables the projection fills.
+  /// The tables that the projection fills.
   var tables: [ProjectionTable] { get }
-  /// The record types whose changes it wants to hear of.
+  /// The record types whose changes the projection is notified of.
   var types: [TypeID] { get }
-  /// Those of its types whose effect depends on who wrote a record: all of them are taken as
-  /// changed when the membership of the zone's group changes.
+  /// The types whose effect depends on the author of a record.
+  ///
+  /// All their records count as changed when the membership of the zone's group changes.
   var typesJudgedByAuthor: [TypeID] { get }
-  /// Brings the rows up to date after these records changed.
+  /// Updates the rows after these records changed.
   func update(
     _ keys: [RecordKey], from source: any ProjectionSource, to writer: any ProjectionWriter
   ) throws
 }
 
 extension Projection {
-  /// None, where a projection does not say.
+  /// No type, by default.
   package var typesJudgedByAuthor: [TypeID] { [] }
 }
 
 /// The shape of a projection's table.
 ///
-/// Every table also has the zone in front of its key.
+/// The key of every table also starts with the zone.
 package struct ProjectionTable: Sendable {
   package struct Column: Sendable {
     package let name: String
@@ -46,7 +47,7 @@ package struct ProjectionTable: Sendable {
   package let name: String
   package let key: [Column]
   package let columns: [Column]
-  /// Column names by which rows are looked up, each list one index (the zone is put in front).
+  /// The columns of each index; the zone is put in front of each list.
   package let indexes: [[String]]
 
   package init(
@@ -59,44 +60,46 @@ package struct ProjectionTable: Sendable {
   }
 }
 
-/// What a projection reads: one zone's records as they stand in the transaction.
+/// The input of a projection: one zone's records in the current transaction.
 package protocol ProjectionSource {
-  /// The zone being projected.
+  /// The zone that is projected.
   var zone: ZoneID { get }
   /// A record with all its values; nil if it was never written.
   func record(_ key: RecordKey) throws -> RecordState?
-  /// An event with all its fields; nil if there is none.
+  /// An event with all its fields; nil if it does not exist.
   func event(_ key: RecordKey) throws -> EventState?
   /// The ids of records or events of a type whose indexed field shows a value, in order.
   func ids(of type: TypeID, where field: FieldID, is value: Value) throws -> [RecordID]
   /// All ids of a type, in order.
   func ids(of type: TypeID) throws -> [RecordID]
-  /// The shown values of some fields of every living record of a type, in order of id; null where
-  /// a record has none. A source may answer it without reading whole records.
+  /// The shown values of some fields of every living record of a type, in order of id.
+  ///
+  /// A value is null if the record has none. A source may answer without reading whole records.
   func shown(_ fields: [FieldID], of type: TypeID) throws -> [(id: RecordID, values: [Value])]
-  /// The projection's rows whose first key columns equal the values; key and columns together.
+  /// The projection's rows whose first key columns equal the values, with key and columns together.
   func rows(of table: String, where key: [Value]) throws -> [[Value]]
-  /// A stretch of the projection's rows in the order of an index: a page costs what it holds.
+  /// A range of the projection's rows in the order of an index; a page costs only its own rows.
   func rows(of table: String, in range: RowRange) throws -> [[Value]]
-  /// How many rows the stretch holds.
+  /// The number of rows in the range.
   func count(of table: String, in range: RowRange) throws -> Int
-  /// Who uses a device, by the control operations of the zone's group; nil for a stranger.
+  /// The person who uses a device, by the control operations of the zone's group; nil for a
+  /// stranger.
   func member(of device: DeviceID) throws -> Membership.Person?
 }
 
-/// A stretch of a projection's rows, in the order of one of the table's indexes or of its key.
+/// A range of a projection's rows, in the order of one of the table's indexes or of its key.
 package struct RowRange: Sendable {
-  /// Columns that begin an index or the key, then any of the key: rows come in their order.
+  /// The columns that order the rows: the start of an index or the key, then any key columns.
   package let order: [String]
-  /// What the first of these columns equal.
+  /// The values that the first of these columns equal.
   package let prefix: [Value]
-  /// The place where the stretch begins, in the columns after the prefix; empty for the very start.
+  /// The position at which the range begins, in the columns after the prefix; empty for the start.
   ///
-  /// A row in which one of them is null is beyond no place.
+  /// A row with a null in one of these columns is never beyond a position.
   package let from: [Value]
-  /// Whether the row at that place is left out.
+  /// Whether the row at that position is excluded.
   package let isExclusive: Bool
-  /// Whether rows come last first; the stretch then goes down from the place.
+  /// Whether the rows come in descending order, downward from the position.
   package let isDescending: Bool
   /// The most rows.
   package let limit: Int?
@@ -129,13 +132,14 @@ extension ProjectionSource {
   }
 }
 
-/// What a projection writes: its own rows.
+/// The output of a projection: its own rows.
 package protocol ProjectionWriter {
-  /// Writes a row, replacing the one of the same key.
+  /// Writes a row and replaces a row with the same key.
   func put(_ row: [Value], in table: String) throws
   /// Removes the rows whose first key columns equal the values.
   func remove(from table: String, where key: [Value]) throws
-  /// Adds to an int column of the row of a key, making it with zeros first if it is not there; a
-  /// row whose int columns all become zero is removed.
+  /// Adds amounts to the int columns of the row with a key.
+  ///
+  /// A missing row is first created with zeros. A row whose int columns all become zero is removed.
   func add(_ amounts: [Int64], toRow key: [Value], in table: String) throws
 }

@@ -1,9 +1,9 @@
 import HearthCRDT
 
-/// The name of one sealed segment, as every transport lists it: nothing in it tells who or what.
+/// The name of one sealed segment on every transport; it reveals neither author nor content.
 ///
-/// Tags are keyed hashes that only members can compute; the digest is that of the sealed bytes, so
-/// a file that was cut, damaged or exchanged is known before it is opened.
+/// Tags are keyed hashes that only members can compute. The digest is that of the sealed bytes, so
+/// a truncated, damaged or exchanged file is detected before it is opened.
 package struct SegmentName: Hashable, Comparable, Sendable {
   /// The zone's opaque tag.
   package let zoneTag: Identifier
@@ -41,7 +41,7 @@ package struct SegmentName: Hashable, Comparable, Sendable {
 }
 
 extension StoredSegment {
-  /// Its name on every transport.
+  /// The segment's name on every transport.
   func name(in zone: ZoneState) -> SegmentName {
     SegmentName(
       zoneTag: zone.tag, authorTag: zone.authorTag(of: author.device),

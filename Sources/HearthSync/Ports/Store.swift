@@ -1,7 +1,7 @@
 import HearthCRDT
 import HearthMembership
 
-/// A sealed segment as the store keeps it: the form in which it is forwarded.
+/// The description of a sealed segment in the store, which keeps it as it is forwarded.
 package struct StoredSegment: Equatable, Sendable {
   package let author: Author
   package let first: UInt64
@@ -25,7 +25,7 @@ package struct StoredSegment: Equatable, Sendable {
 package struct RecordChange: Sendable {
   package let key: RecordKey
   package var state: RecordState
-  /// Whether the store has no row of it yet.
+  /// Whether the store has no row of the record yet.
   package let isNew: Bool
 
   package init(key: RecordKey, state: RecordState, isNew: Bool) {
@@ -41,32 +41,33 @@ package enum StoredRecord: Equatable, Sendable {
   case event(EventState)
 }
 
-/// Something that happened to this node that its person should know, kept until seen.
+/// An event on this node that its person should know of, kept until seen.
 package struct Notice: Equatable, Sendable {
   package enum Kind: String, Sendable {
-    /// The node's data was restored or copied; it writes as a new incarnation.
+    /// The node's data was restored or copied; the node writes as a new incarnation.
     case newLife
     /// An author published two histories.
     case fork
     /// An author cites what it cannot have seen.
     case falseClaim
-    /// A device's clock is far from this one's.
+    /// A device's clock differs widely from this device's clock.
     case clock
-    /// A device wrote or sent more than one may.
+    /// A device wrote or sent more than one device may.
     case limit
-    /// Changes were written again under a new incarnation.
+    /// Changes were reissued under a new incarnation.
     case reissued
     /// A person's recovery words were used or replaced.
     case recovery
-    /// A lost device of this person was cut off from the private database.
+    /// A lost device of this person lost its access to the private database.
     case access
-    /// Somebody else changed who belongs to a household, or who owns it.
+    /// Another person changed the members of a household, or its owner.
     case people
     /// A folder or relay was set back to an older state of itself.
     case transport
-    /// Somebody wrote what counts for nothing: more than a role allows, or what no program writes.
+    /// Somebody wrote a void operation: one beyond a role's permissions, or one that no program
+    /// writes.
     case void
-    /// Two devices with the same changes hold different records.
+    /// Two devices with the same changes have different records.
     case difference
   }
 
@@ -87,19 +88,20 @@ package struct Notice: Equatable, Sendable {
   }
 }
 
-/// A store's error that may say that what is stored cannot be read as what it should be.
+/// A store error that may report that stored data is damaged.
 package protocol StoredDamage: Error {
-  /// Whether it says so, rather than that a disk or another program is in the way.
+  /// Whether the stored data is unreadable, and not merely blocked by a disk or another program.
   var isDamage: Bool { get }
 }
 
-/// The port through which the engine keeps what it knows.
+/// The port through which the engine persists its state.
 ///
-/// Every method runs inside the transaction of ``transaction(_:)``: what was written in one is
-/// durable together or not at all. The store holds no rules; the engine holds no SQL.
+/// Every method runs inside the transaction of ``transaction(_:)``: the writes of one transaction
+/// become durable together or not at all. The store holds no rules; the engine holds no SQL.
 package protocol Store: AnyObject {
-  /// Runs the body in one durable transaction, or in a part of the one that is open; an error
-  /// undoes all of the body, and nothing of what was before.
+  /// Runs the body in one durable transaction, or in a nested part of the open transaction.
+  ///
+  /// An error undoes the whole body and nothing before it.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result
 
   // Zones and keys
@@ -111,10 +113,10 @@ package protocol Store: AnyObject {
   func save(_ heads: [LogHead], of zone: ZoneID) throws
   func removeHeads(of zone: ZoneID) throws
 
-  /// Learns of authors before anything of theirs is saved.
+  /// Registers authors before any of their data is saved.
   func learn(_ authors: [Author]) throws
 
-  // Own changes that no segment holds yet
+  // Own changes that are in no segment yet
   func append(_ change: [UInt8], dot: Dot, to zone: ZoneID) throws
   func changes(
     of author: Author, in zone: ZoneID, after sequence: UInt64, limit: Int
@@ -127,7 +129,7 @@ package protocol Store: AnyObject {
   func bytes(of segment: Identifier, in zone: ZoneID) throws -> [UInt8]?
   func removeSegment(_ digest: Identifier, in zone: ZoneID) throws
 
-  // Segments that wait
+  // Pending segments
   func save(_ pending: PendingSegment, in zone: ZoneID) throws
   func pending(in zone: ZoneID) throws -> [PendingSegment]
   func pendingEntries(in zone: ZoneID) throws -> [PendingEntry]
@@ -148,7 +150,7 @@ package protocol Store: AnyObject {
   // Projections
   func updateProjections(for keys: [RecordKey], in zone: ZoneID) throws
 
-  // The snapshot a zone was started from, if it was
+  // The base snapshot of a zone, if it has one
   func baseSnapshot(of zone: ZoneID, atMost byteCount: Int) throws -> [UInt8]?
   func saveBaseSnapshot(_ bytes: [UInt8], of zone: ZoneID) throws
   func removeBaseSnapshot(of zone: ZoneID) throws
@@ -160,7 +162,7 @@ package protocol Store: AnyObject {
 }
 
 extension Store {
-  /// The whole snapshot that a zone was started from, if it was.
+  /// The whole base snapshot of a zone, if it has one.
   package func baseSnapshot(of zone: ZoneID) throws -> [UInt8]? {
     try baseSnapshot(of: zone, atMost: Int(Int32.max))
   }

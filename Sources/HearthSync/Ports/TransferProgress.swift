@@ -1,26 +1,26 @@
 import HearthCRDT
 
-/// How far a long transfer has got, for whoever waits for it.
+/// The progress of a long transfer, for display to the person who waits for it.
 ///
-/// Counts are of what was moved since the round over one transport began.
+/// Counts start at zero when the round over one transport begins.
 package struct TransferProgress: Equatable, Sendable {
-  /// Which way the bytes go, seen from this node.
+  /// The direction of a transfer, seen from this node.
   package enum Direction: String, Sendable, CaseIterable {
     case receiving
     case giving
   }
 
-  /// The transport, as people call it: host and port of a relay, a folder's path.
+  /// The transport's name for people: host and port of a relay, or a folder's path.
   package let place: String
-  /// Which way.
+  /// The direction.
   package let direction: Direction
-  /// Segments and chunks of snapshots that are through.
+  /// The number of segments and snapshot chunks that are transferred.
   package var files: Int
-  /// How many there will be as far as is known by now; 0 where that is not known.
+  /// The number of files expected so far; 0 if unknown.
   package var expectedFiles: Int
-  /// Their sealed bytes.
+  /// The number of sealed bytes that are transferred.
   package var bytes: Int
-  /// How many bytes there will be as far as is known by now; 0 where that is not known.
+  /// The number of bytes expected so far; 0 if unknown.
   package var expectedBytes: Int
 
   package init(
@@ -35,7 +35,7 @@ package struct TransferProgress: Equatable, Sendable {
     self.expectedBytes = expectedBytes
   }
 
-  /// The same with bytes more that are on their way and of no whole file yet.
+  /// The progress plus bytes in flight that do not yet complete a file.
   package func adding(bytes more: Int) -> TransferProgress {
     var progress = self
     progress.bytes += max(0, more)
@@ -43,20 +43,20 @@ package struct TransferProgress: Equatable, Sendable {
   }
 }
 
-/// Counts what a transport moves and says when that is worth telling.
+/// Counts what a transport moves and decides when to report it.
 ///
-/// Told is the begin, every further ``stepBytes`` or ``stepFiles``, and the end of what is
-/// expected: by count and without a clock, so equal transfers tell the same. Who shows it decides
-/// how often to draw.
+/// The meter reports the beginning, every further ``stepBytes`` or ``stepFiles``, and the end of
+/// what is expected. It counts without a clock, so equal transfers give equal reports. The display
+/// decides how often to draw.
 package struct TransferMeter: Sendable {
-  /// After how many bytes more it is told.
+  /// The number of further bytes after which the meter reports.
   package static let stepBytes = 256 << 10
-  /// After how many files more it is told, however small they are.
+  /// The number of further files after which the meter reports, however small they are.
   package static let stepFiles = 32
 
-  /// What came so far.
+  /// The progress of receiving.
   package private(set) var received: TransferProgress
-  /// What went so far.
+  /// The progress of sending.
   package private(set) var given: TransferProgress
   private var toldReceived: (files: Int, bytes: Int) = (0, 0)
   private var toldGiven: (files: Int, bytes: Int) = (0, 0)
@@ -66,13 +66,12 @@ package struct TransferMeter: Sendable {
     given = TransferProgress(place: place, direction: .giving)
   }
 
-  /// Says that files come next, beside those that came.
+  /// Notes that files come next, in addition to the received files.
   ///
-  /// What was expected before and did not come is expected no more.
+  /// Files that were expected before and did not come are no longer expected.
   ///
-  /// - Parameter bytes: how long they are together; nil where that is not known, and then no sum
-  ///   is told from then on.
-  /// - Returns: what to tell; nil where nothing comes.
+  /// - Parameter bytes: Their total size; nil if unknown, after which no total is reported.
+  /// - Returns: The progress to report; nil if no file comes.
   package mutating func expect(files: Int, bytes: Int?) -> TransferProgress? {
     guard files > 0 else { return nil }
     let isKnown = received.files == 0 || received.expectedBytes > 0
@@ -81,11 +80,12 @@ package struct TransferMeter: Sendable {
     return received
   }
 
-  /// Says that a chunk of a snapshot comes next.
+  /// Notes that a chunk of a snapshot comes next.
   ///
-  /// The first chunk may be all that is looked at; with the second all others are expected.
+  /// The first chunk may be the only one that is read; the second chunk makes all others expected.
   ///
-  /// - Parameter bytes: how long the chunk and, from the second on, those after it are.
+  /// - Parameter bytes: The size of the chunk; for the second chunk, the size of all chunks from it
+  ///   on.
   package mutating func expect(_ chunk: BlobName, bytes: () -> Int?) -> TransferProgress? {
     guard chunk.kind == .snapshot else { return nil }
     switch chunk.index {
@@ -95,16 +95,16 @@ package struct TransferMeter: Sendable {
     }
   }
 
-  /// Counts files that came.
+  /// Counts received files.
   ///
-  /// - Returns: what to tell; nil where it is too soon.
+  /// - Returns: The progress to report; nil if it is too soon.
   package mutating func receive(files: Int, bytes: Int) -> TransferProgress? {
     TransferMeter.count(files, bytes, in: &received, told: &toldReceived)
   }
 
-  /// Counts files that were stored.
+  /// Counts stored files.
   ///
-  /// - Returns: what to tell; nil where it is too soon.
+  /// - Returns: The progress to report; nil if it is too soon.
   package mutating func give(files: Int, bytes: Int) -> TransferProgress? {
     TransferMeter.count(files, bytes, in: &given, told: &toldGiven)
   }
@@ -124,5 +124,5 @@ package struct TransferMeter: Sendable {
   }
 }
 
-/// Who is told of progress; nil says that the round over a transport is over.
+/// A listener for progress; nil reports the end of the round over a transport.
 package typealias TransferListener = @Sendable (TransferProgress?) -> Void

@@ -1,16 +1,16 @@
 import HearthCRDT
 
-/// Something a transport holds that cannot be used, in words for a person.
+/// An unusable item on a transport, described in words for a person.
 package struct TransportProblem: Hashable, Sendable {
-  /// Where it is: a path below the folder, or a blob's name.
+  /// The location of the item: a path below the folder, or a blob's name.
   package let place: String
-  /// What is wrong with it.
+  /// What is wrong with the item.
   package let fault: String
   /// What a person can do.
   package let remedy: String
-  /// Whether data may be missing because of it; false for rubbish that is merely passed over.
+  /// Whether data may be missing because of the item; false for junk that is merely skipped.
   package let hidesData: Bool
-  /// Whether the transport shows an older state of itself than it had shown.
+  /// Whether the transport shows an older state of itself than before.
   package let isSetBack: Bool
 
   package init(
@@ -24,13 +24,13 @@ package struct TransportProblem: Hashable, Sendable {
   }
 }
 
-/// What a transport holds of one zone.
+/// The contents of a transport for one zone.
 package struct TransportListing: Sendable {
-  /// The segments, sorted, each once.
+  /// The segments, sorted and without duplicates.
   package var segments: [SegmentName]
-  /// The snapshot chunks, sorted, each once.
+  /// The snapshot chunks, sorted and without duplicates.
   package var snapshots: [BlobName]
-  /// What could not be used, sorted by place.
+  /// The unusable items, sorted by place.
   package var problems: [TransportProblem]
 
   package init(
@@ -44,50 +44,53 @@ package struct TransportListing: Sendable {
 
 /// The port through which a node moves opaque bytes.
 ///
-/// A transport keeps what it is given under its name and can list it. It need not be ordered,
-/// complete or honest: everything that matters is verified by the engine.
+/// A transport stores bytes under a name and can list the names. It need not be ordered, complete
+/// or honest: the engine verifies everything that matters.
 package protocol Transport {
-  /// Whether what it stores lies open to failing disks and other programs, with nobody who notices.
+  /// Whether stored bytes are exposed to failing disks and other programs without detection.
   var canDecay: Bool { get }
-  /// Whether whoever does not manage it takes away only what it stored itself.
+  /// Whether a party who does not manage the transport can remove only what that party stored.
   var keepsAuthorsApart: Bool { get }
-  /// Where a person finds a segment: a path below the folder, or the like.
+  /// Where a person finds a segment, such as a path below the folder.
   func place(of name: SegmentName) -> String
-  /// Lists what the transport holds of a zone.
+  /// Lists the contents of the transport for a zone.
   func list(zoneTag: Identifier) throws -> TransportListing
-  /// Lists what the transport holds of a zone; where it holds more authors than it can list, those
-  /// of the given tags come first.
+  /// Lists the contents of the transport for a zone, with the authors of the given tags first.
+  ///
+  /// The order matters if the transport has more authors than it can list.
   func list(zoneTag: Identifier, preferring tags: Set<Identifier>) throws -> TransportListing
-  /// Reads a segment, verified against its name's digest.
+  /// Reads a segment and verifies it against its name's digest.
   func fetch(_ name: SegmentName) throws -> [UInt8]
-  /// Stores a segment durably; storing the same one again does nothing.
+  /// Stores a segment durably; storing the same segment again has no effect.
   func publish(_ name: SegmentName, _ bytes: [UInt8]) throws
   /// Removes a segment that larger ones have replaced; it need not exist.
   func remove(_ name: SegmentName) throws
-  /// Removes several such segments, in few round trips where the transport can.
+  /// Removes several such segments, in few round trips if the transport can.
   func remove(_ names: [SegmentName]) throws
-  /// Reads a capsule or chunk; nil if there is none.
+  /// Reads an invitation bundle or chunk; nil if there is none.
   func fetch(_ name: BlobName) throws -> [UInt8]?
-  /// Stores a capsule or chunk durably, replacing one of the same name.
+  /// Stores an invitation bundle or chunk durably and replaces one with the same name.
   func publish(_ name: BlobName, _ bytes: [UInt8]) throws
-  /// Removes a capsule or chunk; it need not exist.
+  /// Removes an invitation bundle or chunk; it need not exist.
   func remove(_ name: BlobName) throws
-  /// Says which segments will be fetched next, in that order, so that a transport far away can
-  /// bring several at once; a hint only.
+  /// Names the segments that will be fetched next, in order, so that a remote transport can
+  /// prefetch several at once.
+  ///
+  /// The call is only a hint.
   func expect(_ names: [SegmentName])
-  /// Stores several segments durably, in few round trips where the transport can.
+  /// Stores several segments durably, in few round trips if the transport can.
   func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) throws
 }
 
 extension Transport {
-  /// A transport that can list every author prefers nobody.
+  /// Lists everything without preference, for a transport that can list every author.
   package func list(
     zoneTag: Identifier, preferring tags: Set<Identifier>
   ) throws -> TransportListing {
     try list(zoneTag: zoneTag)
   }
 
-  /// Lists what the transport holds of a zone, the devices that the node knows first.
+  /// Lists the contents of the transport for a zone, with the known devices first.
   package func list(of zone: ZoneState) throws -> TransportListing {
     try list(zoneTag: zone.tag, preferring: Set(zone.deviceByTag.keys))
   }

@@ -17,6 +17,7 @@ package struct FalseClaim: Equatable, Sendable {
   package let author: Author
   /// The change's sequence number.
   package let sequence: UInt64
+  /// What is wrong with the citation.
   package let kind: Kind
   /// The change that is cited wrongly, or that the author must have seen.
   package let cited: Dot
