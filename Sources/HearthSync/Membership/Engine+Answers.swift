@@ -2,29 +2,29 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-/// What an approver's device tells a newcomer: the group's zones with their keys, signed.
+/// An approver's signed answer to a newcomer: the group's zones with their keys.
 ///
-/// The signature shows who answered, and to which request; only the group's log shows whether that
-/// device could let anybody in. Decision 0058 says why both are asked for.
+/// The signature proves who answered, and which request. Only the group's log proves that the
+/// approver was entitled to admit the newcomer. Decision 0058 explains why both proofs are
+/// required.
 package struct JoinAnswer: Sendable {
   /// The group's zones with their keys.
   package let capsule: InvitationCapsule
-  /// The keys of the device that answered.
+  /// The keys of the approver's device.
   package let card: DeviceCard
-  /// The device that answered.
+  /// The approver's device.
   package let signer: DeviceID
-  /// The bytes of the capsule, which are what is signed.
+  /// The bytes of the invitation bundle, which are signed.
   let body: [UInt8]
   let signature: [UInt8]
 
-  /// The first byte of an answer: 1 was one that nobody signed.
+  /// The first byte of an answer; version 1 was unsigned.
   static let version: UInt8 = 2
-  /// The domain of an approver's signature of its answer.
+  /// The domain of an approver's signature of an answer.
   static let domain: Domain = "HRTH/join-answer-sign/v1"
   /// The longest answer, in bytes.
   static let maximumBytes = 4 * 1024 * 1024
 
-  /// Signs an answer to a request.
   init(
     by identity: DeviceIdentity, showing card: DeviceCard, saying capsule: InvitationCapsule,
     to request: JoinRequest
@@ -50,13 +50,13 @@ package struct JoinAnswer: Sendable {
     return writer.bytes
   }
 
-  /// Reads and verifies an answer; the bytes come from whoever knows the newcomer's keys.
+  /// Reads and verifies an answer; anyone who knows the newcomer's keys may have sent the bytes.
   ///
   /// - Parameters:
-  ///   - device: the device that it must be for.
-  ///   - hash: the request that it must answer.
-  /// - Throws: `notAuthentic` where it is not signed by the device that it names, or answers
-  ///   another request.
+  ///   - device: The device that the answer must be for.
+  ///   - hash: The request that the answer must answer.
+  /// - Throws: `notAuthentic` if the named device did not sign the answer, or if it answers another
+  ///   request.
   init(
     decoding bytes: [UInt8], to device: DeviceID, of group: GroupID, asked hash: [UInt8]
   ) throws {
@@ -101,7 +101,7 @@ package struct JoinAnswer: Sendable {
   }
 }
 
-// An answer counts once the group's log shows that its signer let this device in.
+// An answer counts once the group's log proves that its signer admitted this device.
 extension Engine {
   /// The card by which the group knows this device.
   func ownCard(in group: GroupID) throws -> DeviceCard {
@@ -113,9 +113,9 @@ extension Engine {
 
   /// Opens the answer to a request; the bytes come from a transport and are not trusted.
   ///
-  /// - Parameter hash: the request that it must answer.
-  /// - Throws: `notAuthentic` if it is not for this device, group or request, or not signed by the
-  ///   device that it names; `malformed`.
+  /// - Parameter hash: The request that the answer must answer.
+  /// - Throws: `notAuthentic` if the answer is not for this device, group or request, or not signed
+  ///   by the device that it names; `malformed`.
   package func open(
     answer bytes: [UInt8], to capsule: InvitationCapsule, asked hash: [UInt8]
   ) throws -> JoinAnswer {
@@ -129,15 +129,15 @@ extension Engine {
     }
   }
 
-  /// Takes an answer whose signer let this device in, as the group's log shows.
+  /// Accepts an answer if the group's log proves that its signer admitted this device.
   ///
-  /// All or nothing: at first only the members' log is taken, to be fetched with the keys of the
-  /// answer. Where it does not hold the admission, nothing of the answer stays, nor of what was
-  /// fetched by it.
+  /// The call is atomic. At first it adds only the control zone, so that its log can be fetched
+  /// with the keys of the answer. If the log lacks the admission, the engine discards the answer
+  /// and everything fetched with it.
   ///
-  /// - Parameter fetch: fetches the members' log into the engine that it is given.
-  /// - Throws: `unproven` if the log does not hold an admission of this device by the signer, who
-  ///   could give it; what `fetch` throws.
+  /// - Parameter fetch: Fetches the control log into the given engine.
+  /// - Throws: `unproven` if the log lacks an admission of this device by the signer, entitled to
+  ///   it; errors of `fetch`.
   package mutating func accept(
     _ answer: JoinAnswer, fetching fetch: (inout Engine) throws -> Void
   ) throws {
@@ -155,7 +155,7 @@ extension Engine {
             + "taken; ask whoever is to let you in")
       }
       try draft.take(.data, of: answer)
-      // The log names keys of these zones too.
+      // The log also names keys of the data zones.
       try draft.refreshMembership(of: group)
     }
     self = draft

@@ -2,9 +2,10 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-// Joining by approval: the newcomer asks, an admin of any device answers, neither waits online.
+// Joining by approval: the newcomer asks, any device of an admin answers, and neither has to be
+// online at the same time.
 extension Engine {
-  /// The name of a request by an invitation, of which there may be several.
+  /// The name of a request by an invitation, which may have several requests.
   package static func requestName(of invite: Identifier, slot: Int) -> BlobName {
     BlobName(
       kind: .capsule,
@@ -18,9 +19,9 @@ extension Engine {
       kind: .capsule, scope: derivedIdentifier("HRTH/join-answer/v1", group.bytes, device.bytes))
   }
 
-  /// Asks to be let in: sealed to the group, signed by the invitation and by this device.
+  /// Makes a request to join, sealed to the group and signed by the invitation and by this device.
   ///
-  /// - Parameter slot: which of the invitation's places the request takes, from 0.
+  /// - Parameter slot: The request's slot of the invitation, from 0.
   package func requestToJoin(
     _ capsule: InvitationCapsule, with secret: InviteSecret, person: PersonID, personName: String,
     deviceName: String, slot: Int
@@ -48,11 +49,11 @@ extension Engine {
 
   /// Opens a request to a group; the bytes come from a transport and are not trusted.
   ///
-  /// Any admin of the moment can: also one of whom nobody knew when the invitation was made.
+  /// Any current admin can open it, including one who was unknown when the invitation was made.
   ///
-  /// - Throws: `notAllowed` if this device may not let anybody in, or lacks the key that the group
-  ///   had when the invitation was made; `notAuthentic` if a signature does not hold, `malformed`,
-  ///   `exists` if the device is in already.
+  /// - Throws: `notAllowed` if this device may not admit anybody, or lacks the group's key from the
+  ///   time of the invitation; `notAuthentic` if a signature is invalid; `malformed`; `exists` if
+  ///   the device is in the group already.
   package func open(request bytes: [UInt8], to group: GroupID) throws -> JoinRequest {
     let admit: ControlOperation.Admit
     do {
@@ -106,12 +107,12 @@ extension Engine {
     }
   }
 
-  /// The longest request, in bytes: names and keys.
+  /// The longest request, in bytes; it contains names and keys.
   private static var maximumRequestBytes: Int { 4_096 }
 
-  /// Lets in whoever asked.
+  /// Admits the author of a request.
   ///
-  /// - Returns: the answer, with the keys sealed to the newcomer's device, to be published.
+  /// - Returns: The answer to publish, with the keys sealed to the newcomer's device.
   /// - Throws: `notAllowed` with the reason.
   package mutating func approve(
     _ request: JoinRequest, named groupName: String, nowMilliseconds: UInt64
@@ -137,20 +138,20 @@ extension Engine {
       bytes: try SealedBox.seal(answer.encoded, to: key))
   }
 
-  /// Whether this device belongs to a group because somebody let it in by an invitation.
+  /// Whether this device belongs to a group by an admission through an invitation.
   ///
-  /// A device that asked and then came in by another way belongs to the group too, and stands
-  /// without the keys of its answer once that way is ended: only the admission itself, which is
-  /// read in the log, tells that the answer is not needed any more.
+  /// A device that asked and then joined in another manner belongs to the group too. If that other
+  /// membership ends, the device lacks the keys of its answer. Only the admission in the log
+  /// therefore proves that the answer is no longer needed.
   package func isAdmitted(to group: GroupID, by invite: Identifier) -> Bool {
     membership(of: group).isAdmitted(device, by: invite)
   }
 
-  /// The device whose approval lets another one in now; nil where none does, or it came in by
-  /// itself.
+  /// The device whose approval currently admits another device; nil if none does, or if that device
+  /// joined by itself.
   ///
-  /// Answers to one device lie under one name: whoever was overruled keeps silent, or it would go
-  /// on putting its answer, with the keys of then, in the place of the one that leads in.
+  /// All answers to one device share one name. An overruled approver must stay silent; otherwise it
+  /// would keep replacing the effective answer with its own outdated keys.
   package func approver(of other: DeviceID, in group: GroupID) -> DeviceID? {
     if Mutant.putsOldAnswersBack.isActive { return device }
     return membership(of: group).approver(of: other)

@@ -3,21 +3,21 @@ import HearthCrypto
 import HearthMembership
 
 extension Engine {
-  /// The devices of a group and the invitations that let in at once, as far as epochs of the
-  /// control zone passed them by, in order of recipient; those alone whose door this device can
-  /// find.
+  /// The devices and automatic invitations that epochs of the control zone omitted, in order of
+  /// recipient.
   ///
+  /// The result contains only recipients whose rekey handoff this device can find. The cost is
   /// O(e·r) for the e latest epochs and r recipients.
   ///
-  /// - Parameter latest: how many of the epochs have doors.
+  /// - Parameter latest: The number of epochs that have rekey handoffs.
   package func passedBy(in group: GroupID, latest: Int) throws -> [PassedBy] {
     let control = try controlZone(of: group)
     return membership(of: group).passedBy(
       in: control.id, held: control.heldEpochs, latest: latest)
   }
 
-  /// The epochs of a group's control zone that are held here: the one that is written under first,
-  /// the others from the latest.
+  /// The known epochs of a group's control zone: the current epoch first, then the others from the
+  /// latest.
   ///
   /// - Throws: `notFound`.
   package func controlEpochs(of group: GroupID, atMost limit: Int) throws -> [EpochKey] {
@@ -35,10 +35,10 @@ extension Engine {
     return epochs.prefix(limit).map(\.element)
   }
 
-  /// The names of grants at a door, and to whom each is sealed: the active devices, the
-  /// invitations that let in at once, and the recovery words of people.
+  /// The recipients of the grants in a rekey handoff, and the key that each grant is sealed to: the
+  /// active devices, the automatic invitations, and people's recovery words.
   ///
-  /// This device is among them: a backup of it, restored later, has the keys of then.
+  /// This device is included, because a later restored backup of it has only the keys of that time.
   package func doorRecipients(of group: GroupID) throws -> [(id: Identifier, box: [UInt8])] {
     let membership = membership(of: group)
     let staying = Mutant.doorsForEverybody.isActive ? membership.allDevices : membership.devices
@@ -47,8 +47,10 @@ extension Engine {
       + membership.recoveryKeys().map { ($0.person, $0.keys.box) }
   }
 
-  /// The segments of a group's control zone that were sealed under an epoch, those of one author
-  /// in order; at most some bytes, the latest.
+  /// The segments of a group's control zone that are sealed under an epoch, those of one author in
+  /// order.
+  ///
+  /// The result contains the latest segments, up to a number of bytes.
   package func controlSegments(
     of group: GroupID, sealedUnder epoch: [UInt8], atMostBytes limit: Int
   ) throws -> [(name: SegmentName, bytes: [UInt8])] {

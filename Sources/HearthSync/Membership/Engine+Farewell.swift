@@ -2,15 +2,15 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-// What those learn who hold a link that was closed, and no key of today.
+// Removal notices for people who have a closed invitation link and no current key.
 extension Engine {
-  /// Writes closings of invitations, each where the holders of its link can read it: under the key
-  /// that the invitation carried, if keys were replaced since.
+  /// Writes closings of invitations where the holders of the link can read them.
   ///
-  /// Such a holder has the group's log up to the replacement only. It would join, and wait for ever
-  /// for keys that nobody hands to it.
+  /// If keys were replaced since, a closing is sealed under the key that the invitation carried.
+  /// Its holders have the group's log only up to the replacement. Without the notice, they would
+  /// join and wait forever for keys that nobody hands to them.
   ///
-  /// - Returns: the operations that are left, with those closings whose key is still the present.
+  /// - Returns: The remaining operations, including closings of invitations with the current key.
   mutating func writeClosings(
     among operations: [ControlOperation], in group: GroupID, nowMilliseconds: UInt64
   ) throws -> [ControlOperation] {
@@ -36,9 +36,11 @@ extension Engine {
     return rest
   }
 
-  /// Who closed an invitation, by what lies here and cannot be applied yet; nil if nobody did.
+  /// The name of the person who closed an invitation, according to pending segments; nil if nobody
+  /// did.
   ///
-  /// Signed by somebody who may, in the eyes of this device.
+  /// A pending closing counts only if this device considers its signer entitled to close the
+  /// invitation.
   func closer(of invite: Identifier, in group: GroupID) throws -> String? {
     let membership = membership(of: group)
     let control = try controlZone(of: group)
@@ -59,10 +61,10 @@ extension Engine {
     return nil
   }
 
-  /// Why this device is not in a group that it has joined, in words; nil if it is, or never was.
+  /// Why this device is not in a group that it joined, in words; nil if it is, or never was.
   ///
-  /// It says so to itself only while it has all that the others have: else what lies here unread,
-  /// a closing of its invitation, speaks against it.
+  /// A device that considers itself a member may lack the others' changes: a pending closing of its
+  /// invitation is evidence against it.
   package func entryRefusal(to group: GroupID) -> String? {
     let membership = membership(of: group)
     if let entry = membership.entry(of: device) {
@@ -78,18 +80,18 @@ extension Engine {
     return membership.device(device) == nil ? void.map { membership.words(for: $0) } : nil
   }
 
-  /// The name of what tells those who asked by an invitation that it was closed.
+  /// The name of the notice that tells applicants that an invitation was closed.
   package static func farewellName(of invite: Identifier) -> BlobName {
     BlobName(kind: .capsule, scope: derivedIdentifier("HRTH/invite-closed/v1", invite.bytes))
   }
 
-  /// What tells those who asked by an invitation that it was closed: sealed to the link's holders.
+  /// The notices that tell applicants that an invitation was closed, sealed to the link's holders.
   ///
-  /// Who asks has no key of the group and cannot read its log. Proves nothing, as whoever knows the
-  /// invitation's keys could have made it: it ends a wait, and nothing else.
+  /// An applicant has no key of the group and cannot read its log. A notice proves nothing, since
+  /// anyone who knows the invitation's keys could have made it: it ends a wait, and nothing else.
   ///
-  /// - Returns: one for each closed invitation by approval whose time is not over, empty for a
-  ///   device that is not in the group.
+  /// - Returns: One notice for each closed, unexpired invitation by approval; empty if the device
+  ///   is not in the group.
   package func farewells(
     in group: GroupID, nowMilliseconds: UInt64
   ) throws -> [(
@@ -116,7 +118,8 @@ extension Engine {
       }
   }
 
-  /// Who told that an invitation was closed; nil where the bytes are no such thing.
+  /// The name of the person who reported that an invitation was closed; nil if the bytes are no
+  /// such notice.
   package static func teller(ofFarewell bytes: [UInt8], to secret: InviteSecret) -> String? {
     guard bytes.count <= ControlOperation.maximumNameBytes + 64,
       let body = try? SealedBox.open(bytes, with: secret.boxPair),

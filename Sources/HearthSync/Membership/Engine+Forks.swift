@@ -1,9 +1,9 @@
 import HearthCRDT
 import HearthMembership
 
-// What is proven of two histories ends the log for everybody at the same place.
+// A proven fork ends the log at the same place for everybody.
 extension Engine {
-  /// The contradicting segments, if both are here and small enough to be shown.
+  /// The contradicting segments; nil unless both are stored here and small enough to be shown.
   func evidence(of fork: CausalQueue.Fork, in zone: ZoneState) throws -> ForkEvidence? {
     let limit = ControlOperation.maximumEvidenceBytes
     guard zone.kind == .data, fork.segment.bytes.count <= limit else { return nil }
@@ -16,12 +16,13 @@ extension Engine {
       (fork.segment.digest, fork.segment.bytes))
   }
 
-  /// A segment of which a change was applied: one in the log, or one of which only the first
-  /// changes count.
+  /// A segment with an applied change: a segment of the log, or one of which only the first changes
+  /// are applied.
   ///
-  /// What the log keeps unread for newer versions says anything of itself, so a few are tried.
+  /// Segments that the log keeps unread for newer versions may claim any content, so only a few are
+  /// tried.
   ///
-  /// - Parameter fits: whether a digest and a number of bytes are those of one that is wanted.
+  /// - Parameter fits: Whether a segment with this digest and size is acceptable.
   private func applied(
     _ author: Author, _ sequence: UInt64, in zone: ZoneState,
     where fits: (Identifier, Int) -> Bool = { _, _ in true }
@@ -52,12 +53,12 @@ extension Engine {
     return nil
   }
 
-  /// How many segments that say to hold a change are tried.
+  /// The number of tried segments that claim to contain a change.
   private static var triedHolders: Int { 8 }
 
-  /// What proves of logs that wait that they have two histories from their next change on.
+  /// Evidence that the logs of pending segments fork at their next change.
   ///
-  /// Neither need ever be applied here, while somebody else has one and builds on it.
+  /// This node may never apply either segment, although another device has one and builds on it.
   func evidence(
     among contradictions: [(OpenedSegment, OpenedSegment)], in zone: ZoneState
   ) -> [ForkEvidence] {
@@ -67,9 +68,9 @@ extension Engine {
     }
   }
 
-  /// The segments among those that reach no further than what is applied which contradict it.
+  /// The forks among segments that lie within the applied log but contradict it.
   ///
-  /// A few at a time: each costs opening a stored one.
+  /// Only a few are compared per batch: each comparison opens a stored segment.
   func hiddenForks(
     in covered: [OpenedSegment], of zone: ZoneState
   ) throws -> [CausalQueue.Fork] {
@@ -87,10 +88,11 @@ extension Engine {
     return forks
   }
 
-  /// What proves that a log ends earlier than it was proven to: segments of a further history that
-  /// parts from what is here before that end.
+  /// Evidence that a log ends earlier than proven so far: segments of a further history that parts
+  /// from the applied log before the proven end.
   ///
-  /// Whoever had received such a history cites it, and is believed only once it is shown.
+  /// Devices that received such a history cite it, and their citations count only once the history
+  /// is shown.
   func earlierForks(in waiting: [OpenedSegment], of zone: ZoneState) throws -> [ForkEvidence] {
     let suspects = waiting.filter { zone.forkEnds[$0.author] != nil }
     guard zone.kind == .data, !suspects.isEmpty else { return [] }
@@ -108,10 +110,10 @@ extension Engine {
     }
   }
 
-  /// How many segments that bring nothing new are compared with what is here, in one batch.
+  /// The number of segments without new changes that are compared with the applied log per batch.
   private static var comparedSegments: Int { 64 }
 
-  /// Shows contradictions to the group, unless they are known there.
+  /// Shows contradictions to the group, unless the group knows them already.
   mutating func proveForks(_ evidence: [ForkEvidence], nowMilliseconds: UInt64) throws {
     for found in evidence {
       let zone = try zone(found.zone)
@@ -129,11 +131,10 @@ extension Engine {
     }
   }
 
-  /// Writes again, once, what this copy of the device had published in logs that were ended for
-  /// having two histories: it was told that it was kept, and nobody counts it any more.
+  /// Reissues, once, what this copy of the device published in its own forked logs.
   ///
-  /// The other history is the other copy's to write again; where that one is gone, it stays in
-  /// quarantine.
+  /// The device had reported those changes as saved, but a fork voids them. The other copy reissues
+  /// its own history. If the other copy is gone, its history stays in quarantine.
   mutating func reissueForked(of group: GroupID, nowMilliseconds: UInt64) throws {
     for zone in zones where zone.group == group && zone.kind == .data {
       for (author, end) in zone.forkEnds.sorted(by: { $0.key < $1.key })
@@ -167,7 +168,7 @@ extension Engine {
     }
   }
 
-  /// Finds out where the logs end whose two histories were shown.
+  /// Determines the ends of all logs whose fork has been shown.
   mutating func learnForks(of group: GroupID, _ membership: Membership) throws {
     if let control = zones.firstIndex(where: { $0.group == group && $0.kind == .control }) {
       zones[control].forkEnds = membership.forks.ends
@@ -183,14 +184,15 @@ extension Engine {
     }
     for (zone, logs) in ends.sorted(by: { $0.key < $1.key }) {
       for (author, proven) in logs.sorted(by: { $0.key < $1.key }) {
-        // Each further history costs everybody a proof, so of one log only a few are looked at.
+        // Each further history costs every reader one more proof, so only a few per log are
+        // examined.
         let end = proven.count > Limits.maximumForkEnds ? 1 : proven.min()
         zones[zone].forkEnds[author] = min(zones[zone].forkEnds[author] ?? .max, end ?? .max)
       }
     }
   }
 
-  /// The first change of which two contents are shown; nil where the proof proves nothing.
+  /// The first change with two proven contents; nil if the proof proves nothing.
   private func forkEnd(
     _ first: [UInt8], _ second: [UInt8], of author: Author, in zone: ZoneState,
     _ membership: Membership

@@ -2,19 +2,19 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-// A log of a control zone that has two histories is shown whole, and all of it counts.
+// A forked log of a control zone is shown completely, and all its histories count.
 extension Engine {
-  /// Why a life ends whose numbers another copy has used, in words.
+  /// Why an incarnation ends whose sequence numbers another copy has used, in words.
   static var copyReason: String {
     "another copy of this node has published changes under the same numbers"
   }
 
   // MARK: Reading
 
-  /// The logs of a group that have more than one history, as far as operations show it.
+  /// The forked logs of a group, as far as operations show them.
   ///
-  /// A shown segment proves itself, by its author's signature: it does not matter who shows it, but
-  /// for how much of one device's showing counts.
+  /// A shown segment proves itself by its author's signature. It does not matter which device shows
+  /// it, except for the quota of each device.
   func shownHistories(in items: [ControlItem], of group: GroupID) throws -> ShownHistories {
     var histories = ShownHistories()
     guard items.contains(where: { $0.operation.kind == 23 }) else { return histories }
@@ -54,9 +54,9 @@ extension Engine {
 
   // MARK: Showing
 
-  /// Shows what this device holds of logs with two histories and nobody has shown yet.
+  /// Shows the forked logs that this device has and nobody has shown yet.
   ///
-  /// - Parameter contradicted: changes of which this device has seen two contents just now.
+  /// - Parameter contradicted: The changes for which this device has just seen two contents.
   mutating func showHistories(
     of group: GroupID, contradicted: [Dot], nowMilliseconds: UInt64
   ) throws {
@@ -69,7 +69,7 @@ extension Engine {
       let before = draft.membership(of: group)
       try draft.leaveContradictedLife(of: group, contradicted, nowMilliseconds: nowMilliseconds)
       var written = false
-      // What is shown may hold more that is to be shown.
+      // A shown segment may contain further histories that must be shown.
       for _ in 0..<ShownHistories.maximumDepth {
         let isNew = try draft.showOnce(
           of: group, contradicted: contradicted, nowMilliseconds: nowMilliseconds)
@@ -82,7 +82,7 @@ extension Engine {
     self = draft
   }
 
-  /// Goes on in a new life where the contradiction is in this one.
+  /// Starts a new incarnation if the current one is contradicted.
   private mutating func leaveContradictedLife(
     of group: GroupID, _ contradicted: [Dot], nowMilliseconds: UInt64
   ) throws {
@@ -96,19 +96,21 @@ extension Engine {
       nowMilliseconds: nowMilliseconds)
   }
 
-  /// Shows every segment once; whether there was anything to show.
+  /// Shows every segment once.
+  ///
+  /// - Returns: Whether there was anything to show.
   private mutating func showOnce(
     of group: GroupID, contradicted: [Dot], nowMilliseconds: UInt64
   ) throws -> Bool {
     let control = try controlZone(of: group)
-    // Also who belongs to the group only by a history that nobody has shown yet.
+    // This includes devices that belong to the group only by a history that nobody has shown yet.
     guard membership(of: group).card(of: device) != nil,
       room(of: control).admits(author, in: control),
       control.forkEnds[author] == nil
     else { return false }
     var starts = control.forkEnds
     for dot in contradicted { starts[dot.author] = min(starts[dot.author] ?? .max, dot.sequence) }
-    // What a log says that will be cut off is not shown for good.
+    // Operations of a log that will be cut off are not shown permanently.
     let lasting = try shownHistories(
       in: Membership.items(of: try store.events(of: ControlOperation.type, in: control.id))
         .filter { $0.version.dot.sequence < control.forkEnds[$0.version.dot.author] ?? .max },
@@ -121,7 +123,7 @@ extension Engine {
         try store.segments(of: control.id).filter { $0.author == life }.map(\.digest))
       let held = try held(of: life, from: start, in: control)
       let applied = held.filter { stored.contains($0.digest) }
-      // All of it or nothing: in pieces it would count as several histories.
+      // All segments or none: separate pieces would count as several histories.
       if !applied.allSatisfy({ tree.holds($0.stretch) }) {
         for segment in applied where ledger.takes(segment.stretch) {
           tree.add(segment.stretch)
@@ -140,7 +142,7 @@ extension Engine {
     return !due.isEmpty
   }
 
-  /// The sealed segments of a life that this device holds from a change on, in order.
+  /// This device's sealed segments of an incarnation from a change on, in order.
   private mutating func held(
     of life: Author, from start: UInt64, in control: ZoneState
   ) throws -> [OpenedSegment] {
@@ -170,8 +172,8 @@ extension Engine {
     let limit = ControlOperation.maximumEvidenceBytes
     let count = (segment.bytes.count + limit - 1) / limit
     for part in 0..<count {
-      // Whether it has effect is not asked: it counts whoever shows it, and until all is shown this
-      // very device may seem to be a stranger.
+      // No check for effect: a shown segment counts whoever shows it, and this device may seem to
+      // be a stranger until everything is shown.
       _ = try writeControl(
         [
           .branch(
@@ -183,9 +185,9 @@ extension Engine {
   }
 }
 
-/// The parts of shown segments, to be put together.
+/// Assembles the parts of shown segments.
 ///
-/// Parts of one log only: nobody spoils what another one shows.
+/// Only parts from one log are combined, so nobody can spoil what another device shows.
 private struct ShownParts {
   private struct Source: Hashable {
     let author: Author
@@ -210,7 +212,7 @@ private struct ShownParts {
     parts[source] = found
   }
 
-  /// The segments of which every part is here, each device's in the order of its logs.
+  /// The complete segments, those of each device in the order of its logs.
   var whole: [(device: DeviceID, digest: Identifier, bytes: [UInt8])] {
     parts.filter { $0.value.bytes.count == $0.key.parts }
       .sorted { left, right in
@@ -230,7 +232,7 @@ private struct ShownParts {
 }
 
 extension OpenedSegment {
-  /// Its changes by number and content.
+  /// The changes by sequence number and content.
   fileprivate var stretch: Stretch {
     Stretch(
       author: author,
@@ -238,7 +240,7 @@ extension OpenedSegment {
       before: .init(sequence: first - 1, hash: chain[0]))
   }
 
-  /// What it says of the group.
+  /// The segment's membership operations.
   fileprivate func shown(in zone: ZoneID) -> ShownSegment {
     let shown = changes.map { change in
       let hash = hash(after: change.dot.sequence)

@@ -1,12 +1,12 @@
 import HearthCRDT
 import HearthMembership
 
-// A device that was copied works in two places: the copy begins a new life, the original does not
-// know, and nobody else can tell which of them is in the right hands.
+// A copied device runs in two places. The copy starts a new incarnation, the original does not know
+// of it, and nobody else can tell which of them is in the right hands.
 extension Engine {
-  /// Whether a life goes on that was over when a new one began: a second copy is at work.
+  /// Whether an incarnation continues after a new one replaced it: a second copy is running.
   ///
-  /// Proven without any clock: the life that ended has written what cites the new one.
+  /// The proof needs no clock: the ended incarnation has written a change that cites the new one.
   package func isCopied(at beginning: LifeBeginning, in group: GroupID) -> Bool {
     zones.contains { zone in
       guard zone.group == group else { return false }
@@ -16,11 +16,11 @@ extension Engine {
     }
   }
 
-  /// The fact that a device's life is known to this node's person.
+  /// The fact that this node's person knows of an incarnation.
   package static func lifeFact(_ life: Author) -> String {
     "life.\(life.device.hex).\(life.incarnation)"
   }
 
-  /// The fact that this node's person was told that a device works beside a new life.
+  /// The fact that this node's person was notified of a device running beside its new incarnation.
   package static func copyFact(_ device: DeviceID) -> String { "copied.\(device.hex)" }
 }

@@ -2,12 +2,14 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-// What the engine does when it learns of membership operations.
+// How the engine reacts to membership operations.
 extension Engine {
-  /// Folds a group's control operations anew, lets its zones recognise its devices, takes over the
-  /// keys it hands on and chooses those to write under.
+  /// Recomputes a group's membership from its control log.
   ///
-  /// - Parameter isLoading: whether the engine is being read from its store.
+  /// The group's zones then recognise its devices, take over the keys in the log, and choose the
+  /// epochs to write under.
+  ///
+  /// - Parameter isLoading: Whether the engine is being loaded from its store.
   mutating func refreshMembership(of group: GroupID, isLoading: Bool = false) throws {
     let control = try controlZone(of: group)
     let items = Membership.items(
@@ -23,7 +25,7 @@ extension Engine {
         try learnEpochs(at: place, membership)
         try chooseEpoch(at: place, membership, isLoading: isLoading)
       }
-      // A shown history may hold the keys and the people by which more of it can be read.
+      // A shown history may contain the keys and people needed to read further histories.
       let more = try shownHistories(in: items, of: group)
       guard more.counted != shown.counted else { break }
       shown = more
@@ -31,13 +33,14 @@ extension Engine {
     try learnForks(of: group, membership(of: group))
   }
 
-  /// Brings everything in line with a membership that has changed, in the transaction in which it
-  /// changed: zones whose changes now count for something else are built anew, and what waited for
-  /// a key or a person is tried again.
+  /// Adapts the engine to a changed membership, in the transaction that changed it.
+  ///
+  /// It rebuilds zones whose changes are now judged differently, and retries segments that were
+  /// pending on a key or a person.
   mutating func settle(
     _ group: GroupID, after before: Membership, nowMilliseconds: UInt64
   ) throws {
-    // Who has two histories goes on as somebody else, with what nobody has seen yet.
+    // A device with a forked log continues in a new incarnation, with its unpublished changes.
     let own = zones.compactMap { zone in
       zone.forkEnds[author].map { OwnLogEnd(zone: zone.id, author: author, first: $0) }
     }
@@ -53,7 +56,7 @@ extension Engine {
     let membership = membership(of: group)
     for zone in zones where zone.group == group && zone.kind == .data {
       if Mutant.keepsOldJudgement.isActive { continue }
-      // Whoever had received one of two histories is proven once both are shown.
+      // A citation of one of two histories becomes proven once both are shown.
       let isProven =
         try before.forks.ends != membership.forks.ends
         && store.pendingEntries(in: zone.id).contains { $0.reason == .falseClaim }
@@ -74,12 +77,12 @@ extension Engine {
       }
       guard waits else { continue }
       let applied = try receive([], in: zone.id, nowMilliseconds: nowMilliseconds).applied
-      // Operations that were opened just now may hand on further keys; that was settled there.
+      // The opened operations may contain further keys; `receive` has settled them already.
       if applied > 0, zone.kind == .control { return }
     }
   }
 
-  /// Whether something that decides about the changes of a zone has changed.
+  /// Whether anything that decides about the changes of a zone has changed.
   private func isAffected(
     _ zone: ZoneState, _ before: Membership, _ after: Membership
   ) throws -> Bool {
@@ -94,7 +97,8 @@ extension Engine {
       guard !changed.isEmpty else { continue }
       var cuts = changed.compactMap(\.cut)
       if !Mutant.cutsOnlyTake.isActive {
-        // Of cuts of the same time the largest holds: a further one also gives back what one took.
+        // Of concurrent cuts, the largest holds: a further cut also restores what another one cut
+        // off.
         cuts += before.cuts(in: old, besides: gone) + after.cuts(in: new, besides: come)
       }
       for head in zone.heads where head.author.device == device {
@@ -107,8 +111,10 @@ extension Engine {
     return false
   }
 
-  /// Whether somebody about whom changes of a zone decide stood otherwise with the group than was
-  /// known: an operation of which their authors may have known gained or lost effect.
+  /// Whether a person about whom changes of a zone decide now has another status.
+  ///
+  /// This is the case if an operation that the changes' authors may have known gained or lost
+  /// effect.
   private func isSubjectAffected(
     _ zone: ZoneState, _ before: Membership, _ after: Membership
   ) throws -> Bool {
@@ -119,7 +125,7 @@ extension Engine {
     }
   }
 
-  /// Whether changes of a zone cite a log of the control zone whose histories are others now.
+  /// Whether changes of a zone cite a control log whose set of histories has changed.
   private func citesOtherHistory(
     _ zone: ZoneState, _ before: ControlForks, _ after: ControlForks
   ) -> Bool {
@@ -129,14 +135,14 @@ extension Engine {
     }
   }
 
-  /// Whether more of an author's log is applied than what all its histories have in common.
+  /// Whether an author's log is applied beyond the common prefix of all its histories.
   private func isBeyondFork(_ zone: ZoneState) -> Bool {
     zone.forkEnds.contains { author, end in zone.head(of: author).sequence >= end }
   }
 
   // MARK: Keys
 
-  /// Takes over every key that the log hands to this device, and those sealed under them.
+  /// Adds every key that the log hands to this device, and the keys sealed under those keys.
   private mutating func learnEpochs(at place: Int, _ membership: Membership) throws {
     let zone = zones[place]
     let epochs = membership.epochs(of: zone.id)
@@ -151,7 +157,7 @@ extension Engine {
         if let key { learnt.learn(key) }
       }
     }
-    // From the newest back, as each holds the keys of those before it.
+    // From the newest epoch back, since each epoch wraps the keys of its predecessors.
     for epoch in epochs.reversed() {
       guard let key = learnt.epoch(id: epoch.grant.epoch) else { continue }
       for earlier in epoch.grant.history
@@ -166,7 +172,7 @@ extension Engine {
     try learn(learnt.epochs, at: place)
   }
 
-  /// Keeps keys of a zone that were not held.
+  /// Stores unknown keys of a zone.
   mutating func learn(_ epochs: [EpochKey], at place: Int) throws {
     var learnt = zones[place]
     for epoch in epochs { learnt.learn(epoch) }
@@ -174,7 +180,7 @@ extension Engine {
     zones[place] = learnt
   }
 
-  /// Writes all keys of a zone; false where the store does not have the zone.
+  /// Stores all keys of a zone; false if the store lacks the zone.
   func keepKeys(of zone: ZoneState) throws -> Bool {
     guard var stored = try store.zones().first(where: { $0.id == zone.id }) else { return false }
     stored.wrappedEpochs = try zone.epochs.map { try $0.protected(by: identity) }
@@ -184,9 +190,9 @@ extension Engine {
 
   /// Chooses the epoch to write under.
   ///
-  /// Own operations that wait to be sealed go under the one that is left: the key of the next may
-  /// be among them. That was done with the operation that made it, so what waits in the store of an
-  /// engine that is being read goes under the one that is chosen.
+  /// Own unsealed control operations go under the previous epoch, because they may contain the key
+  /// of the next one. That was done together with the operation that made the new epoch. Operations
+  /// that are still unsealed while the engine loads therefore go under the chosen epoch.
   private mutating func chooseEpoch(
     at place: Int, _ membership: Membership, isLoading: Bool
   ) throws {
@@ -207,8 +213,9 @@ extension Engine {
         try store.setFact(Engine.epochFact(chosen), Engine.bytes(of: written))
       }
     }
-    // While none may be used, reading and what must be written to make one go on under the last;
-    // that is settled here, as the next key is learnt before it is chosen.
+    // While no epoch is usable, reading continues under the last one, and so do the writes needed
+    // to make a new epoch. The choice is made here, because the next key is learned before it is
+    // chosen.
     let citing = zone.heads.filter { $0.author.device == device }.map(\.controlSeen)
     let last =
       Mutant.lastKeyMoves.isActive
@@ -217,9 +224,9 @@ extension Engine {
     zones[place].isEpochOver = chosen == nil && !membership.epochs(of: zone.id).isEmpty
   }
 
-  /// Judges segments by whether their author knew that their key was over.
+  /// Creates a check that rejects segments whose author knew that their epoch was over.
   ///
-  /// - Parameter unjudged: the digests of those that were not judged before; nil for all.
+  /// - Parameter unjudged: The digests of segments that were not judged before; nil for all.
   func epochJudge(
     of zone: ZoneState, unjudged: Set<Identifier>?
   ) -> (OpenedSegment, Frontier) -> Bool {
@@ -235,7 +242,7 @@ extension Engine {
 }
 
 extension Change {
-  /// The membership operations in it.
+  /// The change's membership operations.
   var controlOperations: [ControlOperation] {
     operations.compactMap { operation in
       guard operation.key.type == ControlOperation.type, case .event(let fields) = operation.body,
@@ -247,10 +254,11 @@ extension Change {
 }
 
 extension OpenedSegment {
-  /// Whether its last change hands on a key of the control zone, lets its author in, or only speaks
-  /// of keys or closes an invitation: it must be under a key that those have who have no newer one.
+  /// Whether the segment must be under a key that devices without a newer key have.
   ///
-  /// Who comes by an older invitation has none of the newer keys, and a reader cannot make one.
+  /// This holds if its last change hands on a key of the control zone, admits its author, or
+  /// contains only operations about keys and closed invitations. A device that joins by an older
+  /// invitation lacks the newer keys, and a reader cannot make one.
   fileprivate func mayBeUnderOldKey(of control: ZoneID) -> Bool {
     guard let last = changes.last else { return false }
     let operations = last.controlOperations
@@ -272,15 +280,15 @@ extension OpenedSegment {
 }
 
 extension Engine {
-  /// Takes keys from changes of the control zone, whether what came before them is here or not: it
-  /// may be under those very keys.
+  /// Takes keys from changes of the control zone, even if earlier changes are missing.
   ///
-  /// They are in memory only, until the ring says where they have to be kept.
+  /// The missing changes may be sealed under those very keys. The keys stay in memory; the ring
+  /// records which zones must be stored.
   ///
   /// - Parameters:
-  ///   - ring: the keys that are here.
-  ///   - isWanted: whether a key of a zone is taken.
-  /// - Returns: the tags of the new ones.
+  ///   - ring: The known keys.
+  ///   - isWanted: Whether to take a key of a zone.
+  /// - Returns: The tags of the new keys.
   mutating func learnKeys(
     from changes: [Change], of group: GroupID, into ring: inout KeyRing,
     where isWanted: (ZoneID, EpochKey) -> Bool

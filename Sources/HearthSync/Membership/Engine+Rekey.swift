@@ -2,19 +2,19 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-// New epochs: when, for whom, and what heals a bad one.
+// Epoch rotation: when it is due, for which readers, and how a bad epoch is repaired.
 extension Engine {
-  /// How long an epoch is written under: 30 days.
+  /// The longest time that an epoch is used for writing: 30 days.
   package static var epochMilliseconds: UInt64 { 30 * 24 * 60 * 60 * 1_000 }
-  /// How long epochs of the same time wait for one of their makers to join them: 10 minutes.
+  /// How long concurrent epochs wait for one of their makers to join them: 10 minutes.
   package static var joinMilliseconds: UInt64 { 10 * 60 * 1_000 }
-  /// How many changes of a zone are written under one epoch.
+  /// The most changes of a zone that are written under one epoch.
   package static var epochChanges: UInt64 { 10_000 }
 
-  /// Makes a new epoch of zones.
+  /// Makes a new epoch for each zone.
   ///
-  /// Whoever may write may do it; nobody chooses who reads. It follows every epoch that no other
-  /// follows, so it also joins what was made at the same time.
+  /// Any writer may rotate keys, but nobody chooses the readers. The new epoch follows every
+  /// current leaf epoch, so it also joins concurrent epochs.
   ///
   /// - Throws: `notAllowed` if this device may not write in the group.
   package mutating func rekey(
@@ -24,8 +24,7 @@ extension Engine {
     _ = try perform(grants, in: group, nowMilliseconds: nowMilliseconds)
   }
 
-  /// Makes new epochs for all zones of a group that may not be written under the present ones, if
-  /// this device may.
+  /// Rotates all zones of a group whose current epoch may no longer be used, if this device may.
   mutating func replaceOverEpochs(of group: GroupID, nowMilliseconds: UInt64) throws {
     let over = zones.filter { $0.group == group && $0.isEpochOver }.map(\.id)
     guard !over.isEmpty, let role = membership(of: group).role(of: device), role != .reader else {
@@ -35,7 +34,7 @@ extension Engine {
     try rekey(over, of: group, nowMilliseconds: nowMilliseconds)
   }
 
-  /// A device that reads from the operations on that new keys go with, and whose it is.
+  /// A device that can read from the operations on that the new keys accompany.
   struct Joining {
     let device: DeviceID
     let card: DeviceCard
@@ -45,10 +44,10 @@ extension Engine {
   /// The operations that give zones new keys.
   ///
   /// - Parameters:
-  ///   - left: the devices that read no more when these operations have effect.
-  ///   - joined: a device that reads from then on.
-  ///   - isThreshold: whether the operations change what newcomers may read, so that nothing leads
-  ///     back to what was before.
+  ///   - left: The devices that lose access when the operations take effect.
+  ///   - joined: A device that gains access.
+  ///   - isThreshold: Whether the operations are a history boundary: they change what newcomers may
+  ///     read, so no link leads back to earlier keys.
   func grants(
     of zones: [ZoneID], in group: GroupID, without left: Set<DeviceID>,
     joined: Joining? = nil, isThreshold: Bool = false
@@ -88,17 +87,16 @@ extension Engine {
     }
   }
 
-  /// The zones of records of a group.
+  /// The data zones of a group.
   func dataZoneIDs(of group: GroupID) -> [ZoneID] {
     zones.filter { $0.group == group && $0.kind == .data }.map(\.id)
   }
 
-  /// Performs what lets somebody in, an invitation or an admission; with new keys where newcomers
-  /// read from then on.
+  /// Performs an invitation or admission, with new keys if newcomers may read only from then on.
   ///
   /// - Parameters:
-  ///   - person: who it is, where that is known; nil for a newcomer.
-  ///   - joined: a device that reads from then on.
+  ///   - person: The person, if known; nil for a newcomer.
+  ///   - joined: A device that gains access.
   mutating func performEntrance(
     _ operation: ControlOperation, of person: PersonID?, in group: GroupID,
     joined: Joining? = nil, nowMilliseconds: UInt64
@@ -113,15 +111,15 @@ extension Engine {
     }
   }
 
-  /// Performs operations from which on newcomers read, with new keys of the zones of records, and
-  /// of the members' log where they close invitations.
+  /// Performs operations at a history boundary, with new keys for the data zones.
   ///
-  /// What was written here before is sealed first, under the keys of then.
+  /// If the operations close invitations, the control log gets new keys too. Pending own changes
+  /// are first sealed under the earlier keys.
   ///
   /// - Parameters:
-  ///   - joined: a device that reads from then on.
-  ///   - isThreshold: whether nothing leads back to what was before.
-  ///   - operations: given the engine after the sealing.
+  ///   - joined: A device that gains access.
+  ///   - isThreshold: Whether no link leads back to earlier keys.
+  ///   - operations: Makes the operations; called with the engine after the sealing.
   mutating func performThreshold(
     in group: GroupID, joined: Joining? = nil, isThreshold: Bool = false,
     nowMilliseconds: UInt64, _ operations: (Engine) -> [ControlOperation]
@@ -142,10 +140,10 @@ extension Engine {
     self = draft
   }
 
-  /// Closes invitations that have expired, with new keys, before somebody is let in.
+  /// Closes expired invitations, with new keys, before somebody is admitted.
   ///
-  /// The next sync would do so, and who is let in now would not have the keys made with that, under
-  /// which the snapshot is that newcomers begin from.
+  /// The next sync would close them anyway. The newcomer would then lack the new keys, and could
+  /// not open the snapshot that newcomers bootstrap from.
   private mutating func closeExpired(in group: GroupID, nowMilliseconds: UInt64) throws {
     guard !Mutant.closesAfterInviting.isActive, let role = membership(of: group).role(of: device)
     else { return }
@@ -156,17 +154,16 @@ extension Engine {
     try perform(closings + keys, in: group, nowMilliseconds: nowMilliseconds)
   }
 
-  /// All zones of a group, the control zone among them.
+  /// All zones of a group, including the control zone.
   func zoneIDs(of group: GroupID) -> [ZoneID] {
     zones.filter { $0.group == group }.map(\.id)
   }
 
-  /// Does what is due without anybody asking: confirms joinings, closes invitations that are over,
-  /// makes new keys where one is over, old or doubled, complains about keys that cannot be opened,
-  /// and heals those of others.
+  /// Performs due maintenance: confirms joins, closes expired invitations, replaces finished, old
+  /// or concurrent epochs, complains about missing keys, and hands keys to devices that lack them.
   ///
-  /// - Parameter isComplete: whether every transport was read without failure. What a stale view
-  ///   would decide wrongly waits until one was.
+  /// - Parameter isComplete: Whether every transport was read without failure. Decisions that a
+  ///   stale view would get wrong wait for a complete read.
   package mutating func maintain(isComplete: Bool = true, nowMilliseconds: UInt64) throws {
     for group in Set(zones.filter { !isRetired($0) }.map(\.group)).sorted() {
       guard let role = membership(of: group).role(of: device) else { continue }
@@ -194,9 +191,9 @@ extension Engine {
     }
   }
 
-  /// Whether a closing leaves the keys of a zone with somebody who did not join.
+  /// Whether a closed invitation leaves the keys of a zone with somebody who did not join.
   ///
-  /// Those of the members' log only where the link was not used up by people who are in.
+  /// The keys of the control log count only if members did not use up the link.
   private func exposes(_ closing: ControlOperation, _ zone: ZoneState) -> Bool {
     guard case .inviteClose(let id) = closing else { return false }
     return zone.kind == .data
@@ -224,10 +221,10 @@ extension Engine {
       || writtenUnder(current, in: zone) >= Engine.epochChanges
   }
 
-  /// Whether this device joins epochs that were made at the same time.
+  /// Whether this device joins concurrent epochs.
   ///
-  /// The first maker who is still there and may, at once; everybody else once some time has passed,
-  /// so that it does not need that one, nor do all do it together.
+  /// The first maker who is still a writer joins them at once. All others wait, so that the join
+  /// does not depend on that maker and not all devices join at once.
   private func mayJoin(
     _ newest: [EpochRecord], of group: GroupID, nowMilliseconds: UInt64
   ) -> Bool {
@@ -243,7 +240,8 @@ extension Engine {
           .id == device
   }
 
-  /// Whether no later life of this device is known: of two copies that are at work, one joins.
+  /// Whether this device knows no later incarnation of itself; of two running copies, only one
+  /// joins.
   private func isNewestLife(in group: GroupID) -> Bool {
     guard let control = try? controlZone(of: group) else { return true }
     let isLast = !control.heads.contains {
@@ -253,7 +251,7 @@ extension Engine {
     return isLast
   }
 
-  /// How many changes a zone has since an epoch was made, by this device's count.
+  /// The number of changes in a zone since an epoch was made, by this device's count.
   private func writtenUnder(_ epoch: EpochRecord, in zone: ZoneState) -> UInt64 {
     let total = zone.heads.reduce(UInt64(0)) { $0 &+ $1.sequence }
     let fact = try? store.fact(Engine.epochFact(epoch.grant.epoch))
@@ -261,7 +259,7 @@ extension Engine {
     return total &- ((try? reader.fixed64("changes")) ?? total)
   }
 
-  /// The fact under which a zone's number of changes is kept, as it was when an epoch was learnt.
+  /// The fact that stores a zone's number of changes at the time when an epoch was learned.
   static func epochFact(_ epoch: [UInt8]) -> String {
     "epoch." + (Identifier(bytes: Array(epoch.prefix(16)))?.hex ?? "")
   }

@@ -1,21 +1,21 @@
 import HearthCRDT
 import HearthMembership
 
-// What records are worth follows from who belongs, and that from rules that a program may change.
+// Membership determines which records have effect, and a new version may change its rules.
 extension Engine {
-  /// The rules by which this program resolves who belongs.
+  /// The version of the rules by which this program resolves membership.
   ///
-  /// 1 had a table of what strikes what; 2 are the principles of decision 0056.
+  /// Version 1 had a precedence table; version 2 uses the principles of decision 0056.
   package static var membershipRules: UInt64 { 2 }
   private static var membershipRulesFact: String { "membership.rules" }
 
-  /// Builds records anew that an earlier program judged by other rules of membership.
+  /// Rebuilds records that an earlier version judged by other membership rules.
   ///
-  /// Who belongs is resolved at each start, and records are judged once, when they come. So they
-  /// would stay as they were judged then. A zone whose log is damaged stays as it is, which
-  /// verifying tells, and the next start tries again. O(changes) once after such an update.
+  /// The engine resolves membership at each start, but judges records only once, on arrival, so old
+  /// judgements would persist. A zone with a damaged log keeps its records; verification reports
+  /// the damage, and the next start tries again. The cost is O(changes), once after such an update.
   ///
-  /// - Throws: the store's errors.
+  /// - Throws: The store's errors.
   package mutating func followMembershipRules(nowMilliseconds: UInt64) throws {
     let current = Engine.bytes(of: Engine.membershipRules)
     guard try store.fact(Engine.membershipRulesFact) != current else { return }

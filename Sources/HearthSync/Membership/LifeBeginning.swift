@@ -1,24 +1,24 @@
 import HearthCRDT
 import HearthMembership
 
-/// The beginning of a device's new life, as the group's log tells it.
+/// The start of a device's new incarnation, according to the group's log.
 package struct LifeBeginning: Equatable, Sendable {
-  /// The device in its new life.
+  /// The device in its new incarnation.
   package let author: Author
-  /// The life that ended with it.
+  /// The incarnation that ended.
   package let previous: UInt64
   /// What the device found, in words.
   package let reason: String
-  /// When, by the clock of the device.
+  /// The time by the device's clock.
   package let milliseconds: UInt64
 
-  /// The life that ended with it, as an author.
+  /// The ended incarnation as an author.
   package var ended: Author { Author(device: author.device, incarnation: previous) }
 
-  /// The reason of a device that ended while it noted how far its own logs had come.
+  /// The reason given by a device that was interrupted while it noted the heads of its own logs.
   package static let interruption = "this node was interrupted while it noted where it stands"
 
-  /// Why a device began a new life, in words that others understand.
+  /// Why a device started a new incarnation, in words that other people understand.
   package static func cause(of reason: String) -> String {
     reason == interruption
       ? "it was interrupted, and cannot tell whether its files were copied"
@@ -27,7 +27,7 @@ package struct LifeBeginning: Equatable, Sendable {
 }
 
 extension Membership {
-  /// Every new life that a device of the group has begun, causes first.
+  /// Every new incarnation that a device of the group has started, causes first.
   package func lifeBeginnings() -> [LifeBeginning] {
     said(.incarnate).compactMap { said in
       guard said.counts, case .incarnate(let life) = said.item.operation else { return nil }
