@@ -1,5 +1,5 @@
 /// The version of Hearth's programs.
 package enum HearthVersion {
-  /// As both programs print it.
+  /// The version that both programs print.
   package static let text = "0.1.0"
 }

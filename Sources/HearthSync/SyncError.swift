@@ -1,6 +1,6 @@
-/// Why the engine refused something, in a form that programs compare and people read.
+/// A refusal of the engine, as a code for programs and a message for people.
 package struct SyncError: Error, Sendable {
-  /// The kind of refusal; programs decide on this alone.
+  /// The kind of refusal; programs decide by this alone.
   package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
@@ -8,35 +8,35 @@ package struct SyncError: Error, Sendable {
       self.rawValue = rawValue
     }
 
-    /// No zone, group or invitation of that name is known here.
+    /// No zone, group or invitation of that name is known on this node.
     package static let notFound = Code(rawValue: "notFound")
-    /// A value, record or transaction beyond a limit.
+    /// A value, record or transaction is beyond a limit.
     package static let tooLarge = Code(rawValue: "tooLarge")
-    /// An operation that does not fit its type or transaction.
+    /// An operation does not fit its type or transaction.
     package static let invalidOperation = Code(rawValue: "invalidOperation")
-    /// Bytes that are not what they claim to be.
+    /// Bytes are not what they claim to be.
     package static let malformed = Code(rawValue: "malformed")
-    /// A signature, hash or key that does not fit.
+    /// A signature, hash or key does not fit.
     package static let notAuthentic = Code(rawValue: "notAuthentic")
-    /// An answer whose signer is not shown to have let this device in.
+    /// The log does not prove that an answer's signer admitted this device.
     package static let unproven = Code(rawValue: "unproven")
     /// The person or device may not do this.
     package static let notAllowed = Code(rawValue: "notAllowed")
-    /// An invitation whose time is over.
+    /// The invitation has expired.
     package static let expired = Code(rawValue: "expired")
-    /// An invitation that was used as often as it allows, or closed.
+    /// The invitation was closed or has no uses left.
     package static let used = Code(rawValue: "used")
-    /// Already there.
+    /// The item exists already.
     package static let exists = Code(rawValue: "exists")
-    /// The snapshot that a zone began from is not what an author wrote.
+    /// A zone's base snapshot contradicts what an author wrote.
     package static let snapshotContradicted = Code(rawValue: "snapshotContradicted")
-    /// An older version of a public catalogue than one that was seen.
+    /// A public catalogue's version is older than one that was seen.
     package static let catalogueOlder = Code(rawValue: "catalogueOlder")
-    /// Two versions of a public catalogue with one number.
+    /// Two versions of a public catalogue have the same number.
     package static let catalogueForked = Code(rawValue: "catalogueForked")
-    /// Records that are not what a public catalogue's signed version is made of.
+    /// The records do not match a public catalogue's signed version.
     package static let catalogueIncomplete = Code(rawValue: "catalogueIncomplete")
-    /// The store holds something that contradicts itself.
+    /// The store contains contradictory data.
     package static let corrupt = Code(rawValue: "corrupt")
   }
 
@@ -44,7 +44,7 @@ package struct SyncError: Error, Sendable {
   package let code: Code
   /// What happened, where, and what to do.
   package let message: String
-  /// The error underneath, if any.
+  /// The underlying error, if any.
   package let cause: (any Error)?
 
   package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {

@@ -1,13 +1,13 @@
 import HearthCRDT
 import HearthMembership
 
-// What becomes of joinings and invitations without anybody asking.
+// Automatic handling of joins and invitations.
 extension Engine {
-  /// How long a joining may take from its device to this one after its invitation is over: 7 days.
+  /// How long a join may take to reach this device after its invitation expired: 7 days.
   package static var graceMilliseconds: UInt64 { 7 * 24 * 60 * 60 * 1_000 }
 
-  /// The operation that makes final what counts and what this device may make final; none where
-  /// nothing waits.
+  /// The operation that confirms all effective joins that this device may confirm; empty if none is
+  /// unconfirmed.
   func confirmations(in group: GroupID, nowMilliseconds: UInt64) -> [ControlOperation] {
     let unconfirmed = membership(of: group).unconfirmed(
       by: device, nowMilliseconds: nowMilliseconds,
@@ -16,10 +16,10 @@ extension Engine {
     return [.confirm(Array(unconfirmed.inTime.prefix(ControlOperation.maximumItems)))]
   }
 
-  /// Removes whoever came by an invitation whose time was over long ago by this device's clock.
+  /// Removes devices whose join by an expired invitation arrived too late by this device's clock.
   ///
-  /// A joiner may claim any time. Who was delayed is invited anew; what they wrote stays in
-  /// quarantine, to be adopted.
+  /// The grace period is needed because a joiner may claim any time. A delayed person must be
+  /// invited again; that person's changes stay in quarantine and can be adopted.
   mutating func turnAwayLate(in group: GroupID, nowMilliseconds: UInt64) throws {
     let membership = membership(of: group)
     let late = membership.unconfirmed(
@@ -39,7 +39,7 @@ extension Engine {
     }
   }
 
-  /// Lets in somebody whose joining waits, as something speaks against it.
+  /// Admits a person whose join is pending because of an objection.
   ///
   /// - Throws: `notFound`, `notAllowed`.
   package mutating func confirm(
@@ -62,11 +62,10 @@ extension Engine {
     self = draft
   }
 
-  /// Closes invitations that let in at once and are used up, and those whose time is over by this
-  /// device's clock, where this device may.
+  /// Closes used-up automatic invitations, and invitations that expired by this device's clock, if
+  /// this device may.
   ///
-  /// One by approval that is used up lets in nobody, and whoever waits for its answer is told by
-  /// the answer.
+  /// A used-up invitation by approval admits nobody, and the answer notifies each applicant.
   func closings(
     in group: GroupID, _ role: Role, nowMilliseconds: UInt64
   ) -> [ControlOperation] {

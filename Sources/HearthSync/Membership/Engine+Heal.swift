@@ -2,13 +2,15 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-// What makes devices whole that cannot open a key: they say so, and others hand it on.
+// Repair of missing keys: devices complain about keys that they cannot open, and others hand them
+// on.
 extension Engine {
-  /// Complaints about keys that this device was given, as far as the log says, and cannot open.
+  /// Complaints about keys that this device received according to the log, but cannot open.
   ///
-  /// Said again about whatever was handed on since and does not open either. Where segments of the
-  /// control zone stay closed nobody can name their keys: then the last key that is held is named,
-  /// and whatever does not lead to it is given anew under that.
+  /// A device complains again about a key that was handed on since and still does not open. If
+  /// segments of the control zone stay closed, nobody can name their keys. The device then names
+  /// its last key of that zone, and others hand on, under that key, every key that does not lead to
+  /// it.
   func complaints(in group: GroupID) throws -> [ControlOperation] {
     let membership = membership(of: group)
     var complaints = zones.filter { $0.group == group }.flatMap { zone in
@@ -26,7 +28,8 @@ extension Engine {
     return complaints
   }
 
-  /// Says which key of the control zone is the last, while there are segments under others.
+  /// A complaint that names the last known key of the control zone, while segments under other keys
+  /// are pending.
   private func lastKey(
     in group: GroupID, _ membership: Membership
   ) throws -> ControlOperation? {
@@ -38,19 +41,20 @@ extension Engine {
     return .complaint(.init(zone: control.id, epoch: epoch, isLast: true))
   }
 
-  /// A device that lacks keys, and the keys of the control zone under which it can be told.
+  /// A device that lacks keys, and the control zone's keys under which it can be reached.
   private struct Patient {
     let device: DeviceID
-    /// Oldest first.
+    /// The epochs whose keys the device has, oldest first.
     let reachedBy: [[UInt8]]
     let lacks: [(zone: ZoneID, epoch: [UInt8])]
   }
 
-  /// Hands keys that are held here to devices that read and lack them.
+  /// Hands known keys to devices that may read and lack them.
   ///
-  /// Those that complained, and those that joined while others made the keys. A reader does so for
-  /// further devices of its own, and where nobody who writes has the key: its maker may be gone.
-  /// What is handed on goes under a key that the device has, or it could not open it.
+  /// These are devices that complained, and devices that joined while others made the keys. A
+  /// reader does so for further devices of its own person, and for keys that no writer has: their
+  /// maker may be gone. The keys are handed on under a key that the recipient has; otherwise it
+  /// could not open them.
   mutating func heal(in group: GroupID, nowMilliseconds: UInt64) throws {
     for patient in patients(in: group) {
       guard let card = membership(of: group).device(patient.device)?.card else { continue }
@@ -71,7 +75,7 @@ extension Engine {
       var draft = self
       try store.transaction {
         draft = self
-        // What is due anyway, before and under the keys of today.
+        // Due rotations and unsealed changes come first, under the current keys.
         try draft.replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
         let control = try draft.controlZone(of: group)
         for author in control.heads.map(\.author) where author.device == device {
@@ -118,7 +122,7 @@ extension Engine {
 }
 
 extension Engine {
-  /// The epochs whose keys somebody has who writes.
+  /// The epochs whose keys at least one writer has.
   private func writersKeys(
     of zones: [(ZoneState, [EpochRecord])], _ membership: Membership
   ) -> Set<[UInt8]> {

@@ -2,19 +2,20 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-// What people do to a group: each call is one transaction of the control zone, or nothing.
+// People's operations on a group: each call is one transaction of the control zone, or has no
+// effect.
 extension Engine {
-  /// Writes membership operations and makes sure that they have effect.
+  /// Writes membership operations and verifies that they have effect.
   ///
-  /// - Returns: the ids of their events.
-  /// - Throws: `notAllowed` with the reason in words if one of them is void; nothing is written
-  ///   then.
+  /// - Returns: The ids of their events.
+  /// - Throws: `notAllowed` with the reason in words if one of the operations is void. Nothing is
+  ///   then written.
   @discardableResult
   mutating func perform(
     _ operations: [ControlOperation], in group: GroupID, nowMilliseconds: UInt64
   ) throws -> [RecordID] {
     guard !operations.isEmpty else { return [] }
-    // A device that comes by this very change cannot say anything before it.
+    // A device that joins by this very change cannot write anything before it.
     let isBeginning = operations.contains { $0.phase == 0 }
     var draft = self
     var ids: [RecordID] = []
@@ -48,7 +49,8 @@ extension Engine {
     return ids
   }
 
-  /// What is to be confirmed with operations of an owner or admin, who has seen it by now.
+  /// The confirmations that accompany operations of an owner or admin, who has seen the joins by
+  /// now.
   private func confirmations(
     beside operations: [ControlOperation], in group: GroupID, nowMilliseconds: UInt64
   ) -> [ControlOperation] {
@@ -63,10 +65,10 @@ extension Engine {
     return confirmations(in: group, nowMilliseconds: nowMilliseconds)
   }
 
-  /// Removes a person: whose devices read and write no more, and whose changes beyond those that
-  /// are here count for nothing anywhere.
+  /// Removes a person, revoking the access of the person's devices.
   ///
-  /// The same transaction makes new keys for those who stay, and closes the person's open
+  /// Changes of those devices beyond this node's applied ones are void everywhere. The same
+  /// transaction makes new keys for the remaining members, and closes the person's open
   /// invitations.
   ///
   /// - Throws: `notFound`, `notAllowed`.
@@ -90,14 +92,14 @@ extension Engine {
     try perform([removal] + closings + keys, in: group, nowMilliseconds: nowMilliseconds)
   }
 
-  /// Revokes a device that is lost, stolen or sold; its person stays.
+  /// Revokes a lost, stolen or sold device; its person stays.
   ///
-  /// Invitations that were made with it are closed.
-  /// The same transaction makes new keys, unless this device's person is a reader: then the next
-  /// who may makes them, before anything more is written.
+  /// Invitations made on the device are closed. The same transaction makes new keys, unless this
+  /// device's person is a reader. In that case, the next writer makes them before anything more is
+  /// written.
   ///
-  /// - Throws: `notFound`, `notAllowed`; `invalidOperation` for this very device, as `leave` or
-  ///   another device does that.
+  /// - Throws: `notFound`, `notAllowed`; `invalidOperation` for this very device, which leaves or
+  ///   is revoked by another device.
   package mutating func revoke(
     _ device: DeviceID, from group: GroupID, nowMilliseconds: UInt64
   ) throws {
@@ -119,10 +121,10 @@ extension Engine {
       [revocation] + closings + keys, in: group, nowMilliseconds: nowMilliseconds)
   }
 
-  /// Gives a person another role; a lower one with new keys, and what the person's devices write
-  /// beyond what is here counts for the lower role.
+  /// Changes a person's role; a lower role comes with new keys.
   ///
-  /// Invitations that the person may not make any more are closed.
+  /// Changes of the person's devices beyond this node's applied ones are judged by a lower role.
+  /// Invitations that the person may no longer make are closed.
   package mutating func setRole(
     of person: PersonID, to role: Role, in group: GroupID, nowMilliseconds: UInt64
   ) throws {
@@ -137,7 +139,7 @@ extension Engine {
       membership.device(invite.creator)?.person == person && invite.operation.person != person
         && (role.rank < Role.admin.rank || role.rank <= invite.operation.role.rank)
     }
-    // Who becomes a reader with this very change cannot make keys; the next who may does.
+    // A person who becomes a reader by this very change cannot make keys; the next writer does.
     let isOwn = person == membership.person(of: device)?.id
     let keys =
       role.rawValue < present.role.rawValue && !(isOwn && role == .reader)
@@ -147,13 +149,13 @@ extension Engine {
 
   /// Offers the group to another person, who must accept.
   ///
-  /// - Parameter sign: signs bytes for a domain with the owner's recovery words.
-  /// - Returns: the id of the offer.
-  /// - Throws: `notAllowed`, also for an owner who has no words.
+  /// - Parameter sign: Signs bytes for a domain with the owner's recovery words.
+  /// - Returns: The id of the offer.
+  /// - Throws: `notAllowed`, also for an owner without recovery words.
   package mutating func transferOwner(
     of group: GroupID, to person: PersonID, signing sign: Signer, nowMilliseconds: UInt64
   ) throws -> RecordID {
-    // What is due anyway comes first: the signature is for the place that is left then.
+    // Due rotations come first, because the signature covers the sequence number of the offer.
     try replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
     var transfer = ControlOperation.TransferOwner(to: person, signature: [])
     let dot = try nextDot(in: controlZone(of: group).id)
@@ -164,7 +166,7 @@ extension Engine {
       [.transferOwner(transfer)], in: group, nowMilliseconds: nowMilliseconds)[0]
   }
 
-  /// Takes an offer of the group; the former owner becomes an admin.
+  /// Accepts ownership of the group; the former owner becomes an admin.
   package mutating func acceptOwner(
     of group: GroupID, offer: RecordID, nowMilliseconds: UInt64
   ) throws {
@@ -173,7 +175,7 @@ extension Engine {
 
   /// Leaves the group with all devices of this device's person.
   ///
-  /// Those who stay make new keys when they learn of it.
+  /// The remaining members make new keys when they learn of it.
   package mutating func leave(_ group: GroupID, nowMilliseconds: UInt64) throws {
     let membership = membership(of: group)
     guard let person = membership.person(of: device), membership.isActive(device) else {
@@ -186,7 +188,7 @@ extension Engine {
       nowMilliseconds: nowMilliseconds)
   }
 
-  /// Closes the open invitations that end with something else.
+  /// The closings of the open invitations that end together with another operation.
   private func closings(
     in group: GroupID, _ isOver: (Membership.Invite) -> Bool
   ) -> [ControlOperation] {
@@ -194,8 +196,7 @@ extension Engine {
       .map { .inviteClose(invite: $0.operation.invite) }
   }
 
-  /// Closes an invitation, so that nobody joins by it any more; with new keys where it carried the
-  /// old ones.
+  /// Closes an invitation, so that nobody can join by it; with new keys if it carried the old ones.
   package mutating func closeInvitation(
     _ invite: Identifier, of group: GroupID, nowMilliseconds: UInt64
   ) throws {
@@ -209,12 +210,11 @@ extension Engine {
       [.inviteClose(invite: invite)] + keys, in: group, nowMilliseconds: nowMilliseconds)
   }
 
-  /// Sets the rules of the group: the least suite, which only rises, and what newcomers may read.
+  /// Sets the rules of the group: the minimum suite, which only rises, and what newcomers may read.
   ///
-  /// Where what newcomers may read changes, the same operation gives the zones of records new keys
-  /// that lead to none of before: who comes later reads from there on at most. Open invitations
-  /// whose capsules carry keys of before are closed with it. Setting it back opens nothing that was
-  /// closed.
+  /// If the newcomer rule changes, the same operation gives the data zones new keys without links
+  /// to earlier keys. Later newcomers can read at most from that point on. Open invitations whose
+  /// bundles carry earlier keys are closed with it. Restoring the former rule reopens nothing.
   ///
   /// - Throws: `invalidOperation` for a suite that this program does not know, `notAllowed`.
   package mutating func setPolicy(
@@ -231,7 +231,7 @@ extension Engine {
       nowMilliseconds: nowMilliseconds)
   }
 
-  /// Sets what newcomers may read and leaves the least suite as it is.
+  /// Sets what newcomers may read and keeps the minimum suite.
   package mutating func setNewcomers(
     _ newcomers: ControlOperation.Newcomers, of group: GroupID, nowMilliseconds: UInt64
   ) throws {
@@ -259,7 +259,7 @@ extension Engine {
     }
   }
 
-  /// Tells the group how far this device has got.
+  /// Notifies the group of this device's progress.
   package mutating func heartbeat(in group: GroupID, nowMilliseconds: UInt64) throws {
     let frontiers = zones.filter { $0.group == group }.map {
       ControlOperation.ZoneFrontier(zone: $0.id, frontier: $0.frontier)
@@ -267,16 +267,16 @@ extension Engine {
     try perform([.heartbeat(frontiers)], in: group, nowMilliseconds: nowMilliseconds)
   }
 
-  /// The devices whose logs a cut of a person names: also those that the person had once.
+  /// The devices whose logs a cut of a person names, including the person's former devices.
   ///
-  /// A log that a cut does not name ends at its beginning: what somebody wrote on a phone that was
-  /// lost long ago would count for nothing from the moment on in which the person leaves.
+  /// A log that a cut does not name ends at its beginning. Without the former devices, everything
+  /// that the person wrote on a phone lost long ago would become void when the person leaves.
   private func logs(of person: PersonID, in membership: Membership) -> Set<DeviceID> {
     let devices = Mutant.cutsOnlyPresent.isActive ? membership.devices : membership.allDevices
     return Set(devices.filter { $0.person == person }.map(\.id))
   }
 
-  /// How far the logs of devices are applied here, in every zone of records.
+  /// How far this node has applied the logs of devices, in every data zone.
   func cut(of devices: Set<DeviceID>, in group: GroupID) -> Cut {
     let entries = zones.filter { $0.group == group && $0.kind == .data }
       .flatMap { zone in
@@ -287,7 +287,7 @@ extension Engine {
     guard entries.count > ControlOperation.maximumItems else {
       return Cut(entries: entries.sorted { ($0.zone, $0.author) < ($1.zone, $1.author) })
     }
-    // A cut has room for so many: those that can still go on, then the newest of what is over.
+    // A cut has limited space: logs that can still continue come first, then the newest ended ones.
     let present = Set(membership(of: group).devices.map(\.id))
     func isLess(_ left: Cut.Entry, _ right: Cut.Entry) -> Bool {
       let isPresent = (
@@ -308,12 +308,12 @@ extension Engine {
   /// Signs bytes for a domain.
   package typealias Signer = (Domain, [UInt8]) throws -> [UInt8]
 
-  /// Names the public keys of this person's recovery words, and gives every zone new keys that
-  /// those words open.
+  /// Publishes the public keys of this person's recovery words, and gives every zone new keys that
+  /// the words open.
   ///
   /// - Parameters:
-  ///   - sign: the Ed25519 key, 32 bytes.
-  ///   - box: the X25519 key, 32 bytes.
+  ///   - sign: The Ed25519 key, 32 bytes.
+  ///   - box: The X25519 key, 32 bytes.
   package mutating func setRecovery(
     sign: [UInt8], box: [UInt8], in group: GroupID, nowMilliseconds: UInt64
   ) throws {
@@ -322,9 +322,9 @@ extension Engine {
       .setRecovery(keys), in: group, nowMilliseconds: nowMilliseconds)
   }
 
-  /// Replaces the recovery words, with the consent of the old ones or of a second device.
+  /// Replaces the recovery words, with the consent of the old words or of a second device.
   ///
-  /// - Parameter consent: makes the consent out of what is to be signed.
+  /// - Parameter consent: Makes the consent from the bytes to sign.
   package mutating func rotateRecovery(
     sign: [UInt8], box: [UInt8], in group: GroupID,
     consent: (Domain, [UInt8]) throws -> ControlOperation.RotateRecovery.Consent,
@@ -368,13 +368,13 @@ extension Engine {
       })
   }
 
-  /// Makes this device one of a person's, by the person's recovery words.
+  /// Makes this device one of a person's devices, by the person's recovery words.
   ///
-  /// The control log must be here. What was synced comes back with it.
+  /// The control log must be on this node. Everything that was synced is recovered.
   ///
   /// - Parameters:
-  ///   - revokingOthers: whether every other device of the person ends, with new keys.
-  ///   - sign: signs with the recovery words.
+  ///   - revokingOthers: Whether to revoke every other device of the person, with new keys.
+  ///   - sign: Signs with the recovery words.
   package mutating func recover(
     _ person: PersonID, in group: GroupID, deviceName: String, revokingOthers: Bool,
     signing sign: Signer, nowMilliseconds: UInt64

@@ -6,7 +6,7 @@ import HearthMembership
 extension Engine {
   private static var privateGroupFact: String { "private.group" }
 
-  /// The group that a fact names; where none does, the one that this device made first.
+  /// The group that a fact names; by default the first private database of this device.
   func storedPrivateGroup() throws -> GroupID? {
     if let bytes = try store.fact(Engine.privateGroupFact) {
       return try Engine.identifier(bytes)
@@ -14,7 +14,7 @@ extension Engine {
     return zones.first { $0.database == .personal }?.group
   }
 
-  /// Makes a group the private database in use; the one before is kept and not used any more.
+  /// Makes a group the private database in use; the previous one is kept but no longer used.
   package mutating func usePrivateGroup(_ group: GroupID) throws {
     var draft = self
     try store.transaction {
@@ -28,16 +28,18 @@ extension Engine {
     self = draft
   }
 
-  /// Whether a zone is of a private database that is not in use: one that this device had before
-  /// it came to share another, or of which it is not a device yet.
+  /// Whether a zone belongs to a private database that is not in use.
+  ///
+  /// This is a database that the device had before it began to share another one, or one that the
+  /// device has not been admitted to yet.
   package func isRetired(_ zone: ZoneState) -> Bool {
     zone.database == .personal && zone.group != privateGroup
   }
 
-  /// Whether the private database concerns more than this device: another one is or was in it or
-  /// is invited, or recovery words lead to it.
+  /// Whether the private database concerns more than this device.
   ///
-  /// While it does not, nobody could read what would lie on transports: nothing of it goes there.
+  /// This is the case if another device is or was in it or is invited, or if recovery words lead to
+  /// it. Otherwise nobody else could read it on transports, so nothing of it is exchanged.
   package var isPrivateDatabaseShared: Bool {
     guard let privateGroup else { return false }
     let membership = membership(of: privateGroup)
@@ -45,8 +47,9 @@ extension Engine {
       || !membership.recoveryKeys().isEmpty
   }
 
-  /// Whether a zone goes over transports: those of households do, and the private database's while
-  /// it is shared.
+  /// Whether a zone is exchanged over transports.
+  ///
+  /// Zones of households are, and zones of the private database while it is shared.
   package func isExchanged(_ zone: ZoneState) -> Bool {
     switch zone.database {
     case .shared: true
@@ -55,16 +58,16 @@ extension Engine {
     }
   }
 
-  /// The groups whose zones go over transports, in order of id.
+  /// The groups whose zones are exchanged over transports, in order of id.
   package var exchangedGroups: [GroupID] {
     Set(zones.filter { isExchanged($0) }.map(\.group)).sorted()
   }
 
-  /// Devices of this person that are in the private database and whose time in households ended.
+  /// This person's devices that are in the private database but have lost their households.
   ///
-  /// A device counts if it belongs to no household in which this device is, and was revoked in at
-  /// least one of them: whoever may revoke it there said that it is lost, and its person's other
-  /// devices take it at its word.
+  /// A device counts if it belongs to no household of this device, and was revoked in at least one
+  /// of them. The person who revoked it declared it lost, and its owner's other devices trust that
+  /// declaration.
   package func devicesToCutOff() -> [DeviceID] {
     guard let privateGroup, membership(of: privateGroup).isActive(device) else { return [] }
     let households = Set(zones.filter { $0.database == .shared }.map(\.group)).sorted()

@@ -1,16 +1,16 @@
 import HearthCRDT
 import HearthMembership
 
-/// Changes of one log that count for nothing, as their device was removed or its person's role does
-/// not allow them.
+/// Void changes of one log, because their device was removed or their author's role does not allow
+/// them.
 package struct QuarantinedChanges: Equatable, Sendable {
-  /// Why they count for nothing.
+  /// The reason why changes are void.
   package enum Cause: String, Encodable, Sendable {
-    /// Their device was not one of the group's at the heads that they cite.
+    /// Their device was not in the group at the heads that they cite.
     case notADevice
-    /// Their device or person was removed, and they are beyond what the remover had.
+    /// Their device or person was removed, and they are beyond the remover's cut.
     case beyondCut
-    /// Each holds something that its author's role does not allow.
+    /// Each contains an operation that its author's role does not allow.
     case beyondRole
     /// Each would put more into a record than one author may.
     case beyondLimit
@@ -30,13 +30,12 @@ package struct QuarantinedChanges: Equatable, Sendable {
   package let cause: Cause
 }
 
-// What counts for nothing stays in the log, without effect: counted, listed, to be adopted.
+// Void changes stay in the log without effect: they are counted and listed, and can be adopted.
 extension Engine {
-  /// The changes of a group that are held without effect and that nobody has adopted.
+  /// The void changes of a group that nobody has adopted, in order of zone, author and number.
   ///
-  /// In order of zone, author and number. Of what is void by a cut the logs of those devices are
-  /// read that may have some: O(size of those logs). What is void by a role or a limit was noted
-  /// when it came.
+  /// For changes that are void by a cut, the engine reads the suspect logs: O(size of those logs).
+  /// It noted changes that are void by a role or a limit on arrival.
   package func quarantined(in group: GroupID) throws -> [QuarantinedChanges] {
     let membership = membership(of: group)
     var found: [QuarantinedChanges] = []
@@ -96,7 +95,7 @@ extension Engine {
     return found
   }
 
-  /// The changes of one log that are stored, in order; those behind a snapshot are not there.
+  /// The stored changes of one log, in order; changes covered by a snapshot are missing.
   private func logged(_ author: Author, in zone: ZoneState) throws -> [Change] {
     let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
     var changes: [UInt64: Change] = [:]
@@ -115,18 +114,17 @@ extension Engine {
     return changes.keys.sorted().compactMap { changes[$0] }
   }
 
-  /// The changes themselves, as far as they can be opened here.
+  /// The quarantined changes, as far as this node can open them.
   package func changes(of quarantined: QuarantinedChanges) throws -> [Change] {
     try logged(quarantined.author, in: zone(quarantined.zone))
       .filter { quarantined.changes.contains($0.dot.sequence) }
   }
 
-  /// Writes again, as this device's own, what somebody had written without effect: each change as
-  /// the one transaction that it was.
+  /// Adopts void changes: reissues each as one transaction of this device.
   ///
-  /// Events get new ids; records keep theirs. The control log tells who took over what.
+  /// Events get new ids; records keep theirs. The control log records who adopted which changes.
   ///
-  /// - Throws: `notAllowed` unless this device's person is owner or admin.
+  /// - Throws: `notAllowed` unless this device's person is an owner or admin.
   package mutating func adopt(
     _ quarantined: QuarantinedChanges, in group: GroupID, nowMilliseconds: UInt64
   ) throws {
@@ -150,7 +148,7 @@ extension Engine {
 }
 
 extension QuarantinedChanges {
-  /// What is left of them beside some that were taken over.
+  /// The changes that remain after some were adopted.
   fileprivate func without(_ taken: ClosedRange<UInt64>) -> [QuarantinedChanges] {
     guard changes.overlaps(taken) else { return [self] }
     func part(_ first: UInt64, _ last: UInt64) -> [QuarantinedChanges] {

@@ -2,10 +2,10 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-/// What an invitation's secret opens: how to reach the group, and its keys.
+/// An invitation bundle: how to reach the group, and its keys, opened by the invitation's secret.
 ///
-/// It lies sealed on the group's transports under a name that only the secret tells, so that
-/// joining needs nobody to be online.
+/// The bundle is sealed on the group's transports under a name derived from the secret, so that
+/// joining requires nobody to be online.
 package struct InvitationCapsule: Sendable {
   /// One zone with its keys.
   package struct ZoneGrant: Sendable {
@@ -27,41 +27,44 @@ package struct InvitationCapsule: Sendable {
   package let role: Role
   package let expiresMilliseconds: UInt64
   package let zones: [ZoneGrant]
-  /// The control zone's frontier when the invitation was made: the joiner refuses to go on from
-  /// anything older.
+  /// The control zone's frontier when the invitation was made; the joiner refuses to continue from
+  /// an older one.
   package let controlFrontier: Frontier
 
-  /// Where the group is asked to let somebody in; nil where the invitation lets in at once.
+  /// Where to send a request to join; nil if the invitation admits at once.
   package var inbox: Inbox?
 
-  /// Whether somebody must let in whoever follows the invitation.
+  /// Whether somebody must approve each person who follows the invitation.
   package var needsApproval: Bool { inbox != nil }
 
-  /// What a request is sealed to: whoever holds the control zone's key of then can read it.
+  /// The key that a request is sealed to; anyone with the control zone's key of that time can read
+  /// it.
   package struct Inbox: Equatable, Sendable {
-    /// The epoch of the control zone that it belongs to.
+    /// The epoch of the control zone that the key belongs to.
     let epoch: Bytes16
     let boxKey: [UInt8]
   }
 
-  /// Whose further device the invitation lets in; nil where it is for somebody new.
+  /// The person whose further device the invitation admits; nil for a newcomer.
   ///
-  /// A hint: the group's log decides.
+  /// The value is a hint: the group's log decides.
   package var person: PersonID?
 
-  /// The sealed capsule of the invitation to that person's private database, which opens with the
-  /// companion of this one's secret; empty if there is none.
+  /// The sealed bundle of the companion invitation to the person's private database; empty if there
+  /// is none.
+  ///
+  /// It opens with the companion of this invitation's secret.
   package var companion: [UInt8] = []
 
   /// The longest companion, in bytes.
   package static let maximumCompanionBytes = 128 * 1024
 
-  /// The domain that keeps capsules apart from everything else that is sealed.
+  /// The version byte at the start of the encoding.
   static let version: UInt8 = 1
 }
 
 extension InvitationCapsule {
-  /// Seals the capsule under an invitation's secret.
+  /// Seals the bundle under an invitation's secret.
   func sealed(for invite: InviteSecret) throws -> [UInt8] {
     try Capsule.seal(encoded, key: invite.capsuleKey, associatedData: invite.rendezvousID)
   }
@@ -101,7 +104,7 @@ extension InvitationCapsule {
     return writer.bytes
   }
 
-  /// Opens a capsule; the bytes come from a transport and are not trusted.
+  /// Opens a bundle; the bytes come from a transport and are not trusted.
   package init(opening bytes: [UInt8], with invite: InviteSecret) throws {
     let body = try Capsule.open(
       bytes, key: invite.capsuleKey, associatedData: invite.rendezvousID)
@@ -167,13 +170,13 @@ extension InvitationCapsule {
   }
 }
 
-/// An invitation as its maker gets it.
+/// An invitation for the person who made it.
 package struct MadeInvitation: Sendable {
-  /// The secret that the link carries.
+  /// The secret that the link contains.
   package let secret: InviteSecret
-  /// Where the capsule lies on transports.
+  /// The bundle's name on transports.
   package let capsuleName: BlobName
-  /// The sealed capsule, to be published.
+  /// The sealed bundle to publish.
   package let capsule: [UInt8]
 }
 
@@ -181,8 +184,8 @@ extension Engine {
   /// Makes an invitation to a group.
   ///
   /// - Parameters:
-  ///   - chosen: the secret, where it follows from another one.
-  ///   - companion: the sealed capsule of the invitation to the person's private database.
+  ///   - chosen: The secret, if it derives from another one.
+  ///   - companion: The sealed bundle of the invitation to the person's private database.
   package mutating func invite(
     to group: GroupID, named groupName: String, role: Role,
     admission: ControlOperation.Admission = .auto, person: PersonID? = nil, maximumUses: Int,
@@ -241,9 +244,9 @@ extension Engine {
       capsule: try capsule.sealed(for: secret))
   }
 
-  /// The zones of a group with the keys that somebody may have, sealed to a key.
+  /// The zones of a group with the keys that a person may have, sealed to a key.
   ///
-  /// - Parameter person: who it is, where that is known; nil for a newcomer.
+  /// - Parameter person: The person, if known; nil for a newcomer.
   func zoneGrants(
     of group: GroupID, to key: BoxPublicKey, for person: PersonID?
   ) throws -> [InvitationCapsule.ZoneGrant] {
@@ -256,11 +259,12 @@ extension Engine {
     }
   }
 
-  /// The keys of a zone that somebody may have: a further device of this one's person what this one
-  /// has, others what is from their joining on, or what newcomers may read.
+  /// The keys of a zone that a person may have.
   ///
-  /// Of keys that only came with what waits, nobody here knows yet who was removed when they were
-  /// made: they are handed on once that is known.
+  /// A further device of this device's person gets all keys of this device. Others get the keys
+  /// since they joined, or the keys that newcomers may read. Keys that are known only from pending
+  /// segments are excluded: this node does not know yet who was removed when they were made. They
+  /// are handed on once it knows.
   func keys(of zone: ZoneState, for person: PersonID?) -> [EpochKey] {
     let membership = membership(of: zone.group)
     if person != nil, person == membership.person(of: device)?.id { return zone.epochs }
@@ -284,8 +288,10 @@ extension Engine {
     return keysForNewcomers(of: zone)
   }
 
-  /// The keys of a zone that a newcomer of now gets: where newcomers read from their joining on the
-  /// present one, which is replaced when somebody comes.
+  /// The keys of a zone that a current newcomer gets.
+  ///
+  /// If newcomers read only from their join on, this is the current key, which is replaced when
+  /// somebody joins.
   func keysForNewcomers(of zone: ZoneState) -> [EpochKey] {
     let membership = membership(of: zone.group)
     guard zone.kind == .data, membership.withholdsKeys else { return zone.epochs }
@@ -295,7 +301,7 @@ extension Engine {
     return zone.epochs.filter { open.contains($0.id) }
   }
 
-  /// Opens a capsule and adds its zones, so that the group's log can be fetched.
+  /// Opens a bundle and adds its zones, so that the group's log can be fetched.
   ///
   /// - Throws: `expired` by this device's clock; `exists` if the node is in the group already.
   package mutating func beginJoining(
@@ -316,7 +322,7 @@ extension Engine {
     return opened
   }
 
-  /// Adds zones whose keys are sealed to a key pair, and learns keys of those that are here.
+  /// Adds zones whose keys are sealed to a key pair, and learns keys of zones that exist already.
   mutating func take(
     _ grants: [InvitationCapsule.ZoneGrant], of group: GroupID, _ database: DatabaseKind,
     with pair: BoxKeyPair
@@ -343,13 +349,13 @@ extension Engine {
     self = draft
   }
 
-  /// Joins the group, once its control log is here.
+  /// Joins the group, once its control log is on this node.
   ///
-  /// Nothing is done where the log has this device in the group already, as after a restored backup
-  /// from before it joined.
+  /// The call does nothing if the log already has this device in the group, as after the restore of
+  /// a backup from before the join.
   ///
-  /// - Throws: `used` if the invitation was used as often as it allows or closed, `notFound` if the
-  ///   log does not hold it yet.
+  /// - Throws: `used` if the invitation was closed or has no uses left; `notFound` if the log lacks
+  ///   it so far.
   package mutating func finishJoining(
     _ capsule: InvitationCapsule, with secret: InviteSecret, person: PersonID, personName: String,
     deviceName: String, nowMilliseconds: UInt64

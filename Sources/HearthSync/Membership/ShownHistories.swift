@@ -1,15 +1,15 @@
 import HearthCRDT
 import HearthMembership
 
-/// What control operations show of logs with several histories, and how much of it counts.
+/// The forked logs that control operations show, and how much of what they show counts.
 ///
-/// Every history costs every replica something whenever it folds the log, so that nobody may show
-/// them without end; and who shows decoys must not push out what others rest on. So each device has
-/// an account of its own, in which its showings are entered in the order of its logs.
+/// Every history costs every replica work whenever it folds the log, so nobody may show histories
+/// without limit. Decoys must not displace the histories that other changes rest on. Each device
+/// therefore has an account of its own, which records its showings in the order of its logs.
 package struct ShownHistories: Sendable {
-  /// How deep shown segments are looked into for others that they show.
+  /// The depth to which shown segments are searched for further shown segments.
   ///
-  /// One more level for each further device whose log has two histories; each costs a pass.
+  /// Each further device with a forked log needs one more level, and each level costs a pass.
   package static let maximumDepth = 32
 
   /// A segment that a device shows.
@@ -24,17 +24,17 @@ package struct ShownHistories: Sendable {
   }
 
   package let forks: ControlForks
-  /// What was opened, whether it counts or not, so that nothing is opened twice.
+  /// The opened segments, whether they count or not, so that no segment is opened twice.
   package let opened: [Identifier: ShownSegment]
-  /// What each device has shown.
+  /// The showings of each device.
   package let ledgers: [DeviceID: ShownLedger]
 
-  /// Nothing is shown.
+  /// Creates a value without showings.
   package init() {
     self.init([], opened: [:])
   }
 
-  /// - Parameter showings: those of each device in the order of its logs.
+  /// - Parameter showings: The showings, those of each device in the order of its logs.
   package init(_ showings: [Showing], opened: [Identifier: ShownSegment]) {
     var ledgers: [DeviceID: ShownLedger] = [:]
     var counted: [Identifier: ShownSegment] = [:]
@@ -50,17 +50,17 @@ package struct ShownHistories: Sendable {
   /// The digests of the segments that count.
   package var counted: Set<Identifier> { Set(forks.segments.keys) }
 
-  /// The segments of a life that count.
+  /// The segments of an incarnation that count.
   package func segments(of life: Author) -> [ShownSegment] {
     forks.segments.values.filter { $0.author == life }
   }
 }
 
-/// Changes of a log that follow each other, by their contents.
+/// Consecutive changes of a log, identified by their content.
 package struct Stretch {
   let author: Author
   let nodes: [ShownSegment.Node]
-  /// What comes before the first of them.
+  /// The change before the first of them.
   let before: ShownSegment.Node
 
   init(_ segment: ShownSegment) {
@@ -76,18 +76,21 @@ package struct Stretch {
   }
 }
 
-/// The account of what one device has shown, for everybody to see what of it counts.
+/// The account of one device's showings, from which every node computes which of them count.
 ///
-/// Of each life count ``historiesOfLife`` histories, so that whoever has applied one can show it
-/// beside what contradicts it; and ``moreHistories`` more of all lives of one device together.
-/// Whoever follows the same rule in what it shows never shows what does not count.
+/// For each incarnation, ``historiesOfLife`` histories count, so that a device can show the history
+/// that it applied beside one that contradicts it. A further ``moreHistories`` count for all
+/// incarnations of one device together. A device that applies the same rule to its own showings
+/// never shows anything that does not count.
 package struct ShownLedger: Sendable {
-  /// How many histories of each life count in any case.
+  /// The number of histories of each incarnation that always count.
   static let historiesOfLife = 2
-  /// How many more histories count of all lives of one device together.
+  /// The number of further histories that count for all incarnations of one device together.
   static let moreHistories = 64
-  /// Of how many lives of one device histories count: all that may be applied, and as many that
-  /// nobody could apply as there are further histories.
+  /// The number of incarnations of one device whose histories count.
+  ///
+  /// These are all incarnations that may be applied, and as many unapplicable ones as there are
+  /// further histories.
   static let maximumLives = Limits.maximumLives + moreHistories
 
   private struct Account {
@@ -100,12 +103,14 @@ package struct ShownLedger: Sendable {
 
   package init() {}
 
-  /// Enters a showing; whether it counts.
+  /// Records a showing.
   ///
   /// - Parameters:
-  ///   - isApplied: false for what the showing device itself has not applied, of which it shows
-  ///     less: room is left for what it has.
-  ///   - hasApplied: whether it has applied another history of the same life, and shown it.
+  ///   - isApplied: Whether the showing device has applied the segment. It shows fewer of the
+  ///     others, to reserve space for its applied ones.
+  ///   - hasApplied: Whether the device has applied and shown another history of the same
+  ///     incarnation.
+  /// - Returns: Whether the showing counts.
   package mutating func takes(
     _ stretch: Stretch, isApplied: Bool = true, hasApplied: Bool = false
   ) -> Bool {
@@ -128,25 +133,26 @@ package struct ShownLedger: Sendable {
   }
 }
 
-/// What is shown of one life.
+/// The shown segments of one incarnation.
 package struct ShownTree: Sendable {
-  /// The most histories of one life that a device shows, with those that others show.
+  /// The most histories of one incarnation that a device shows, including those that others show.
   static let maximumHistories = 8
-  /// The most segments of one life that are shown, by anybody, before a device shows no more.
+  /// The number of shown segments of one incarnation, by any device, at which a device stops
+  /// showing more.
   static let maximumSegments = 256
 
   private var nodes: Set<ShownSegment.Node> = []
   private var parents: Set<ShownSegment.Node> = []
-  /// How many segments it is made of.
+  /// The number of segments in the tree.
   private(set) var count = 0
-  /// How many histories end here.
+  /// The number of histories in the tree.
   private(set) var histories = 0
 
   package init(_ segments: [ShownSegment] = []) {
     for segment in segments { add(Stretch(segment)) }
   }
 
-  /// Adds a segment, whether it says anything new or not.
+  /// Adds a segment, even if all its changes are known.
   package mutating func add(_ stretch: Stretch) {
     histories += growth(by: stretch)
     count += 1
@@ -155,7 +161,7 @@ package struct ShownTree: Sendable {
     nodes.formUnion(stretch.nodes)
   }
 
-  /// How many histories more there are with a segment: one, none, or fewer where it joins pieces.
+  /// The change in the number of histories by a segment: one, zero, or negative if it joins pieces.
   func growth(by stretch: Stretch) -> Int {
     var growth = 0
     if let last = stretch.nodes.last, !nodes.contains(last), !parents.contains(last) { growth += 1 }
@@ -166,16 +172,16 @@ package struct ShownTree: Sendable {
     return growth
   }
 
-  /// Whether every change of a segment is here.
+  /// Whether the tree contains every change of a segment.
   package func holds(_ stretch: Stretch) -> Bool {
     stretch.nodes.allSatisfy { nodes.contains($0) }
   }
 
-  /// Whether a segment that this device has not applied is to be shown.
+  /// Whether to show a segment that this device has not applied.
   ///
-  /// Not one that says nothing new, hangs in the air, or is one too many. What a device has applied
-  /// is never too many, or the author could fill the limits with decoys and so take away what
-  /// others rest on.
+  /// A segment is refused if it contains nothing new, is disconnected from the tree, or exceeds a
+  /// limit. The limits do not apply to applied segments: otherwise an author could exhaust them
+  /// with decoys and displace the histories that other changes rest on.
   package func mayTake(_ stretch: Stretch, from start: UInt64) -> Bool {
     !holds(stretch) && (stretch.before.sequence < start || nodes.contains(stretch.before))
       && count < ShownTree.maximumSegments

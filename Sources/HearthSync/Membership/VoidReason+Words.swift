@@ -2,7 +2,7 @@ import HearthCRDT
 import HearthMembership
 
 extension Membership {
-  /// Why an operation has no effect, in words.
+  /// The reason why an operation is void, in words.
   package func words(for void: VoidedOperation) -> String {
     switch void.reason {
     case .notADevice:
