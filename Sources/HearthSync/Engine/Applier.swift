@@ -4,22 +4,22 @@ import HearthMembership
 
 /// Applies changes of one zone to its records, within one transaction of the store.
 ///
-/// Records are read once in order of key, changed in memory, and written back in order of key: a
-/// B-tree visited in order costs a fraction of one visited at random.
+/// Records are read once in order of key, changed in memory, and written back in order of key. A
+/// B-tree scan in order costs a fraction of random access.
 struct Applier<S: Store> {
   private let zone: ZoneID
   private let store: S
   private let policy: RolePolicy
-  /// The records at hand, in order of key.
+  /// The prepared records, in order of key.
   private var slots: [RecordChange] = []
-  /// Where a record stands among them.
+  /// The index of each prepared record.
   private var places: [RecordKey: Int] = [:]
   private var events: [(RecordKey, EventState)] = []
-  /// The people whose standing decided whether a change has effect.
+  /// The people whose status decided whether a change has effect.
   private var subjects: Set<PersonID> = []
-  /// The changes that were found to count for nothing by what they hold.
+  /// The changes that were found void by their content.
   private(set) var voids: [VoidChange] = []
-  /// A record into which each author wrote more than it may.
+  /// For each author, a record into which the author wrote more than allowed.
   private(set) var overfull: [Author: RecordKey] = [:]
 
   init(zone: ZoneID, store: S, policy: RolePolicy) {
@@ -28,13 +28,13 @@ struct Applier<S: Store> {
     self.policy = policy
   }
 
-  /// Reads the records that the changes will touch; once between two flushes.
+  /// Reads the records that the changes touch; called once between two flushes.
   mutating func prepare(for changes: some Sequence<Change>) throws {
     precondition(slots.isEmpty, "records are prepared once, \(slots.count) are here already")
     var keys: Set<RecordKey> = []
     for change in changes {
       try store.learn([change.dot.author])
-      // What an author held back elsewhere wrote is seen without being here.
+      // A change may cite an author whose held-back changes are missing here.
       if !change.seen.isEmpty { try store.learn(change.seen.heads.map(\.author)) }
       for operation in change.operations where !operation.key.type.isEvent {
         keys.insert(operation.key)
@@ -53,18 +53,18 @@ struct Applier<S: Store> {
 
   /// Applies a change whose records were prepared.
   ///
-  /// A change of records is one transaction and counts as one: it is void, all of it, if its
-  /// author's role does not allow everything in it, if any operation is none that a program
-  /// writes, or if it would put more into a record than one author may. So nobody ever sees half of
-  /// what somebody meant. An event whose id is not that of its place in its author's log is such an
-  /// operation: nobody can create, or change, somebody else's.
+  /// A change of records is one transaction and is applied completely or not at all, so nobody ever
+  /// sees a part of it. The whole change is void if its author's role does not allow all of it, if
+  /// a program cannot have written one of its operations, or if it would put more into a record
+  /// than one author may. An event whose id does not match its position in its author's log is such
+  /// an impossible operation: nobody can create or change another author's events.
   ///
   /// - Parameters:
-  ///   - past: everything the author had seen, its own earlier changes included.
-  ///   - judgement: what the change counts for; nil in a control zone, whose operations are judged
-  ///     one by one when they are folded.
-  ///   - person: who wrote it; nil in a control zone, and for a stranger.
-  ///   - standing: what a person was to the group in the author's eyes.
+  ///   - past: Everything that the author had seen, including its own earlier changes.
+  ///   - judgement: The judgement of the change; nil in a control zone, whose operations are judged
+  ///     one by one when the membership is resolved.
+  ///   - person: The author's person; nil in a control zone, and for a stranger.
+  ///   - standing: The status of a person in the group as the author knew it.
   mutating func apply(
     _ change: Change, past: Frontier, as judgement: Judgement?, by person: PersonID?,
     standing: (PersonID) -> Membership.Standing?
@@ -96,7 +96,7 @@ struct Applier<S: Store> {
         events.append((key, EventState(version: version, cause: cause, fields: fields)))
         continue
       }
-      // Operations of a control zone are events; of a change with too much else only they count.
+      // Operations of a control zone are events; of an overfull change, only the events count.
       if overfilled != nil { continue }
       guard let place = places[key] else {
         preconditionFailure("record \(key) was not prepared")
@@ -108,8 +108,8 @@ struct Applier<S: Store> {
     }
   }
 
-  /// A record into which a change would put more than its author may; nil where it keeps within the
-  /// limits of every record.
+  /// A record into which a change would put more than its author may; nil if the change respects
+  /// the limits of every record.
   private func overfilled(by change: Change) -> RecordKey? {
     let limits = RecordLimits.standard
     let counted = change.operations.filter { limits.mayLimit($0.body) }
@@ -123,9 +123,9 @@ struct Applier<S: Store> {
     }
   }
 
-  /// Remembers whose standing decided, so that the zone is judged anew where that changes.
+  /// Stores whose status decided, so that the zone is judged again when a status changes.
   ///
-  /// At most as many as there are events of those types.
+  /// The number of people is at most the number of events of those types.
   private mutating func noteSubjects() throws {
     guard !subjects.isEmpty else { return }
     let name = Applier.subjectsName(of: zone)
@@ -136,10 +136,10 @@ struct Applier<S: Store> {
     subjects = []
   }
 
-  /// Under which name a store keeps the people whose standing decided in a zone.
+  /// The name of the fact that stores the people whose status decided in a zone.
   static func subjectsName(of zone: ZoneID) -> String { "subjects.\(zone.hex)" }
 
-  /// Reads what is kept under ``subjectsName(of:)``.
+  /// Reads the fact ``subjectsName(of:)``.
   static func subjects(in bytes: [UInt8]) throws -> [PersonID] {
     var reader = ByteReader(bytes)
     return try (0..<bytes.count / Identifier.byteCount).map { _ in
@@ -147,7 +147,7 @@ struct Applier<S: Store> {
     }
   }
 
-  /// Whether a change of records counts: all of it, or nothing.
+  /// Whether a change of records counts; it counts completely or not at all.
   private mutating func counts(
     _ change: Change, _ judgement: Judgement, _ person: PersonID?,
     _ standing: (PersonID) -> Membership.Standing?
@@ -175,16 +175,16 @@ struct Applier<S: Store> {
     return true
   }
 
-  /// Whether an operation fits its type, and an event has the id of its place.
+  /// Whether an operation fits its type, and an event has the id of its position.
   private func fits(_ operation: Operation, at index: Int, of dot: Dot) -> Bool {
     guard operation.isWellFormed else { return false }
     guard case .event = operation.body else { return true }
     return operation.key.id == eventID(in: zone, type: operation.key.type, dot: dot, index: index)
   }
 
-  /// Writes everything back and brings the projections up to date.
+  /// Writes everything back and updates the projections.
   mutating func flush() throws {
-    // A prepared record whose only operations were void stays unwritten.
+    // A prepared record with only void operations stays unwritten.
     try store.save(slots.filter { !$0.isNew || !$0.state.isUntouched }, in: zone)
     events.sort { $0.0 < $1.0 }
     try store.insert(events, in: zone)
@@ -198,11 +198,11 @@ struct Applier<S: Store> {
 }
 
 extension RecordState {
-  /// Whether nothing was ever applied to it.
+  /// Whether nothing was ever applied to the record.
   var isUntouched: Bool { life.writes.isEmpty && life.deletes.isEmpty }
 }
 
-/// The id of an event: it follows from its place in its author's log, so nobody else can make it.
+/// The id of an event, derived from its position in its author's log, so nobody else can create it.
 package func eventID(in zone: ZoneID, type: TypeID, dot: Dot, index: Int) -> RecordID {
   var writer = ByteWriter(capacity: 64)
   writer.identifier(zone)

@@ -1,19 +1,19 @@
 import HearthCRDT
 
-/// A change that must come before another.
+/// A change that must come before another one.
 struct MissingCause: Equatable {
   let dot: Dot
-  /// Whether it is one of the group's control zone.
+  /// Whether the change belongs to the group's control zone.
   let isControl: Bool
 }
 
-/// Tells which changes that somebody cites are here, and which are not waited for.
+/// Decides which cited changes are applied, and which are not awaited.
 ///
-/// The one answer to what may be applied, what waits for what, and when it is opened again.
+/// All code that applies, holds back and reopens segments uses this one check.
 struct CauseCheck {
-  /// Which authors have a place.
+  /// The authors that the zone admits.
   let room: AuthorRoom
-  /// How far the group's control zone is, for a zone of records; nil in the control zone.
+  /// How far the group's control zone is applied, for a data zone; nil in the control zone.
   private let control: Frontier?
 
   init(room: AuthorRoom, control: Frontier?) {
@@ -24,8 +24,9 @@ struct CauseCheck {
   /// Whether the zone is the control zone itself.
   var isControlZone: Bool { control == nil }
 
-  /// Whether a change is here, or none of those that anybody waits for: what is beyond the end of a
-  /// log, and what nobody has a place for.
+  /// Whether a change is applied, or is not awaited by anybody.
+  ///
+  /// Changes beyond the end of a log, and changes of authors without admission, are not awaited.
   func isHere(_ cause: MissingCause, in zone: ZoneState, claims: [Author: FalseClaim]) -> Bool {
     let (author, sequence) = (cause.dot.author, cause.dot.sequence)
     if cause.isControl, let control {
@@ -35,11 +36,11 @@ struct CauseCheck {
       || (claims[author]?.sequence ?? .max) <= sequence || !room.isAwaited(author, in: zone)
   }
 
-  /// The first cause of a change that is not here.
+  /// The first missing cause of a change.
   ///
   /// - Parameters:
-  ///   - news: what the change newly saw in its zone.
-  ///   - controlSeen: all that its author had seen of the control zone.
+  ///   - news: What the change newly saw in its zone.
+  ///   - controlSeen: Everything that its author had seen of the control zone.
   func missing(
     in news: FrontierDifference, controlSeen: Frontier, _ zone: ZoneState,
     claims: [Author: FalseClaim]

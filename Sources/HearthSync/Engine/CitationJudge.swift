@@ -2,57 +2,57 @@ import HearthCRDT
 
 /// Judges whether the author of a change can have seen what the change cites.
 ///
-/// A pure function of the logs up to what is cited, and of where logs end for everybody: whatever
-/// arrived first, all who have the same come to the same verdict (decision 0061). The cost follows
-/// what is newly cited.
+/// The verdict is a pure function of the logs up to the cited changes, and of the common ends of
+/// logs. Whatever the order of arrival, all nodes with the same data reach the same verdict
+/// (decision 0061). The cost is proportional to the new citations.
 ///
-/// Who began from a snapshot cannot compare what is cited below it. Such a change is accepted and
-/// noted as uncertain: others may have ended that log there. So nobody is refuted here for not
-/// having seen what lies behind an uncertain change, and a verdict that leans on one is uncertain
-/// too.
+/// A node that bootstrapped from a snapshot cannot compare citations below it. It accepts such a
+/// change and notes it as uncertain: other nodes may have ended that log there. The node therefore
+/// refutes nobody for not having seen changes behind an uncertain one, and a verdict that depends
+/// on an uncertain change is uncertain too.
 struct CitationJudge {
-  /// What came of judging.
+  /// The result of a judgement.
   enum Verdict: Equatable {
-    /// The author had what it cites; uncertain where those who have everything may refute that.
+    /// The author had the cited changes; uncertain if nodes with the full history may refute that.
     case proven(isCertain: Bool)
-    /// A change is not here, or cannot be read, that is needed to tell.
+    /// A change needed for the judgement is missing or unreadable.
     case missing(Dot, isControl: Bool)
-    /// The author cannot have had it.
+    /// The author cannot have had the cited change.
     case refuted(FalseClaim.Kind, cited: Dot, isControl: Bool, isCertain: Bool)
   }
 
   /// The logs of one zone.
   struct Logs {
     let zone: ZoneState
-    /// Which authors have a place.
+    /// The authors that the zone admits.
     let room: AuthorRoom
-    /// For what logs are held back that make false claims.
+    /// The false claims for which logs are held back.
     var claims: [Author: FalseClaim] = [:]
-    /// The first change of each log that others may judge otherwise.
+    /// The first change of each log that others may judge differently.
     var uncertain: [Author: UInt64] = [:]
-    /// Where logs that ended without proof stood, when a zone is built anew.
+    /// Where logs that ended without proof stood, during a rebuild.
     var ends: [LogHead] = []
     let isControl: Bool
-    /// Finds a stretch of a log that holds a change.
+    /// Finds a stretch of a log that contains a change.
     let find: (Author, UInt64) throws -> CitedLog
 
-    /// Up to where an author's log is the same for everybody who cites it.
+    /// The sequence number up to which an author's log is the same for everybody who cites it.
     ///
-    /// Before the first change with which two histories, a false claim or an impossible change end
-    /// it; zero where that is not known, or where there is no place for the log.
+    /// The log ends before the first change of a fork, a false claim or an impossible change. The
+    /// limit is zero if that end is unknown, or if the log is not admitted.
     func limit(of author: Author) -> UInt64 {
       let ends = [zone.forkEnds[author], claims[author]?.sequence].compactMap { $0 }
       if let end = ends.min() { return end - 1 }
       let head = self.ends.first { $0.author == author } ?? zone.head(of: author)
-      // Right behind the last change stands one that cannot be; elsewhere are two histories of
-      // which nobody has shown where they part.
+      // An end directly after the last change is an impossible change. Otherwise the log forks, and
+      // nobody has shown where the two histories part.
       if let end = head.forkedAt { return end > head.sequence ? end - 1 : 0 }
       let isAwaited =
         isControl ? room.isAwaitedInControl(author) : room.isAwaited(author, in: zone)
       return isAwaited ? .max : 0
     }
 
-    /// Whether others may have judged a change of a log, or one before it, otherwise.
+    /// Whether others may judge a change of a log, or one before it, differently.
     func isUncertain(_ author: Author, through sequence: UInt64) -> Bool {
       guard let first = uncertain[author] else { return false }
       return first <= sequence && first < zone.forkEnds[author] ?? .max
@@ -64,19 +64,19 @@ struct CitationJudge {
   /// The group's control zone.
   let control: Logs
 
-  /// Who is judged: what it says to have seen, and whether the verdict is certain so far.
+  /// The judged author: what it claims to have seen, and whether the verdict is certain so far.
   private struct Judged {
     let past: Frontier
     let controlSeen: Frontier
     var isCertain = true
   }
 
-  /// Judges a change whose causes are here.
+  /// Judges a change whose causes are applied.
   ///
   /// - Parameters:
-  ///   - head: the author's log before it.
-  ///   - past: all that the author says to have seen, its own log included.
-  ///   - controlSeen: the same of the control zone.
+  ///   - head: The author's log before the change.
+  ///   - past: Everything that the author claims to have seen, including its own log.
+  ///   - controlSeen: Everything that the author claims to have seen of the control zone.
   func judge(
     _ change: Change, after head: LogHead, past: Frontier, controlSeen: Frontier
   ) throws -> Verdict {
@@ -94,7 +94,7 @@ struct CitationJudge {
     return .proven(isCertain: judged.isCertain)
   }
 
-  /// What speaks against a citation; nil if nothing does.
+  /// The fault in a citation; nil if there is none.
   private func fault(
     in cited: CitedHead, from known: UInt64, _ logs: Logs, _ judged: inout Judged
   ) throws -> Verdict? {
@@ -105,8 +105,8 @@ struct CitationJudge {
     } else if logs.isUncertain(cited.author, through: limit + 1) {
       judged.isCertain = false
     }
-    // What the newest change of a log had seen covers what all before it had: whoever has seen that
-    // need not be asked of each of them, which may be the whole log.
+    // What a log's newest change had seen covers what all earlier ones had seen. An author who has
+    // seen that much needs no check per change, which could span the whole log.
     if cited.sequence <= head.sequence,
       (logs.isControl ? judged.controlSeen : judged.past).covers(head.seen),
       judged.controlSeen.covers(head.controlSeen)
@@ -142,7 +142,7 @@ struct CitationJudge {
     return nil
   }
 
-  /// What speaks against the content of a cited change.
+  /// The fault in the content of a cited change.
   private func contentFault(
     in cited: CitedHead, _ head: LogHead, _ logs: Logs, _ judged: inout Judged
   ) throws -> Verdict? {
@@ -159,7 +159,7 @@ struct CitationJudge {
       case .excerpt(let excerpt): hash = excerpt.hash(after: cited.sequence)
       case .inBase(let base):
         guard base.sequence == cited.sequence else {
-          // The snapshot stands for the change, so neither its hash nor its past is here.
+          // The snapshot replaces the change, so neither its hash nor its past is known.
           judged.isCertain = false
           return nil
         }
@@ -172,7 +172,7 @@ struct CitationJudge {
       isCertain: !logs.isUncertain(cited.author, through: cited.sequence))
   }
 
-  /// What a change had newly seen and the author of another, which cites it, had not.
+  /// The fault of an author who cites a change but lacks what that change had newly seen.
   private func pastFault(
     at news: LogExcerpt.News, of author: Author, _ logs: Logs, _ judged: inout Judged
   ) -> Verdict? {
@@ -189,15 +189,15 @@ struct CitationJudge {
     return nil
   }
 
-  /// What speaks against an author who must have seen a change.
+  /// The fault of an author who must have seen a change but did not.
   private func unseenFault(
     _ head: CitedHead, _ logs: Logs, _ isCertain: Bool, _ judged: inout Judged
   ) -> Verdict? {
     let seen = (logs.isControl ? judged.controlSeen : judged.past)[head.author]
     guard seen < head.sequence else { return nil }
     let limit = logs.limit(of: head.author)
-    // Nobody needs to have seen what lies beyond a log's end, nor a log that ends before: whoever
-    // began from a snapshot by somebody who had ended it may have nothing of it.
+    // Nobody needs to have seen changes beyond a log's end, or a log that ends earlier: a node that
+    // bootstrapped from a snapshot by somebody who had ended that log may have nothing of it.
     if head.sequence > limit {
       if logs.isUncertain(head.author, through: limit + 1) { judged.isCertain = false }
       return nil
@@ -207,10 +207,10 @@ struct CitationJudge {
       judged.isCertain = false
       return nil
     }
-    // There may have been no place left for a life of somebody who has used up all of theirs.
+    // The incarnation may not have been admitted, because its person had used up the quota.
     if logs.room.hadNoPlace(for: head.author, knowing: judged.controlSeen) { return nil }
     let dot = Dot(author: head.author, sequence: head.sequence)
-    // A snapshot tells of logs of which it does not hold so much: first they have to be judged.
+    // A snapshot may name logs that it does not fully contain; those must be judged first.
     guard logs.zone.reaches(head.author, head.sequence) else {
       return .missing(dot, isControl: logs.isControl)
     }

@@ -1,32 +1,32 @@
 import HearthCRDT
 import HearthCrypto
 
-/// Something that an audit of a zone's log found wrong.
+/// A fault that an audit of a zone's log found.
 package struct AuditFinding: Equatable, Sendable {
-  /// Whose log it is in.
+  /// The author of the log.
   package let author: Author
-  /// The changes concerned.
+  /// The affected changes.
   package let changes: ClosedRange<UInt64>
-  /// What is wrong, in words.
+  /// The fault in words.
   package let text: String
 }
 
-/// What an audit of a zone's log saw.
+/// The result of an audit of a zone's log.
 package struct LogAudit: Sendable {
-  /// How many segments were opened.
+  /// The number of opened segments.
   package internal(set) var segments = 0
-  /// How many changes they and the unsealed ones hold.
+  /// The number of changes, sealed and unsealed.
   package internal(set) var changes = 0
-  /// What is wrong, in order of author.
+  /// The faults, in order of author.
   package internal(set) var findings: [AuditFinding] = []
 }
 
 extension Engine {
-  /// Opens every stored segment of a zone again and follows each author's hash chain to its head.
+  /// Reopens every stored segment of a zone and follows each author's hash chain to its head.
   ///
-  /// Checks digest, signature, authenticity and chain of every segment, that segments join without
-  /// gaps, that unsealed changes continue the chain, and that it ends in the hash of the author's
-  /// head. Reads only; linear in the log's size.
+  /// The audit checks the digest, signature, authenticity and chain of every segment. It also
+  /// checks that segments join without gaps, that unsealed changes continue the chain, and that the
+  /// chain ends in the hash of the author's head. It only reads; linear in the log's size.
   package func audit(_ id: ZoneID) throws -> LogAudit {
     let zone = try zone(id)
     var audit = LogAudit()
@@ -47,7 +47,7 @@ extension Engine {
           walk.passOver(segment, "the stored segment cannot be used: \(error)")
         }
       }
-      // A segment that was applied in part is kept among those that wait.
+      // A partly applied segment is stored with the pending ones.
       for opened in waiting where opened.author == head.author {
         if head.forkedAt == nil || opened.agrees(with: head) { walk.follow(opened) }
       }
@@ -61,18 +61,18 @@ extension Engine {
     return audit
   }
 
-  /// Compares a zone's records with what its snapshot and its log give.
+  /// Compares a zone's records with the result of its snapshot and its log.
   ///
-  /// What a decaying disk changed in a record breaks no signature and no chain: only building the
-  /// records anew can tell. That is undone again, whatever it finds; linear in the zone's size.
+  /// Bit rot in a record breaks no signature and no chain: only a rebuild of the records can detect
+  /// it. The rebuild is always rolled back; linear in the zone's size.
   ///
-  /// - Returns: what is wrong, in words; nil if nothing is.
+  /// - Returns: The fault in words; nil if there is none.
   package func auditRecords(of id: ZoneID, nowMilliseconds: UInt64) throws -> String? {
     var trial = self
     var fault: String?
     do {
       try store.transaction {
-        // Keys that came since may open what waits, and building anew would take that in.
+        // Newly learned keys may open pending segments, which a rebuild would apply.
         _ = try trial.receive([], in: id, nowMilliseconds: nowMilliseconds)
         let held = try trial.digest(of: id)
         do {
@@ -89,15 +89,15 @@ extension Engine {
     return fault
   }
 
-  /// Where each author's log stood in the snapshot that a zone began from; none without one.
+  /// Where each author's log stood in the zone's base snapshot; empty without one.
   func baseHeads(of zone: ZoneState) throws -> [LogHead] { try base(of: zone)?.heads ?? [] }
 
-  /// The snapshot that a zone began from: its first chunk, and where each author's log stood and
-  /// ended in it.
+  /// The zone's base snapshot: its first chunk, and where each author's log stood and ended in it.
   func base(
     of zone: ZoneState
   ) throws -> (chunk: [UInt8], heads: [LogHead], heldBack: [Dot])? {
-    // The number of chunks, the length of the first one and that chunk: the others may be many.
+    // Reads only the number of chunks, the length of the first chunk, and that chunk: the others
+    // may be many.
     guard
       let start = try store.baseSnapshot(
         of: zone.id, atMost: Envelope.maximumEnvelopeBytes + 20)
@@ -111,7 +111,7 @@ extension Engine {
     return (first, heads, heldBack)
   }
 
-  /// Opens a stored segment again; nil for one of a newer version, which is kept unopened.
+  /// Reopens a stored segment; nil for one of a newer version, which is kept unopened.
   private func reopen(
     _ segment: StoredSegment, in zone: ZoneID, with opener: SegmentOpener
   ) throws -> OpenedSegment? {
@@ -136,7 +136,7 @@ extension Engine {
   private func openPending(
     of zone: ZoneID, with opener: SegmentOpener
   ) throws -> [OpenedSegment] {
-    // Only of those that were applied in part does anything count.
+    // Of pending segments, only partly applied ones count.
     try store.pendingEntries(in: zone).compactMap { entry in
       guard let device = opener.zone.deviceByTag[entry.authorTag],
         entry.first
@@ -149,7 +149,7 @@ extension Engine {
   }
 }
 
-/// Ends a transaction whose work was only to be looked at.
+/// Rolls back a transaction whose work was only inspected.
 private struct Undone: Error {}
 
 /// Follows one author's hash chain over segments and single changes.
@@ -157,10 +157,10 @@ private struct ChainWalk {
   let head: LogHead
   private(set) var reached: UInt64 = 0
   private(set) var findings: [AuditFinding] = []
-  /// The hash after the last change reached; nil where it could not be read.
+  /// The hash after the last reached change; nil if it could not be read.
   private var hash: [UInt8]?
 
-  /// - Parameter base: where the log stood in the snapshot that the zone began from, if it did.
+  /// - Parameter base: Where the log stood in the zone's base snapshot, if it was in it.
   init(head: LogHead, base: LogHead?) {
     self.head = head
     reached = base?.sequence ?? 0
@@ -188,7 +188,7 @@ private struct ChainWalk {
     findings.append(AuditFinding(author: head.author, changes: changes, text: text))
   }
 
-  /// Notes an unusable segment once and goes on behind it.
+  /// Notes an unusable segment once and continues after it.
   mutating func passOver(_ segment: StoredSegment, _ text: String) {
     fail(segment.first...segment.last, text)
     guard segment.last > reached else { return }
@@ -196,7 +196,7 @@ private struct ChainWalk {
     hash = nil
   }
 
-  /// Compares where the chain ended with the author's head.
+  /// Compares the end of the chain with the author's head.
   mutating func end() {
     if reached < head.sequence {
       fail(reached + 1...head.sequence, "changes are missing from the log")

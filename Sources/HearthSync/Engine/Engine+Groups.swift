@@ -2,7 +2,7 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-/// What a person who creates a group brings along.
+/// The data that a person who creates a group provides.
 package struct GroupFounding: Sendable {
   package let database: DatabaseKind
   package let zoneNames: [String]
@@ -23,9 +23,9 @@ package struct GroupFounding: Sendable {
 }
 
 extension Engine {
-  /// Creates a group: its control zone, its data zones, their first keys.
+  /// Creates a group: its control zone, its data zones, and their first keys.
   ///
-  /// - Returns: the group and its data zones in the order of their names.
+  /// - Returns: The group and its data zones in the order of their names.
   package mutating func createGroup(
     _ founding: GroupFounding, nowMilliseconds: UInt64
   ) throws -> (group: GroupID, zones: [ZoneID]) {
@@ -108,13 +108,13 @@ extension Engine {
     zones.sort { $0.id < $1.id }
   }
 
-  /// This device's public half.
+  /// This device's public keys and name.
   package func card(named name: String) -> DeviceCard {
     DeviceCard(
       signKey: identity.publicKeys.sign, boxKey: identity.publicKeys.box, name: name)
   }
 
-  /// A random identifier, from the one source of randomness.
+  /// A random identifier, from the only source of randomness.
   package static func randomIdentifier() throws -> Identifier {
     guard let identifier = Identifier(bytes: RandomBytes.make(Identifier.byteCount)) else {
       throw SyncError(.corrupt, "a random id has the wrong length")

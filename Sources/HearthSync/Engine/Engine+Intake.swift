@@ -2,61 +2,63 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-// How a zone takes segments slice by slice, and which of those that wait are opened.
+// How a zone receives segments slice by slice, and which pending segments it opens.
 extension Engine {
-  /// How much declared work is opened before it is applied: bounds memory, as a segment declares
-  /// all that it holds, and never cuts a household's usual news into two.
+  /// The declared work that is opened before it is applied.
+  ///
+  /// The limit bounds memory, since a segment declares all its work, and never splits a household's
+  /// usual news.
   package static var sliceWeight: Int { 300_000 }
 
-  /// How many sealed bytes are opened before they are applied.
+  /// The number of sealed bytes that are opened before they are applied.
   package static var sliceBytes: Int { 4 << 20 }
 
-  /// Segments that were opened together, and those that could not be.
+  /// Segments that were opened together, and those that could not be opened.
   struct Slice {
     var opened: [OpenedSegment] = []
     var unopened: [PendingSegment] = []
-    /// Which of them waited before.
+    /// The segments that were pending before.
     var waited: Set<Identifier> = []
-    /// Which of those were not applied in part, and so not judged, before.
+    /// The previously pending segments that were not partly applied, and so not judged, before.
     var unjudged: Set<Identifier> = []
-    /// Which of those that waited did so for a newer version of the program.
+    /// The segments that were pending on a newer version of Hearth.
     var unread: Set<Identifier> = []
     var weight = 0
     var bytes = 0
     var count = 0
-    /// How far each log will be here with what is opened of it, if nothing holds it back.
+    /// How far each log will be applied with its opened segments, if nothing holds them back.
     private var ends: [Author: UInt64] = [:]
 
-    /// Notes a segment that was opened.
+    /// Notes an opened segment.
     mutating func note(_ author: Author, _ changes: ClosedRange<UInt64>, in zone: ZoneState) {
       let end = end(of: author, in: zone)
       if changes.lowerBound <= end + 1 { ends[author] = max(end, changes.upperBound) }
     }
 
-    /// Up to where a log's segments are worth opening: behind a gap they can only wait.
+    /// Up to where a log's segments are worth opening: behind a gap they stay pending anyway.
     func end(of author: Author, in zone: ZoneState) -> UInt64 {
       ends[author] ?? zone.head(of: author).sequence
     }
   }
 
-  /// What decides whether a waiting segment is worth opening.
+  /// The facts that decide whether a pending segment is worth opening.
   struct Readiness {
     let zone: ZoneState
     let membership: Membership
-    /// Which changes are here, or not waited for.
+    /// Decides which changes are applied, or not awaited.
     let causes: CauseCheck
-    /// Whether all are opened, as the zone is built anew.
+    /// Whether all segments are opened, because the zone is being rebuilt.
     let isRebuilding: Bool
-    /// Whether those of unknown authors were tried with what is known of people now.
+    /// Whether segments of unknown authors were tried with the current knowledge of people.
     let hasTriedStrangers: Bool
-    /// Whether this version of the program has tried those of newer ones.
+    /// Whether this version of Hearth has tried the segments of newer versions.
     let hasTriedFormats: Bool
-    /// Whether there are new segments in a control zone, which may vouch for strangers.
+    /// Whether a control zone has new segments, which may vouch for strangers.
     let hasNews: Bool
 
-    /// Whether what a segment waits for has come.
+    /// Whether the reason for a segment's wait is resolved.
     ///
-    /// - Parameter claims: for what logs are held back that make false claims.
+    /// - Parameter claims: The false claims for which logs are held back.
     func isReady(
       _ entry: PendingEntry, in zone: ZoneState, _ claims: [Author: FalseClaim]
     ) -> Bool {
@@ -71,7 +73,7 @@ extension Engine {
         return true
       case .gap:
         guard let head = head(of: entry, in: zone) else { return true }
-        // What is beyond the end of a log is evidence, which needs no opening either.
+        // Changes beyond the end of a log are evidence, which needs no opening either.
         return head.forkedAt != nil || head.sequence + 1 >= zone.forkEnds[head.author] ?? .max
           || entry.first <= head.sequence + 1
       case .cause:
@@ -87,12 +89,13 @@ extension Engine {
       entry.author(in: zone).map(zone.head)
     }
 
-    /// For what a segment has to wait whatever it holds; nil where it must be opened to tell.
+    /// The reason to keep a segment closed whatever it contains; nil if it must be opened to
+    /// decide.
     ///
-    /// In a control zone all are opened: they may hand on keys, and what waits may say whom its
-    /// author has seen. So are those of authors without a place, who are refused and named. While a
-    /// zone is built anew, only what waited for that before stays closed: of the rest nothing is
-    /// known yet.
+    /// In a control zone, all segments are opened: they may contain keys, and pending ones may show
+    /// whom their author has seen. Segments of authors without admission are opened too, and then
+    /// refused with a notice. During a rebuild, only segments that were pending on a gap stay
+    /// closed: nothing is known of the others yet.
     func reason(
       toKeepClosed author: Author, from first: UInt64, before: PendingReason?, _ slice: Slice,
       in zone: ZoneState
@@ -101,7 +104,7 @@ extension Engine {
         first > slice.end(of: author, in: zone) + 1, causes.room.admits(author, in: zone)
       else { return nil }
       let head = zone.head(of: author)
-      // What is beyond the end of a log is kept as evidence.
+      // Changes beyond the end of a log are kept as evidence.
       if head.forkedAt != nil || head.sequence + 1 >= zone.forkEnds[author] ?? .max {
         return .quarantine
       }
@@ -110,7 +113,7 @@ extension Engine {
     }
   }
 
-  /// - Parameter hasWaiting: whether anything waits whose reason is to be asked for.
+  /// - Parameter hasWaiting: Whether there are pending segments, whose reasons must be checked.
   func readiness(
     of zone: ZoneState, _ membership: Membership, isRebuilding: Bool, hasNews: Bool,
     hasWaiting: Bool
@@ -131,10 +134,10 @@ extension Engine {
   private static func strangersFact(_ zone: ZoneID) -> String { "pending.strangers.\(zone.hex)" }
   private static func formatsFact(_ zone: ZoneID) -> String { "pending.formats.\(zone.hex)" }
 
-  /// What this version of the program can read.
+  /// The formats that this version of Hearth can read.
   private static var formats: [UInt8] { [Envelope.suite, ChangeBatch.formatVersion] }
 
-  /// A digest of what decides whether a stranger is one.
+  /// A digest of everything that decides whether an author is a stranger.
   private func people(around zone: ZoneState) throws -> [UInt8] {
     let control = zone.kind == .control ? zone : try controlZone(of: zone.group)
     var writer = ByteWriter(capacity: 256)
@@ -144,7 +147,8 @@ extension Engine {
     return Blake2b.hash(writer.bytes, count: 16)
   }
 
-  /// Notes with what knowledge those were tried that nobody could read; `zone` as it was then.
+  /// Notes the knowledge with which unreadable segments were tried; `zone` is the zone of that
+  /// time.
   func noteTried(_ entries: [PendingEntry], in zone: ZoneState) throws {
     func note(_ reason: PendingReason, _ fact: String, _ value: [UInt8]) throws {
       guard entries.contains(where: { $0.reason == reason }), try store.fact(fact) != value else {
@@ -156,10 +160,11 @@ extension Engine {
     try note(.format, Engine.formatsFact(zone.id), Engine.formats)
   }
 
-  /// Opens what comes next, as much as a slice holds; nil when nothing is left that may be opened.
+  /// Opens the next segments, up to the size of a slice; nil if nothing is left that may be opened.
   ///
-  /// What follows a gap in its log stays closed: its envelope says so, and its author has signed
-  /// that. Whoever seals what can never be applied makes others verify and decrypt it, and no more.
+  /// Segments behind a gap in their log stay closed: the envelope reveals the gap, and its author
+  /// has signed the envelope. An attacker who seals unusable segments thus makes others verify and
+  /// decrypt them, and no more.
   func nextSlice(
     of intake: inout Intake, in zone: ZoneState, _ readiness: Readiness,
     _ report: inout ReceiveReport
@@ -178,7 +183,7 @@ extension Engine {
       open(sealed, with: opener, readiness, into: &slice, &report)
     }
     guard slice.count > 0 else { return nil }
-    // A log goes on with what is applied of it in part first.
+    // A log continues with its partly applied segment first.
     for author in Set(slice.opened.map(\.author)).sorted() {
       guard let next = intake.next(after: zone.head(of: author)),
         let sealed = try intake.takeWaiting(next.digest, reading: read)
@@ -189,11 +194,11 @@ extension Engine {
     return slice
   }
 
-  /// Opens what waits behind gaps that close with a slice, so that what many files change is
+  /// Opens pending segments behind gaps that a slice closes, so that changes from many files are
   /// written once.
   ///
-  /// Of each log twice as many as were applied the last time: what is opened and has to wait all
-  /// the same costs no more than what is applied.
+  /// For each log, it opens twice as many as were applied the last time. Segments that are opened
+  /// in vain thus cost no more than applied ones.
   private func openFollowing(
     of intake: inout Intake, reading bytes: (Identifier) throws -> [UInt8]?,
     with opener: SegmentOpener, _ readiness: Readiness, into slice: inout Slice,
@@ -212,7 +217,7 @@ extension Engine {
     slice.weight >= Engine.sliceWeight || slice.bytes >= Engine.sliceBytes
   }
 
-  /// Opens one segment; a damaged one is reported and passed over.
+  /// Opens one segment; a damaged one is reported and skipped.
   private func open(
     _ sealed: Intake.Sealed, with opener: SegmentOpener, _ readiness: Readiness,
     into slice: inout Slice, _ report: inout ReceiveReport

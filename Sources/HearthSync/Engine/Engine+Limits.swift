@@ -1,19 +1,19 @@
 import HearthCRDT
 import HearthMembership
 
-/// A record that takes no more of one author.
+/// A record that accepts no further content of one author.
 package struct OverfullRecord: Equatable, Sendable {
   package let zone: ZoneID
   package let author: Author
   package let key: RecordKey
-  /// How many of the author's changes count for nothing, as they would put more into it.
+  /// The number of the author's changes that are void because they would exceed the limit.
   package internal(set) var changes: Int
 }
 
-// What one device may put into a record and keep waiting here, and how it is told where one tries
-// more.
+// Limits per device for a record's content and for pending segments, with the notices about
+// violations.
 extension Engine {
-  /// Refuses an own change of which a part would count for nothing.
+  /// Rejects an own change of which a part would be void.
   func checkRoom(in applier: Applier<S>) throws {
     guard let key = applier.overfull[author] else { return }
     throw SyncError(
@@ -25,7 +25,7 @@ extension Engine {
         + "use another record")
   }
 
-  /// Tells once of each device that wrote more into a record than it may.
+  /// Adds one notice per device that wrote more into a record than it may.
   func noteOverfull(
     _ overfull: [Author: RecordKey], in zone: ZoneState, nowMilliseconds: UInt64
   ) throws {
@@ -39,8 +39,10 @@ extension Engine {
     }
   }
 
-  /// The records of a zone that take no more of an author, with how many changes count for nothing
-  /// for that, in order of author and of the first such change.
+  /// The records of a zone that accept no further content of an author, with the number of void
+  /// changes.
+  ///
+  /// The order is by author and then by the first such change.
   package func overfullRecords(in zone: ZoneID) throws -> [OverfullRecord] {
     var found: [OverfullRecord] = []
     for (author, stretch) in try roleVoids(of: zone).all {
@@ -56,9 +58,9 @@ extension Engine {
     return found
   }
 
-  /// Tells once of each device that passed a limit, and what can be done about it.
+  /// Adds one notice per device that exceeded a limit, with a remedy.
   ///
-  /// - Parameter advice: what can be done; nil where an honest program never does that.
+  /// - Parameter advice: The remedy; nil if an honest program never exceeds the limit.
   func noteLimit(
     of device: DeviceID, in zone: ZoneState, as limit: String, _ what: String,
     advice: String? = nil, nowMilliseconds: UInt64

@@ -1,19 +1,20 @@
 import HearthCRDT
 
-/// A change as it stands in its author's log.
+/// A change with its chain hash in its author's log.
 package struct LoggedChange: Sendable {
   /// The change.
   package let change: Change
-  /// The author's chain hash after it.
+  /// The author's chain hash after the change.
   package let hash: [UInt8]
 }
 
 extension Engine {
-  /// Opens one sealed segment of a zone and gives its changes in order.
+  /// Opens one sealed segment of a zone and returns its changes in order.
   ///
-  /// Verifies what needs no knowledge of other changes: zone, signature, authenticity, chain.
+  /// The call verifies everything that needs no knowledge of other changes: zone, signature,
+  /// authenticity, chain.
   ///
-  /// - Returns: nil if its author or its key is not known here yet.
+  /// - Returns: The changes; nil if the author or key is not known on this node yet.
   package func changes(
     inSegment bytes: [UInt8], of zone: ZoneID
   ) throws -> [LoggedChange]? {
@@ -25,7 +26,7 @@ extension Engine {
     }
   }
 
-  /// The own changes of a zone that no segment holds yet, in order.
+  /// The own changes of a zone that are in no segment yet, in order.
   package func unsealedChanges(of zone: ZoneID) throws -> [LoggedChange] {
     let state = try self.zone(zone)
     var found: [LoggedChange] = []

@@ -1,30 +1,31 @@
 import HearthCRDT
 
-/// A segment that is here and verified, and that waits for other changes.
+/// A verified segment on this node that is pending on other changes.
 package struct WaitingSegment: Sendable {
-  /// Who wrote it.
+  /// The author of the segment.
   package let author: Author
-  /// The first change in it.
+  /// The first change in the segment.
   package let first: UInt64
-  /// The last change in it.
+  /// The last change in the segment.
   package let last: UInt64
-  /// What its author had seen of its zone after it, at least.
+  /// What the author had seen of the zone after the segment, at least.
   package let seen: Frontier
-  /// What its author had seen of the group's control zone after it, at least.
+  /// What the author had seen of the group's control zone after the segment, at least.
   package let controlSeen: Frontier
 }
 
 extension Engine {
-  /// What waits in a zone for changes that are not here, or stays closed, by author and then first
-  /// change.
+  /// The segments of a zone that are pending on missing changes or cannot be opened, by author and
+  /// then first change.
   ///
-  /// By what their authors had seen they prove that there are changes which nobody has given to
-  /// this node. Changes say what was new to their author, so where some of its own are missing
-  /// too it had seen that at least. Opens none: what they had seen was noted when they were.
+  /// What their authors had seen proves that changes exist which this node has not received.
+  /// Changes list only what was new to their author, so if earlier changes are missing, the result
+  /// is a lower bound. The call opens no segment: what the authors had seen was noted when the
+  /// segments were opened.
   package func waitingSegments(in id: ZoneID) throws -> [WaitingSegment] {
     let state = try zone(id)
     let entries = try store.pendingEntries(in: id)
-    // Whoever was found to cite what nobody wrote proves nothing by what is cited after that.
+    // After a false claim, an author's later citations prove nothing.
     let liars = Set(entries.filter { $0.reason == .falseClaim }.compactMap { $0.author(in: state) })
     var found: [WaitingSegment] = []
     var reached: [Author: (sequence: UInt64, seen: Frontier, controlSeen: Frontier)] = [:]
@@ -51,11 +52,11 @@ extension Engine {
     return found
   }
 
-  /// What lies closed in a zone of somebody who may not read it all: it is here, though nobody can
-  /// say what it is.
+  /// The segments that stay closed in a zone whose history this node may not read completely.
   ///
-  /// By what the envelopes say of themselves, so that a transport could claim more: elsewhere what
-  /// no key opens counts as missing.
+  /// They are on this node, although nobody here can read them. The result relies on what the
+  /// envelopes claim, so a transport could exaggerate. In all other zones, segments that no key
+  /// opens count as missing.
   private func closed(in zone: ZoneState) throws -> [WaitingSegment] {
     try closedSegments(of: zone).compactMap { pending in
       guard let device = zone.deviceByTag[pending.authorTag] else { return nil }

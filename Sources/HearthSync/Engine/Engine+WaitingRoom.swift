@@ -2,19 +2,19 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-// How much may wait here, and of whom.
+// The limits for pending segments, in total and per device.
 extension Engine {
-  /// Drops from what waits what will never count, and what is more than may wait.
+  /// Drops pending segments that can never count, and those beyond the limits.
   ///
-  /// Of each log what comes next is kept and what is farthest from it goes: a transport still has
-  /// it, so nothing is lost, and it is fetched again once there is room.
+  /// Of each log, the next segments are kept and the farthest ones are dropped. A transport still
+  /// has them, so nothing is lost, and they are fetched again once there is space.
   func tidy(
     _ intake: inout Intake, in zone: ZoneState, _ membership: Membership, isRebuilding: Bool,
     nowMilliseconds: UInt64, _ report: inout ReceiveReport
   ) throws {
     let cuts = cuts(of: intake.waiting.values.map(\.entry.authorTag), in: zone, membership)
     report.dropped += intake.drop {
-      // What the log held counted: what it waits for may come yet.
+      // Segments from the log counted before: their missing changes may still arrive.
       isOutrun($0, in: zone, membership) || !isRebuilding && isOver($0, in: zone, cuts)
     }.map(\.digest)
     let excess = WaitingRoom.excess(of: intake.waiting.values.map(\.entry))
@@ -42,7 +42,7 @@ extension Engine {
     }
   }
 
-  /// Under which name a store keeps what had to go from a zone's waiting segments.
+  /// The name of the fact that stores a zone's dropped pending segments.
   private static func roomRefusalsFact(_ zone: ZoneID) -> String { "crowded.\(zone.hex)" }
 
   private func roomRefusals(in zone: ZoneID) throws -> RoomRefusals {
@@ -50,7 +50,7 @@ extension Engine {
     return try RoomRefusals(decoding: bytes)
   }
 
-  /// How far the logs of those devices count that do not belong any more.
+  /// The cuts that end the logs of former devices.
   private func cuts(
     of tags: [Identifier], in zone: ZoneState, _ membership: Membership
   ) -> [Identifier: [Cut]] {
@@ -64,8 +64,10 @@ extension Engine {
     return cuts
   }
 
-  /// Whether a segment can never count: its device does not belong any more, and it begins beyond
-  /// what was known of its log then; or its log has come beyond it by other files.
+  /// Whether a segment can never count.
+  ///
+  /// This is the case if its device was removed and the segment starts beyond the known log of that
+  /// time, or if other files have already advanced the log beyond it.
   private func isOver(
     _ entry: PendingEntry, in zone: ZoneState, _ cuts: [Identifier: [Cut]]
   ) -> Bool {
@@ -76,7 +78,7 @@ extension Engine {
     case .quarantine, .falseClaim, .author: return false
     case .format: return entry.last <= reached
     case .gap, .cause, .epoch:
-      // What was begun of it counts as part of the log.
+      // A partly applied segment counts as part of the log.
       return entry.first > reached + 1
         && (cuts[entry.authorTag] ?? []).contains {
           entry.first > $0.sequence(of: author, in: zone.id)
@@ -84,8 +86,10 @@ extension Engine {
     }
   }
 
-  /// Those of the names that are worth fetching: neither what had to go for want of room while
-  /// there is none, nor what can never count of a removed device, of which its person is told.
+  /// Filters the names that are worth fetching.
+  ///
+  /// The result excludes segments that were dropped for lack of space, as long as there is none. It
+  /// also excludes a removed device's segments that can never count; a notice names that device.
   func worthFetching(
     _ names: [SegmentName], in zone: ZoneState, nowMilliseconds: UInt64
   ) throws -> [SegmentName] {
@@ -107,7 +111,7 @@ extension Engine {
     return names.filter { !without.contains($0.digest) && !vain.contains($0) }
   }
 
-  /// What had to go from what waits and finds no room yet.
+  /// The dropped segments for which there is no space yet.
   private func withoutRoom(in zone: ZoneID) throws -> Set<Identifier> {
     let refusals = try roomRefusals(in: zone)
     guard refusals != RoomRefusals() else { return [] }
@@ -115,8 +119,10 @@ extension Engine {
       whileWaiting: RoomRefusals.waitingBytes(of: try store.pendingEntries(in: zone)))
   }
 
-  /// Those of the names that hold what a removed device wrote beyond its cut where something before
-  /// it is missing: it could not wait here.
+  /// The names of segments that a removed device wrote beyond its cut, with an earlier change
+  /// missing.
+  ///
+  /// Such a segment could not stay pending.
   func beyondCuts(_ names: [SegmentName], in zone: ZoneState) -> Set<SegmentName> {
     let cuts = cuts(of: names.map(\.authorTag), in: zone, membership(of: zone.group))
     guard !cuts.isEmpty else { return [] }
@@ -136,7 +142,7 @@ extension Engine {
       })
   }
 
-  /// Stores what waits now and forgets what does not any more.
+  /// Stores the pending segments and removes those that are no longer pending.
   func save(_ intake: Intake, in zone: ZoneState, _ report: inout ReceiveReport) throws {
     for digest in intake.gone.keys.sorted() { try store.removePending(digest, in: zone.id) }
     for entry in intake.dropped {

@@ -2,18 +2,18 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-/// The sans-IO heart of a node: zones, keys, membership, and the rules by which changes are made,
+/// The sans-I/O core of a node: zones, keys, membership, and the rules by which changes are made,
 /// verified, ordered and applied.
 ///
-/// A value: given the same store, inputs, times and randomness it does the same. It calls its store
-/// inside transactions and never touches a clock, a socket or a file. Memory follows the store:
-/// what a failed transaction would have changed is dropped with it.
+/// The engine is a value: the same store, inputs, times and randomness give the same result. It
+/// calls its store inside transactions and never touches a clock, a socket or a file. Its memory
+/// follows the store: a failed transaction also discards its changes in memory.
 package struct Engine<S: Store> {
   package let store: S
   package let identity: DeviceIdentity
   /// This device.
   package let device: DeviceID
-  /// The life of this device that new changes belong to.
+  /// The incarnation of this device that writes new changes.
   package internal(set) var incarnation: UInt64
   /// The zones in order of id.
   package internal(set) var zones: [ZoneState]
@@ -21,29 +21,29 @@ package struct Engine<S: Store> {
   var memberships: [GroupID: Membership]
   /// The clock of new changes.
   var clock: HybridClock
-  /// The version of the program's schema, told to others.
+  /// The version of the program's schema, which changes report to others.
   package var schemaVersion: UInt32
-  /// The group of the private database in use; nil while there is none.
+  /// The group of the private database in use; nil if there is none.
   package internal(set) var privateGroup: GroupID?
-  /// What each role may do to records.
+  /// The permissions of each role.
   let policy: RolePolicy
-  /// Segments of control zones that were shown, verified and opened, by digest.
+  /// Shown segments of control zones that were verified and opened, by digest.
   var openedShown: [Identifier: ShownSegment] = [:]
-  /// What was looked up in stored segments for those who cite them.
+  /// Excerpts of stored segments that citations were checked against.
   let excerpts = ExcerptMemory()
-  /// Segments that were fetched and can never be used.
+  /// Fetched segments that can never be used.
   var refusals = Refusals()
-  /// Contradictions that building a zone anew has met, to be shown to the group.
+  /// Contradictions found during a rebuild, to be shown to the group.
   var unprovenForks: [ForkEvidence] = []
-  /// Whether the histories of a log are being shown at the moment: what follows from it waits.
+  /// Whether the histories of a log are currently being shown, which defers the consequences.
   var isShowing = false
 
   /// Opens a node's engine over its store.
   ///
   /// - Parameters:
-  ///   - incarnation: the current life; the caller has decided whether a new one begins.
-  ///   - policy: what each role may do to records; the same on every replica.
-  ///   - nowMilliseconds: the wall clock.
+  ///   - incarnation: The current incarnation; the caller has decided whether a new one starts.
+  ///   - policy: The permissions of each role; the same on every replica.
+  ///   - nowMilliseconds: The wall clock.
   package init(
     store: S, identity: DeviceIdentity, incarnation: UInt64, schemaVersion: UInt32 = 1,
     policy: RolePolicy = RolePolicy(), nowMilliseconds: UInt64
@@ -124,7 +124,7 @@ extension Engine {
     }
   }
 
-  /// Own changes are committed without their head each time; the last ones tell it.
+  /// Moves own heads over the last own changes, which were committed without saving their head.
   private mutating func catchUpOwnHead(at place: Int) throws {
     if Mutant.forgetsOwnTail.isActive { return }
     for author in zones[place].heads.map(\.author) + [author] where author.device == device {
@@ -145,7 +145,7 @@ extension Engine {
     }
   }
 
-  /// An own change as the store kept it.
+  /// An own change from the store.
   func stored(_ bytes: [UInt8], in zone: ZoneState) throws -> Change {
     do {
       return try Change(decoding: bytes)
@@ -157,9 +157,9 @@ extension Engine {
     }
   }
 
-  /// How many own changes may follow a saved head: what opening has to read again at most.
+  /// The most own changes after a saved head, which opening has to read again.
   ///
-  /// Few in simulations, so that short runs come to it.
+  /// Simulations use a small number, so that short runs reach it.
   static var headInterval: Int {
     #if HEARTH_SIMULATION
       16
@@ -168,8 +168,9 @@ extension Engine {
     #endif
   }
 
-  /// A change from this size on saves the head with it, so that what opening reads again stays
-  /// below ``headInterval`` times this.
+  /// The size of a change from which on the head is saved with it.
+  ///
+  /// What opening reads again thus stays below ``headInterval`` times this size.
   static var headBytes: Int { 4 * 1024 }
 
   /// Moves a head over its author's next change.

@@ -2,17 +2,17 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-/// What a zone has at hand while it receives: new sealed segments, and those that wait.
+/// The segments of a zone during a receive call: new sealed segments, and pending ones.
 ///
-/// What waits stays sealed. It is opened when what it lacks is here, and looked for by that: a log
-/// that moved on asks only for those that wait for this log.
+/// Pending segments stay sealed. A segment is opened when its missing change arrives, and is
+/// indexed by that change: a log that advances checks only the segments that wait for it.
 struct Intake {
-  /// A segment that waits.
+  /// A pending segment.
   struct Waiting {
     var entry: PendingEntry
-    /// Its bytes, if they have been read.
+    /// The bytes, if they have been read.
     var bytes: [UInt8]?
-    /// How the store has it; nil if it does not.
+    /// The entry in the store; nil if the store lacks the segment.
     let stored: PendingEntry?
   }
 
@@ -20,30 +20,30 @@ struct Intake {
   struct Sealed {
     let digest: Identifier
     let bytes: [UInt8]
-    /// How it waited until now; nil for a new one.
+    /// The segment's former pending entry; nil for a new segment.
     let waited: Waiting?
   }
 
-  /// What waits, by digest.
+  /// The pending segments by digest.
   private(set) var waiting: [Identifier: Waiting] = [:]
-  /// What left the waiting room in this call and was stored.
+  /// The stored entries that left the waiting room in this call.
   private(set) var gone: [Identifier: PendingEntry] = [:]
-  /// What was dropped without being opened and was stored, in order.
+  /// The stored entries that were dropped without being opened, in order.
   private(set) var dropped: [PendingEntry] = []
   private var fresh: [(digest: Identifier, bytes: [UInt8])]
   private var next = 0
-  /// What may be opened now, in no order.
+  /// The segments that may be opened now, unordered.
   private var ready: Set<Identifier> = []
-  /// Which wait for a log to move on.
+  /// The segments that wait for a log to advance.
   private var blocked: [Author: [Identifier]] = [:]
-  /// Which are of a log.
+  /// The segments of each log.
   private var own: [Author: [Identifier]] = [:]
-  /// Those of a log that waited behind a gap when they were looked for, in order.
+  /// The segments of each log that were behind a gap at the last search, in order.
   private var gaps: [Author: ArraySlice<PendingEntry>] = [:]
-  /// How many of those are opened with what closes it.
+  /// The number of segments behind a gap that are opened together with the segment that closes it.
   private var lookAheads: [Author: Int] = [:]
 
-  /// - Parameter blobs: new segments; those that wait already and doubles are left out.
+  /// - Parameter blobs: New segments; duplicates and pending ones are skipped.
   init(_ blobs: [[UInt8]], waiting entries: [PendingEntry]) {
     var seen = Set(entries.map(\.digest))
     fresh = Intake.ordered(
@@ -53,8 +53,9 @@ struct Intake {
     }
   }
 
-  /// Puts each log's segments in order, in the places that they hold together: so none is taken
-  /// for one behind a gap that comes with what fills it.
+  /// Sorts each log's segments within the positions that they occupy together.
+  ///
+  /// Thus no segment is treated as lying behind a gap that a segment of the same batch fills.
   private static func ordered(
     _ blobs: [(digest: Identifier, bytes: [UInt8])]
   ) -> [(digest: Identifier, bytes: [UInt8])] {
@@ -75,10 +76,11 @@ struct Intake {
     return result
   }
 
-  /// Whether there are new segments.
+  /// Whether new segments remain.
   var hasFresh: Bool { next < fresh.count }
 
-  /// Notes of every waiting segment whether it may be opened, and for which log it waits if not.
+  /// Records for every pending segment whether it may be opened, and otherwise which log it waits
+  /// for.
   mutating func sort(in zone: ZoneState, by isReady: (PendingEntry) -> Bool) {
     for entry in waiting.values.map(\.entry).sorted(by: PendingEntry.isBefore) {
       file(entry, in: zone)
@@ -86,11 +88,11 @@ struct Intake {
     }
   }
 
-  /// For what logs are held back that make false claims: what waits for that says it.
+  /// The false claims for which logs are held back, taken from the pending segments.
   var claims: [Author: FalseClaim] { FalseClaim.claims(in: waiting.values.map(\.entry)) }
 
   private mutating func file(_ entry: PendingEntry, in zone: ZoneState) {
-    // Also of who introduces itself, and is not known before it counts.
+    // This includes self-introducing authors, who are unknown until their introduction counts.
     if entry.reason == .cause, let missing = entry.wait.missing, !entry.wait.isInControl {
       blocked[missing.author, default: []].append(entry.digest)
     }
@@ -101,7 +103,7 @@ struct Intake {
     gaps[author] = nil
   }
 
-  /// Looks again at what waits for logs that moved on.
+  /// Checks again the segments that wait for logs that advanced.
   mutating func moved(_ authors: [Author], by isReady: (PendingEntry) -> Bool) {
     for author in authors {
       for digest in blocked[author] ?? [] {
@@ -111,19 +113,20 @@ struct Intake {
     }
   }
 
-  /// The entries of what may be opened now, in order.
+  /// The entries of the segments that may be opened now, in order.
   var readyEntries: [PendingEntry] {
     ready.compactMap { waiting[$0]?.entry }.sorted(by: PendingEntry.isBefore)
   }
 
-  /// Of a log's waiting segments the one that is tried first, if it continues what is here.
+  /// A log's first pending segment in retry order, if it continues the applied log.
   func next(after head: LogHead) -> PendingEntry? {
     (own[head.author] ?? []).compactMap { waiting[$0]?.entry }
       .filter { $0.first <= head.sequence + 1 && [.cause, .gap, .falseClaim].contains($0.reason) }
       .min(by: PendingEntry.isBefore)
   }
 
-  /// Of a log's waiting segments those behind a gap that are opened with what closes it, in order.
+  /// A log's pending segments behind a gap that are opened together with the segment that closes
+  /// it, in order.
   mutating func behindGap(of author: Author) -> [PendingEntry] {
     let order =
       gaps[author]
@@ -139,13 +142,13 @@ struct Intake {
     return found
   }
 
-  /// Notes whether all that was opened of a log was applied: then more is opened the next time.
+  /// Notes whether all opened segments of a log were applied; if so, more are opened the next time.
   mutating func note(_ author: Author, isWhole: Bool) {
     let lookAhead = lookAheads[author] ?? 1
     lookAheads[author] = isWhole ? min(lookAhead * 2, Limits.maximumSegmentChanges) : 1
   }
 
-  /// Takes out a waiting segment to open it.
+  /// Takes out a pending segment to open it.
   mutating func takeWaiting(
     _ digest: Identifier, reading bytes: (Identifier) throws -> [UInt8]?
   ) rethrows -> Sealed? {
@@ -166,7 +169,7 @@ struct Intake {
     return Sealed(digest: fresh[next].digest, bytes: fresh[next].bytes, waited: nil)
   }
 
-  /// Puts a segment to those that wait.
+  /// Adds a segment to the pending ones.
   mutating func wait(_ segment: PendingSegment, in zone: ZoneState) {
     let entry = segment.entry
     let stored = gone.removeValue(forKey: segment.digest)
@@ -174,7 +177,7 @@ struct Intake {
     file(entry, in: zone)
   }
 
-  /// Notes that a segment waits which the store has already.
+  /// Notes a pending segment that the store has already.
   mutating func waitsStored(_ segment: PendingSegment, in zone: ZoneState) {
     gone[segment.digest] = nil
     waiting[segment.digest] = Waiting(
@@ -182,7 +185,7 @@ struct Intake {
     file(segment.entry, in: zone)
   }
 
-  /// Drops what waits and is not wanted; says what was dropped.
+  /// Drops unwanted pending segments and returns them.
   mutating func drop(where isUnwanted: (PendingEntry) -> Bool) -> [PendingEntry] {
     let unwanted = waiting.values.map(\.entry).filter(isUnwanted)
       .sorted(by: PendingEntry.isBefore)

@@ -1,12 +1,12 @@
 import HearthCRDT
 
-/// Segments that were looked into and can never be used, and why.
+/// Examined segments that can never be used, with the reasons.
 ///
-/// A name carries the digest of its bytes, so what was forged stays so under that name: while a
-/// program runs it is told of in every round and fetched once, however large it is. A program that
-/// starts anew looks again.
+/// A name contains the digest of its bytes, so a forged segment stays forged under that name. While
+/// a program runs, it sees such a segment listed in every round but fetches it only once, however
+/// large it is. A restarted program examines it again.
 struct Refusals {
-  /// Beyond, all are forgotten and looked into again.
+  /// The number of entries beyond which all are forgotten and examined again.
   static let maximumCount = 4_096
   private var reasons: [Key: String] = [:]
 
@@ -15,12 +15,12 @@ struct Refusals {
     let digest: Identifier
   }
 
-  /// Why a zone's segment cannot be used; nil for one that was not refused.
+  /// The reason why a zone's segment cannot be used; nil if it was not refused.
   func reason(for digest: Identifier, in zone: ZoneID) -> String? {
     reasons[Key(zone: zone, digest: digest)]
   }
 
-  /// Notes that no news of people or keys will ever make a segment usable.
+  /// Notes that no later news of people or keys can make a segment usable.
   mutating func note(_ digest: Identifier, in zone: ZoneID, because reason: String) {
     if reasons.count >= Refusals.maximumCount { reasons = [:] }
     reasons[Key(zone: zone, digest: digest)] = reason

@@ -1,13 +1,12 @@
 import HearthCRDT
 import HearthMembership
 
-/// What each role may do to the records of each type: given in from the domain, as the engine
-/// knows no types.
+/// The permissions of each role for the records of each type.
 ///
-/// A value, so that all replicas of one program judge alike. Readers may do nothing, whatever it
-/// says.
+/// The domain provides the policy, because the engine knows no types. It is a value, so all
+/// replicas of one version judge alike. Readers may do nothing, whatever the policy says.
 package struct RolePolicy: Sendable {
-  /// Some of the roles.
+  /// A set of roles.
   package struct Roles: OptionSet, Sendable {
     package let rawValue: UInt8
 
@@ -19,31 +18,32 @@ package struct RolePolicy: Sendable {
       rawValue = roles.reduce(0) { $0 | 1 << $1.rawValue }
     }
 
-    /// Nobody.
+    /// No role.
     package static let none: Roles = []
     /// Owner and admins.
     package static let admins = Roles(.admin, .owner)
-    /// Everybody who writes but children.
+    /// All writers except children.
     package static let members = Roles(.member, .admin, .owner)
-    /// Everybody who writes.
+    /// All writers.
     package static let writers = Roles(.child, .member, .admin, .owner)
   }
 
-  /// Who may do what to records or events of one type.
+  /// The permissions for records or events of one type.
   package struct Rule: Sendable {
-    /// Who may create a record or event.
+    /// The roles that may create a record or event.
     package let create: Roles
-    /// Who may change fields that are not named, add to sets and count.
+    /// The roles that may change all other fields, add to sets, and count.
     package let change: Roles
-    /// Who may change single fields.
+    /// The roles that may change single fields.
     package let fields: [FieldID: Roles]
-    /// Who may delete a record.
+    /// The roles that may delete a record.
     package let delete: Roles
-    /// Who may create and change only the record that has the id of its author's person.
+    /// The roles that may create and change only the record with the id of its author's person.
     package let onlyOwn: Roles
-    /// Whom an event decides about; nil where it concerns no person in particular.
+    /// The person about whom an event decides; nil if it concerns no particular person.
     package let subject: Subject?
-    /// The field of an event that says about whom it is, and who may write it of themselves only.
+    /// The field that names the person an event is about, and the roles that may write it only
+    /// about themselves.
     package let ofThemselves: (field: FieldID, roles: Roles)?
 
     package init(
@@ -60,20 +60,20 @@ package struct RolePolicy: Sendable {
       self.ofThemselves = ofThemselves
     }
 
-    /// The same roles for everything.
+    /// Creates a rule with the same roles for everything.
     package init(_ roles: Roles, about subject: Subject? = nil) {
       self.init(create: roles, change: roles, delete: roles, subject: subject)
     }
   }
 
-  /// A person about whom an event decides: only who ranks above may write it.
+  /// A person about whom an event decides: only a person of higher rank may write it.
   package struct Subject: Sendable {
     /// The field that names the person.
     package let person: FieldID
-    /// The field that names who takes the person's place.
+    /// The field that names the person's successor.
     ///
-    /// Where it names somebody, both must be
-    /// known and the person must have gone: nobody is replaced who can answer for themselves.
+    /// If it names somebody, both people must be known and the person must have left: nobody who
+    /// can still act may be replaced.
     package let successor: FieldID
 
     package init(person: FieldID, successor: FieldID) {
@@ -85,17 +85,16 @@ package struct RolePolicy: Sendable {
   private let rules: [TypeID: Rule]
   private let otherwise: Rule
 
-  /// - Parameter otherwise: the rule of types that are not named, as of newer versions; not for
-  ///   children, as nobody knows what such a type gives away.
+  /// - Parameter otherwise: The rule of types without a rule, such as those of newer versions. It
+  ///   excludes children, because nobody knows what such a type discloses.
   package init(_ rules: [TypeID: Rule] = [:], otherwise: Rule = Rule(.members)) {
     self.rules = rules
     self.otherwise = otherwise
   }
 
-  /// The first of a transaction's operations that somebody of a role may not do; nil if they may do
-  /// all of it.
+  /// The first of a transaction's operations that a role may not perform; nil if all are allowed.
   ///
-  /// - Parameters: as of ``allows(_:as:by:standing:)``.
+  /// - Parameters: Those of ``allows(_:as:by:standing:)``.
   package func refused(
     _ operations: [Operation], as role: Role, by person: PersonID?,
     standing: (PersonID) -> Membership.Standing?
@@ -103,11 +102,11 @@ package struct RolePolicy: Sendable {
     operations.first { !allows($0, as: role, by: person, standing: standing) }
   }
 
-  /// Whether somebody of a role may do an operation.
+  /// Whether a person of a role may perform an operation.
   ///
   /// - Parameters:
-  ///   - person: who it is; nil where nobody knows, who then has no record of their own.
-  ///   - standing: what somebody was to the group in that one's eyes; nil of a stranger.
+  ///   - person: The person; nil if unknown, in which case the author has no record of their own.
+  ///   - standing: The status of a person in the group as the author knew it; nil for a stranger.
   package func allows(
     _ operation: Operation, as role: Role, by person: PersonID?,
     standing: (PersonID) -> Membership.Standing?
@@ -115,16 +114,16 @@ package struct RolePolicy: Sendable {
     allows(operation, as: role, by: person) && mayDecide(operation, as: role, standing)
   }
 
-  /// The people whose standing decides whether an operation has effect.
+  /// The people whose status decides whether an operation has effect.
   package func subjects(of operation: Operation) -> [PersonID] {
     guard let subject = rules[operation.key.type]?.subject, case .event(let fields) = operation.body
     else { return [] }
     return [subject.person, subject.successor].compactMap { RolePolicy.person($0, in: fields) }
   }
 
-  /// Whether somebody of a role may write an event as far as it decides about a person.
+  /// Whether a person of a role may write an event, as far as it decides about another person.
   ///
-  /// Together with ``allows(_:as:by:)`` that is ``allows(_:as:by:standing:)``.
+  /// Together with ``allows(_:as:by:)``, this check is ``allows(_:as:by:standing:)``.
   package func mayDecide(
     _ operation: Operation, as role: Role, _ standing: (PersonID) -> Membership.Standing?
   ) -> Bool {
@@ -144,7 +143,7 @@ package struct RolePolicy: Sendable {
     return Identifier(bytes: bytes)
   }
 
-  /// The same for operations that decide about nobody in particular.
+  /// Whether a person of a role may perform an operation, apart from its effect on other people.
   package func allows(_ operation: Operation, as role: Role, by person: PersonID?) -> Bool {
     guard role != .reader else { return false }
     let rule = rules[operation.key.type] ?? otherwise
@@ -152,7 +151,7 @@ package struct RolePolicy: Sendable {
     if let (field, roles) = rule.ofThemselves, roles.contains(Roles(role)),
       case .event(let fields) = operation.body
     {
-      // Of several values of one field a reader takes the first, so none may name somebody else.
+      // A reader takes the first of several values of one field, so none may name another person.
       let named = fields.filter { $0.field == field }.map(\.value)
       guard let person, named == [.bytes(person.bytes)] else { return false }
     }

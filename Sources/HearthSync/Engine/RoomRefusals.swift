@@ -1,22 +1,24 @@
 import HearthCRDT
 
-/// Segments that were fetched and had to go again, as more may not wait here.
+/// Segments that were fetched and dropped because the waiting room was full.
 ///
-/// A transport still has them. Fetching them anew in each round would cost their bytes for ever, so
-/// they are left there until something that waited has made room: then the nearest ones of each
-/// log come first, and no more of them than there is room for. Kept in the store, as most rounds
-/// are those of a program that starts anew.
+/// A transport still has them. Fetching them again in each round would cost their bytes every time,
+/// so they stay on the transport until a pending segment has made space. Then the nearest ones of
+/// each log come first, and only as many as fit. The list is in the store, because most rounds are
+/// those of a newly started program.
 struct RoomRefusals: Equatable {
-  /// Beyond, all are forgotten and looked into again: as many as segments of one device may wait.
+  /// The number of entries beyond which all are forgotten and examined again: as many as one
+  /// device's segments may be pending.
   static let maximumCount = WaitingRoom.maximumDeviceSegments
 
-  /// A segment that had to go.
+  /// A dropped segment.
   struct Refused: Equatable {
     let digest: Identifier
     let byteCount: Int
   }
 
-  /// Those of one pool, the nearest of each log first, and how many bytes waited in it then.
+  /// The dropped segments of one pool, the nearest of each log first, and the pool's pending bytes
+  /// at that time.
   private struct Group: Equatable {
     var waitingBytes: Int
     var refused: [Refused]
@@ -26,7 +28,7 @@ struct RoomRefusals: Equatable {
 
   init() {}
 
-  /// How many bytes of each pool wait.
+  /// The number of pending bytes per pool.
   static func waitingBytes(of entries: some Sequence<PendingEntry>) -> [WaitingRoom.Pool: Int] {
     var bytes: [WaitingRoom.Pool: Int] = [:]
     for entry in entries {
@@ -40,7 +42,7 @@ struct RoomRefusals: Equatable {
     return bytes
   }
 
-  /// Notes what had to go while this much waits.
+  /// Notes the dropped segments, with the bytes that are pending now.
   mutating func note(
     _ dropped: [(pool: WaitingRoom.Pool, refused: Refused)],
     whileWaiting bytes: [WaitingRoom.Pool: Int]
@@ -56,7 +58,7 @@ struct RoomRefusals: Equatable {
     if count > RoomRefusals.maximumCount { groups = [:] }
   }
 
-  /// Those for which there is no room yet.
+  /// The segments for which there is no space yet.
   func withoutRoom(whileWaiting bytes: [WaitingRoom.Pool: Int]) -> Set<Identifier> {
     var without: Set<Identifier> = []
     for (pool, group) in groups {
@@ -71,7 +73,7 @@ struct RoomRefusals: Equatable {
 }
 
 extension RoomRefusals {
-  /// The bytes by which a store keeps them.
+  /// The encoding for the store.
   var encoded: [UInt8] {
     var writer = ByteWriter()
     writer.varint(groups.count)
@@ -93,7 +95,7 @@ extension RoomRefusals {
     return writer.bytes
   }
 
-  /// Reads what ``encoded`` wrote.
+  /// Reads the output of ``encoded``.
   init(decoding bytes: [UInt8]) throws(CodecError) {
     var reader = ByteReader(bytes)
     let most = RoomRefusals.maximumCount

@@ -1,36 +1,37 @@
 import HearthCRDT
 
-/// How much may wait in a zone, and what must leave where there is more.
+/// The limits for pending segments in a zone, and the choice of what to drop beyond them.
 package enum WaitingRoom {
-  /// What shares one bound of what may wait.
+  /// A group of pending segments with a common limit.
   enum Pool: Hashable, Comparable {
     /// All segments that nobody could verify.
     case unverified
     /// All segments of the zone.
     case zone
-    /// Those of one device, by its opaque tag.
+    /// The segments of one device, by its opaque tag.
     case device(Identifier)
   }
 
-  /// How many bytes of segments may wait in a zone in all.
+  /// The most bytes of pending segments in a zone.
   package static let maximumBytes = 64 << 20
-  /// How many bytes of one device's segments may wait in a zone.
+  /// The most bytes of one device's pending segments in a zone.
   package static let maximumDeviceBytes = 16 << 20
-  /// How many segments of one device may wait in a zone.
+  /// The most pending segments of one device in a zone.
   package static let maximumDeviceSegments = 4_096
-  /// How many bytes may wait in a zone that nobody could verify yet: whoever can write to a folder
-  /// can make some, under any name.
+  /// The most bytes of unverified pending segments in a zone.
+  ///
+  /// Anyone who can write to a folder can create some, under any name.
   package static let maximumUnverifiedBytes = 4 << 20
-  /// How many such segments may wait in a zone.
+  /// The most unverified pending segments in a zone.
   package static let maximumUnverifiedSegments = 512
 
-  /// Why a segment may not wait.
+  /// The reason why a segment may not stay pending.
   enum Excess {
     case unverified
     case device
     case zone
 
-    /// The bound that it would pass.
+    /// The pool whose limit the segment would exceed.
     func pool(of entry: PendingEntry) -> Pool {
       switch self {
       case .unverified: .unverified
@@ -53,10 +54,10 @@ package enum WaitingRoom {
     }
   }
 
-  /// What is more than may wait, by digest; of each log what is farthest from its end.
+  /// The segments beyond the limits, by digest; of each log those farthest from its end.
   ///
-  /// Of each log one segment that is applied in part and one for which it is held back do not
-  /// count: the log needs them, and they are bounded as what is applied is. O(n log n).
+  /// For each log, one partly applied segment and one for which the log is held back are exempt:
+  /// the log needs them, and they are bounded like applied segments. O(n log n).
   static func excess(of entries: [PendingEntry]) -> [Identifier: Excess] {
     var room = Room(bytes: maximumBytes, segments: .max)
     var unverified = Room(bytes: maximumUnverifiedBytes, segments: maximumUnverifiedSegments)
