@@ -3,62 +3,63 @@ import HearthCRDT
 /// Orders opened segments of one zone: each author's changes in sequence, each change after its
 /// causes.
 ///
-/// A pure value. It verifies each author's chain where segments meet, moves the heads of the zone
-/// state it is given, and says what is to be applied, what is complete, and what still waits.
+/// The queue is a pure value. It verifies each author's chain where segments meet, and moves the
+/// heads of the given zone state. It returns the changes to apply, the complete segments, and the
+/// segments that stay pending.
 struct CausalQueue {
   /// A change that may be applied now.
   struct Ready {
     let change: Change
-    /// Everything its author had seen, its own earlier changes included.
+    /// Everything that its author had seen, including its own earlier changes.
     let past: Frontier
     /// The membership operations that its author had seen.
     var controlSeen = Frontier()
   }
 
-  /// An author that published two histories, or a change that no rule allows.
+  /// A fork of an author's log, or a change that no rule allows.
   struct Fork {
     let author: Author
-    /// The first sequence number known to have two contents, or none that counts.
+    /// The first sequence number with two known contents, or the number of the impossible change.
     let sequence: UInt64
-    /// The segment that contradicts what was applied.
+    /// The segment that contradicts the applied history.
     let segment: OpenedSegment
     /// Whether there are two histories; false for an impossible change.
     var isDouble = true
-    /// The segment of the same batch that holds what was applied, if it came in this batch.
+    /// The segment of the same batch with the applied history, if it came in this batch.
     var applied: OpenedSegment?
   }
 
-  /// A segment that waits.
+  /// A segment that stays pending.
   struct Waiting {
     let segment: OpenedSegment
     let reason: PendingReason
-    /// What it was found to lack.
+    /// What the segment lacks.
     let wait: PendingWait
   }
 
   /// The changes to apply, causes first.
   private(set) var ready: [Ready] = []
-  /// The segments of which every change is applied.
+  /// The segments with every change applied.
   private(set) var complete: [OpenedSegment] = []
-  /// The segments that held nothing new.
+  /// The segments that contained nothing new.
   private(set) var covered: [OpenedSegment] = []
-  /// The segments that wait.
+  /// The segments that stay pending.
   private(set) var waiting: [Waiting] = []
   /// The contradictions found.
   private(set) var forks: [Fork] = []
-  /// The segments beyond the limits of the zone: they are not kept.
+  /// The segments beyond the limits of the zone, which are not kept.
   private(set) var refused: [OpenedSegment] = []
   /// The changes that cite what their authors cannot have seen.
   private(set) var falseClaims: [FalseClaim] = []
 
-  /// Of logs of records that wait, segments that hold different next changes.
+  /// Pairs of pending segments of a data zone's log with different next changes.
   private(set) var contradictions: [(OpenedSegment, OpenedSegment)] = []
 
   private var queues: [(author: Author, segments: [OpenedSegment])] = []
-  /// The segments of this batch of which something is applied, by author.
+  /// The segments of this batch with an applied change, by author.
   private var taken: [Author: [OpenedSegment]] = [:]
   private var judged: JudgedLogs
-  /// What the next change of each log lacks that was tried last.
+  /// The missing cause of each log's next change that was tried last.
   private var lacking: [Author: MissingCause] = [:]
   private let causes: CauseCheck
   private let evidence: CitedEvidence?
@@ -66,13 +67,13 @@ struct CausalQueue {
   private let isOver: ((OpenedSegment, Frontier) -> Bool)?
 
   /// - Parameters:
-  ///   - causes: which changes are here, or not waited for.
-  ///   - ends: where the logs of authors are to be held back again, when a zone is built anew.
-  ///   - isOver: whether a segment's epoch was over in the eyes of its author, who had seen these
-  ///     membership operations; nil where segments were judged before.
-  ///   - judged: what earlier slices of the same batch have left.
-  ///   - evidence: where what is cited is looked up; nil in a control zone, whose citations are
-  ///     judged when its operations are folded.
+  ///   - causes: Decides which changes are applied, or not awaited.
+  ///   - ends: Where logs must be held back again, during a rebuild.
+  ///   - isOver: Whether a segment's epoch was over for its author, who had seen these membership
+  ///     operations; nil if the segments were judged before.
+  ///   - judged: The results of earlier slices of the same batch.
+  ///   - evidence: The lookup of cited changes; nil in a control zone, whose citations are judged
+  ///     when the membership is resolved.
   init(
     _ segments: [OpenedSegment], causes: CauseCheck, ends: [LogHead] = [],
     judged: JudgedLogs = JudgedLogs(), evidence: CitedEvidence? = nil,
@@ -90,7 +91,7 @@ struct CausalQueue {
     }
   }
 
-  /// Takes everything that can be taken, until nothing moves.
+  /// Processes segments until no log can advance.
   mutating func run(on zone: inout ZoneState) throws {
     var moved = true
     while moved {
@@ -115,7 +116,7 @@ struct CausalQueue {
     }
   }
 
-  /// The segments that go on from an author's head otherwise than the first that does.
+  /// The segments that continue an author's head differently from the first one that does.
   private func contradictions(
     among segments: [OpenedSegment], _ head: LogHead
   ) -> [(OpenedSegment, OpenedSegment)] {
@@ -127,7 +128,9 @@ struct CausalQueue {
     }
   }
 
-  /// Takes what it can of an author's next segment; whether anything moved.
+  /// Processes an author's next segment as far as possible.
+  ///
+  /// - Returns: Whether anything advanced.
   private mutating func step(_ place: Int, on zone: inout ZoneState) throws -> Bool {
     guard let segment = queues[place].segments.first else { return false }
     var head = zone.head(of: queues[place].author)
@@ -147,13 +150,14 @@ struct CausalQueue {
     }
     guard segment.hash(after: head.sequence) == head.hash else {
       queues[place].segments.removeFirst()
-      // Of a log of records everybody ends at what is proven to differ, which is the last change
-      // here or one before it; of one of the members' log all is shown that goes on otherwise.
+      // In a data zone, everybody ends a forked log at the first change proven to differ, which is
+      // the last applied change or one before it. In the control zone, every other continuation is
+      // shown.
       let sequence = causes.isControlZone ? max(segment.first, head.sequence) : head.sequence
       note(Fork(author: segment.author, sequence: sequence, segment: segment), &head, &zone)
       return true
     }
-    // It makes a false claim, or stands behind one; what contradicts the log was found before.
+    // The segment contains or follows a false claim. Contradictions of the log were found above.
     guard judged.claims[segment.author] == nil else { return false }
     if let isOver, let heads = controlHeads(at: segment, from: head), isOver(segment, heads) {
       queues[place].segments.removeFirst()
@@ -174,8 +178,9 @@ struct CausalQueue {
     return head.sequence > before || judged.claims[segment.author] != nil
   }
 
-  /// Takes out of each log's queue what reaches no further than what is applied, also where it
-  /// stands behind a segment that waits; whether a log was found to have two histories.
+  /// Removes segments that do not reach beyond the applied log, even behind a pending segment.
+  ///
+  /// - Returns: Whether a fork was found.
   private mutating func passOutrun(on zone: inout ZoneState) -> Bool {
     let known = forks.count
     for place in queues.indices where queues[place].segments.count > 1 {
@@ -193,8 +198,9 @@ struct CausalQueue {
     return forks.count > known
   }
 
-  /// Notes a segment that reaches no further than what is applied: it brings nothing new, or
-  /// another content of the last change.
+  /// Notes a segment that does not reach beyond the applied log.
+  ///
+  /// The segment contains nothing new, or different content of the last change.
   private mutating func pass(
     _ segment: OpenedSegment, _ head: inout LogHead, _ zone: inout ZoneState
   ) {
@@ -206,7 +212,8 @@ struct CausalQueue {
     } else if let held = begun(segment.author, segment.last),
       held.hash(after: segment.last) != segment.hash(after: segment.last)
     {
-      // It parts from what counts before its end, so that stays as it is until this is proven.
+      // The segment parts from the counted history before its end, which stays until this is
+      // proven.
       forks.append(
         Fork(author: segment.author, sequence: segment.last, segment: segment, applied: held))
       return
@@ -215,25 +222,27 @@ struct CausalQueue {
     covered.append(segment)
   }
 
-  /// A segment that is at hand and of which a change was applied.
+  /// A segment in memory with an applied change.
   private func begun(_ author: Author, _ sequence: UInt64) -> OpenedSegment? {
     taken[author]?.holder(of: sequence) ?? judged.partlyApplied(author, sequence)
   }
 
-  /// What the author of a segment had seen of the control zone at its end; nil if that cannot be.
+  /// What the author of a segment had seen of the control zone at the segment's end; nil if that is
+  /// impossible.
   private func controlHeads(at segment: OpenedSegment, from head: LogHead) -> Frontier? {
     let isControl = causes.isControlZone
     var heads: Frontier? = isControl ? head.seen : head.controlSeen
     for change in segment.changes where change.dot.sequence > head.sequence {
       heads = heads?.raised(by: isControl ? change.seen : change.controlSeen)
     }
-    // In the control zone the author's own operations before the last one were seen as well.
+    // In the control zone, the author had also seen its own operations before the last one.
     if isControl { heads?.advance(segment.author, to: segment.last - 1) }
     return heads
   }
 
-  /// Takes an author's next changes as far as their causes are here; false if the first change of
-  /// all is impossible, which leaves nothing to keep.
+  /// Takes an author's next changes as far as their causes are applied.
+  ///
+  /// - Returns: False if the log's very first change is impossible, so there is nothing to keep.
   private mutating func take(
     _ segment: OpenedSegment, from head: inout LogHead, on zone: inout ZoneState
   ) throws -> Bool {
@@ -252,7 +261,7 @@ struct CausalQueue {
         causes.isControlZone || controlSeen[head.author] > 0 || Mutant.livesNeedNoPlace.isActive
       else {
         guard head.sequence > 0 else { return false }
-        // What came before it in the segment counts, so the segment is kept with what waits.
+        // The earlier changes of the segment count, so the segment is kept with the pending ones.
         head.forkedAt = change.dot.sequence
         forks.append(
           Fork(
@@ -285,23 +294,26 @@ struct CausalQueue {
     return true
   }
 
-  /// A frontier raised by what a change saw; nil where a count or the number of authors would pass
-  /// its limit, which no honest author's does.
+  /// A frontier raised by what a change saw; nil if a count or the number of authors exceeds its
+  /// limit.
+  ///
+  /// No honest author exceeds these limits.
   private static func raised(_ frontier: Frontier, by news: FrontierDifference) -> Frontier? {
     guard let raised = frontier.raised(by: news), raised.entries.count <= Limits.maximumAuthors
     else { return nil }
     return raised
   }
 
-  /// What the next slice of the batch has to know.
+  /// The results that the next slice of the batch needs.
   func judged(in zone: ZoneState) -> JudgedLogs {
     var judged = judged
     if evidence != nil { judged.keep(waiting.map(\.segment), in: zone) }
     return judged
   }
 
-  /// Whether the author of a change can have seen what it newly cites; where not, its log is held
-  /// back from there on.
+  /// Whether the author of a change can have seen what it newly cites.
+  ///
+  /// If it cannot, its log is held back from this change on.
   private mutating func hasSeen(
     _ change: Change, after head: LogHead, past: Frontier, controlSeen: Frontier,
     in zone: ZoneState
@@ -313,7 +325,7 @@ struct CausalQueue {
         ends: ends, isControl: false
       ) { [taken, judged] author, sequence in
         if let head = try evidence.base(author, sequence) { return .inBase(head) }
-        // What came in this batch is not in the store yet.
+        // Segments of this batch are not in the store yet.
         if let holder = taken[author]?.holder(of: sequence)
           ?? judged.partlyApplied(author, sequence)
         {
@@ -359,7 +371,7 @@ struct CausalQueue {
     func waiting(for reason: PendingReason) -> Waiting {
       Waiting(segment: segment, reason: reason, wait: wait)
     }
-    // Also where it ends before its first change.
+    // This includes a log that ends before its first change.
     let end = zone.forkEnds[segment.author] ?? .max
     if head.forkedAt != nil || head.sequence + 1 >= end { return waiting(for: .quarantine) }
     if let claim = judged.claims[segment.author] {
@@ -374,7 +386,8 @@ struct CausalQueue {
       return waiting(for: .gap)
     }
     (causes.isControlZone ? Probe.causeMissingInControl : .causeMissing).hit()
-    // Where nothing is found that it lacks itself, it stands behind what was begun of its log.
+    // A segment without a missing cause of its own waits behind a partly applied segment of its
+    // log.
     let cause =
       lacking[segment.author]
       ?? MissingCause(
@@ -385,15 +398,18 @@ struct CausalQueue {
   }
 }
 
-/// What one slice of a batch leaves to the next: how far logs were judged, and what is applied in
-/// part and so not in the log yet.
+/// The results that one slice of a batch leaves to the next.
+///
+/// They say how far logs were judged, and which segments are partly applied and therefore not in
+/// the log yet.
 struct JudgedLogs {
-  /// For what each log is held back that makes a false claim.
+  /// The false claims for which logs are held back.
   fileprivate(set) var claims: [Author: FalseClaim]
-  /// The first change of each log that was judged without what it cites, so that others, who began
-  /// from no snapshot, may judge otherwise.
+  /// The first change of each log that was judged without the changes it cites.
+  ///
+  /// Nodes that did not bootstrap from a snapshot may judge it differently.
   private(set) var uncertain: [Author: UInt64]
-  /// The segment of each log of which a part is applied.
+  /// The partly applied segment of each log.
   private var partlyApplied: [Author: OpenedSegment] = [:]
 
   init(claims: [Author: FalseClaim] = [:], uncertain: [Author: UInt64] = [:]) {
@@ -401,7 +417,7 @@ struct JudgedLogs {
     self.uncertain = uncertain
   }
 
-  /// The segment of a log that holds a change which is applied here, while others of it wait.
+  /// A log's partly applied segment that contains an applied change.
   func partlyApplied(_ author: Author, _ sequence: UInt64) -> OpenedSegment? {
     partlyApplied[author].flatMap { $0.first <= sequence && sequence <= $0.last ? $0 : nil }
   }
@@ -410,7 +426,7 @@ struct JudgedLogs {
     uncertain[dot.author] = min(uncertain[dot.author] ?? .max, dot.sequence)
   }
 
-  /// Keeps of what waits that of which a part is applied.
+  /// Keeps the partly applied segments of the pending ones.
   fileprivate mutating func keep(_ waiting: [OpenedSegment], in zone: ZoneState) {
     partlyApplied = partlyApplied.filter { zone.head(of: $0.key).sequence < $0.value.last }
     for segment in waiting {
@@ -421,22 +437,22 @@ struct JudgedLogs {
   }
 }
 
-/// Where a batch's citations are looked up.
+/// The lookup of a batch's citations.
 struct CitedEvidence {
   /// The group's control zone.
   let control: ZoneState
-  /// Where a log stood in the snapshot that the zone began from, if that holds a change.
+  /// Where a log stood in the zone's base snapshot, if the snapshot contains a change.
   let base: (Author, UInt64) throws -> LogHead?
   /// Finds a stretch of a log of the zone.
   let log: (Author, UInt64) throws -> CitedLog
-  /// The same of the control zone.
+  /// Finds a stretch of a log of the control zone.
   let controlLog: (Author, UInt64) throws -> CitedLog
-  /// Excerpts of segments that were looked into.
+  /// Excerpts of examined segments.
   let memory: ExcerptMemory
 }
 
 extension [OpenedSegment] {
-  /// Of one author's segments in order of their first change, one that holds a change.
+  /// A segment that contains a change, from one author's segments in order of first change.
   fileprivate func holder(of sequence: UInt64) -> OpenedSegment? {
     var place = partitionPoint { $0.first > sequence }
     while place > 0, sequence - self[place - 1].first < UInt64(Limits.maximumSegmentChanges) {

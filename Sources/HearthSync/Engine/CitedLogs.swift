@@ -1,25 +1,28 @@
 import HearthCRDT
 import HearthCrypto
 
-/// The excerpts of stored segments that were looked into last, by digest.
+/// A cache of excerpts of recently examined segments, by digest.
 ///
-/// A segment never changes, so an excerpt stays right whatever becomes of the transaction in which
-/// it was made. Two generations: what was not asked for while one filled is forgotten.
+/// A segment never changes, so an excerpt stays valid even if its transaction is rolled back. The
+/// cache has two generations: it drops excerpts that were not requested while one generation
+/// filled.
 final class ExcerptMemory {
-  /// How many hashes one generation holds: with the news of their changes a few megabytes at most.
+  /// The number of hashes in one generation; with the news of their changes, a few megabytes at
+  /// most.
   static let maximumHashes = 64 * 1024
 
-  /// Where logs stood in the snapshots that zones began from, with how their bytes begin: a header
-  /// with a nonce, so that no two begin alike.
+  /// Where logs stood in the zones' base snapshots, with the first bytes of each snapshot.
+  ///
+  /// Those bytes are a header with a nonce, so no two snapshots start alike.
   private var bases: [ZoneID: (start: [UInt8], heads: [LogHead])] = [:]
   private var young: [Identifier: LogExcerpt] = [:]
   private var old: [Identifier: LogExcerpt] = [:]
   private var count = 0
 
-  /// How many bytes of a snapshot tell it from every other.
+  /// The number of initial bytes that identify a snapshot.
   static let baseStartBytes = 256
 
-  /// Where logs stood in the snapshot of a zone that begins so, read if it is not remembered.
+  /// Where logs stood in the base snapshot with these initial bytes, read unless cached.
   func heads(
     ofBaseOf zone: ZoneID, beginning start: [UInt8], _ read: () throws -> [LogHead]
   ) rethrows -> [LogHead] {
@@ -29,16 +32,16 @@ final class ExcerptMemory {
     return heads
   }
 
-  /// Remembers what is at hand of a short segment: the next to write most often cites it.
+  /// Caches the excerpt of a short segment in advance, because the next author most often cites it.
   func keep(_ excerpt: @autoclosure () -> LogExcerpt, of digest: Identifier, length: Int) {
     guard length <= ExcerptMemory.keptLength else { return }
     _ = self.excerpt(of: digest, excerpt)
   }
 
-  /// Up to how many changes a segment has that is remembered before anybody asks for it.
+  /// The longest segment, in changes, that is cached in advance.
   private static let keptLength = 256
 
-  /// The excerpt of a segment, made if it is not remembered.
+  /// The excerpt of a segment, made unless cached.
   func excerpt(of digest: Identifier, _ make: () throws -> LogExcerpt) rethrows -> LogExcerpt {
     if let known = young[digest] { return known }
     let excerpt = try old[digest] ?? make()
@@ -51,19 +54,19 @@ final class ExcerptMemory {
   }
 }
 
-/// What a zone's log answers about a change that somebody cites.
+/// The answer of a zone's log to a lookup of a cited change.
 enum CitedLog {
   /// The change is in this stretch.
   case excerpt(LogExcerpt)
-  /// The change is part of the snapshot that the zone began from, in which the log stood so.
+  /// The change is part of the zone's base snapshot, where the log had this head.
   case inBase(LogHead)
-  /// The log should hold the change and does not, or cannot be opened.
+  /// The change should be in the log but is missing or cannot be opened.
   case unreadable
 }
 
 /// Finds stretches of the applied logs of one zone.
 ///
-/// For one batch: what is stored meanwhile is not seen.
+/// An instance serves one batch: it does not see what is stored meanwhile.
 final class CitedLogs<S: Store> {
   private let store: S
   private let zone: ZoneState
@@ -74,7 +77,7 @@ final class CitedLogs<S: Store> {
   private var segments: [Author: [StoredSegment]]?
   private var base: [Author: LogHead]?
   private var waiting: [PendingEntry]?
-  /// The stretch of each log that was asked for last: the next question is most often about it.
+  /// The last requested stretch of each log, which the next lookup most often needs.
   private var last: [Author: LogExcerpt] = [:]
 
   init(
@@ -89,10 +92,10 @@ final class CitedLogs<S: Store> {
     self.baseHeads = baseHeads
   }
 
-  /// Where an author's log stood in the snapshot that the zone began from; nil for a later change.
+  /// Where an author's log stood in the zone's base snapshot; nil for a later change.
   ///
-  /// A merged segment may hold the change all the same. It is not looked into, or the verdict would
-  /// follow what arrived first.
+  /// A merged segment may contain the change as well. The lookup ignores it, since otherwise the
+  /// verdict would depend on the order of arrival.
   func base(of author: Author, holding sequence: UInt64) throws -> LogHead? {
     let heads =
       try base
@@ -101,7 +104,7 @@ final class CitedLogs<S: Store> {
     return heads[author].flatMap { $0.sequence >= sequence ? $0 : nil }
   }
 
-  /// The stretch of an author's log that holds a change which is applied here.
+  /// The stretch of an author's log that contains an applied change.
   func log(of author: Author, at sequence: UInt64) throws -> CitedLog {
     if let head = try base(of: author, holding: sequence) { return .inBase(head) }
     if let known = last[author], known.holds(sequence) { return .excerpt(known) }
@@ -120,7 +123,7 @@ final class CitedLogs<S: Store> {
         .mapValues { $0.sorted { ($0.first, $1.last) < ($1.first, $0.last) } }
     }
     let own = segments?[author] ?? []
-    // Segments overlap where small ones were merged, and none is longer than its limit.
+    // Merged segments may overlap, and no segment exceeds the limit of length.
     var place = own.partitionPoint { $0.first > sequence }
     while place > 0, sequence - own[place - 1].first < UInt64(Limits.maximumSegmentChanges) {
       place -= 1
@@ -135,7 +138,7 @@ final class CitedLogs<S: Store> {
     return nil
   }
 
-  /// How many own changes that no segment holds are looked into at a time.
+  /// The number of unsealed own changes that are read at a time.
   private static var window: Int { 256 }
 
   private func unsealed(_ author: Author, _ sequence: UInt64) throws -> LogExcerpt? {
@@ -156,7 +159,7 @@ final class CitedLogs<S: Store> {
     return LogExcerpt(first: sequence, hashes: hashes, news: news)
   }
 
-  /// A segment of which only a part is applied waits for the rest.
+  /// Finds a partly applied segment, which is pending on the rest.
   private func partlyApplied(_ author: Author, _ sequence: UInt64) throws -> LogExcerpt? {
     let entries = try waiting ?? store.pendingEntries(in: zone.id)
     waiting = entries
@@ -173,7 +176,7 @@ final class CitedLogs<S: Store> {
 }
 
 extension ExcerptMemory {
-  /// The same where the segment may be unreadable; that is not remembered.
+  /// The excerpt of a segment that may be unreadable; an unreadable one is not cached.
   func excerptIfReadable(
     of digest: Identifier, _ open: () throws -> OpenedSegment?
   ) throws -> LogExcerpt? {

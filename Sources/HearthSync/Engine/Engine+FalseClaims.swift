@@ -1,16 +1,16 @@
 import HearthCRDT
 import HearthMembership
 
-// Changes that cite what their authors cannot have seen: held back, kept as evidence, told.
+// Changes that cite what their authors cannot have seen: held back, kept as evidence, reported.
 extension Engine {
-  /// Which authors have a place in a zone.
+  /// The authors that a zone admits.
   func room(of zone: ZoneState) -> AuthorRoom {
     AuthorRoom(
       membership(of: zone.group),
       control: zone.kind == .control ? nil : try? controlZone(of: zone.group))
   }
 
-  /// Where the citations of a zone of records are looked up; nil for a control zone.
+  /// The lookup of a data zone's citations; nil for a control zone.
   func evidence(for zone: ZoneState) throws -> CitedEvidence? {
     guard zone.kind == .data else { return nil }
     let control = try controlZone(of: zone.group)
@@ -35,14 +35,14 @@ extension Engine {
     }
   }
 
-  /// Tells once of each change that is held back for what it cites.
+  /// Adds one notice per change that is held back for its citations.
   func noteFalseClaims(
     _ claims: [FalseClaim], in zone: ZoneState, nowMilliseconds: UInt64,
     _ report: inout ReceiveReport
   ) throws {
     report.falseClaims += claims
     for claim in claims {
-      // A zone that is built anew meets again what it had held back before.
+      // A rebuilt zone finds earlier held-back changes again.
       let author = "\(claim.author.device.hex).\(claim.author.incarnation)"
       let fact = "claim.\(zone.id.hex).\(author).\(claim.sequence)"
       guard try store.fact(fact) == nil else { continue }
@@ -54,7 +54,7 @@ extension Engine {
     }
   }
 
-  /// A false claim in words, with who made it and what follows.
+  /// A false claim in words, with its author and its consequences.
   package func words(for claim: FalseClaim, in zone: ZoneState) -> String {
     let name = deviceName(claim.author.device, in: zone)
     let cited = deviceName(claim.cited.author.device, in: zone)
@@ -73,17 +73,18 @@ extension Engine {
       + "others' changes count"
   }
 
-  /// The changes of a zone that are held back for what they cite, by author.
+  /// The changes of a zone that are held back for their citations, by author.
   ///
-  /// By evidence that is here, or by the snapshot that the zone began from.
+  /// They are known from evidence on this node, or from the zone's base snapshot.
   package func falseClaims(in id: ZoneID) throws -> [FalseClaim] {
     let waiting = FalseClaim.claims(in: try store.pendingEntries(in: id))
     return FalseClaim.earliest(waiting, try baseClaims(of: id)).values
       .sorted { $0.author < $1.author }
   }
 
-  /// The changes that are held back, as everybody has them who holds the same: where two histories
-  /// end a log before, that counts.
+  /// The held-back changes, equal on all nodes with the same data.
+  ///
+  /// A fork that ends a log earlier takes precedence.
   func heldBack(in zone: ZoneState) throws -> [Dot] {
     try falseClaims(in: zone.id)
       .filter { $0.sequence < zone.forkEnds[$0.author] ?? .max }
@@ -94,8 +95,10 @@ extension Engine {
 
   private static func baseClaimsFact(_ zone: ZoneID) -> String { "base-claims.\(zone.hex)" }
 
-  /// For what logs were held back in the snapshot that a zone began from: the claims cite what lies
-  /// below it, which nobody can compare who began there.
+  /// The false claims for which logs were held back in a zone's base snapshot.
+  ///
+  /// The claims cite changes below the snapshot, which a node that bootstrapped from it cannot
+  /// compare.
   func baseClaims(of zone: ZoneID) throws -> [Author: FalseClaim] {
     guard let bytes = try store.fact(Engine.baseClaimsFact(zone)) else { return [:] }
     var reader = ByteReader(bytes)
@@ -119,7 +122,7 @@ extension Engine {
 
   private static func uncertainFact(_ zone: ZoneID) -> String { "uncertain.\(zone.hex)" }
 
-  /// The first change of each log of a zone that was judged without what it cites.
+  /// The first change of each log of a zone that was judged without the changes it cites.
   package func uncertainChanges(in zone: ZoneID) throws -> [Author: UInt64] {
     guard let bytes = try store.fact(Engine.uncertainFact(zone)) else { return [:] }
     var reader = ByteReader(bytes)

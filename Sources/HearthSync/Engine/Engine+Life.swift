@@ -6,20 +6,21 @@ import HearthMembership
 package struct OwnLogEnd: Equatable, Sendable {
   let zone: ZoneID
   let author: Author
-  /// The first change concerned; those before it are the same in the other copy and stay.
+  /// The first affected change; earlier ones are the same in the other copy and stay.
   let first: UInt64
 }
 
 extension Engine {
-  /// Starts a new life of this device: new changes get a new author, so no number is used twice.
+  /// Starts a new incarnation of this device, so that new changes get a new author and no sequence
+  /// number is used twice.
   ///
-  /// Called when the node finds that its data was restored or copied. Own changes that collide
-  /// with what another copy published are taken back and written again under the new author.
+  /// The node calls this when it finds that its data was restored or copied. Own changes that
+  /// collide with those published by another copy are taken back and reissued under the new author.
   ///
   /// - Parameters:
-  ///   - reason: what was found, in words, for the person and the group's log.
-  ///   - takingBack: the ends of own logs, never sealed here, in place of which another copy has
-  ///     published something else.
+  ///   - reason: The finding in words, for the person and the group's log.
+  ///   - takingBack: The ends of own logs that were never sealed here, and for which another copy
+  ///     has published something else.
   package mutating func beginNewLife(
     reason: String, takingBack ends: [OwnLogEnd] = [], nowMilliseconds: UInt64
   ) throws {
@@ -36,7 +37,7 @@ extension Engine {
       try store.setFact(Engine.lifeFact(draft.author), Engine.bytes(of: nowMilliseconds))
       let isAdmitted = draft.zones.allSatisfy { draft.room(of: $0).admits(draft.author, in: $0) }
       let reissued = isAdmitted ? try draft.takeBack(ends, now: nowMilliseconds) : []
-      // Opening reads own changes beyond a saved head for the current life only.
+      // For earlier incarnations, opening does not read own changes beyond a saved head.
       let old = Author(device: device, incarnation: previous)
       for zone in draft.zones where zone.head(of: old).sequence > 0 {
         try store.save([zone.head(of: old)], of: zone.id)
@@ -47,7 +48,8 @@ extension Engine {
           text: reason + "; from now on it writes as life \(draft.incarnation >> 32)",
           milliseconds: nowMilliseconds))
       for zone in draft.zones where zone.kind == .control {
-        // Beyond the limit of lives the node can still be opened and read; writing says why not.
+        // Beyond the limit of incarnations, the node can still be opened and read; writing explains
+        // why it fails.
         guard draft.membership(of: zone.group).isActive(device),
           draft.room(of: zone).admits(draft.author, in: zone)
         else { continue }
@@ -60,18 +62,18 @@ extension Engine {
     self = draft
   }
 
-  /// The next life's number: one more, and random bits so that two copies do not choose alike.
+  /// The next incarnation number: the next count with random bits, so that two copies differ.
   static func nextIncarnation(after previous: UInt64) throws -> UInt64 {
     let random = try randomIdentifier().low & 0xffff_ffff
     return ((previous >> 32) + 1) << 32 | random
   }
 
-  /// The first life of a device.
+  /// The first incarnation of a device.
   package static func firstIncarnation() throws -> UInt64 {
     try nextIncarnation(after: 0)
   }
 
-  /// The fact under which the store keeps the current life.
+  /// The name of the fact that stores the current incarnation.
   package static var incarnationFact: String { "incarnation" }
 
   package static func bytes(of number: UInt64) -> [UInt8] {
@@ -80,8 +82,10 @@ extension Engine {
     return writer.bytes
   }
 
-  /// Writes the ends of own logs again under the current life: of earlier lives, whose numbers
-  /// another copy has used for something else.
+  /// Reissues the ends of own logs under the current incarnation.
+  ///
+  /// The ends belong to earlier incarnations, whose sequence numbers another copy has used for
+  /// something else.
   mutating func rewrite(_ ends: [OwnLogEnd], nowMilliseconds: UInt64) throws {
     var draft = self
     try store.transaction {
@@ -92,12 +96,13 @@ extension Engine {
     self = draft
   }
 
-  /// Removes own changes that no segment holds, and rebuilds the zones they were in.
+  /// Removes unsealed own changes and rebuilds their zones.
   ///
-  /// What later lives wrote on top of them goes with them, or it would wait for ever, elsewhere,
-  /// for what is not there any more; sealing takes all own logs of a zone, so that is unsealed too.
+  /// Changes of later incarnations that build on them are removed too; otherwise they would wait
+  /// forever on other nodes for causes that no longer exist. Sealing covers all own logs of a zone,
+  /// so those changes are unsealed as well.
   ///
-  /// - Returns: the changes, by zone, earlier lives first.
+  /// - Returns: The changes by zone, earlier incarnations first.
   private mutating func takeBack(
     _ ends: [OwnLogEnd], now: UInt64
   ) throws -> [(ZoneID, Change)] {
@@ -123,9 +128,9 @@ extension Engine {
     return result
   }
 
-  /// The ends, with everything unsealed that later lives wrote in the same group.
+  /// The ends, plus all unsealed changes of later incarnations in the same group.
   ///
-  /// Later lives come first, as they build on earlier ones.
+  /// Later incarnations come first, because they build on earlier ones.
   private func withLaterLives(_ ends: [OwnLogEnd]) throws -> [OwnLogEnd] {
     var all: [OwnLogEnd] = []
     for end in ends {
@@ -144,10 +149,10 @@ extension Engine {
     }
   }
 
-  /// Writes changes again as the current author, earlier lives first.
+  /// Reissues changes as the current author, earlier incarnations first.
   ///
-  /// Events get the ids of their new place, and what named an old id, as an undo does, names the
-  /// new one. What this device's person may not write any more is left out, and told.
+  /// Events get the ids of their new positions, and references to an old id, such as an undo, are
+  /// renamed. Changes that this device's person may no longer make are left out, with a notice.
   mutating func reissue(
     _ changes: [(ZoneID, Change)], now: UInt64, isOwnLife: Bool = true
   ) throws {
@@ -182,7 +187,7 @@ extension Engine {
           + "another copy had used their numbers", milliseconds: now))
   }
 
-  /// Says that own changes could not be written again.
+  /// Adds a notice that own changes could not be reissued.
   private mutating func tell(refused: Int, now: UInt64) throws {
     guard refused > 0 else { return }
     Probe.reissueRefused.hit()
@@ -193,16 +198,17 @@ extension Engine {
           + "not make them any more: ask an owner or admin to make them", milliseconds: now))
   }
 
-  /// Builds a zone's records anew from its snapshot and its log.
+  /// Rebuilds a zone's records from its snapshot and its log.
   ///
-  /// What is judged otherwise now may end a log, or let it wait: it is kept with what waits.
+  /// A changed judgement may end a log or make it wait; its segments are then kept with the pending
+  /// ones.
   ///
-  /// - Throws: `corrupt` if the log lacks changes that are applied; nothing is changed then.
+  /// - Throws: `corrupt` if the log lacks applied changes. Nothing is then changed.
   package mutating func rebuild(_ zone: ZoneID, nowMilliseconds: UInt64) throws {
     try rebuild(zone, without: nil, nowMilliseconds: nowMilliseconds)
   }
 
-  /// The same, where an author's last changes were taken back before.
+  /// Rebuilds a zone in which an author's last changes may have been taken back before.
   private mutating func rebuild(
     _ zone: ZoneID, without author: Author?, nowMilliseconds: UInt64
   ) throws {
@@ -230,9 +236,10 @@ extension Engine {
     }
   }
 
-  /// The first log whose next change is not here: one that waits, or makes a false claim, is.
+  /// The first log whose next change is missing; a change that is pending or makes a false claim is
+  /// not.
   ///
-  /// The own log never waits: the next own change would take the number of one that does.
+  /// The own log is never pending: the next own change would take the number of the pending one.
   private func lost(among logs: [Frontier.Entry], in id: ZoneID) throws -> Frontier.Entry? {
     let zone = try zone(id)
     var waiting: Set<Author> = []
@@ -287,11 +294,11 @@ extension Engine {
     try tell(
       of: try roleVoids(of: zone).changes(besides: voids), in: zones[place],
       nowMilliseconds: nowMilliseconds)
-    // What was not sealed yet may be what shows the histories of a log.
+    // Unsealed operations may be what shows the histories of a log.
     if zones[place].kind == .control { try refreshMembership(of: zones[place].group) }
   }
 
-  /// Applies own unsealed changes again, as they were.
+  /// Reapplies own unsealed changes unmodified.
   private mutating func replay(_ encoded: [[UInt8]], at place: Int) throws {
     for bytes in encoded {
       let change = try stored(bytes, in: zones[place])
@@ -323,7 +330,7 @@ extension Engine {
 }
 
 extension Operation.Body {
-  /// The same with every value that is an old id replaced by the new one.
+  /// The operation with every old id in its values replaced by the new one.
   fileprivate func renaming(_ ids: [[UInt8]: [UInt8]]) -> Operation.Body {
     func renamed(_ value: Value) -> Value {
       guard case .bytes(let bytes) = value, let new = ids[bytes] else { return value }

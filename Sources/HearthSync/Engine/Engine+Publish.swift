@@ -3,9 +3,9 @@ import HearthCrypto
 import HearthMembership
 
 extension Engine {
-  /// Seals all own changes of a zone that no segment holds yet.
+  /// Seals all own changes of a zone that are in no segment yet.
   ///
-  /// - Returns: how many segments were made.
+  /// - Returns: The number of new segments.
   package mutating func seal(_ zone: ZoneID) throws -> Int {
     let state = try self.zone(zone)
     let authors = state.heads.map(\.author).filter { $0.device == device }
@@ -38,15 +38,15 @@ extension Engine {
       }
     }
     guard made > 0 else { return 0 }
-    // The head is saved first: opening reads own changes only beyond it.
+    // The head is saved first, because opening reads own changes only beyond it.
     try store.save([head], of: state.id)
     try store.removeChanges(of: author, in: state.id, through: after)
     return made
   }
 
-  /// How many own small segments are merged into larger ones at a time.
+  /// The number of own small segments that triggers a merge into larger ones.
   ///
-  /// Few in simulations, so that short runs come to it.
+  /// Simulations use a small number, so that short runs reach it.
   package static var compactionThreshold: Int {
     #if HEARTH_SIMULATION
       8
@@ -60,7 +60,7 @@ extension Engine {
   /// The chain runs over changes, so the merged segment proves the same history. The old segments
   /// leave the store in the same transaction; transports drop them once the new one is there.
   ///
-  /// - Returns: how many segments were merged away; 0 while there are few.
+  /// - Returns: The number of replaced segments; 0 if there are few.
   package mutating func compact(_ zone: ZoneID) throws -> Int {
     let state = try self.zone(zone)
     var merged = 0
@@ -81,13 +81,13 @@ extension Engine {
     return merged
   }
 
-  /// A segment below this size is worth merging.
+  /// The size below which a segment is worth merging.
   private static var smallSegmentBytes: Int { 128 * 1024 }
 
-  /// Whether a segment may be sealed anew under the present key.
+  /// Whether a segment may be resealed under the current key.
   ///
-  /// Not in a control zone where it was sealed under an earlier one: it may hold the very key that
-  /// others need to open what comes after. Nor where newcomers may not have that key.
+  /// A control segment under an earlier key must stay: it may contain the very key that others need
+  /// to open later segments. A segment must also stay if newcomers may not have its key.
   private func mayMerge(_ segment: StoredSegment, in state: ZoneState) throws -> Bool {
     guard state.kind == .control || membership(of: state.group).withholdsKeys else {
       return true

@@ -2,34 +2,34 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-/// What came of receiving segments of one zone.
+/// The result of receiving segments of one zone.
 package struct ReceiveReport: Sendable {
-  /// How many changes were applied.
+  /// The number of applied changes.
   package internal(set) var applied = 0
-  /// Which authors had news, in order.
+  /// The authors with new changes, in order.
   package internal(set) var authors: [Author] = []
-  /// The segments that cannot be used, by digest, with the reason in words.
+  /// The unusable segments by digest, with the reason in words.
   package internal(set) var refused: [(digest: Identifier, reason: String)] = []
-  /// Those of them that no news of people or keys will make usable.
+  /// The refused segments that no later news of people or keys can make usable.
   var unusable: [(digest: Identifier, reason: String)] = []
-  /// The segments that do not wait, as they count only if what lies before them comes.
+  /// The segments that do not stay pending, because they count only if an earlier change arrives.
   var dropped: [Identifier] = []
-  /// How many segments wait, by reason.
+  /// The number of pending segments, by reason.
   package internal(set) var waiting: [PendingReason: Int] = [:]
   /// The changes that cite what their authors cannot have seen.
   package internal(set) var falseClaims: [FalseClaim] = []
-  /// The authors that were found to have published two histories.
+  /// The first contradicting changes of authors that were found to have published two histories.
   package internal(set) var forks: [Dot] = []
-  /// The first contradicting changes of logs of a control zone.
+  /// The first contradicting changes in logs of a control zone.
   var contradicted: [Dot] = []
-  /// The contradictions that anybody can be shown.
+  /// The contradictions that can be shown to anybody.
   var evidence: [ForkEvidence] = []
-  /// The changes that count for nothing by what they hold.
+  /// The changes that are void by their content.
   var voids: [VoidChange] = []
 
   package init() {}
 
-  /// Adds what came of trying again what waited.
+  /// Merges the report of a retry of pending segments.
   fileprivate mutating func add(_ later: ReceiveReport) {
     applied += later.applied
     authors = Set(authors + later.authors).sorted()
@@ -44,13 +44,14 @@ package struct ReceiveReport: Sendable {
 }
 
 extension Engine {
-  /// Receives sealed segments of one zone: verifies, orders, applies, stores.
+  /// Receives sealed segments of one zone: verifies, orders, applies and stores them.
   ///
-  /// One transaction: either everything that could be taken is durable when this returns, or
-  /// nothing is changed. Segments that must wait are stored and tried again with the next news;
-  /// one that cannot be right is refused and named in the report, and harms no other. Where an
-  /// author's log does not continue what the zone's snapshot says of it, that is an error
-  /// (`snapshotContradicted`) and no author is blamed.
+  /// The call is one transaction: either everything usable is durable when it returns, or nothing
+  /// has changed. Pending segments are stored and retried with the next news. An invalid segment is
+  /// refused, named in the report, and harms no other.
+  ///
+  /// - Throws: `snapshotContradicted` if an author's log does not extend the zone's snapshot; no
+  ///   author is blamed.
   package mutating func receive(
     _ blobs: [[UInt8]], in zone: ZoneID, nowMilliseconds: UInt64
   ) throws -> ReceiveReport {
@@ -71,7 +72,8 @@ extension Engine {
     }
     self = draft
     try proveForks(report.evidence, nowMilliseconds: nowMilliseconds)
-    // Also what came of a log that was ended before: it is another part of its histories.
+    // This includes further segments of a log that ended earlier, as they are parts of its
+    // histories.
     if try self.zone(zone).kind == .control,
       !report.contradicted.isEmpty || report.waiting[.quarantine] != nil
     {
@@ -82,9 +84,9 @@ extension Engine {
     return report
   }
 
-  /// Takes what waits in a control zone as long as it admits somebody.
+  /// Retries pending segments of a control zone as long as they admit somebody.
   ///
-  /// Who was admitted just now may have written it, and it may admit the next one.
+  /// A newly admitted author may have written pending segments, which may admit the next author.
   private mutating func receiveAdmitted(
     in zone: ZoneID, nowMilliseconds: UInt64, _ report: inout ReceiveReport
   ) throws {
@@ -96,19 +98,19 @@ extension Engine {
     }
   }
 
-  /// Takes the keys of a control zone's new segments, as long as each opens more of them.
+  /// Takes the keys from a control zone's new segments, as long as each opens further ones.
   ///
-  /// Also from authors whose admission can only be read with those very keys: nobody vouches for
-  /// what they say, but an epoch's id commits to its key. Of them only keys are taken under which
-  /// something waits, so that nobody can fill the key ring.
+  /// This includes segments of authors whose admission is readable only with those very keys.
+  /// Nobody vouches for their content, but an epoch's id commits to its key. From such authors,
+  /// only keys for pending segments are taken, so that nobody can fill the key ring.
   ///
-  /// Each segment is opened once, or twice where a stranger wrote it, and what it holds is
-  /// forgotten before the next one: a member may write very many that each hand on a key.
+  /// Each segment is opened once, or twice if a stranger wrote it, and its content is released
+  /// before the next one. A member may write very many segments that each contain a key.
   private mutating func learnKeys(from blobs: [[UInt8]], in zone: ZoneID) throws {
     var due = blobs + (try keyBearers(in: zone, hasNews: !blobs.isEmpty))
     var closed: [Bytes16: [[UInt8]]] = [:]
     var strangers: [[UInt8]] = []
-    // What waits for a key came earlier.
+    // Segments that are pending on a key arrived earlier.
     var waiting = Dictionary(
       grouping: try store.pendingEntries(in: zone).filter { $0.reason == .epoch }, by: \.epochTag
     ).mapValues { $0.map(\.digest) }
@@ -136,7 +138,8 @@ extension Engine {
       }
       due = try nowOpen()
       guard due.isEmpty, !closed.isEmpty || !waiting.isEmpty else { continue }
-      // What strangers say is looked into once: nothing is waited for later that is not now.
+      // Strangers' segments are examined once: nothing becomes pending later that is not pending
+      // now.
       for bytes in strangers {
         guard let changes = opener.changesOfUnknown(bytes) else { continue }
         let found = learnKeys(from: changes, of: group, into: &ring) { id, key in
@@ -151,8 +154,9 @@ extension Engine {
     for place in ring.changed.sorted() { _ = try keepKeys(of: zones[place]) }
   }
 
-  /// The waiting segments that may hand on keys: those under keys that are known, and those of
-  /// strangers where there is anything new to try them with.
+  /// The pending segments that may contain keys: those under known keys, and those of strangers.
+  ///
+  /// Strangers' segments are included only if there is new knowledge to try them with.
   private func keyBearers(in zone: ZoneID, hasNews: Bool) throws -> [[UInt8]] {
     let state = try self.zone(zone)
     let readiness = try readiness(
@@ -165,7 +169,7 @@ extension Engine {
       .compactMap { try store.bytes(ofPending: $0.digest, in: zone) }
   }
 
-  /// The same while a zone is built anew: logs that were held back end where they ended before.
+  /// Receives segments, also during a rebuild, in which held-back logs end where they ended before.
   mutating func receive(
     _ blobs: [[UInt8]], in zone: ZoneID, ends: [LogHead], isRebuilding: Bool = false,
     nowMilliseconds: UInt64
@@ -234,8 +238,8 @@ extension Engine {
     return report
   }
 
-  /// Takes out of what waited the evidence against an author: it is no part of the history that
-  /// counts.
+  /// Removes evidence against an author from the formerly pending segments, because it is no part
+  /// of the counted history.
   private func hold(_ slice: inout Slice, where ends: [LogHead]) {
     for segment in slice.opened where slice.waited.contains(segment.digest) {
       guard let end = ends.first(where: { $0.author == segment.author }), !segment.agrees(with: end)
@@ -247,7 +251,7 @@ extension Engine {
     slice.opened.removeAll { evidence.contains($0.digest) }
   }
 
-  /// How far logs were judged before; where a zone is built anew, what its snapshot says of them.
+  /// How far logs were judged before; during a rebuild, what the zone's snapshot says of them.
   private func judgedLogs(
     _ claims: [Author: FalseClaim], of zone: ZoneID, _ isRebuilding: Bool
   ) throws -> JudgedLogs {
@@ -256,11 +260,10 @@ extension Engine {
       uncertain: isRebuilding ? [:] : try uncertainChanges(in: zone))
   }
 
-  /// Leaves in a slice the segments whose authors are known, or have a place in the members' zone;
-  /// others wait.
+  /// Keeps the segments of known or admissible authors in a slice; the others stay pending.
   ///
-  /// What somebody who belongs to the group has seen gets a place in any case, also where that
-  /// waits itself: so all come to hold the same logs, whatever reached them first.
+  /// An author whom a member has seen is admitted in any case, even if the citing segment is itself
+  /// pending. Thus all nodes converge on the same logs, whatever the order of arrival.
   private func introduce(
     _ slice: inout Slice, _ intake: Intake, in zone: ZoneState, _ membership: Membership
   ) {
@@ -297,7 +300,7 @@ extension Engine {
     slice.unopened += unopened
   }
 
-  /// Reports what can never be used of authors that are known, and tells once of each of them.
+  /// Reports unusable segments of known authors, and adds one notice per author.
   private func refuse(
     _ segments: [OpenedSegment], in zone: ZoneState, nowMilliseconds: UInt64,
     _ report: inout ReceiveReport
@@ -316,7 +319,7 @@ extension Engine {
             + "zone more than \(Limits.maximumAuthors) authors: ask for the removal of that "
             + "person, who can join again"
       report.refused.append((segment.digest, reason))
-      // An author may not know yet that a key is over, or be many who did nothing wrong.
+      // The author may not have known that the key was over, and may be one of many innocent ones.
       guard !isOver else { continue }
       try noteLimit(
         of: segment.author.device, in: zone, as: "refused",
@@ -353,17 +356,17 @@ extension Engine {
     report.authors = Set(report.authors + queue.ready.map(\.change.dot.author)).sorted()
   }
 
-  /// What a change counts for, and who wrote it.
+  /// The judgement of a change, and its author's person.
   private struct Judged {
     let judgement: Judgement
     let person: PersonID?
   }
 
-  /// What each change counts for; nil in a control zone.
+  /// The judgement of each change; nil in a control zone.
   ///
-  /// Cuts and lost roles take what lies beyond a number. So of changes in a row, of one author who
-  /// had seen the same membership operations, only the first and the last are judged where both
-  /// count for the same.
+  /// Cuts and lost roles void all changes beyond a sequence number. For consecutive changes of one
+  /// author with the same known membership operations, it is therefore enough to judge the first
+  /// and the last, if both judgements agree.
   private func judged(_ ready: [CausalQueue.Ready], in zone: ZoneState) -> [Judged?] {
     guard zone.kind == .data, !Mutant.judgesOnlyOwn.isActive else {
       return [Judged?](repeating: nil, count: ready.count)
@@ -390,11 +393,12 @@ extension Engine {
     return result
   }
 
-  /// Tells once of each device whose clock is ahead of what this one accepts.
+  /// Adds one notice per device whose clock is further ahead than this device accepts.
   private func noteClocks(
     _ leads: [DeviceID: UInt64], in zone: ZoneState, nowMilliseconds: UInt64
   ) throws {
-    // A device that joins with these very changes is told of by its next ones, with its name.
+    // A device that joins by these very changes is reported with its next ones, when its name is
+    // known.
     let membership = membership(of: zone.group)
     for device in leads.keys.sorted() where device != self.device {
       let fact = "clock." + device.hex
@@ -413,11 +417,11 @@ extension Engine {
     }
   }
 
-  /// Puts what is complete into the log, and what waits to the rest that does.
+  /// Stores complete segments in the log, and adds the others to the pending ones.
   private func settle(
     _ queue: CausalQueue, _ slice: Slice, in draft: ZoneState, _ intake: inout Intake
   ) throws {
-    // As they were kept unread they are in the log under what they claimed of themselves.
+    // Segments kept unread are in the log under their own claims.
     let unread = Set(slice.unopened.filter { $0.reason == .format }.map(\.digest))
     for digest in slice.unread.subtracting(unread).sorted() {
       try store.removeSegment(digest, in: draft.id)
@@ -441,10 +445,10 @@ extension Engine {
     }
   }
 
-  /// Puts a segment of a newer version into the log too, so that it is passed on as it is.
+  /// Stores a segment of a newer version in the log too, so that it is forwarded unchanged.
   ///
-  /// Never one that names this device: nobody vouches for the name of a suite that cannot be read,
-  /// and the own log tells where this device stands.
+  /// A segment that names this device is excluded: nobody vouches for the name in an unreadable
+  /// suite, and the own log determines this device's head.
   func keepInLog(_ segment: PendingSegment, in zone: ZoneState) throws {
     let frame = try EnvelopeFrame(segment.bytes)
     guard let device = zone.deviceByTag[Identifier(frame.authorTag)], device != self.device
@@ -468,7 +472,7 @@ extension Engine {
       } else if fork.isDouble, let evidence = try evidence(of: fork, in: zone) {
         report.evidence.append(evidence)
       }
-      // The contradicting segment is kept as evidence, beside the one that was applied.
+      // The contradicting segment is kept as evidence, beside the applied one.
       let head = zone.head(of: fork.author)
       let isPartlyApplied =
         fork.segment.first <= head.sequence && fork.segment.agrees(with: head)

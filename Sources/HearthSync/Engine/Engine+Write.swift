@@ -3,7 +3,7 @@ import HearthCrypto
 import HearthMembership
 
 extension Engine {
-  /// What a transaction will be called, before it is written: event ids follow from it.
+  /// The dot of the next transaction, from which event ids derive.
   package func nextDot(in zone: ZoneID) throws -> Dot {
     let head = try self.zone(zone).head(of: author)
     return Dot(author: author, sequence: head.sequence + 1)
@@ -12,11 +12,11 @@ extension Engine {
   /// Writes one transaction: applied, logged and durable when this returns.
   ///
   /// - Parameters:
-  ///   - operations: what to do, in order; events carry the ids that ``nextDot(in:)`` gives them.
-  ///   - nowMilliseconds: the wall clock.
-  /// - Returns: the change's dot and time.
-  /// - Throws: `SyncError` if an operation does not fit or the transaction is too large, and
-  ///   whatever the store throws; nothing is changed then.
+  ///   - operations: The operations, in order; events have the ids that ``nextDot(in:)`` implies.
+  ///   - nowMilliseconds: The wall clock.
+  /// - Returns: The change's dot and time.
+  /// - Throws: `SyncError` if an operation is invalid or the transaction is too large, and the
+  ///   store's errors. Nothing is then changed.
   package mutating func write(
     _ operations: [Operation], to zone: ZoneID, nowMilliseconds: UInt64
   ) throws -> Version {
@@ -35,8 +35,8 @@ extension Engine {
       if state.kind == .data,
         try draft.controlZone(of: state.group).head(of: author).sequence == 0
       {
-        // Records count only of who has written to the members' log: who was let in by others had
-        // nothing to say there yet.
+        // Records count only if their author has written to the control log; a device admitted by
+        // others has not written there yet.
         _ = try draft.writeControl(
           [.heartbeat([])], group: state.group, nowMilliseconds: nowMilliseconds)
       }
@@ -50,7 +50,7 @@ extension Engine {
     return version
   }
 
-  /// Writes one transaction, and nothing that follows from it.
+  /// Writes one transaction without its consequences.
   private mutating func writeOne(
     _ operations: [Operation], to zone: ZoneID, nowMilliseconds: UInt64
   ) throws -> Version {
@@ -99,9 +99,9 @@ extension Engine {
     return Version(dot: change.dot, time: time)
   }
 
-  /// What an own change counts for, which is everything it does or nothing is written.
+  /// The judgement of an own change, which must count completely to be written.
   ///
-  /// - Throws: `notAllowed` where it would count for nothing.
+  /// - Throws: `notAllowed` if the change would be void.
   func ownJudgement(
     of operations: [Operation], in state: ZoneState, _ dot: Dot
   ) throws -> Judgement? {
@@ -152,13 +152,15 @@ extension Engine {
       operations: state.kind == .control ? citing(seen, in: state, operations) : operations)
   }
 
-  /// What a change cites of the control zone: what is here, and what its log had cited before, as a
-  /// log may have ended since.
+  /// What a change cites of the control zone.
+  ///
+  /// This is the applied frontier, joined with what its log cited before, because a control log may
+  /// have ended since.
   private func known(ofControl group: GroupID, _ head: LogHead) throws -> Frontier {
     try controlZone(of: group).frontier.raised(over: head.controlSeen)
   }
 
-  /// The operations with the content of what their change newly saw, in the first of them.
+  /// The operations with the hashes of what their change newly saw, in the first of them.
   private func citing(
     _ seen: FrontierDifference, in state: ZoneState, _ operations: [Operation]
   ) -> [Operation] {
@@ -180,7 +182,7 @@ extension Engine {
     }
   }
 
-  /// Refuses what no replica would apply.
+  /// Rejects operations that no replica would apply.
   private func validate(_ operations: [Operation], in zone: ZoneState) throws {
     guard !operations.isEmpty else {
       throw SyncError(.invalidOperation, "a transaction without operations changes nothing")
@@ -256,7 +258,7 @@ extension Engine {
 }
 
 extension Frontier {
-  /// This frontier, and what was known before where a log has ended since.
+  /// The frontier, joined with what was known before if a log has ended since.
   fileprivate func raised(over past: Frontier) -> Frontier {
     covers(past) ? self : joined(with: past)
   }

@@ -1,39 +1,38 @@
 import HearthCRDT
 import HearthMembership
 
-/// A change that counts for nothing by what it holds.
+/// A change that is void by its content.
 struct VoidChange: Equatable, Sendable {
   let dot: Dot
-  /// What its author was when it counts as written.
+  /// The author's role at the time when the change counts as written.
   let role: Role?
   let cause: Cause
 
-  /// Why it counts for nothing.
+  /// The reason why the change is void.
   enum Cause: Equatable, Sendable {
     /// Its author's role does not allow all of it.
     case beyondRole
     /// It would put more into a record than one author may.
     case beyondLimit(RecordKey)
-    /// It holds what no program writes, so nobody can take it over.
+    /// It contains an operation that no program writes, so nobody can adopt it.
     case malformed
   }
 }
 
-/// The changes of a zone that count for nothing by what they hold: their authors' roles do not
-/// allow all of them, or a record takes no more of their authors.
+/// The void changes of a zone, because of their authors' roles or the limits of a record.
 ///
-/// Kept beside the records, so that nobody has to read every log to list them.
+/// The list is stored beside the records, so that nobody has to read every log to compile it.
 struct RoleVoids: Equatable {
-  /// The most stretches of one author's log that are listed.
+  /// The most listed stretches of one author's log.
   ///
-  /// So whoever writes void and other changes by turns fills no store. What comes later is void
-  /// too, and is told of, but cannot be taken over.
+  /// The limit prevents an author who alternates void and valid changes from filling a store. Later
+  /// void changes are reported too, but cannot be adopted.
   static let maximumStretches = 256
 
-  /// Consecutive changes of one log that are void for one reason.
+  /// Consecutive changes of one log that are void for the same reason.
   struct Span: Equatable {
     var changes: ClosedRange<UInt64>
-    /// The record that takes no more of their author; nil where the role is the reason.
+    /// The record whose limit was exceeded; nil if the role is the reason.
     let overfull: RecordKey?
   }
 
@@ -46,9 +45,10 @@ struct RoleVoids: Equatable {
     stretches.sorted { $0.key < $1.key }.flatMap { author, own in own.map { (author, $0) } }
   }
 
-  /// Notes a change; whether it was not noted before and there is room.
+  /// Notes a change.
   ///
-  /// - Parameter overfull: the record that takes no more of its author, where that is the reason.
+  /// - Parameter overfull: The record whose limit was exceeded, if that is the reason.
+  /// - Returns: Whether the change is new and was noted within the limit.
   mutating func insert(_ dot: Dot, overfull: RecordKey? = nil) -> Bool {
     var own = stretches[dot.author] ?? []
     if own.contains(where: { $0.changes.contains(dot.sequence) }) { return false }
@@ -62,7 +62,7 @@ struct RoleVoids: Equatable {
     return true
   }
 
-  /// The changes that others have not.
+  /// The changes that another list lacks.
   func changes(besides others: RoleVoids) -> [VoidChange] {
     all.flatMap { author, stretch in
       let known = others.stretches[author] ?? []
@@ -95,7 +95,7 @@ struct RoleVoids: Equatable {
     return writer.bytes
   }
 
-  /// Reads the bytes back.
+  /// Decodes the list.
   ///
   /// - Throws: `CodecError` for bytes that this type does not write.
   init(_ bytes: [UInt8]) throws {
@@ -120,9 +120,9 @@ struct RoleVoids: Equatable {
   }
 }
 
-// A transaction counts as one. What that takes away is noted, and told to whom it concerns.
+// A transaction counts as one. Void changes are noted and reported to the people concerned.
 extension Engine {
-  /// For how long one device's void changes are told of once only.
+  /// The time during which one device's void changes are reported only once.
   static var voidNoticeMilliseconds: UInt64 { 24 * 60 * 60 * 1000 }
 
   func roleVoids(of zone: ZoneID) throws -> RoleVoids {
@@ -141,7 +141,7 @@ extension Engine {
 
   /// Notes void changes of a zone.
   ///
-  /// - Returns: those to be told of.
+  /// - Returns: The changes to report.
   func note(_ voids: [VoidChange], in zone: ZoneID) throws -> [VoidChange] {
     guard !voids.isEmpty else { return [] }
     var noted = try roleVoids(of: zone)
@@ -156,9 +156,10 @@ extension Engine {
     return voids
   }
 
-  /// Tells of void changes: of this device's own each time, of others' once a day for each device.
+  /// Adds notices of void changes: of this device's own each time, of others' once a day per
+  /// device.
   ///
-  /// Not of those beyond a limit, which are told of when a limit is passed.
+  /// Changes beyond a limit are excluded, because the violation of the limit has its own notice.
   func tell(
     of voids: [VoidChange], in zone: ZoneState, nowMilliseconds: UInt64
   ) throws {
