@@ -76,6 +76,7 @@ extension Engine {
   /// The name of the fact that stores the current incarnation.
   package static var incarnationFact: String { "incarnation" }
 
+  /// The big-endian encoding of a number for a fact.
   package static func bytes(of number: UInt64) -> [UInt8] {
     var writer = ByteWriter(capacity: 8)
     writer.fixed64(number)

@@ -18,7 +18,7 @@ extension Engine {
 
   /// Removes devices whose join by an expired invitation arrived too late by this device's clock.
   ///
-  /// The grace period is needed because a joiner may claim any time. A delayed person must be
+  /// The device's own clock decides, because a joiner may claim any time. A delayed person must be
   /// invited again; that person's changes stay in quarantine and can be adopted.
   mutating func turnAwayLate(in group: GroupID, nowMilliseconds: UInt64) throws {
     let membership = membership(of: group)

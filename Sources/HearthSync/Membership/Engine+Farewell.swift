@@ -80,12 +80,12 @@ extension Engine {
     return membership.device(device) == nil ? void.map { membership.words(for: $0) } : nil
   }
 
-  /// The name of the notice that tells applicants that an invitation was closed.
+  /// The name of the notice that informs applicants of a closed invitation.
   package static func farewellName(of invite: Identifier) -> BlobName {
     BlobName(kind: .capsule, scope: derivedIdentifier("HRTH/invite-closed/v1", invite.bytes))
   }
 
-  /// The notices that tell applicants that an invitation was closed, sealed to the link's holders.
+  /// The notices that inform applicants of closed invitations, sealed to the links' holders.
   ///
   /// An applicant has no key of the group and cannot read its log. A notice proves nothing, since
   /// anyone who knows the invitation's keys could have made it: it ends a wait, and nothing else.

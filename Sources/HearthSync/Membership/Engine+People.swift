@@ -123,7 +123,7 @@ extension Engine {
 
   /// Changes a person's role; a lower role comes with new keys.
   ///
-  /// Changes of the person's devices beyond this node's applied ones are judged by a lower role.
+  /// Changes of the person's devices beyond this node's applied ones are judged by the lower role.
   /// Invitations that the person may no longer make are closed.
   package mutating func setRole(
     of person: PersonID, to role: Role, in group: GroupID, nowMilliseconds: UInt64

@@ -12,6 +12,7 @@ package struct JoinRequest: Sendable {
   package var invite: Identifier { admit.join.invite }
   /// The person's own name for themselves.
   package var personName: String { admit.join.personName }
+  /// The id of the person who asks.
   package var person: PersonID { admit.join.person }
   /// The person's name for the device.
   package var deviceName: String { admit.join.device.name }

@@ -34,6 +34,7 @@ extension Projection {
 ///
 /// The key of every table also starts with the zone.
 package struct ProjectionTable: Sendable {
+  /// A column of a projection's table.
   package struct Column: Sendable {
     package let name: String
     package let type: FieldType

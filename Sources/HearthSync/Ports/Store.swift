@@ -43,6 +43,7 @@ package enum StoredRecord: Equatable, Sendable {
 
 /// An event on this node that its person should know of, kept until seen.
 package struct Notice: Equatable, Sendable {
+  /// The kind of event that a notice reports.
   package enum Kind: String, Sendable {
     /// The node's data was restored or copied; the node writes as a new incarnation.
     case newLife
