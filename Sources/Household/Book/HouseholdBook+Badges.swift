@@ -2,10 +2,10 @@ import HearthCRDT
 import HearthSync
 
 extension HouseholdBook {
-  /// How many days in a row, up to today or yesterday, the person was credited (R17).
+  /// Returns the person's streak: the consecutive credited days up to today or yesterday (R17).
   ///
-  /// Days on which nothing was due neither add nor break; today does not break while it lasts.
-  /// Reads the person's days from today back to the break.
+  /// A day on which nothing was due neither extends nor breaks the streak. Today does not break it
+  /// either until the day is over. Reads the person's days from today back to the break.
   package func streak(of person: PersonID) throws -> Int {
     let rules = try dueRules()
     guard try view.changes().isEmpty else { return try streak(of: creditedDays(of: person), rules) }
@@ -34,7 +34,7 @@ extension HouseholdBook {
     }
   }
 
-  /// The same from all days on which somebody was credited, in order.
+  /// The same, from all days on which the person was credited, in order.
   private func streak(of days: [(CivilDate, Int)], _ rules: [DueRule]) throws -> Int {
     var length = 0
     var expected = today
@@ -47,10 +47,11 @@ extension HouseholdBook {
     return length
   }
 
-  /// The badges of the catalogue, and which of them a person has (R16).
+  /// Returns the badges of the catalogue, and which of them a person has (R16).
   ///
-  /// Earned on the day of the n-th credited completion, in order of days, or of the n-th day in a
-  /// row; gone when an undo takes that away. O(d), d the days on which the person did something.
+  /// A person earns a badge on the day of the n-th credited completion, in order of days, or on the
+  /// n-th day of a streak. An undo that takes that completion or day away also takes the badge
+  /// away. O(d), where d is the number of days on which the person did something.
   package func badges(of person: PersonID) throws -> [BadgeView] {
     let rules = try dueRules()
     var count = 0
@@ -78,9 +79,10 @@ extension HouseholdBook {
     }
   }
 
-  /// The day on which a person was credited for the n-th time, counted from 1; nil before that.
+  /// Returns the day of a person's n-th credited completion, counted from 1; nil before that.
   ///
-  /// What a badge for so many chores asks: it vanishes when the count falls below (R16).
+  /// A badge for a number of completions needs this: the badge vanishes when the count falls below
+  /// (R16).
   package func day(ofCompletion number: Int, by person: PersonID) throws -> CivilDate? {
     precondition(number > 0, "completion \(number) is not counted from 1")
     var count = 0
@@ -91,7 +93,7 @@ extension HouseholdBook {
     return nil
   }
 
-  /// How often a person was credited on each day on which they were, in order of day.
+  /// Returns how often a person was credited, for each day with a credit, in order of day.
   private func creditedDays(of person: PersonID) throws -> [(CivilDate, Int)] {
     let one = merges.one(person)
     var days: [CivilDate: Int] = [:]
@@ -105,14 +107,14 @@ extension HouseholdBook {
     return days.filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// When something is due, by the chores that are not archived.
+  /// The due rules of the chores that are not archived.
   private func dueRules() throws -> [DueRule] {
     try source.ids(of: HouseholdSchema.chore)
       .compactMap { try ChoreFacts($0, from: source, merges: merges) }.filter { !$0.isArchived }
       .compactMap(DueRule.init)
   }
 
-  /// Whether something was due, but today, on a day after one day and up to another.
+  /// Whether something was due after `first` and up to `last`; today does not count.
   private func isBroken(
     after first: CivilDate, before last: CivilDate, _ rules: [DueRule]
   ) -> Bool {
@@ -128,13 +130,14 @@ extension HouseholdBook {
   }
 }
 
-/// On which days a chore is due by the calendar, its rule read once: a person's whole past is held
-/// against it.
+/// The days on which a chore is due by the calendar.
+///
+/// The rule is read once, because a person's whole past is checked against it.
 private struct DueRule {
   private let rule: RecurrenceRule?
   private let first: CivilDate
 
-  /// Nil for a chore that is due on no day, or counted from its completion.
+  /// Nil for a chore that is due on no day, or whose rule counts from its completion.
   init?(_ facts: ChoreFacts) {
     let rule = facts.rule
     guard rule?.mode != .afterCompletion,
@@ -144,7 +147,7 @@ private struct DueRule {
     self.first = first
   }
 
-  /// The last day up to a day on which something was due.
+  /// The last day on or before `day` on which something was due.
   func latest(onOrBefore day: CivilDate) -> CivilDate? {
     guard day >= first else { return nil }
     guard let rule else { return first }

@@ -1,20 +1,20 @@
 import HearthCRDT
 import HearthSync
 
-/// One thing that somebody's changes do, as people would tell it.
+/// One action of somebody's changes, in a reader's words.
 package struct Deed: Equatable, Sendable {
-  /// What is done, in the past tense, such as `added` or `done`.
+  /// The action in the past tense, such as `added` or `done`.
   package let verb: String
-  /// To what: a chore's title, a setting's key, a name.
+  /// The object of the action: a chore's title, a setting's key or a name.
   package let title: String
 }
 
 extension HouseholdBook {
-  /// What changes would do that this book does not hold, in order and at most so many.
+  /// Returns the actions of changes that this book does not contain, in order, up to a limit.
   ///
-  /// The titles come from the changes, then from the book.
+  /// The titles come from the changes first, then from the book.
   ///
-  /// - Returns: the first ones, and how many there are in all.
+  /// - Returns: the first actions, and the number of all actions.
   package func deeds(of changes: [Change], atMost limit: Int) throws -> (first: [Deed], count: Int)
   {
     var titles: [RecordID: String] = [:]
@@ -97,13 +97,11 @@ extension HouseholdBook {
     return assigned[ChoreField.archived]?.bool.map { $0 ? "archived" : "restored" } ?? "changed"
   }
 
-  /// A person's name.
   private func title(ofPerson id: PersonID?) throws -> String {
     let key = id.map { RecordKey(type: HouseholdSchema.person, id: $0) }
     return try key.flatMap { try source.record($0)?.shown(PersonField.name)?.text } ?? "a person"
   }
 
-  /// A chore's title.
   private func title(of id: RecordID?, _ titles: [RecordID: String]) throws -> String {
     guard let id else { return "a chore" }
     let record = try source.record(RecordKey(type: HouseholdSchema.chore, id: id))

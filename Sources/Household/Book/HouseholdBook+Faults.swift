@@ -1,19 +1,20 @@
 import HearthCRDT
 import HearthSync
 
-/// A completion that no unchanged program writes: it counts for nothing, or not yet.
+/// A completion that no unmodified program writes: it does not count, or does not count yet.
 package struct EntryFault: Equatable, Sendable {
   package let entry: LedgerEntry
-  /// Why it counts for nothing; nil for one that is dated ahead and counts when its day comes.
+  /// The reason why it does not count; nil for a future completion, which counts when its day
+  /// comes.
   package let fault: CompletionFault?
 }
 
 extension HouseholdBook {
-  /// The completions that no unchanged program writes, in order of day: each device's first ones,
-  /// with how many there are of it and its kind.
+  /// Returns the completions that no unmodified program writes, in order of day.
   ///
-  /// What a household with strict assignment refuses to pay is none. Reads the whole ledger: for
-  /// somebody who looks for what is wrong.
+  /// The result has the first completion of each device and kind of fault, with the number of all
+  /// such completions. A completion that a household with strict assignment refuses to pay is not
+  /// included. Reads the whole ledger, for a user who looks for errors.
   package func entryFaults() throws -> [(first: EntryFault, count: Int)] {
     let closed = ClosedDays(source, settings: settings)
     var found: [(first: EntryFault, count: Int)] = []

@@ -2,7 +2,7 @@ import HearthCRDT
 import HearthSync
 
 extension HouseholdBook {
-  /// A person's points: of all time, of this week and of this month (R9).
+  /// Returns a person's points: the total, this week's and this month's (R9).
   package func points(of person: PersonID) throws -> (total: Int, week: Int, month: Int) {
     (
       try sums(of: person, .all).points, try sums(of: person, .week).points,
@@ -10,18 +10,19 @@ extension HouseholdBook {
     )
   }
 
-  /// The ledger of a person, or of everybody, newest day first.
+  /// Returns the ledger of a person, or of everybody, newest day first.
   package func ledger(of person: PersonID?) throws -> [LedgerEntry] {
     let one = person.map { merges.one($0) }
     return try rows(RowRange(HistoryPlace.order, isDescending: true))
       .filter { one == nil || $0.person == one }.map(entry)
   }
 
-  /// One entry of the ledger; nil if there is none of this id.
+  /// Returns one entry of the ledger; nil if no entry has this id.
   package func entry(_ event: RecordID) throws -> LedgerEntry? { try row(event).map(entry) }
 
-  /// The entries whose id begins with these hexadecimal digits, at most two: enough to see whether
-  /// the digits name one.
+  /// Returns at most two entries whose id begins with these hexadecimal digits.
+  ///
+  /// Two are enough to see whether the digits identify one entry.
   package func entries(idPrefix digits: String) throws -> [LedgerEntry] {
     let padded = digits.lowercased() + String(repeating: "0", count: max(0, 32 - digits.utf8.count))
     guard let first = RecordID(hex: padded) else { return [] }
@@ -29,7 +30,7 @@ extension HouseholdBook {
       .filter { $0.event.hex.hasPrefix(digits.lowercased()) }.map(entry)
   }
 
-  /// Everybody's place: most points first, then most completions, then by name.
+  /// Returns everybody's rank: most points first, then most completions, then by name.
   ///
   /// Reads a row per person and day of the period.
   package func leaderboard(_ period: Period) throws -> [Standing] {
@@ -50,12 +51,12 @@ extension HouseholdBook {
     }
   }
 
-  /// A page of history: each entry exactly once, however many arrive between pages (R26).
+  /// Returns a page of history: each entry exactly once, however many arrive between pages (R26).
   ///
-  /// The cursor holds the last entry's place and how many entries were at or before it; what has
-  /// arrived there since is counted, not shown.
+  /// The cursor contains the last entry's place and the number of entries at or before that place.
+  /// Entries that have arrived there since are counted, not shown.
   ///
-  /// - Parameter limit: at most this many entries, 1...1000; people get 20.
+  /// - Parameter limit: the most entries, 1...1000; the command line shows 20.
   package func history(after cursor: String?, limit: Int) throws -> HistoryPage {
     let limit = min(max(limit, 1), 1000)
     var place: HistoryPlace?
@@ -81,7 +82,7 @@ extension HouseholdBook {
       entries: try page.map(entry), next: next, arrivedEarlier: arrived)
   }
 
-  /// The last entry that this person did or recorded and that is not undone.
+  /// Returns the last entry that this person did or recorded and that is not undone.
   package func lastUndoable(by person: PersonID) throws -> LedgerEntry? {
     let found = try ["person", "recorded_by"].compactMap { try lastValid($0, person) }
     return try found.max { ($0.version, $0.event) < ($1.version, $1.event) }.map(entry)
@@ -112,7 +113,7 @@ extension HouseholdBook {
       .map(view.shown)
   }
 
-  /// The entry of a row, with what is booked late of it.
+  /// The entry of a row, with its late bookings.
   func entry(_ row: LedgerRow) throws -> LedgerEntry {
     let range = RowRange(["event"], prefix: [.id(row.event)])
     let late = try source.rows(of: HouseholdProjection.late, in: range).compactMap { late in

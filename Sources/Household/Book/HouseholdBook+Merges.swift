@@ -2,15 +2,15 @@ import HearthCRDT
 import HearthSync
 
 extension HouseholdBook {
-  /// Everything that was said about who counts as whom, oldest first, what holds no more included.
+  /// Returns every statement about who counts as whom, oldest first, including superseded ones.
   package func personMerges() throws -> [PersonMerge] { try PersonMerge.all(in: source) }
 
-  /// Lets a person count as another one, with everything credited, assigned and written.
+  /// Merges a person into another one, with everything credited, assigned and written.
   ///
-  /// Counts if its author is an admin or the owner. No record is rewritten, and no right, role or
-  /// device goes from one to the other.
+  /// The merge counts if its author is an admin or the owner. No record is rewritten, and no right,
+  /// role or device moves from one person to the other.
   ///
-  /// - Throws: `badMerge` if they are one already, or the person counts as a third one.
+  /// - Throws: `badMerge` if they are merged already, or the person is merged into a third one.
   package func merge(
     _ person: PersonID, into other: PersonID, in builder: inout OperationBuilder
   ) throws {
@@ -32,9 +32,9 @@ extension HouseholdBook {
     say(person, .id(other), &builder)
   }
 
-  /// Lets a person count as themselves again.
+  /// Undoes the merge of a person.
   ///
-  /// - Throws: `badMerge` if the person does so already.
+  /// - Throws: `badMerge` if the person is not merged.
   package func undoMerge(of person: PersonID, in builder: inout OperationBuilder) throws {
     guard merges.one(person) != person else {
       throw HouseholdError(
@@ -49,7 +49,7 @@ extension HouseholdBook {
       [EventField(MergeField.person, .id(person)), EventField(MergeField.into, into)])
   }
 
-  /// A person's own name with digits of the id, since the two mostly have one name.
+  /// A person's own name with digits of the id, since two merged people mostly share a name.
   private func name(of person: PersonID) throws -> String {
     let record = try source.record(RecordKey(type: HouseholdSchema.person, id: person))
     return "\(quoted(record?.shown(PersonField.name)?.text ?? "")) (\(person.hex.prefix(8)))"

@@ -2,9 +2,9 @@ import HearthCRDT
 import HearthSync
 
 extension HouseholdBook {
-  /// The days of a week or month, the present one or an earlier one.
+  /// Returns the days of the present or an earlier week or month.
   ///
-  /// - Parameter text: `2027-W05` or `2027-01`; nil for the last one that is over.
+  /// - Parameter text: `2027-W05` or `2027-01`; nil for the last period that is over.
   /// - Throws: `badPeriod`, `civilText`, `civilOutOfRange`.
   package func days(
     of kind: PeriodKind, named text: String?
@@ -35,12 +35,12 @@ extension HouseholdBook {
     }
   }
 
-  /// Closes a week or month: what arrives later for it is booked in the next open one (R10).
+  /// Closes a week or month: later arrivals for it are booked in the next open one (R10).
   ///
-  /// The closing counts if its author is an administrator or owner, which every replica checks;
-  /// its frontier is what its author had seen.
+  /// The close counts if its author is an administrator or owner, which every replica checks. Its
+  /// frontier is the frontier that its author had seen.
   ///
-  /// - Throws: `badPeriod` if it is not over or closed already.
+  /// - Throws: `badPeriod` if the period is not over or is closed already.
   package func close(
     _ kind: PeriodKind, first: CivilDate, last: CivilDate, in builder: inout OperationBuilder
   ) throws {
@@ -66,10 +66,10 @@ extension HouseholdBook {
       ])
   }
 
-  /// A person's points in every week or month in which there are any, oldest first.
+  /// Returns a person's points in every week or month that has any, oldest first.
   ///
-  /// The periods share out all days between them: closed ones as they were closed, open ones by the
-  /// present first day of the week. So their points add up to the total.
+  /// The periods partition all days: closed periods keep the days they were closed with, and open
+  /// ones follow the present first day of the week. So their points add up to the total.
   package func periods(_ kind: PeriodKind, of person: PersonID) throws -> [PeriodSum] {
     let closed = ClosedDays(source, settings: settings)
     var found: [PeriodSum] = []
@@ -95,7 +95,7 @@ extension HouseholdBook {
     Int(sum.first.dayNumber)...Int(sum.last.dayNumber)
   }
 
-  /// What is booked on each day, own and late, in order of day.
+  /// The own and late points of each day, in order of day.
   private func daySums(
     _ kind: PeriodKind, of person: PersonID
   ) throws -> [(CivilDate, points: Int, late: Int)] {
@@ -124,8 +124,10 @@ extension HouseholdBook {
     }
   }
 
-  /// The days around one that belong to its period: one stretch, unless a closing of other weeks
-  /// cut it; days that another closing holds are not part of it.
+  /// The days that belong to the period of a day.
+  ///
+  /// They form one range, unless a close with another first weekday cut it. Days of another close
+  /// are not part of it.
   private func period(
     _ kind: PeriodKind, containing day: Int, _ closed: ClosedDays
   ) throws -> ClosedRange<Int> {
@@ -151,7 +153,7 @@ extension HouseholdBook {
     return first...last
   }
 
-  /// A person's points and completions in a period; late points where they are booked.
+  /// A person's points and completions in a period; late points count where they are booked.
   func sums(of person: PersonID, _ period: Period) throws -> (points: Int, completions: Int) {
     guard let kind = PeriodKind(rawValue: period.rawValue) else {
       let rows = try source.rows(of: HouseholdProjection.points, where: [.id(merges.one(person))])

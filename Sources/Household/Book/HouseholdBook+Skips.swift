@@ -1,21 +1,21 @@
 import HearthCRDT
 import HearthSync
 
-/// An occurrence that somebody said need not be done.
+/// A skipped occurrence.
 package struct SkipEntry: Equatable, Sendable {
   package let event: RecordID
   package let chore: RecordID
   package let choreTitle: String
-  /// The day by the calendar; nil for a chore that is done once or counted from completion.
+  /// The calendar day; nil for a one-off chore or one whose rule counts from completion.
   package let date: CivilDate?
   package let version: Version
 }
 
 extension HouseholdBook {
-  /// The last skip of a person that was not taken back.
+  /// Returns a person's last skip that was not taken back.
   ///
-  /// Reads every skip of the household: there is no index of them by person, and one asks for this
-  /// once in a while, by hand.
+  /// Reads every skip of the household: they have no index by person, and a person asks for this
+  /// rarely and by hand.
   package func lastSkip(by person: PersonID) throws -> SkipEntry? {
     var own: [(id: RecordID, state: EventState)] = []
     for id in try source.ids(of: HouseholdSchema.skip) {
@@ -36,12 +36,12 @@ extension HouseholdBook {
     return nil
   }
 
-  /// Whether a person, or who counts as the same one, wrote a skip.
+  /// Whether a person wrote a skip, or somebody who was merged into that person did.
   private func isOf(_ person: PersonID, _ skip: EventState) throws -> Bool {
     try merges.one(source.writer(of: skip.version)) == merges.one(person)
   }
 
-  /// Takes a skip back for ever (R11).
+  /// Takes a skip back permanently (R11).
   ///
   /// - Throws: `noSuchEntry`, `alreadyUndone`, `notYours`.
   package func undoSkip(

@@ -1,23 +1,21 @@
 import HearthCRDT
 import HearthSync
 
-/// A chore as far as its name goes.
+/// A chore's id and title.
 package struct ChoreTitle: Sendable {
-  /// The chore.
   package let id: RecordID
-  /// What is to be done.
   package let title: String
 }
 
 extension HouseholdBook {
-  /// The chores' titles, in order of id, without working out when each is due.
+  /// Returns the chores' titles, in order of id, without computing when each is due.
   ///
-  /// Finding a chore among ten thousand by its name reads these and then one chore.
+  /// A search by name among ten thousand chores reads these titles and then one chore.
   package func titles(includingArchived: Bool) throws -> [ChoreTitle] {
     try titles(source.rows(of: HouseholdProjection.chores, where: []), includingArchived)
   }
 
-  /// The chores of exactly this title, in order of id: a look into an index.
+  /// Returns the chores of exactly this title, in order of id, from an index.
   package func titles(equalTo title: String, includingArchived: Bool) throws -> [ChoreTitle] {
     let range = RowRange(["title", "chore"], prefix: [.text(title)])
     return try titles(source.rows(of: HouseholdProjection.chores, in: range), includingArchived)

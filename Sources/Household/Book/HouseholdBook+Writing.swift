@@ -22,7 +22,7 @@ extension HouseholdBook {
     builder.append(key, .assign(PersonField.created, .milliseconds(milliseconds)))
   }
 
-  /// Adds a chore and gives its id.
+  /// Adds a chore and returns its id.
   ///
   /// - Throws: `badTitle`, `badNote`, `badPoints`, `badTags`, `badAssignment`.
   package func addChore(
@@ -47,7 +47,7 @@ extension HouseholdBook {
     return id
   }
 
-  /// Changes fields of a chore; a new rule holds from today on (R6).
+  /// Changes fields of a chore; a new rule applies from today on (R6).
   ///
   /// - Throws: `noSuchChore` and what ``addChore(_:milliseconds:in:)`` throws.
   package func editChore(
@@ -78,7 +78,7 @@ extension HouseholdBook {
     for tag in edit.addTags { builder.append(key, .include(ChoreField.tags, .text(tag))) }
   }
 
-  /// Hides a chore; its history and points stay (R4).
+  /// Hides a chore; its history and points remain (R4).
   package func archive(_ id: RecordID, in builder: inout OperationBuilder) throws {
     try setArchived(id, true, &builder)
   }
@@ -96,14 +96,16 @@ extension HouseholdBook {
     builder.append(key, .assign(ChoreField.archived, .bool(isArchived)))
   }
 
-  /// Records that somebody did an occurrence: if none is named, the one that was due on that day if
-  /// the day is past and it is open, otherwise the next open one.
+  /// Records that somebody did an occurrence.
   ///
-  /// - Parameter milliseconds: the present, or the instant of the present day with the time of day
-  ///   at which it was done: it is moved by whole days onto the day of the work (R9).
+  /// If no occurrence is named, a past day means the occurrence that was due then, if it is open.
+  /// Otherwise the next open one is meant.
+  ///
+  /// - Parameter milliseconds: the present, or an instant of the present day with the time at which
+  ///   the work was done; it is moved by whole days onto the day of the work (R9).
   /// - Parameter nowMilliseconds: the present, if `milliseconds` is another instant.
-  /// - Parameter isEarly: also if the chore was done that day and is not due again until later,
-  ///   which is most often the same work told twice.
+  /// - Parameter isEarly: permits a completion although the chore was done that day and is not due
+  ///   again until later, which is usually the same work recorded twice.
   /// - Throws: `noSuchChore`, `choreArchived`, `badDay`, `noSuchOccurrence`, `alreadyDone`,
   ///   `doneThatDay`, `tooEarly`.
   package func complete(
@@ -131,8 +133,9 @@ extension HouseholdBook {
       ])
   }
 
-  /// Refuses what is most likely the same work told twice: the chore was done that day, and its
-  /// next occurrence is still to come.
+  /// Refuses a completion that is most likely the same work recorded twice.
+  ///
+  /// The chore was done that day, and its next occurrence is still to come.
   private func refuseTwice(_ schedule: ChoreSchedule, on day: CivilDate) throws {
     guard schedule.facts.rule != nil,
       let due = try schedule.openings(through: today).first?.due, due > day,
@@ -144,7 +147,7 @@ extension HouseholdBook {
         + "that it was early if it was really done once more")
   }
 
-  /// Refuses an occurrence that no reader would count yet: another one comes before it.
+  /// Refuses an occurrence that no replica would count yet, because another one comes before it.
   private func refuseFarAhead(
     _ facts: ChoreFacts, _ key: OccurrenceKey, on day: CivilDate
   ) throws {
@@ -160,11 +163,11 @@ extension HouseholdBook {
         + (before.map { ": that of \($0) comes before it" } ?? "") + "; enter it from \(first) on")
   }
 
-  /// An instant of today moved by whole days onto the day of the work.
+  /// Returns an instant of today, moved by whole days onto the day of the work.
   ///
-  /// It is kept inside the bounds that every reader sets to it, and by twice the lead that the
-  /// clock of the change can have: also what was done in the first minutes of the first day
-  /// possible, and is told at the end of the last one, counts for every reader.
+  /// The instant stays within the bounds that every replica checks, with a margin of twice the lead
+  /// that the clock of the change can have. So work of the first minutes of the earliest possible
+  /// day still counts on every replica if it is recorded at the end of the last possible day.
   private func instant(
     on day: CivilDate, _ milliseconds: UInt64, nowMilliseconds: UInt64
   ) -> Int64 {
@@ -176,9 +179,9 @@ extension HouseholdBook {
     return max(0, min(max(moved, oldest), now))
   }
 
-  /// Takes a completion back for ever (R11).
+  /// Takes a completion back permanently (R11).
   ///
-  /// - Parameter isAdministrator: whether `person` may undo what others did.
+  /// - Parameter isAdministrator: whether `person` may undo other people's completions.
   /// - Throws: `noSuchEntry`, `alreadyUndone`, `notYours`, `periodClosed`.
   package func undo(
     _ event: RecordID, by person: PersonID, isAdministrator: Bool = false,
@@ -218,7 +221,7 @@ extension HouseholdBook {
       ])
   }
 
-  /// Says that an occurrence, the next open one if none is named, need not be done.
+  /// Skips an occurrence: the next open one if none is named.
   ///
   /// - Throws: `badReason` and what `complete` throws.
   package func skip(
@@ -240,7 +243,7 @@ extension HouseholdBook {
       ])
   }
 
-  /// Gives one occurrence to a person, or back to the chore's own assignment.
+  /// Assigns one occurrence to a person, or returns it to the chore's own assignment.
   package func assignOccurrence(
     _ id: RecordID, occurrence: OccurrenceKey? = nil, to person: PersonID?,
     in builder: inout OperationBuilder
@@ -250,8 +253,8 @@ extension HouseholdBook {
 
   /// Moves one occurrence to another day and time, or back to its own.
   ///
-  /// The occurrence keeps its name, which is its original date; a move to the same day on two
-  /// devices is one move, and of two moves the later one shows (R6).
+  /// The occurrence keeps its key, which is its original date. Moves to the same day on two devices
+  /// are one move, and of two different moves the later one is shown (R6).
   ///
   /// - Throws: `badDay` for a day more than a year from today, and what `complete` throws.
   package func moveOccurrence(
@@ -306,7 +309,7 @@ extension HouseholdBook {
     builder.append(record, .assign(SettingField.value, value.map(Value.text) ?? .null))
   }
 
-  // MARK: - Finding what is meant
+  // MARK: - Finding the occurrence
 
   private func facts(of id: RecordID) throws -> ChoreFacts {
     guard let facts = try ChoreFacts(id, from: source, merges: merges) else {
@@ -320,11 +323,12 @@ extension HouseholdBook {
       .noSuchChore, "there is no chore \(id.hex) in this household; list the chores to see ids")
   }
 
-  /// The chore's schedule and the occurrence meant, which must be open.
+  /// Returns the chore's schedule and the requested occurrence, which must be open.
   ///
   /// - Parameters:
-  ///   - day: when it was done; on an earlier day the occurrence that was due then is meant.
-  ///   - claimant: may do what others have done where everybody is paid.
+  ///   - day: the day of the work; an earlier day means the occurrence that was due then.
+  ///   - claimant: a person who may do an occurrence that others have done, where everybody is
+  ///     paid.
   private func target(
     _ id: RecordID, _ occurrence: OccurrenceKey?, doneOn day: CivilDate? = nil,
     ignoringClosed claimant: PersonID? = nil
@@ -390,7 +394,6 @@ extension HouseholdBook {
 }
 
 extension Value {
-  /// An instant.
   static func milliseconds(_ milliseconds: UInt64) -> Value {
     .int(Int64(min(milliseconds, HybridTime.maximumMilliseconds)))
   }

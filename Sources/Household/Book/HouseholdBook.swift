@@ -1,26 +1,25 @@
 import HearthCRDT
 import HearthSync
 
-/// The household as people see it on a day: reads the records and the ledger, and turns what
-/// people do into operations.
+/// The household as seen on a day: it reads the records and the ledger, and builds operations.
 ///
-/// A value over one state of the zone; make a new one after each transaction.
+/// It is a value over one state of the zone; create a new one after each transaction.
 package struct HouseholdBook {
-  /// The household's settings.
   package let settings: HouseholdSettings
-  /// Who counts as whom: whatever this book says of people is by it.
+  /// The merged people; this book resolves every person through them.
   package let merges: PersonMerges
   let source: any ProjectionSource
   package let today: CivilDate
   /// The last day of work that counts: today.
   ///
-  /// What is dated later counts when that day comes, for every reader of the same day alike.
+  /// Work with a later date counts when that day comes, equally for every reader of the same day.
   var lastCountedDay: CivilDate { view.lastDay }
-  /// The ledger as it counts today.
+  /// The ledger as of today.
   let view: LedgerView
 
-  /// Opens the book; `today` is the civil date in the household's time zone, its day start
-  /// considered.
+  /// Opens the book.
+  ///
+  /// - Parameter today: the civil date in the household's time zone, with its day start applied.
   package init(source: any ProjectionSource, today: CivilDate) throws {
     self.source = source
     self.today = today
@@ -31,7 +30,7 @@ package struct HouseholdBook {
       lastDay: Mutant.countsDaysToCome.isActive ? .last : today)
   }
 
-  /// Everybody of the household, by name, then by id; who counts as somebody else is left out.
+  /// Returns everybody in the household by name, then by id, without merged people.
   package func people() throws -> [PersonView] {
     try source.ids(of: HouseholdSchema.person).compactMap { id in
       let key = RecordKey(type: HouseholdSchema.person, id: id)
@@ -45,7 +44,7 @@ package struct HouseholdBook {
     .sorted { ($0.name, $0.id) < ($1.name, $1.id) }
   }
 
-  /// The chores, by title, then by id.
+  /// Returns the chores, by title, then by id.
   package func chores(includingArchived: Bool) throws -> [ChoreView] {
     let inactive = try inactivePeople()
     return try source.ids(of: HouseholdSchema.chore).compactMap { id in
@@ -56,15 +55,15 @@ package struct HouseholdBook {
     .sorted { ($0.title, $0.id) < ($1.title, $1.id) }
   }
 
-  /// One chore; nil if there is none of this id.
+  /// Returns one chore; nil if no chore has this id.
   package func chore(_ id: RecordID) throws -> ChoreView? {
     try schedule(of: id).map { try view(of: $0) }
   }
 
-  /// What is open through a day, and everything overdue: overdue first, then by day and time,
-  /// those without a day last.
+  /// Returns the occurrences that are open through a day, and everything overdue.
   ///
-  /// Reads the chores that may be open by that day.
+  /// Overdue ones come first, then the others by day and time; those without a day come last. Reads
+  /// the chores that may be open by that day.
   package func occurrences(through last: CivilDate) throws -> [OccurrenceView] {
     let inactive = try inactivePeople()
     var found: [OccurrenceView] = []
@@ -92,12 +91,12 @@ package struct HouseholdBook {
     return (left.title, left.chore, left.key) < (right.title, right.chore, right.key)
   }
 
-  /// The value of a setting; nil if unset.
+  /// Returns the value of a setting; nil if unset.
   package func setting(_ key: String) throws -> String? {
     try HouseholdSettings.value(of: key, in: source)
   }
 
-  /// Every setting that is set, in order of key.
+  /// Returns every setting that is set, in order of key.
   package func allSettings() throws -> [(key: String, value: String)] {
     try HouseholdSettings.keys.compactMap { key in try setting(key).map { (key, $0) } }
   }
@@ -106,7 +105,7 @@ package struct HouseholdBook {
 // MARK: - From records to views
 
 extension HouseholdBook {
-  /// People whose record was deleted: their turns are passed over (R18).
+  /// People whose record was deleted; a rotation passes over them (R18).
   func inactivePeople() throws -> [PersonID] {
     try source.ids(of: HouseholdSchema.person).filter { id in
       try source.record(RecordKey(type: HouseholdSchema.person, id: id))?.life.isDeleted ?? false
@@ -132,7 +131,7 @@ extension HouseholdBook {
     }
   }
 
-  /// Who added a chore: whoever signed when it was made.
+  /// The person who added a chore, by the signature of its creation.
   private func createdBy(_ facts: ChoreFacts) throws -> PersonID? {
     guard case .register(let register)? = facts.state[ChoreField.created] else { return nil }
     return merges.one(try source.writer(of: register.shown.version))

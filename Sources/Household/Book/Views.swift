@@ -1,6 +1,6 @@
 import HearthCRDT
 
-/// A person as shown.
+/// A person as displayed.
 package struct PersonView: Equatable, Sendable {
   package let id: PersonID
   package let name: String
@@ -8,19 +8,19 @@ package struct PersonView: Equatable, Sendable {
   package let createdMilliseconds: UInt64
 }
 
-/// What a new chore is to be.
+/// The fields of a new chore.
 package struct ChoreDraft: Equatable, Sendable {
   package var title: String
   package var note: String
   package var points: Int
   package var assignee: Assignment
-  /// The day of a chore that is done once; a rule has dates of its own.
+  /// The due day of a one-off chore; a rule has its own dates.
   package var due: CivilDate?
   package var time: CivilTime?
   package var rule: RecurrenceRule?
   package var tags: [String]
 
-  /// Makes a draft; everything but the title may be left out.
+  /// Makes a draft; everything but the title is optional.
   package init(
     title: String, note: String = "", points: Int = 0, assignee: Assignment = .nobody,
     due: CivilDate? = nil, time: CivilTime? = nil, rule: RecurrenceRule? = nil, tags: [String] = []
@@ -36,7 +36,7 @@ package struct ChoreDraft: Equatable, Sendable {
   }
 }
 
-/// What is to change about a chore; nil leaves a field alone, `.some(nil)` clears it.
+/// The changes to a chore; nil leaves a field alone, `.some(nil)` clears it.
 package struct ChoreEdit: Equatable, Sendable {
   package var title: String?
   package var note: String?
@@ -52,7 +52,7 @@ package struct ChoreEdit: Equatable, Sendable {
   package init() {}
 }
 
-/// A chore as shown.
+/// A chore as displayed.
 package struct ChoreView: Equatable, Sendable {
   package let id: RecordID
   package let title: String
@@ -66,17 +66,16 @@ package struct ChoreView: Equatable, Sendable {
   package let isArchived: Bool
   package let createdBy: PersonID?
   package let createdMilliseconds: UInt64
-  /// What is to be done next; nil if nothing is.
+  /// The next occurrence to do; nil if there is none.
   package let next: OccurrenceView?
-  /// How many values of concurrent edits are hidden behind those shown.
+  /// The number of values of concurrent edits that the shown values hide.
   package let concurrentValues: Int
-  /// Whether the rule or assignment was written by a newer version and is not understood here.
+  /// Whether a newer version wrote the rule or assignment, and this version cannot read it.
   package let needsUpdate: Bool
 }
 
-/// One occurrence of a chore as shown.
+/// An occurrence of a chore as displayed.
 package struct OccurrenceView: Equatable, Sendable {
-  /// How it stands.
   package enum State: String, Sendable {
     case open
     case overdue
@@ -88,17 +87,17 @@ package struct OccurrenceView: Equatable, Sendable {
   package let chore: RecordID
   package let title: String
   package let key: OccurrenceKey
-  /// The day it is due; nil for a chore without a day.
+  /// The due day; nil for a chore without a day.
   package let due: CivilDate?
   package let time: CivilTime?
   package let assignee: PersonID?
   package let points: Int
   package let state: State
-  /// How many older ones nobody did.
+  /// The number of older occurrences that nobody did.
   package let missedBefore: Int
 }
 
-/// One completion with what it was worth.
+/// A completion and its points.
 package struct LedgerEntry: Equatable, Sendable {
   package let event: RecordID
   package let chore: RecordID
@@ -108,12 +107,12 @@ package struct LedgerEntry: Equatable, Sendable {
   /// The chore's title when it was done.
   package let choreTitle: String
   package let kind: LedgerKind
-  /// Who recorded it, by the signature.
+  /// The recorder, by the signature.
   package let by: PersonID
-  /// The device it was recorded on.
+  /// The device that recorded it.
   package let device: DeviceID
   package let version: Version
-  /// What of it is booked in a later week or month, since its own was closed without it (R10).
+  /// The part that is booked in a later week or month, since its own was closed without it (R10).
   package let late: [LateBooking]
 
   init(_ row: LedgerRow, isAhead: Bool, late: [LateBooking]) {
@@ -134,12 +133,12 @@ package struct LedgerEntry: Equatable, Sendable {
 /// A late adjustment: points booked in a later period than the entry's own (R10).
 package struct LateBooking: Equatable, Sendable {
   package let period: PeriodKind
-  /// The day it is booked on: the first that was not closed without it.
+  /// The booking day: the first day that was not closed without the entry.
   package let day: CivilDate
-  /// Negative where an entry of a closed period was undone.
+  /// The points; negative where an entry of a closed period was undone.
   package let amount: Int
 
-  /// Reads a row; nil for the other side of the booking, on the entry's own day.
+  /// Reads a row; nil for the counterpart of the booking on the entry's own day.
   init?(_ row: [Value], ownDay: CivilDate) {
     guard row.count == 5, let period = row[0].text.flatMap(PeriodKind.init(rawValue:)),
       let day = row[2].date, day != ownDay, let amount = row[4].int
@@ -157,16 +156,16 @@ package struct PeriodSum: Equatable, Sendable {
   package let last: CivilDate
   package let isClosed: Bool
   package let points: Int
-  /// How much of them is booked late, for earlier periods.
+  /// The points among them that are late bookings of earlier periods.
   package let late: Int
 }
 
-/// A badge of the catalogue and whether a person has it.
+/// A badge of the catalogue, and whether a person has it.
 package struct BadgeView: Equatable, Sendable {
   package let badge: Badge
-  /// The day on which it was earned; nil while it is not.
+  /// The day on which the person earned it; nil until then.
   package let earnedOn: CivilDate?
-  /// How far the person is: so many of ``Badge/required``.
+  /// The person's progress towards ``Badge/required``.
   package let progress: Int
 }
 
@@ -180,7 +179,7 @@ package struct Standing: Equatable, Sendable {
   package let rank: Int
 }
 
-/// What a leaderboard sums up.
+/// The period of a leaderboard.
 package enum Period: String, CaseIterable, Sendable {
   case week
   case month
@@ -190,8 +189,8 @@ package enum Period: String, CaseIterable, Sendable {
 /// A page of history, newest day first (R26).
 package struct HistoryPage: Equatable, Sendable {
   package let entries: [LedgerEntry]
-  /// Asks for the next page; nil at the end.
+  /// The cursor of the next page; nil at the end.
   package let next: String?
-  /// How many entries belong before this page that earlier pages could not show yet.
+  /// The number of entries before this page that arrived too late for earlier pages.
   package let arrivedEarlier: Int
 }

@@ -1,7 +1,7 @@
 import HearthCRDT
 import HearthSync
 
-/// What became of a challenge.
+/// The outcome of a challenge.
 package enum ChallengeOutcome: String, Sendable {
   case completed
   case skipped
@@ -17,11 +17,11 @@ package enum SkipReason: String, CaseIterable, Sendable {
   case weather
   case other
 
-  /// The reason as people say it.
+  /// The reason as displayed.
   package var words: String { rawValue.split(separator: "-").joined(separator: " ") }
 }
 
-/// One event of somebody doing or skipping a challenge, as it was written.
+/// An event that records a done or skipped challenge.
 struct ChallengeAttempt: Equatable {
   let attempt: Identifier
   let day: CivilDate
@@ -31,10 +31,10 @@ struct ChallengeAttempt: Equatable {
   let reason: SkipReason?
   let rating: Int?
   let note: String?
-  /// The event's own id: what tells copies of one attempt apart.
+  /// The event's own id, which distinguishes copies of one attempt.
   let event: RecordID
 
-  /// Reads an event; nil for one that makes no sense here, which a newer version may have written.
+  /// Reads an event; nil for one that this version cannot interpret.
   init?(_ event: EventState, id: RecordID) {
     guard let attempt = event[AttemptField.attempt].identifier,
       let day = event[AttemptField.day].date, let at = event[AttemptField.at].int,
@@ -59,7 +59,7 @@ struct ChallengeAttempt: Equatable {
     }
   }
 
-  /// The same on every device: by the moment, then by what was drawn at random.
+  /// A total order that is the same on every device: by time, then by the random name.
   static func isBefore(_ left: ChallengeAttempt, _ right: ChallengeAttempt) -> Bool {
     (left.at, left.attempt, left.event) < (right.at, right.attempt, right.event)
   }
@@ -79,18 +79,18 @@ extension ChallengeCard {
   }
 }
 
-/// What one day's history says of one challenge.
+/// One day's history of one challenge.
 ///
-/// However many devices recorded it: an effort counts once, a completion goes before a skip, and of
-/// what was said about it the last word holds (R23).
+/// An effort counts once, however many devices recorded it. A completion wins over a skip, and the
+/// last rating and note win (R23).
 package struct ChallengeEntry: Equatable, Sendable {
-  /// The stars there are.
+  /// The allowed ratings, in stars.
   package static let ratings = 1...5
 
-  /// The first of its attempts, by which it is named.
+  /// The name of the entry: its first attempt.
   package let attempt: Identifier
   package let day: CivilDate
-  /// When it was first recorded, in milliseconds since 1970.
+  /// The time of the first record, in milliseconds since 1970.
   package let milliseconds: UInt64
   package let card: ChallengeCard
   package let outcome: ChallengeOutcome
@@ -113,7 +113,7 @@ package struct ChallengeEntry: Equatable, Sendable {
       .sorted { ($0.milliseconds, $0.attempt) < ($1.milliseconds, $1.attempt) }
   }
 
-  /// Joins the attempts at one challenge on one day, which come in order.
+  /// Joins the attempts at one challenge on one day, which must be in order.
   private init?(joining all: [ChallengeAttempt]) {
     let completed = all.filter { $0.outcome == .completed }
     let joined = completed.isEmpty ? all : completed
@@ -128,7 +128,7 @@ package struct ChallengeEntry: Equatable, Sendable {
     note = joined.last { $0.note != nil }?.note
   }
 
-  /// Reads a row; nil if it is not one that the projection wrote.
+  /// Reads a row; nil if the projection did not write it.
   init?(_ row: [Value]) {
     guard row.count == 13, let attempt = row[0].identifier, let day = row[1].date,
       let at = row[2].int,

@@ -2,7 +2,7 @@ import HearthCRDT
 import HearthSync
 
 extension ChallengeBook {
-  /// Makes a challenge that of today, in place of the one there is.
+  /// Makes a challenge today's challenge and replaces the existing one.
   package func assign(
     _ card: ChallengeCard, _ choice: ChallengeChoice, in builder: inout OperationBuilder
   ) {
@@ -19,8 +19,7 @@ extension ChallengeBook {
     ] { builder.append(key, .assign(field, value)) }
   }
 
-  /// Makes a challenge that of today because the person wants it; one that was skipped today is
-  /// open again.
+  /// Makes a challenge today's challenge by the person's choice, and reopens one skipped today.
   ///
   /// - Throws: `alreadyDone`.
   package func pick(_ card: ChallengeCard, in builder: inout OperationBuilder) throws {
@@ -31,7 +30,7 @@ extension ChallengeBook {
     assign(card, .picked, in: &builder)
   }
 
-  /// Records that today's challenge was done, also after it was skipped.
+  /// Records that today's challenge was done, even after it was skipped.
   ///
   /// - Throws: `noChallenge`, `alreadyDone`, `badRating`, `badNote`.
   package func complete(
@@ -54,7 +53,7 @@ extension ChallengeBook {
     return challenge
   }
 
-  /// Records that today's challenge is not for today.
+  /// Skips today's challenge.
   ///
   /// - Throws: `noChallenge`, `alreadyDone`, `alreadySkipped`.
   package func skip(
@@ -75,7 +74,7 @@ extension ChallengeBook {
     return challenge
   }
 
-  /// Takes an entry back for ever: all attempts that it joins, on whatever device they were made.
+  /// Takes an entry back permanently: all attempts that it joins, from every device.
   ///
   /// - Throws: `noSuchEntry`.
   package func undo(_ entry: ChallengeEntry, in builder: inout OperationBuilder) throws {

@@ -1,36 +1,38 @@
 import HearthCRDT
 import HearthSync
 
-/// A person's challenges on a day: reads the private database, and turns what the person does into
-/// operations.
+/// A person's challenges on a day: it reads the private database and builds operations.
 ///
-/// A value over one state of the zone; make a new one after each transaction.
+/// It is a value over one state of the zone; create a new one after each transaction.
 package struct ChallengeBook {
   let source: any ProjectionSource
   package let today: CivilDate
   var rows: ChallengeRows { ChallengeRows(source: source) }
 
-  /// Opens the book; `today` is the civil date where the person is.
+  /// Opens the book.
+  ///
+  /// - Parameter today: the civil date where the person is.
   package init(source: any ProjectionSource, today: CivilDate) {
     self.source = source
     self.today = today
   }
 
-  /// The record of a day, the same on every device.
+  /// The record key of a day, which is the same on every device.
   static func record(of day: CivilDate, in zone: ZoneID) -> RecordKey {
     let type = HouseholdSchema.dailyChallenge
     return RecordKey(type: type, id: naturalID(in: zone, type: type, key: Array(day.iso.utf8)))
   }
 
-  /// A day's challenge; nil where none was chosen and none done.
+  /// Returns a day's challenge; nil if none was chosen and none was done.
   package func challenge(on day: CivilDate) throws -> DayChallenge? {
     let state = try source.record(ChallengeBook.record(of: day, in: source.zone))
     return DayChallenge(
       on: day, among: DayCandidate.all(of: state), entries: try rows.entries(on: day))
   }
 
-  /// The challenges that were done in the days before today: what the draw leaves out (R22: today's
-  /// own history decides nothing).
+  /// Returns the challenges done in the days before today, which the draw leaves out.
+  ///
+  /// Today's own history does not affect the draw (R22).
   package func done(inDaysBefore days: Int) throws -> Set<ChallengeKey> {
     guard days > 0, let eve = today.adding(days: -1) else { return [] }
     let first = today.adding(days: -days) ?? CivilDate.first
@@ -41,7 +43,7 @@ package struct ChallengeBook {
       entries.filter { $0.outcome == .completed && $0.day <= eve }.map(\.card.key))
   }
 
-  /// When each challenge that was ever done was done last: O(n), n the entries there are.
+  /// Returns the last day on which each challenge was done: O(n) in the number of entries.
   package func lastDone() throws -> [ChallengeKey: CivilDate] {
     let range = RowRange(["day", "at", "attempt"])
     var days: [ChallengeKey: CivilDate] = [:]
@@ -54,13 +56,14 @@ package struct ChallengeBook {
 
   // MARK: History
 
-  /// A page of history, newest first: each entry once, however many arrive between pages (R26).
+  /// Returns a page of history, newest first: each entry once, however many arrive between pages
+  /// (R26).
   ///
   /// - Parameters:
-  ///   - category: only of this one; nil for all.
-  ///   - first: only of this day and later ones; nil for all.
-  ///   - cursor: what the page before ended with; nil for the first.
-  ///   - limit: at most this many entries, 1...1000; people get 20.
+  ///   - category: the only category to include; nil for all.
+  ///   - first: the earliest day; nil for all.
+  ///   - cursor: the cursor of the previous page; nil for the first page.
+  ///   - limit: the most entries, 1...1000; the command line shows 20.
   /// - Throws: `badCursor`.
   package func history(
     of category: String? = nil, since first: CivilDate? = nil, after cursor: String?, limit: Int
@@ -91,8 +94,9 @@ package struct ChallengeBook {
     return ChallengePage(entries: page, next: next, arrivedEarlier: arrived)
   }
 
-  /// The entries whose name begins with these hexadecimal digits, at most two: enough to see
-  /// whether the digits name one.
+  /// Returns at most two entries whose name begins with these hexadecimal digits.
+  ///
+  /// Two are enough to see whether the digits identify one entry.
   package func entries(idPrefix digits: String) throws -> [ChallengeEntry] {
     let digits = digits.lowercased()
     let padded = digits + String(repeating: "0", count: max(0, 32 - digits.utf8.count))
@@ -102,12 +106,12 @@ package struct ChallengeBook {
     ).compactMap(ChallengeEntry.init).filter { $0.attempt.hex.hasPrefix(digits) }
   }
 
-  /// What was recorded last; nil if nothing was.
+  /// Returns the entry that was recorded last; nil if there is none.
   package func lastEntry() throws -> ChallengeEntry? {
     try history(after: nil, limit: 1).entries.first
   }
 
-  /// Everything counted: O(n), n the entries there are.
+  /// Returns the statistics of all entries: O(n) in their number.
   package func statistics() throws -> ChallengeStatistics {
     let range = RowRange(["day", "at", "attempt"])
     let entries = try source.rows(of: ChallengeRows.table.name, in: range)
@@ -119,15 +123,15 @@ package struct ChallengeBook {
 /// A page of the challenge history, newest first (R26).
 package struct ChallengePage: Equatable, Sendable {
   package let entries: [ChallengeEntry]
-  /// Asks for the next page; nil at the end.
+  /// The cursor of the next page; nil at the end.
   package let next: String?
-  /// How many entries belong before this page that earlier pages could not show yet.
+  /// The number of entries before this page that arrived too late for earlier pages.
   package let arrivedEarlier: Int
 }
 
-/// What a person's challenges come to.
+/// The statistics of a person's challenges.
 package struct ChallengeStatistics: Equatable, Sendable {
-  /// How many challenges of a category were completed.
+  /// The number of completed challenges in a category.
   package struct CategoryCount: Equatable, Sendable {
     package let name: String
     package let completed: Int
@@ -135,16 +139,16 @@ package struct ChallengeStatistics: Equatable, Sendable {
 
   package let completed: Int
   package let skipped: Int
-  /// How many days in a row, up to today or yesterday, one was completed (R17).
+  /// The consecutive days, up to today or yesterday, with a completed challenge (R17).
   package let streak: Int
   package let longestStreak: Int
-  /// How many were completed of each category that occurs, most first, then by name.
+  /// The completed challenges per category, most first, then by name.
   package let categories: [CategoryCount]
-  /// How many have stars, and the sum of those.
+  /// The number of rated completions, and the sum of their stars.
   package let rated: Int
   package let stars: Int
 
-  /// Counts entries, which come in order of day.
+  /// Counts entries, which must be in order of day.
   init(_ entries: [ChallengeEntry], today: CivilDate) {
     let done = entries.filter { $0.outcome == .completed }
     completed = done.count
@@ -157,7 +161,7 @@ package struct ChallengeStatistics: Equatable, Sendable {
       longest = max(longest, run)
       last = entry.day
     }
-    // Today does not break while it lasts.
+    // Today does not break the streak until the day is over.
     streak = last.map { $0.days(until: today) <= 1 } ?? false ? run : 0
     longestStreak = longest
     var counts: [String: Int] = [:]
@@ -169,7 +173,7 @@ package struct ChallengeStatistics: Equatable, Sendable {
   }
 }
 
-/// An entry's place in the history: later days first, then later moments, then greater names.
+/// An entry's position in the history: later days first, then later times, then greater names.
 struct ChallengePlace {
   let day: Int32
   let at: Int64

@@ -1,41 +1,40 @@
 import HearthCRDT
 
-/// Which challenge is meant: a catalogue and an id in it.
+/// The identity of a challenge: a catalogue and an id in it.
 package struct ChallengeKey: Hashable, Comparable, Sendable {
   package let catalogue: Identifier
   package let id: String
 
-  /// Names a challenge.
   package init(catalogue: Identifier, id: String) {
     self.catalogue = catalogue
     self.id = id
   }
 
-  /// The order of catalogue, then of id.
+  /// Order by catalogue, then by id.
   package static func < (left: ChallengeKey, right: ChallengeKey) -> Bool {
     (left.catalogue, left.id) < (right.catalogue, right.id)
   }
 }
 
-/// What a history keeps of a challenge, so that it can be read when its catalogue is gone.
+/// The fields of a challenge that a history keeps, so that it outlives its catalogue.
 package struct ChallengeCard: Hashable, Sendable {
-  /// The longest id, as catalogues have them.
+  /// The longest id in a catalogue.
   package static let maximumIDBytes = 64
   /// The longest name of a catalogue.
   package static let maximumCatalogueBytes = 32
-  /// The longest word for a category.
+  /// The longest name of a category.
   package static let maximumCategoryBytes = 32
-  /// How long a challenge may take: not beyond its day.
+  /// The allowed duration; a challenge does not extend beyond its day.
   package static let minutes = 0...1_440
 
   package let key: ChallengeKey
   package let catalogueName: String
   package let title: String
   package let category: String
-  /// A fair guess at how long it takes; 0 where nobody made one.
+  /// The estimated duration; 0 if unknown.
   package let minutes: Int
 
-  /// Takes what a catalogue or a record says; nil for what no history could keep.
+  /// Reads the fields of a catalogue or record; nil if a history cannot keep them.
   package init?(
     key: ChallengeKey, catalogueName: String, title: String, category: String, minutes: Int
   ) {
@@ -53,7 +52,7 @@ package struct ChallengeCard: Hashable, Sendable {
   }
 }
 
-/// With whom a challenge is done.
+/// The company in which a challenge is done.
 package enum ChallengeCompany: String, CaseIterable, Sendable {
   case solo
   case pair
@@ -61,7 +60,7 @@ package enum ChallengeCompany: String, CaseIterable, Sendable {
   case community
 }
 
-/// What a challenge costs, rising.
+/// The cost of a challenge, in rising order.
 package enum ChallengeCost: String, CaseIterable, Sendable {
   case free
   case small
@@ -75,17 +74,16 @@ package enum ChallengeCost: String, CaseIterable, Sendable {
   }
 }
 
-/// A challenge that a followed catalogue offers; what the catalogue does not say is nil.
+/// A challenge in a followed catalogue; a field that the catalogue omits is nil.
 package struct ChallengeOffer: Equatable, Sendable {
   package let card: ChallengeCard
-  /// The catalogue's version, which takes part in the draw (R22).
+  /// The catalogue's version, which is an input of the draw (R22).
   package let version: UInt64
   package let text: String
   package let company: ChallengeCompany?
   package let cost: ChallengeCost?
   package let difficulty: Int?
 
-  /// Takes what a catalogue offers.
   package init(
     _ card: ChallengeCard, version: UInt64, text: String, company: ChallengeCompany?,
     cost: ChallengeCost?, difficulty: Int?
@@ -99,13 +97,13 @@ package struct ChallengeOffer: Equatable, Sendable {
   }
 }
 
-/// Which challenges a person wants; nil wants any.
+/// A person's wishes for challenges; a nil field accepts any.
 package struct ChallengeFilter: Equatable, Sendable {
-  /// The categories there are.
+  /// The known categories.
   package static let categories = [
     "adventure", "calm", "connection", "creativity", "curiosity", "kindness", "kitchen", "movement",
   ]
-  /// The levels of difficulty there are.
+  /// The levels of difficulty.
   package static let difficulties = 1...5
 
   package var categories: Set<String>?
@@ -114,13 +112,13 @@ package struct ChallengeFilter: Equatable, Sendable {
   /// The hardest level.
   package var difficulty: Int?
   package var companies: Set<ChallengeCompany>?
-  /// The most it may cost.
+  /// The highest cost.
   package var cost: ChallengeCost?
 
-  /// A filter that lets everything pass.
+  /// A filter that accepts everything.
   package init() {}
 
-  /// Whether the challenge is wanted; what a catalogue does not say of it fits no wish about it.
+  /// Whether the filter accepts the challenge; a field that the catalogue omits satisfies no wish.
   package func accepts(_ offer: ChallengeOffer) -> Bool {
     if let categories, !categories.contains(offer.card.category) { return false }
     if let minutes, !(1...minutes).contains(offer.card.minutes) { return false }

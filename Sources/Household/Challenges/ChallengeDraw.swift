@@ -1,13 +1,13 @@
 import HearthCRDT
 import HearthSync
 
-/// The draw of a day's challenge: no randomness, so that devices agree without talking (R22).
+/// The draw of a day's challenge: it uses no randomness, so devices agree without a message (R22).
 package enum ChallengeDraw {
   /// Draws one of the challenges that are wanted and were not done lately; nil if there is none.
   ///
-  /// Each challenge gets a lot, a hash of person, day, catalogue with its version, and challenge;
-  /// the least one wins. Two devices of a person that know the same draw the same, and where one
-  /// knows a few more they still mostly do.
+  /// Each challenge gets a hash of person, day, catalogue with its version, and challenge; the
+  /// least hash wins. Two devices of a person with the same catalogues draw the same challenge. If
+  /// one device knows a few more challenges, the two still mostly agree.
   package static func draw(
     among offers: [ChallengeOffer], filter: ChallengeFilter, doneLately: Set<ChallengeKey>,
     for person: PersonID, on day: CivilDate

@@ -1,7 +1,8 @@
 import HearthCRDT
 import HearthSync
 
-/// The rows of the challenge history, kept in step with the attempts: a day is folded as a whole.
+/// The rows of the challenge history, kept up to date with the attempts; a day is folded as a
+/// whole.
 struct ChallengeRows {
   static let table = ProjectionTable(
     "challenges",
@@ -13,19 +14,19 @@ struct ChallengeRows {
       .init("reason", .text), .init("rating", .int), .init("note", .text),
     ],
     indexes: [["day", "at"], ["category", "day", "at"]])
-  /// The types whose changes touch them.
+  /// The types whose changes affect these rows.
   static let types = [HouseholdSchema.challengeAttempt, HouseholdSchema.challengeUndo]
 
   let source: any ProjectionSource
 
-  /// Brings the rows of the days up to date that these records touch.
+  /// Updates the rows of the days that these records affect.
   func update(_ keys: [RecordKey], to writer: any ProjectionWriter) throws {
     var days: Set<CivilDate> = []
     for key in keys {
       switch key.type {
       case HouseholdSchema.challengeAttempt:
         guard let attempt = try attempt(key.id) else { continue }
-        // A copy of another day may have stood for it until now.
+        // A copy on another day may have represented it until now.
         for copy in try copies(of: attempt.attempt) { days.insert(copy.day) }
       case HouseholdSchema.challengeUndo:
         guard let name = try source.event(key)?[ChallengeUndoField.attempt].identifier else {
@@ -49,22 +50,24 @@ struct ChallengeRows {
     }
   }
 
-  /// What the history says of a day, in order of time.
+  /// Returns a day's entries, in order of time.
   func entries(on day: CivilDate) throws -> [ChallengeEntry] {
     let range = RowRange(["day", "at", "attempt"], prefix: [.day(day)])
     return try source.rows(of: ChallengeRows.table.name, in: range)
       .compactMap(ChallengeEntry.init)
   }
 
-  /// Every attempt of a day, also those that were taken back; of copies only the first.
+  /// Returns every attempt of a day, undone ones included, and only the first copy of each.
   func attempts(on day: CivilDate) throws -> [ChallengeAttempt] {
     try source.ids(
       of: HouseholdSchema.challengeAttempt, where: AttemptField.day, is: .day(day)
     ).compactMap(attempt).filter { try copies(of: $0.attempt).first == $0 }
   }
 
-  /// The events of one attempt, in order: more than one where it was written again in another
-  /// private database, as often as that happened.
+  /// Returns the events of one attempt, in order.
+  ///
+  /// An attempt has more than one event if it was written again in another private database, one
+  /// more for each time.
   private func copies(of name: Identifier) throws -> [ChallengeAttempt] {
     try source.ids(
       of: HouseholdSchema.challengeAttempt, where: AttemptField.attempt, is: .id(name)
@@ -76,7 +79,7 @@ struct ChallengeRows {
       .flatMap { ChallengeAttempt($0, id: id) }
   }
 
-  /// Whether an attempt was taken back.
+  /// Whether an attempt was undone.
   func isUndone(_ attempt: Identifier) throws -> Bool {
     try !source.ids(
       of: HouseholdSchema.challengeUndo, where: ChallengeUndoField.attempt, is: .id(attempt)

@@ -1,7 +1,7 @@
 import HearthCRDT
 import HearthSync
 
-/// Who chose a day's challenge.
+/// The chooser of a day's challenge.
 package enum ChallengeChoice: String, Sendable {
   /// The draw.
   case drawn
@@ -9,9 +9,8 @@ package enum ChallengeChoice: String, Sendable {
   case picked
 }
 
-/// A day's challenge and how it stands.
+/// A day's challenge and its state.
 package struct DayChallenge: Equatable, Sendable {
-  /// How it stands.
   package enum State: String, Sendable {
     case pending
     case completed
@@ -20,22 +19,24 @@ package struct DayChallenge: Equatable, Sendable {
 
   package let day: CivilDate
   package let card: ChallengeCard
-  /// Who chose it; nil where only its completion is known.
+  /// The chooser; nil if only the completion is known.
   package let choice: ChallengeChoice?
   package let state: State
-  /// What was recorded of it that day.
+  /// The entry of that challenge on that day.
   package let entry: ChallengeEntry?
-  /// The other challenges that were done that day.
+  /// The other challenges done that day.
   package let alsoDone: [ChallengeEntry]
 }
 
-/// One of the values that a day's record was given at the same time.
+/// One of several concurrent values of a day's record.
 struct DayCandidate: Equatable {
   let card: ChallengeCard
   let choice: ChallengeChoice
   let version: Version
 
-  /// Every value that no later one replaced; what one write said alone is of all of them.
+  /// Returns every value that no later one replaced.
+  ///
+  /// A field that one of the writes did not set has its shown value.
   static func all(of state: RecordState?) -> [DayCandidate] {
     guard let state, !state.life.isDeleted,
       case .register(let register)? = state[DailyField.challenge]
@@ -61,12 +62,12 @@ struct DayCandidate: Equatable {
 }
 
 extension DayChallenge {
-  /// The one challenge that a day shows, the same on every device that knows the same (R22).
+  /// The one challenge that a day shows, the same on every device with the same records (R22).
   ///
-  /// Devices apart may each have chosen one. The first that was completed is it; where none was,
-  /// the first that the person picked, then the first that was drawn. What was only drawn also
-  /// gives way to another challenge that was completed that day; what was picked does not, since
-  /// whoever picks wants one more.
+  /// Devices that were offline may each have chosen one. The first completed one wins; otherwise
+  /// the first that the person picked, then the first that was drawn. A drawn challenge also yields
+  /// to another challenge that was completed that day. A picked one does not, since the person who
+  /// picks it wants one more.
   init?(on day: CivilDate, among candidates: [DayCandidate], entries: [ChallengeEntry]) {
     let sorted = candidates.sorted { $0.version < $1.version }
     let done = entries.filter { $0.outcome == .completed }
