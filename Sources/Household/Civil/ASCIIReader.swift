@@ -1,7 +1,7 @@
-/// A cursor over ASCII bytes for the strict little grammars of this module.
+/// A cursor over ASCII bytes for the strict small grammars of this module.
 ///
-/// It never backtracks and never allocates; every method either consumes exactly what it names
-/// or consumes nothing and says no.
+/// It never backtracks and never allocates. Every method either consumes exactly what it names, or
+/// consumes nothing and returns nil or false.
 struct ASCIIReader {
   private(set) var rest: ArraySlice<UInt8>
 
@@ -9,7 +9,6 @@ struct ASCIIReader {
 
   var isAtEnd: Bool { rest.isEmpty }
 
-  /// Consumes `byte` if it is next.
   mutating func take(_ byte: UInt8) -> Bool {
     guard rest.first == byte else { return false }
     rest.removeFirst()
@@ -29,7 +28,7 @@ struct ASCIIReader {
     return value
   }
 
-  /// The digits of a whole slice as a number without sign and leading zeros, or nil.
+  /// Returns the digits of a whole slice as a number without sign and leading zeros, or nil.
   static func number(_ bytes: ArraySlice<UInt8>, maximumDigits: Int) -> Int? {
     guard !bytes.isEmpty, bytes.count <= maximumDigits else { return nil }
     if bytes.first == UInt8(ascii: "0"), bytes.count > 1 { return nil }
@@ -38,14 +37,14 @@ struct ASCIIReader {
   }
 }
 
-/// `value` in decimal, filled with zeros on the left to at least `width` characters.
+/// Returns `value` in decimal, padded with zeros on the left to at least `width` characters.
 func zeroPadded(_ value: Int, _ width: Int) -> String {
   let digits = String(value)
   guard digits.count < width else { return digits }
   return String(repeating: "0", count: width - digits.count) + digits
 }
 
-/// At most `limit` bytes of outside text, made safe to show inside an error message.
+/// Returns at most `limit` bytes of outside text, made safe to show inside an error message.
 func quoted(_ text: some StringProtocol, limit: Int = 60) -> String {
   var shown = ""
   for scalar in text.unicodeScalars.prefix(limit) {

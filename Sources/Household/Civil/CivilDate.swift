@@ -1,11 +1,11 @@
 /// A date of the proleptic Gregorian calendar without time or zone, from 0001-01-01 to 9999-12-31.
 ///
-/// Everything a household shares is reckoned in civil dates, so replicas with different time zone
-/// data still agree. Arithmetic is closed-form on a day number (days since 1970-01-01), after the
-/// era decomposition published by Howard Hinnant, "chrono-compatible low-level date algorithms":
-/// O(1), no tables, no Foundation. Operations that can leave the range return nil.
+/// All shared state uses civil dates, so replicas with different time zone data still agree.
+/// Arithmetic is closed-form on a day number (days since 1970-01-01), after the era decomposition
+/// published by Howard Hinnant, "chrono-compatible low-level date algorithms": O(1), no tables, no
+/// Foundation. Operations that can leave the range return nil.
 package struct CivilDate: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// The years a date can have.
+  /// The range of years.
   package static let years = 1...9999
   /// The first date, 0001-01-01.
   package static let first = CivilDate(unchecked: CivilArithmetic.firstDay)
@@ -87,7 +87,7 @@ package struct CivilDate: Hashable, Comparable, Sendable, CustomStringConvertibl
   }
   /// The day of the week.
   package var weekday: Weekday { CivilArithmetic.weekday(of: Int(dayNumber)) }
-  /// The month this date lies in.
+  /// The month of this date.
   package var yearMonth: YearMonth {
     let parts = components
     return YearMonth(unchecked: parts.year * 12 + parts.month - 1)
@@ -100,7 +100,6 @@ package struct CivilDate: Hashable, Comparable, Sendable, CustomStringConvertibl
       "\(zeroPadded(parts.year, 4))-\(zeroPadded(parts.month, 2))-\(zeroPadded(parts.day, 2))"
   }
 
-  /// The canonical text form.
   package var description: String { iso }
 
   /// The date `days` later (earlier if negative), or nil outside the calendar.
@@ -123,7 +122,6 @@ package struct CivilDate: Hashable, Comparable, Sendable, CustomStringConvertibl
   /// Days from `self` to `other`; positive when `other` is later.
   package func days(until other: CivilDate) -> Int { Int(other.dayNumber) - Int(dayNumber) }
 
-  /// Chronological order.
   package static func < (left: CivilDate, right: CivilDate) -> Bool {
     left.dayNumber < right.dayNumber
   }
@@ -136,7 +134,7 @@ enum CivilArithmetic {
   /// Day number of 9999-12-31.
   static let lastDay = 2_932_896
 
-  /// Quotient rounded towards negative infinity; `divisor` is positive.
+  /// The quotient, rounded towards negative infinity; `divisor` is positive.
   static func floorDivide(_ value: Int, _ divisor: Int) -> Int {
     let quotient = value / divisor
     return value % divisor < 0 ? quotient - 1 : quotient

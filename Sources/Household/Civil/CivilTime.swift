@@ -2,7 +2,7 @@
 package struct CivilTime: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// Midnight at the beginning of a day.
   package static let midnight = CivilTime(unchecked: 0)
-  /// How many minutes a day has on the wall clock.
+  /// The minutes of a day on the wall clock.
   package static let minutesPerDay = 1440
 
   /// Minutes since 00:00, 0...1439; the canonical integer form, used for storage.
@@ -52,10 +52,8 @@ package struct CivilTime: Hashable, Comparable, Sendable, CustomStringConvertibl
   package var minute: Int { Int(minuteOfDay) % 60 }
   /// `HH:MM`: the canonical text form.
   package var iso: String { "\(zeroPadded(hour, 2)):\(zeroPadded(minute, 2))" }
-  /// The canonical text form.
   package var description: String { iso }
 
-  /// Order within a day.
   package static func < (left: CivilTime, right: CivilTime) -> Bool {
     left.minuteOfDay < right.minuteOfDay
   }
@@ -63,9 +61,7 @@ package struct CivilTime: Hashable, Comparable, Sendable, CustomStringConvertibl
 
 /// A civil date with a local time, still without zone.
 package struct CivilDateTime: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// The date.
   package let date: CivilDate
-  /// The time of day.
   package let time: CivilTime
 
   /// Makes a pair.

@@ -1,10 +1,10 @@
 /// A numbered week of a year, the bucket of weekly points (rule R9).
 ///
-/// The rule of ISO 8601, generalised to any first day of the week: a week belongs to the year
-/// that holds its fourth day (so to the year that holds most of it), and week 1 is the first week
-/// that belongs to the year. With Monday as first day this is exactly the ISO week. A key does not
-/// hold the first day of the week: that is a household setting, given again wherever days matter.
-/// The week year may be 0 or 10000 for the outermost dates of the calendar.
+/// It generalises the rule of ISO 8601 to any first day of the week. A week belongs to the year
+/// that contains its fourth day, so to the year that contains most of the week. Week 1 is the first
+/// week that belongs to the year. With Monday as first day this is exactly the ISO week. A key does
+/// not contain the first day of the week: that is a household setting, passed in wherever days
+/// matter. The week year may be 0 or 10000 for the outermost dates of the calendar.
 package struct WeekKey: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The year the week belongs to, 0...10000.
   package let year: Int
@@ -66,7 +66,6 @@ package struct WeekKey: Hashable, Comparable, Sendable, CustomStringConvertible 
   package var key: Int { year * 100 + week }
   /// `YYYY-Www`: the canonical text form.
   package var iso: String { "\(zeroPadded(year, 4))-W\(zeroPadded(week, 2))" }
-  /// The canonical text form.
   package var description: String { iso }
 
   /// The first day of the week, or nil when it lies outside the calendar.
@@ -76,7 +75,7 @@ package struct WeekKey: Hashable, Comparable, Sendable, CustomStringConvertible 
     return CivilDate(unchecked: day)
   }
 
-  /// Whether the year really has this week, which matters for week 53 only.
+  /// Whether the year has this week, which matters for week 53 only.
   package func exists(weekStart: Weekday) -> Bool {
     CivilArithmetic.components(of: firstDayNumber(weekStart: weekStart) + 3).year == year
   }

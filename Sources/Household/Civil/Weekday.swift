@@ -21,7 +21,6 @@ package enum Weekday: Int, CaseIterable, Comparable, Sendable {
     }
   }
 
-  /// The English name, capitalised.
   package var name: String {
     switch self {
     case .monday: "Monday"
@@ -43,7 +42,6 @@ package enum Weekday: Int, CaseIterable, Comparable, Sendable {
   /// How many days `self` lies after `start` in a week that begins on `start`: 0...6.
   package func offset(from start: Weekday) -> Int { (rawValue - start.rawValue + 7) % 7 }
 
-  /// Order from Monday to Sunday.
   package static func < (left: Weekday, right: Weekday) -> Bool { left.rawValue < right.rawValue }
 }
 
@@ -55,10 +53,8 @@ package struct WeekdaySet: OptionSet, Hashable, Sendable {
   /// Makes a set from its bits; bit 7 is dropped.
   package init(rawValue: UInt8) { self.rawValue = rawValue & 0x7f }
 
-  /// Makes a set with one day.
   package init(_ day: Weekday) { self.init(rawValue: 1 << UInt8(day.rawValue - 1)) }
 
-  /// Makes a set from days in any order.
   package init(_ days: some Sequence<Weekday>) {
     self.init(rawValue: days.reduce(0) { $0 | WeekdaySet($1).rawValue })
   }
@@ -66,7 +62,6 @@ package struct WeekdaySet: OptionSet, Hashable, Sendable {
   /// All seven days.
   package static let all = WeekdaySet(rawValue: 0x7f)
 
-  /// Whether the set holds `day`.
   package func contains(day: Weekday) -> Bool { contains(WeekdaySet(day)) }
 
   /// The days in order from Monday to Sunday.

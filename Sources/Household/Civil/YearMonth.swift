@@ -51,7 +51,6 @@ package struct YearMonth: Hashable, Comparable, Sendable, CustomStringConvertibl
   package var key: Int { year * 100 + month }
   /// `YYYY-MM`: the canonical text form.
   package var iso: String { "\(zeroPadded(year, 4))-\(zeroPadded(month, 2))" }
-  /// The canonical text form.
   package var description: String { iso }
   /// How many days the month has, 28...31.
   package var length: Int { CivilArithmetic.daysInMonth(year: year, month: month) }
@@ -74,6 +73,5 @@ package struct YearMonth: Hashable, Comparable, Sendable, CustomStringConvertibl
     CivilDate(unchecked: firstDayNumber + min(max(day, 1), length) - 1)
   }
 
-  /// Chronological order.
   package static func < (left: YearMonth, right: YearMonth) -> Bool { left.index < right.index }
 }

@@ -2,20 +2,20 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// A completion as its author wrote it, its people by whom they count as.
+/// A completion as its author wrote it, with merged people resolved.
 struct Completion: Sendable {
   let id: RecordID
   let chore: RecordID
   let version: Version
-  /// What the author had seen.
+  /// The frontier that the author had seen.
   let cause: Frontier
-  /// The occurrence; nil for a chain counted from completion.
+  /// The occurrence; nil for a chain of completions.
   let key: OccurrenceKey?
   let person: PersonID
   let day: CivilDate
   let doneAt: Int64
   let title: String
-  /// Who told it, by the signature.
+  /// The recorder, by the signature.
   let recordedBy: PersonID
 
   /// Whether neither author had seen the other's event.
@@ -32,45 +32,46 @@ struct Skip: Sendable {
   let day: CivilDate
 }
 
-/// What differs for one occurrence from what the rule says.
+/// The deviations of one occurrence from its rule.
 struct OccurrenceOverride: Sendable {
   let key: OccurrenceKey
   let due: CivilDate?
   let time: CivilTime?
   let isSkipped: Bool
-  /// Who was picked, and who counts as whom.
+  /// The person picked.
   private let assignee: History?
-  /// The days it was moved to.
+  /// The days to which it was moved.
   private let moves: History?
   private let merges: PersonMerges
 
-  /// The day it was moved to for somebody of a knowledge.
+  /// The day to which it was moved, as of a frontier.
   func due(seen: Frontier) -> CivilDate? { moves?.shown(asOf: seen)?.value.date }
 
-  /// Who was picked, or was for somebody of this knowledge; nil if nobody was.
+  /// The person picked, now or as of a frontier; nil if nobody was.
   func person(seen: Frontier? = nil) -> PersonID? {
     let shown = seen.map { assignee?.shown(asOf: $0) } ?? assignee?.shown
     return shown?.value.identifier.map { merges.one($0) }
   }
 }
 
-/// What people wrote about one chore, its completions left out: these are in the ledger.
+/// The records of one chore, without its completions, which are in the ledger.
 struct ChoreFacts: Sendable {
   let zone: ZoneID
   let chore: RecordID
   let state: RecordState
-  /// In order of version, those taken back left out.
+  /// In order of version, without those taken back.
   let skips: [Skip]
   /// In order of key.
   let overrides: [OccurrenceOverride]
-  /// The same by occurrence: schedules ask for many occurrences, and one member may write many of
-  /// either.
+  /// The skips by occurrence.
+  ///
+  /// A schedule asks for many occurrences, and one member may write many skips.
   private let skipsByKey: [OccurrenceKey: [Skip]]
   private let overrideByKey: [OccurrenceKey: OccurrenceOverride]
-  /// Who counts as whom.
+  /// The merged people.
   let merges: PersonMerges
 
-  /// Reads a chore and what belongs to it; nil if there is no such chore.
+  /// Reads a chore and its records; nil if there is no such chore.
   init?(_ chore: RecordID, from source: any ProjectionSource, merges: PersonMerges) throws {
     let key = RecordKey(type: HouseholdSchema.chore, id: chore)
     guard let state = try source.record(key) else { return nil }
@@ -101,7 +102,7 @@ struct ChoreFacts: Sendable {
 
   func override(of key: OccurrenceKey) -> OccurrenceOverride? { overrideByKey[key] }
 
-  /// The skips of one occurrence, in order of version.
+  /// Returns the skips of one occurrence, in order of version.
   func skips(of key: OccurrenceKey) -> [Skip] { skipsByKey[key] ?? [] }
 }
 
@@ -109,7 +110,7 @@ extension ChoreFacts {
   var title: String { state.shown(ChoreField.title)?.text ?? "" }
   var note: String { state.shown(ChoreField.note)?.text ?? "" }
   var points: Int { ChoreFacts.award(state.shown(ChoreField.points)) }
-  /// Deleting the record hides the chore like archiving it and takes nothing from history (R4).
+  /// Whether the chore is hidden; deleting the record hides it too and keeps its history (R4).
   var isArchived: Bool {
     state.life.isDeleted || state.shown(ChoreField.archived)?.bool ?? false
   }
@@ -132,7 +133,7 @@ extension ChoreFacts {
     return history.shown(asOf: cause)?.value
   }
 
-  /// What the chore was worth in the doer's eyes (R3).
+  /// The points of the chore that the doer had seen (R3).
   func points(asOf cause: Frontier) -> Int {
     ChoreFacts.award(value(ChoreField.points, asOf: cause))
   }
@@ -142,10 +143,10 @@ extension ChoreFacts {
     value(ChoreField.archived, asOf: cause)?.bool ?? false
   }
 
-  /// The rule in the eyes of somebody of a knowledge (R6).
+  /// The rule as of a frontier (R6).
   func ruleText(asOf cause: Frontier) -> String? { value(ChoreField.rule, asOf: cause)?.text }
 
-  /// Whether somebody of a knowledge had seen the chore at all.
+  /// Whether the chore existed as of a frontier.
   func wasThere(asOf cause: Frontier) -> Bool { ChoreFacts.wasThere(state, asOf: cause) }
 
   private static func wasThere(_ state: RecordState, asOf cause: Frontier) -> Bool {
@@ -154,12 +155,12 @@ extension ChoreFacts {
     }
   }
 
-  /// Whether the chore had an occurrence that could be skipped, for somebody of a knowledge.
+  /// Whether the chore had an occurrence that could be skipped, as of a frontier.
   ///
-  /// A rule that this program does not understand may have any. The links of a chain are numbered
-  /// as they are done, so that none is unknown.
+  /// A rule that this version cannot read may have any. The links of a chain are numbered as they
+  /// are done, so any number is possible.
   ///
-  /// - Parameter rules: those that were read before, by their texts.
+  /// - Parameter rules: the rules that were read before, by their texts.
   private static func has(
     _ key: OccurrenceKey, _ state: RecordState, asOf cause: Frontier,
     _ rules: inout [String: RecurrenceRule?]
@@ -173,12 +174,12 @@ extension ChoreFacts {
     return key.occurrence.map(rule.isOccurrence) ?? false
   }
 
-  /// Who was assigned in the doer's eyes (R2).
+  /// The assignment that the doer had seen (R2).
   func assignment(asOf cause: Frontier) -> Assignment {
     assignment(value(ChoreField.assignment, asOf: cause))
   }
 
-  /// Who is assigned, or was for somebody of this knowledge.
+  /// The assignment, now or as of a frontier.
   func assignment(seen: Frontier?) -> Assignment {
     seen.map { assignment(asOf: $0) } ?? assignment
   }
@@ -194,29 +195,29 @@ extension ChoreFacts {
 }
 
 extension Value {
-  /// The time of day, if this is a minute of one.
+  /// The time of day; nil if the value is not a minute of a day.
   var time: CivilTime? {
     int.flatMap { Int(exactly: $0) }.flatMap { try? CivilTime(minuteOfDay: $0) }
   }
 }
 
 extension ProjectionSource {
-  /// What takes an event back, in order of id.
+  /// Returns the retractions of an event, in order of id.
   func retractions(of event: RecordID) throws -> [EventState] {
     let type = HouseholdSchema.retraction
     return try ids(of: type, where: RetractionField.event, is: .id(event))
       .compactMap { try self.event(RecordKey(type: type, id: $0)) }
   }
 
-  /// A completion; nil if there is none of this id, or it counts nowhere.
+  /// Returns a completion; nil if no completion has this id, or if it cannot be read.
   func completion(_ id: RecordID, merges: PersonMerges) throws -> Completion? {
     try event(RecordKey(type: HouseholdSchema.completion, id: id))
       .flatMap { Completion(id, $0, merges, by: try writer(of: $0.version)) }
   }
 
-  /// Whose device signed something: who wrote it, whatever it says.
+  /// Returns the person whose device signed a version: its author, whatever its fields claim.
   ///
-  /// The device itself stands for a person whom nobody knows: nobody else is named in its place.
+  /// A device of an unknown person stands for that person: no other person is named in its place.
   func writer(of version: Version) throws -> PersonID {
     let device = version.dot.author.device
     return try member(of: device)?.id ?? device
@@ -224,7 +225,7 @@ extension ProjectionSource {
 }
 
 extension Completion {
-  /// Reads an event; nil if a field is missing or of another type, and it then counts nowhere.
+  /// Reads an event; nil, so that it never counts, if a field is missing or of another type.
   init?(_ id: RecordID, _ event: EventState, _ merges: PersonMerges, by author: PersonID) {
     guard let cause = event.cause, let chore = event[CompletionField.chore].identifier,
       let person = event[CompletionField.person].identifier,

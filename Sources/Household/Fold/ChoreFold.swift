@@ -2,15 +2,15 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// A completion with all that decides whether it counts.
+/// A completion and the facts that decide whether it counts.
 struct FoldItem: Sendable {
   let completion: Completion
   let isValid: Bool
-  /// The changes that take it back.
+  /// The retractions that take it back.
   let retractions: [Dot]
 }
 
-/// What became of a completion.
+/// The outcome of a completion.
 struct Outcome: Equatable, Sendable {
   let kind: LedgerKind
   let points: Int
@@ -18,11 +18,11 @@ struct Outcome: Equatable, Sendable {
 
 /// The rules over completions of one chore: a pure function, so replicas with equal records agree.
 ///
-/// Nothing here knows today's date; what is due is the business of ``ChoreSchedule``. Completions
-/// of different occurrences do not meet, so any number of whole occurrences can be folded apart
-/// from the others; those of a chain are folded from a head on (R7). Only where both kinds were
-/// written within ``mixingMilliseconds`` do all have to be folded together. An occurrence is told
-/// by the completion's own words, not by the rule of now: an edit changes nothing that was paid.
+/// It does not depend on today's date; ``ChoreSchedule`` computes what is due. Completions of
+/// different occurrences do not interact, so any set of whole occurrences can be folded apart from
+/// the others. Completions of a chain are folded from a head on (R7). Only if both kinds were
+/// written within ``mixingMilliseconds`` must all be folded together. The completion itself names
+/// its occurrence, not the present rule, so an edit changes nothing that was paid.
 struct ChoreFold {
   let facts: ChoreFacts
   let closed: ClosedDays
@@ -30,20 +30,21 @@ struct ChoreFold {
 
   /// Half a day: the distance within which two completions of a chain can be the same work (R7).
   ///
-  /// They are if neither author knew of the other. The rule says half the interval or this,
-  /// whichever is less, and half of no interval is less.
+  /// They are the same work if neither author knew of the other. The rule takes half the interval
+  /// or this value, whichever is less, and half of no interval is less.
   static let clusterMilliseconds: UInt64 = 12 * 60 * 60 * 1000
-  /// Completions of which one is of a chain can be the same work only if their changes lie nearer:
-  /// the distance of the work, and how far each may lie before or after its own change.
+  /// The greatest distance between the changes of two completions of the same work, one of a chain.
+  ///
+  /// It is the distance of the work, plus how far each work may lie before or after its own change.
   static let mixingMilliseconds =
     clusterMilliseconds + UInt64(maximumLeadMilliseconds + maximumAgeMilliseconds)
-  /// How long before its own change the work may lie: a week, and a day for the zones' sake.
+  /// How long the work may precede its change: a week, and a day for time zones.
   static let maximumAgeMilliseconds = Int64(Validation.maximumDaysBack + 1) * millisecondsPerDay
-  /// How far a completion may lie ahead of its own change: the lead a clock accepts.
+  /// How far a completion may lie ahead of its own change: the lead that a clock accepts.
   static let maximumLeadMilliseconds: Int64 = 5 * 60 * 1000
   private static let millisecondsPerDay: Int64 = 24 * 60 * 60 * 1000
 
-  /// Judges a completion by itself.
+  /// Judges a completion on its own.
   func item(_ completion: Completion) throws -> FoldItem {
     FoldItem(
       completion: completion, isValid: try fault(of: completion) == nil,
@@ -51,7 +52,7 @@ struct ChoreFold {
         .filter { try isAllowed($0, of: completion) }.map(\.version.dot))
   }
 
-  /// What becomes of completions in the eyes of somebody with a knowledge, or of everybody.
+  /// Returns the outcomes of completions, now or as of a frontier.
   ///
   /// - Parameter items: in order of version.
   func outcomes(of items: [FoldItem], seen: Frontier? = nil) throws -> [RecordID: Outcome] {
@@ -76,16 +77,19 @@ struct ChoreFold {
     return outcomes
   }
 
-  /// Whether the doer was assigned, or was for somebody of this knowledge; whom the occurrence was
-  /// given to wins over the chore's own assignment (R2, R18).
+  /// Whether the doer was assigned, now or as of a frontier.
+  ///
+  /// An assignment of the occurrence wins over the chore's own assignment (R2, R18).
   func isAssigned(_ completion: Completion, seen: Frontier?) -> Bool {
     let override = completion.key.flatMap { facts.override(of: $0) }
     if let person = override?.person(seen: seen) { return person == completion.person }
     return facts.assignment(seen: seen).includes(completion.person)
   }
 
-  /// Whether somebody may take a completion back (R11): an administrator always; its performer
-  /// and recorder until they have seen its week or month closed.
+  /// Whether the author of a retraction may take a completion back (R11).
+  ///
+  /// An administrator always may. The performer and recorder may until they have seen its week or
+  /// month closed.
   private func isAllowed(_ retraction: EventState, of completion: Completion) throws -> Bool {
     let device = retraction.version.dot.author.device
     if Mutant.undoByClock.isActive, retraction.version < completion.version { return false }
@@ -104,8 +108,10 @@ struct ChoreFold {
     }
   }
 
-  /// The bounds of R9: the day fits the instant, which is neither ahead of the author's clock nor
-  /// more than a week behind it (and a day for the zones' sake).
+  /// Whether a completion is within the bounds of R9.
+  ///
+  /// The day fits the instant, and the instant is neither ahead of the author's clock nor more than
+  /// a week behind it (and a day for time zones).
   static func hasValidTime(_ completion: Completion) -> Bool {
     let written = Int64(completion.version.time.milliseconds)
     let (behind, overflow) = written.subtractingReportingOverflow(completion.doneAt)
@@ -117,7 +123,7 @@ struct ChoreFold {
     return abs(Int(completion.day.dayNumber) - utcDay) <= 1
   }
 
-  /// The completions of each occurrence, each group and their heads in order of version.
+  /// Returns the completions of each occurrence; groups and their heads are in order of version.
   private static func groups(_ valid: [Completion]) -> [[Completion]] {
     var groups: [[Completion]] = []
     var places: [OccurrenceKey: Int] = [:]
@@ -139,11 +145,11 @@ struct ChoreFold {
     return groups
   }
 
-  /// Whether a completion of a chain is the same work as the last closing: it did not know of it
-  /// and lies near; any other closes the next place (R7).
+  /// Whether a completion of a chain is the same work as the last link; if not, it closes the next
+  /// (R7).
   ///
-  /// One that names its occurrence can be the same as one of a chain, since its author may not have
-  /// seen the new rule.
+  /// It is if it did not know of that link and lies near it. A completion that names its occurrence
+  /// can be the same work as one of a chain, since its author may not have seen the new rule.
   private static func isSameWork(_ closing: Completion, _ completion: Completion) -> Bool {
     (closing.key == nil || completion.key == nil)
       && (closing.isConcurrent(to: completion) || Mutant.chainIgnoresCause.isActive)
@@ -158,7 +164,7 @@ struct ChoreFold {
     return !distance.overflow && UInt64(distance.partialValue) <= clusterMilliseconds
   }
 
-  /// Who is paid what for one occurrence (R1); each pays what its doer saw (R3).
+  /// Returns the payments of one occurrence (R1), at the points that each doer had seen (R3).
   private func awards(
     _ group: [Completion], _ policy: DuplicatePolicy
   ) -> [(Completion, Outcome)] {

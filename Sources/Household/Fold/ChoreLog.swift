@@ -1,18 +1,18 @@
 import HearthCRDT
 import HearthSync
 
-/// One chore's rows of the ledger, read no further than a question needs.
+/// One chore's rows of the ledger; it reads no more than a question needs.
 struct ChoreLog {
   let source: any ProjectionSource
   let chore: RecordID
-  /// For whom the rows count; nil for nobody in particular, to whom all work counts.
+  /// The reader's day; nil counts all work.
   var view: LedgerView?
 
-  /// How many rows a step back through time reads.
+  /// The number of rows that a step back through time reads.
   private static let stepRows = 32
-  /// How many rows a walk back reads at first: mostly the newest few tell.
+  /// The number of rows of the first step back; the newest few usually suffice.
   private static let firstStepRows = 4
-  /// A completion's day lies at most so many days from the UTC date of its change (R9).
+  /// The most days between a completion's day and the UTC date of its change (R9).
   private static let maximumDaysApart = Validation.maximumDaysBack + 5
   private static let millisecondsPerDay: UInt64 = 24 * 60 * 60 * 1000
 
@@ -26,20 +26,20 @@ struct ChoreLog {
     return try rows.map(view.shown)
   }
 
-  /// Every row, in order of time.
+  /// Returns every row, in order of time.
   func all() throws -> [LedgerRow] {
     try rows(RowRange(["chore", "time", "event"], prefix: [.id(chore)]))
   }
 
-  /// The rows of one occurrence.
+  /// Returns the rows of one occurrence.
   func rows(of key: OccurrenceKey) throws -> [LedgerRow] {
     try rows(
       RowRange(["chore", "key", "event"], prefix: [.id(chore), .int(key.rawValue)]))
   }
 
-  /// Goes back from the last row by time; the body says whether to go on.
+  /// Visits the rows from the last one back by time, while the body returns true.
   ///
-  /// Rows of one time all come before the walk ends.
+  /// The walk visits all rows of one time before it ends.
   func forEachFromLast(_ body: (LedgerRow) throws -> Bool) throws {
     var place: [Value] = []
     var end: HybridTime?
@@ -59,7 +59,7 @@ struct ChoreLog {
     }
   }
 
-  /// The last valid row that fits, by version.
+  /// Returns the last valid row that matches, by version.
   func last(where fits: (LedgerRow) -> Bool) throws -> LedgerRow? {
     var found: LedgerRow?
     try forEachFromLast { row in
@@ -69,12 +69,12 @@ struct ChoreLog {
     return found
   }
 
-  /// The last day on which somebody did the occurrence; nil if nobody did.
+  /// Returns the last day on which somebody did the occurrence; nil if nobody did.
   func lastDay(of key: OccurrenceKey) throws -> CivilDate? {
     try rows(of: key).filter(counts).map(\.day).max()
   }
 
-  /// The occurrences from a date on that somebody did.
+  /// Returns the done occurrences from a date on.
   func closedKeys(from date: CivilDate) throws -> Set<OccurrenceKey> {
     guard let first = try? Occurrence(date, slot: 0) else { return [] }
     let range = RowRange(
@@ -82,11 +82,11 @@ struct ChoreLog {
     return Set(try rows(range).filter(counts).compactMap(\.key))
   }
 
-  /// The first date on which something may be open after the work already done.
+  /// Returns the first date on which something may be open after the work already done.
   ///
-  /// That is the greatest of: the date of an occurrence done by its day, the day after any other
-  /// work. The greatest date stands with the greatest key; the greatest day is near the last row,
-  /// since a day is bound to its change's time.
+  /// It is the greater of the date of an occurrence done by its day, and the day after any other
+  /// work. The greatest date has the greatest key. The greatest day is near the last row, since a
+  /// day is bound to its change's time.
   func firstOpenDate() throws -> CivilDate? {
     var found: CivilDate?
     func see(_ row: LedgerRow) {
@@ -107,13 +107,13 @@ struct ChoreLog {
     return found
   }
 
-  /// Since when the changes were made whose days may be later than that of a row.
+  /// The earliest time of changes whose days may be later than that of a row.
   private static func begin(near row: LedgerRow) -> UInt64 {
     let span = UInt64(maximumDaysApart) * millisecondsPerDay
     return row.version.time.milliseconds - min(row.version.time.milliseconds, span)
   }
 
-  /// The last day of all work that is valid, also of what counts later.
+  /// Returns the last day of all valid work, including work that counts later.
   func lastWorkDay() throws -> CivilDate? {
     var found: CivilDate?
     var begin: UInt64?
@@ -146,7 +146,7 @@ struct ChoreLog {
     }
   }
 
-  /// How often a person was credited in the days up to and with a day.
+  /// Returns each person's credits in the `days` days up to and including `day`.
   func credits(in days: Int, through day: CivilDate) throws -> [PersonID: Int] {
     let first = Int64(day.dayNumber) - Int64(days + ChoreLog.maximumDaysApart)
     let begin = HybridTime(milliseconds: UInt64(max(0, first)) * ChoreLog.millisecondsPerDay)
@@ -161,17 +161,17 @@ struct ChoreLog {
     return counts
   }
 
-  /// How often it was done, under whatever rule.
+  /// Returns how often the chore was done, under any rule.
   func count() throws -> Int {
     let row = try source.rows(of: HouseholdProjection.chains, where: [.id(chore)]).first
     return Int(row?[1].int ?? 0) + (try correction())
   }
 
-  /// How much more, or less, work counts than there is.
+  /// The difference between the work that counts as of the reader's day and all work.
   private func correction() throws -> Int {
     guard let view else { return 0 }
-    // The day of work is the UTC day of its instant or one beside it, and that lies at most a few
-    // minutes after its change.
+    // The day of work is the UTC day of its instant or an adjacent one, and the instant lies at
+    // most a few minutes after its change.
     let first =
       Int64(view.lastDay.dayNumber) * Int64(ChoreLog.millisecondsPerDay)
       - ChoreFold.maximumLeadMilliseconds
@@ -188,12 +188,12 @@ struct ChoreLog {
     return count
   }
 
-  /// How often it was done counted from completion.
+  /// Returns how often the chore was done with a rule that counts from completion.
   func chainCount() throws -> Int {
     try all().count { $0.key == nil && $0.kind == .credited && counts($0) }
   }
 
-  /// The last time it was done, by version; nil if it never was.
+  /// Returns the last completion, by version, as a link; nil if there is none.
   func lastLink() throws -> Link? {
     var head: LedgerRow?
     var rows: [LedgerRow] = []
@@ -204,7 +204,7 @@ struct ChoreLog {
       return head == nil
     }
     guard let head else { return nil }
-    // What came after the head is one with it, unless it is of an occurrence done before.
+    // A row after the head is the same work, unless its occurrence was done before.
     var firsts: [OccurrenceKey: Version?] = [:]
     let members = try rows.filter { row in
       guard head.version <= row.version else { return false }
@@ -217,9 +217,9 @@ struct ChoreLog {
     return Link(head: head, members: members)
   }
 
-  /// Whether any row is of a chain, or any is not.
+  /// Whether any row belongs to a chain, or any row does not.
   func hasRows(ofChain isChain: Bool) throws -> Bool {
-    // Rows of a chain have no key and stand first.
+    // Rows of a chain have no key and sort first.
     let row = try rows(
       RowRange(
         ["chore", "key", "event"], prefix: [.id(chore)], isDescending: !isChain, limit: 1)
@@ -227,8 +227,7 @@ struct ChoreLog {
     return row.map { ($0.key == nil) == isChain } ?? false
   }
 
-  /// Whether any row of one kind lies so near to a stretch of time that it may be the same work as
-  /// one of the other kind there.
+  /// Whether a row of one kind may be the same work as one of the other kind in a time range.
   func hasRows(ofChain isChain: Bool, near first: HybridTime, _ last: HybridTime) throws -> Bool {
     let span = ChoreFold.mixingMilliseconds
     let begin = first.milliseconds - min(first.milliseconds, span)
@@ -249,20 +248,20 @@ struct ChoreLog {
   }
 }
 
-/// A completion that closed something, with what is the same work.
+/// A completion that closed an occurrence, with the other completions of the same work.
 struct Link {
-  /// Whether it was done counted from completion.
+  /// Whether it was done under a rule that counts from completion.
   let isChain: Bool
-  /// Who knew one of these knew of the link: the first of each author.
+  /// The first dot of each author; a frontier that covers one of them knew of the link.
   let dots: [Dot]
-  /// The last day that anybody named for it.
+  /// The last day that any of the completions names.
   let lastDay: CivilDate
-  /// The last date by the calendar that it closed.
+  /// The last calendar date that it closed.
   let lastDate: CivilDate?
 
   init(head: LedgerRow, members: [LedgerRow]) {
     isChain = head.key == nil
-    // Who knows a later one of an author knows its first.
+    // A frontier that covers a later dot of an author also covers its first.
     var firsts: [Author: Dot] = [:]
     for dot in members.map(\.version.dot) {
       firsts[dot.author] = min(firsts[dot.author] ?? dot, dot)

@@ -1,7 +1,7 @@
 import HearthCRDT
 import HearthSync
 
-/// Folds parts of a chore again and writes the rows that differ.
+/// Refolds parts of a chore and writes the rows that differ.
 struct ChoreRefold {
   let fold: ChoreFold
   let source: any ProjectionSource
@@ -40,7 +40,8 @@ struct ChoreRefold {
     ).write()
   }
 
-  /// The ledger's rows of the parts; of a chain those from the head before the first one touched.
+  /// The ledger's rows of the parts; for a chain, the rows from the head before the first affected
+  /// one.
   private func rows(of parts: TouchedChores.Parts) throws -> [RecordID: LedgerRow] {
     let log = ChoreLog(source: source, chore: chore)
     var rows: [RecordID: LedgerRow] = [:]
@@ -69,8 +70,9 @@ struct ChoreRefold {
     return links.filter { row in head.map { $0 <= row.version } ?? true }
   }
 
-  /// Whether completions of a chain and ones that name their occurrence lie so near each other, and
-  /// to what was touched, that they may be the same work.
+  /// Whether completions of a chain and of named occurrences may be the same work.
+  ///
+  /// They may if they lie near enough to each other and to the affected ones.
   private func isMixed(_ parts: TouchedChores.Parts) throws -> Bool {
     let isChain = parts.chainFrom != nil
     if isChain, parts.completions.values.contains(where: { $0.key != nil }) { return true }
@@ -93,18 +95,18 @@ struct ChoreRefold {
   }
 }
 
-/// Books what closed periods did not know of in the next open one (R10).
+/// Books late work of closed periods in the next open one (R10).
 ///
-/// A closed period holds what its closing's author knew, folded by the rules of then. The next
-/// period gets the difference to that which *its* closing's author knew too, and so on; the first
-/// open one gets the rest. So the sums of all periods are the total, whatever comes late.
+/// A closed period contains what its close's author knew, folded by the rules of that time. The
+/// next period gets the difference to what *its* close's author also knew, and so on; the first
+/// open one gets the rest. So the sums of all periods equal the total, however late work arrives.
 private struct LateBookings {
   let fold: ChoreFold
   let source: any ProjectionSource
   let writer: any ProjectionWriter
   let items: [FoldItem]
   let outcomes: [RecordID: Outcome]
-  /// Whether these are all completions of the chore, some of a chain and some not.
+  /// Whether the items are all completions of the chore, some of a chain and some not.
   let isMixed: Bool
 
   func write() throws {
@@ -164,7 +166,7 @@ private struct LateBookings {
     try put(total - booked)
   }
 
-  /// Where both kinds meet nothing tells early that the rest no longer matters.
+  /// Reads the whole chain: where both kinds mix, no head shows early that the rest is irrelevant.
   private func wholeChain() throws -> Peers {
     if isMixed { return Peers(fold: fold, items: items, heads: []) }
     let rows = try ChoreLog(source: source, chore: fold.facts.chore).all()
@@ -182,11 +184,11 @@ private struct LateBookings {
   }
 }
 
-/// The completions that can decide about each other: those of an occurrence, or a whole chain.
+/// The completions that can affect each other: those of an occurrence, or a whole chain.
 private final class Peers {
   private let fold: ChoreFold
   private let items: [FoldItem]
-  /// The versions that begin a link of the chain, in order.
+  /// The versions of the chain's link heads, in order.
   private let heads: [Version]
   private var firstUnseen: [Frontier: Int] = [:]
   private var folded: [Frontier: [RecordID: Outcome]] = [:]
@@ -197,9 +199,10 @@ private final class Peers {
     self.heads = heads
   }
 
-  /// Whether nothing that decides about the completion is beyond a knowledge.
+  /// Whether a frontier covers everything that affects the completion.
   ///
-  /// It then has the same outcome as today. In a chain, everything through the next head decides.
+  /// The completion then has the same outcome as today. In a chain, everything through the next
+  /// head affects it.
   func isSettled(_ completion: Completion, seen: Frontier) -> Bool {
     let first = firstUnseen[seen] ?? findFirstUnseen(seen)
     guard first < items.count else { return true }

@@ -1,15 +1,16 @@
 import HearthCRDT
 import HearthSync
 
-/// A chore's row in the table by which chores are found: by name, and by when they may be open.
+/// A chore's row in the table that finds chores by name and by when they may be open.
 ///
-/// It knows no day of today, so it is a function of the records like the rest of the projection.
+/// It does not depend on today's date, so it is a function of the records like the rest of the
+/// projection.
 struct ChoreRow: Equatable {
-  /// From when on a chore may be open.
+  /// The first day on which a chore may be open.
   enum Due: Equatable {
-    /// Never: it is archived, done for good, or its rule has ended.
+    /// Never: it is archived, done permanently, or its rule has ended.
     case never
-    /// On any day: it has none of its own.
+    /// On any day: it has no day of its own.
     case always
     /// Not before this day.
     case from(CivilDate)
@@ -19,8 +20,10 @@ struct ChoreRow: Equatable {
   let title: String
   let isArchived: Bool
   let due: Due
-  /// The last day of work told of: what is dated ahead does not count before that day comes, so the
-  /// chore may be open until then whatever `due` says.
+  /// The last day of recorded work.
+  ///
+  /// Work with a later date does not count before that day comes, so the chore may be open until
+  /// then regardless of `due`.
   let lastWorkDay: CivilDate?
 
   private init(facts: ChoreFacts, due: Due, lastWorkDay: CivilDate?) {
@@ -31,7 +34,7 @@ struct ChoreRow: Equatable {
     self.lastWorkDay = lastWorkDay
   }
 
-  /// The row of a chore, whose completions must be in the ledger already.
+  /// Computes the row of a chore, whose completions must be in the ledger already.
   init(_ facts: ChoreFacts, from source: any ProjectionSource, settings: HouseholdSettings) throws {
     let schedule = ChoreSchedule(
       facts: facts, log: ChoreLog(source: source, chore: facts.chore), settings: settings,
@@ -41,7 +44,7 @@ struct ChoreRow: Equatable {
       lastWorkDay: facts.isArchived ? nil : try schedule.log.lastWorkDay())
   }
 
-  /// The values of the row, in the order of the table.
+  /// The values of the row, in the order of the table's columns.
   var values: [Value] {
     let day: Value =
       switch due {
@@ -54,28 +57,29 @@ struct ChoreRow: Equatable {
     ]
   }
 
-  /// Before every day.
+  /// A day before every day.
   private static let always = Int64.min
 
-  /// Those that may be open by a day; null is beyond no place, so it leaves out what never is.
+  /// The chores that may be open by a day; a null `due` is out of range, so it excludes `never`.
   static func open(through last: CivilDate) -> RowRange {
     RowRange(["due"], from: [.day(last)], isDescending: true)
   }
 
-  /// Those of which some work is dated after a day.
+  /// The chores with work dated after a day.
   static func doneAfter(_ day: CivilDate) -> RowRange {
     RowRange(["last_work"], from: [.day(day)], isExclusive: true)
   }
 
-  /// A day before which nothing of the chore is due, whatever day it is.
+  /// Returns a day before which nothing of the chore is due, regardless of today.
   ///
-  /// Seen from the first day of the calendar, the next occurrence is the first open one of all.
-  /// Nothing open lies before it, unless it was moved to an earlier day.
+  /// From the calendar's first day, the next occurrence is the first open one. Nothing open lies
+  /// before it, unless an occurrence was moved to an earlier day.
   private static func due(_ schedule: ChoreSchedule) throws -> Due {
     let facts = schedule.facts
     guard !facts.isArchived else { return .never }
     if schedule.settings.missed == .stack, let rule = facts.rule, rule.mode == .calendar {
-      // Every missed occurrence stays, so finding the first one takes reading the whole ledger.
+      // Every missed occurrence remains due, so finding the first one requires reading the whole
+      // ledger.
       let floor = max(rule.anchor, facts.ruleFrom ?? rule.anchor)
       return .from(try earliest(schedule, from: floor, floor))
     }
@@ -87,7 +91,8 @@ struct ChoreRow: Equatable {
     return .from(try earliest(schedule, from: date, min(date, due)))
   }
 
-  /// The earliest of a day and those to which open occurrences from a date on were moved.
+  /// Returns the earliest of a day and the days to which open occurrences from a date on were
+  /// moved.
   private static func earliest(
     _ schedule: ChoreSchedule, from date: CivilDate, _ day: CivilDate
   ) throws -> CivilDate {
@@ -101,7 +106,7 @@ struct ChoreRow: Equatable {
       ?? day
   }
 
-  /// Writes the row unless it is there as it is; a deleted chore has none.
+  /// Writes the row if it differs from the stored one; a deleted chore has none.
   func write(
     of facts: ChoreFacts, from source: any ProjectionSource, to writer: any ProjectionWriter
   ) throws {

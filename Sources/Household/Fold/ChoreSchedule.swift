@@ -1,36 +1,36 @@
 import HearthCRDT
 import HearthSync
 
-/// One occurrence that can be done: computed, never stored (R6).
+/// One occurrence that can be done; it is computed and never stored (R6).
 struct Opening: Sendable {
   let key: OccurrenceKey
-  /// The day it falls due by the rule, or was moved to: whose turn it is stays as it was then.
+  /// The day it falls due by the rule, or was moved to; it decides whose turn it is.
   let fallsDue: CivilDate?
-  /// The day it is shown under.
+  /// The day under which it is shown.
   let due: CivilDate?
   let time: CivilTime?
-  /// How many older ones nobody did.
+  /// The number of older occurrences that nobody did.
   let missedBefore: Int
-  /// How many open ones come before it, told of or not.
+  /// The number of open occurrences before it, listed or not.
   var steps = 0
 }
 
-/// What of a chore is due, on a given day (R6, R7, R8) and for whom (R18).
+/// The due occurrences of a chore on a given day (R6, R7, R8), and their assignees (R18).
 struct ChoreSchedule {
   let facts: ChoreFacts
   let log: ChoreLog
   let settings: HouseholdSettings
   let today: CivilDate
-  /// People whose turn is passed over.
+  /// People whose turn is skipped.
   let inactive: [PersonID]
   private let turns = LastTurn()
 
-  /// The most occurrences that are listed of one chore.
+  /// The most occurrences that are listed for one chore.
   static let maximumOpenings = 400
-  /// How many days back occurrences that nobody did are counted.
+  /// The number of past days in which undone occurrences are counted.
   static let maximumDaysBack = 370
 
-  /// The occurrences due by a day, and in any case the next one, in order of key.
+  /// Returns the occurrences due by a day, and always the next one, in order of key.
   func openings(through last: CivilDate) throws -> [Opening] {
     guard !facts.isArchived else {
       Probe.archivedHasNoOpening.hit()
@@ -49,7 +49,7 @@ struct ChoreSchedule {
     return told
   }
 
-  /// The occurrence by the calendar that was due last on a past day, if nobody did it.
+  /// Returns the last calendar occurrence due on a past day, if nobody did it.
   func open(onOrBefore day: CivilDate) throws -> OccurrenceKey? {
     guard let rule = facts.rule, rule.mode == .calendar,
       let date = rule.latest(onOrBefore: day), date >= facts.ruleFrom ?? rule.anchor
@@ -59,7 +59,7 @@ struct ChoreSchedule {
     return slots.map { OccurrenceKey($0) }.first { !closed.contains($0) && !isSkipped($0) }
   }
 
-  /// Whether an occurrence that nobody did is skipped.
+  /// Whether an undone occurrence is skipped.
   private func isSkipped(_ key: OccurrenceKey) -> Bool {
     facts.override(of: key)?.isSkipped == true
       || facts.skips(of: key).contains(where: isInReach)
@@ -91,8 +91,8 @@ struct ChoreSchedule {
     let link = try log.lastLink()
     Probe.dueFromCompletion.hit(if: link != nil)
     guard var due = beginning(of: rule, after: link) else { return nil }
-    // A skip is of the link after the work that its author saw, and counts from the later of its
-    // day and the day the link was due or moved to.
+    // A skip applies to the link after the work that its author had seen. It counts from the later
+    // of its own day and the day on which the link was due or to which it was moved.
     func skips(of key: OccurrenceKey) -> [Skip] {
       facts.skips(of: key).filter { link?.isKnown(to: $0.cause) ?? true }
     }
@@ -109,7 +109,7 @@ struct ChoreSchedule {
       key = .chain(done: done, skipped: skipped)
     }
     if skipped == OccurrenceKey.maximumSkipped {
-      // The last key there is serves for all that follow.
+      // The last existing key serves for all later ones.
       for skip in skips(of: key) {
         guard let next = rule.nextDue(afterCompletionDay: max(due, skip.day)) else { return nil }
         due = next
@@ -120,8 +120,10 @@ struct ChoreSchedule {
       time: facts.override(of: key)?.time ?? rule.time(ofSlot: 0) ?? facts.time)
   }
 
-  /// When the link after the last work is due: an interval after it, but a rule opens on the day it
-  /// was written at the earliest, and after the last date that was closed under another one (R6).
+  /// The due day of the link after the last work.
+  ///
+  /// It lies one interval after that work. But a rule opens no earlier than the day it was written,
+  /// and no earlier than the last date that was closed under another rule (R6).
   private func beginning(of rule: RecurrenceRule, after link: Link?) -> CivilDate? {
     guard
       var due = link.map({ rule.nextDue(afterCompletionDay: $0.lastDay) }) ?? rule.anchor
@@ -141,8 +143,9 @@ struct ChoreSchedule {
 
   // MARK: - Calendar rules
 
-  /// The first date on which the rule may open anything: from its edit on, and not before work
-  /// already done.
+  /// Returns the first date on which the rule may open anything.
+  ///
+  /// It is not before the rule's last edit, and not before work already done.
   private func floor(_ rule: RecurrenceRule) throws -> CivilDate {
     var floor = max(rule.anchor, facts.ruleFrom ?? rule.anchor)
     guard settings.missed != .stack else { return floor }
@@ -150,9 +153,9 @@ struct ChoreSchedule {
     return max(floor, lastSkippedDate ?? floor)
   }
 
-  /// The last date that has come and was skipped: what is older is closed with it (R8).
+  /// The last skipped date that has come; it closes older occurrences too (R8).
   ///
-  /// A date still to come that is skipped closes itself alone: what is due before it stays due.
+  /// A skipped future date closes only itself: earlier occurrences remain due.
   private var lastSkippedDate: CivilDate? {
     let skipped = facts.skips.filter(isInReach).map(\.key)
     let marked = facts.overrides.filter(\.isSkipped).map(\.key)
@@ -167,7 +170,7 @@ struct ChoreSchedule {
       let key = OccurrenceKey(occurrence)
       return !closed.contains(key) && !isSkipped(key)
     }
-    // What was moved onto a day that has come is due like what was due by then anyway.
+    // An occurrence that was moved to a past day or today is due like those of that day.
     let early = moved(rule, after: today, through: today).filter { $0.date >= floor && isOpen($0) }
     var open = past.filter(isOpen) + early
     var missed = 0
@@ -178,7 +181,7 @@ struct ChoreSchedule {
     }
     let begin = max(floor, today.adding(days: 1) ?? .last)
     if begin > today {
-      // Those before one that was moved to an earlier day have their turns before it.
+      // Occurrences before one that was moved to an earlier day take their turns before it.
       let far = moved(rule, after: max(last, begin), through: last)
       let future = rule.occurrences(
         from: begin, through: far.last?.date ?? max(last, begin),
@@ -200,7 +203,7 @@ struct ChoreSchedule {
     }
   }
 
-  /// The occurrences up to today that are looked at; the latest one, however old.
+  /// The occurrences up to today that are considered; always the latest one, however old.
   private func past(_ rule: RecurrenceRule, from floor: CivilDate) -> [Occurrence] {
     guard floor <= today else { return [] }
     let begin = max(floor, today.adding(days: -ChoreSchedule.maximumDaysBack) ?? .first)
@@ -213,7 +216,7 @@ struct ChoreSchedule {
     return rule.occurrences(from: date, through: date, limit: RecurrenceRule.maximumTimes)
   }
 
-  /// Occurrences of later dates that were moved into the window, in order.
+  /// Returns the occurrences of later dates that were moved into the window, in order.
   private func moved(
     _ rule: RecurrenceRule, after date: CivilDate, through last: CivilDate
   ) -> [Occurrence] {
@@ -237,7 +240,7 @@ struct ChoreSchedule {
     return ahead.first(where: isOpen).map { [$0] } ?? []
   }
 
-  /// What can be done; with the never-overdue policy, what is late is shown as due today.
+  /// The opening of an occurrence; the never-overdue policy shows overdue ones as due today.
   private func opening(
     _ key: OccurrenceKey, due: CivilDate?, time: CivilTime?, missedBefore: Int = 0
   ) -> Opening {
@@ -250,10 +253,10 @@ struct ChoreSchedule {
   }
 }
 
-// MARK: - Whose turn it is
+// MARK: - Rotation
 
 extension ChoreSchedule {
-  /// Whom an occurrence is for.
+  /// The assignee of an occurrence.
   func assignee(of opening: Opening) throws -> PersonID? {
     if let person = facts.override(of: opening.key)?.person() {
       Probe.assignedOnce.hit()
@@ -306,8 +309,9 @@ extension ChoreSchedule {
   }
 }
 
-/// Whose turn it was last, which is the same for every opening of a schedule: finding it may read
-/// all that was ever done.
+/// The person who had the last turn.
+///
+/// It is the same for every opening of a schedule, and finding it may read the whole history.
 private final class LastTurn {
   private var known: PersonID??
 

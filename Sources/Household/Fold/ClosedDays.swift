@@ -2,7 +2,7 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// The two kinds of periods by which points are settled, each on its own.
+/// The two kinds of periods that close, independently of each other.
 package enum PeriodKind: String, CaseIterable, Sendable {
   /// Seven days from the household's first day of the week.
   case week
@@ -10,26 +10,26 @@ package enum PeriodKind: String, CaseIterable, Sendable {
   case month
 }
 
-/// The end of a period as its author wrote it (R10).
+/// The close of a period as its author wrote it (R10).
 struct PeriodClose: Sendable {
   let id: RecordID
   let version: Version
-  /// What its author had seen: the frontier of the period.
+  /// The frontier of the period: the frontier that its author had seen.
   let cause: Frontier
   let kind: PeriodKind
   let days: ClosedRange<Int>
   let terms: Terms
 
-  /// The rules that hold for the days of a period: those of its closing, or the present ones.
+  /// The settings that apply to the days of a period: those of its close, or the present ones.
   struct Terms: Equatable, Sendable {
     let duplicate: DuplicatePolicy
     let strictAssignee: Bool
-    /// The knowledge in which "now" is; nil for the present.
+    /// The frontier as of which settings apply; nil for the present.
     let seen: Frontier?
   }
 
-  /// Reads an event; nil if a field is missing, or if it closes what was no whole period or was
-  /// not over by its author's clock.
+  /// Reads an event; nil if a field is missing, or if the period is not whole or was not over by
+  /// the author's clock.
   init?(_ id: RecordID, _ event: EventState) {
     guard let cause = event.cause,
       let kind = event[CloseField.period].text.flatMap(PeriodKind.init(rawValue:)),
@@ -54,16 +54,16 @@ struct PeriodClose: Sendable {
   private static let millisecondsPerDay: UInt64 = 24 * 60 * 60 * 1000
 }
 
-/// Which days are closed, and by whom: of several closings of a day the least holds (R10).
+/// The closed days and their closes; of several closes of a day, the least one applies (R10).
 ///
-/// A view over one state of the zone that remembers what it looked up.
+/// A view over one state of the zone that caches its lookups.
 final class ClosedDays {
   private let source: any ProjectionSource
   private let present: PeriodClose.Terms
   private var closes: [RecordID: PeriodClose?] = [:]
   private var owners: [PeriodKind: [Int: PeriodClose?]] = [:]
   private var members: [DeviceID: Membership.Person?] = [:]
-  /// The record of one setting, once it was read.
+  /// The record of one setting; nil before it is read.
   private var missedSetting: RecordState??
 
   init(_ source: any ProjectionSource, settings: HouseholdSettings) {
@@ -72,7 +72,7 @@ final class ClosedDays {
       duplicate: settings.duplicate, strictAssignee: settings.strictAssignee, seen: nil)
   }
 
-  /// Who uses a device; nil for a stranger.
+  /// Returns the person of a device; nil for a stranger.
   func member(of device: DeviceID) throws -> Membership.Person? {
     if let known = members[device] { return known }
     let member = try source.member(of: device)
@@ -80,7 +80,7 @@ final class ClosedDays {
     return member
   }
 
-  /// What was to become of occurrences that nobody did, for somebody of a knowledge.
+  /// Returns the policy for missed occurrences as of a frontier.
   func missedPolicy(seen: Frontier) throws -> MissedPolicy {
     if missedSetting == nil {
       let key = HouseholdSettings.recordKey(of: "missed", in: source.zone)
@@ -96,7 +96,7 @@ final class ClosedDays {
     (try member(of: device)?.role.rank ?? 0) >= Role.admin.rank
   }
 
-  /// The closing that holds for a day; nil while the day is open.
+  /// Returns the close that applies to a day; nil while the day is open.
   func close(_ kind: PeriodKind, on day: Int) throws -> PeriodClose? {
     if let known = owners[kind]?[day] { return known }
     let row = try source.rows(
@@ -107,7 +107,7 @@ final class ClosedDays {
     return close
   }
 
-  /// The first day after those that the closing holds from a day on.
+  /// Returns the first day, after `day`, to which the close does not apply.
   func end(of close: PeriodClose, from day: Int) throws -> Int {
     var end = day + 1
     while end <= close.days.upperBound, try self.close(close.kind, on: end)?.id == close.id {
@@ -116,11 +116,11 @@ final class ClosedDays {
     return end
   }
 
-  /// The rules of a day.
   func terms(on day: Int) throws -> PeriodClose.Terms { try terms(onAnyOf: [day]) }
 
-  /// The rules of work on several days: those of the first closing of any, so that closing another
-  /// of them later changes nothing that was settled.
+  /// Returns the settings for work on several days: those of the earliest close of any of them.
+  ///
+  /// A later close of another of these days then changes nothing that was settled.
   func terms(onAnyOf days: [Int]) throws -> PeriodClose.Terms {
     let held = try days.flatMap { day in
       try PeriodKind.allCases.compactMap { try close($0, on: day) }
@@ -136,9 +136,9 @@ final class ClosedDays {
     return close
   }
 
-  /// Finds anew which closing holds for each day.
+  /// Computes again which close applies to each day.
   ///
-  /// - Returns: the days for which that changed, in order.
+  /// - Returns: the days for which the close changed, in order.
   func refresh(_ writer: any ProjectionWriter) throws -> [Int] {
     var holding: [PeriodKind: [Int: RecordID]] = [:]
     let closes = try source.ids(of: HouseholdSchema.close).compactMap { try event($0) }

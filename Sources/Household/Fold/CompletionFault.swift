@@ -1,36 +1,36 @@
 import HearthCRDT
 import HearthSync
 
-/// Why a completion counts for nothing, whoever looks at it and whenever.
+/// The reason why a completion never counts, on any replica at any time.
 ///
-/// Each is asked of the completion's own words and of what its author had seen, so nothing that is
-/// written later changes the answer.
+/// It depends only on the completion itself and on what its author had seen, so later writes do not
+/// change it.
 package enum CompletionFault: String, CaseIterable, Sendable {
   /// Its author had seen the chore archived (R4).
   case archived
-  /// Its day does not fit its instant, or the instant not the time of its change (R9).
+  /// Its day does not fit its instant, or its instant does not fit the time of its change (R9).
   case impossibleTime = "impossible-time"
   /// Its author had not seen the chore.
   case unknownChore = "unknown-chore"
-  /// The chore had no such occurrence in its author's eyes (R6).
+  /// The chore had no such occurrence that its author had seen (R6).
   case noSuchOccurrence = "no-such-occurrence"
-  /// Another occurrence comes before it that was not due by the day of the work (R6).
+  /// An earlier occurrence was not due by the day of the work either (R6).
   case tooEarly = "too-early"
-  /// A later occurrence had taken its place by the day of the work (R8).
+  /// A later occurrence had replaced it by the day of the work (R8).
   case superseded
-  /// Its doer was not assigned, in a household that asks for it (R2).
+  /// Its doer was not assigned, in a household with strict assignment (R2).
   case notAssigned = "not-assigned"
 }
 
-/// How early and how late an occurrence may be done.
+/// The bounds on how early and how late an occurrence may be done.
 enum OccurrenceTime {
   /// Whether an occurrence lies too far ahead of the day of the work.
   ///
-  /// What was due by that day may be done, by the day after for the zones' sake, and of the others
-  /// the first one: so nobody is paid today for a whole year. It lies more than a year ahead at no
-  /// time.
+  /// Allowed are the occurrences due by that day, or by the day after for time zones, and the first
+  /// later one. So nobody is paid today for a whole year. An occurrence never lies more than a year
+  /// ahead.
   ///
-  /// - Parameter move: the day it was moved to, which may have brought it near.
+  /// - Parameter move: the day to which it was moved, which may have brought it near.
   static func isTooEarly(
     _ occurrence: Occurrence, movedTo move: CivilDate?, by rule: RecurrenceRule, on day: CivilDate
   ) -> Bool {
@@ -50,7 +50,7 @@ enum OccurrenceTime {
 }
 
 extension ChoreFold {
-  /// Why a completion counts for nothing, by its own words; nil if it counts.
+  /// Returns the completion's own fault; nil if it has none.
   func fault(of completion: Completion) throws -> CompletionFault? {
     Probe.doneWhileArchived.hit(if: facts.isArchived)
     if Mutant.archiveWins.isActive, facts.isArchived { return .archived }
@@ -72,7 +72,7 @@ extension ChoreFold {
     guard let text = facts.ruleText(asOf: cause) else {
       return completion.key == .once ? nil : .noSuchOccurrence
     }
-    // What a newer version repeats by may have any occurrence.
+    // A rule of a newer version may have any occurrence.
     guard let rule = try? RecurrenceRule(text: text) else { return nil }
     guard rule.mode == .calendar else { return completion.key == nil ? nil : .noSuchOccurrence }
     guard let key = completion.key, let occurrence = key.occurrence, rule.isOccurrence(occurrence)

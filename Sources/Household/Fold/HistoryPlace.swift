@@ -1,6 +1,6 @@
 import HearthCRDT
 
-/// An entry's place in history: later days first, then later times, then greater ids.
+/// An entry's position in history: later days first, then later times, then greater ids.
 struct HistoryPlace {
   let day: Int32
   let time: UInt64
@@ -18,10 +18,10 @@ struct HistoryPlace {
     self.event = event
   }
 
-  /// The columns of the ledger by which history is ordered, last first.
+  /// The ledger columns that order history, last first.
   static let order = ["day", "time", "event"]
 
-  /// The place in these columns.
+  /// The position's values in these columns.
   var values: [Value] {
     [.int(Int64(day)), LedgerRow.column(of: HybridTime(rawValue: time)), .id(event)]
   }

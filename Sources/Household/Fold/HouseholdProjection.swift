@@ -1,24 +1,23 @@
 import HearthCRDT
 import HearthSync
 
-/// The ledger of points, its sums per person and day, from when on each chore may be open, and the
-/// history of challenges, kept in step with the records.
+/// The ledger of points, its daily sums, the due rows of chores, and the history of challenges.
 ///
 /// A changed record refolds the occurrences it belongs to, or the end of its chain, and only rows
-/// that differ are written. A changed rule of payment refolds everything, and so does a merge of
-/// two people: rows name those as whom people count.
+/// that differ are written. A changed payment setting refolds everything. So does a merge of two
+/// people, because rows contain merged people.
 package struct HouseholdProjection: Projection {
-  /// Every completion with what it earned.
+  /// Every completion and its points.
   static let ledger = "ledger"
-  /// What was earned, per person and day.
+  /// The points per person and day.
   static let points = "points"
-  /// How often chores were done: a chain counted from completion is numbered by it.
+  /// The number of completions per chore, which numbers the links of a chain.
   static let chains = "chains"
-  /// Which closing holds for a day.
+  /// The close that applies to each day.
   static let closed = "closed"
-  /// What is booked on other days than its own since its own were closed.
+  /// The points booked on a later day because the entry's own day was closed.
   static let late = "late"
-  /// Each chore's name, and from when on it may be open.
+  /// Each chore's name, and the first day on which it may be open.
   static let chores = "chores"
 
   package let name = "household"
@@ -72,7 +71,6 @@ package struct HouseholdProjection: Projection {
   ]
   package let typesJudgedByAuthor = [HouseholdSchema.retraction, HouseholdSchema.close]
 
-  /// Makes the projection; it has no state.
   package init() {}
 
   package func update(
@@ -99,18 +97,17 @@ package struct HouseholdProjection: Projection {
   }
 }
 
-/// Which parts of which chores are to be folded again; of a chore without parts, only when it is
-/// due is worked out anew.
+/// The parts of chores to refold; for a chore without parts, only its due row is computed again.
 struct TouchedChores {
-  /// What is touched of one chore.
+  /// The affected parts of one chore.
   struct Parts {
-    /// Everything.
+    /// Whether the whole chore is affected.
     var isWhole = false
-    /// These occurrences.
+    /// The affected occurrences.
     var keys: Set<OccurrenceKey> = []
-    /// The chain from this version on.
+    /// The version from which the chain is affected.
     var chainFrom: Version?
-    /// Completions that the ledger may not have yet.
+    /// Completions that the ledger may not contain yet.
     var completions: [RecordID: Completion] = [:]
   }
 
@@ -154,7 +151,7 @@ struct TouchedChores {
     }
   }
 
-  /// Touches what was done on days that were closed or opened, and all that is booked late.
+  /// Marks the work on days that were closed or opened, and all late bookings.
   mutating func touch(days: [Int]) throws {
     guard !days.isEmpty else { return }
     for day in days {
@@ -178,7 +175,7 @@ struct TouchedChores {
     try touchEverything(isPay: decidesPay)
   }
 
-  /// Touches every chore; its completions too where what they pay or whom may be another.
+  /// Marks every chore; with `isPay`, its completions too, whose payment may differ.
   private mutating func touchEverything(isPay: Bool) throws {
     for chore in try source.ids(of: HouseholdSchema.chore) {
       var parts = chores[chore] ?? Parts()
@@ -205,8 +202,10 @@ struct TouchedChores {
     chores[completion.chore] = parts
   }
 
-  /// A chore's own values matter to what was done before them only where people must be assigned,
-  /// and where somebody did a chore that was not there yet.
+  /// Marks a chore.
+  ///
+  /// Its own values affect earlier work only where strict assignment is on, or where somebody did a
+  /// chore that did not exist yet.
   private mutating func touch(chore: RecordID) throws {
     let range = RowRange(["chore", "time", "event"], prefix: [.id(chore)], limit: 1)
     let hasRows = try source.count(of: HouseholdProjection.ledger, in: range) > 0

@@ -1,13 +1,13 @@
-/// What became of a completion.
+/// The outcome of a completion.
 package enum LedgerKind: String, Sendable {
-  /// The one that counts for its occurrence.
+  /// It counts for its occurrence.
   case credited
   /// Somebody else, or the same person, was credited first.
   case alsoDone = "also-done"
   /// Taken back.
   case undone
-  /// It breaks a rule, see ``CompletionFault``.
+  /// It breaks a rule; see ``CompletionFault``.
   case invalid
-  /// It is dated after today, and counts when that day comes.
+  /// It has a date after today, and counts when that day comes.
   case ahead
 }

@@ -41,7 +41,7 @@ struct LedgerRow: Equatable {
     version = row.version
   }
 
-  /// Reads a row back; nil if it is not one that this projection wrote.
+  /// Reads a row; nil if this projection did not write it.
   init?(_ row: [Value]) {
     guard row.count == 13, let event = row[0].identifier, let chore = row[1].identifier,
       let person = row[2].identifier, let day = row[3].date, let points = row[4].int,
@@ -76,7 +76,7 @@ struct LedgerRow: Equatable {
   /// Whether it counts for its occurrence, paid or not.
   var isValid: Bool { kind == .credited || kind == .alsoDone }
 
-  /// A time as a column of signed numbers, in the same order.
+  /// A time as a signed column in the same order.
   static func column(of time: HybridTime) -> Value {
     .int(Int64(bitPattern: time.rawValue ^ 1 << 63))
   }
@@ -85,7 +85,7 @@ struct LedgerRow: Equatable {
     HybridTime(rawValue: UInt64(bitPattern: column) ^ 1 << 63)
   }
 
-  /// Adds the row to the sums, or takes it away.
+  /// Adds the row to the sums, or subtracts it.
   func count(_ sign: Int64, to writer: any ProjectionWriter) throws {
     let isCredited = kind == .credited
     if isCredited {

@@ -1,28 +1,28 @@
 import HearthCRDT
 import HearthSync
 
-/// The ledger as it counts for who looks on a day: as if what is dated later were not there.
+/// The ledger as of a day: as if work with a later date did not exist.
 ///
-/// The projection knows no present and holds all work. Only rows that are of one occurrence with
-/// what is dated ahead need another outcome; mostly nothing is dated ahead, and asking for that is
-/// all it costs. Reads when it is first asked.
+/// The projection does not depend on today and contains all work. Only rows that share an
+/// occurrence with future work need another outcome. Usually there is no future work, and checking
+/// that is the only cost. The view reads on first use.
 final class LedgerView {
   private let source: any ProjectionSource
   private let settings: HouseholdSettings
   private let merges: PersonMerges
-  /// The last day of work that counts.
   let lastDay: CivilDate
   private var known: [RecordID: Change]?
 
-  /// A row that counts otherwise than the projection has it.
+  /// A row whose outcome differs from the projection's.
   struct Change {
     let stored: LedgerRow
     let shown: LedgerRow
   }
 
-  /// The most rows dated ahead, by day, whose occurrences are judged without them.
+  /// The most future rows, by day, whose occurrences are judged without them.
   ///
-  /// So whoever writes more does not make reading slow. The others count for nothing all the same.
+  /// A member who writes more of them does not make reading slow. The others do not count in any
+  /// case.
   static let maximumAhead = 1000
 
   init(
@@ -35,13 +35,13 @@ final class LedgerView {
     self.lastDay = lastDay
   }
 
-  /// Whether a row is one that counts later.
+  /// Whether a valid row counts only later.
   func isAhead(_ row: LedgerRow) -> Bool { row.isValid && row.day > lastDay }
 
-  /// A row with the outcome that it has on the day.
+  /// A row with its outcome as of the day.
   func shown(_ row: LedgerRow) throws -> LedgerRow { try changes()[row.event]?.shown ?? row }
 
-  /// The rows that count otherwise, by event.
+  /// The rows whose outcome differs, by event.
   func changes() throws -> [RecordID: Change] {
     if let known { return known }
     let found = try find()
@@ -49,7 +49,7 @@ final class LedgerView {
     return found
   }
 
-  /// How much more, or less, a person has on each day than the sums say.
+  /// Returns how far a person's points on each day differ from the stored sums.
   func corrections(of person: PersonID) throws -> [CivilDate: (
     points: Int, times: Int, credits: Int
   )] {
@@ -97,7 +97,7 @@ final class LedgerView {
     return found
   }
 
-  /// The rows that count on the day and may be of one occurrence with some that do not.
+  /// Returns the counting rows that may share an occurrence with future ones.
   private func peers(of ahead: [LedgerRow], _ log: ChoreLog) throws -> [LedgerRow] {
     let isChain = try ahead.contains { $0.key == nil } || log.hasRows(ofChain: true)
     let rows =

@@ -1,27 +1,27 @@
 import HearthCRDT
 import HearthSync
 
-/// Whom each person counts as: the one place where two people of one household become one.
+/// The merged people: the only place where two people of one household become one.
 ///
-/// Whoever was removed and invited again is two people to the records, which are never rewritten.
-/// An admin or the owner says that one counts as the other, and every reading of a person's id goes
-/// through ``one(_:)``. The words are events that only they may write (``HouseholdSchema``'s
-/// policy), so all are kept. Of those about one person the last holds, by version; of those that
-/// would make a circle the last has no effect. So the same events give the same people on every
-/// device, in whatever order they came.
+/// A person who was removed and invited again is two people in the records, which are never
+/// rewritten. An admin or the owner merges one into the other, and every lookup of a person's id
+/// uses ``one(_:)``. The merges are events that only they may write (``HouseholdSchema``'s policy),
+/// so all are kept. For one person the last merge applies, by version; a merge that would close a
+/// cycle and is the last of it has no effect. So the same events give the same people on every
+/// device, in any order of arrival.
 package struct PersonMerges: Equatable, Sendable {
-  /// Whom a person counts as, the ends of chains: only those who count as somebody else.
+  /// The final person of each merge chain; only merged people have an entry.
   private let ends: [PersonID: PersonID]
 
-  /// Nobody counts as somebody else.
+  /// No merged people.
   package static let none = PersonMerges([])
 
-  /// Reads those of a zone.
+  /// Reads the merges of a zone.
   init(source: any ProjectionSource) throws {
     self.init(try PersonMerge.all(in: source))
   }
 
-  /// Those that follow from what was said, in any order.
+  /// Computes the result of merges, which may be in any order.
   init(_ merges: [PersonMerge]) {
     var last: [PersonID: PersonMerge] = [:]
     for merge in merges {
@@ -41,16 +41,17 @@ package struct PersonMerges: Equatable, Sendable {
     ends = Dictionary(uniqueKeysWithValues: next.keys.map { ($0, end(of: $0)) })
   }
 
-  /// The person as whom somebody counts; most count as themselves.
+  /// Returns the person into whom somebody was merged; most people stand for themselves.
   package func one(_ person: PersonID) -> PersonID { ends[person] ?? person }
 
-  /// Those who count as a person, in order of id, the person left out.
+  /// Returns the people merged into a person, in order of id, without the person.
   package func others(countingAs person: PersonID) -> [PersonID] {
     ends.filter { $0.value == person }.keys.sorted()
   }
 
-  /// An assignment in which everybody stands once: who counts as somebody who comes earlier in a
-  /// rotation has no turn of their own.
+  /// Returns an assignment that lists each person once.
+  ///
+  /// A person merged into an earlier one in a rotation has no turn of their own.
   func one(_ assignment: Assignment) -> Assignment {
     guard !ends.isEmpty else { return assignment }
     switch assignment {
@@ -64,16 +65,16 @@ package struct PersonMerges: Equatable, Sendable {
   }
 }
 
-/// Somebody said that a person counts as another one, or as themselves again.
+/// A statement that a person counts as another one, or as themselves again.
 package struct PersonMerge: Equatable, Sendable {
   package let event: RecordID
-  /// Who counts as somebody else.
+  /// The merged person.
   package let person: PersonID
-  /// As whom; nil where the person is to count as themselves again.
+  /// The person into whom they are merged; nil undoes the merge.
   package let into: PersonID?
-  /// Who said it, by the signature.
+  /// The author, by the signature.
   package let by: PersonID
-  /// When, and on which device.
+  /// The time and device.
   package let version: Version
 
   init(
@@ -86,7 +87,7 @@ package struct PersonMerge: Equatable, Sendable {
     self.version = version
   }
 
-  /// Reads an event; nil for one that says nothing here, which a newer version may have written.
+  /// Reads an event; nil for one that this version cannot interpret.
   init?(_ id: RecordID, _ event: EventState, by author: PersonID) {
     guard let person = event[MergeField.person].identifier else { return nil }
     let into = event[MergeField.into].identifier
@@ -94,7 +95,7 @@ package struct PersonMerge: Equatable, Sendable {
     self.init(event: id, person: person, into: into, by: author, version: event.version)
   }
 
-  /// Everything that was said in a zone, oldest first.
+  /// Returns every statement in a zone, oldest first.
   static func all(in source: any ProjectionSource) throws -> [PersonMerge] {
     let type = HouseholdSchema.personMerge
     return try source.ids(of: type)
@@ -106,7 +107,7 @@ package struct PersonMerge: Equatable, Sendable {
       .sorted { $0.isBefore($1) }
   }
 
-  /// The same on every device: by version, then by what no two events share.
+  /// A total order that is the same on every device: by version, then by the unique event id.
   func isBefore(_ other: PersonMerge) -> Bool {
     (version, event) < (other.version, other.event)
   }
