@@ -1,4 +1,4 @@
-/// What went wrong in the household rules: a stable code, words for people, and the error below.
+/// An error of the household rules: a stable code, a message, and the underlying error.
 ///
 /// Two errors are equal when their codes are equal; messages may be reworded at any time.
 package struct HouseholdError: Error, Equatable, CustomStringConvertible {
@@ -7,19 +7,18 @@ package struct HouseholdError: Error, Equatable, CustomStringConvertible {
     /// The stable spelling.
     package let rawValue: String
 
-    /// Makes a code from its stable spelling.
     package init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// The stable spelling.
     package var description: String { rawValue }
 
-    /// A civil date, time, month or week lies outside what the calendar here can hold.
+    /// A civil date, time, month or week is outside the supported range.
     package static let civilOutOfRange = Code("civil-out-of-range")
     /// The text of a civil date, time, month or week is not in the one accepted form.
     package static let civilText = Code("civil-text")
-    /// A field of a recurrence rule lies outside its allowed range.
+    /// A field of a recurrence rule is outside its allowed range.
     package static let ruleOutOfRange = Code("rule-out-of-range")
-    /// Fields of a recurrence rule that are fine alone do not go together.
+    /// Two fields of a recurrence rule contradict each other, although each alone is valid.
     package static let ruleContradiction = Code("rule-contradiction")
     /// The stored text of a recurrence rule is malformed or not in canonical form.
     package static let ruleText = Code("rule-text")
@@ -27,7 +26,7 @@ package struct HouseholdError: Error, Equatable, CustomStringConvertible {
     package static let ruleVersion = Code("rule-version")
     /// Calendar text (RFC 5545) is malformed.
     package static let calendarText = Code("calendar-text")
-    /// Calendar text (RFC 5545) is valid but asks for something outside the supported subset.
+    /// Calendar text (RFC 5545) is valid but outside the supported subset.
     package static let calendarUnsupported = Code("calendar-unsupported")
     /// A chore's title is blank or too long.
     package static let badTitle = Code("bad-title")
@@ -49,13 +48,13 @@ package struct HouseholdError: Error, Equatable, CustomStringConvertible {
     package static let badReason = Code("bad-reason")
     /// A setting does not exist or cannot have this value.
     package static let badSetting = Code("bad-setting")
-    /// The cursor of a history page was not given out by this program.
+    /// This program did not issue the cursor of a history page.
     package static let badCursor = Code("bad-cursor")
-    /// There is no chore of this id.
+    /// No chore has this id.
     package static let noSuchChore = Code("no-such-chore")
-    /// There is no ledger entry of this id.
+    /// No ledger entry has this id.
     package static let noSuchEntry = Code("no-such-entry")
-    /// The chore has no such occurrence, or none is open.
+    /// The chore does not have this occurrence, or no occurrence is open.
     package static let noSuchOccurrence = Code("no-such-occurrence")
     /// The chore is archived.
     package static let choreArchived = Code("chore-archived")
@@ -65,7 +64,7 @@ package struct HouseholdError: Error, Equatable, CustomStringConvertible {
     package static let alreadyUndone = Code("already-undone")
     /// Only the doer, the recorder or an administrator may undo an entry.
     package static let notYours = Code("not-yours")
-    /// The occurrence comes after another one that is still to come.
+    /// An earlier occurrence is still to come.
     package static let tooEarly = Code("too-early")
     /// The chore was done that day and is not due again until later.
     package static let doneThatDay = Code("done-that-day")
@@ -77,7 +76,7 @@ package struct HouseholdError: Error, Equatable, CustomStringConvertible {
     package static let noChallenge = Code("no-challenge")
     /// The day's challenge is skipped already.
     package static let alreadySkipped = Code("already-skipped")
-    /// The two people are one already, or one of them counts as a third.
+    /// The two people are merged already, or one of them is merged into a third.
     package static let badMerge = Code("bad-merge")
     /// The week or month cannot be closed: it is not over, is closed, or does not exist.
     package static let badPeriod = Code("bad-period")
@@ -85,12 +84,11 @@ package struct HouseholdError: Error, Equatable, CustomStringConvertible {
 
   /// The kind of error.
   package let code: Code
-  /// What is wrong, where, and what to do about it.
+  /// The error, its place and the remedy, in words.
   package let message: String
   /// The error that led to this one, if any.
   package let cause: (any Error)?
 
-  /// Makes an error.
   package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
     self.code = code
     self.message = message

@@ -1,8 +1,9 @@
 import HearthCRDT
 
-/// Who is to do a chore: the value of one field, so that two edits never mix (rules R5 and R18).
+/// The assignees of a chore: the value of one field, so that two edits never mix (rules R5 and
+/// R18).
 package enum Assignment: Hashable, Sendable {
-  /// Whoever likes.
+  /// Anybody may do it.
   case nobody
   /// Always this person.
   case person(PersonID)
@@ -22,7 +23,7 @@ package enum Assignment: Hashable, Sendable {
     }
   }
 
-  /// Reads canonical text; nil for anything else, which a newer version may have written.
+  /// Reads canonical text; nil for other text, which a newer version may have written.
   package init?(text: String) {
     let words = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
       .map { String(decoding: $0, as: UTF8.self) }
@@ -44,12 +45,12 @@ package enum Assignment: Hashable, Sendable {
     guard self.text == text else { return nil }
   }
 
-  /// Whether these people can take turns: one to ``maximumPeople``, nobody twice.
+  /// Whether these people can take turns: one to ``maximumPeople``, each only once.
   static func areValid(_ people: [PersonID]) -> Bool {
     (1...maximumPeople).contains(people.count) && Set(people).count == people.count
   }
 
-  /// Whether the person is one of those assigned; everybody is where nobody is.
+  /// Whether the person is assigned; without an assignment everybody is.
   func includes(_ person: PersonID) -> Bool {
     switch self {
     case .nobody: true
@@ -59,27 +60,26 @@ package enum Assignment: Hashable, Sendable {
   }
 }
 
-/// How turns are taken (rule R18); every kind names the same person on every device.
+/// The kind of rotation (rule R18); every kind picks the same person on every device.
 package enum RotationKind: String, CaseIterable, Sendable {
-  /// The ordinal of the occurrence picks: order[ordinal mod n].
+  /// By the ordinal of the occurrence: order[ordinal mod n].
   case byDate = "date"
-  /// The one after whoever was last credited.
+  /// The next person after the one who was last credited.
   case byTurn = "turn"
-  /// Whoever was credited least in the 28 days up to the due day; the lesser id among equals.
+  /// The person with the fewest credits in the 28 days up to the due day; on a tie, the least id.
   case leastDone = "least"
-  /// A hash of chore and occurrence picks.
+  /// By a hash of chore and occurrence.
   case random
 }
 
-/// Which occurrence of a chore, as a number that is the same on every device (rule R6).
+/// The key of an occurrence within its chore: a number that is the same on every device (rule R6).
 ///
-/// One-off chores have the one key 0; calendar rules the key of the original date and slot; chains
-/// counted from completion the place in the chain.
+/// One-off chores have the single key 0. Calendar rules have the key of the original date and slot.
+/// Chains of a rule that counts from completion have the place in the chain.
 package struct OccurrenceKey: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// The number that is replicated.
+  /// The replicated number.
   package let rawValue: Int64
 
-  /// Takes the number as it is.
   package init(rawValue: Int64) { self.rawValue = rawValue }
 
   /// The key of a calendar occurrence.
@@ -88,14 +88,14 @@ package struct OccurrenceKey: Hashable, Comparable, Sendable, CustomStringConver
   /// The only occurrence of a one-off chore.
   package static let once = OccurrenceKey(rawValue: 0)
 
-  /// A place in a chain counted from completion: so many done, and so many skipped since.
+  /// A place in a chain that counts from completion: the number done, and the number skipped since.
   ///
-  /// No place is ``once``, so that a chore whose rule is changed keeps them apart.
+  /// No place equals ``once``, so a chore whose rule is changed keeps them apart.
   static func chain(done: Int, skipped: Int) -> OccurrenceKey {
     OccurrenceKey(rawValue: (Int64(done) + 1) * 64 + Int64(min(skipped, maximumSkipped)))
   }
 
-  /// How many links of a chain in a row can be skipped.
+  /// The most links of a chain that can be skipped in a row.
   static let maximumSkipped = 63
 
   /// The original date and slot, for calendar rules.

@@ -1,23 +1,23 @@
-/// A badge of the built-in catalogue; whether somebody has it follows from the log (R16).
+/// A badge of the built-in catalogue; the log determines who has it (R16).
 package struct Badge: Equatable, Sendable {
-  /// What is counted.
+  /// The quantity that a badge counts.
   package enum Measure: String, Sendable {
     /// Credited completions.
     case completions
-    /// Days in a row with one (R17).
+    /// Consecutive days with a credited completion (R17).
     case streak
   }
 
-  /// The name that never changes.
+  /// The name, which never changes.
   package let key: String
   package let name: String
   package let description: String
-  /// The name of the picture that a screen shows.
+  /// The name of the displayed icon.
   package let icon: String
-  /// The name of the colour that a screen shows.
+  /// The name of the displayed colour.
   package let color: String
   package let measure: Measure
-  /// How many are needed.
+  /// The number needed to earn the badge.
   package let required: Int
 
   private init(
@@ -33,7 +33,7 @@ package struct Badge: Equatable, Sendable {
     self.required = required
   }
 
-  /// Every badge, in the order in which they are shown.
+  /// Every badge, in display order.
   package static let catalogue = [
     Badge("first_chore", "First Step", "Completed your first chore", "1.circle.fill", "Primary", 1),
     Badge("chores_5", "Warming Up", "Completed 5 chores", "5.circle.fill", "Primary", 5),

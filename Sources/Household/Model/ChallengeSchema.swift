@@ -1,14 +1,16 @@
 import HearthCRDT
 
-// The record types of a person's private database; their numbers are of the household's list.
+// The record types of a person's private database; their numbers share the household's sequence.
 //
-// Why a record, and why attempts have names of their own: decision 0049.
+// Decision 0049 explains why a challenge is a record and why attempts have their own names.
 extension HouseholdSchema {
-  /// The challenge of one day, under the id that the day gives: every device means the same record.
+  /// The challenge of one day.
+  ///
+  /// Its id follows from the day, so every device addresses the same record.
   package static let dailyChallenge = TypeID.record(5)
   /// A challenge was done, or skipped.
   package static let challengeAttempt = TypeID.event(14)
-  /// An attempt is taken back for ever.
+  /// An attempt is taken back permanently.
   package static let challengeUndo = TypeID.event(15)
 
   /// The types of challenges, for the store.
@@ -48,9 +50,9 @@ extension HouseholdSchema {
   ]
 }
 
-/// Every write gives all of them, so that concurrent values of one write belong together.
+/// Every write sets all fields, so that concurrent values of one write belong together.
 enum DailyField {
-  /// The date as text: from it follows the record's id.
+  /// The date as text, from which the record's id follows.
   static let day = FieldID(.register, 1)
   static let catalogue = FieldID(.register, 2)
   static let catalogueName = FieldID(.register, 3)
@@ -64,8 +66,8 @@ enum DailyField {
 enum AttemptField {
   /// A random name of the attempt.
   ///
-  /// The event's own id is another once it was written again in another private database; this one
-  /// stays, so that nothing counts twice or comes back.
+  /// A copy in another private database has another event id. The name stays the same, so that no
+  /// attempt counts twice or reappears after an undo.
   static let attempt = FieldID(.register, 1)
   static let day = FieldID(.register, 2)
   static let at = FieldID(.register, 3)

@@ -3,16 +3,16 @@ import HearthMembership
 import HearthSync
 
 extension HouseholdSchema {
-  /// The types whose ids follow from a text of theirs, in the zone they are in.
+  /// The types whose ids follow from one of their text fields and the zone.
   package static let naturalKeys: [TypeID: FieldID] = [
     setting: SettingField.key, dailyChallenge: DailyField.day,
   ]
 
-  /// What each role may do: children do chores, take back and skip, and keep their own name; what
-  /// costs or gives points, what plans and what tells of others' work is for members, what settles
-  /// for admins and the owner.
+  /// The rights of each role.
   ///
-  /// Who counts as whom is said by who ranks above, of somebody who has gone (decision 0057).
+  /// Children do chores, undo and skip, and keep their own name. Members also award points, plan,
+  /// and record other people's work. Admins and the owner close periods. A higher-ranking person
+  /// merges somebody who has left (decision 0057).
   package static let rolePolicy = RolePolicy([
     person: .init(
       create: .writers, change: .writers, delete: .members, onlyOwn: .init(.child)),

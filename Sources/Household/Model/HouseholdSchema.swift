@@ -1,25 +1,25 @@
 import HearthCRDT
 
-/// The record types of a household and of a private database, and their fields: numbers never
-/// change and are never reused.
+/// The record types of a household and of a private database, and their fields.
 ///
-/// No field says who wrote a record or event: that is whoever signed it.
+/// Numbers never change and are never reused. No field names the author of a record or event: the
+/// author is the signer.
 package enum HouseholdSchema {
-  /// A person: name and the like, under the person's id.
+  /// A person's name and other fields, under the person's id.
   package static let person = TypeID.record(1)
   /// A chore with its rule, points and assignment.
   package static let chore = TypeID.record(2)
-  /// What differs for one occurrence of a chore from what its rule says (rule R6).
+  /// The deviations of one occurrence from its chore's rule (rule R6).
   package static let occurrence = TypeID.record(3)
-  /// One setting of the household, under the id its key gives (rule R24).
+  /// One setting of the household, under an id derived from its key (rule R24).
   package static let setting = TypeID.record(4)
   /// Somebody did a chore.
   package static let completion = TypeID.event(10, keepsCause: true)
-  /// A completion or skip is taken back for ever (rule R11).
+  /// A completion or skip is taken back permanently (rule R11).
   package static let retraction = TypeID.event(11, keepsCause: true)
-  /// An occurrence need not be done.
+  /// An occurrence is skipped.
   package static let skip = TypeID.event(12, keepsCause: true)
-  /// A week or month is settled: what comes later is booked in a later one (rule R10).
+  /// A week or month is closed: later work for it is booked in a later one (rule R10).
   package static let close = TypeID.event(13, keepsCause: true)
   /// A person counts as another one, or as themselves again.
   package static let personMerge = TypeID.event(16)
@@ -118,15 +118,15 @@ enum PersonField {
 enum ChoreField {
   static let title = FieldID(.register, 1)
   static let note = FieldID(.register, 2)
-  /// A history: an award is what the doer saw (R3).
+  /// A history, because a completion pays what the doer had seen (R3).
   static let points = FieldID(.history, 3)
-  /// A history: work done after seeing the archive is invalid (R4).
+  /// A history, because work done after seeing the chore archived is invalid (R4).
   static let archived = FieldID(.history, 4)
-  /// A history: a strict household asks who was assigned in the doer's eyes (R2).
+  /// A history, because strict assignment checks who was assigned when the doer looked (R2).
   static let assignment = FieldID(.history, 5)
   static let due = FieldID(.register, 6)
   static let time = FieldID(.register, 7)
-  /// A history: which occurrences there are is what the doer saw (R6).
+  /// A history, because the doer's view decides which occurrences exist (R6).
   static let rule = FieldID(.history, 8)
   static let ruleFrom = FieldID(.register, 9)
   static let tags = FieldID(.set, 10)
@@ -136,7 +136,7 @@ enum ChoreField {
 enum OccurrenceField {
   static let chore = FieldID(.register, 1)
   static let key = FieldID(.register, 2)
-  /// A history: how early one may be done is what the doer saw.
+  /// A history, because the doer's view decides how early an occurrence may be done.
   static let due = FieldID(.history, 3)
   static let assignee = FieldID(.history, 4)
   static let skipped = FieldID(.register, 5)
@@ -145,7 +145,7 @@ enum OccurrenceField {
 
 enum SettingField {
   static let key = FieldID(.register, 1)
-  /// A history: what becomes of what nobody did is what the doer saw (R8).
+  /// A history, because the doer's view decides about missed occurrences (R8).
   static let value = FieldID(.history, 2)
 }
 
@@ -174,19 +174,18 @@ enum CloseField {
   static let period = FieldID(.register, 1)
   static let first = FieldID(.register, 2)
   static let last = FieldID(.register, 3)
-  /// The settings that held when the period was closed; they hold for its days for ever.
+  /// The settings at the close of the period; they apply to its days permanently.
   static let duplicate = FieldID(.register, 5)
   static let strict = FieldID(.register, 6)
 }
 
 enum MergeField {
   static let person = FieldID(.register, 1)
-  /// Missing where the person counts as themselves again.
+  /// Absent where the person counts as themselves again.
   static let into = FieldID(.register, 2)
 }
 
 extension Value {
-  /// The bytes of an identifier.
   static func id(_ identifier: Identifier) -> Value { .bytes(identifier.bytes) }
 
   /// The identifier, if these are sixteen bytes.
@@ -197,6 +196,5 @@ extension Value {
     int.flatMap { Int(exactly: $0) }.flatMap { try? CivilDate(dayNumber: $0) }
   }
 
-  /// A day number.
   static func day(_ date: CivilDate) -> Value { .int(Int64(date.dayNumber)) }
 }

@@ -3,21 +3,21 @@ import HearthSync
 
 /// Who is paid when several people did one occurrence (rule R1).
 package enum DuplicatePolicy: String, CaseIterable, Sendable {
-  /// The first is paid, the others are noted.
+  /// The first is paid; the others are recorded.
   case first
   /// Everybody is paid in full.
   case each
-  /// The points are shared out; the remainder goes to the first.
+  /// The points are shared; the remainder goes to the first.
   case split
 }
 
-/// What becomes of occurrences that nobody did (rule R8).
+/// The policy for occurrences that nobody did (rule R8).
 package enum MissedPolicy: String, CaseIterable, Sendable {
-  /// The latest stays due, older ones are missed.
+  /// The latest stays due; older ones are missed.
   case roll
   /// Every one stays due.
   case stack
-  /// The latest is due today, whatever day it was due.
+  /// The latest is shown as due today, regardless of its due day.
   case neverOverdue = "never-overdue"
 }
 
@@ -33,24 +33,24 @@ package struct HouseholdSettings: Equatable, Sendable {
   package private(set) var duplicate = DuplicatePolicy.first
   /// The hour at which a new day begins, 0...6.
   package private(set) var dayStartHour = 0
-  /// What becomes of occurrences that nobody did.
+  /// The policy for occurrences that nobody did.
   package private(set) var missed = MissedPolicy.roll
-  /// Whether only those who are assigned are credited (rule R2).
+  /// Whether only assigned people are credited (rule R2).
   package private(set) var strictAssignee = false
 
-  /// The keys there are, in order.
+  /// The known keys, in order.
   package static let keys = [
     "day-start", "duplicate", "missed", "name", "strict-assignee", "time-zone", "week-start",
   ]
   /// The longest value of a setting, in bytes.
   package static let maximumValueBytes = 320
-  /// The longest name of a household, in bytes; it has 80 characters at the most.
+  /// The longest name of a household, in bytes; it also has at most 80 characters.
   package static let maximumNameBytes = 256
 
   /// The defaults.
   package init() {}
 
-  /// Reads the settings of a zone; a value that is not understood leaves the default.
+  /// Reads the settings of a zone; an unreadable value leaves the default.
   package init(source: any ProjectionSource) throws {
     for key in HouseholdSettings.keys {
       guard let value = try HouseholdSettings.value(of: key, in: source) else { continue }
@@ -58,23 +58,22 @@ package struct HouseholdSettings: Equatable, Sendable {
     }
   }
 
-  /// The name that a household's zone was given after it was founded; nil if none, or none that a
-  /// household can have.
+  /// The name that a household's zone was given after its creation; nil if none, or an invalid one.
   package static func name(in source: any ProjectionSource) throws -> String? {
     try value(of: "name", in: source).flatMap { isName($0) ? $0 : nil }
   }
 
-  /// Whether a household can have a name.
+  /// Whether the text is a valid household name.
   package static func isName(_ text: String) -> Bool {
     text.utf8.count <= maximumNameBytes && Validation.isText(text, characters: 1...80)
   }
 
-  /// What a household can be called, in words.
+  /// The requirements for a household's name, in words.
   package static let nameAdvice = "1 to 80 characters (at most \(maximumNameBytes) bytes)"
 
-  /// What is stored for keys that cannot have it, in order of key: the defaults hold instead.
+  /// The invalid stored settings, in order of key; their defaults apply instead.
   ///
-  /// - Parameter accepts: what is known at the edge only, such as whether a time zone exists.
+  /// - Parameter accepts: a check that only the edge can make, such as whether a time zone exists.
   package static func faults(
     in source: any ProjectionSource, accepts: (_ key: String, _ value: String) -> Bool
   ) throws -> [SettingFault] {
@@ -91,7 +90,7 @@ package struct HouseholdSettings: Equatable, Sendable {
     }
   }
 
-  /// The shown value of a key, whatever it is, with who wrote it when; nil if unset.
+  /// Returns the shown value of a key, valid or not, with its version; nil if unset.
   private static func stored(
     _ key: String, in source: any ProjectionSource
   ) throws -> (value: Value, version: Version)? {
@@ -102,7 +101,7 @@ package struct HouseholdSettings: Equatable, Sendable {
     return (shown.value, shown.version)
   }
 
-  /// What holds, as text.
+  /// The effective value, as text.
   private func value(of key: String) -> String {
     switch key {
     case "day-start": String(dayStartHour)
@@ -115,20 +114,20 @@ package struct HouseholdSettings: Equatable, Sendable {
     }
   }
 
-  /// The stored value of a key; nil if unset.
+  /// Returns the stored value of a key; nil if unset.
   static func value(of key: String, in source: any ProjectionSource) throws -> String? {
     let record = try source.record(recordKey(of: key, in: source.zone))
     guard let record, !record.life.isDeleted else { return nil }
     return record.shown(SettingField.value)?.text
   }
 
-  /// The record of a setting, the same on every device.
+  /// The record key of a setting, which is the same on every device.
   static func recordKey(of key: String, in zone: ZoneID) -> RecordKey {
     let type = HouseholdSchema.setting
     return RecordKey(type: type, id: naturalID(in: zone, type: type, key: Array(key.utf8)))
   }
 
-  /// Whether a key can have a value, and if not, the values it can have, in words.
+  /// Returns nil if a key can have a value, and otherwise the values it can have, in words.
   package static func advice(for key: String, value: String) -> String? {
     var trial = HouseholdSettings()
     guard value.utf8.count <= maximumValueBytes, trial.apply(key, value) else {
@@ -147,7 +146,7 @@ package struct HouseholdSettings: Equatable, Sendable {
 
   private static func words(_ list: [String]) -> String { list.joined(separator: ", ") }
 
-  /// Takes a value; false if the key is unknown or the value is not one of its.
+  /// Applies a value; false if the key is unknown or cannot have the value.
   private mutating func apply(_ key: String, _ value: String) -> Bool {
     switch key {
     case "day-start":
@@ -178,7 +177,7 @@ package struct HouseholdSettings: Equatable, Sendable {
     return true
   }
 
-  /// Letters, digits and `/_+-` only: whether the zone exists is known at the edge only.
+  /// Checks for letters, digits and `/_+-` only: only the edge knows whether the zone exists.
   private static func isZoneName(_ text: String) -> Bool {
     (1...64).contains(text.utf8.count)
       && text.utf8.allSatisfy { byte in
@@ -193,14 +192,14 @@ package struct HouseholdSettings: Equatable, Sendable {
   }
 }
 
-/// A stored setting that its key cannot have, whoever wrote it: the default holds instead.
+/// A stored setting with an invalid value, from any author: the default applies instead.
 package struct SettingFault: Equatable, Sendable {
   package let key: String
-  /// What is stored; nil for what is no text.
+  /// The stored value; nil if it is not text.
   package let value: String?
-  /// What holds instead.
+  /// The effective value.
   package let holds: String
-  /// Who wrote it, by the signature.
+  /// The author, by the signature.
   package let by: PersonID
   package let version: Version
 }

@@ -3,18 +3,20 @@ import HearthSync
 
 /// Collects the operations of one transaction.
 ///
-/// The caller knows what the pure rules do not: the zone, the author's next dot, and randomness for
-/// the ids of new records.
+/// The caller provides what the pure rules lack: the zone, the author's next dot, and randomness
+/// for the ids of new records.
 package struct OperationBuilder {
-  /// The zone that is written.
+  /// The zone of the transaction.
   package let zone: ZoneID
   /// The dot the change will have.
   package let dot: Dot
   private let random: () -> Identifier
-  /// What the transaction does so far, in order.
+  /// The operations so far, in order.
   package private(set) var operations: [Operation] = []
 
-  /// Starts a transaction; `random` gives a fresh unguessable id at each call.
+  /// Starts a transaction.
+  ///
+  /// - Parameter random: returns a fresh unguessable id at each call.
   package init(zone: ZoneID, dot: Dot, random: @escaping () -> Identifier) {
     self.zone = zone
     self.dot = dot
@@ -24,12 +26,11 @@ package struct OperationBuilder {
   /// A fresh id for a record.
   package mutating func newID() -> RecordID { random() }
 
-  /// Appends an operation on a record.
   package mutating func append(_ key: RecordKey, _ body: Operation.Body) {
     operations.append(Operation(key, body))
   }
 
-  /// Appends an event, its fields put in order; the id follows from zone, dot and place.
+  /// Appends an event with sorted fields; its id follows from zone, dot and place.
   package mutating func event(_ type: TypeID, _ fields: [EventField]) -> RecordID {
     let id = eventID(in: zone, type: type, dot: dot, index: operations.count)
     let ordered = fields.filter { $0.value != .null }.sorted { $0.field < $1.field }

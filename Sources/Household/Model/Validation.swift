@@ -1,6 +1,6 @@
 import HearthCRDT
 
-/// The bounds on what people enter, checked before anything is written.
+/// The bounds on people's input, checked before anything is written.
 enum Validation {
   static let titleCharacters = 1...200
   static let nameCharacters = 1...80
@@ -10,14 +10,14 @@ enum Validation {
   static let maximumReasonBytes = 1024
   static let maximumEmailBytes = 254
   static let points = 0...100_000
-  /// How many days back work may be entered (rule R9).
+  /// The number of past days for which work may be entered (rule R9).
   static let maximumDaysBack = 7
-  /// How far ahead of its due day an occurrence may be done or skipped.
+  /// The number of days before its due day in which an occurrence may be done or skipped.
   static let maximumDaysAhead = 366
-  /// The most bytes of one character that counts: longer ones are piles of combining marks.
+  /// The most bytes of a character: longer ones are piles of combining marks.
   private static let maximumBytesPerCharacter = 32
 
-  /// Whether the text is not blank and has so many characters.
+  /// Whether the text is not blank and has a permitted number of characters.
   static func isText(_ text: String, characters: ClosedRange<Int>) -> Bool {
     text.utf8.count <= characters.upperBound * maximumBytesPerCharacter
       && characters.contains(text.count) && !text.allSatisfy(\.isWhitespace)

@@ -1,25 +1,24 @@
-/// A rule read from calendar text, with what differs from the original's meaning.
+/// A rule read from calendar text, with the differences from the original's meaning.
 package struct ImportedRule: Equatable, Sendable {
-  /// The rule.
   package let rule: RecurrenceRule
-  /// Plain sentences on where the rule and the calendar text part ways; empty when nowhere.
+  /// Sentences that describe each difference between rule and calendar text; empty if there is
+  /// none.
   package let notes: [String]
 }
 
 extension RecurrenceRule {
-  /// The greatest number of content lines looked at.
+  /// The most content lines that are read.
   package static let maximumCalendarLines = 1000
-  /// The greatest length of a content line that says how something recurs, in bytes.
+  /// The greatest length of a recurrence content line, in bytes.
   package static let maximumCalendarLineBytes = 1024
 
   /// Reads a rule from the unfolded content lines of one calendar component.
   ///
-  /// It looks at DTSTART, RRULE and the X-HEARTH properties and ignores the rest; RDATE, EXDATE
-  /// and EXRULE are refused, for leaving them out would invent or lose dates. `local` converts UTC
-  /// to the local time of DTSTART's zone; it is needed only where UNTIL is in UTC and DTSTART has
-  /// a time.
+  /// It reads DTSTART, RRULE and the X-HEARTH properties and ignores the rest. It refuses RDATE,
+  /// EXDATE and EXRULE, because omitting them would add or lose dates. `local` converts UTC to the
+  /// local time of DTSTART's zone; it is needed only where UNTIL is in UTC and DTSTART has a time.
   ///
-  /// - Throws: `calendarText` for malformed lines, `calendarUnsupported` for what lies outside the
+  /// - Throws: `calendarText` for malformed lines, `calendarUnsupported` for lines outside the
   ///   subset, and what `init` throws.
   package static func imported(
     iCalendar lines: [String], local: ((CivilDateTime) -> CivilDateTime)? = nil
@@ -47,7 +46,7 @@ extension RecurrenceRule {
   }
 }
 
-/// The recurrence lines of a component, taken apart.
+/// The parsed recurrence lines of a component.
 private struct ICalendarComponent {
   var start: CivilDateTime
   var times: [CivilTime]
@@ -143,7 +142,7 @@ struct RecurMoment {
   }
 }
 
-/// The parts of a RECUR value, taken one by one; what nobody takes is unsupported.
+/// The parts of a RECUR value, consumed one by one; a part that remains is unsupported.
 struct RecurParts {
   private var entries: [(name: String, value: String)] = []
 
@@ -192,7 +191,7 @@ struct RecurParts {
     return number
   }
 
-  /// A list of numbers, possibly negative, at most 62 of them.
+  /// Consumes a list of numbers, possibly negative, at most 62 of them.
   mutating func takeList(_ name: String) throws(HouseholdError) -> [Int]? {
     guard let text = take(name) else { return nil }
     var numbers: [Int] = []
@@ -210,7 +209,7 @@ struct RecurParts {
     return numbers.sorted()
   }
 
-  /// BYDAY: weekdays with or without a number.
+  /// Consumes BYDAY: weekdays with or without a number.
   mutating func takeDays() throws(HouseholdError) -> [(ordinal: Int?, weekday: Weekday)]? {
     guard let text = take("BYDAY") else { return nil }
     var days: [(ordinal: Int?, weekday: Weekday)] = []
@@ -250,7 +249,7 @@ struct RecurParts {
       date = converted.date
       time = converted.time
     }
-    // An end earlier in the day than the first time leaves that day out.
+    // An end before the first time of its day excludes that day.
     return .until(time < first ? date.adding(days: -1) ?? date : date)
   }
 

@@ -1,12 +1,10 @@
 /// One due instance of a rule: a civil date and the place among that day's times.
 ///
-/// Together with the chore's id it names an occurrence on every device alike (rule R6). `slot` is
-/// the index into the rule's times, 0 when there is none or one, so moving a time of day keeps the
-/// occurrence; it is 0...23.
+/// Together with the chore's id it identifies an occurrence on every device alike (rule R6). `slot`
+/// is the index into the rule's times, and 0 when the rule has no or one time, so moving a time of
+/// day keeps the occurrence; it is 0...23.
 package struct Occurrence: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// The day it is due.
   package let date: CivilDate
-  /// The index of its time of day.
   package let slot: Int
 
   /// Makes an occurrence.
@@ -48,8 +46,8 @@ package struct Occurrence: Hashable, Comparable, Sendable, CustomStringConvertib
 extension RecurrenceRule {
   /// The occurrences from `first` through `last`, both included, in order, at most `limit`.
   ///
-  /// Reaches the window arithmetically: O(periods in the window), plus for counted rules the cost
-  /// of `ordinal(of:)` once. An after-completion rule has one known occurrence, its anchor.
+  /// It reaches the window arithmetically: O(periods in the window), plus for counted rules the
+  /// cost of `ordinal(of:)` once. An after-completion rule has one known occurrence, its anchor.
   package func occurrences(
     from first: CivilDate, through last: CivilDate, limit: Int
   ) -> [Occurrence] {
@@ -90,10 +88,10 @@ extension RecurrenceRule {
     }
   }
 
-  /// The first date after `date`, or nil when the rule has ended or the calendar has.
+  /// The first date after `date`, or nil when the rule or the calendar has ended.
   ///
-  /// Bounded: a rule whose days never come (`5mo` of every February of odd years) is given up at
-  /// 9999-12-31, after at most 10,000 empty periods.
+  /// The search is bounded: for a rule whose days never come (`5mo` of every February of odd years)
+  /// it ends at 9999-12-31, after at most 10,000 empty periods.
   package func next(after date: CivilDate) -> CivilDate? {
     guard let following = date.adding(days: 1) else { return nil }
     return dates(from: following, through: .last, limit: 1).first
@@ -109,7 +107,7 @@ extension RecurrenceRule {
 
   /// The last date on or before `date`, or nil when there is none.
   ///
-  /// Same bounds as `next(after:)`.
+  /// It has the bounds of `next(after:)`.
   package func latest(onOrBefore date: CivilDate) -> CivilDate? {
     guard mode == .calendar else { return anchor <= date ? anchor : nil }
     let periods = RulePeriods(self)
@@ -134,7 +132,7 @@ extension RecurrenceRule {
     return nil
   }
 
-  /// The last date of a rule that ends, nil for one that does not (or that has no date at all).
+  /// The last date of a rule that ends; nil for one that does not end or has no dates.
   package var lastDate: CivilDate? { end == .never ? nil : latest(onOrBefore: .last) }
 
   /// Whether `date` is a date of the rule.
@@ -147,18 +145,18 @@ extension RecurrenceRule {
     occurrence.slot < slotsPerDate && isDate(occurrence.date)
   }
 
-  /// How many dates of the rule come before `date`; nil when `date` is not one itself.
+  /// The number of dates of the rule before `date`; nil when `date` is not one itself.
   ///
-  /// The first date has ordinal 0. Rotation by date takes turns with it (rule R18). O(1), except
-  /// for fifth weekdays and weekdays counted from both ends, which need one step per period since
-  /// the anchor: at most 120,000, in practice 12 a year.
+  /// The first date has ordinal 0. Rotation by date uses it (rule R18). O(1), except for fifth
+  /// weekdays and weekdays counted from both ends, which need one step per period since the anchor:
+  /// at most 120,000, in practice 12 a year.
   package func ordinal(of date: CivilDate) -> Int? {
     guard isDate(date) else { return nil }
     guard mode == .calendar else { return 0 }
     return RulePeriods(self).count(before: Int(date.dayNumber))
   }
 
-  /// How many occurrences come before `occurrence`; nil when it does not belong to the rule.
+  /// The number of occurrences before `occurrence`; nil when it does not belong to the rule.
   package func ordinal(of occurrence: Occurrence) -> Int? {
     guard occurrence.slot < slotsPerDate, let before = ordinal(of: occurrence.date) else {
       return nil
@@ -166,12 +164,13 @@ extension RecurrenceRule {
     return before * slotsPerDate + occurrence.slot
   }
 
-  /// The date due next when the chore was last done on `day`.
+  /// The next due date after the chore was last done on `day`.
   ///
-  /// After-completion rules: `day` plus the interval in days, weeks, months or years; months and
-  /// years keep the day of the month or fall back to the month's last day. Calendar rules: their
-  /// first date after `day`. Nil past `until` or the calendar. A count is not looked at for
-  /// after-completion rules: how many times it was done is known to the caller only.
+  /// For an after-completion rule it is `day` plus the interval in days, weeks, months or years;
+  /// months and years keep the day of the month or fall back to the month's last day. For a
+  /// calendar rule it is the first date after `day`. It is nil past `until` or the calendar. The
+  /// function ignores the count of an after-completion rule, because only the caller knows how many
+  /// times the chore was done.
   package func nextDue(afterCompletionDay day: CivilDate) -> CivilDate? {
     guard mode == .afterCompletion else { return next(after: day) }
     let due: CivilDate? =

@@ -1,11 +1,10 @@
 /// The n-th given weekday of a month, counted from its beginning or from its end.
 ///
-/// `2tu` is the second Tuesday, `-1mo` the last Monday. A month without a fifth Monday simply has
-/// no day for `5mo`.
+/// `2tu` is the second Tuesday, `-1mo` the last Monday. A month without a fifth Monday has no day
+/// for `5mo`.
 package struct OrdinalWeekday: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The number of the weekday in its month, 1 to 5 from the beginning, -5 to -1 from the end.
   package let ordinal: Int
-  /// The day of the week.
   package let weekday: Weekday
 
   /// Makes an ordinal weekday.
@@ -34,7 +33,6 @@ package struct OrdinalWeekday: Hashable, Comparable, Sendable, CustomStringConve
 
   /// The stored form, for example `2tu` or `-1mo`.
   package var code: String { "\(ordinal)\(weekday.code)" }
-  /// The stored form.
   package var description: String { code }
 
   /// Canonical order: counted from the beginning first, then by number, then by weekday.
@@ -44,7 +42,7 @@ package struct OrdinalWeekday: Hashable, Comparable, Sendable, CustomStringConve
 
   private var rank: Int { ordinal > 0 ? ordinal : 100 + ordinal }
 
-  /// The day of the month this names, or nil when the month has none.
+  /// The day of the month it names, or nil when the month has none.
   func day(firstWeekday: Weekday, length: Int) -> Int? {
     if ordinal > 0 {
       let day = 1 + weekday.offset(from: firstWeekday) + 7 * (ordinal - 1)

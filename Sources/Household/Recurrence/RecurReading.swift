@@ -1,7 +1,7 @@
 /// The BY… parts of a RECUR value, read into the days of a rule.
 ///
 /// It may turn one frequency into another that gives the same dates, and move the anchor to the
-/// month that BYMONTH names; the anchor then begins the first year whose month is not past.
+/// month that BYMONTH names. The anchor then begins in the first year whose month is not past.
 struct RecurReading {
   var frequency: RecurrenceRule.Frequency
   let interval: Int

@@ -12,16 +12,15 @@
 //   after completion       no RRULE but X-HEARTH-AFTER-COMPLETION with the same grammar: another
 //                          program must not take it for a fixed sequence
 
-/// A time zone as far as calendar text needs it: its name, and wall clock to UTC.
+/// A time zone's name and its conversion from wall clock to UTC, as calendar text needs them.
 ///
-/// The pure rules know no zones; the edge of the program brings this conversion.
+/// The pure rules know no zones; the edge of the program supplies this conversion.
 package struct ICalendarZone {
   /// The name for `TZID`, for example `Europe/Berlin`.
   package let identifier: String
   /// Converts local date and time to UTC.
   package let utc: (CivilDateTime) -> CivilDateTime
 
-  /// Makes a zone.
   package init(identifier: String, utc: @escaping (CivilDateTime) -> CivilDateTime) {
     self.identifier = identifier
     self.utc = utc
@@ -29,15 +28,15 @@ package struct ICalendarZone {
 }
 
 extension RecurrenceRule {
-  /// The name of the property that lists several times a day.
+  /// The property that lists several times a day.
   package static let timesProperty = "X-HEARTH-TIMES"
-  /// The name of the property that holds a rule counted from completion.
+  /// The property that contains a rule that counts from completion.
   package static let afterCompletionProperty = "X-HEARTH-AFTER-COMPLETION"
 
   /// The rule as unfolded content lines: DTSTART, RRULE and the properties named above.
   ///
-  /// DTSTART is the rule's first date, as RFC 5545 asks; it is a plain date when the rule has no
-  /// times, else a local time, with `TZID` when a zone is given.
+  /// DTSTART is the rule's first date, as RFC 5545 requires. It is a plain date when the rule has
+  /// no times, else a local time, with `TZID` when a zone is given.
   ///
   /// - Throws: `calendarUnsupported` when the zone's name cannot stand in a parameter.
   package func iCalendarLines(zone: ICalendarZone? = nil) throws(HouseholdError) -> [String] {

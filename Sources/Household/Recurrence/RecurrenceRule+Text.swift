@@ -74,7 +74,7 @@ extension RecurrenceRule {
   }
 }
 
-/// The fields of a rule text, taken one after the other in their fixed order.
+/// The fields of a rule text, consumed in their fixed order.
 private struct RuleFields {
   private var rest: ArraySlice<ArraySlice<UInt8>>
 

@@ -1,10 +1,11 @@
-/// How a chore repeats, in civil dates: the value of ONE register of a chore (rules R5 and R6).
+/// The recurrence of a chore in civil dates: the value of ONE register of a chore (rules R5 and
+/// R6).
 ///
 /// A `.calendar` rule is a fixed sequence of dates computed from its anchor; completing early or
-/// late never moves it. An `.afterCompletion` rule knows only its first date; every later one is
-/// reckoned from the day of completion (rule R7). A value can only be made valid and normalised,
-/// so equal rules have equal canonical texts. The subset of RFC 5545 it covers is described in
-/// `RecurrenceRule+ICalendar.swift`.
+/// late never moves it. An `.afterCompletion` rule fixes only its first date; every later one
+/// follows from the day of completion (rule R7). Every value is valid and normalised, so equal
+/// rules have equal canonical texts. `RecurrenceRule+ICalendar.swift` describes the subset of RFC
+/// 5545 that it covers.
 package struct RecurrenceRule: Hashable, Sendable {
   /// The unit of the interval.
   package enum Frequency: String, CaseIterable, Sendable {
@@ -14,35 +15,36 @@ package struct RecurrenceRule: Hashable, Sendable {
     case yearly
   }
 
-  /// What the interval is counted from.
+  /// The origin of the interval.
   package enum Mode: String, CaseIterable, Sendable {
-    /// From the anchor: a fixed sequence of dates.
+    /// The anchor: a fixed sequence of dates.
     case calendar
-    /// From the day the last occurrence was done.
+    /// The day on which the last occurrence was done.
     case afterCompletion = "completion"
   }
 
-  /// Which days inside a period are dates of the rule.
+  /// The days inside a period that are dates of the rule.
   package enum Days: Hashable, Sendable {
-    /// No condition: daily rules and after-completion rules.
+    /// No condition; for daily rules and after-completion rules.
     case any
-    /// Days of the week; weekly rules. Never empty.
+    /// Days of the week, never empty; for weekly rules.
     case weekdays(WeekdaySet)
-    /// A day of the month, 1...31, or the month's last day when it is shorter; monthly rules, and
-    /// yearly rules in the month of the anchor.
+    /// A day of the month, 1...31, or the last day of a shorter month.
+    ///
+    /// For monthly rules, and for yearly rules in the month of the anchor.
     case dayOfMonth(Int)
-    /// The last day of the month; monthly and yearly rules.
+    /// The last day of the month; for monthly and yearly rules.
     case lastDayOfMonth
-    /// Ordinal weekdays of the month, sorted and distinct, 1...35; monthly and yearly rules.
+    /// Ordinal weekdays of the month, sorted and distinct, 1...35; for monthly and yearly rules.
     case ordinalWeekdays([OrdinalWeekday])
   }
 
-  /// When the sequence of dates stops.
+  /// The end of the sequence of dates.
   package enum End: Hashable, Sendable {
     case never
-    /// The last possible date, itself included.
+    /// The last possible date, inclusive.
     case until(CivilDate)
-    /// The number of dates (not of occurrences: several times on one day are one date).
+    /// The number of dates, not of occurrences: several times on one day are one date.
     case count(Int)
   }
 
@@ -50,34 +52,34 @@ package struct RecurrenceRule: Hashable, Sendable {
   package static let intervals = 1...366
   /// The allowed numbers of dates of a counted rule.
   package static let counts = 1...10_000
-  /// How many times of day a rule may have.
+  /// The most times of day of a rule.
   package static let maximumTimes = 24
-  /// How many ordinal weekdays a rule may have: all seven weekdays, five times.
+  /// The most ordinal weekdays of a rule: all seven weekdays, five times.
   package static let maximumOrdinalWeekdays = 35
 
-  /// What the interval is counted from.
+  /// The origin of the interval.
   package let mode: Mode
-  /// The first day the rule may fall on; it is a date of the rule only if it fits the rule.
+  /// The first possible day of the rule; it is a date of the rule only if it fits the rule.
   package let anchor: CivilDate
   /// The unit of the interval.
   package let frequency: Frequency
-  /// Every how many units, 1...366.
+  /// The number of units between periods, 1...366.
   package let interval: Int
-  /// Which days inside a period are dates of the rule.
+  /// The days inside a period that are dates of the rule.
   package let days: Days
   /// The first day of the week; it decides which weeks a rule of several weeks skips.
   package let weekStart: Weekday
-  /// When the sequence of dates stops.
+  /// The end of the sequence of dates.
   package let end: End
-  /// Times of day, sorted and distinct, at most 24; empty means due some time that day.
+  /// Times of day, sorted and distinct, at most 24; empty for any time of the day.
   package let times: [CivilTime]
 
-  /// Makes a rule, checked and normalised.
+  /// Makes a checked and normalised rule.
   ///
-  /// `days` nil means what the anchor suggests: its weekday for weekly rules, its day of the month
-  /// for monthly and yearly ones. Ordinal weekdays and times are sorted, repetitions dropped.
+  /// If `days` is nil, the anchor supplies it: its weekday for weekly rules, its day of the month
+  /// for monthly and yearly ones. Ordinal weekdays and times are sorted, and repetitions removed.
   ///
-  /// - Throws: `ruleOutOfRange` or `ruleContradiction`, saying which range or combination holds.
+  /// - Throws: `ruleOutOfRange` or `ruleContradiction`, with the permitted range or combination.
   package init(
     _ frequency: Frequency, every interval: Int = 1, on days: Days? = nil, from anchor: CivilDate,
     mode: Mode = .calendar, end: End = .never, at times: [CivilTime] = [],
@@ -193,7 +195,7 @@ package struct RecurrenceRule: Hashable, Sendable {
     return distinct
   }
 
-  /// How many occurrences a date has: one per time of day, and one when no time is given.
+  /// The number of occurrences of a date: one per time of day, and one when no time is given.
   package var slotsPerDate: Int { max(times.count, 1) }
 
   /// The time of day of a slot, or nil when the rule has no times or no such slot.
@@ -203,7 +205,7 @@ package struct RecurrenceRule: Hashable, Sendable {
 }
 
 extension RecurrenceRule.Frequency {
-  /// The unit in the plural: days, weeks, months, years.
+  /// The unit in the plural.
   var units: String { unit + "s" }
 
   /// The unit in the singular.
@@ -226,7 +228,7 @@ extension RecurrenceRule.Frequency {
 }
 
 extension RecurrenceRule.Days {
-  /// What these days are, for error messages.
+  /// The kind of days, for error messages.
   var kind: String {
     switch self {
     case .any: "no days at all"

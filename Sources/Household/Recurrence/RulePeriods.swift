@@ -1,4 +1,4 @@
-/// The days one period of a rule offers: a base day and a bit for each of the 31 days after it.
+/// The days of one period of a rule: a base day and a bit for each of the 31 days after it.
 struct PeriodDays {
   let base: Int
   private(set) var mask: UInt32
@@ -7,31 +7,27 @@ struct PeriodDays {
   var first: Int? { mask == 0 ? nil : base + mask.trailingZeroBitCount }
   var last: Int? { mask == 0 ? nil : base + 31 - mask.leadingZeroBitCount }
 
-  /// Drops all days before `day`.
   mutating func drop(before day: Int) {
     let shift = day - base
     if shift >= 32 { mask = 0 } else if shift > 0 { mask &= ~UInt32(0) << UInt32(shift) }
   }
 
-  /// Drops all days after `day`.
   mutating func drop(after day: Int) {
     let keep = day - base + 1
     if keep <= 0 { mask = 0 } else if keep < 32 { mask &= (1 << UInt32(keep)) - 1 }
   }
 
-  /// Drops the first `count` days.
   mutating func drop(first count: Int) {
     for _ in 0..<min(count, self.count) { mask &= mask - 1 }
   }
 }
 
-/// A calendar rule seen as a row of periods (days, weeks, months, years), numbered from the one
-/// that contains the anchor.
+/// A calendar rule as a sequence of periods (days, weeks, months, years).
 ///
-/// Every period is computed from its number alone, never from its predecessor, so nothing drifts
-/// (31 January, 28 February, 31 March) and a window far from the anchor is reached in O(1). `end`
-/// is not looked at here. Periods exist up to 9999-12-31, at most 3.7 million of one day and
-/// 120,000 of one month.
+/// The period of the anchor has number 0. Every period is computed from its number alone, never
+/// from its predecessor. So nothing drifts (31 January, 28 February, 31 March), and a window far
+/// from the anchor is reached in O(1). `end` is not considered here. Periods exist up to
+/// 9999-12-31, at most 3.7 million of one day and 120,000 of one month.
 struct RulePeriods {
   let rule: RecurrenceRule
   private let anchorDay: Int
@@ -45,7 +41,7 @@ struct RulePeriods {
     firstMonth = rule.anchor.yearMonth.index
   }
 
-  /// Months from one period to the next; monthly and yearly rules only.
+  /// Months from one period to the next; for monthly and yearly rules only.
   private var monthStep: Int { rule.frequency == .yearly ? rule.interval * 12 : rule.interval }
 
   /// The number of the last period that begins on or before `day`; 0 when none does.
@@ -110,9 +106,9 @@ struct RulePeriods {
     }
   }
 
-  /// How many days every whole period has, or nil when that varies from month to month.
+  /// The number of days in every whole period, or nil when it varies from month to month.
   ///
-  /// It varies with fifth weekdays, and where counting from both ends can meet on one day.
+  /// It varies with fifth weekdays, and where counting from both ends can give the same day.
   private var daysPerPeriod: Int? {
     switch rule.days {
     case .any, .dayOfMonth, .lastDayOfMonth: return 1
@@ -125,9 +121,9 @@ struct RulePeriods {
     }
   }
 
-  /// How many days of the sequence come before `day`, but at most `limit`.
+  /// The number of days of the sequence before `day`, but at most `limit`.
   ///
-  /// O(1) when every period has equally many days; otherwise it walks the periods from the anchor
+  /// O(1) when every period has equally many days. Otherwise it walks the periods from the anchor
   /// and stops at `limit`: at most 120,000 steps, in practice 12 a year.
   func count(before day: Int, limit: Int = .max) -> Int {
     guard day > anchorDay else { return 0 }
@@ -174,7 +170,7 @@ struct RuleDayScan: IteratorProtocol {
   private var index: Int
   private var current: PeriodDays?
   private var remaining: Int
-  /// How many periods were computed, for tests of the cost.
+  /// The number of computed periods, for tests of the cost.
   private(set) var periodsVisited = 0
 
   /// A scan of the days of `rule` on or after `day`.
