@@ -5,17 +5,17 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-/// The public catalogues of a node in a file of their own: the last good copy of each, offline.
+/// The public catalogues of a node in a separate file: the last good copy of each, offline.
 ///
-/// Nothing here is secret, and all of it can be fetched again; so the file is apart from the
-/// replica, and a damaged one harms no household. A copy is replaced in one transaction or not at
+/// The file has no secrets, and all of its content can be fetched again. It is separate from the
+/// replica, so damage to it harms no household. A copy is replaced in one transaction or not at
 /// all. Confined to one executor at a time.
 package final class CatalogueStore {
-  /// In which part of the file something lies.
+  /// The part of the file.
   package enum Shelf: Int, Sendable {
-    /// What others publish.
+    /// The catalogues of other publishers.
     case followed = 0
-    /// What this node publishes: the last version that it signed.
+    /// This node's own catalogues: the last version that it signed.
     case own = 1
   }
 
@@ -23,7 +23,8 @@ package final class CatalogueStore {
 
   private static let applicationID = 0x4852_5443
 
-  /// Opens the file, making it if there is none.
+  /// Opens the file, and creates it if it does not exist.
+  ///
   /// - Throws: `StoreError`.
   package init(path: String) throws {
     var configuration = Configuration()
@@ -81,12 +82,12 @@ package final class CatalogueStore {
     """,
   ]
 
-  /// Closes the file; nothing may be called afterwards.
+  /// Closes the file; no other call may follow.
   package func close() throws { try connection.close() }
 
   // MARK: Catalogues
 
-  /// The catalogues of a shelf, in order of name and id.
+  /// Returns the catalogues of a shelf, in order of name and id.
   package func catalogues(_ shelf: Shelf) throws -> [KeptCatalogue] {
     try connection.run { _ in
       let row = try connection.statement(
@@ -104,7 +105,8 @@ package final class CatalogueStore {
     }
   }
 
-  /// One catalogue; nil if it is not there, or not followed any more unless that is asked for.
+  /// Returns one catalogue; nil if it is absent, or no longer followed unless `evenForgotten` is
+  /// set.
   package func catalogue(
     _ id: Identifier, _ shelf: Shelf, evenForgotten: Bool = false
   ) throws -> KeptCatalogue? {
@@ -139,7 +141,7 @@ package final class CatalogueStore {
     }
   }
 
-  /// Notes a catalogue, or what is known of it; head and records stay as they are.
+  /// Saves a catalogue's metadata; head and records stay as they are.
   package func note(_ kept: KeptCatalogue, _ shelf: Shelf) throws {
     try connection.transaction {
       let row = try connection.statement(
@@ -159,8 +161,9 @@ package final class CatalogueStore {
     }
   }
 
-  /// Forgets a catalogue and its copy; which version was the greatest stays known, so that
-  /// following it again lets no older one in.
+  /// Forgets a catalogue and its copy.
+  ///
+  /// The greatest version stays known, so that following the catalogue again accepts no older one.
   package func forget(_ id: Identifier, _ shelf: Shelf) throws {
     try connection.transaction {
       try connection.statement("DELETE FROM records WHERE shelf = ? AND catalogue = ?")
@@ -176,7 +179,7 @@ package final class CatalogueStore {
 
   // MARK: Copies
 
-  /// Puts a whole version in the place of the one before, in one transaction.
+  /// Replaces the previous version with a whole new one, in one transaction.
   package func replace(
     _ catalogue: PublicCatalogue, of kept: KeptCatalogue, _ shelf: Shelf
   ) throws {
@@ -205,7 +208,7 @@ package final class CatalogueStore {
     }
   }
 
-  /// The bytes of the copy as they lie there: what is damaged is replaced like anything else.
+  /// Returns the stored bytes of the copy; damaged ones are replaced like any others.
   private func bytes(of id: Identifier, _ shelf: Shelf) throws -> [PublicKeyPath: [UInt8]] {
     let row = try connection.statement(
       "SELECT type, id, bytes FROM records WHERE shelf = ? AND catalogue = ?"
@@ -217,7 +220,7 @@ package final class CatalogueStore {
     return found
   }
 
-  /// The records of the copy, in order of type and id.
+  /// Returns the records of the copy, in order of type and id.
   package func records(
     of id: Identifier, _ shelf: Shelf, type: String? = nil
   ) throws -> [SignedPublicRecord] {
@@ -235,9 +238,9 @@ package final class CatalogueStore {
     }
   }
 
-  /// The whole copy, proven anew; nil if there is none.
+  /// Returns the whole copy after verifying it again; nil if there is none.
   ///
-  /// - Throws: `StoreError.corrupt` where the file does not hold what was put there.
+  /// - Throws: `StoreError.corrupt` if the file does not contain what was stored.
   package func copy(of id: Identifier, _ shelf: Shelf) throws -> PublicCatalogue? {
     guard let kept = try catalogue(id, shelf) else { return nil }
     let head: [UInt8]? = try connection.run { _ in
@@ -270,9 +273,9 @@ package final class CatalogueStore {
     }
   }
 
-  // MARK: Where to publish
+  // MARK: Publishing targets
 
-  /// The places to which a catalogue of this node's is published.
+  /// Returns the targets to which this node publishes one of its catalogues.
   package func targets(of id: Identifier) throws -> [String] {
     try connection.run { _ in
       let row = try connection.statement(
@@ -284,7 +287,7 @@ package final class CatalogueStore {
     }
   }
 
-  /// Publishes to a place from now on.
+  /// Adds a publishing target.
   package func addTarget(_ place: String, of id: Identifier) throws {
     try connection.transaction {
       try connection.statement("INSERT OR IGNORE INTO targets(catalogue, place) VALUES(?, ?)")

@@ -1,21 +1,22 @@
 import HearthCRDT
 import HearthSync
 
-/// A projection's table in the database, with the texts of its statements: they are built once, as
-/// every completed chore runs a dozen of them.
+/// A projection's table in the database, with the SQL of its statements.
+///
+/// The texts are built once, because every completed chore runs a dozen of them.
 struct ProjectedTable {
   let shape: ProjectionTable
   /// The key's columns, then the others.
   let columns: [ProjectionTable.Column]
-  /// How many of the columns are the key.
+  /// The number of key columns.
   let keys: Int
-  /// The table's name in quotes.
+  /// The quoted table name.
   let sqlName: String
-  /// Puts a row of all columns in the place of one with the same key.
+  /// Inserts a row of all columns, or replaces the one with the same key.
   let insert: String
-  /// Reads rows by their first n key columns, in the key's order; n is the place.
+  /// At index n: reads rows by their first n key columns, in the key's order.
   let selects: [String]
-  /// Removes rows by their first n key columns; n is the place.
+  /// At index n: removes rows by their first n key columns.
   let deletes: [String]
 
   var name: String { shape.name }

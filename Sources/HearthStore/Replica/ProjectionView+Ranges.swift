@@ -2,7 +2,7 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// The membership of a view's group, folded when first asked for.
+/// The membership of a view's group, folded on first use.
 final class GroupMemory {
   fileprivate var membership: Membership?
 }
@@ -24,7 +24,7 @@ extension ProjectionView {
     return count
   }
 
-  /// A query of the stretch, its values bound.
+  /// Prepares the query of a range, with its values bound.
   private func statement(
     _ table: ProjectedTable, _ range: RowRange, isCount: Bool
   ) throws -> Statement {
@@ -52,10 +52,10 @@ extension ProjectionView {
     return statement
   }
 
-  /// The index that has the stretch's order; nil where the key has it.
+  /// The index with the range's order; nil if the key has it.
   ///
-  /// Left alone, the planner follows the primary key where all columns of an index are given,
-  /// as that has the order of what is left, and reads the whole zone.
+  /// Without a hint, the planner follows the primary key where all columns of an index are given,
+  /// because the key has the order of the remaining columns. It then reads the whole zone.
   private func index(of table: ProjectionTable, for range: RowRange) -> String? {
     let key = table.key.map(\.name)
     guard !key.starts(with: range.order) else { return nil }
@@ -84,19 +84,19 @@ extension ProjectionView {
   }
 }
 
-/// What decides the text of a query of a stretch.
+/// The parts of a range that determine the text of its query.
 struct RangeShape: Hashable {
-  /// The table's name in quotes.
+  /// The quoted table name.
   let table: String
   let order: [String]
-  /// How many columns are given, and how many tell the place of the beginning.
+  /// The number of given columns, and the number that define the start position.
   let prefix: Int
   let from: Int
   let isExclusive: Bool
   let isDescending: Bool
   let isCount: Bool
 
-  /// The query, to be bound to the zone, the values of the prefix and the place, and the limit.
+  /// The query; its parameters are the zone, the prefix, the start position and the limit.
   fileprivate func sql(_ table: ProjectionTable, index: String?) -> String {
     let names = order.map(TypeTable.quoted)
     let columns = (table.key + table.columns).map { TypeTable.quoted($0.name) }
@@ -117,7 +117,7 @@ struct RangeShape: Hashable {
   }
 }
 
-/// The text of a query of a stretch, and the types of what is bound to it.
+/// The text of a range query, and the types of its parameters.
 struct RangeQuery {
   let sql: String
   let types: [FieldType]
@@ -136,7 +136,7 @@ private struct NoProjection: Projection {
 }
 
 extension ReplicaStore {
-  /// A view of a zone's records, and of the first projection's rows.
+  /// Returns a view of a zone's records, and of the first projection's rows.
   package func source(of zone: ZoneID) throws -> any ProjectionSource {
     try ProjectionView(projections.first ?? NoProjection(), store: self, zone: zone)
   }

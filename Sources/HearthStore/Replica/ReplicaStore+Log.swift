@@ -2,7 +2,7 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-// The port's log half: zones, heads, changes, segments, pending, facts.
+// The log half of the port: zones, heads, changes, segments, pending segments, facts.
 extension ReplicaStore: Store {
   package func zones() throws -> [StoredZone] {
     try connection.run { _ in
@@ -313,7 +313,7 @@ extension ReplicaStore: Store {
     try statement.bind(notice.text).bind(notice.milliseconds).execute()
   }
 
-  /// Takes back notices that turned out not to be true.
+  /// Removes notices that turned out to be false.
   package func removeNotices(of kind: Notice.Kind, in zone: ZoneID?, saying text: String) throws {
     let statement = try connection.statement(
       "DELETE FROM hearth_notices WHERE kind = ? AND zone IS ? AND text = ?")
@@ -322,7 +322,7 @@ extension ReplicaStore: Store {
     try statement.bind(text).execute()
   }
 
-  /// The notices to the node's person, oldest first.
+  /// Returns the notices to the node's person, oldest first.
   package func notices() throws -> [Notice] {
     try connection.run { _ in
       let statement = try connection.statement(

@@ -2,7 +2,8 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-// The port's waiting segments: told by their clear part, read whole only to be opened.
+// The pending segments of the port: identified by their clear part, and read whole only to be
+// opened.
 extension ReplicaStore {
   package func save(_ pending: PendingSegment, in zone: ZoneID) throws {
     let entry = pending.entry

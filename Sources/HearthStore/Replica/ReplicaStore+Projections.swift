@@ -3,10 +3,10 @@ import HearthMembership
 import HearthSync
 
 extension ReplicaStore {
-  /// Creates the tables of projections; rebuilds one whose meaning has changed.
+  /// Creates the tables of projections, and rebuilds one whose version has changed.
   ///
-  /// One that this program does not keep goes stale with the next write, so it is marked to be
-  /// rebuilt by a program that does.
+  /// A projection that this program does not maintain becomes stale with the next write. It is
+  /// marked, so that a program that maintains it rebuilds it.
   func prepareProjections() throws {
     try forgetOtherProjections()
     for projection in projections {
@@ -59,7 +59,7 @@ extension ReplicaStore {
     }
   }
 
-  /// Updates what depends on who belongs to the group of a control zone.
+  /// Updates everything that depends on the members of a control zone's group.
   private func judgeAuthorsAnew(besides control: ZoneID) throws {
     let zones = try zones()
     let group = zones.first { $0.id == control }?.group
@@ -164,7 +164,7 @@ extension ReplicaStore {
       """
   }
 
-  /// The rows of a projection's table whose first key columns equal the values.
+  /// Returns the rows of a projection's table whose first key columns equal the values.
   package func projectedRows(
     of projection: String, _ table: String, where key: [Value], in zone: ZoneID
   ) throws -> [[Value]] {

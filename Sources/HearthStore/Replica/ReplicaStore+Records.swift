@@ -107,7 +107,7 @@ extension ReplicaStore {
     try removeProjectionRows(of: number)
   }
 
-  /// A record or event with all its values; nil if it is not in the zone.
+  /// Returns a record or event with all its values; nil if it is not in the zone.
   package func record(_ key: RecordKey, in zone: ZoneID) throws -> StoredRecord? {
     try connection.run { _ in
       let number = try number(of: zone)

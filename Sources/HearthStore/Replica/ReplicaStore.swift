@@ -7,25 +7,26 @@ import HearthSync
 /// A node's replica on SQLite: log, records, projections and the node's own facts.
 ///
 /// Confined to one executor at a time (its node's); every call runs on the connection's queue. The
-/// file is opened with `synchronous=EXTRA` before `journal_mode=WAL`, so that a commit that
-/// returned survives a power cut even where unlinking a file is not durable by itself.
+/// file is opened with `synchronous=EXTRA` before `journal_mode=WAL`. So a commit that returned
+/// survives a power cut even where unlinking a file is not durable by itself.
 package final class ReplicaStore {
   let connection: Connection
   let authors: AuthorNumbers
   private(set) var tables: [TypeID: TypeTable] = [:]
   private(set) var zoneNumbers: [ZoneID: Int64] = [:]
-  /// The segments of each zone as they were last read: every round over a transport asks for them,
-  /// and few change any.
+  /// The segments of each zone as last read.
+  ///
+  /// Every sync round over a transport requests them, and few rounds change any.
   var knownSegments: [ZoneID: [StoredSegment]] = [:]
-  /// Each group's last fold: the next one does not check the same signatures again.
+  /// Each group's last fold, so that the next one does not verify the same signatures again.
   var lastMemberships: [GroupID: Membership] = [:]
-  /// Set from the failure of a transaction until what is remembered was read again.
+  /// True from a failed transaction until the cached values are read again.
   private var remembersUndone = false
   let projections: [any Projection]
-  /// The queries of stretches of rows that were asked for; there are few.
+  /// The range queries requested so far; there are few.
   private var queries: [RangeShape: RangeQuery] = [:]
   private var projectedTables: [String: [ProjectedTable]] = [:]
-  /// Where the database lies.
+  /// The path of the database.
   package let path: String
 
   /// Opens or creates a replica.
@@ -33,9 +34,10 @@ package final class ReplicaStore {
   /// - Parameters:
   ///   - path: the database file; its folder must exist.
   ///   - schema: the record types of the program.
-  ///   - projections: the derived tables to keep.
-  ///   - vfs: the name of a VFS registered with SQLite that holds the file; nil is the system's.
-  /// - Throws: `StoreError`, with what is wrong with the file and what to do.
+  ///   - projections: the derived tables to maintain.
+  ///   - vfs: the name of a VFS registered with SQLite that contains the file; nil for the
+  ///     system's.
+  /// - Throws: `StoreError`, with the fault of the file and the remedy.
   package init(
     path: String, schema: [RecordSchema], projections: [any Projection] = [], vfs: String? = nil
   ) throws {
@@ -67,13 +69,13 @@ package final class ReplicaStore {
     }
   }
 
-  /// Closes the database; nothing may be called afterwards.
+  /// Closes the database; no other call may follow.
   package func close() throws {
     try connection.close()
   }
 
   private static func open(_ path: String, vfs: String?) throws -> DatabaseQueue {
-    // SQLite takes a file that is too short for a header as an empty one, and overwrites it.
+    // SQLite treats a file that is too short for a header as empty, and overwrites it.
     let size =
       vfs != nil
       ? nil : (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? NSNumber
@@ -98,7 +100,7 @@ package final class ReplicaStore {
     do {
       let location = try vfs.map { try DatabaseLocation.uri(path: path, vfs: $0) } ?? path
       let queue = try DatabaseQueue(path: location, configuration: configuration)
-      // A library that sets its own level after preparing must not go unnoticed.
+      // A library that sets its own level after preparation must not go unnoticed.
       let isSafe = try queue.inDatabase { database in
         try Int.fetchOne(database, sql: "PRAGMA synchronous") == 3
           && String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal"
@@ -113,27 +115,27 @@ package final class ReplicaStore {
     }
   }
 
-  /// Moves what an earlier process left in the write-ahead log into the database, durably.
+  /// Moves an earlier process's write-ahead log into the database, durably.
   ///
-  /// After a sync that failed, the log may hold commits that only the page cache has: they can be
-  /// read, but what is appended behind them would be lost with them at a power cut. A log that was
-  /// closed in good order is gone, and then this costs nothing.
+  /// After a failed sync, the log may contain commits that exist only in the page cache. They can
+  /// be read, but a power cut would lose them together with everything appended after them. A log
+  /// that was closed properly does not exist, and then this costs nothing.
   private static func takeOverLog(of queue: DatabaseQueue) throws {
     try queue.inDatabase { database in
       _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
     }
   }
 
-  /// How long the header of an SQLite file is.
+  /// The length of an SQLite file's header.
   private static let headerBytes = 100
 
-  /// Refuses the database of another program before anything in it is changed.
+  /// Refuses another program's database before changing anything in it.
   private static func refuseForeign(_ database: Database, path: String) throws {
     let application = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
     if application == Migrations.applicationID { return }
     let tables = try String.fetchAll(
       database, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
-    // Losing power while the file is made leaves nothing but the list of migrations.
+    // A power cut during creation leaves only the list of migrations.
     let isBegun = tables.allSatisfy { $0 == "grdb_migrations" }
     guard application == 0, isBegun || tables.contains("hearth_facts") else {
       throw StoreError(
@@ -166,8 +168,9 @@ package final class ReplicaStore {
     }
   }
 
-  /// Whether the disk below a file has no room for even SQLite's shared memory, which it reports
-  /// as a failing disk.
+  /// Whether the disk has no room even for SQLite's shared memory.
+  ///
+  /// SQLite reports that as a failing disk.
   private static func isFull(_ path: String) -> Bool {
     let attributes = try? FileManager.default.attributesOfFileSystem(forPath: path)
     guard let free = attributes?[.systemFreeSize] as? NSNumber else { return false }
@@ -182,7 +185,7 @@ package final class ReplicaStore {
 
   var opaque: OpaqueCodec { OpaqueCodec(connection: connection, authors: authors) }
 
-  /// The query of a shape, made when it is first asked for.
+  /// Returns the query of a shape, created on first use.
   func query(_ shape: RangeShape, _ make: () throws -> RangeQuery) rethrows -> RangeQuery {
     if let present = queries[shape] { return present }
     let query = try make()
@@ -190,7 +193,7 @@ package final class ReplicaStore {
     return query
   }
 
-  /// The tables of a projection, their statements' texts made when they are first asked for.
+  /// Returns the tables of a projection; their statements' texts are created on first use.
   func tables(of projection: any Projection) -> [ProjectedTable] {
     if let present = projectedTables[projection.name] { return present }
     let tables = projection.tables.map { ProjectedTable(projection, $0) }
@@ -217,8 +220,9 @@ package final class ReplicaStore {
     }
   }
 
-  /// Runs a body in one durable transaction, or in a part of the one that is open; an error undoes
-  /// all of the body, and nothing of what was before.
+  /// Runs a body in one durable transaction, or in a savepoint of the open one.
+  ///
+  /// An error undoes the whole body, and nothing from before it.
   package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try connection.transaction {
@@ -226,8 +230,8 @@ package final class ReplicaStore {
         return try body()
       }
     } catch {
-      // What the undone transaction numbered must be forgotten with it; where even reading fails,
-      // the first error is the one to tell, and nothing is built on it.
+      // Author numbers that the undone transaction assigned must be forgotten with it. If even the
+      // read fails, the first error is reported, and the store does not continue on stale values.
       remembersUndone = true
       let first = error
       do {
@@ -239,7 +243,7 @@ package final class ReplicaStore {
     }
   }
 
-  /// Reads what is remembered of the database anew.
+  /// Reads all cached values from the database again.
   private func readAgain() throws {
     knownSegments = [:]
     try authors.reload()
@@ -254,19 +258,20 @@ package final class ReplicaStore {
 
   /// Runs reads that all see one state: that of the first of them.
   ///
-  /// One transaction for all of them also takes the file's lock once instead of once a statement,
+  /// One transaction for all of them also takes the file's lock once instead of once per statement,
   /// which is a third of the time of reading a large household. The body must not write.
   package func readOneState<Result>(_ body: () throws -> Result) throws -> Result {
     try connection.run { _ in
       guard !connection.isInTransaction else { return try body() }
       try connection.statement("BEGIN").execute()
-      // Nothing was written, so a failure to end it loses nothing; closing ends it too.
+      // Nothing was written, so a failure to end the transaction loses nothing; closing ends it
+      // too.
       defer { try? connection.statement("COMMIT").execute() }
       return try body()
     }
   }
 
-  /// What SQLite says of the file's integrity: "ok", or what is wrong.
+  /// Returns SQLite's integrity report: "ok", or the faults.
   package func integrity() throws -> [String] {
     try connection.run { _ in
       let statement = try connection.statement("PRAGMA integrity_check")
@@ -276,7 +281,7 @@ package final class ReplicaStore {
     }
   }
 
-  /// Builds every index anew from the rows of its table.
+  /// Rebuilds every index from the rows of its table.
   package func rebuildIndexes() throws {
     try connection.run { _ in try connection.execute("REINDEX") }
   }

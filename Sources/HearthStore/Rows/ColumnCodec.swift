@@ -1,10 +1,10 @@
 import HearthCRDT
 
-/// How a field's value lies in its typed column, and how it comes back exactly.
+/// The mapping between a field's value and its typed column, which loses nothing.
 ///
 /// A value of the declared type is stored as SQLite users expect. A value of another type, which
-/// only a newer or faulty program writes, is kept as its canonical bytes in a storage class that
-/// the declared type never uses, so that nothing is lost or confused.
+/// only a newer or faulty program writes, is stored as its canonical bytes in a storage class that
+/// the declared type never uses. So nothing is lost or confused.
 enum ColumnCodec {
   static func bind(_ value: Value, as type: FieldType, to statement: Statement) throws {
     switch (value, type) {
@@ -34,7 +34,7 @@ enum ColumnCodec {
     }
   }
 
-  /// The elements of a set as a JSON array, so that `json_each` works on it.
+  /// Returns the elements of a set as a JSON array, so that `json_each` works on it.
   static func json(_ values: [Value]) -> String {
     var text = "["
     for (index, value) in values.enumerated() {

@@ -1,7 +1,7 @@
 import HearthCRDT
 import HearthSync
 
-/// The numbering of authors in this database, shared by everything that reads and writes `meta`.
+/// The author numbers of this database, shared by all code that reads and writes `meta`.
 final class AuthorNumbers {
   private(set) var table = AuthorTable()
   private let connection: Connection
@@ -11,7 +11,7 @@ final class AuthorNumbers {
     try reload()
   }
 
-  /// Reads the numbering anew, after a transaction that may have added to it was undone.
+  /// Reads the numbers again, after an undone transaction that may have added to them.
   func reload() throws {
     var authors: [Author] = []
     let statement = try connection.statement(
@@ -23,7 +23,7 @@ final class AuthorNumbers {
     table = AuthorTable(authors)
   }
 
-  /// Numbers authors that are new.
+  /// Assigns numbers to new authors.
   func learn(_ authors: [Author]) throws {
     for author in authors where !table.contains(author) {
       try connection.statement(
@@ -48,7 +48,7 @@ struct RowCodec {
 
   // MARK: Reading
 
-  /// A record's state without the values that its columns show; nil if there is no row.
+  /// Returns a record's state without the values in its columns; nil if there is no row.
   func partialState(of id: RecordID, zone: Int64) throws -> RecordState? {
     let statement = try connection.statement(table.selectMeta)
     try statement.bind(zone).bind(id)
@@ -57,7 +57,7 @@ struct RowCodec {
     return try decodeState(statement.blob(0))
   }
 
-  /// A record or event with all its values; nil if there is no row.
+  /// Returns a record or event with all its values; nil if there is no row.
   func record(_ id: RecordID, zone: Int64) throws -> StoredRecord? {
     let statement = try connection.statement(table.selectRow)
     try statement.bind(zone).bind(id)
@@ -66,7 +66,7 @@ struct RowCodec {
     return try record(in: statement)
   }
 
-  /// Every row of a zone in order of id.
+  /// Visits every row of a zone in order of id.
   func forEach(
     zone: Int64, _ body: (RecordKey, StoredRecord) throws -> Void
   ) throws {
@@ -79,7 +79,7 @@ struct RowCodec {
     }
   }
 
-  /// The record in a row of (id, meta, columns).
+  /// Decodes a row of (id, meta, columns).
   func record(in statement: Statement) throws -> StoredRecord {
     if table.schema.id.isEvent { return .event(try event(in: statement)) }
     var state = try decodeState(statement.blob(1))
@@ -128,7 +128,6 @@ struct RowCodec {
 
   // MARK: Writing
 
-  /// Inserts a row.
   func insert(_ record: StoredRecord, key: RecordKey, zone: Int64) throws {
     let statement = try connection.statement(table.insert)
     try statement.bind(zone).bind(key.id)
@@ -150,7 +149,7 @@ struct RowCodec {
     try statement.execute()
   }
 
-  /// Writes a row's life and `meta`, and the columns whose values are at hand.
+  /// Writes a row's incarnation and `meta`, and the columns whose values are available.
   func update(_ state: RecordState, key: RecordKey, zone: Int64) throws {
     var mask: UInt64 = 0
     for entry in state.entries {
@@ -199,7 +198,7 @@ struct RowCodec {
     return writer.bytes
   }
 
-  /// Whether an event's value lies in its column: a null, or a value of another type, does not.
+  /// Whether an event's value is in its column; a null, or a value of another type, is not.
   private func isShown(_ value: Value, in column: FieldSchema) -> Bool {
     switch (value, column.type) {
     case (.bool, .bool), (.int, .int), (.text, .text), (.bytes, .bytes): true
@@ -208,7 +207,7 @@ struct RowCodec {
   }
 }
 
-/// Records of types that this program does not know, kept whole.
+/// Records of types that this program does not know, stored whole.
 struct OpaqueCodec {
   let connection: Connection
   let authors: AuthorNumbers
@@ -265,7 +264,7 @@ struct OpaqueCodec {
     }
   }
 
-  /// The types that have opaque records in a zone.
+  /// Returns the types that have opaque records in a zone.
   func types(zone: Int64) throws -> [TypeID] {
     let statement = try connection.statement(
       "SELECT DISTINCT type FROM hearth_opaque WHERE zone = ? ORDER BY type")

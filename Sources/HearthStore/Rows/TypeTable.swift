@@ -1,11 +1,11 @@
 import HearthCRDT
 import Synchronization
 
-/// The table of one record type, with the SQL that works on it.
+/// The table of one record type, with its SQL.
 ///
-/// A row is (zone, id), whether the record lives, a typed column for each field with the shown
-/// value, and `meta`: everything that merging needs and no column shows. A class, as it is handed
-/// around for each record, and copying its texts cost more than looking at them.
+/// A row has (zone, id), whether the record lives, a typed column for each field with the shown
+/// value, and `meta`: everything that merging needs and no column shows. It is a class because it
+/// is passed around for each record, and copying its texts cost more than reading them.
 final class TypeTable: Sendable {
   let schema: RecordSchema
   /// The columns' fields in order of number.
@@ -18,7 +18,7 @@ final class TypeTable: Sendable {
   let insert: String
   let exists: String
   let selectIDs: String
-  /// The ids whose column shows a value, by the column's place.
+  /// At a column's index: selects the ids whose column has a value.
   let selectIDsByColumn: [String]
 
   init(_ schema: RecordSchema) {
@@ -34,7 +34,7 @@ final class TypeTable: Sendable {
     exists = "SELECT 1 FROM \(table) WHERE zone = ? AND id = ?"
     selectIDs = "SELECT id FROM \(table) WHERE zone = ? ORDER BY id"
     selectIDsByColumn = columns.map { column in
-      // Left alone, the planner follows the primary key for its order and reads the whole zone.
+      // Without a hint, the planner follows the primary key for its order and reads the whole zone.
       let index =
         column.isIndexed ? " INDEXED BY \(TypeTable.indexName(of: column, in: schema))" : ""
       return "SELECT id FROM \(table)\(index) WHERE zone = ? AND alive = 1 AND "
@@ -44,10 +44,10 @@ final class TypeTable: Sendable {
     insert = "INSERT INTO \(table)(zone, id, alive, meta\(names)) VALUES(?, ?, ?, ?\(marks))"
   }
 
-  /// The texts of ``update(_:)`` that were asked for; there are few, one for each way of writing.
+  /// The texts of ``update(_:)`` requested so far; there are few, one per combination of columns.
   private let updates = Mutex<[UInt64: String]>([:])
 
-  /// The statement that writes the columns whose bits are set, the life and `meta`.
+  /// Returns the statement that writes the columns whose bits are set, the incarnation and `meta`.
   func update(_ mask: UInt64) -> String {
     updates.withLock { updates in
       if let present = updates[mask] { return present }
@@ -65,17 +65,17 @@ final class TypeTable: Sendable {
     return sql + " WHERE zone = ? AND id = ?"
   }
 
-  /// The statement that reads the shown values of columns of every living record.
+  /// Returns the statement that reads the shown values of columns of every living record.
   func selectShown(_ places: [Int]) -> String {
     let names = places.map { ", " + TypeTable.quoted(columns[$0].name) }.joined()
     return "SELECT id\(names) FROM \(TypeTable.quoted(schema.name)) "
       + "WHERE zone = ? AND alive = 1 ORDER BY id"
   }
 
-  /// Where a field's column is; nil if it has none.
+  /// Returns the index of a field's column; nil if it has none.
   func place(of field: FieldID) -> Int? { placeByField[field] }
 
-  /// Whether a field's shown value lies in a column.
+  /// Whether a field's shown value has a column.
   func isColumn(_ field: FieldID) -> Bool { placeByField[field] != nil }
 
   /// The statement that creates the table.
@@ -88,7 +88,7 @@ final class TypeTable: Sendable {
       """
   }
 
-  /// The statement that creates the index of a field.
+  /// Returns the statement that creates the index of a field.
   func createIndex(on field: FieldSchema) -> String {
     let table = TypeTable.quoted(schema.name)
     return "CREATE INDEX IF NOT EXISTS \(TypeTable.indexName(of: field, in: schema)) ON \(table)"
@@ -112,9 +112,9 @@ final class TypeTable: Sendable {
     }
   }
 
-  /// A name in quotes.
+  /// Returns a quoted name.
   ///
-  /// Names are checked when a schema is registered; this is the second lock.
+  /// A schema's registration checks its names; the quotes are a second safeguard.
   static func quoted(_ name: String) -> String {
     "\"" + name.filter { $0 != "\"" } + "\""
   }

@@ -2,10 +2,10 @@ import GRDB
 import GRDBSQLite
 import HearthCRDT
 
-/// The one connection of a node's database, with its prepared statements.
+/// The only connection of a node's database, with its prepared statements.
 ///
-/// GRDB opens, migrates and serialises it; the statements of hot paths are bound and stepped
-/// directly, which costs a third of GRDB's own argument binding.
+/// GRDB opens, migrates and serialises it. Statements of hot paths are bound and stepped directly,
+/// which costs a third of GRDB's own argument binding.
 final class Connection {
   let queue: DatabaseQueue
   private let handle: OpaquePointer
@@ -13,8 +13,7 @@ final class Connection {
   private var depth = 0
   /// Whether a body runs in a transaction, even one that SQLite has ended already.
   private var isTransacting = false
-  /// Why a part of the open transaction failed that could not be undone: the rest must not be
-  /// committed without it.
+  /// The error of a savepoint that could not be undone: the transaction must not be committed.
   private var failure: (any Error)?
 
   init(queue: DatabaseQueue) throws {
@@ -24,8 +23,8 @@ final class Connection {
       throw StoreError(.failed, "the database connection is closed")
     }
     handle = found
-    // GRDB has every compiled statement tell which columns it reads, for observers that this store
-    // has none of: half the time of compiling. Taking the hook away expires no statement.
+    // GRDB makes every compiled statement report which columns it reads, for observers that this
+    // store does not have: half the time of compiling. Removing the hook expires no statement.
     sqlite3_set_authorizer(found, nil, nil)
   }
 
@@ -35,7 +34,7 @@ final class Connection {
     try queue.close()
   }
 
-  /// Runs a body on the connection's own queue; joins in if it is there already.
+  /// Runs a body on the connection's own queue, or directly if it is there already.
   func run<Result>(_ body: (Database) throws -> Result) throws -> Result {
     if depth > 0 {
       return try queue.unsafeReentrantWrite(body)
@@ -47,8 +46,10 @@ final class Connection {
     }
   }
 
-  /// Runs a body in a transaction, or in a part of the one that is open, which is undone alone:
-  /// whoever catches what the body throws goes on as if it had not begun.
+  /// Runs a body in a transaction, or in a savepoint of the open one.
+  ///
+  /// A failed savepoint is undone alone: a caller that catches the error continues as if the body
+  /// had not begun.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result {
     if isTransacting {
       return Mutant.leavesFailedPart.isActive ? try body() : try part(body)
@@ -72,8 +73,8 @@ final class Connection {
       } catch {
         Probe.transactionUndone.hit()
         if sqlite3_get_autocommit(handle) == 0 {
-          // A failing rollback leaves the transaction to SQLite, which undoes it on closing; the
-          // first error is the one to tell.
+          // If the rollback fails, SQLite undoes the transaction on closing; the first error is
+          // reported.
           try? statement("ROLLBACK").execute()
         }
         if (error as? StoreError)?.code == .io { emptyLog() }
@@ -82,7 +83,7 @@ final class Connection {
     }
   }
 
-  /// Makes the open transaction one that cannot be committed, and says why.
+  /// Prevents the open transaction from being committed, with the reason.
   func spoilTransaction(_ error: any Error) { failure = failure ?? error }
 
   private func part<Result>(_ body: () throws -> Result) throws -> Result {
@@ -92,8 +93,8 @@ final class Connection {
       try statement("RELEASE part").execute()
       return result
     } catch {
-      // Some faults end the whole transaction at once: then nothing is left to go back to. The
-      // first error is the one to tell.
+      // Some faults end the whole transaction at once; then there is nothing to roll back to. The
+      // first error is reported.
       let first = error
       do {
         try statement("ROLLBACK TO part").execute()
@@ -105,22 +106,22 @@ final class Connection {
     }
   }
 
-  /// Moves what is committed out of the write-ahead log and empties it, as far as that works.
+  /// Moves committed frames out of the write-ahead log and empties it, as far as possible.
   ///
-  /// After a failed sync the log holds frames of the undone commit that the system's cache shows
-  /// and the disk does not have. This connection writes over them; but had the process ended, the
-  /// next one would take them for a commit, write behind them, and lose all of it with the power
-  /// (Rebello et al., "Can Applications Recover from fsync Failures?", ATC 2020).
+  /// After a failed sync the log contains frames of the undone commit that are in the system's
+  /// cache and not on the disk. This connection overwrites them. But if the process ended, the next
+  /// one would take them for a commit, write after them, and lose all of it in a power cut (Rebello
+  /// et al., "Can Applications Recover from fsync Failures?", ATC 2020).
   private func emptyLog() {
     guard !isInTransaction else { return }
-    // The disk is failing: the first error is the one to tell.
+    // The disk is failing; the first error is reported.
     try? executeAnyway("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
-  /// A prepared statement, made once per text, ready to be bound.
+  /// Returns a prepared statement, compiled once per text, ready to be bound.
   ///
-  /// - Throws: `StoreError`, also where a fault has ended the transaction that the caller is in:
-  ///   what it wrote now would be a commit of its own.
+  /// - Throws: `StoreError`, also if a fault has ended the caller's transaction: a write would now
+  ///   be a commit of its own.
   func statement(_ sql: String) throws -> Statement {
     try requireTransaction(for: sql)
     if let present = statements[sql] { return present.reset() }
@@ -137,7 +138,7 @@ final class Connection {
 
   /// Runs statements that are used once.
   ///
-  /// - Throws: as ``statement(_:)``.
+  /// - Throws: the errors of ``statement(_:)``.
   func execute(_ sql: String) throws {
     try requireTransaction(for: sql)
     try executeAnyway(sql)
@@ -151,10 +152,10 @@ final class Connection {
   /// Whether a transaction is open.
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-  /// How many rows the last statement changed.
+  /// The number of rows that the last statement changed.
   var changedRows: Int { Int(sqlite3_changes(handle)) }
 
-  /// Forgets prepared statements, before tables change their shape.
+  /// Discards prepared statements, before tables change their shape.
   func forgetStatements() {
     statements.removeAll()
   }

@@ -1,11 +1,11 @@
 import GRDBSQLite
 
-/// How SQLite is told where a database lies when the system's files are not meant.
+/// The location of a database outside the system's files, in SQLite's terms.
 enum DatabaseLocation {
-  /// The URI that opens a path on a named VFS (https://www.sqlite.org/uri.html).
+  /// Returns the URI that opens a path on a named VFS (https://www.sqlite.org/uri.html).
   ///
-  /// - Throws: `StoreError.failed` if the VFS is not registered, or this SQLite takes no URIs; it
-  ///   would make a file of that name instead.
+  /// - Throws: `StoreError.failed` if the VFS is not registered, or if this SQLite accepts no URIs:
+  ///   it would create a file of that name instead.
   static func uri(path: String, vfs: String) throws -> String {
     guard sqlite3_vfs_find(vfs) != nil else {
       throw StoreError(.failed, "SQLite knows no VFS named \(vfs): register it before opening")
@@ -17,7 +17,7 @@ enum DatabaseLocation {
     return "file:\(escaped(path))?vfs=\(escaped(vfs))"
   }
 
-  /// Percent-encodes every byte but letters, digits and `-._/`.
+  /// Percent-encodes every byte except letters, digits and `-._/`.
   private static func escaped(_ text: String) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     var result: [UInt8] = []

@@ -26,7 +26,7 @@ final class Statement {
     sqlite3_finalize(handle)
   }
 
-  /// Starts anew: the next bind is the first parameter.
+  /// Restarts the statement: the next bind is the first parameter.
   @discardableResult
   func reset() -> Statement {
     sqlite3_reset(handle)
@@ -52,7 +52,7 @@ final class Statement {
     try bind(Int64(value))
   }
 
-  /// Numbers beyond 2^63 - 1 keep their bits.
+  /// Binds the number's bits, even beyond 2^63 - 1.
   @discardableResult
   func bind(_ value: UInt64) throws -> Statement {
     try bind(Int64(bitPattern: value))
@@ -106,7 +106,7 @@ final class Statement {
 
   // MARK: Stepping
 
-  /// Steps to the next row; false when there is none, and the statement is reset then.
+  /// Steps to the next row; returns false, and resets the statement, when there is none.
   func step() throws -> Bool {
     let status = sqlite3_step(handle)
     if status == SQLITE_ROW { return true }
@@ -168,7 +168,7 @@ final class Statement {
     }
   }
 
-  /// How SQLite keeps a value.
+  /// SQLite's storage class of a value.
   enum Storage {
     case null
     case integer

@@ -1,6 +1,6 @@
 import HearthSync
 
-/// Why the store could not do something, in a form that programs compare and people read.
+/// A failure of the store, in a form that programs compare and people read.
 package struct StoreError: Error, Sendable {
   /// The kind of failure; programs decide on this alone.
   package struct Code: RawRepresentable, Hashable, Sendable {
@@ -10,31 +10,30 @@ package struct StoreError: Error, Sendable {
       self.rawValue = rawValue
     }
 
-    /// There is no node in the folder.
+    /// The folder contains no node.
     package static let notFound = Code(rawValue: "notFound")
-    /// Another process works on the node.
+    /// Another process uses the node.
     package static let locked = Code(rawValue: "locked")
     /// The disk is full.
     package static let full = Code(rawValue: "full")
-    /// The folder or file may not be written.
+    /// The folder or file is not writable.
     package static let readOnly = Code(rawValue: "readOnly")
     /// The disk failed.
     package static let io = Code(rawValue: "io")
-    /// The file is damaged or no database.
+    /// The file is damaged or not a database.
     package static let corrupt = Code(rawValue: "corrupt")
-    /// The file was written by a newer version.
+    /// A newer version wrote the file.
     package static let newerFormat = Code(rawValue: "newerFormat")
-    /// A declaration that contradicts an earlier one.
+    /// A declaration contradicts an earlier one.
     package static let schema = Code(rawValue: "schema")
-    /// A statement that should have worked did not.
+    /// A statement that should have worked failed.
     package static let failed = Code(rawValue: "failed")
   }
 
-  /// The kind of failure.
   package let code: Code
-  /// What happened, where, and what to do.
+  /// The error, its place and the remedy, in words.
   package let message: String
-  /// The error underneath, if any.
+  /// The underlying error, if any.
   package let cause: (any Error)?
 
   package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {

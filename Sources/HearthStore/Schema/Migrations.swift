@@ -2,10 +2,9 @@ import GRDB
 
 /// The numbered, forward-only steps from an empty file to the current layout.
 ///
-/// A step that was released never changes; `Tests/HearthStoreTests` opens a file of every released
-/// version.
+/// A released step never changes; `Tests/HearthStoreTests` opens a file of every released version.
 enum Migrations {
-  /// What SQLite files of this program carry in their header: "HRTH".
+  /// The application id in the header of this program's SQLite files: "HRTH".
   static let applicationID = 0x4852_5448
 
   static func migrator() -> DatabaseMigrator {

@@ -1,15 +1,15 @@
 import HearthCRDT
 import HearthSync
 
-/// Brings the tables in step with the program's declarations.
+/// Updates the tables to match the program's declarations.
 ///
-/// What was declared once stays known: a table of a type that this program no longer declares is
-/// still used. A new type or field gets its table or column and takes over what was kept opaque; a
-/// field of a known number and a new name is renamed. Nothing is ever dropped.
+/// A declaration stays known: the table of a type that this program no longer declares is still
+/// used. A new type or field gets its table or column and receives the values that were stored
+/// opaquely. A field of a known number and a new name is renamed. Nothing is ever dropped.
 struct SchemaRegistry {
   let connection: Connection
 
-  /// The tables by type, after bringing them in step.
+  /// Updates the tables and returns them by type.
   func register(
     _ declared: [RecordSchema], codec: (TypeTable) -> RowCodec
   ) throws -> [TypeID: TypeTable] {
@@ -57,11 +57,12 @@ struct SchemaRegistry {
     }
   }
 
-  /// The most fields of a type, those counted that were declared once and are no more: a bit for
-  /// each must fit the mask of ``TypeTable/update(_:)``.
+  /// The most fields of a type, including those no longer declared.
+  ///
+  /// Each field needs a bit in the mask of ``TypeTable/update(_:)``.
   static let maximumFields = 60
 
-  /// Refuses what contradicts the columns and tables that earlier declarations made.
+  /// Refuses a declaration that contradicts the columns and tables of earlier ones.
   private func check(_ declared: [RecordSchema], against stored: [RecordSchema]) throws {
     let numbers = Set(declared.map(\.id))
     let kept = Set(stored.filter { !numbers.contains($0.id) }.map(\.name))
@@ -89,7 +90,7 @@ struct SchemaRegistry {
     }
   }
 
-  /// Renames tables out of the way whose names another type takes over in the same step.
+  /// Renames tables whose names another type takes over in the same step.
   private func clearNames(of stored: [RecordSchema], for declared: [RecordSchema]) throws {
     for schema in stored {
       guard let name = declared.first(where: { $0.id == schema.id })?.name, name != schema.name,
@@ -104,7 +105,7 @@ struct SchemaRegistry {
     }
   }
 
-  /// A name that no declaration can have, for the time between two renamings.
+  /// A name that no declaration can have, for use between two renamings.
   private static func passingName(_ type: TypeID) -> String { "hearth_passing_\(type.rawValue)" }
 
   private func dropIndexes(
@@ -178,7 +179,8 @@ struct SchemaRegistry {
     _ present: RecordSchema, to declared: RecordSchema, codec: (TypeTable) -> RowCodec
   ) throws -> TypeTable {
     if present == declared { return TypeTable(present) }
-    // An index has its table's and column's names in its own: it goes, and comes back below.
+    // An index contains its table's and column's names in its own: it is dropped here and recreated
+    // below.
     try dropIndexes(of: present) { field in
       present.name != declared.name
         || declared.field(field.id).map { $0.name != field.name } ?? false
@@ -217,13 +219,13 @@ struct SchemaRegistry {
     return table
   }
 
-  /// The old columns under their new names.
+  /// Returns the old columns under their new names.
   private func renamed(_ before: TypeTable, like table: TypeTable) -> TypeTable {
     let fields = before.columns.compactMap { table.schema.field($0.id) }
     return TypeTable(RecordSchema(table.schema.id, table.schema.name, fields))
   }
 
-  /// Gives columns their new names; by way of passing names, as two fields may exchange theirs.
+  /// Renames columns, through temporary names, since two fields may exchange theirs.
   private func rename(_ present: [FieldSchema], to schema: RecordSchema) throws {
     let table = TypeTable.quoted(schema.name)
     var renamed: [FieldSchema] = []
@@ -248,7 +250,7 @@ struct SchemaRegistry {
     }
   }
 
-  /// Gives a new table the records of its type that were kept opaque.
+  /// Moves the opaque records of a type into its new table.
   private func adoptOpaque(_ table: TypeTable, codec: RowCodec) throws {
     let opaque = OpaqueCodec(connection: connection, authors: codec.authors)
     var rows: [(Int64, RecordKey, StoredRecord)] = []
@@ -262,7 +264,7 @@ struct SchemaRegistry {
       .bind(Int(table.schema.id.rawValue)).execute()
   }
 
-  /// Moves values that were kept in `meta` into their new columns.
+  /// Moves values from `meta` into their new columns.
   private func promote(from old: RowCodec, to new: RowCodec) throws {
     var rows: [(Int64, RecordKey, StoredRecord)] = []
     for zone in try zoneNumbers() {
